@@ -1,17 +1,15 @@
 import type { Hash } from 'viem'
-import type { RequestKind } from '../protocols/request-kind.ts'
 import type { Notice } from '../webhooks/event.ts'
 import { depositLine } from './history.ts'
 import { buildEntryId, buildSortKey, type LedgerEntry } from './ledger-entry.ts'
 import type { LineRequest } from './line.ts'
 import type { OpenRequest } from './open-requests.ts'
+import { buildRequestLine, type RequestEntry } from './request-line.ts'
 import type { EstimatedSettlement } from './settlement-waits.ts'
 import { redemptionLine } from './withdrawals.ts'
 
 /** What happened to an account in a vault, in order; undefined where it is too much to be looked through. */
 type Entries = readonly LedgerEntry[] | undefined
-
-type RequestEntry = Extract<LedgerEntry, { kind: 'deposit' | 'redeem' }>
 
 /**
  * The notice of a ledger entry, by what happened to its account before: undefined where nobody is told of it. Of which
@@ -86,13 +84,29 @@ export type SettledAt = Pick<LedgerEntry, 'chainId' | 'vault' | 'blockNumber' | 
   readonly transactionHash: Hash | null
 }
 
+/** What can be claimed of a request, with the id of its entry; the key of its notice ends with `key`. */
+export type ClaimablePart = { readonly id: string; readonly key: string; readonly amount: bigint }
+
+/** What stands of an account's requests with this id, by its entries up to their settlement. */
+export function listStanding(
+  { kind, requestId }: Pick<OpenRequest, 'kind' | 'requestId'>,
+  entries: readonly LedgerEntry[],
+): ClaimablePart[] {
+  return buildRequestLine(kind, entries)
+    .filter(({ entry, standing, claimed }) => entry.requestId === requestId && standing > claimed)
+    .map(({ entry, standing, claimed }) => {
+      const id = buildEntryId(entry)
+      return { id, key: id, amount: standing - claimed }
+    })
+}
+
 /**
- * The notices of what an account can claim of its requests with this id: one for each that stands; where it is not known
- * which these are, one without its amount. `entries` are those of the account up to the settlement.
+ * The notices of what an account can claim of its requests with this id: one for each of these parts; where they are not
+ * known, one without its amount.
  */
 export function buildClaimableNotices(
   { kind, requestId, account, timestamp: requestedAt }: OpenRequest,
-  entries: Entries,
+  parts: readonly ClaimablePart[] | undefined,
   { key: place, chainId, vault, transactionHash, blockNumber, timestamp }: SettledAt,
   unfinalBlock?: Hash,
 ): Notice[] {
@@ -103,17 +117,8 @@ export function buildClaimableNotices(
       ? { ...told, type: 'deposit.claimable', data: { ...where, depositIds: ids, assets: amount, shares: null } }
       : { ...told, type: 'withdrawal.claimable', data: { ...where, withdrawalIds: ids, assets: null, shares: amount } }
   }
-  if (!entries) return [build(`${account} ${requestId} ${requestedAt.getTime()}`, [], null)]
-  return buildLine(kind, entries)
-    .filter(({ entry, standing, claimed }) => entry.requestId === requestId && standing > claimed)
-    .map(({ entry, standing, claimed }) => {
-      const id = buildEntryId(entry)
-      return build(id, [id], standing - claimed)
-    })
-}
-
-function buildLine(kind: RequestKind, entries: readonly LedgerEntry[]): readonly LineRequest<RequestEntry>[] {
-  return kind === 'deposit' ? depositLine(entries) : redemptionLine(entries)
+  if (!parts) return [build(`${account} ${requestId} ${requestedAt.getTime()}`, [], null)]
+  return parts.map(({ id, key, amount }) => build(key, [id], amount))
 }
 
 type Changed = { readonly id: string; readonly amount: bigint }

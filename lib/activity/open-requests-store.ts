@@ -1,6 +1,6 @@
 import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { deleteItems, putItems, queryPages } from '../aws/dynamo.ts'
+import { deleteItems, getItems, putItems, queryPages } from '../aws/dynamo.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
 import { type VaultKey, vaultPartition } from '../vaults/vault.ts'
 import { OpenRequest } from './open-requests.ts'
@@ -12,7 +12,9 @@ type Reading = VaultKey & { readonly generation?: number | undefined }
 type RequestChanges = {
   readonly reading: Reading
   readonly opened: readonly OpenRequest[]
-  readonly closed?: readonly OpenRequest[]
+  readonly closed: readonly OpenRequest[]
+  /** Whether the vault is asked what became of them: what clients were told of those that wait already is kept. */
+  readonly isAsked: boolean
 }
 
 /** Which requests are listed: of one kind, with ids up to `lastId`, after this one, so many at most. */
@@ -24,6 +26,7 @@ type OpenRange = {
 }
 
 const Key = z.object({ pk: z.string(), sk: z.string() })
+const ToldItem = Key.extend({ told: OpenRequest.shape.told })
 
 /**
  * The requests of each vault that wait for their settlement, beside its records: an item for all of an account with the same
@@ -31,15 +34,30 @@ const Key = z.object({ pk: z.string(), sk: z.string() })
  */
 export function openRequestsStore(client: DynamoDBDocumentClient, tableName: string) {
   return {
-    /** Has requests wait by readings of their vaults' pasts, or as they say now where they do already, and others no more. */
+    /** Has requests wait by readings of their vaults' pasts, and others no more. */
     async record(changes: readonly RequestChanges[]): Promise<void> {
+      const asked = changes.filter(({ isAsked }) => isAsked)
+      const keys = asked.flatMap(({ reading, opened }) => opened.map((request) => itemKey(reading, request)))
+      const known = z.array(ToldItem).parse(await getItems(client, tableName, keys))
+      const told = new Map(known.map((item) => [`${item.pk} ${item.sk}`, item.told]))
       const opened = changes.flatMap(({ reading, opened }) =>
-        opened.map((request) => ({ ...itemKey(reading, request), ...OpenRequest.encode(request) })),
+        opened.map((request) => {
+          const key = itemKey(reading, request)
+          return { ...key, ...OpenRequest.encode({ ...request, told: told.get(`${key.pk} ${key.sk}`) }) }
+        }),
       )
       await putItems(client, tableName, opened)
-      const closed = changes.flatMap(({ reading, closed = [] }) => closed.map((request) => itemKey(reading, request)))
+      const closed = changes.flatMap(({ reading, closed }) => closed.map((request) => itemKey(reading, request)))
       await deleteItems(client, tableName, closed)
     },
+
+    /** Has requests that wait say what they say now. */
+    put: (reading: Reading, requests: readonly OpenRequest[]): Promise<void> =>
+      putItems(
+        client,
+        tableName,
+        requests.map((request) => ({ ...itemKey(reading, request), ...OpenRequest.encode(request) })),
+      ),
 
     /** Has requests wait no more. */
     close: (reading: Reading, requests: readonly OpenRequest[]): Promise<void> =>

@@ -5,25 +5,38 @@ import type { Books } from '../protocols/books.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
 
+/** What a vault that is asked said of requests, at a block; amounts in what was requested with. */
+export const Look = StoredBlock.extend({
+  pending: Amount,
+  claimable: Amount,
+  /** What a cancellation gives back that is not taken yet. */
+  cancelled: Amount,
+  /** Whether clients were told what it tells, its block being final. */
+  isJudged: z.boolean().optional(),
+})
+export type Look = z.output<typeof Look>
+
 /** The requests of an account in a vault with one id, which wait for their settlement; `timestamp` of the last of them. */
 export const OpenRequest = z.object({
   kind: RequestKind,
   requestId: Amount,
   account: Address,
   timestamp: Timestamp,
-  /** Where it was seen first that they wait no more, while that is not final; of vaults whose events do not tell. */
-  settledAt: StoredBlock.optional(),
+  /** The first look at what the vault says of them, and how much of them clients were told; of vaults that are asked. */
+  look: Look.optional(),
+  told: Amount.optional(),
 })
 export type OpenRequest = z.output<typeof OpenRequest>
 
 /**
  * The requests that ledger entries, in order, have opened, and those that they have taken back whole, each where nothing
- * came after. Where events tell what is settled, a request is taken back whole or not at all; elsewhere its vault is asked.
+ * came after. Where events tell what is settled, a request is taken back whole or not at all; elsewhere its vault is asked
+ * (`isAsked`).
  */
 export function findOpenRequests(
   entries: readonly LedgerEntry[],
   { settlement }: Pick<Books, 'settlement'>,
-): { readonly opened: OpenRequest[]; readonly closed: OpenRequest[] } {
+): { readonly opened: OpenRequest[]; readonly closed: OpenRequest[]; readonly isAsked: boolean } {
   const last = new Map<string, { readonly request: OpenRequest; readonly isOpen: boolean }>()
   for (const entry of entries) {
     const kind = kindOf(entry)
@@ -35,7 +48,11 @@ export function findOpenRequests(
     }
   }
   const { opened = [], closed = [] } = Object.groupBy(last.values(), ({ isOpen }) => (isOpen ? 'opened' : 'closed'))
-  return { opened: opened.map(({ request }) => request), closed: closed.map(({ request }) => request) }
+  return {
+    opened: opened.map(({ request }) => request),
+    closed: closed.map(({ request }) => request),
+    isAsked: !settlement,
+  }
 }
 
 /** Of which kind of request an entry begins or ends one by its id; undefined where it does neither. */

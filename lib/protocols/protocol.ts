@@ -41,16 +41,19 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
   claimTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<ClaimTerms>
   /** How the vault takes back what is pending of an account's requests; like `claimTerms`. */
   cancelTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<FinishedRequests<CancelTerms>>
-  /** What is open of an account's requests with one id, where no event tells of settlements. Its parsing never throws. */
+  /**
+   * What is open of an account's requests with one id, undefined where the vault does not tell; where no event tells of
+   * settlements. Its parsing never throws.
+   */
   openRequest?(
     vault: V,
     request: { readonly kind: RequestKind; readonly requestId: bigint; readonly account: Address },
-  ): ReadPlan<OpenAmounts>
+  ): ReadPlan<OpenAmounts | undefined>
   readonly books: Books<V>
 }
 
-/** What waits of a request and what can be claimed, in what was requested with; undefined where the vault does not tell. */
-export type OpenAmounts = { readonly pending: bigint | undefined; readonly claimable: bigint | undefined }
+/** What waits of a request, what can be claimed, and what a cancellation gives back, in what was requested with. */
+export type OpenAmounts = { readonly pending: bigint; readonly claimable: bigint; readonly cancelled: bigint }
 
 /** A contract that may be a vault, before its protocol is known. */
 export type VaultCandidate = Omit<TokenizedVault, 'firstBlock'> & {

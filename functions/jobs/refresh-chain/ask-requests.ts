@@ -1,3 +1,4 @@
+import { followRequest, judgeRequest } from '../../../lib/activity/asked-requests.ts'
 import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
 import { buildClaimableNotices } from '../../../lib/activity/notices.ts'
 import type { OpenRequest } from '../../../lib/activity/open-requests.ts'
@@ -61,16 +62,16 @@ export type AskedRequest = {
 }
 
 type Dependencies = {
-  readonly openRequests: Pick<OpenRequestsStore, 'record' | 'close'>
+  readonly openRequests: Pick<OpenRequestsStore, 'put' | 'close'>
   /** What happened to an account; undefined where that is too much. */
   readonly entriesOf: (account: OpenRequest['account']) => Promise<readonly LedgerEntry[] | undefined>
   readonly tell: (notices: readonly Notice[]) => Promise<void>
 }
 
 /**
- * Tells clients of requests of a vault of which nothing waits any more and something can be claimed, once the block at which
- * that was seen first is final, and forgets these and those of which there is nothing. Returns what of the vault's progress
- * changes by it, undefined where nothing does. Throws what `tell` throws.
+ * Tells clients what more can be claimed of requests of a vault, once the block at which that was seen first is final, and
+ * forgets those of which everything was claimed or taken back. Returns what of the vault's progress changes by it,
+ * undefined where nothing does. Throws what `tell` throws.
  */
 export async function settleAsked(
   { openRequests, entriesOf, tell }: Dependencies,
@@ -79,51 +80,57 @@ export async function settleAsked(
   final: BlockHeader,
 ): Promise<Pick<VaultProgress, 'waits' | 'hasUntold' | 'askedUpTo'> | undefined> {
   const reading = { ...vault, generation: progress.generation }
-  const isSettled = ({ amounts }: AskedRequest) => amounts?.pending === 0n && (amounts.claimable ?? 0n) > 0n
-  const isGone = ({ amounts }: AskedRequest) => amounts?.pending === 0n && amounts.claimable === 0n
-  const isFinal = ({ request }: AskedRequest) => (request.settledAt?.number ?? final.number + 1n) <= final.number
-  const done = asked.filter((one) => isSettled(one) && isFinal(one))
-  const gone = asked.filter(isGone)
-  const seen = asked.flatMap(({ request: { settledAt, ...request }, ...one }) => {
-    const isNew = isSettled({ request, ...one }) !== (settledAt !== undefined) && one.amounts?.pending !== undefined
-    return isNew ? [settledAt ? request : { ...request, settledAt: one.block }] : []
-  })
+  const followed = asked.map(({ request, amounts, block }) => ({
+    request,
+    now: amounts ? followRequest(request, { amounts, block }) : request,
+  }))
   // Before anything is told of it, so that it is the same whenever it is told.
-  if (seen.length > 0) await openRequests.record([{ reading, opened: seen }])
+  await openRequests.put(
+    reading,
+    followed.flatMap(({ request, now }) => (now === request ? [] : [now])),
+  )
 
   const notices: Notice[] = []
-  await sideBySide(done, async ({ request, block }) => {
-    const { chainId, address } = vault
-    const { settledAt = block } = request
-    // Its requests name it; no event of the vault does.
-    const at = {
-      key: `${chainId}#${address}`,
-      chainId,
-      vault: address,
-      transactionHash: null,
-      ...toStoredBlock(settledAt),
+  const kept: OpenRequest[] = []
+  const gone: OpenRequest[] = []
+  const seconds: Record<RequestKind, number[]> = { deposit: [], withdrawal: [] }
+  await sideBySide(followed, async ({ now: request }) => {
+    const { look, account, kind } = request
+    if (!look || look.isJudged || look.number > final.number) return
+    const entries = await entriesOf(account)
+    const judged = entries && judgeRequest(request, look, entries)
+    if (judged ? judged.parts.length > 0 : look.claimable > 0n) {
+      const { chainId, address } = vault
+      // Its requests name it; no event of the vault does.
+      const at = {
+        key: `${chainId}#${address}`,
+        chainId,
+        vault: address,
+        transactionHash: null,
+        ...toStoredBlock(look),
+      }
+      notices.push(...buildClaimableNotices(request, judged?.parts, at))
+      seconds[kind].push(Number(look.timestamp - toSeconds(request.timestamp)))
     }
-    notices.push(...buildClaimableNotices(request, await entriesOf(request.account), at))
+    // What is too much to be looked through is told once.
+    const isGone = judged ? judged.isGone : look.claimable > 0n
+    if (isGone) gone.push(request)
+    else kept.push({ ...request, look: { ...look, isJudged: true }, told: judged?.told })
   })
   if (notices.length > 0) await tell(notices)
-  await openRequests.close(
-    reading,
-    [...done, ...gone].map(({ request }) => request),
-  )
+  await openRequests.put(reading, kept)
+  await openRequests.close(reading, gone)
 
   let { waits = {}, askedUpTo = {} } = progress
   let isMore = false
   for (const kind of RequestKind.options) {
     const ofKind = asked.filter(({ request }) => request.kind === kind)
-    const seconds = done.flatMap(({ request: { kind: of, timestamp, settledAt } }) =>
-      of === kind && settledAt ? [Number(settledAt.timestamp - toSeconds(timestamp))] : [],
-    )
-    if (seconds.length > 0) waits = { ...waits, [kind]: addWaits(waits[kind] ?? [], seconds) }
+    if (seconds[kind].length > 0) waits = { ...waits, [kind]: addWaits(waits[kind] ?? [], seconds[kind]) }
     const isPage = ofKind.length === ASKED_AT_ONCE
     isMore ||= isPage || askedUpTo[kind] !== undefined
     const { [kind]: _, ...ofOthers } = askedUpTo
     askedUpTo = isPage ? { ...ofOthers, [kind]: ofKind.at(-1)?.request } : ofOthers
   }
-  const hasUntold = isMore || asked.length > done.length + gone.length
-  return isMore || !hasUntold || done.length > 0 ? { waits, askedUpTo, hasUntold } : undefined
+  const hasUntold = isMore || asked.length > gone.length
+  return isMore || !hasUntold || notices.length > 0 ? { waits, askedUpTo, hasUntold } : undefined
 }

@@ -1,6 +1,12 @@
 import type { Address, Hash } from 'viem'
 import { buildPlaceKey, isNothing, type LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
-import { buildClaimableNotices, buildEntryNotice, needsLine, type SettledAt } from '../../../lib/activity/notices.ts'
+import {
+  buildClaimableNotices,
+  buildEntryNotice,
+  listStanding,
+  needsLine,
+  type SettledAt,
+} from '../../../lib/activity/notices.ts'
 import { findOpenRequests, type OpenRequest } from '../../../lib/activity/open-requests.ts'
 import type { OpenRequestsStore } from '../../../lib/activity/open-requests-store.ts'
 import { addWaits, estimateSettlement } from '../../../lib/activity/settlement-waits.ts'
@@ -82,7 +88,8 @@ export async function* findNotices(
       await sideBySide(settled, async (request) => {
         const all = isNamed ? await entriesOf(request.account) : undefined
         const entries = all?.filter((entry) => isBefore(entry, event))
-        notices.push(...buildClaimableNotices(request, entries, at, hashes?.get(at.blockNumber)))
+        const parts = entries && listStanding(request, entries)
+        notices.push(...buildClaimableNotices(request, parts, at, hashes?.get(at.blockNumber)))
       })
       yield notices
     }

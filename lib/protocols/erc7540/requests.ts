@@ -122,20 +122,25 @@ function requestState(
   }))
 }
 
-/** What is open of an account's requests with one id. */
+/** What is open of an account's requests with one id; undefined where the vault does not tell. */
 export function erc7540OpenRequest(
-  { address }: Erc7540Vault,
+  vault: Erc7540Vault,
   { kind, requestId, account }: { readonly kind: RequestKind; readonly requestId: bigint; readonly account: Address },
-): ReadPlan<OpenAmounts> {
-  const [pending, claimable] = OPEN_VIEWS[kind]
+): ReadPlan<OpenAmounts | undefined> {
+  const { address } = vault
+  const [pendingView, , cancelledView] = VIEWS[kind]
   const calls = {
-    pending: call(address, erc7540Abi, pending, [requestId, account]),
-    claimable: call(address, erc7540Abi, claimable, [requestId, account]),
+    pending: call(address, erc7540Abi, pendingView, [requestId, account]),
+    claimable: call(address, erc7540Abi, CLAIMABLE_VIEWS[kind], [requestId, account]),
+    cancelled: call(address, erc7540Abi, cancelledView, [requestId, account]),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers: { pending, claimable } }) => ({ pending, claimable }))
+  const canCancel = cancels(vault, kind)
+  return readPlan({ address, slots: {}, calls }, ({ answers: { pending, claimable, cancelled } }) => {
+    const back = canCancel ? cancelled : 0n
+    return pending === undefined || claimable === undefined || back === undefined
+      ? undefined
+      : { pending, claimable, cancelled: back }
+  })
 }
 
-const OPEN_VIEWS = {
-  deposit: ['pendingDepositRequest', 'claimableDepositRequest'],
-  withdrawal: ['pendingRedeemRequest', 'claimableRedeemRequest'],
-} as const
+const CLAIMABLE_VIEWS = { deposit: 'claimableDepositRequest', withdrawal: 'claimableRedeemRequest' } as const

@@ -121,6 +121,7 @@ const tell = async () => {}
 const findEarly = async () => () => false
 const openRequests = {
   record: async () => {},
+  put: async () => {},
   close: async () => {},
   list: async () => [],
   deleteEarlier: async () => true,

@@ -1,21 +1,32 @@
-import { type Hex, numberToHex, pad, toEventSelector } from 'viem'
+import { type Hex, numberToHex, pad, toEventSelector, toFunctionSelector } from 'viem'
 import { describe, expect, onTestFinished } from 'vitest'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { recordAll, recordsOf, refresh } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { type Told, toldTo } from '../../support/told-events.ts'
-import { openAsyncVault, openLagoonVault, ROLES, type TestVault } from '../../support/vaults.ts'
+import { openAsyncVault, openLagoonVault, ROLES, type TestAsyncVault, type TestVault } from '../../support/vaults.ts'
+import type { Wire } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS
 const BASE = 8453
 
-const test = base.extend('lagoon', ({ service }) =>
-  service.restore('lagoon', async () => {
-    const vault = await openLagoonVault(service, { generation: '0.6' })
-    await recordAll(vault.chain)
-    return vault
-  }),
-)
+const test = base
+  .extend('lagoon', ({ service }) =>
+    service.restore('lagoon', async () => {
+      const vault = await openLagoonVault(service, { generation: '0.6' })
+      await recordAll(vault.chain)
+      return vault
+    }),
+  )
+  .extend('asked', ({ service }) =>
+    service.restore('asked', async () => {
+      const vault = await openAsyncVault(service, { make: 'aggregated' })
+      await recordAll(vault.chain)
+      await vault.mint(ALICE.address, 9_000_000n)
+      await vault.approve(ALICE.address, 9_000_000n)
+      return vault
+    }),
+  )
 
 /** Has everything recorded that has happened, and gives what a vault's own client is told of it since. */
 async function recorded(service: Service, vault: Pick<TestVault, 'chain' | 'key'>, before: readonly Told[] = []) {
@@ -140,6 +151,107 @@ describe('An asynchronous vault that tells of no settlement', () => {
       expect(await recorded(service, vault, [...before, ...told])).toEqual([])
     },
   )
+})
+
+describe('What an asynchronous vault says of requests when it is asked', () => {
+  /** What can be claimed by what is told since, once what the vault was seen to say is final. */
+  async function claimable(service: Service, vault: TestAsyncVault, before: readonly Told[]) {
+    await recordAll(vault.chain)
+    const told = await recorded(service, vault, before)
+    return told.flatMap(({ type, data }) => (type.endsWith('.claimable') ? [data['assets'] ?? data['shares']] : []))
+  }
+
+  test('is told without what a granted cancellation gives back', async ({ service, asked: vault }) => {
+    await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
+    const before = await recorded(service, vault)
+    await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 1_000_000n, 1_000_000n)
+    await vault.act(ALICE.address, 'cancelDepositRequest', 0n, ALICE.address)
+    await vault.act(ROLES.safe, 'fulfillCancelDeposit', 0n, ALICE.address)
+    expect(await claimable(service, vault, before)).toEqual(['1000000'])
+  })
+
+  test('is told of a redemption without what a granted cancellation gives back', async ({ service, asked: vault }) => {
+    await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
+    await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 4_000_000n, 4_000_000n)
+    await vault.act(ALICE.address, 'deposit', 4_000_000n, ALICE.address, ALICE.address)
+    await vault.act(ALICE.address, 'requestRedeem', 3_000_000n, ALICE.address, ALICE.address)
+    const before = await recorded(service, vault)
+    await vault.mint(ROLES.safe, 9_000_000n)
+    await vault.approve(ROLES.safe, 9_000_000n)
+    await vault.act(ROLES.safe, 'fulfillRedeem', 0n, ALICE.address, 1_000_000n, 1_000_000n)
+    await vault.act(ALICE.address, 'cancelRedeemRequest', 0n, ALICE.address)
+    await vault.act(ROLES.safe, 'fulfillCancelRedeem', 0n, ALICE.address)
+    expect(await claimable(service, vault, before)).toEqual(['1000000'])
+  })
+
+  test('is told after the end of a restriction, while which it says nothing', async ({ service, asked: vault }) => {
+    await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
+    const before = await recorded(service, vault)
+    await vault.actOnShare(ALICE.address, 'restrict', ALICE.address, true)
+    await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 4_000_000n, 4_000_000n)
+    expect(await claimable(service, vault, before)).toEqual([])
+    await vault.actOnShare(ALICE.address, 'restrict', ALICE.address, false)
+    await recordAll(vault.chain)
+    expect(await claimable(service, vault, before)).toEqual(['4000000'])
+  })
+
+  test('is told part by part, each once, also beside a new request', async ({ service, asked: vault }) => {
+    await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
+    const before = await recorded(service, vault)
+    await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 1_000_000n, 1_000_000n)
+    expect(await claimable(service, vault, before)).toEqual(['1000000'])
+    expect(await claimable(service, vault, before)).toEqual(['1000000'])
+    await vault.act(ALICE.address, 'requestDeposit', 2_000_000n, ALICE.address, ALICE.address)
+    expect(await claimable(service, vault, before)).toEqual(['1000000'])
+    await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 4_000_000n, 4_000_000n)
+    const told = await claimable(service, vault, before)
+    expect(told.toSorted()).toEqual(['1000000', '1000000', '3000000'])
+    await vault.act(ALICE.address, 'deposit', 5_000_000n, ALICE.address, ALICE.address)
+    await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 1_000_000n, 1_000_000n)
+    expect(await claimable(service, vault, before)).toEqual([...told, '1000000'])
+  })
+
+  test('is told once where it could not be kept that it was told', async ({ service, asked: vault }) => {
+    await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
+    const before = await recorded(service, vault)
+    await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 1_000_000n, 1_000_000n)
+    await refresh(BASE)
+    service.table.rewriteRequest = (body) => (body.includes('isJudged') ? 'no request' : body)
+    expect(await claimable(service, vault, before)).toEqual(['1000000'])
+    service.table.reset()
+    expect(await claimable(service, vault, before)).toEqual(['1000000'])
+  })
+
+  test('says nothing by an answer of a block before the request', async ({ service, asked: vault }) => {
+    const wire = service.rpc[BASE] as Wire
+    // What it says of another request, all of which can be claimed, a node that lags behind says of the next one.
+    await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
+    await recordAll(vault.chain)
+    await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 4_000_000n, 4_000_000n)
+    const before = await claimable(service, vault, [])
+    const pending = toFunctionSelector('pendingDepositRequest(uint256,address)').slice(2)
+    const answers = new Map<string, string>()
+    wire.rewrite = (answer, request) => {
+      if (request.includes(pending)) answers.set('old', answer)
+      return answer
+    }
+    await refresh(BASE)
+    expect(answers.size).toBe(1)
+    await vault.act(ALICE.address, 'requestDeposit', 2_000_000n, ALICE.address, ALICE.address)
+    wire.rewrite = (answer, request) => {
+      if (!request.includes(pending)) return answer
+      const [old, now] = [answers.get('old') ?? answer, answer].map((text) => JSON.parse(text))
+      const ids = [now].flat().map(({ id }) => id)
+      const told = [old].flat().map((one, index) => ({ ...one, id: ids[index] }))
+      return JSON.stringify(Array.isArray(now) ? told : told[0])
+    }
+    expect(await claimable(service, vault, [])).toEqual(before)
+    await recordAll(vault.chain)
+    expect(await claimable(service, vault, [])).toEqual(before)
+    wire.reset()
+    await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 2_000_000n, 2_000_000n)
+    expect(await claimable(service, vault, [])).toEqual([...before, '2000000'])
+  })
 })
 
 describe('A vault that is paused', () => {

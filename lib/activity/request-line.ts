@@ -1,0 +1,18 @@
+import type { CancelledRequest } from '../protocols/protocol.ts'
+import type { RequestKind } from '../protocols/request-kind.ts'
+import { depositLine } from './history.ts'
+import type { LedgerEntry } from './ledger-entry.ts'
+import type { LineRequest } from './line.ts'
+import { redemptionLine } from './withdrawals.ts'
+
+/** A ledger entry that requests. */
+export type RequestEntry = Extract<LedgerEntry, { kind: 'deposit' | 'redeem' }>
+
+/** An account's requests of a kind in a vault, in order, with what became of them by these entries and granted cancellations. */
+export function buildRequestLine(
+  kind: RequestKind,
+  entries: readonly LedgerEntry[],
+  granted: readonly CancelledRequest[] = [],
+): readonly LineRequest<RequestEntry>[] {
+  return kind === 'deposit' ? depositLine(entries, granted) : redemptionLine(entries, granted)
+}
