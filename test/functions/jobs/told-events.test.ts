@@ -343,6 +343,8 @@ describe('A vault whose events are made up', () => {
       await callRpc(chain, [
         { method: 'eth_sendTransaction', params: [{ from: ALICE.address, to: address, data, gas: '0x1000000' }] },
       ])
+      // Anvil answers before the transaction is mined, and the code is the vault's again by then.
+      await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(1)] }])
     }
     await callRpc(chain, [{ method: 'anvil_setCode', params: [address, code] }])
     await lagoon.request(ALICE.address, 5_000_000n)
