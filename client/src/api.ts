@@ -1800,7 +1800,7 @@ export type WebhookEvent = {
     transactionHash: TransactionHash | null
     /** The block of that transaction, or at which the vault was asked */
     blockNumber: number
-    /** The deposits that it is of, as `GET …/deposits` names them */
+    /** The deposits that it is of, as `GET …/deposits` names them; with 100 there may be more, and amounts are of all */
     depositIds: string[]
     /** In the asset's smallest unit; null where it is not known */
     assets: Amount | null
@@ -1829,7 +1829,7 @@ export type WebhookEvent = {
     transactionHash: TransactionHash | null
     /** The block of that transaction, or at which the vault was asked */
     blockNumber: number
-    /** The deposits that it is of, as `GET …/deposits` names them */
+    /** The deposits that it is of, as `GET …/deposits` names them; with 100 there may be more, and amounts are of all */
     depositIds: string[]
     /** In the asset's smallest unit; null where it is not known */
     assets: Amount | null
@@ -1856,7 +1856,7 @@ export type WebhookEvent = {
     transactionHash: TransactionHash | null
     /** The block of that transaction, or at which the vault was asked */
     blockNumber: number
-    /** The deposits that it is of, as `GET …/deposits` names them */
+    /** The deposits that it is of, as `GET …/deposits` names them; with 100 there may be more, and amounts are of all */
     depositIds: string[]
     /** In the asset's smallest unit; null where it is not known */
     assets: Amount | null
@@ -1883,7 +1883,7 @@ export type WebhookEvent = {
     transactionHash: TransactionHash | null
     /** The block of that transaction, or at which the vault was asked */
     blockNumber: number
-    /** The deposits that it is of, as `GET …/deposits` names them */
+    /** The deposits that it is of, as `GET …/deposits` names them; with 100 there may be more, and amounts are of all */
     depositIds: string[]
     /** In the asset's smallest unit; null where it is not known */
     assets: Amount | null
@@ -1927,7 +1927,7 @@ export type WebhookEvent = {
     transactionHash: TransactionHash | null
     /** The block of that transaction, or at which the vault was asked */
     blockNumber: number
-    /** The withdrawals that it is of, as `GET …/withdrawals` names them */
+    /** The withdrawals that it is of, as `GET …/withdrawals` names them; with 100 there may be more, and amounts are of all */
     withdrawalIds: string[]
     /** In the asset's smallest unit; null where it is not known */
     assets: Amount | null
@@ -1956,7 +1956,7 @@ export type WebhookEvent = {
     transactionHash: TransactionHash | null
     /** The block of that transaction, or at which the vault was asked */
     blockNumber: number
-    /** The withdrawals that it is of, as `GET …/withdrawals` names them */
+    /** The withdrawals that it is of, as `GET …/withdrawals` names them; with 100 there may be more, and amounts are of all */
     withdrawalIds: string[]
     /** In the asset's smallest unit; null where it is not known */
     assets: Amount | null
@@ -1983,7 +1983,7 @@ export type WebhookEvent = {
     transactionHash: TransactionHash | null
     /** The block of that transaction, or at which the vault was asked */
     blockNumber: number
-    /** The withdrawals that it is of, as `GET …/withdrawals` names them */
+    /** The withdrawals that it is of, as `GET …/withdrawals` names them; with 100 there may be more, and amounts are of all */
     withdrawalIds: string[]
     /** In the asset's smallest unit; null where it is not known */
     assets: Amount | null
@@ -2010,7 +2010,7 @@ export type WebhookEvent = {
     transactionHash: TransactionHash | null
     /** The block of that transaction, or at which the vault was asked */
     blockNumber: number
-    /** The withdrawals that it is of, as `GET …/withdrawals` names them */
+    /** The withdrawals that it is of, as `GET …/withdrawals` names them; with 100 there may be more, and amounts are of all */
     withdrawalIds: string[]
     /** In the asset's smallest unit; null where it is not known */
     assets: Amount | null

@@ -1,5 +1,5 @@
 import type { Hash } from 'viem'
-import type { Notice } from '../webhooks/event.ts'
+import { MOST_IDS, type Notice } from '../webhooks/event.ts'
 import { depositLine } from './history.ts'
 import { buildEntryId, buildSortKey, type LedgerEntry } from './ledger-entry.ts'
 import type { LineRequest } from './line.ts'
@@ -137,8 +137,9 @@ function findChanged<Entry extends RequestEntry>(
     .filter(({ amount }) => amount > 0n)
 }
 
+/** The ids of the first of these requests, so that an event stays small. */
 function idsOf(changed: readonly Changed[] = []): string[] {
-  return changed.map(({ id }) => id)
+  return changed.slice(0, MOST_IDS).map(({ id }) => id)
 }
 
 /** The key of a notice: as text it sorts in the order in which things happened at one moment. */

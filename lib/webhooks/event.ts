@@ -18,16 +18,29 @@ const ofAccount = {
 const Assets = Amount.nullable().describe("In the asset's smallest unit; null where it is not known")
 const Shares = Amount.nullable().describe('In smallest units; null where it is not known')
 
+/** An event names no more deposits or withdrawals, so that it stays small. */
+export const MOST_IDS = 100
+
 const Deposit = z.object({
   ...ofAccount,
-  depositIds: z.array(z.string()).describe('The deposits that it is of, as `GET …/deposits` names them'),
+  depositIds: z
+    .array(z.string())
+    .max(MOST_IDS)
+    .describe(
+      'The deposits that it is of, as `GET …/deposits` names them; with 100 there may be more, and amounts are of all',
+    ),
   assets: Assets,
   shares: Shares,
 })
 
 const Withdrawal = z.object({
   ...ofAccount,
-  withdrawalIds: z.array(z.string()).describe('The withdrawals that it is of, as `GET …/withdrawals` names them'),
+  withdrawalIds: z
+    .array(z.string())
+    .max(MOST_IDS)
+    .describe(
+      'The withdrawals that it is of, as `GET …/withdrawals` names them; with 100 there may be more, and amounts are of all',
+    ),
   assets: Assets,
   shares: Shares,
 })
@@ -72,12 +85,20 @@ const event = <const Type extends string, Data extends z.ZodObject>(type: Type, 
 export const WebhookEvent = z
   .discriminatedUnion('type', [
     event('deposit.pending', Deposit.extend(estimated), 'A deposit was requested'),
-    event('deposit.claimable', Deposit, 'A requested deposit was settled: its shares can be claimed'),
+    event(
+      'deposit.claimable',
+      Deposit,
+      'A requested deposit, or more of one, was settled: its shares can be claimed. `assets` is what is new of it',
+    ),
     event('deposit.completed', Deposit, 'Shares were received, at once or by a claim'),
     event('deposit.cancelled', Deposit, 'Requested deposits were taken back'),
     event('deposit.reverted', Reverted, 'An event of a deposit that was not final is not so'),
     event('withdrawal.pending', Withdrawal.extend(estimated), 'A redemption was requested'),
-    event('withdrawal.claimable', Withdrawal, 'A requested redemption was settled: its assets can be claimed'),
+    event(
+      'withdrawal.claimable',
+      Withdrawal,
+      'A requested redemption, or more of one, was settled: its assets can be claimed. `shares` is what is new of it',
+    ),
     event('withdrawal.completed', Withdrawal, 'Assets were paid, at once or by a claim'),
     event('withdrawal.cancelled', Withdrawal, 'Requested redemptions were taken back'),
     event('withdrawal.reverted', Reverted, 'An event of a withdrawal that was not final is not so'),
