@@ -184,6 +184,20 @@ export class Alarms extends Construct {
     }
   }
 
+  /**
+   * Alarms when in each of 15 minutes there was a run that could not tell clients what happened; each run's input has its own
+   * alarm.
+   */
+  onUntoldVaults(deployed: ServiceFunction, contract: JobContract): void {
+    const impact =
+      'Clients and their webhooks are not told what happens in vaults, and no more of these is recorded until they are'
+    const remedy =
+      'The next run that reaches the table of webhooks and the queue of events makes it good; what is a day old is recorded and never told'
+    for (const { input, metric } of metricsOf(deployed, contract, 'untoldVaults')) {
+      this.#alarm(deployed, `${input} Untold vaults`, `${impact}. ${remedy}.`, { metric, threshold: 1, periods: 3 })
+    }
+  }
+
   /** Alarms when runs failed for good: their inputs wait in the queue to be looked at. */
   onDeadLetters(queue: Queue): void {
     const metric = queue.metricApproximateNumberOfMessagesVisible({ period: Duration.minutes(5), statistic: 'Maximum' })

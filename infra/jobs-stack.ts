@@ -31,6 +31,7 @@ export class JobsStack extends Stack {
       shared.alarms.onJob(deployed, contract)
       shared.alarms.onLag(deployed, contract)
       shared.alarms.onChangedVaults(deployed, contract)
+      shared.alarms.onUntoldVaults(deployed, contract)
       if (contract.isWitnessed) witnessed.push(deployed)
     }
     // The next run makes good what one could not record.

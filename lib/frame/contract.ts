@@ -78,7 +78,7 @@ export type JobContract = {
   readonly event: z.ZodType
   /** What a run reports. */
   readonly report: z.ZodType
-  /** Those fields of the report that are metrics too, with their units; alarms watch `lagSeconds` and `changedVaults`. */
+  /** Those fields of the report that are metrics too, with their units; alarms watch `lagSeconds`, `changedVaults` and `untoldVaults`. */
   readonly metrics: Readonly<Record<string, 'Count' | 'Seconds'>>
   readonly everyMinutes: number
   /** One run is scheduled for each of these inputs, whose fields are dimensions of the metrics. */

@@ -128,7 +128,7 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::CloudWatch::Alarm':
         CONTRACTS.length +
         RUNS.length +
-        4 * EVM_CHAINS.length +
+        5 * EVM_CHAINS.length +
         new Set(COUNTED.map((name) => dirname(name))).size +
         3 +
         2 * CONSUMERS.length,
@@ -154,9 +154,10 @@ describe.each(STAGES)('%s', (stage) => {
     for (const { name, template } of stacks) {
       const ids = Object.keys(template.Resources)
       const ofBase = ids.filter((id) => /^(RefreshChain(chainId)?|Disagreements)8453/.test(id))
-      expect(ofBase.length, 'the schedule of its run, the alarms on its lag, on changed vaults, on disagreements').toBe(
-        name === 'jobs' ? 4 : ['vaults', 'accounts'].includes(name) ? 1 : 0,
-      )
+      expect(
+        ofBase.length,
+        'the schedule of its run, the alarms on its lag, on changed and on untold vaults, on disagreements',
+      ).toBe(name === 'jobs' ? 5 : ['vaults', 'accounts'].includes(name) ? 1 : 0)
       // Each stack in proportion to its endpoints, and as much for each further chain as for Base.
       const grown = (ids.length * 60) / ENDPOINTS.length + (50 - EVM_CHAINS.length) * ofBase.length
       expect(grown, name).toBeLessThanOrEqual(320)
@@ -564,6 +565,20 @@ describe.each(STAGES)('%s', (stage) => {
       expect(alarm).toMatchObject({
         ...{ Namespace: 'Vaultline', Statistic: 'Maximum', Threshold: 1, EvaluationPeriods: 1 },
         AlarmDescription: expect.stringContaining('Users cannot deposit into vaults'),
+        AlarmActions: ['shared/AlarmsTopic'],
+      })
+    }
+  })
+
+  test('alarms while clients cannot be told what happens in vaults, for each chain', () => {
+    const alarms = Object.values(ofType('AWS::CloudWatch::Alarm')).filter(
+      ({ MetricName }) => MetricName === 'untoldVaults',
+    )
+    expect(alarms).toHaveLength(EVM_CHAINS.length)
+    for (const alarm of alarms) {
+      expect(alarm).toMatchObject({
+        ...{ Namespace: 'Vaultline', Statistic: 'Maximum', Threshold: 1, EvaluationPeriods: 3, Period: 300 },
+        AlarmDescription: expect.stringContaining('Clients and their webhooks are not told'),
         AlarmActions: ['shared/AlarmsTopic'],
       })
     }

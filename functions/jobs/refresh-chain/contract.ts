@@ -51,7 +51,14 @@ export const contract = {
     }),
   ]),
   // Each costs $0.30 a month for each chain: what one would draw, and the rest is in the log.
-  metrics: { lagSeconds: 'Seconds', behind: 'Count', entries: 'Count', openTransfers: 'Count', changedVaults: 'Count' },
+  metrics: {
+    lagSeconds: 'Seconds',
+    behind: 'Count',
+    entries: 'Count',
+    openTransfers: 'Count',
+    changedVaults: 'Count',
+    untoldVaults: 'Count',
+  },
   everyMinutes: 1,
   runs: EVM_CHAINS.map(({ id }) => ({ chainId: id })),
   isWitnessed: true,

@@ -71,7 +71,9 @@ export function refreshChain(dependencies: Dependencies) {
         until,
         holdsLease,
       })
-      return { ...report, outcome: 'refreshed' as const, changedVaults: await watching, ...followed }
+      const { changedVaults, untoldVaults } = await watching
+      const untold = report.untoldVaults + untoldVaults
+      return { ...report, outcome: 'refreshed' as const, changedVaults, untoldVaults: untold, ...followed }
     } finally {
       await records.releaseLease(chainId, owner)
     }

@@ -497,8 +497,12 @@ function earlyKeyOf({ key, data }: Notice, hashes: ReadonlyMap<number, Hash>): s
 async function tellEarly(run: Run, head: BlockHeader): Promise<void> {
   const { vaultRuns, final, records, openRequests, reader } = run
   if (head.number <= final.number) return
+  const giveUp = (error: unknown) =>
+    logger.warn('what is not final cannot be told', { chainId: reader.chain.id, reason: String(error) })
+  // Whatever fails there: what is final is recorded all the same.
+  const wantsEarly = await run.findEarly().catch(giveUp)
+  if (!wantsEarly) return
   try {
-    const wantsEarly = await run.findEarly()
     const wanted = vaultRuns.filter(
       ({ vault, progress, isRefused }) =>
         wantsEarly(vault.address) &&
@@ -542,7 +546,7 @@ async function tellEarly(run: Run, head: BlockHeader): Promise<void> {
     }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    logger.warn('what is not final cannot be told', { chainId: reader.chain.id, reason: String(error) })
+    giveUp(error)
   }
 }
 

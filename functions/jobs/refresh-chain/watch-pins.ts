@@ -42,12 +42,12 @@ type Watched = {
 /**
  * Looks whether vaults still are as they are pinned, in one HTTP request: marks those that are not, which stops their
  * deposits, tells clients once, and moves the prices of the others along, the furthest first. As many writes as vaults at most, so that no price
- * is left behind. How many are marked. Throws `upstream_*`.
+ * is left behind. How many are marked, and of how many clients could not be told: the next run tells them. Throws `upstream_*`.
  */
 export async function watchPins(
   { reader, pinStore, tell, now }: Dependencies,
   vaults: readonly VaultOnChain[],
-): Promise<number> {
+): Promise<{ changedVaults: number; untoldVaults: number }> {
   const watched = await readWatched({ reader, pinStore }, vaults)
   const unmarked = watched.filter(({ pin }) => !pin.changedAt)
   const changed = unmarked.filter(({ vault, pin, seen, code }) => compareWithPin(vault, pin, seen, code) === 'changed')
@@ -74,11 +74,20 @@ export async function watchPins(
     const isMarked = await pinStore.markChanged(vault, pin, new Date(now()), block)
     if (isMarked) untold.push({ vault, pin, block })
   })
-  if (untold.length > 0) {
+  const changedVaults = watched.length - unmarked.length + changed.length
+  if (untold.length === 0) return { changedVaults, untoldVaults: 0 }
+  try {
     await tell(untold.map(({ vault, pin, block }) => buildChangedNotice(vault, pin.pinnedAt, block)))
-    await sideBySide(untold, ({ vault, pin }) => pinStore.markTold(vault, pin))
+  } catch (error) {
+    logger.error('clients not told', {
+      chainId: untold[0]?.vault.chainId,
+      changed: untold.length,
+      reason: String(error),
+    })
+    return { changedVaults, untoldVaults: untold.length }
   }
-  return watched.length - unmarked.length + changed.length
+  await sideBySide(untold, ({ vault, pin }) => pinStore.markTold(vault, pin))
+  return { changedVaults, untoldVaults: 0 }
 }
 
 async function readWatched(

@@ -1,7 +1,10 @@
 import { type Hex, numberToHex, pad, toEventSelector, toFunctionSelector } from 'viem'
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
+import { runCommandLine } from '../../../admin/command-line.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { recordAll, recordsOf, refresh } from '../../support/records.ts'
+import { someContext } from '../../support/lambda.ts'
+import { captureLogs } from '../../support/logs.ts'
+import { finalize, recordAll, recordsOf, refresh } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { type Told, toldTo } from '../../support/told-events.ts'
 import { openAsyncVault, openLagoonVault, ROLES, type TestAsyncVault, type TestVault } from '../../support/vaults.ts'
@@ -356,5 +359,72 @@ describe('A vault whose events are made up', () => {
     const named = cancelled.filter(({ data }) => (data['depositIds'] as readonly string[]).length > 0)
     // By the squares of 500, 501 and so on, of twenty million.
     expect(named).toHaveLength(69)
+  })
+})
+
+describe('Where clients cannot be told what happens in a vault,', () => {
+  /** One run, of which what it is to tell fails in one way; what it reports, and what its metric says. */
+  const failing = async (service: Service, what: string, run: () => Promise<object> = () => refresh(BASE)) => {
+    const { table, backends } = service
+    const { webhooks } = backends.dynamo.tableNames
+    if (what === 'queue') backends.queues.lies.down = true
+    else table.rewriteRequest = (body) => (body.includes(webhooks) ? 'no request' : body)
+    // Off on a developer's machine, where nobody reads them.
+    vi.stubEnv('POWERTOOLS_METRICS_DISABLED', 'false')
+    const { lines } = captureLogs()
+    try {
+      const report = await run()
+      return { ...report, metric: lines.find((line) => '_aws' in line)?.['untoldVaults'] }
+    } finally {
+      vi.unstubAllEnvs()
+      backends.queues.lies.down = false
+      table.reset()
+    }
+  }
+  const throughOf = async (service: Service, { address }: Pick<TestVault, 'address'>) =>
+    (await recordsOf(service).getProgress([{ chainId: BASE, address }]))[0]?.through ?? 0
+
+  test.for(['table', 'queue'])(
+    'for the %s is down, nothing of it is recorded, the metric says so, and they are told once when it is back',
+    async (what, { service, lagoon }) => {
+      const before = await throughOf(service, lagoon)
+      await lagoon.request(ALICE.address, 5_000_000n)
+      await finalize(lagoon.chain)
+      for (let run = 0; run < 2; run += 1) {
+        expect(await failing(service, what)).toMatchObject({ untoldVaults: 1, metric: 1, entries: 0 })
+      }
+      expect(await throughOf(service, lagoon)).toBe(before)
+      expect(kindsOf(await recorded(service, lagoon))).toEqual([['deposit.pending', 0]])
+      expect(await throughOf(service, lagoon)).toBeGreaterThan(before)
+      expect(await refresh(BASE)).toMatchObject({ untoldVaults: 0 })
+    },
+  )
+
+  test('what is older than a day is recorded and not told', async ({ service, lagoon, clock }) => {
+    await lagoon.request(ALICE.address, 5_000_000n)
+    const final = await finalize(lagoon.chain)
+    clock.pass(86_400 + 3_600)
+    vi.resetModules()
+    const { handler } = await import('../../../functions/jobs/refresh-chain/handler.ts')
+    const run = async () => Object(await handler({ chainId: BASE }, someContext()))
+    expect(await failing(service, 'table', run)).toMatchObject({ untoldVaults: 1, metric: 1, entries: 1 })
+    expect(await throughOf(service, lagoon)).toBeGreaterThanOrEqual(final)
+    expect(await recorded(service, lagoon)).toEqual([])
+  })
+
+  test('a pinned vault that has changed is told once when they can be', async ({ service, lagoon }) => {
+    const place = ['--chain', `${BASE}`, '--address', lagoon.address]
+    const shown = (await runCommandLine(['confirm-vault', ...place], async () => service.backends.admin)).join('\n')
+    const [, digest = ''] = /--confirm (\w+)/.exec(shown) ?? []
+    await runCommandLine(['confirm-vault', ...place, '--confirm', digest], async () => service.backends.admin)
+    await lagoon.upgrade('0.5.1')
+    expect(await failing(service, 'table')).toMatchObject({ untoldVaults: 1, metric: 1, changedVaults: 1 })
+    expect(await toldTo(service, lagoon.key)).toEqual([])
+    for (let run = 0; run < 2; run += 1) {
+      expect(await refresh(BASE)).toMatchObject({ untoldVaults: 0, changedVaults: 1 })
+      expect(await toldTo(service, lagoon.key)).toMatchObject([
+        { type: 'vault.changed', final: true, data: { vaultAddress: lagoon.address } },
+      ])
+    }
   })
 })
