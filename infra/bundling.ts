@@ -103,7 +103,7 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   // The bridge's API, with its pause and its budgets in the table of answers, what compares two hosts, and links: 10 KiB; and
   // for deposits what is pinned of vaults.
   'vaults/deposit': 545,
-  'vaults/withdraw': 539,
+  'vaults/withdraw': 540,
   'vaults/claim': 538,
   'vaults/cancel': 524,
   // The largest of those that have no more than the others: the records, of which those of requests are more since clients are told.
@@ -111,7 +111,7 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'activity/deposits': 514,
   'activity/withdrawals': 513,
   // The records, the bridge, and what clients are told of both, with the queue; nobody waits for it.
-  'jobs/refresh-chain': 626,
+  'jobs/refresh-chain': 628,
   // The frame alone: middy, the logger, zod and every error's text.
   'system/health': 141,
   'system/apple-app-site-association': 141,

@@ -521,11 +521,12 @@ describe('A server of a wallet', () => {
 
   test('tells a user what can be claimed, once, and nobody of types that are new', async ({ load }) => {
     const { messageOf }: Snippet = await load('tell-user.ts')
-    expect(messageOf(event)).toEqual({ to: userAddress, text: 'Your shares can be claimed.' })
-    expect(messageOf({ ...event, final: true })).toBeUndefined()
-    expect(messageOf({ ...event, type: 'withdrawal.claimable' })).toMatchObject({ to: userAddress })
-    expect(messageOf({ ...event, type: 'withdrawal.completed', final: true })).toMatchObject({ to: userAddress })
-    expect(messageOf({ ...event, type: 'deposit.blessed' })).toBeUndefined()
+    const told = { ...event, final: true }
+    expect(messageOf(told)).toEqual({ to: userAddress, text: 'Your shares can be claimed.' })
+    expect(messageOf({ ...told, final: false })).toBeUndefined()
+    expect(messageOf({ ...told, type: 'withdrawal.claimable' })).toMatchObject({ to: userAddress })
+    expect(messageOf({ ...told, type: 'withdrawal.completed' })).toMatchObject({ to: userAddress })
+    expect(messageOf({ ...told, type: 'deposit.blessed' })).toBeUndefined()
   })
 })
 
