@@ -57,7 +57,7 @@ async function runAll(checks: readonly Check[]): Promise<number> {
 function openChecks(url: string): Check[] {
   return [
     ['health', async () => `version ${orThrow(await getHealth({ url, key: '' })).version}`],
-    ['document', async () => `${Object.keys((await readJson(url, '/openapi.json'))['paths'] as object).length} paths`],
+    ['document', async () => `${Object.keys((await readJson(url, '/openapi.json'))['paths'] ?? {}).length} paths`],
     ['signing keys', async () => `${(await listKeys(url)).length} published`],
     ['unknown route', async () => expectError(await fetch(`${url}/nowhere`), 404, 'not_found')],
     ['no key', async () => expectError(await fetch(`${url}/defi-vaults/v1/vaults`), 401, 'missing_api_key')],
