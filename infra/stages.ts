@@ -87,7 +87,8 @@ const StagesFile = z.strictObject(
 
 /**
  * The stages that this text of an operator's file names, and `dev` in any case. Throws an Error that says what is wrong: what
- * does not fit, for `staging` and `prod` names that nobody can own, and a `prod` whose alarms reach nobody.
+ * does not fit, passkeys that nobody could make, for `staging` and `prod` names that nobody can own, and a `prod` whose alarms
+ * reach nobody.
  */
 export function parseStages(text: string): ReadonlyMap<Stage, StageEnvironment> {
   const file = parse(StagesFile, parseJson(text), 'The file of stages')
@@ -96,6 +97,12 @@ export function parseStages(text: string): ReadonlyMap<Stage, StageEnvironment> 
     named.map((stage) => {
       const environment = parse(StageEnvironment, { ...DEFAULTS[stage], ...file[stage] }, `Stage ${stage}`)
       const problems = stage === 'dev' ? [] : [...listExamples(environment)]
+      if (!hasPasskeys(environment)) {
+        const { id } = environment.relyingParty
+        problems.push(
+          `relyingParty: no application, and no origin of corsOrigins at ${id} or below it, can use passkeys`,
+        )
+      }
       if (stage === 'prod' && !environment.alarmEmail) problems.push('alarmEmail: its alarms would reach nobody')
       if (problems.length > 0) throw new Error(`Stage ${stage} cannot be deployed:\n${problems.join('\n')}`)
       return [stage, environment]
@@ -132,6 +139,12 @@ function* listExamples({ corsOrigins, relyingParty, alarmEmail }: StageEnvironme
   for (const { packageName } of relyingParty.androidApps) {
     if (/(^|\.)example\./.test(packageName)) yield `relyingParty.androidApps: ${packageName} is an example`
   }
+}
+
+/** Whether a page or an application of the stage can make credentials for its relying party (WebAuthn, 5.1.3). */
+function hasPasskeys({ corsOrigins, relyingParty: { id, iosApps, androidApps } }: StageEnvironment): boolean {
+  const hosts = corsOrigins.map((origin) => new URL(origin).hostname)
+  return [...iosApps, ...androidApps].length > 0 || hosts.some((host) => host === id || host.endsWith(`.${id}`))
 }
 
 /** Undefined, which does not fit, where the text is no JSON. */

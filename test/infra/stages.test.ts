@@ -47,6 +47,15 @@ describe("The operator's file of stages", () => {
     ['an origin without TLS', 'prod', { corsOrigins: ['http://wallet.vaultline.app'] }, 'is not of https'],
     ['a slash after an origin', 'prod', { corsOrigins: ['https://wallet.vaultline.app/'] }, 'must be an origin'],
     ['a domain of a test', 'prod', { relyingParty: { ...OWN.prod.relyingParty, id: 'wallet.test' } }, 'wallet.test'],
+    ['no page and no application', 'staging', { corsOrigins: [] }, 'no application, and no origin of corsOrigins'],
+    [
+      'pages of another domain than its passkeys',
+      'dev',
+      {
+        relyingParty: { ...OWN.dev?.relyingParty, id: 'wallet.vaultline.app', name: 'W', iosApps: [], androidApps: [] },
+      },
+      'at wallet.vaultline.app or below it',
+    ],
     ['an unknown field', 'dev', { alarmMail: 'me@vaultline.app' }, 'alarmMail'],
     ['a field of the relying party that is not there', 'prod', { relyingParty: { id: 'vaultline.app' } }, 'name'],
   ] as const)('is refused with %s', (_, stage, changes, told) => {
