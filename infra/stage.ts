@@ -2,6 +2,7 @@ import { dirname } from 'node:path/posix'
 import { Stage as CdkStage, type StackProps } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import { buildReference } from '../reference/files.ts'
+import { DeployerStack } from './deployer-stack.ts'
 import { EndpointsStack } from './endpoints-stack.ts'
 import type { Stage } from './environments.ts'
 import { ENDPOINTS } from './functions.ts'
@@ -13,7 +14,7 @@ import type { Sites, StageEnvironment } from './stages.ts'
 
 /**
  * One stage of the service on AWS, what the contracts ask for and nothing else: a stack for each folder of `functions/`,
- * which depends on the stack of what all share and on no other.
+ * which depends on the stack of what all share and on no other; and one for who deploys it, where that is a workflow.
  */
 export class ServiceStage extends CdkStage {
   readonly #shared: SharedStack
@@ -34,6 +35,8 @@ export class ServiceStage extends CdkStage {
     }
     new JobsStack(this, { ...this.#props, shared: this.#shared })
     new QueuesStack(this, { ...this.#props, shared: this.#shared })
+    const { deployedFrom } = environment
+    if (deployedFrom) new DeployerStack(this, { ...this.#props, stage, deployedFrom })
   }
 
   /** Adds the stack of these sites, from what was built in these folders; none where there are none. */

@@ -46,6 +46,13 @@ const StageEnvironment = z.strictObject({
     .boolean()
     .describe('Whether data, secrets and logs outlive the stack, and stack and tables refuse to be deleted'),
   alarmEmail: z.email().optional().describe('Who is told of alarms; AWS asks the address for a confirmation first'),
+  deployedFrom: z
+    .string()
+    .regex(/^[\w.-]+(@\d+)?\/[\w.-]+(@\d+)?$/, 'must be owner@id/repository@id')
+    .optional()
+    .describe(
+      "The GitHub repository whose workflow deploys the stage, as GitHub's tokens name it: `owner@1/repository@2`, and without ids one from before July 2026",
+    ),
   sites: Sites.optional(),
 })
 export type StageEnvironment = z.output<typeof StageEnvironment>

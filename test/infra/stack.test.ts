@@ -108,6 +108,7 @@ describe.each(STAGES)('%s', (stage) => {
   const isProduction = stage === 'prod'
   const retained = isProduction ? 'Retain' : 'Delete'
   const { stacks, resources, outputs, ofType } = stages[`vaultline-${stage}`] as Synthesized
+  const deployers = environment.deployedFrom ? ['deployer/Deploy', 'deployer/Diff'] : []
 
   test('consists of what contracts ask for and of nothing else', () => {
     const byType = Map.groupBy(Object.values(resources), ({ Type }) => Type)
@@ -120,8 +121,8 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::Lambda::EventInvokeConfig': JOBS.length,
       'AWS::Lambda::EventSourceMapping': CONSUMERS.length,
       'AWS::Lambda::Permission': ENDPOINTS.length,
-      'AWS::IAM::Role': CONTRACTS.length + JOBS.length,
-      'AWS::IAM::Policy': CONTRACTS.length + JOBS.length,
+      'AWS::IAM::Role': CONTRACTS.length + JOBS.length + deployers.length,
+      'AWS::IAM::Policy': CONTRACTS.length + JOBS.length + deployers.length,
       'AWS::Scheduler::Schedule': RUNS.length,
       'AWS::Logs::LogGroup': CONTRACTS.length + 1,
       'AWS::Logs::MetricFilter': ENDPOINTS.length + COUNTED.length + WITNESSED.length + 2 + 2 * CONSUMERS.length,
@@ -147,7 +148,49 @@ describe.each(STAGES)('%s', (stage) => {
     expect(stacks.map(({ name, dependsOn }) => [name, dependsOn])).toEqual(
       expect.arrayContaining([['shared', []], ...[...areas].map((area) => [area, [`vaultline-${stage}-shared`]])]),
     )
-    expect(stacks).toHaveLength(areas.size + 1)
+    expect(stacks).toHaveLength(areas.size + 1 + Math.sign(deployers.length))
+  })
+
+  test('is deployed by a workflow in the environments of its own name alone, which may be what CDK works as and no more', () => {
+    const bootstrap = (name: string) => `arn:aws:iam::account:role/cdk-hnb659fds-${name}-role-account-region`
+    const found = deployers.map((id) => [
+      ofType('AWS::IAM::Role')[id],
+      ofType('AWS::IAM::Policy')[`${id}DefaultPolicy`],
+    ])
+    const expected = [
+      [stage, ['deploy', 'file-publishing', 'lookup'].map(bootstrap)],
+      [`${stage}-diff`, bootstrap('lookup')],
+    ].map(([name, Resource]) => [
+      {
+        MaxSessionDuration: 7200,
+        AssumeRolePolicyDocument: {
+          Version: '2012-10-17',
+          Statement: [
+            {
+              Effect: 'Allow',
+              Action: 'sts:AssumeRoleWithWebIdentity',
+              Principal: {
+                Federated: 'arn:aws:iam::account:oidc-provider/token.actions.githubusercontent.com',
+              },
+              Condition: {
+                StringEquals: {
+                  'token.actions.githubusercontent.com:aud': 'sts.amazonaws.com',
+                  'token.actions.githubusercontent.com:sub': `repo:vaultline@1/service@2:environment:${name}`,
+                },
+              },
+            },
+          ],
+        },
+      },
+      {
+        PolicyDocument: {
+          Version: '2012-10-17',
+          Statement: [{ Effect: 'Allow', Action: 'sts:AssumeRole', Resource }],
+        },
+      },
+    ])
+    expect(found).toMatchObject(environment.deployedFrom ? expected : [])
+    expect(found).toHaveLength(environment.deployedFrom ? 2 : 0)
   })
 
   test('holds 60 endpoints and 50 chains, with no stack near the 500 resources that CloudFormation takes', () => {
@@ -691,6 +734,7 @@ describe.each(STAGES)('%s', (stage) => {
         ...['shared/ApiHttpApi', 'shared/AlarmsTopic'],
         ...QUEUE_PLACES.map(([, place]) => place),
         ...QUEUE_KEYS.flatMap((key) => [`shared/${key}.QueueName`, `shared/${key}deadletters.QueueName`]),
+        ...deployers,
       ]),
     )
   })

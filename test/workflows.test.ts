@@ -1,0 +1,70 @@
+import { globSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import * as z from 'zod'
+import { STAGES } from '../infra/environments.ts'
+import manifest from '../package.json' with { type: 'json' }
+import wallet from '../wallet/package.json' with { type: 'json' }
+
+const Step = z.object({ uses: z.string().optional(), run: z.string().optional() })
+const Job = z.object({
+  uses: z.string().optional(),
+  needs: z.union([z.string(), z.array(z.string())]).optional(),
+  environment: z.string().optional(),
+  permissions: z.record(z.string(), z.string()).optional(),
+  steps: z.array(Step).default([]),
+})
+const Workflow = z.object({
+  permissions: z.record(z.string(), z.string()),
+  jobs: z.record(z.string(), Job),
+})
+
+const FILES = globSync('.github/workflows/*.yml').sort()
+const texts = new Map(FILES.map((file) => [basename(file), readFileSync(file, 'utf8')]))
+const workflows = new Map([...texts].map(([name, text]) => [name, Workflow.parse(parse(text))]))
+const jobs = [...workflows].flatMap(([name, workflow]) =>
+  Object.entries(workflow.jobs).map(([id, job]) => ({ id: `${name} ${id}`, ...job })),
+)
+const steps = jobs.flatMap(({ steps }) => steps)
+
+describe('The workflows of GitHub Actions', () => {
+  test('run no action of others but at a commit, beside which its version stands', () => {
+    const pinned = /^ *- uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/
+    const lines = [...texts.values()].flatMap((text) => text.split('\n')).filter((line) => / *- uses:/.test(line))
+    expect(lines.filter((line) => !pinned.test(line))).toEqual([])
+    expect(lines).toHaveLength(steps.filter(({ uses }) => uses).length)
+  })
+
+  test('may read the code alone, and ask for a token of AWS only in an environment', () => {
+    for (const { permissions } of workflows.values()) expect(permissions).toEqual({ contents: 'read' })
+    const asking = jobs.filter(({ permissions, steps }) => permissions?.['id-token'] && steps.length > 0)
+    expect(
+      asking.map(({ id, environment = '' }) => [id, environment.replace(/^\S+ inputs\.stage \}\}/, '<stage>')]),
+    ).toEqual([
+      ['stage.yml diff', '<stage>-diff'],
+      ['stage.yml deploy', '<stage>'],
+    ])
+  })
+
+  test('put nothing of others into a shell but by the environment', () => {
+    expect(steps.filter(({ run }) => run?.includes('{{'))).toEqual([])
+  })
+
+  test('run no npm script that there is not', () => {
+    const scripts = new Set([...Object.keys(manifest.scripts), ...Object.keys(wallet.scripts)])
+    const named = steps.flatMap(({ run = '' }) =>
+      [...run.matchAll(/npm run ([\w:-]+)/g)].map(([, script = '']) => script),
+    )
+    expect(new Set(named)).toEqual(new Set(['reference', 'build', 'synth', 'smoke']))
+    expect(named.filter((script) => !scripts.has(script))).toEqual([])
+  })
+
+  test('deploy what has passed the checks, each stage after the one before', () => {
+    const deploys = workflows.get('deploy.yml')?.jobs ?? {}
+    expect(Object.entries(deploys).map(([id, { needs }]) => [id, needs])).toEqual([
+      ['check', undefined],
+      ...STAGES.map((stage, place) => [stage, place === 0 ? 'check' : STAGES[place - 1]]),
+    ])
+  })
+})
