@@ -106,7 +106,10 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
       for (const items of rounds) await putItems(client, tableName, items)
     },
 
-    /** What waits for places: the first 20 items, or fewer with 1 MB; none where nothing waits. */
+    /**
+     * What waits for its sequence: the first 20 items, or fewer with 1 MB; none where nothing waits. Never an item without one
+     * that has a lower key and was written before it, unless that one waits no more.
+     */
     async listPending(clientId: string): Promise<Pending[]> {
       const query = new QueryCommand({
         TableName: tableName,
@@ -115,7 +118,17 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
         ConsistentRead: true,
         Limit: PENDING_ITEMS,
       })
-      return z.array(Pending).parse((await client.send(query)).Items)
+      // A query is no snapshot: it can pass a key just before the item with it is written, and then read a higher one that is
+      // written later. The next query reads both. So of two queries that follow each other, the second is taken up to the
+      // first item that the other did not read.
+      let seen = new Set<string>()
+      for (;;) {
+        const pending = z.array(Pending).parse((await client.send(query)).Items)
+        const firstNew = pending.findIndex(({ sk }) => !seen.has(sk))
+        if (firstNew === -1) return pending
+        if (firstNew > 0) return pending.slice(0, firstNew)
+        seen = new Set(pending.map(({ sk }) => sk))
+      }
     },
 
     /** Has events wait no more. */

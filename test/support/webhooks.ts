@@ -1,4 +1,4 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import { eventLog, wakeRelays, webhooks } from '../../lib/services.ts'
 import type { Notice } from '../../lib/webhooks/event.ts'
 import { publish } from '../../lib/webhooks/publish.ts'
@@ -48,10 +48,27 @@ export async function publishTo(service: Service, clientId: string, notices: rea
 /** Passes a request on when its turn has come, or throws, before it or after it, when whoever makes it is killed. */
 export type Gate = <T>(request: () => Promise<T>) => Promise<T>
 
-/** The client, whose requests wait at a gate. */
+/** The gate that everything passes at once. */
+export const passing: Gate = (request) => request()
+
+/** The client, whose requests wait at a gate; a query at each item that it reads, as a query is no snapshot. */
 export function gated(dynamo: DynamoDBDocumentClient, gate: Gate): DynamoDBDocumentClient {
+  if (gate === passing) return dynamo
+  const send = async (command: Parameters<DynamoDBDocumentClient['send']>[0]) => {
+    if (!(command instanceof QueryCommand)) return await gate(() => dynamo.send(command))
+    const { Limit = Number.POSITIVE_INFINITY, ...query } = command.input
+    const Items: Record<string, unknown>[] = []
+    let ExclusiveStartKey = query.ExclusiveStartKey
+    while (Items.length < Limit) {
+      const one = new QueryCommand({ ...query, Limit: 1, ...(ExclusiveStartKey && { ExclusiveStartKey }) })
+      const [item] = (await gate(() => dynamo.send(one))).Items ?? []
+      if (!item) return { Items }
+      Items.push(item)
+      ExclusiveStartKey = { pk: item['pk'], sk: item['sk'] }
+    }
+    return { Items, LastEvaluatedKey: ExclusiveStartKey }
+  }
   // Of the client only `send` is used, whose overloads tell the kinds of requests apart.
-  const send = (command: Parameters<DynamoDBDocumentClient['send']>[0]) => gate(() => dynamo.send(command))
   return { send } as unknown as DynamoDBDocumentClient
 }
 

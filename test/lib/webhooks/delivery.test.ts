@@ -13,7 +13,7 @@ import { webhooksStore } from '../../../lib/webhooks/store.ts'
 import type { Webhook } from '../../../lib/webhooks/webhook.ts'
 import { test as base } from '../../support/dynamo.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { type Gate, gated, killedAfter, someNotice } from '../../support/webhooks.ts'
+import { gated, killedAfter, passing, someNotice } from '../../support/webhooks.ts'
 
 const CLIENT = 'clientAAAA'
 const START = Date.parse('2026-11-02T00:00:00.000Z')
@@ -21,8 +21,6 @@ const KEY = 'k'.repeat(64)
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000]
 const OK: Sent = { delivered: true, status: 200 }
 const NO: Sent = { delivered: false, reason: 'status', status: 500 }
-
-const passing: Gate = (request) => request()
 
 /** A client's webhook, registered when its log was empty. */
 function someWebhook(overrides: Partial<Webhook> = {}): Webhook {

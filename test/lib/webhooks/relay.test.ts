@@ -9,12 +9,10 @@ import { relayEvents } from '../../../lib/webhooks/relay.ts'
 import { webhooksStore } from '../../../lib/webhooks/store.ts'
 import type { Webhook } from '../../../lib/webhooks/webhook.ts'
 import { test as base } from '../../support/dynamo.ts'
-import { type Gate, gated, interleave, killedAfter, someNotice } from '../../support/webhooks.ts'
+import { type Gate, gated, interleave, killedAfter, passing, someNotice } from '../../support/webhooks.ts'
 
 const [CLIENT, OTHER] = ['clientAAAA', 'clientBBBB']
 const NOW = Date.parse('2026-11-02T00:00:00.000Z')
-
-const passing: Gate = (request) => request()
 
 /** A client's webhook, registered when its log was empty. */
 function someWebhook(overrides: Partial<Webhook> = {}): Webhook {
@@ -119,7 +117,7 @@ describe('A log', () => {
     const count = (name: string) => requests.filter((request) => request === name).length
     expect(count('BatchWriteItem')).toBe(8)
     expect(count('PutItem') + count('UpdateItem')).toBe(4)
-    expect(requests).toHaveLength(12 + 10)
+    expect(requests).toHaveLength(12 + 12)
   })
 
   test('does not have what is not final before somebody asks for it', async ({ events }) => {
@@ -227,6 +225,28 @@ describe('A relay', () => {
     await events.relay()
     expect(await events.log.getHead(CLIENT)).toBe(21)
     expect(events.relays).toEqual([CLIENT])
+  })
+
+  test('reads events in order, though one is published behind where its query has come to, and another before', async ({
+    events,
+  }) => {
+    // The first and the second are too large for one item, and wait in two.
+    const [first, between, second] = [150_000, 0, 60_000].map((size, index) =>
+      someNotice(`key-000${index}`, {
+        timestamp: new Date(NOW - 1000 + index),
+        data: { depositIds: ['x'.repeat(size)] },
+      }),
+    )
+    await events.publish([between as Notice])
+    let requests = 0
+    await events.relay(CLIENT, async (request) => {
+      const answer = await request()
+      requests += 1
+      // After the log's end and its pages, the first of what waits.
+      if (requests === 3) await events.publish([first as Notice, second as Notice])
+      return answer
+    })
+    expect((await events.list(CLIENT)).map(({ id }) => id)).toEqual(idsOf(CLIENT, LARGE_KEYS))
   })
 
   test('that is killed at any request is finished by the next', async ({ events }) => {
