@@ -352,8 +352,13 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     z.object({}),
     async ({ deadLetters }) =>
       columns(
-        ['QUEUE', 'TRIED AGAIN'],
-        (await deadLetters.redrive()).map(({ queue, count }) => [queue, `about ${count}`]),
+        ['QUEUE', 'TRIED AGAIN', 'LEFT', 'STATE'],
+        (await deadLetters.redrive()).map(({ queue, moved, left, problem = 'done' }) => [
+          queue,
+          `about ${moved}`,
+          `about ${left}`,
+          problem,
+        ]),
       ),
   ),
 

@@ -31,6 +31,9 @@ import { type Admin, AdminError } from './operations.ts'
 import { signingKeysSecret } from './signing-keys.ts'
 import { webhooksAdmin } from './webhooks.ts'
 
+/** Beside what a command prints in the end, which may be redirected. */
+const say = (line: string) => process.stderr.write(`${line}\n`)
+
 type Urls = readonly [string, ...string[]]
 
 const LocalState = z.object({
@@ -68,7 +71,7 @@ export function localAdmin({
     users: usersStore(client, tables.users),
     transfers: transfersStore(client, tables.deposits),
     pinStore: pinStore(client, tables.deposits),
-    deadLetters: deadLettersOf(queues, 'local'),
+    deadLetters: deadLettersOf(queues, 'local', { sleep, say }),
     webhooks: webhooksAdmin({
       ...webhookStores(client, tables.webhooks),
       readWebhookKey: () => readWebhookKey(webhookKeySecretName('local'), secrets),
@@ -94,7 +97,7 @@ export function connectStage(stage: Stage): Admin {
     users: usersStore(dynamo(), tableName(stage, 'users')),
     transfers: transfersStore(dynamo(), tableName(stage, 'deposits')),
     pinStore: pinStore(dynamo(), tableName(stage, 'deposits')),
-    deadLetters: deadLettersOf(sqsClient(), stage),
+    deadLetters: deadLettersOf(sqsClient(), stage, { sleep, say }),
     webhooks: webhooksAdmin({
       ...webhookStores(dynamo(), tableName(stage, 'webhooks')),
       readWebhookKey: () => readWebhookKey(webhookKeySecretName(stage)),
@@ -122,8 +125,6 @@ function surroundings(
   urlsOf: (chainId: number) => Urls | Promise<Urls>,
 ): Pick<Admin, 'records' | 'randomBytes' | 'now' | 'describeVault' | 'readPin' | 'nodes' | 'requestRebuild'> {
   const environment = { fetch, random: Math.random, now: Date.now }
-  // Beside what a command prints in the end, which may be redirected.
-  const say = (line: string) => process.stderr.write(`${line}\n`)
   const readerOf = async (chainId: number) => {
     const [first, ...others] = await urlsOf(chainId)
     return witnessedReaders({ [chainId]: [first, ...others] }, environment)(chainId)

@@ -1,32 +1,84 @@
 import {
   GetQueueAttributesCommand,
   GetQueueUrlCommand,
+  ListMessageMoveTasksCommand,
   type SQSClient,
   StartMessageMoveTaskCommand,
 } from '@aws-sdk/client-sqs'
 import { deadLettersName, QUEUE_KEYS, queueName } from '../infra/queues.ts'
 
+type Surroundings = {
+  /** Milliseconds. */
+  readonly sleep: (ms: number) => Promise<unknown>
+  /** Shows how far it is, before the end. */
+  readonly say: (line: string) => void
+}
+
+/** What became of the dead letters of one queue; SQS counts them about, and some seconds late. */
+type Redriven = {
+  readonly queue: string
+  /** Those that are tried again. */
+  readonly moved: number
+  /** Those that are still there: somebody reads them now, or they were given up since. */
+  readonly left: number
+  /** Why not all were moved; undefined where SQS is done. */
+  readonly problem?: string
+}
+
+const POLL_MS = 500
+/** SQS goes on when this has given up to wait for it. */
+const MOST_POLLS = 120
+
 /** What could not be done of a stage's queues. */
-export function deadLettersOf(client: SQSClient, stage: string) {
+export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: Surroundings) {
   const describe = async (name: string) => {
     const { QueueUrl } = await client.send(new GetQueueUrlCommand({ QueueName: name }))
-    const AttributeNames = ['QueueArn' as const, 'ApproximateNumberOfMessages' as const]
+    const AttributeNames = [
+      'QueueArn' as const,
+      'ApproximateNumberOfMessages' as const,
+      'ApproximateNumberOfMessagesNotVisible' as const,
+    ]
     const { Attributes = {} } = await client.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames }))
-    return { arn: Attributes.QueueArn, count: Number(Attributes.ApproximateNumberOfMessages) }
+    const count = Number(Attributes.ApproximateNumberOfMessages)
+    return { arn: Attributes.QueueArn, count: count + Number(Attributes.ApproximateNumberOfMessagesNotVisible) }
   }
+  const getLastMove = async (SourceArn: string | undefined) => {
+    const { Results: [last] = [] } = await client.send(new ListMessageMoveTasksCommand({ SourceArn }))
+    return last
+  }
+
+  async function redriveQueue(queue: string, deadName: string): Promise<Redriven> {
+    const [source, dead] = await Promise.all([describe(queue), describe(deadName)])
+    const before = await getLastMove(dead.arn)
+    const isUnderWay = before?.Status === 'RUNNING'
+    if (isUnderWay) say(`${queue}: dead letters are being moved already.`)
+    else {
+      // Named: SQS does not know where what a function has put among the dead letters came from.
+      await client.send(new StartMessageMoveTaskCommand({ SourceArn: dead.arn, DestinationArn: source.arn }))
+    }
+    let moved = 0
+    for (let polls = 0; polls < MOST_POLLS; polls += 1) {
+      const task = await getLastMove(dead.arn)
+      // The one that was just started may not be listed yet.
+      const isListed = isUnderWay || task?.StartedTimestamp !== before?.StartedTimestamp
+      moved = isListed ? (task?.ApproximateNumberOfMessagesMoved ?? 0) : 0
+      const toMove = task?.ApproximateNumberOfMessagesToMove ?? 0
+      if (isListed && task?.Status === 'COMPLETED')
+        return { queue, moved: Math.max(moved, toMove), left: (await describe(deadName)).count }
+      if (isListed && task?.Status !== 'RUNNING')
+        return { queue, moved, left: (await describe(deadName)).count, problem: task?.FailureReason ?? 'cancelled' }
+      if (polls > 0 && isListed) say(`${queue}: about ${moved} of ${toMove} moved.`)
+      await sleep(POLL_MS)
+    }
+    return { queue, moved, left: (await describe(deadName)).count, problem: 'SQS goes on by itself' }
+  }
+
   return {
-    /** Has all of it done again, and gives about how many messages of each queue that are; SQS moves them in its own time. */
-    async redrive(): Promise<{ readonly queue: string; readonly count: number }[]> {
-      return await Promise.all(
-        QUEUE_KEYS.map(async (key) => {
-          const queue = queueName(stage, key)
-          const [source, dead] = await Promise.all([describe(queue), describe(deadLettersName(stage, key))])
-          // Named: SQS does not know where what a function has put among the dead letters came from.
-          const move = new StartMessageMoveTaskCommand({ SourceArn: dead.arn, DestinationArn: source.arn })
-          if (dead.count > 0) await client.send(move)
-          return { queue, count: dead.count }
-        }),
-      )
-    },
+    /**
+     * Has all of it done again, and waits a minute at most until SQS has moved it. Where somebody has had it moved just now,
+     * it waits for that.
+     */
+    redrive: (): Promise<Redriven[]> =>
+      Promise.all(QUEUE_KEYS.map((key) => redriveQueue(queueName(stage, key), deadLettersName(stage, key)))),
   }
 }

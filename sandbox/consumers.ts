@@ -58,7 +58,9 @@ export function createConsumers(invoke: Invoke) {
     const ask = () => invoke(name, event, contract.timeoutSeconds).catch(() => undefined)
     const answer = taken.length > 0 ? await traces.run(trace, ask) : undefined
     const failed = new Set(answer?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier))
-    const done = Messages.filter((message) => isLoop(message) || (answer && !failed.has(message.MessageId ?? '')))
+    // An answer that names a message which is none of the batch says nothing of any.
+    const isAnswered = answer && failed.isSubsetOf(new Set(taken.map(({ MessageId }) => MessageId)))
+    const done = Messages.filter((message) => isLoop(message) || (isAnswered && !failed.has(message.MessageId ?? '')))
     const Entries = done.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }))
     if (Entries.length > 0) await client.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }))
     return Messages.length

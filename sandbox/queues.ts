@@ -14,6 +14,8 @@ type QueueLies = {
   disorder: boolean
   /** For so many milliseconds a new message is not seen yet. */
   heldBackMs: number
+  /** The share of messages that a receiver who does not wait is not given: it asks some of SQS's servers and not all. */
+  passedOver: number
   /** The share of the messages of a batch that are refused. */
   refused: number
   /** Whether nothing is answered but that SQS is not there. */
@@ -47,6 +49,8 @@ type Message = {
   readonly sentAt: number
   /** Of what invocation it comes, as its sender says. */
   readonly trace: string | undefined
+  /** The queue from which it went to the dead letters. */
+  readonly origin: Queue | undefined
   visibleAt: number
   receives: number
   firstReceivedAt: number | undefined
@@ -62,14 +66,29 @@ type Queue = {
   messages: Message[]
 }
 
+/** A move of dead letters to where they are tried again. */
+type MoveTask = {
+  readonly handle: string
+  readonly source: Queue
+  /** Without it each message goes to the queue that it came from. */
+  readonly destination: Queue | undefined
+  readonly messagesPerSecond: number
+  readonly startedAt: number
+  /** How many messages could be had at its start. */
+  readonly toMove: number
+  moved: number
+  status: 'RUNNING' | 'COMPLETED' | 'FAILED'
+  failureReason?: string
+}
+
 /** An error of SQS, by its name on the wire, and as its older interface called it. */
 class SqsError extends Error {
   readonly code: string
   readonly queryCode: string
   readonly status: number
 
-  constructor(code: string, queryCode = code, status = 400) {
-    super(code)
+  constructor(code: string, queryCode = code, status = 400, message = code) {
+    super(message)
     this.code = code
     this.queryCode = queryCode
     this.status = status
@@ -92,27 +111,32 @@ const Id = z.string().regex(/^[\w-]{1,80}$/)
 const Body = z.string().min(1)
 const Delay = z.number().int().min(0).max(LONGEST_DELAY).default(0)
 const Invisibility = z.number().int().min(0).max(LONGEST_INVISIBILITY)
+/** Of the attributes those alone are told that were asked for. */
+const Names = z.array(z.string()).default([])
 const OfQueue = z.object({ QueueUrl: z.string() })
 const Deleted = z.object({ Id, ReceiptHandle: z.string() })
 
+/** Messages that a move takes in a second, unless it is told fewer. */
+const MOST_MOVED_PER_SECOND = 500
+
 /** Starts SQS on a free port. `now` is in epoch milliseconds; by `random` it lies. */
 export async function startQueues({ now = () => Date.now(), random = Math.random } = {}): Promise<LocalQueues> {
-  const lies: QueueLies = { twice: 0, disorder: false, heldBackMs: 0, refused: 0, down: false }
+  const lies: QueueLies = { twice: 0, disorder: false, heldBackMs: 0, passedOver: 0, refused: 0, down: false }
   const requests: Record<string, number> = {}
   const queues = new Map<string, Queue>()
-  const tasks: { handle: string; source: string; destination: string; moved: number; startedAt: number }[] = []
+  const tasks: MoveTask[] = []
 
   const server = createServer((request, response) => {
     void answer(request)
       .then(
         (body) => ({ status: 200, headers: {}, body }),
         (error: unknown) => {
-          const { code, queryCode, status } =
+          const { code, queryCode, status, message } =
             error instanceof SqsError ? error : new SqsError('InternalError', undefined, 500)
           return {
             status,
             headers: { 'x-amzn-query-error': `${queryCode};${status < 500 ? 'Sender' : 'Receiver'}` },
-            body: { __type: `com.amazonaws.sqs#${code}`, message: code },
+            body: { __type: `com.amazonaws.sqs#${code}`, message },
           }
         },
       )
@@ -150,6 +174,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     for await (const chunk of request) chunks.push(chunk)
     const action = String(request.headers['x-amz-target']).replace('AmazonSQS.', '')
     requests[action] = (requests[action] ?? 0) + 1
+    for (const task of tasks) goOn(task)
     if (lies.down) throw new SqsError('ServiceUnavailable', undefined, 503)
     const act = ACTIONS[action]
     if (!act) throw new SqsError('UnsupportedOperation', 'AWS.SimpleQueueService.UnsupportedOperation')
@@ -161,6 +186,13 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     const queue = queues.get(url)
     if (!queue) throw new SqsError('QueueDoesNotExist', 'AWS.SimpleQueueService.NonExistentQueue')
     forgetOld(queue)
+    return queue
+  }
+
+  function findByArn(arn: string, parameter: string): Queue {
+    const queue = [...queues.values()].find((candidate) => candidate.arn === arn)
+    const reason = `The resource that you specified for the ${parameter} parameter doesn't exist.`
+    if (!queue) throw new SqsError('ResourceNotFoundException', undefined, 404, reason)
     return queue
   }
 
@@ -177,6 +209,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       body,
       sentAt,
       trace,
+      origin: undefined,
       visibleAt,
       receives: 0,
       firstReceivedAt: undefined,
@@ -186,15 +219,35 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     return message
   }
 
+  /** Moves what a task has had the time for; it ends where nothing more can be had of its source. */
+  function goOn(task: MoveTask): void {
+    const { source, destination, messagesPerSecond, startedAt } = task
+    const due = Math.floor(((now() - startedAt) / 1000) * messagesPerSecond)
+    while (task.status === 'RUNNING' && task.moved < due) {
+      const oldest = source.messages.find(({ visibleAt }) => visibleAt <= now())
+      const to = destination ?? oldest?.origin
+      if (!oldest) task.status = 'COMPLETED'
+      else if (!to) Object.assign(task, { status: 'FAILED', failureReason: 'CouldNotDetermineMessageSource' })
+      else {
+        source.messages = source.messages.filter((message) => message !== oldest)
+        // A new message to SQS, with another id.
+        add(to, oldest.body, 0)
+        task.moved += 1
+      }
+    }
+  }
+
   /** Hides what it gives, and moves to the dead letters what was handed out too often. */
-  function receive(queue: Queue, most: number, hiddenSeconds: number): Message[] {
-    const visible = queue.messages.filter(({ visibleAt }) => visibleAt <= now())
+  function receive(queue: Queue, most: number, hiddenSeconds: number, passedOver: number): Message[] {
+    const visible = queue.messages.filter(
+      ({ visibleAt }) => visibleAt <= now() && !(passedOver > 0 && random() < passedOver),
+    )
     const rank = new Map(visible.map((message) => [message, lies.disorder ? random() : message.visibleAt]))
     const chosen = visible.sort((a, b) => (rank.get(a) ?? 0) - (rank.get(b) ?? 0)).slice(0, most)
     return chosen.filter((message) => {
       if (queue.deadLetters && message.receives >= MOST_RECEIVES) {
         queue.messages = queue.messages.filter((other) => other !== message)
-        queue.deadLetters.messages.push({ ...message, visibleAt: now(), receipt: undefined })
+        queue.deadLetters.messages.push({ ...message, origin: queue, visibleAt: now(), receipt: undefined })
         return false
       }
       message.receives += 1
@@ -206,6 +259,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     })
   }
 
+  /** An older receipt takes nothing away, and is no error. */
   function remove(queue: Queue, receipt: string): void {
     queue.messages = queue.messages.filter((message) => message.receipt !== receipt)
   }
@@ -252,17 +306,19 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     },
     async ReceiveMessage(input) {
       const wait = z.number().int().min(0).max(LONGEST_WAIT).default(0)
-      const { QueueUrl, MaxNumberOfMessages, VisibilityTimeout, WaitTimeSeconds } = parse(
+      const { QueueUrl, MaxNumberOfMessages, VisibilityTimeout, WaitTimeSeconds, MessageSystemAttributeNames } = parse(
         OfQueue.extend({
           MaxNumberOfMessages: z.number().int().min(1).max(MOST_IN_BATCH).default(1),
           VisibilityTimeout: Invisibility.optional(),
           WaitTimeSeconds: wait,
+          MessageSystemAttributeNames: Names,
         }),
         input,
       )
       const queue = find(QueueUrl)
       const { visibilitySeconds } = queue
-      const poll = () => receive(queue, MaxNumberOfMessages, VisibilityTimeout ?? visibilitySeconds)
+      const passedOver = WaitTimeSeconds === 0 ? lies.passedOver : 0
+      const poll = () => receive(queue, MaxNumberOfMessages, VisibilityTimeout ?? visibilitySeconds, passedOver)
       let received = poll()
       for (
         const until = Date.now() + WaitTimeSeconds * 1000;
@@ -271,32 +327,42 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
         await sleep(POLL_MS)
         received = poll()
       }
+      // Without any, SQS leaves the list out.
+      if (received.length === 0) return {}
       return {
         Messages: received.map(({ id, body, sentAt, trace, receives, firstReceivedAt, receipt }) => ({
           MessageId: id,
           ReceiptHandle: receipt,
           Body: body,
           MD5OfBody: md5(body),
-          Attributes: {
+          ...attributesOf(MessageSystemAttributeNames, {
             SenderId: 'local',
             SentTimestamp: String(sentAt),
             ApproximateReceiveCount: String(receives),
             ApproximateFirstReceiveTimestamp: String(firstReceivedAt),
             ...(trace && { AWSTraceHeader: trace }),
-          },
+          }),
         })),
       }
     },
     DeleteMessage(input) {
       const { QueueUrl, ReceiptHandle } = parse(OfQueue.extend({ ReceiptHandle: z.string() }), input)
+      if (!isReceipt(ReceiptHandle)) throw new SqsError('ReceiptHandleIsInvalid')
       remove(find(QueueUrl), ReceiptHandle)
       return {}
     },
     DeleteMessageBatch(input) {
       const queue = find(parse(OfQueue, input).QueueUrl)
-      const entries = parseEntries(Deleted, input)
-      for (const { ReceiptHandle } of entries) remove(queue, ReceiptHandle)
-      return { Successful: entries.map((entry) => ({ Id: entry.Id })), Failed: [] }
+      const [known, unknown] = split(parseEntries(Deleted, input), ({ ReceiptHandle }) => isReceipt(ReceiptHandle))
+      const [taken, refused] = split(known, () => random() >= lies.refused)
+      for (const { ReceiptHandle } of taken) remove(queue, ReceiptHandle)
+      return {
+        Successful: taken.map((entry) => ({ Id: entry.Id })),
+        Failed: [
+          ...unknown.map((entry) => ({ Id: entry.Id, Code: 'ReceiptHandleIsInvalid', SenderFault: true })),
+          ...refused.map((entry) => ({ Id: entry.Id, Code: 'InternalError', SenderFault: false })),
+        ],
+      }
     },
     ChangeMessageVisibility(input) {
       const { QueueUrl, ReceiptHandle, VisibilityTimeout } = parse(
@@ -314,51 +380,69 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       return { QueueUrl: find(`${endpoint}/${ACCOUNT}/${QueueName}`).url }
     },
     GetQueueAttributes(input) {
-      const queue = find(parse(OfQueue, input).QueueUrl)
+      const { QueueUrl, AttributeNames } = parse(OfQueue.extend({ AttributeNames: Names }), input)
+      const queue = find(QueueUrl)
       const { visible, delayed, hidden } = countOf(queue, now())
       return {
-        Attributes: {
+        ...attributesOf(AttributeNames, {
           QueueArn: queue.arn,
           ApproximateNumberOfMessages: String(visible),
           ApproximateNumberOfMessagesDelayed: String(delayed),
           ApproximateNumberOfMessagesNotVisible: String(hidden),
           VisibilityTimeout: String(queue.visibilitySeconds),
-        },
+        }),
       }
     },
     StartMessageMoveTask(input) {
-      const { SourceArn, DestinationArn } = parse(
-        z.object({ SourceArn: z.string(), DestinationArn: z.string().optional() }),
+      const { SourceArn, DestinationArn, MaxNumberOfMessagesPerSecond } = parse(
+        z.object({
+          SourceArn: z.string(),
+          DestinationArn: z.string().optional(),
+          MaxNumberOfMessagesPerSecond: z
+            .number()
+            .int()
+            .min(1)
+            .max(MOST_MOVED_PER_SECOND)
+            .default(MOST_MOVED_PER_SECOND),
+        }),
         input,
       )
-      const byArn = (arn: string | undefined) => [...queues.values()].find((queue) => queue.arn === arn)
-      const source = byArn(SourceArn)
-      const origin = [...queues.values()].find(({ deadLetters }) => deadLetters === source)
-      // Only what is the dead-letter queue of another can be the source.
-      if (!source || !origin) throw new SqsError('ResourceNotFoundException', undefined, 404)
-      // Without a destination the task fails at what was sent here and never was in another queue.
-      const destination = byArn(DestinationArn)
-      if (!destination) throw new SqsError('InvalidParameterValue')
+      const source = findByArn(SourceArn, 'SourceArn')
+      const destination = DestinationArn === undefined ? undefined : findByArn(DestinationArn, 'DestinationArn')
+      const refuse = (reason: string) => new SqsError('InvalidParameterValue', undefined, 400, reason)
+      if (![...queues.values()].some(({ deadLetters }) => deadLetters === source))
+        throw refuse('Source queue must be configured as a Dead Letter Queue.')
+      if (tasks.some((task) => task.source === source && task.status === 'RUNNING'))
+        throw refuse(
+          'There is already a task running. Only one active task is allowed for a source queue arn at a given time.',
+        )
       const handle = Buffer.from(randomUUID()).toString('base64')
-      for (const { body } of source.messages) add(destination, body, 0)
       tasks.unshift({
-        ...{ handle, source: source.arn, destination: destination.arn },
-        ...{ moved: source.messages.length, startedAt: now() },
+        ...{ handle, source, destination, messagesPerSecond: MaxNumberOfMessagesPerSecond, startedAt: now() },
+        ...{ toMove: countOf(source, now()).visible, moved: 0, status: 'RUNNING' },
       })
-      source.messages = []
       return { TaskHandle: handle }
     },
     ListMessageMoveTasks(input) {
-      const { SourceArn } = parse(z.object({ SourceArn: z.string() }), input)
-      const results = tasks.filter(({ source }) => source === SourceArn).slice(0, MOST_IN_BATCH)
+      const { SourceArn, MaxResults } = parse(
+        z.object({ SourceArn: z.string(), MaxResults: z.number().int().min(1).max(10).default(1) }),
+        input,
+      )
+      const source = findByArn(SourceArn, 'SourceArn')
       return {
-        Results: results.map(({ source, destination, moved, startedAt }) => ({
-          Status: 'COMPLETED',
-          SourceArn: source,
-          DestinationArn: destination,
-          ApproximateNumberOfMessagesMoved: moved,
-          StartedTimestamp: startedAt,
-        })),
+        Results: tasks
+          .filter((task) => task.source === source)
+          .slice(0, MaxResults)
+          .map(({ handle, destination, moved, toMove, startedAt, status, failureReason }) => ({
+            ...(status === 'RUNNING' && { TaskHandle: handle }),
+            Status: status,
+            SourceArn,
+            ...(destination && { DestinationArn: destination.arn }),
+            ApproximateNumberOfMessagesMoved: moved,
+            ApproximateNumberOfMessagesToMove: toMove,
+            ...(failureReason && { FailureReason: failureReason }),
+            StartedTimestamp: startedAt,
+          })),
       }
     },
   }
@@ -398,6 +482,16 @@ function countOf({ messages }: Queue, time: number): QueueCounts {
   const [visible, later] = split(messages, ({ visibleAt }) => visibleAt <= time)
   const [delayed, hidden] = split(later, ({ receipt }) => receipt === undefined)
   return { visible: visible.length, delayed: delayed.length, hidden: hidden.length }
+}
+
+/** The attributes that were asked for, by their names or all; nothing at all without any. */
+function attributesOf(names: readonly string[], attributes: Readonly<Record<string, string>>) {
+  const asked = Object.entries(attributes).filter(([name]) => names.includes('All') || names.includes(name))
+  return asked.length > 0 && { Attributes: Object.fromEntries(asked) }
+}
+
+function isReceipt(handle: string): boolean {
+  return z.uuid().safeParse(handle).success
 }
 
 function split<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {

@@ -67,7 +67,7 @@ async function start(): Promise<void> {
   // The functions end first: the table waits for what they ask it, and jobs that come every few seconds never stop asking.
   stops.push(backends.stop, () => service.terminate())
   // As SQS does at times: whoever builds on this sees it on the first day.
-  Object.assign(backends.queues.lies, { twice: 0.05, disorder: true })
+  Object.assign(backends.queues.lies, { twice: 0.05, disorder: true, passedOver: 0.5, refused: 0.05 })
 
   say('Registering the clients with their vaults …')
   const [{ clientId, apiKey, otherApiKey }, states] = await Promise.all([

@@ -2,14 +2,14 @@ import {
   ChangeMessageVisibilityCommand,
   DeleteMessageCommand,
   GetQueueAttributesCommand,
-  GetQueueUrlCommand,
-  ListMessageMoveTasksCommand,
   ReceiveMessageCommand,
-  SendMessageCommand,
   StartMessageMoveTaskCommand,
+  type StartMessageMoveTaskCommandInput,
 } from '@aws-sdk/client-sqs'
-import { test as base, describe, expect } from 'vitest'
+import { test as base, describe, expect, onTestFinished, vi } from 'vitest'
+import { deadLettersOf } from '../../admin/dead-letters.ts'
 import { sendMessages, sqsClient } from '../../lib/aws/queue.ts'
+import { createConsumers } from '../../sandbox/consumers.ts'
 import { localConfig } from '../../sandbox/dynamo.ts'
 import { startQueues } from '../../sandbox/queues.ts'
 
@@ -30,7 +30,6 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
     queues,
     client,
     QueueUrl,
-    deadLettersUrl: queues.variables['DELIVERY_DEAD_LETTERS_URL'] ?? '',
     pass: (seconds: number) => {
       time += seconds * 1000
     },
@@ -39,9 +38,26 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
       random = next
     },
     send: (messages: readonly object[], delaySeconds = 0) => sendMessages(QueueUrl, messages, { delaySeconds, client }),
-    receive: async (url = QueueUrl) => {
-      const { Messages = [] } = await client.send(new ReceiveMessageCommand({ QueueUrl: url, MaxNumberOfMessages: 10 }))
+    receive: async ({ waitSeconds: WaitTimeSeconds = 0 } = {}) => {
+      const asked = { QueueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds }
+      const { Messages = [] } = await client.send(new ReceiveMessageCommand(asked))
       return Messages
+    },
+    /** Puts so many messages among the dead letters, as a function does. */
+    giveUp: (count: number) =>
+      sendMessages(
+        queues.urls.deliveryDeadLetters,
+        Array.from({ length: count }, (_, i) => ({ i })),
+        { client },
+      ),
+    /** As an operator has it done, whose pauses pass at once. */
+    redrive: async () => {
+      const said: string[] = []
+      const sleep = async (ms: number) => {
+        time += ms
+      }
+      const [, ofDeliveries] = await deadLettersOf(client, 'local', { sleep, say: (line) => said.push(line) }).redrive()
+      return { ...ofDeliveries, said }
     },
   }
 })
@@ -116,8 +132,8 @@ describe('A message', () => {
     expect(queues.list('deliveryQueue')).toEqual([])
   })
 
-  test('that was handed out five times goes to the dead letters, and back when it is moved', async ({ sqs }) => {
-    const { send, receive, pass, client, queues, deadLettersUrl, QueueUrl } = sqs
+  test('that was handed out five times goes to the dead letters', async ({ sqs }) => {
+    const { send, receive, pass, queues } = sqs
     await send([{ i: 1 }])
     for (let times = 1; times <= 5; times += 1) {
       expect(await receive()).toHaveLength(1)
@@ -126,25 +142,6 @@ describe('A message', () => {
     expect(await receive()).toEqual([])
     expect(queues.list('deliveryQueue')).toEqual([])
     expect(queues.listDeadLetters('deliveryQueue')).toEqual([{ i: 1 }])
-    // One that was sent there at once, by us.
-    await client.send(new SendMessageCommand({ QueueUrl: deadLettersUrl, MessageBody: '{"i":2}' }))
-
-    const arnOf = async (name: string) => {
-      const { QueueUrl } = await client.send(new GetQueueUrlCommand({ QueueName: name }))
-      const asked = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] })
-      return (await client.send(asked)).Attributes?.QueueArn
-    }
-    const SourceArn = await arnOf('vaultline-local-deliveries-dead')
-    const DestinationArn = await arnOf('vaultline-local-deliveries')
-    await expect(
-      client.send(new StartMessageMoveTaskCommand({ SourceArn: DestinationArn, DestinationArn })),
-    ).rejects.toThrow()
-    await client.send(new StartMessageMoveTaskCommand({ SourceArn, DestinationArn }))
-    expect((await client.send(new ListMessageMoveTasksCommand({ SourceArn }))).Results).toMatchObject([
-      { Status: 'COMPLETED', ApproximateNumberOfMessagesMoved: 2 },
-    ])
-    expect(queues.listDeadLetters('deliveryQueue')).toEqual([])
-    expect(bodiesOf(await receive(QueueUrl))).toEqual([{ i: 1 }, { i: 2 }])
   })
 
   test('is handed out twice when the queue lies, to others while it is worked on', async ({ sqs }) => {
@@ -156,6 +153,25 @@ describe('A message', () => {
     await client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: first?.ReceiptHandle }))
     expect(await receive()).toMatchObject([{ MessageId: first?.MessageId, Body: '{"i":1}' }])
     expect(await receive()).toEqual([])
+  })
+
+  test('can be passed over by who does not wait for one', async ({ sqs: { send, queues, receive } }) => {
+    queues.lies.passedOver = 1
+    await send([{ i: 1 }])
+    expect(await receive()).toEqual([])
+    expect(await receive({ waitSeconds: 1 })).toHaveLength(1)
+  })
+
+  test('is told with those attributes alone that were asked for', async ({ sqs }) => {
+    await sqs.send([{ i: 1 }])
+    expect((await sqs.receive())[0]?.Attributes).toBeUndefined()
+    const { QueueUrl } = sqs
+    expect((await sqs.client.send(new GetQueueAttributesCommand({ QueueUrl }))).Attributes).toBeUndefined()
+  })
+
+  test('is not deleted by what is no receipt', async ({ sqs: { client, QueueUrl } }) => {
+    const unknown = new DeleteMessageCommand({ QueueUrl, ReceiptHandle: 'unknown' })
+    await expect(client.send(unknown)).rejects.toMatchObject({ name: 'ReceiptHandleIsInvalid' })
   })
 
   test('is not seen at once when the queue lies', async ({ sqs: { send, queues, pass, receive } }) => {
@@ -179,5 +195,81 @@ describe('A message', () => {
     await send([{ i: 1 }])
     pass(4 * 86_400 + 1)
     expect(await receive()).toEqual([])
+  })
+})
+
+describe('A move of dead letters', () => {
+  const SourceArn = 'arn:aws:sqs:eu-west-1:000000000000:vaultline-local-deliveries-dead'
+  const DestinationArn = 'arn:aws:sqs:eu-west-1:000000000000:vaultline-local-deliveries'
+  const move = (input: Partial<StartMessageMoveTaskCommandInput> = {}) =>
+    new StartMessageMoveTaskCommand({ SourceArn, DestinationArn, ...input })
+
+  test('has them tried again, takes its time and says how far it is', async ({ sqs }) => {
+    await sqs.giveUp(600)
+    const { said, ...redriven } = await sqs.redrive()
+    expect(redriven).toEqual({ queue: 'vaultline-local-deliveries', moved: 600, left: 0 })
+    expect(said).toContain('vaultline-local-deliveries: about 500 of 600 moved.')
+    expect(sqs.queues.count('deliveryQueue').visible).toBe(600)
+  })
+
+  test('leaves those that somebody reads at the moment', async ({ sqs }) => {
+    await sqs.giveUp(3)
+    await sqs.client.send(new ReceiveMessageCommand({ QueueUrl: sqs.queues.urls.deliveryDeadLetters }))
+    expect(await sqs.redrive()).toMatchObject({ moved: 2, left: 1 })
+  })
+
+  test('is one at a time: who asks for another waits for that', async ({ sqs }) => {
+    await sqs.giveUp(2)
+    await sqs.client.send(move())
+    await expect(sqs.client.send(move())).rejects.toThrow('There is already a task running.')
+    const { said, ...redriven } = await sqs.redrive()
+    expect(redriven).toMatchObject({ moved: 2, left: 0 })
+    expect(said).toContain('vaultline-local-deliveries: dead letters are being moved already.')
+  })
+
+  test('is waited for a minute at most', async ({ sqs }) => {
+    await sqs.giveUp(70)
+    await sqs.client.send(move({ MaxNumberOfMessagesPerSecond: 1 }))
+    expect(await sqs.redrive()).toMatchObject({ left: 70 - 60, problem: 'SQS goes on by itself' })
+  })
+
+  test('goes from dead letters alone, and between queues that are there', async ({ sqs: { client } }) => {
+    const [notDead, noSource, noDestination] = [
+      move({ SourceArn: DestinationArn }),
+      move({ SourceArn: `${SourceArn}-x` }),
+      move({ DestinationArn: `${DestinationArn}-x` }),
+    ]
+    await expect(client.send(notDead)).rejects.toThrow('must be configured as a Dead Letter Queue')
+    await expect(client.send(noSource)).rejects.toThrow("SourceArn parameter doesn't exist")
+    await expect(client.send(noDestination)).rejects.toThrow("DestinationArn parameter doesn't exist")
+  })
+
+  test('fails without a destination at what never was in another queue', async ({ sqs }) => {
+    await sqs.giveUp(1)
+    await sqs.client.send(move({ DestinationArn: undefined }))
+    expect(await sqs.redrive()).toMatchObject({ moved: 0, left: 1, problem: 'CouldNotDetermineMessageSource' })
+  })
+})
+
+describe('A function that takes messages from a queue', () => {
+  test('is given those again that its answer names, and all where it names one that it was not given', async ({
+    sqs,
+  }) => {
+    for (const [name, value] of Object.entries(sqs.queues.variables)) vi.stubEnv(name, value)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    let answer = (ids: string[]) => ids
+    const consumers = createConsumers(async (_, { Records }) => ({
+      batchItemFailures: answer(Records.map(({ messageId }) => messageId)).map((itemIdentifier) => ({
+        itemIdentifier,
+      })),
+    }))
+    await sqs.send([{ i: 1 }, { i: 2 }])
+    answer = () => ['unknown']
+    expect(await consumers.consume()).toBe(2)
+    expect(sqs.queues.count('deliveryQueue')).toEqual({ visible: 0, delayed: 0, hidden: 2 })
+    sqs.pass(180)
+    answer = ([first = '']) => [first]
+    expect(await consumers.consume()).toBe(2)
+    expect(sqs.queues.list('deliveryQueue')).toEqual([{ i: 1 }])
   })
 })
