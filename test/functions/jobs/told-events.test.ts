@@ -337,11 +337,12 @@ describe('A vault whose events are made up', () => {
     const others = await toldTo(service, lagoon.key)
     const [code] = await callRpc(chain, [{ method: 'eth_getCode', params: [address, 'latest'] }])
     await callRpc(chain, [{ method: 'anvil_setCode', params: [address, EMITTER] }])
-    for (const [topic, amount] of [
-      [REQUESTED, 1_000n],
-      [TAKEN_BACK, 1n],
+    for (const [times, topic, amount] of [
+      [500, REQUESTED, 1_000n],
+      [1, TAKEN_BACK, 120_000n],
+      [499, TAKEN_BACK, 1n],
     ] as const) {
-      const words = [numberToHex(500), topic, BOB.address, numberToHex(amount)].map((word) => pad(word as Hex).slice(2))
+      const words = [numberToHex(times), topic, BOB.address, numberToHex(amount)].map((word) => pad(word as Hex).slice(2))
       const data = `0x${words.join('')}`
       await callRpc(chain, [
         { method: 'eth_sendTransaction', params: [{ from: ALICE.address, to: address, data, gas: '0x1000000' }] },
@@ -359,6 +360,9 @@ describe('A vault whose events are made up', () => {
     const named = cancelled.filter(({ data }) => (data['depositIds'] as readonly string[]).length > 0)
     // By the squares of 500, 501 and so on, of twenty million.
     expect(named).toHaveLength(69)
+    // Of 120 requests that were taken back at once an event names a hundred, and has what all of them were.
+    expect(named[0]).toMatchObject({ data: { assets: '120000' } })
+    expect(named[0]?.data['depositIds']).toHaveLength(100)
   })
 })
 
