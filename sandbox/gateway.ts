@@ -9,6 +9,7 @@ import { AppError, type ErrorCode } from '../lib/errors.ts'
 import { type EndpointContract, methodsOf } from '../lib/frame/contract.ts'
 import { errorReply } from '../lib/frame/replies.ts'
 import { createConsumers } from './consumers.ts'
+import { readBody } from './read-body.ts'
 
 /** Allowed origins, as the stack configures the HTTP API. */
 type Cors = { readonly allowOrigins: readonly string[] }
@@ -121,7 +122,7 @@ export async function loadHandler(name: string): Promise<Handler> {
 }
 
 async function serve(request: IncomingMessage, handlerOf: HandlerOf): Promise<APIGatewayProxyStructuredResultV2> {
-  const body = await readBody(request)
+  const body = await readBody(request, MAX_BODY_BYTES)
   const requestId = randomUUID()
   return body ? await invoke(request, body, requestId, handlerOf) : gatewayError('payload_too_large', requestId)
 }
@@ -255,17 +256,6 @@ function scheduleJobs(handlerOf: HandlerOf, everySeconds: Readonly<Record<string
   }
   void startAll()
   return () => stopping.abort()
-}
-
-async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of request) {
-    length += chunk.length
-    // Read to its end: stopping earlier would break the connection for the next request.
-    if (length <= MAX_BODY_BYTES) chunks.push(chunk)
-  }
-  return length <= MAX_BODY_BYTES ? Buffer.concat(chunks) : undefined
 }
 
 function send(response: ServerResponse, { statusCode = 200, headers, body }: APIGatewayProxyStructuredResultV2): void {

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import * as z from 'zod'
+import { readBody } from './read-body.ts'
 
 /** A delivery as it arrived, and what became of it. */
 export type Arrival = {
@@ -60,7 +61,7 @@ export async function startReceiver(now: () => number): Promise<Receiver> {
 
   const receive = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.method !== 'POST' || request.url !== PATH) return response.writeHead(404).end()
-    const body = await readBody(request)
+    const body = await readBody(request, MAX_BODY_BYTES)
     if (!body) return response.writeHead(413).end()
     const isVerified = verify(verifier, body, request.headers)
     const behaviour = now() < told.until ? told.behaviour : 'acknowledge'
@@ -123,15 +124,4 @@ function parseEvent(body: Buffer): Arrival['event'] {
   } catch {
     return null
   }
-}
-
-/** The bytes as they came; undefined where there are too many. */
-async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of request) {
-    length += chunk.length
-    if (length <= MAX_BODY_BYTES) chunks.push(chunk)
-  }
-  return length <= MAX_BODY_BYTES ? Buffer.concat(chunks) : undefined
 }

@@ -18,6 +18,7 @@ import {
   UpdateCommand,
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
+import { sideBySide } from '../side-by-side.ts'
 import { CLIENT_DEFAULTS } from './client-defaults.ts'
 
 let shared: DynamoDBDocumentClient | undefined
@@ -78,10 +79,9 @@ export async function listItems(client: DynamoDBDocumentClient, query: QueryComm
 /** The keys of an item in a table with `pk` and `sk`. */
 type ItemKey = { readonly pk: string; readonly sk: string }
 
-/** What DynamoDB takes in one batch, and how many batches are sent at a time. */
+/** What DynamoDB takes in one batch. */
 const READ_BATCH = 100
 const WRITE_BATCH = 25
-const SIDE_BY_SIDE = 8
 /**
  * Milliseconds before what DynamoDB left undone of a batch is sent again; after the last one it is a failure. A caller waits
  * for reads; jobs alone write in batches.
@@ -193,15 +193,6 @@ const THROTTLED: ReadonlySet<string> = new Set([
 
 function isThrottling(error: unknown): boolean {
   return error instanceof Error && THROTTLED.has(error.name)
-}
-
-/** Does a task for each, eight at a time, in order; throws the first failure. */
-export async function sideBySide<T>(tasks: Iterable<T>, run: (task: T) => Promise<void>): Promise<void> {
-  const waiting = [...tasks].values()
-  const worker = async () => {
-    for (const task of waiting) await run(task)
-  }
-  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker))
 }
 
 /** The items in batches of this size, of those with the same key the last. */

@@ -1,6 +1,6 @@
 import { GetQueueUrlCommand, SendMessageBatchCommand, SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs'
+import { sideBySide } from '../side-by-side.ts'
 import { CLIENT_DEFAULTS } from './client-defaults.ts'
-import { sideBySide } from './dynamo.ts'
 
 let shared: SQSClient | undefined
 

@@ -1,8 +1,8 @@
-import { sideBySide } from '../../../lib/aws/dynamo.ts'
 import type { BlockHeader } from '../../../lib/chain/logs.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { logger } from '../../../lib/logger.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
+import { sideBySide } from '../../../lib/side-by-side.ts'
 import { buildChangedNotice } from '../../../lib/vaults/notices.ts'
 import {
   compareWithPin,

@@ -1,8 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
 import { contract } from '../../../functions/queues/deliver-events/contract.ts'
 import { deliverEvents, type Wake } from '../../../lib/webhooks/delivery.ts'
 import type { DeliveryState } from '../../../lib/webhooks/delivery-state.ts'
@@ -14,6 +11,7 @@ import { createSender } from '../../../lib/webhooks/send.ts'
 import type { Sent } from '../../../lib/webhooks/sent.ts'
 import { webhooksStore } from '../../../lib/webhooks/store.ts'
 import { test } from '../../support/dynamo.ts'
+import { serve } from '../../support/serve.ts'
 import { someNotice } from '../../support/webhooks.ts'
 
 const START = Date.parse('2026-11-02T00:00:00.000Z')
@@ -23,17 +21,6 @@ const MINUTE_MS = 60_000
 const [HUNG_MS, USUAL_MS] = [5_000, 200]
 const BATCH = 10
 const OK: Sent = { delivered: true, status: 200 }
-
-/** A server of this machine; where it is. */
-async function serve(listener: RequestListener, host = '127.0.0.1'): Promise<string> {
-  const server = createServer(listener).listen(0, host)
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://${host}:${(server.address() as AddressInfo).port}`
-}
 
 test('Of 10,000 events for 100 webhooks, of which ten hang, ten refuse and ten lead into private space, the others have all within a minute, and nothing is lost', {
   timeout: 90_000,

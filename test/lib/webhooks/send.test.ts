@@ -1,12 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import type { RequestListener, ServerResponse } from 'node:http'
 import { createServer as createTlsServer, request } from 'node:https'
 import { type AddressInfo, createServer as createSocketServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createSender } from '../../../lib/webhooks/send.ts'
 import { serverCertificate } from '../../support/certificates.ts'
+import { serve } from '../../support/serve.ts'
 
 const NOW = Date.parse('2026-11-20T12:00:00.000Z')
 const DELIVERY = { headers: { 'webhook-id': 'evt_1' }, body: '{"type":"vault.paused","text":"für alle"}' }
@@ -16,17 +17,6 @@ type Options = Partial<Parameters<typeof createSender>[0]>
 function sender(options: Options = {}) {
   const send = createSender({ reach: 'loopback', now: () => NOW, ...options })
   return (url: string) => send(url, DELIVERY)
-}
-
-/** A server at this address of this machine; where it is. */
-async function serve(listener: RequestListener, host = '127.0.0.1'): Promise<string> {
-  const server = createServer(listener).listen(0, host)
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://${host}:${(server.address() as AddressInfo).port}`
 }
 
 /** The addresses that connections were tried to, from now on; a socket asks for those of a name first. */
