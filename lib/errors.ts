@@ -489,7 +489,11 @@ export const ERRORS = {
     error: 'Missing or invalid url',
     message: 'Give an https URL with a public name, on port 443; details tell what is wrong with it.',
   },
-  invalid_types: { status: 400, error: 'Invalid types', message: 'Give types of events, or leave them out for all.' },
+  invalid_types: {
+    status: 400,
+    error: 'Invalid types',
+    message: 'Give types of events, which `details` lists, or leave them out for all.',
+  },
   invalid_finality: { status: 400, error: 'Invalid finality', message: 'Give final or latest, or leave it out.' },
   invalid_after: {
     status: 400,

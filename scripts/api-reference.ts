@@ -6,6 +6,7 @@ import { ERRORS } from '../lib/errors.ts'
 import { type EndpointContract, scopeOf } from '../lib/frame/contract.ts'
 import { INTRODUCTION } from '../lib/frame/introduction.ts'
 import { type Example, type JsonSchema, jsonSchema, listErrors, operationId } from '../lib/frame/openapi.ts'
+import { DELIVERED, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from '../lib/webhooks/delivery-contract.ts'
 
 // Writes docs/api.md from the contracts that the functions run on; with --check it only says whether the file is what
 // the contracts say.
@@ -38,7 +39,19 @@ else if ((await readFile(FILE, 'utf8').catch(() => '')) !== text) {
 
 function reference(): string {
   const routes = Object.values<EndpointContract>(endpoints).filter(({ path }) => path !== '$default')
-  return `${[HEADING, INTRODUCTION, ...routes.map(route)].join('\n\n')}\n`
+  return `${[HEADING, INTRODUCTION, ...routes.map(route), deliveries()].join('\n\n')}\n`
+}
+
+/** What receivers of webhooks are sent. */
+function deliveries(): string {
+  const answers = Object.entries(DELIVERY_ANSWERS).map(([status, { description }]) => `| ${status} | ${description} |`)
+  return [
+    '## Webhooks',
+    DELIVERY,
+    ...fieldTable('Header', DeliveryHeaders),
+    ['| you answer | what follows |', '|---|---|', ...answers].join('\n'),
+    ...DELIVERED.flatMap(({ type, schema, meaning }) => [`### ${type}`, meaning, ...fieldTable('Body', schema)]),
+  ].join('\n\n')
 }
 
 function route(contract: EndpointContract): string {
@@ -130,7 +143,9 @@ function inPlace(schema: JsonSchema, named: Readonly<Record<string, JsonSchema>>
 
 function fields(schema: z.core.JSONSchema._JSONSchema, prefix: string): string[] {
   if (typeof schema === 'boolean') return []
-  const { properties = {}, required = [], anyOf, oneOf } = schema
+  const { properties = {}, required = [], anyOf, oneOf, discriminator } = schema
+  // Each of the variants is described by itself.
+  if (discriminator) return []
   const variants = [...(anyOf ?? []), ...(oneOf ?? [])].flatMap((variant) => fields(variant, prefix))
   if (variants.length > 0) return [...new Set(variants)]
   return Object.entries(properties).flatMap(([name, property]) => {
@@ -155,6 +170,11 @@ function fieldsWithin(schema: z.core.JSONSchema._JSONSchema, path: string): stri
 function typeOf(schema: z.core.JSONSchema.BaseSchema): string {
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``
   if (schema.enum) return schema.enum.map((value) => `\`${value}\``).join(', ')
+  if (schema['discriminator']) return '[event](#webhooks)'
+  if (schema.type === 'array' && typeof schema.items === 'object' && !Array.isArray(schema.items)) {
+    const { enum: values, discriminator } = schema.items
+    if (values ?? discriminator) return `array of ${typeOf(schema.items)}`
+  }
   const variants = (schema.anyOf ?? schema.oneOf)?.filter((variant) => typeof variant !== 'boolean')
   if (variants) return [...new Set(variants.map(typeOf))].join(' or ')
   return [schema.type ?? 'any'].flat().join(' or ')

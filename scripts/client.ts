@@ -13,7 +13,7 @@ type Operation = ReturnType<typeof buildOpenApi>['paths'][string][string]
 /** Headers that the client sends by itself, or the browser alone may send. */
 const SENT_ANYWAY = ['authorization', 'origin']
 
-const { paths, components } = buildOpenApi(Object.values(endpoints), '')
+const { paths, webhooks, components } = buildOpenApi(Object.values(endpoints), '')
 const files = {
   'client/src/api.ts': generateApi(),
   'client/src/texts.ts': generateTexts(await readFile('docs/errors.md', 'utf8')),
@@ -47,7 +47,8 @@ function generateApi(): string {
       .map(([method, operation]) => operationCode(method.toUpperCase(), path, operation)),
   )
   const code = operations.join('\n\n')
-  const types = namedTypes(code)
+  const delivered = Object.values(webhooks).map(({ post }) => typeOf(schemaOf(post.requestBody), ''))
+  const types = namedTypes([code, ...delivered].join('\n'))
   return [
     '// Written from the contracts by `npm run client`.',
     "import { operation } from './operation.ts'",

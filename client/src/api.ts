@@ -217,6 +217,98 @@ export type Deposit = {
   source?: DepositSource | undefined
 }
 
+/** A user took a requested deposit back before it was settled. Sent when the assets are returned. Follows `deposit.pending`; nothing follows. */
+export type DepositCancelledEvent = {
+  /** The same however often the event is delivered or listed: `webhook-id` of each delivery */
+  id: string
+  type: 'deposit.cancelled'
+  /** When it happened: the time of its block */
+  timestamp: Timestamp
+  /** The number of the event among all events of the client: 1, 2, 3 and so on */
+  sequence: number
+  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  final: boolean
+  /** What happened, and where */
+  data: DepositData
+}
+
+/** A vault settled a requested deposit, or a part of it: its shares can be claimed. Sent at each settlement: `assets` is how much of the request this one settled, and `shares` is null, for the claim decides. Follows `deposit.pending`; followed by `deposit.completed` once the shares are claimed. */
+export type DepositClaimableEvent = {
+  /** The same however often the event is delivered or listed: `webhook-id` of each delivery */
+  id: string
+  type: 'deposit.claimable'
+  /** When it happened: the time of its block */
+  timestamp: Timestamp
+  /** The number of the event among all events of the client: 1, 2, 3 and so on */
+  sequence: number
+  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  final: boolean
+  /** What happened, and where */
+  data: DepositData
+}
+
+/** A user received shares: by a deposit that took effect at once, or by a claim. Sent for each of these. A claim follows `deposit.claimable`. Nothing follows, but for the next claim of a deposit that was claimed in part. */
+export type DepositCompletedEvent = {
+  /** The same however often the event is delivered or listed: `webhook-id` of each delivery */
+  id: string
+  type: 'deposit.completed'
+  /** When it happened: the time of its block */
+  timestamp: Timestamp
+  /** The number of the event among all events of the client: 1, 2, 3 and so on */
+  sequence: number
+  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  final: boolean
+  /** What happened, and where */
+  data: DepositData
+}
+
+export type DepositData = {
+  chainId: ChainId
+  vaultAddress: Address
+  /** The account that the deposit or the withdrawal belongs to */
+  userAddress: Address
+  /** The transaction that caused it; null for a settlement of a vault that emits no event for it, where the service read it from the vault */
+  transactionHash: TransactionHash | null
+  /** The block of that transaction, or the block at which the vault was read */
+  blockNumber: number
+  /** The deposits that the event is about: their ids in `GET …/deposits`. At most 100: where there are more, the rest are left out, and the amounts still count all of them */
+  depositIds: string[]
+  /** In the asset's smallest unit; null where it is not known */
+  assets: Amount | null
+  /** In the share's smallest unit; null where it is not known */
+  shares: Amount | null
+}
+
+/** A user requested a deposit into an asynchronous vault: the vault has the assets, and settles the request later. Sent once for each request. Followed by `deposit.claimable`, or by `deposit.cancelled`. */
+export type DepositPendingEvent = {
+  /** The same however often the event is delivered or listed: `webhook-id` of each delivery */
+  id: string
+  type: 'deposit.pending'
+  /** When it happened: the time of its block */
+  timestamp: Timestamp
+  /** The number of the event among all events of the client: 1, 2, 3 and so on */
+  sequence: number
+  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  final: boolean
+  /** What happened, and where */
+  data: RequestedDepositData
+}
+
+/** A reorganisation of the chain removed what an earlier event of this kind, with `final: false`, reported. Sent to webhooks with `finality: "latest"`, in place of the event with `final: true`. What happens again in another block is a new event. */
+export type DepositRevertedEvent = {
+  /** The same however often the event is delivered or listed: `webhook-id` of each delivery */
+  id: string
+  type: 'deposit.reverted'
+  /** When it happened: the time of its block */
+  timestamp: Timestamp
+  /** The number of the event among all events of the client: 1, 2, 3 and so on */
+  sequence: number
+  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  final: boolean
+  /** What happened, and where */
+  data: RevertedData
+}
+
 /** Where a deposit from another chain began */
 export type DepositSource = {
   chainId: ChainId
@@ -700,7 +792,7 @@ export type ListDepositsResponse = {
 }
 
 export type ListEventsResponse = {
-  /** None where there are no more for now; fewer than `limit` say nothing */
+  /** In the order of `sequence`. An empty list: there are no more events for now. A list shorter than `limit` is not the last one */
   events: WebhookEvent[]
 }
 
@@ -795,7 +887,7 @@ export type ListWalletsResponse = {
 }
 
 export type ListWebhooksResponse = {
-  /** Oldest first; ten at most */
+  /** Oldest first, at most ten */
   webhooks: Webhook[]
 }
 
@@ -1254,24 +1346,24 @@ export type Recovery = {
 export type RegisterWebhookRequest = {
   /** An https URL on port 443, at most 2,048 characters long */
   url: string
-  /** The types of events that it is told; all of them, also those that are added later, unless given */
+  /** The types of events that are sent to it. Left out: all, including types that are added later */
   types?: ('deposit.pending' | 'deposit.claimable' | 'deposit.completed' | 'deposit.cancelled' | 'deposit.reverted' | 'withdrawal.pending' | 'withdrawal.claimable' | 'withdrawal.completed' | 'withdrawal.cancelled' | 'withdrawal.reverted' | 'transfer.completed' | 'transfer.failed' | 'transfer.refunded' | 'transfer.reverted' | 'vault.paused' | 'vault.changed' | 'vault.reverted')[] | null | undefined
-  /** final: events are told once no reorganisation can change them. latest: they are told before too, and what a reorganisation undoes is told as reverted */
+  /** final: an event is sent once no reorganisation of the chain can change it. latest: it is sent before that too, with `final: false`, and a `….reverted` event is sent where a reorganisation removes it */
   finality?: 'final' | 'latest' | null | undefined
 }
 
-/** A webhook that was registered just now, with its secret */
+/** The webhook that was registered, with its secret */
 export type RegisteredWebhook = {
-  /** The same whenever it is registered */
+  /** The id of the webhook; the same URL always has the same one */
   id: string
-  /** Where events are sent */
+  /** The URL to which events are sent */
   url: string
-  /** Null for all, also those that are added later */
+  /** The types of events that are sent; null for all, including types that are added later */
   types: ('deposit.pending' | 'deposit.claimable' | 'deposit.completed' | 'deposit.cancelled' | 'deposit.reverted' | 'withdrawal.pending' | 'withdrawal.claimable' | 'withdrawal.completed' | 'withdrawal.cancelled' | 'withdrawal.reverted' | 'transfer.completed' | 'transfer.failed' | 'transfer.refunded' | 'transfer.reverted' | 'vault.paused' | 'vault.changed' | 'vault.reverted')[] | null
-  /** latest: it is told before an event is final too */
+  /** final: events are sent when they are final. latest: also before */
   finality: 'final' | 'latest'
   createdAt: Timestamp
-  /** `whsec_` and base64, as Standard Webhooks has it: deliveries are signed with it. Nobody can ask for it again */
+  /** The key that signs deliveries, in the format of Standard Webhooks: `whsec_` and base64. It is shown here once: store it */
   secret: string
 }
 
@@ -1283,12 +1375,57 @@ export type RelyingPartyEntity = {
   name: string
 }
 
+export type RequestedDepositData = {
+  chainId: ChainId
+  vaultAddress: Address
+  /** The account that the deposit or the withdrawal belongs to */
+  userAddress: Address
+  /** The transaction that caused it; null for a settlement of a vault that emits no event for it, where the service read it from the vault */
+  transactionHash: TransactionHash | null
+  /** The block of that transaction, or the block at which the vault was read */
+  blockNumber: number
+  /** The deposits that the event is about: their ids in `GET …/deposits`. At most 100: where there are more, the rest are left out, and the amounts still count all of them */
+  depositIds: string[]
+  /** In the asset's smallest unit; null where it is not known */
+  assets: Amount | null
+  /** In the share's smallest unit; null where it is not known */
+  shares: Amount | null
+  /** How long requests waited in the vault's last settlements; null for a vault with fewer than five */
+  estimatedSettlement: EstimatedSettlement | null
+}
+
+export type RequestedWithdrawalData = {
+  chainId: ChainId
+  vaultAddress: Address
+  /** The account that the deposit or the withdrawal belongs to */
+  userAddress: Address
+  /** The transaction that caused it; null for a settlement of a vault that emits no event for it, where the service read it from the vault */
+  transactionHash: TransactionHash | null
+  /** The block of that transaction, or the block at which the vault was read */
+  blockNumber: number
+  /** The withdrawals that the event is about: their ids in `GET …/withdrawals`. At most 100: where there are more, the rest are left out, and the amounts still count all of them */
+  withdrawalIds: string[]
+  /** In the asset's smallest unit; null where it is not known */
+  assets: Amount | null
+  /** In the share's smallest unit; null where it is not known */
+  shares: Amount | null
+  /** How long requests waited in the vault's last settlements; null for a vault with fewer than five */
+  estimatedSettlement: EstimatedSettlement | null
+}
+
+export type RevertedData = {
+  chainId: ChainId
+  vaultAddress: Address
+  /** The `id` of the event that is taken back */
+  eventId: string
+}
+
 export type RotateWebhookSecretResponse = {
-  /** Of the webhook */
+  /** The id of the webhook */
   id: string
-  /** `whsec_` and base64, as Standard Webhooks has it: deliveries are signed with it. Nobody can ask for it again */
+  /** The key that signs deliveries, in the format of Standard Webhooks: `whsec_` and base64. It is shown here once: store it */
   secret: string
-  /** Until then the secret before signs too: accept both */
+  /** Until then deliveries are signed with the previous secret too */
   previousUntil: Timestamp
 }
 
@@ -1623,6 +1760,107 @@ export type Transaction = {
 /** Transaction hash */
 export type TransactionHash = `0x${string}`
 
+/** A transfer between chains arrived, and did what it was sent for. Sent once for each transfer. The deposit into the vault that it ends with, or the withdrawal that it began with, has `deposit.…` or `withdrawal.…` events of its own. Nothing follows. */
+export type TransferCompletedEvent = {
+  /** The same however often the event is delivered or listed: `webhook-id` of each delivery */
+  id: string
+  type: 'transfer.completed'
+  /** When it happened: the time of its block */
+  timestamp: Timestamp
+  /** The number of the event among all events of the client: 1, 2, 3 and so on */
+  sequence: number
+  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  final: boolean
+  /** What happened, and where */
+  data: TransferData
+}
+
+export type TransferData = {
+  chainId: ChainId
+  vaultAddress: Address
+  /** The account that receives the shares of a deposit, or that withdrew; null where it is not known */
+  userAddress: Address | null
+  /** The source transaction hash */
+  depositId: TransactionHash
+  /** pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired */
+  status: 'pending' | 'bridging' | 'completed' | 'failed'
+  /** The status for people */
+  statusDescription: string
+  /** Why it failed, or why nothing more will be told of it; null for all else. source_reverted: the source transaction reverted, nothing was sent. no_deposit_in_transaction: it holds no deposit into the bridge with this index. source_dropped: it can no longer be mined, for another one took its nonce; nothing was sent. expired: nobody filled it in time, and its refund on the source chain is awaited or searched for; goes on to refunded or refund_not_found. refunded: the bridge paid it back on the source chain. refund_not_found: two weeks after its deadline no refund was found that is surely its own. destination_action_failed: it arrived, the deposit into the vault did not succeed, and the tokens were sent to the account that the transfer names for this case. destination_not_followed: its status stays bridging, for it goes to a chain that this service does not read */
+  reason: 'source_reverted' | 'no_deposit_in_transaction' | 'source_dropped' | 'expired' | 'refunded' | 'refund_not_found' | 'destination_action_failed' | 'destination_not_followed' | null
+  /** What happens on the destination: a deposit into a vault, or none, when the funds are only delivered; null until the deposit into the bridge is seen */
+  action: 'deposit' | 'none' | null
+  /** Whether nothing more is expected: stop polling */
+  terminal: boolean
+  /** Whether a reorganisation of a chain can no longer change it, so that it is the same for ever; only where terminal, mostly some minutes later */
+  final: boolean
+  /** When to ask again; null when terminal */
+  nextPollAfterMs: number | null
+  srcChain: ChainName
+  /** Null until the deposit into the bridge is seen */
+  dstChain: ChainName | null
+  /** In the source token's smallest unit */
+  inputAmount: Amount | null
+  /** What arrived; when the deposit on the destination failed, what the user received as tokens */
+  outputAmount: Amount | null
+  /** When it was sent, when it arrived, and when its action was done; null before */
+  timestamps: {
+    initiated: Timestamp | null
+    bridged: Timestamp | null
+    completed: Timestamp | null
+  }
+  /** The one that sent, and the one that filled it on the other chain; null before */
+  transactions: {
+    source: TransactionHash
+    fill: TransactionHash | null
+  }
+}
+
+/** A transfer between chains failed: `reason` says why, and where the money is. Sent once it is certain. Nothing follows. */
+export type TransferFailedEvent = {
+  /** The same however often the event is delivered or listed: `webhook-id` of each delivery */
+  id: string
+  type: 'transfer.failed'
+  /** When it happened: the time of its block */
+  timestamp: Timestamp
+  /** The number of the event among all events of the client: 1, 2, 3 and so on */
+  sequence: number
+  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  final: boolean
+  /** What happened, and where */
+  data: TransferData
+}
+
+/** A transfer between chains was not delivered in time, and the bridge paid it back on the chain where it began. Sent once the refund is found. Nothing follows. */
+export type TransferRefundedEvent = {
+  /** The same however often the event is delivered or listed: `webhook-id` of each delivery */
+  id: string
+  type: 'transfer.refunded'
+  /** When it happened: the time of its block */
+  timestamp: Timestamp
+  /** The number of the event among all events of the client: 1, 2, 3 and so on */
+  sequence: number
+  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  final: boolean
+  /** What happened, and where */
+  data: TransferData
+}
+
+/** A reorganisation of the chain removed what an earlier event of this kind, with `final: false`, reported. Sent to webhooks with `finality: "latest"`, in place of the event with `final: true`. What happens again in another block is a new event. */
+export type TransferRevertedEvent = {
+  /** The same however often the event is delivered or listed: `webhook-id` of each delivery */
+  id: string
+  type: 'transfer.reverted'
+  /** When it happened: the time of its block */
+  timestamp: Timestamp
+  /** The number of the event among all events of the client: 1, 2, 3 and so on */
+  sequence: number
+  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  final: boolean
+  /** What happened, and where */
+  data: RevertedData
+}
+
 /** A vault with its live yield and state */
 export type Vault = {
   /** Internal vault identifier */
@@ -1682,6 +1920,58 @@ export type Vault = {
   hasChanged: boolean | null
   /** Which block the state is of; null when the vault was never read */
   stateAsOf: StateAsOf | null
+}
+
+/** A vault differs from what was checked: its code changed, or its share price moved by more than a tenth. Deposits answer 409 `vault_has_changed` from now on. Sent once for each change. No event says that an operator confirmed it: `hasChanged` of the vault does. */
+export type VaultChangedEvent = {
+  /** The same however often the event is delivered or listed: `webhook-id` of each delivery */
+  id: string
+  type: 'vault.changed'
+  /** When it happened: the time of its block */
+  timestamp: Timestamp
+  /** The number of the event among all events of the client: 1, 2, 3 and so on */
+  sequence: number
+  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  final: boolean
+  /** What happened, and where */
+  data: VaultData
+}
+
+export type VaultData = {
+  chainId: ChainId
+  vaultAddress: Address
+  /** The block at which the service first saw it */
+  blockNumber: number
+}
+
+/** A vault is paused: it takes no deposits and pays nothing out. Sent once for each pause. No event says that it goes on again: `GET …/vault/{vaultAddress}` does. */
+export type VaultPausedEvent = {
+  /** The same however often the event is delivered or listed: `webhook-id` of each delivery */
+  id: string
+  type: 'vault.paused'
+  /** When it happened: the time of its block */
+  timestamp: Timestamp
+  /** The number of the event among all events of the client: 1, 2, 3 and so on */
+  sequence: number
+  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  final: boolean
+  /** What happened, and where */
+  data: VaultData
+}
+
+/** A pause that an earlier `vault.paused` with `final: false` reported has ended before it was final, or a reorganisation of the chain removed it. Sent to webhooks with `finality: "latest"`, in place of the event with `final: true`. */
+export type VaultRevertedEvent = {
+  /** The same however often the event is delivered or listed: `webhook-id` of each delivery */
+  id: string
+  type: 'vault.reverted'
+  /** When it happened: the time of its block */
+  timestamp: Timestamp
+  /** The number of the event among all events of the client: 1, 2, 3 and so on */
+  sequence: number
+  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  final: boolean
+  /** What happened, and where */
+  data: RevertedData
 }
 
 /** The state of a vault at one block; what is not known is null */
@@ -1759,511 +2049,51 @@ export type WalletCalls = {
   }[]
 }
 
-/** An endpoint of yours, and how it takes what is sent */
+/** An endpoint of yours to which events are sent, and whether deliveries to it succeed */
 export type Webhook = {
-  /** The same whenever it is registered */
+  /** The id of the webhook; the same URL always has the same one */
   id: string
-  /** Where events are sent */
+  /** The URL to which events are sent */
   url: string
-  /** Null for all, also those that are added later */
+  /** The types of events that are sent; null for all, including types that are added later */
   types: ('deposit.pending' | 'deposit.claimable' | 'deposit.completed' | 'deposit.cancelled' | 'deposit.reverted' | 'withdrawal.pending' | 'withdrawal.claimable' | 'withdrawal.completed' | 'withdrawal.cancelled' | 'withdrawal.reverted' | 'transfer.completed' | 'transfer.failed' | 'transfer.refunded' | 'transfer.reverted' | 'vault.paused' | 'vault.changed' | 'vault.reverted')[] | null
-  /** latest: it is told before an event is final too */
+  /** final: events are sent when they are final. latest: also before */
   finality: 'final' | 'latest'
   createdAt: Timestamp
-  /** disabled: nothing is sent until a test of it succeeds */
+  /** active: events are sent to it. disabled: nothing is sent until a test succeeds */
   status: 'active' | 'disabled'
-  /** Null while it is active */
+  /** When it was switched off; null while it is active */
   disabledAt: Timestamp | null
-  /** gone: it answered 410. failing: it took nothing for three days. Null while it is active */
+  /** Why it was switched off. gone: it answered 410. failing: no delivery succeeded for three days. Null while it is active */
   disabledReason: 'gone' | 'failing' | null
-  /** Since when it has taken nothing of what was sent; null while it takes something */
+  /** Since when every delivery has failed; null while deliveries succeed */
   failingSince: Timestamp | null
 }
 
-export type WebhookEvent = {
-  /** The same for ever, whenever and however often it is told */
-  id: string
-  type: 'deposit.pending'
-  /** When it happened: its block's time */
-  timestamp: Timestamp
-  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
-  sequence: number
-  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
-  final: boolean
-  /** What happened, where and whose it is */
-  data: {
-    chainId: ChainId
-    vaultAddress: Address
-    /** Whose it is */
-    userAddress: Address
-    /** The one that did it; null for a settlement in a vault that tells none, and that was asked */
-    transactionHash: TransactionHash | null
-    /** The block of that transaction, or at which the vault was asked */
-    blockNumber: number
-    /** The deposits that it is of, as `GET …/deposits` names them; with 100 there may be more, and amounts are of all */
-    depositIds: string[]
-    /** In the asset's smallest unit; null where it is not known */
-    assets: Amount | null
-    /** In smallest units; null where it is not known */
-    shares: Amount | null
-    /** Null while there are fewer than five */
-    estimatedSettlement: EstimatedSettlement | null
-  }
-} | {
-  /** The same for ever, whenever and however often it is told */
-  id: string
-  type: 'deposit.claimable'
-  /** When it happened: its block's time */
-  timestamp: Timestamp
-  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
-  sequence: number
-  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
-  final: boolean
-  /** What happened, where and whose it is */
-  data: {
-    chainId: ChainId
-    vaultAddress: Address
-    /** Whose it is */
-    userAddress: Address
-    /** The one that did it; null for a settlement in a vault that tells none, and that was asked */
-    transactionHash: TransactionHash | null
-    /** The block of that transaction, or at which the vault was asked */
-    blockNumber: number
-    /** The deposits that it is of, as `GET …/deposits` names them; with 100 there may be more, and amounts are of all */
-    depositIds: string[]
-    /** In the asset's smallest unit; null where it is not known */
-    assets: Amount | null
-    /** In smallest units; null where it is not known */
-    shares: Amount | null
-  }
-} | {
-  /** The same for ever, whenever and however often it is told */
-  id: string
-  type: 'deposit.completed'
-  /** When it happened: its block's time */
-  timestamp: Timestamp
-  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
-  sequence: number
-  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
-  final: boolean
-  /** What happened, where and whose it is */
-  data: {
-    chainId: ChainId
-    vaultAddress: Address
-    /** Whose it is */
-    userAddress: Address
-    /** The one that did it; null for a settlement in a vault that tells none, and that was asked */
-    transactionHash: TransactionHash | null
-    /** The block of that transaction, or at which the vault was asked */
-    blockNumber: number
-    /** The deposits that it is of, as `GET …/deposits` names them; with 100 there may be more, and amounts are of all */
-    depositIds: string[]
-    /** In the asset's smallest unit; null where it is not known */
-    assets: Amount | null
-    /** In smallest units; null where it is not known */
-    shares: Amount | null
-  }
-} | {
-  /** The same for ever, whenever and however often it is told */
-  id: string
-  type: 'deposit.cancelled'
-  /** When it happened: its block's time */
-  timestamp: Timestamp
-  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
-  sequence: number
-  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
-  final: boolean
-  /** What happened, where and whose it is */
-  data: {
-    chainId: ChainId
-    vaultAddress: Address
-    /** Whose it is */
-    userAddress: Address
-    /** The one that did it; null for a settlement in a vault that tells none, and that was asked */
-    transactionHash: TransactionHash | null
-    /** The block of that transaction, or at which the vault was asked */
-    blockNumber: number
-    /** The deposits that it is of, as `GET …/deposits` names them; with 100 there may be more, and amounts are of all */
-    depositIds: string[]
-    /** In the asset's smallest unit; null where it is not known */
-    assets: Amount | null
-    /** In smallest units; null where it is not known */
-    shares: Amount | null
-  }
-} | {
-  /** The same for ever, whenever and however often it is told */
-  id: string
-  type: 'deposit.reverted'
-  /** When it happened: its block's time */
-  timestamp: Timestamp
-  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
-  sequence: number
-  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
-  final: boolean
-  /** What happened, where and whose it is */
-  data: {
-    chainId: ChainId
-    vaultAddress: Address
-    /** The event that is not so */
-    eventId: string
-  }
-} | {
-  /** The same for ever, whenever and however often it is told */
-  id: string
-  type: 'withdrawal.pending'
-  /** When it happened: its block's time */
-  timestamp: Timestamp
-  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
-  sequence: number
-  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
-  final: boolean
-  /** What happened, where and whose it is */
-  data: {
-    chainId: ChainId
-    vaultAddress: Address
-    /** Whose it is */
-    userAddress: Address
-    /** The one that did it; null for a settlement in a vault that tells none, and that was asked */
-    transactionHash: TransactionHash | null
-    /** The block of that transaction, or at which the vault was asked */
-    blockNumber: number
-    /** The withdrawals that it is of, as `GET …/withdrawals` names them; with 100 there may be more, and amounts are of all */
-    withdrawalIds: string[]
-    /** In the asset's smallest unit; null where it is not known */
-    assets: Amount | null
-    /** In smallest units; null where it is not known */
-    shares: Amount | null
-    /** Null while there are fewer than five */
-    estimatedSettlement: EstimatedSettlement | null
-  }
-} | {
-  /** The same for ever, whenever and however often it is told */
-  id: string
-  type: 'withdrawal.claimable'
-  /** When it happened: its block's time */
-  timestamp: Timestamp
-  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
-  sequence: number
-  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
-  final: boolean
-  /** What happened, where and whose it is */
-  data: {
-    chainId: ChainId
-    vaultAddress: Address
-    /** Whose it is */
-    userAddress: Address
-    /** The one that did it; null for a settlement in a vault that tells none, and that was asked */
-    transactionHash: TransactionHash | null
-    /** The block of that transaction, or at which the vault was asked */
-    blockNumber: number
-    /** The withdrawals that it is of, as `GET …/withdrawals` names them; with 100 there may be more, and amounts are of all */
-    withdrawalIds: string[]
-    /** In the asset's smallest unit; null where it is not known */
-    assets: Amount | null
-    /** In smallest units; null where it is not known */
-    shares: Amount | null
-  }
-} | {
-  /** The same for ever, whenever and however often it is told */
-  id: string
-  type: 'withdrawal.completed'
-  /** When it happened: its block's time */
-  timestamp: Timestamp
-  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
-  sequence: number
-  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
-  final: boolean
-  /** What happened, where and whose it is */
-  data: {
-    chainId: ChainId
-    vaultAddress: Address
-    /** Whose it is */
-    userAddress: Address
-    /** The one that did it; null for a settlement in a vault that tells none, and that was asked */
-    transactionHash: TransactionHash | null
-    /** The block of that transaction, or at which the vault was asked */
-    blockNumber: number
-    /** The withdrawals that it is of, as `GET …/withdrawals` names them; with 100 there may be more, and amounts are of all */
-    withdrawalIds: string[]
-    /** In the asset's smallest unit; null where it is not known */
-    assets: Amount | null
-    /** In smallest units; null where it is not known */
-    shares: Amount | null
-  }
-} | {
-  /** The same for ever, whenever and however often it is told */
-  id: string
-  type: 'withdrawal.cancelled'
-  /** When it happened: its block's time */
-  timestamp: Timestamp
-  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
-  sequence: number
-  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
-  final: boolean
-  /** What happened, where and whose it is */
-  data: {
-    chainId: ChainId
-    vaultAddress: Address
-    /** Whose it is */
-    userAddress: Address
-    /** The one that did it; null for a settlement in a vault that tells none, and that was asked */
-    transactionHash: TransactionHash | null
-    /** The block of that transaction, or at which the vault was asked */
-    blockNumber: number
-    /** The withdrawals that it is of, as `GET …/withdrawals` names them; with 100 there may be more, and amounts are of all */
-    withdrawalIds: string[]
-    /** In the asset's smallest unit; null where it is not known */
-    assets: Amount | null
-    /** In smallest units; null where it is not known */
-    shares: Amount | null
-  }
-} | {
-  /** The same for ever, whenever and however often it is told */
-  id: string
-  type: 'withdrawal.reverted'
-  /** When it happened: its block's time */
-  timestamp: Timestamp
-  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
-  sequence: number
-  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
-  final: boolean
-  /** What happened, where and whose it is */
-  data: {
-    chainId: ChainId
-    vaultAddress: Address
-    /** The event that is not so */
-    eventId: string
-  }
-} | {
-  /** The same for ever, whenever and however often it is told */
-  id: string
-  type: 'transfer.completed'
-  /** When it happened: its block's time */
-  timestamp: Timestamp
-  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
-  sequence: number
-  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
-  final: boolean
-  /** What happened, where and whose it is */
-  data: {
-    chainId: ChainId
-    vaultAddress: Address
-    /** Whose it is: who receives the shares, or who withdrew; null where it is not known */
-    userAddress: Address | null
-    /** The source transaction hash */
-    depositId: TransactionHash
-    /** pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired */
-    status: 'pending' | 'bridging' | 'completed' | 'failed'
-    /** The status for people */
-    statusDescription: string
-    /** Why it failed, or why nothing more will be told of it; null for all else. source_reverted: the source transaction reverted, nothing was sent. no_deposit_in_transaction: it holds no deposit into the bridge with this index. source_dropped: it can no longer be mined, for another one took its nonce; nothing was sent. expired: nobody filled it in time, and its refund on the source chain is awaited or searched for; goes on to refunded or refund_not_found. refunded: the bridge paid it back on the source chain. refund_not_found: two weeks after its deadline no refund was found that is surely its own. destination_action_failed: it arrived, the deposit into the vault did not succeed, and the tokens were sent to the account that the transfer names for this case. destination_not_followed: its status stays bridging, for it goes to a chain that this service does not read */
-    reason: 'source_reverted' | 'no_deposit_in_transaction' | 'source_dropped' | 'expired' | 'refunded' | 'refund_not_found' | 'destination_action_failed' | 'destination_not_followed' | null
-    /** What happens on the destination: a deposit into a vault, or none, when the funds are only delivered; null until the deposit into the bridge is seen */
-    action: 'deposit' | 'none' | null
-    /** Whether nothing more is expected: stop polling */
-    terminal: boolean
-    /** Whether a reorganisation of a chain can no longer change it, so that it is the same for ever; only where terminal, mostly some minutes later */
-    final: boolean
-    /** When to ask again; null when terminal */
-    nextPollAfterMs: number | null
-    srcChain: ChainName
-    /** Null until the deposit into the bridge is seen */
-    dstChain: ChainName | null
-    /** In the source token's smallest unit */
-    inputAmount: Amount | null
-    /** What arrived; when the deposit on the destination failed, what the user received as tokens */
-    outputAmount: Amount | null
-    /** When it was sent, when it arrived, and when its action was done; null before */
-    timestamps: {
-      initiated: Timestamp | null
-      bridged: Timestamp | null
-      completed: Timestamp | null
-    }
-    /** The one that sent, and the one that filled it on the other chain; null before */
-    transactions: {
-      source: TransactionHash
-      fill: TransactionHash | null
-    }
-  }
-} | {
-  /** The same for ever, whenever and however often it is told */
-  id: string
-  type: 'transfer.failed'
-  /** When it happened: its block's time */
-  timestamp: Timestamp
-  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
-  sequence: number
-  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
-  final: boolean
-  /** What happened, where and whose it is */
-  data: {
-    chainId: ChainId
-    vaultAddress: Address
-    /** Whose it is: who receives the shares, or who withdrew; null where it is not known */
-    userAddress: Address | null
-    /** The source transaction hash */
-    depositId: TransactionHash
-    /** pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired */
-    status: 'pending' | 'bridging' | 'completed' | 'failed'
-    /** The status for people */
-    statusDescription: string
-    /** Why it failed, or why nothing more will be told of it; null for all else. source_reverted: the source transaction reverted, nothing was sent. no_deposit_in_transaction: it holds no deposit into the bridge with this index. source_dropped: it can no longer be mined, for another one took its nonce; nothing was sent. expired: nobody filled it in time, and its refund on the source chain is awaited or searched for; goes on to refunded or refund_not_found. refunded: the bridge paid it back on the source chain. refund_not_found: two weeks after its deadline no refund was found that is surely its own. destination_action_failed: it arrived, the deposit into the vault did not succeed, and the tokens were sent to the account that the transfer names for this case. destination_not_followed: its status stays bridging, for it goes to a chain that this service does not read */
-    reason: 'source_reverted' | 'no_deposit_in_transaction' | 'source_dropped' | 'expired' | 'refunded' | 'refund_not_found' | 'destination_action_failed' | 'destination_not_followed' | null
-    /** What happens on the destination: a deposit into a vault, or none, when the funds are only delivered; null until the deposit into the bridge is seen */
-    action: 'deposit' | 'none' | null
-    /** Whether nothing more is expected: stop polling */
-    terminal: boolean
-    /** Whether a reorganisation of a chain can no longer change it, so that it is the same for ever; only where terminal, mostly some minutes later */
-    final: boolean
-    /** When to ask again; null when terminal */
-    nextPollAfterMs: number | null
-    srcChain: ChainName
-    /** Null until the deposit into the bridge is seen */
-    dstChain: ChainName | null
-    /** In the source token's smallest unit */
-    inputAmount: Amount | null
-    /** What arrived; when the deposit on the destination failed, what the user received as tokens */
-    outputAmount: Amount | null
-    /** When it was sent, when it arrived, and when its action was done; null before */
-    timestamps: {
-      initiated: Timestamp | null
-      bridged: Timestamp | null
-      completed: Timestamp | null
-    }
-    /** The one that sent, and the one that filled it on the other chain; null before */
-    transactions: {
-      source: TransactionHash
-      fill: TransactionHash | null
-    }
-  }
-} | {
-  /** The same for ever, whenever and however often it is told */
-  id: string
-  type: 'transfer.refunded'
-  /** When it happened: its block's time */
-  timestamp: Timestamp
-  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
-  sequence: number
-  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
-  final: boolean
-  /** What happened, where and whose it is */
-  data: {
-    chainId: ChainId
-    vaultAddress: Address
-    /** Whose it is: who receives the shares, or who withdrew; null where it is not known */
-    userAddress: Address | null
-    /** The source transaction hash */
-    depositId: TransactionHash
-    /** pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired */
-    status: 'pending' | 'bridging' | 'completed' | 'failed'
-    /** The status for people */
-    statusDescription: string
-    /** Why it failed, or why nothing more will be told of it; null for all else. source_reverted: the source transaction reverted, nothing was sent. no_deposit_in_transaction: it holds no deposit into the bridge with this index. source_dropped: it can no longer be mined, for another one took its nonce; nothing was sent. expired: nobody filled it in time, and its refund on the source chain is awaited or searched for; goes on to refunded or refund_not_found. refunded: the bridge paid it back on the source chain. refund_not_found: two weeks after its deadline no refund was found that is surely its own. destination_action_failed: it arrived, the deposit into the vault did not succeed, and the tokens were sent to the account that the transfer names for this case. destination_not_followed: its status stays bridging, for it goes to a chain that this service does not read */
-    reason: 'source_reverted' | 'no_deposit_in_transaction' | 'source_dropped' | 'expired' | 'refunded' | 'refund_not_found' | 'destination_action_failed' | 'destination_not_followed' | null
-    /** What happens on the destination: a deposit into a vault, or none, when the funds are only delivered; null until the deposit into the bridge is seen */
-    action: 'deposit' | 'none' | null
-    /** Whether nothing more is expected: stop polling */
-    terminal: boolean
-    /** Whether a reorganisation of a chain can no longer change it, so that it is the same for ever; only where terminal, mostly some minutes later */
-    final: boolean
-    /** When to ask again; null when terminal */
-    nextPollAfterMs: number | null
-    srcChain: ChainName
-    /** Null until the deposit into the bridge is seen */
-    dstChain: ChainName | null
-    /** In the source token's smallest unit */
-    inputAmount: Amount | null
-    /** What arrived; when the deposit on the destination failed, what the user received as tokens */
-    outputAmount: Amount | null
-    /** When it was sent, when it arrived, and when its action was done; null before */
-    timestamps: {
-      initiated: Timestamp | null
-      bridged: Timestamp | null
-      completed: Timestamp | null
-    }
-    /** The one that sent, and the one that filled it on the other chain; null before */
-    transactions: {
-      source: TransactionHash
-      fill: TransactionHash | null
-    }
-  }
-} | {
-  /** The same for ever, whenever and however often it is told */
-  id: string
-  type: 'transfer.reverted'
-  /** When it happened: its block's time */
-  timestamp: Timestamp
-  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
-  sequence: number
-  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
-  final: boolean
-  /** What happened, where and whose it is */
-  data: {
-    chainId: ChainId
-    vaultAddress: Address
-    /** The event that is not so */
-    eventId: string
-  }
-} | {
-  /** The same for ever, whenever and however often it is told */
-  id: string
-  type: 'vault.paused'
-  /** When it happened: its block's time */
-  timestamp: Timestamp
-  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
-  sequence: number
-  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
-  final: boolean
-  /** What happened, where and whose it is */
-  data: {
-    chainId: ChainId
-    vaultAddress: Address
-    /** Where it was seen first */
-    blockNumber: number
-  }
-} | {
-  /** The same for ever, whenever and however often it is told */
-  id: string
-  type: 'vault.changed'
-  /** When it happened: its block's time */
-  timestamp: Timestamp
-  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
-  sequence: number
-  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
-  final: boolean
-  /** What happened, where and whose it is */
-  data: {
-    chainId: ChainId
-    vaultAddress: Address
-    /** Where it was seen first */
-    blockNumber: number
-  }
-} | {
-  /** The same for ever, whenever and however often it is told */
-  id: string
-  type: 'vault.reverted'
-  /** When it happened: its block's time */
-  timestamp: Timestamp
-  /** Its place among all events of the client, which have the numbers 1, 2, 3 and so on */
-  sequence: number
-  /** Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so */
-  final: boolean
-  /** What happened, where and whose it is */
-  data: {
-    chainId: ChainId
-    vaultAddress: Address
-    /** The event that is not so */
-    eventId: string
-  }
-}
+/** Something that happened in a vault of yours; `type` says what */
+export type WebhookEvent = DepositPendingEvent | DepositClaimableEvent | DepositCompletedEvent | DepositCancelledEvent | DepositRevertedEvent | WithdrawalPendingEvent | WithdrawalClaimableEvent | WithdrawalCompletedEvent | WithdrawalCancelledEvent | WithdrawalRevertedEvent | TransferCompletedEvent | TransferFailedEvent | TransferRefundedEvent | TransferRevertedEvent | VaultPausedEvent | VaultChangedEvent | VaultRevertedEvent
 
 export type WebhookTest = {
-  /** Whether it answered with 2xx within 5 seconds */
+  /** Whether the endpoint answered 2xx within 5 seconds */
   delivered: boolean
-  /** The HTTP status of its answer; null where there was none */
+  /** The HTTP status of the answer; null where there was none */
   status: number | null
-  /** Why it was not delivered: not_allowed, its name leads to an address that is not public; unresolved, its name has no address; connection, it was not there or hung up; tls, its certificate is not good; timeout, it took longer than 5 seconds; redirect, no redirect is followed; status, its answer was not 2xx; bad_answer, that was no HTTP. Null where it was */
+  /** Why it was not delivered. not_allowed: the host name leads to an address that is not public. unresolved: the host name has no IPv4 address. connection: the connection was refused or closed. tls: the certificate is not valid. timeout: there was no answer within 5 seconds. redirect: the answer was a redirect, which is not followed. status: the answer was not 2xx. bad_answer: the answer was not HTTP. Null where it was delivered */
   reason: 'not_allowed' | 'unresolved' | 'connection' | 'tls' | 'timeout' | 'redirect' | 'status' | 'bad_answer' | null
+}
+
+/** A test delivery, which tells that the webhook can be reached. Sent when you ask for it by `POST /webhooks/{id}/test`, whatever `types` the webhook has. It has no `sequence` and is in no log: answer 2xx and store nothing. */
+export type WebhookTestEvent = {
+  /** The same however often the event is delivered or listed: `webhook-id` of each delivery */
+  id: string
+  type: 'webhook.test'
+  /** When it was sent */
+  timestamp: Timestamp
+  /** The webhook that is tested */
+  data: {
+    /** Its id, as `GET /webhooks` lists it */
+    webhookId: string
+  }
 }
 
 /** A withdrawal and what became of its parts */
@@ -2314,6 +2144,98 @@ export type Withdrawal = {
   transactionHash: TransactionHash
   /** The last one that paid a part of it, its own for what was paid at once; null before */
   claimTransactionHash: TransactionHash | null
+}
+
+/** A user took a requested withdrawal back before it was settled. Sent when the shares are returned. Follows `withdrawal.pending`; nothing follows. */
+export type WithdrawalCancelledEvent = {
+  /** The same however often the event is delivered or listed: `webhook-id` of each delivery */
+  id: string
+  type: 'withdrawal.cancelled'
+  /** When it happened: the time of its block */
+  timestamp: Timestamp
+  /** The number of the event among all events of the client: 1, 2, 3 and so on */
+  sequence: number
+  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  final: boolean
+  /** What happened, and where */
+  data: WithdrawalData
+}
+
+/** A vault settled a requested withdrawal, or a part of it: its assets can be claimed. Sent at each settlement: `shares` is how much of the request this one settled, and `assets` is null, for the claim decides. Follows `withdrawal.pending`; followed by `withdrawal.completed` once the assets are claimed. */
+export type WithdrawalClaimableEvent = {
+  /** The same however often the event is delivered or listed: `webhook-id` of each delivery */
+  id: string
+  type: 'withdrawal.claimable'
+  /** When it happened: the time of its block */
+  timestamp: Timestamp
+  /** The number of the event among all events of the client: 1, 2, 3 and so on */
+  sequence: number
+  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  final: boolean
+  /** What happened, and where */
+  data: WithdrawalData
+}
+
+/** A user received assets: by a withdrawal that took effect at once, or by a claim. Sent for each of these. A claim follows `withdrawal.claimable`. Nothing follows, but for the next claim of a withdrawal that was claimed in part. */
+export type WithdrawalCompletedEvent = {
+  /** The same however often the event is delivered or listed: `webhook-id` of each delivery */
+  id: string
+  type: 'withdrawal.completed'
+  /** When it happened: the time of its block */
+  timestamp: Timestamp
+  /** The number of the event among all events of the client: 1, 2, 3 and so on */
+  sequence: number
+  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  final: boolean
+  /** What happened, and where */
+  data: WithdrawalData
+}
+
+export type WithdrawalData = {
+  chainId: ChainId
+  vaultAddress: Address
+  /** The account that the deposit or the withdrawal belongs to */
+  userAddress: Address
+  /** The transaction that caused it; null for a settlement of a vault that emits no event for it, where the service read it from the vault */
+  transactionHash: TransactionHash | null
+  /** The block of that transaction, or the block at which the vault was read */
+  blockNumber: number
+  /** The withdrawals that the event is about: their ids in `GET …/withdrawals`. At most 100: where there are more, the rest are left out, and the amounts still count all of them */
+  withdrawalIds: string[]
+  /** In the asset's smallest unit; null where it is not known */
+  assets: Amount | null
+  /** In the share's smallest unit; null where it is not known */
+  shares: Amount | null
+}
+
+/** A user requested a withdrawal from an asynchronous vault: the vault has the shares, and settles the request later. Sent once for each request. Followed by `withdrawal.claimable`, or by `withdrawal.cancelled`. */
+export type WithdrawalPendingEvent = {
+  /** The same however often the event is delivered or listed: `webhook-id` of each delivery */
+  id: string
+  type: 'withdrawal.pending'
+  /** When it happened: the time of its block */
+  timestamp: Timestamp
+  /** The number of the event among all events of the client: 1, 2, 3 and so on */
+  sequence: number
+  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  final: boolean
+  /** What happened, and where */
+  data: RequestedWithdrawalData
+}
+
+/** A reorganisation of the chain removed what an earlier event of this kind, with `final: false`, reported. Sent to webhooks with `finality: "latest"`, in place of the event with `final: true`. What happens again in another block is a new event. */
+export type WithdrawalRevertedEvent = {
+  /** The same however often the event is delivered or listed: `webhook-id` of each delivery */
+  id: string
+  type: 'withdrawal.reverted'
+  /** When it happened: the time of its block */
+  timestamp: Timestamp
+  /** The number of the event among all events of the client: 1, 2, 3 and so on */
+  sequence: number
+  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  final: boolean
+  /** What happened, and where */
+  data: RevertedData
 }
 
 /** The HTTP status of each error, by its code. */
@@ -2518,7 +2440,7 @@ export type Errors = {
   invalid_status: 400
   /** Missing or invalid url. Give an https URL with a public name, on port 443; details tell what is wrong with it. */
   missing_or_invalid_url: 400
-  /** Invalid types. Give types of events, or leave them out for all. */
+  /** Invalid types. Give types of events, which `details` lists, or leave them out for all. */
   invalid_types: 400
   /** Invalid finality. Give final or latest, or leave it out. */
   invalid_finality: 400
@@ -2958,56 +2880,56 @@ SearchCoinsResponse,
 'unsupported_currency' | 'invalid_search' | 'search_too_long' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/portfolio-indexor/markets/coins/search', { query: ['currency'] })
 
-/** Registers an endpoint of yours, which is told from now on what happens in your vaults. */
+/** Registers an HTTPS endpoint of yours, to which the events of your vaults are sent from now on. */
 export const registerWebhook = /* @__PURE__ */ operation<
 RegisterWebhookRequest,
 RegisteredWebhook,
 'missing_or_invalid_url' | 'invalid_types' | 'invalid_finality' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_already_registered' | 'too_many_webhooks' | 'payload_too_large' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/webhooks')
 
-/** Lists your webhooks and how they are, oldest first; their secrets are not told again. */
+/** Lists your webhooks, oldest first, and whether deliveries to them succeed. Secrets are not listed. */
 export const listWebhooks = /* @__PURE__ */ operation<
 void,
 ListWebhooksResponse,
 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/webhooks')
 
-/** Gives a webhook a new secret, which signs at once; the one before signs beside it for 24 hours. */
+/** Gives a webhook a new secret. For 24 hours each delivery is signed with both, the new one and the previous one. */
 export const rotateWebhookSecret = /* @__PURE__ */ operation<
 {
-  /** As the list names it */
+  /** The id of the webhook, as `GET /webhooks` lists it */
   id: string
 },
 RotateWebhookSecretResponse,
 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_not_found' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/webhooks/{id}/secret')
 
-/** Sends a webhook an event of the type `webhook.test` at once and says what came of it; one that takes it is switched on again, and told what it was not told yet. */
+/** Sends a `webhook.test` event at once and answers whether it was delivered. A success switches a disabled webhook on again, and sends what was not delivered meanwhile. */
 export const testWebhook = /* @__PURE__ */ operation<
 {
-  /** As the list names it */
+  /** The id of the webhook, as `GET /webhooks` lists it */
   id: string
 },
 WebhookTest,
 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/webhooks/{id}/test')
 
-/** Removes a webhook: it is told nothing more, nor what it was not told yet. */
+/** Removes a webhook: nothing more is sent to it, nor what was still to be delivered. */
 export const removeWebhook = /* @__PURE__ */ operation<
 {
-  /** As the list names it */
+  /** The id of the webhook, as `GET /webhooks` lists it */
   id: string
 },
 undefined,
 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_not_found' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/webhooks/{id}')
 
-/** Lists what happened in your vaults in the last 30 days, in the order of its sequence. */
+/** Lists the events of the last 30 days in the order of `sequence`, whether they were delivered or not. */
 export const listEvents = /* @__PURE__ */ operation<
 {
-  /** The sequence of the last event that you have; from the first that is kept, unless given */
+  /** The `sequence` of the last event that you have: the list begins with the next one. Left out: it begins with the oldest event that is kept */
   after?: string | number | undefined
-  /** 1 to 100 */
+  /** The most events in one answer, 1 to 100 */
   limit?: string | number | undefined
 } | void,
 ListEventsResponse,

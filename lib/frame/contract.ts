@@ -13,7 +13,7 @@ export const TAGS = {
   Accounts: 'Users, their credentials, sessions and linked wallets',
   Portfolio: 'What linked wallets hold, and the prices of tokens',
   Markets: 'Coins, their prices and market data',
-  Webhooks: 'Endpoints of yours that are told what happens in your vaults, and the log of it',
+  Webhooks: 'Endpoints of yours to which the events of your vaults are sent, and the list of these events',
   System: 'The service itself',
 } as const
 

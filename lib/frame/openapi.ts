@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ERRORS, type ErrorCode, type ErrorDefinition } from '../errors.ts'
 import { fieldErrors } from '../field.ts'
+import { DELIVERED, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from '../webhooks/delivery-contract.ts'
 import { type EndpointContract, isSigned, scopeOf, TAGS } from './contract.ts'
 import { INTRODUCTION } from './introduction.ts'
 
@@ -78,7 +79,7 @@ export function buildOpenApi(
 ) {
   const routes = contracts.filter(({ path }) => path !== '$default')
   const byPath = Map.groupBy(routes, ({ path }) => path)
-  const components: Components = { schemas: {}, responses: { Throttled: THROTTLED } }
+  const components: Components = { schemas: {}, parameters: {}, responses: { Throttled: THROTTLED } }
   nameSchema(jsonSchema(ErrorSchema), components)
   return {
     openapi: '3.1.0' as const,
@@ -91,7 +92,7 @@ export function buildOpenApi(
     },
     servers: [{ url: '/', description: 'Where this document is from' }],
     security: [{ apiKey: [] }],
-    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    tags: [...Object.entries(TAGS).map(([name, description]) => ({ name, description })), EVENTS],
     paths: Object.fromEntries(
       [...byPath].map(([path, group]) => [
         path,
@@ -103,6 +104,7 @@ export function buildOpenApi(
         ),
       ]),
     ),
+    webhooks: deliveries(components),
     components: {
       ...components,
       securitySchemes: {
@@ -122,6 +124,7 @@ tokens are told by their names.`
 /** What operations share, by name. */
 type Components = {
   readonly schemas: Record<string, z.core.JSONSchema._JSONSchema>
+  readonly parameters: Record<string, object>
   readonly responses: Record<string, object>
 }
 
@@ -164,6 +167,35 @@ function operation(contract: EndpointContract, components: Components, example?:
     responses,
   }
 }
+
+/** What receivers of webhooks are sent, by the type of the event. */
+function deliveries(components: Components) {
+  for (const header of parameters('header', DeliveryHeaders, components)) components.parameters[header.name] = header
+  const headers = Object.keys(DeliveryHeaders.shape).map((name) => ({ $ref: `#/components/parameters/${name}` }))
+  const answers = Object.entries(DELIVERY_ANSWERS).map(([status, { name, description }]) => {
+    components.responses[name] = { description }
+    return [status, { $ref: `#/components/responses/${name}` }] as const
+  })
+  const delivery = ({ type, schema, meaning }: (typeof DELIVERED)[number]) => {
+    const name = String(schema.meta()?.id)
+    const body = nameSchema(jsonSchema(schema), components)
+    Object.assign(components.schemas[name] ?? {}, { description: meaning })
+    return {
+      operationId: `receive${name}`,
+      summary: type,
+      description: meaning,
+      tags: [EVENTS.name],
+      security: [],
+      parameters: headers,
+      requestBody: { required: true, content: json(body) },
+      responses: Object.fromEntries(answers),
+    }
+  }
+  return Object.fromEntries(DELIVERED.map((event) => [event.type, { post: delivery(event) }]))
+}
+
+/** What is delivered stands apart from the operations by which webhooks are registered. */
+const EVENTS = { name: 'Events', description: DELIVERY }
 
 /** The name of a contract's operation: its title in camel case. */
 export function operationId({ title }: EndpointContract): string {
@@ -320,6 +352,7 @@ export function jsonSchema(schema: z.ZodType): JsonSchema {
       tellDefault(zodSchema, part)
       tidy(part)
       nameVariants(part)
+      mapVariants(zodSchema, part)
     },
   })
   return rest
@@ -356,6 +389,17 @@ function nameVariants({ oneOf = [] }: z.core.JSONSchema.BaseSchema): void {
     const [told] = values.filter((words) => words.length > 0)
     if (told) variant.title ??= told.join(' or ')
   }
+}
+
+/** Says which field tells variants apart that have names, and which value there is whose. */
+function mapVariants({ _zod: { def } }: z.core.$ZodTypes, part: z.core.JSONSchema.BaseSchema): void {
+  if (def.type !== 'union' || !('discriminator' in def)) return
+  const propertyName = String(def.discriminator)
+  const mapping = (part.oneOf ?? []).flatMap(({ $ref }, index) => {
+    const values = [...(def.options[index]?._zod.propValues?.[propertyName] ?? [])]
+    return $ref ? values.map((value) => [String(value), $ref] as const) : []
+  })
+  if (mapping.length > 0) part['discriminator'] = { propertyName, mapping: Object.fromEntries(mapping) }
 }
 
 /** The same schema, in which null may stand in place of every optional field of an object, as parseRequest takes it in bodies. */

@@ -6,112 +6,130 @@ import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
 
 const vault = { chainId: ChainId, vaultAddress: Address }
 
+const BLOCK = z.number().int()
+
 const ofAccount = {
   ...vault,
-  userAddress: Address.describe('Whose it is'),
+  userAddress: Address.describe('The account that the deposit or the withdrawal belongs to'),
   transactionHash: TransactionHash.nullable().describe(
-    'The one that did it; null for a settlement in a vault that tells none, and that was asked',
+    'The transaction that caused it; null for a settlement of a vault that emits no event for it, where the service read it from the vault',
   ),
-  blockNumber: z.number().int().describe('The block of that transaction, or at which the vault was asked'),
+  blockNumber: BLOCK.describe('The block of that transaction, or the block at which the vault was read'),
 }
 
 const Assets = Amount.nullable().describe("In the asset's smallest unit; null where it is not known")
-const Shares = Amount.nullable().describe('In smallest units; null where it is not known')
+const Shares = Amount.nullable().describe("In the share's smallest unit; null where it is not known")
 
 /** An event names no more deposits or withdrawals, so that it stays small. */
 export const MOST_IDS = 100
 
-const Deposit = z.object({
+const Ids = z.array(z.string()).max(MOST_IDS)
+
+const deposit = {
   ...ofAccount,
-  depositIds: z
-    .array(z.string())
-    .max(MOST_IDS)
-    .describe(
-      'The deposits that it is of, as `GET …/deposits` names them; with 100 there may be more, and amounts are of all',
-    ),
+  depositIds: Ids.describe(
+    'The deposits that the event is about: their ids in `GET …/deposits`. At most 100: where there are more, the rest are left out, and the amounts still count all of them',
+  ),
   assets: Assets,
   shares: Shares,
-})
-
-const Withdrawal = z.object({
-  ...ofAccount,
-  withdrawalIds: z
-    .array(z.string())
-    .max(MOST_IDS)
-    .describe(
-      'The withdrawals that it is of, as `GET …/withdrawals` names them; with 100 there may be more, and amounts are of all',
-    ),
-  assets: Assets,
-  shares: Shares,
-})
-
-const estimated = {
-  estimatedSettlement: EstimatedSettlement.nullable().describe('Null while there are fewer than five'),
 }
 
-const Transfer = z.object({
-  ...vault,
-  userAddress: Address.nullable().describe(
-    'Whose it is: who receives the shares, or who withdrew; null where it is not known',
+const withdrawal = {
+  ...ofAccount,
+  withdrawalIds: Ids.describe(
+    'The withdrawals that the event is about: their ids in `GET …/withdrawals`. At most 100: where there are more, the rest are left out, and the amounts still count all of them',
   ),
-  ...TransferStatus.shape,
-})
+  assets: Assets,
+  shares: Shares,
+}
 
-const VaultSeen = z.object({ ...vault, blockNumber: z.number().int().describe('Where it was seen first') })
+const estimated = {
+  estimatedSettlement: EstimatedSettlement.nullable().describe(
+    "How long requests waited in the vault's last settlements; null for a vault with fewer than five",
+  ),
+}
 
-const Reverted = z.object({ ...vault, eventId: z.string().describe('The event that is not so') })
+const RequestedDeposit = z.object({ ...deposit, ...estimated }).meta({ id: 'RequestedDepositData' })
+const Deposit = z.object(deposit).meta({ id: 'DepositData' })
+const RequestedWithdrawal = z.object({ ...withdrawal, ...estimated }).meta({ id: 'RequestedWithdrawalData' })
+const Withdrawal = z.object(withdrawal).meta({ id: 'WithdrawalData' })
 
-/** One type of event, with what it says and what it means. */
-const event = <const Type extends string, Data extends z.ZodObject>(type: Type, data: Data, meaning: string) =>
+const Transfer = z
+  .object({
+    ...vault,
+    userAddress: Address.nullable().describe(
+      'The account that receives the shares of a deposit, or that withdrew; null where it is not known',
+    ),
+    ...TransferStatus.shape,
+  })
+  .meta({ id: 'TransferData' })
+
+const Vault = z
+  .object({ ...vault, blockNumber: BLOCK.describe('The block at which the service first saw it') })
+  .meta({ id: 'VaultData' })
+
+const Reverted = z
+  .object({ ...vault, eventId: z.string().describe('The `id` of the event that is taken back') })
+  .meta({ id: 'RevertedData' })
+
+/** The name of a type's schema: `deposit.pending` is a DepositPendingEvent. */
+const nameOf = (type: string) =>
+  `${type.replaceAll(/(?:^|\.)\w/g, (letter) => letter.replace('.', '').toUpperCase())}Event`
+
+const Id = z.string().describe('The same however often the event is delivered or listed: `webhook-id` of each delivery')
+
+/** One type of event, with its data. */
+const event = <const Type extends string, Data extends z.ZodObject>(type: Type, data: Data) =>
   z
     .object({
-      id: z.string().describe('The same for ever, whenever and however often it is told'),
+      id: Id,
       type: z.literal(type),
-      timestamp: Timestamp.describe("When it happened: its block's time"),
-      sequence: z
-        .number()
-        .int()
-        .describe('Its place among all events of the client, which have the numbers 1, 2, 3 and so on'),
+      timestamp: Timestamp.describe('When it happened: the time of its block'),
+      sequence: z.number().int().describe('The number of the event among all events of the client: 1, 2, 3 and so on'),
       final: z
         .boolean()
         .describe(
-          'Whether no reorganisation of the chain can change it; false also of one that says that another, which was not final, is not so',
+          'True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted`',
         ),
-      data: data.describe('What happened, where and whose it is'),
+      data: data.describe('What happened, and where'),
     })
-    .describe(meaning)
+    .meta({ id: nameOf(type) })
 
 /** What a client is told: something that happened in a vault that it has. The body of a delivery, and an entry of the log. */
 export const WebhookEvent = z
   .discriminatedUnion('type', [
-    event('deposit.pending', Deposit.extend(estimated), 'A deposit was requested'),
-    event(
-      'deposit.claimable',
-      Deposit,
-      'A requested deposit, or more of one, was settled: its shares can be claimed. `assets` is what is new of it',
-    ),
-    event('deposit.completed', Deposit, 'Shares were received, at once or by a claim'),
-    event('deposit.cancelled', Deposit, 'Requested deposits were taken back'),
-    event('deposit.reverted', Reverted, 'An event of a deposit that was not final is not so'),
-    event('withdrawal.pending', Withdrawal.extend(estimated), 'A redemption was requested'),
-    event(
-      'withdrawal.claimable',
-      Withdrawal,
-      'A requested redemption, or more of one, was settled: its assets can be claimed. `shares` is what is new of it',
-    ),
-    event('withdrawal.completed', Withdrawal, 'Assets were paid, at once or by a claim'),
-    event('withdrawal.cancelled', Withdrawal, 'Requested redemptions were taken back'),
-    event('withdrawal.reverted', Reverted, 'An event of a withdrawal that was not final is not so'),
-    event('transfer.completed', Transfer, 'A transfer between chains has arrived, and did what it was sent for'),
-    event('transfer.failed', Transfer, 'A transfer between chains has failed'),
-    event('transfer.refunded', Transfer, 'A transfer between chains was paid back where it began'),
-    event('transfer.reverted', Reverted, 'An event of a transfer that was not final is not so'),
-    event('vault.paused', VaultSeen, 'A vault takes nothing and pays nothing now'),
-    event('vault.changed', VaultSeen, 'A vault is not what it was checked as: deposits into it are stopped'),
-    event('vault.reverted', Reverted, 'An event of a vault that was not final is not so'),
+    event('deposit.pending', RequestedDeposit),
+    event('deposit.claimable', Deposit),
+    event('deposit.completed', Deposit),
+    event('deposit.cancelled', Deposit),
+    event('deposit.reverted', Reverted),
+    event('withdrawal.pending', RequestedWithdrawal),
+    event('withdrawal.claimable', Withdrawal),
+    event('withdrawal.completed', Withdrawal),
+    event('withdrawal.cancelled', Withdrawal),
+    event('withdrawal.reverted', Reverted),
+    event('transfer.completed', Transfer),
+    event('transfer.failed', Transfer),
+    event('transfer.refunded', Transfer),
+    event('transfer.reverted', Reverted),
+    event('vault.paused', Vault),
+    event('vault.changed', Vault),
+    event('vault.reverted', Reverted),
   ])
-  .meta({ id: 'WebhookEvent' })
+  .meta({ id: 'WebhookEvent', description: 'Something that happened in a vault of yours; `type` says what' })
 export type WebhookEvent = z.output<typeof WebhookEvent>
+
+/** What a test delivers, as POST /webhooks/{id}/test sends it: it is in no log. */
+export const WebhookTestEvent = z
+  .object({
+    id: Id,
+    type: z.literal('webhook.test'),
+    timestamp: Timestamp.describe('When it was sent'),
+    data: z
+      .object({ webhookId: z.string().describe('Its id, as `GET /webhooks` lists it') })
+      .describe('The webhook that is tested'),
+  })
+  .meta({ id: 'WebhookTestEvent' })
 
 /** The types of events. */
 export const EventType = z.enum(WebhookEvent.options.map(({ shape }) => shape.type.value))

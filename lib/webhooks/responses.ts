@@ -5,69 +5,89 @@ import { EventType } from './event.ts'
 import type { WebhooksStore } from './store.ts'
 import { DisabledReason, Finality, type Webhook, WebhookUrl } from './webhook.ts'
 
-/** The same as `EventType`; what is none of them is not answered with all of them. */
-const KnownType = z.enum(EventType.options, 'must be a type of events')
+/** Of the types that are unknown an error quotes so many, each cut to so many characters. */
+const [QUOTED_TYPES, QUOTED_CHARACTERS] = [3, 40]
+
+/** Types of events; an error says which are unknown, and which there are. */
+const Types = z
+  .array(z.string().meta({ enum: EventType.options }))
+  .min(1)
+  .max(100)
+  .check(({ value, issues }) => {
+    const unknown = value.filter((type) => !EventType.safeParse(type).success)
+    if (unknown.length === 0) return
+    const quoted = unknown.slice(0, QUOTED_TYPES).map((type) => JSON.stringify(type.slice(0, QUOTED_CHARACTERS)))
+    const message = `has unknown types, as ${quoted.join(', ')}; known are ${EventType.options.join(', ')}`
+    issues.push({ code: 'custom', message, input: value })
+  })
+  .pipe(z.array(EventType))
 
 /** A webhook that is to be registered. */
 export const NewWebhook = z.strictObject({
   url: field(WebhookUrl, 'missing_or_invalid_url').describe('An https URL on port 443, at most 2,048 characters long'),
-  types: field(z.array(KnownType).min(1).max(100), 'invalid_types')
+  types: field(Types, 'invalid_types')
     .optional()
-    .describe('The types of events that it is told; all of them, also those that are added later, unless given'),
+    .describe('The types of events that are sent to it. Left out: all, including types that are added later'),
   finality: field(Finality, 'invalid_finality')
     .default('final')
     .describe(
-      'final: events are told once no reorganisation can change them. latest: they are told before too, and what a reorganisation undoes is told as reverted',
+      'final: an event is sent once no reorganisation of the chain can change it. latest: it is sent before that too, with `final: false`, and a `….reverted` event is sent where a reorganisation removes it',
     ),
 })
 export type NewWebhook = z.output<typeof NewWebhook>
 
 /** The id of a webhook in a path. */
 export const WebhookPath = z.object({
-  id: field(z.string().max(100), 'webhook_not_found').describe('As the list names it'),
+  id: field(z.string().max(100), 'webhook_not_found').describe('The id of the webhook, as `GET /webhooks` lists it'),
 })
 
 const registered = {
-  id: z.string().describe('The same whenever it is registered'),
-  url: z.string().describe('Where events are sent'),
-  types: z.array(EventType).nullable().describe('Null for all, also those that are added later'),
-  finality: Finality.describe('latest: it is told before an event is final too'),
+  id: z.string().describe('The id of the webhook; the same URL always has the same one'),
+  url: z.string().describe('The URL to which events are sent'),
+  types: z
+    .array(EventType)
+    .nullable()
+    .describe('The types of events that are sent; null for all, including types that are added later'),
+  finality: Finality.describe('final: events are sent when they are final. latest: also before'),
   createdAt: Timestamp,
 }
 
 const Secret = z
   .string()
   .describe(
-    '`whsec_` and base64, as Standard Webhooks has it: deliveries are signed with it. Nobody can ask for it again',
+    'The key that signs deliveries, in the format of Standard Webhooks: `whsec_` and base64. It is shown here once: store it',
   )
 
 /** A webhook that was registered just now, with its secret. */
 export const RegisteredWebhook = z
   .object({ ...registered, secret: Secret })
-  .meta({ id: 'RegisteredWebhook', description: 'A webhook that was registered just now, with its secret' })
+  .meta({ id: 'RegisteredWebhook', description: 'The webhook that was registered, with its secret' })
 
 /** A webhook as callers see it. */
 export const WebhookResponse = z
   .object({
     ...registered,
-    status: z.enum(['active', 'disabled']).describe('disabled: nothing is sent until a test of it succeeds'),
-    disabledAt: Timestamp.nullable().describe('Null while it is active'),
+    status: z
+      .enum(['active', 'disabled'])
+      .describe('active: events are sent to it. disabled: nothing is sent until a test succeeds'),
+    disabledAt: Timestamp.nullable().describe('When it was switched off; null while it is active'),
     disabledReason: DisabledReason.nullable().describe(
-      'gone: it answered 410. failing: it took nothing for three days. Null while it is active',
+      'Why it was switched off. gone: it answered 410. failing: no delivery succeeded for three days. Null while it is active',
     ),
-    failingSince: Timestamp.nullable().describe(
-      'Since when it has taken nothing of what was sent; null while it takes something',
-    ),
+    failingSince: Timestamp.nullable().describe('Since when every delivery has failed; null while deliveries succeed'),
   })
-  .meta({ id: 'Webhook', description: 'An endpoint of yours, and how it takes what is sent' })
+  .meta({
+    id: 'Webhook',
+    description: 'An endpoint of yours to which events are sent, and whether deliveries to it succeed',
+  })
 
 export type WebhookResponse = z.output<typeof WebhookResponse>
 
 /** A new secret of a webhook. */
 export const RotatedSecret = z.object({
-  id: z.string().describe('Of the webhook'),
+  id: z.string().describe('The id of the webhook'),
   secret: Secret,
-  previousUntil: Timestamp.describe('Until then the secret before signs too: accept both'),
+  previousUntil: Timestamp.describe('Until then deliveries are signed with the previous secret too'),
 })
 
 /** A client's webhooks and how they are, oldest first. */

@@ -170,7 +170,7 @@ describe('A request', () => {
     }
     expect(issues.size).toBeGreaterThan(0)
     for (const issue of issues) {
-      expect(issue).toMatch(/^(is|must|has) [^\n]{3,150}$/)
+      expect(issue).toMatch(/^(is|must|has) [^\n]{3,500}$/)
       expect(issue).not.toMatch(WORDS_OF_THE_PARSER)
     }
   })

@@ -12,6 +12,7 @@ import examples from '../../functions/system/openapi/examples.json' with { type:
 import { ERRORS, type ErrorCode } from '../../lib/errors.ts'
 import type { EndpointContract } from '../../lib/frame/contract.ts'
 import { type Example, listErrors, operationId } from '../../lib/frame/openapi.ts'
+import { EventType } from '../../lib/webhooks/event.ts'
 import { ACCOUNTS } from '../../sandbox/accounts.ts'
 import { type Begun, beginAddition, recover, registerUser, someEmail, someSession } from '../support/accounts.ts'
 import { someKeyPair } from '../support/credentials.ts'
@@ -40,12 +41,15 @@ type Operation = {
   readonly requestBody?: { readonly required: boolean; readonly content: Content }
   readonly responses: Readonly<Record<string, Response>>
 }
+type Delivery = Pick<Operation, 'summary' | 'description' | 'requestBody' | 'responses' | 'parameters'>
 type Response = { readonly description: string; readonly headers: JsonSchema; readonly content?: Content }
 type Document = {
   readonly openapi: string
   readonly info: { readonly version: string }
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly webhooks: Readonly<Record<string, { readonly post: Delivery }>>
   readonly components: {
+    readonly parameters: Readonly<Record<string, object>>
     readonly schemas: Readonly<Record<string, JsonSchema>>
     readonly responses: Readonly<Record<string, Response>>
     readonly securitySchemes: JsonSchema
@@ -69,13 +73,15 @@ const test = base
     return inPlace(document.paths[path]?.[method.toLowerCase()], document) as Operation
   })
 
+const REFERENCE = /^#\/components\/(schemas|responses|parameters)\/([\w-]+)$/
+
 /** The same with what it refers to in its place. */
 function inPlace(part: unknown, document: Document): unknown {
   if (Array.isArray(part)) return part.map((item) => inPlace(item, document))
   if (typeof part !== 'object' || part === null) return part
   const { $ref, ...rest } = part as JsonSchema
-  const [, kind, name] = /^#\/components\/(schemas|responses)\/(\w+)$/.exec(`${$ref}`) ?? []
-  const referred = name ? document.components[kind as 'schemas' | 'responses'][name] : {}
+  const [, kind, name] = REFERENCE.exec(`${$ref}`) ?? []
+  const referred = name ? document.components[kind as 'schemas' | 'responses' | 'parameters'][name] : {}
   const whole = Object.entries({ ...(referred as JsonSchema), ...rest })
   return Object.fromEntries(whole.map(([key, value]) => [key, inPlace(value, document)]))
 }
@@ -148,10 +154,10 @@ describe('The document', () => {
   })
 
   test('points nowhere but into itself', ({ document }) => {
-    const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference)
+    const references = [...JSON.stringify(document).matchAll(/"(#\/[^"]+)"/g)].map(([, reference]) => reference)
     expect(references.length).toBeGreaterThan(0)
     for (const reference of references) {
-      const [, kind, name] = /^#\/components\/(schemas|responses)\/(\w+)$/.exec(reference ?? '') ?? []
+      const [, kind, name] = REFERENCE.exec(reference ?? '') ?? []
       expect(document.components).toHaveProperty([`${kind}`, `${name}`])
     }
   })
@@ -248,6 +254,39 @@ describe('The document', () => {
   test('has no example of an operation that is gone', () => {
     const operations = DOCUMENTED.map(([, contract]) => operationId(contract))
     expect(operations).toEqual(expect.arrayContaining(Object.keys(examples)))
+  })
+
+  test('describes every delivery of a webhook: what it means, its headers, its body, and what each answer leads to', ({
+    document,
+  }) => {
+    expect(Object.keys(document.webhooks)).toEqual([...EventType.options, 'webhook.test'])
+    for (const [type, webhook] of Object.entries(document.webhooks)) {
+      const { post } = inPlace(webhook, document) as { post: Delivery }
+      expect(post.summary).toBe(type)
+      // What it means, when it is sent, and, of what is in the log, what comes before or after.
+      expect(post.description).toMatch(/^An? .*Sent /)
+      if (type !== 'webhook.test') expect(post.description).toMatch(/[Ff]ollow|in place of|No event says/)
+      expect(post.parameters.map(({ name, in: place, required }) => [name, place, required])).toEqual(
+        ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => [name, 'header', true]),
+      )
+      expect(post.requestBody?.content['application/json'].schema).toMatchObject({
+        properties: { type: { const: type } },
+      })
+      expect(Object.keys(post.responses).sort()).toEqual(['2XX', '410', '429', 'default'])
+    }
+  })
+
+  test('tells events apart by their type, whose other forms have names', ({ document }) => {
+    const { oneOf, discriminator } = document.components.schemas['WebhookEvent'] as {
+      oneOf: { $ref: string }[]
+      discriminator: { propertyName: string; mapping: Record<string, string> }
+    }
+    expect(discriminator.propertyName).toBe('type')
+    expect(Object.keys(discriminator.mapping)).toEqual(EventType.options)
+    expect(Object.values(discriminator.mapping)).toEqual(oneOf.map(({ $ref }) => $ref))
+    for (const [type, $ref] of Object.entries(discriminator.mapping)) {
+      expect(inPlace({ $ref }, document)).toMatchObject({ properties: { type: { const: type } } })
+    }
   })
 
   test('names the header of the key', ({ document }) => {

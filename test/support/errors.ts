@@ -144,7 +144,7 @@ export function expectError({ status, headers, body }: HttpReply, code: ErrorCod
   })
   expect(status).toBe(promisedStatus)
   const issues = ((body.details ?? []) as ErrorDetail[]).map(({ issue }) => issue)
-  for (const issue of issues) expect(issue.length).toBeLessThan(200)
+  for (const issue of issues) expect(issue.length).toBeLessThan(500)
   // Names of unknown fields are the caller's own words.
   expect(JSON.stringify({ ...body, details: issues })).not.toMatch(INSIDE)
   expect(headers.get('x-request-id')).toBe(body.requestId)

@@ -8,7 +8,7 @@ export const contract = {
   method: 'GET',
   path: '/webhooks/events',
   title: 'List events',
-  summary: 'Lists what happened in your vaults in the last 30 days, in the order of its sequence.',
+  summary: 'Lists the events of the last 30 days in the order of `sequence`, whether they were delivered or not.',
   tag: 'Webhooks',
   caller: 'client',
   uses: { webhooks: ['Query'] },
@@ -16,12 +16,18 @@ export const contract = {
     query: z.object({
       after: field(numberText(0, 999_999_999_999), 'invalid_after')
         .optional()
-        .describe('The sequence of the last event that you have; from the first that is kept, unless given'),
-      limit: field(numberText(1, 100), 'invalid_limit').default(50).describe('1 to 100'),
+        .describe(
+          'The `sequence` of the last event that you have: the list begins with the next one. Left out: it begins with the oldest event that is kept',
+        ),
+      limit: field(numberText(1, 100), 'invalid_limit').default(50).describe('The most events in one answer, 1 to 100'),
     }),
   },
   response: z.object({
-    events: z.array(WebhookEvent).describe('None where there are no more for now; fewer than `limit` say nothing'),
+    events: z
+      .array(WebhookEvent)
+      .describe(
+        'In the order of `sequence`. An empty list: there are no more events for now. A list shorter than `limit` is not the last one',
+      ),
   }),
   errors: [],
   cacheControl: 'no-store',

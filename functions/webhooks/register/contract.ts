@@ -5,7 +5,7 @@ export const contract = {
   method: 'POST',
   path: '/webhooks',
   title: 'Register webhook',
-  summary: 'Registers an endpoint of yours, which is told from now on what happens in your vaults.',
+  summary: 'Registers an HTTPS endpoint of yours, to which the events of your vaults are sent from now on.',
   tag: 'Webhooks',
   caller: 'client',
   uses: {

@@ -6,7 +6,7 @@ export const contract = {
   method: 'DELETE',
   path: '/webhooks/{id}',
   title: 'Remove webhook',
-  summary: 'Removes a webhook: it is told nothing more, nor what it was not told yet.',
+  summary: 'Removes a webhook: nothing more is sent to it, nor what was still to be delivered.',
   tag: 'Webhooks',
   caller: 'client',
   uses: { webhooks: ['UpdateItem', 'DeleteItem'] },

@@ -5,7 +5,8 @@ export const contract = {
   method: 'POST',
   path: '/webhooks/{id}/secret',
   title: 'Rotate webhook secret',
-  summary: 'Gives a webhook a new secret, which signs at once; the one before signs beside it for 24 hours.',
+  summary:
+    'Gives a webhook a new secret. For 24 hours each delivery is signed with both, the new one and the previous one.',
   tag: 'Webhooks',
   caller: 'client',
   uses: { webhooks: ['GetItem', 'UpdateItem'], webhookKey: true },

@@ -8,17 +8,17 @@ export const contract = {
   path: '/webhooks/{id}/test',
   title: 'Test webhook',
   summary:
-    'Sends a webhook an event of the type `webhook.test` at once and says what came of it; one that takes it is switched on again, and told what it was not told yet.',
+    'Sends a `webhook.test` event at once and answers whether it was delivered. A success switches a disabled webhook on again, and sends what was not delivered meanwhile.',
   tag: 'Webhooks',
   caller: 'client',
   uses: { webhooks: ['GetItem', 'UpdateItem'], webhookKey: true, webhookReach: true, deliveryQueue: true },
   request: { path: WebhookPath },
   response: z
     .object({
-      delivered: z.boolean().describe('Whether it answered with 2xx within 5 seconds'),
-      status: z.number().int().nullable().describe('The HTTP status of its answer; null where there was none'),
+      delivered: z.boolean().describe('Whether the endpoint answered 2xx within 5 seconds'),
+      status: z.number().int().nullable().describe('The HTTP status of the answer; null where there was none'),
       reason: SendFailure.nullable().describe(
-        'Why it was not delivered: not_allowed, its name leads to an address that is not public; unresolved, its name has no address; connection, it was not there or hung up; tls, its certificate is not good; timeout, it took longer than 5 seconds; redirect, no redirect is followed; status, its answer was not 2xx; bad_answer, that was no HTTP. Null where it was',
+        'Why it was not delivered. not_allowed: the host name leads to an address that is not public. unresolved: the host name has no IPv4 address. connection: the connection was refused or closed. tls: the certificate is not valid. timeout: there was no answer within 5 seconds. redirect: the answer was a redirect, which is not followed. status: the answer was not 2xx. bad_answer: the answer was not HTTP. Null where it was delivered',
       ),
     })
     .meta({ id: 'WebhookTest' }),

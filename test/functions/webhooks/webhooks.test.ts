@@ -5,6 +5,7 @@ import { parseApiKey } from '../../../lib/clients/api-key.ts'
 import { DEFAULT_LIMITS } from '../../../lib/clients/key-limits.ts'
 import type { ErrorCode } from '../../../lib/errors.ts'
 import { webhooks } from '../../../lib/services.ts'
+import { EventType } from '../../../lib/webhooks/event.ts'
 import { buildEventId } from '../../../lib/webhooks/ids.ts'
 import { deliveryKey } from '../../../lib/webhooks/store.ts'
 import { someKey } from '../../support/clients.ts'
@@ -99,12 +100,21 @@ describe('A webhook', () => {
     ['missing_or_invalid_url', 'url', 'leads from the local service elsewhere', { url: 'https://wallet.example/' }],
     ['missing_or_invalid_url', 'url', 'leads to a neighbour of it', { url: 'http://192.168.0.1/' }],
     ['invalid_types', 'types', 'are none', { url: URL_OF('a'), types: [] }],
-    ['invalid_types', 'types.0', 'is unknown', { url: URL_OF('a'), types: ['deposit.lost'] }],
+    ['invalid_types', 'types', 'has one that is unknown', { url: URL_OF('a'), types: ['deposit.lost'] }],
     ['invalid_finality', 'finality', 'is unknown', { url: URL_OF('a'), finality: 'safe' }],
     ['unknown_field', 'secret', 'is not for callers to choose', { url: URL_OF('a'), secret: 'mine' }],
   ])('is refused with %s where %s %s', async ([code, field, , body], { ask }) => {
     expectError(await ask('POST', '/webhooks', body), code, [field])
     expect((await ask('GET', '/webhooks')).body.webhooks).toEqual([])
+  })
+
+  test('is told which of its types are unknown, and which there are, in a bounded text', async ({ ask }) => {
+    const types = ['deposit.completed', 'deposit.lost', ...Array.from({ length: 90 }, () => 'x'.repeat(100))]
+    const { body } = await ask('POST', '/webhooks', { url: URL_OF('a'), types })
+    const [{ issue }] = body.details
+    expect(issue).toContain('has unknown types, as "deposit.lost", ')
+    expect(issue).toContain(`known are ${EventType.options.join(', ')}`)
+    expect(issue.length).toBeLessThan(500)
   })
 
   test('that is removed is gone with how far it was told, and only it', async ({ service, own, ask }) => {
