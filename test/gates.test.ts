@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -181,4 +181,47 @@ test('Nothing outside lib/protocols names a protocol, but the sandbox, which has
   )
   expect(outside.length).toBeGreaterThan(100)
   expect(outside.filter(({ text }) => PROTOCOL.test(text)).map(({ path }) => path)).toEqual([])
+})
+
+/** The pages that people read, by their paths. */
+const PAGES = new Map(
+  readdirSync('.', { encoding: 'utf8' })
+    .filter((name) => /^[A-Z].*\.md$/.test(name))
+    .concat(
+      ['docs', 'client', 'wallet', 'sandbox'].flatMap((root) =>
+        readdirSync(root, { recursive: true, encoding: 'utf8' })
+          .filter((path) => path.endsWith('.md') && !path.includes('node_modules'))
+          .map((path) => join(root, path)),
+      ),
+    )
+    .map((path) => [path, readFileSync(path, 'utf8')] as const),
+)
+
+/** The links of these pages to headings and files that are not there, headings named as GitHub names them. */
+function listBrokenLinks(pages: ReadonlyMap<string, string>): string[] {
+  const anchorsOf = (text: string) =>
+    [...text.replaceAll(/^```.*?^```/gms, '').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    )
+  return [...pages].flatMap(([from, text]) =>
+    [...text.matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].flatMap(([, path = '', anchor]) => {
+      const target = path ? join(dirname(from), path) : from
+      const page = pages.get(target)
+      const isThere = page === undefined ? !anchor && existsSync(target) : !anchor || anchorsOf(page).includes(anchor)
+      return isThere ? [] : [`${from}: ${path}${anchor ? `#${anchor}` : ''}`]
+    }),
+  )
+}
+
+test('No page leads to a file or a heading that is not there', () => {
+  const planted = new Map([
+    ['docs/a.md', '# A page\n[b](b.md#to-be-there) [c](c.md) [self](#a-page) [gone](#gone) [lost](b.md#lost)'],
+    ['docs/b.md', '## To be there!'],
+  ])
+  expect(listBrokenLinks(planted)).toEqual(['docs/a.md: c.md', 'docs/a.md: #gone', 'docs/a.md: b.md#lost'])
+  expect(PAGES.size).toBeGreaterThan(20)
+  expect(listBrokenLinks(PAGES)).toEqual([])
 })
