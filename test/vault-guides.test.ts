@@ -16,6 +16,7 @@ import { mock } from 'wagmi/connectors'
 import { createFlow, type Sender } from '../client/src/flow.ts'
 import { type GetTransferStatusResponse, orThrow, prepareDeposit } from '../client/src/index.ts'
 import { parseApiKey } from '../lib/clients/api-key.ts'
+import { WebhookEvent } from '../lib/webhooks/event.ts'
 import { buildReference } from '../reference/files.ts'
 import type { LocalChain } from '../sandbox/chains.ts'
 import { settle } from '../sandbox/curator.ts'
@@ -459,15 +460,16 @@ describe('A server of a wallet', () => {
   const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
   const event = { id: 'evt_1', type: 'deposit.claimable', final: false, sequence: 1, data: { userAddress } }
   /** The delivery of that event, as who has this secret sends it. */
-  const deliver = (url: string, signer = secret) => {
-    const [body, sentAt] = [JSON.stringify(event), new Date()]
+  const deliver = (url: string, signer = secret, delivered: { readonly id: string } = event) => {
+    const [body, sentAt] = [JSON.stringify(delivered), new Date()]
     const headers = {
-      'webhook-id': event.id,
+      'webhook-id': delivered.id,
       'webhook-timestamp': `${Math.floor(sentAt.getTime() / 1000)}`,
-      'webhook-signature': new Webhook(signer).sign(event.id, sentAt, body),
+      'webhook-signature': new Webhook(signer).sign(delivered.id, sentAt, body),
     }
     return new Request(url, { method: 'POST', headers, body })
   }
+  const trial = { id: 'evt_2', type: 'webhook.test', data: { webhookId: 'wh_1' } }
   const another = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
 
   test('is told what the service delivers, and lists what it has missed', async ({ service, load }) => {
@@ -502,6 +504,7 @@ describe('A server of a wallet', () => {
     server.listen(port, '127.0.0.1')
     const send = async (signer?: string) => (await fetch(deliver(`http://127.0.0.1:${port}`, signer))).status
     expect([await send(), await send(another)]).toEqual([204, 401])
+    expect((await fetch(deliver(`http://127.0.0.1:${port}`, secret, trial))).status).toBe(204)
     isDown = true
     expect(await send()).toBe(503)
     const tooLong = await fetch(`http://127.0.0.1:${port}`, { method: 'POST', body: 'x'.repeat(70_000) })
@@ -516,7 +519,23 @@ describe('A server of a wallet', () => {
       (await handleDelivery(deliver('https://wallet.example', signer), secret, async (one: unknown) => kept.push(one)))
         .status
     expect([await send(), await send(another)]).toEqual([204, 401])
+    const request = deliver('https://wallet.example', secret, trial)
+    expect((await handleDelivery(request, secret, async (one: unknown) => kept.push(one))).status).toBe(204)
     expect(kept).toEqual([event])
+  })
+
+  test('does the work of an event once, however often it is delivered', async ({ load }) => {
+    const { createStore }: Snippet = await load('store-event.ts')
+    const [ids, worked] = [new Set<string>(), [] as unknown[]]
+    const insertIfNew = async (id: string) => !ids.has(id) && ids.add(id) !== undefined
+    const store = createStore({ insertIfNew }, (one: unknown) => worked.push(one))
+    await store(event)
+    await store(event)
+    expect(worked).toEqual([event])
+  })
+
+  test('is shown what takes an event back as it is delivered', ({ guides: { snippets } }) => {
+    expect(() => WebhookEvent.parse(JSON.parse(snippets.get('reverted.json') ?? ''))).not.toThrow()
   })
 
   test('tells a user what can be claimed, once, and nobody of types that are new', async ({ load }) => {

@@ -92,7 +92,10 @@ export function buildOpenApi(
     },
     servers: [{ url: '/', description: 'Where this document is from' }],
     security: [{ apiKey: [] }],
-    tags: [...Object.entries(TAGS).map(([name, description]) => ({ name, description })), EVENTS],
+    tags: Object.entries(TAGS).flatMap(([name, description]) => [
+      { name, description },
+      ...(name === 'Webhooks' ? [EVENTS] : []),
+    ]),
     paths: Object.fromEntries(
       [...byPath].map(([path, group]) => [
         path,

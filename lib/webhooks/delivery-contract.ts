@@ -2,7 +2,15 @@ import * as z from 'zod'
 import { type EventType, WebhookEvent, WebhookTestEvent } from './event.ts'
 
 /** What a delivery is, as Markdown. */
-export const DELIVERY = `A delivery is a \`POST\` of one event as JSON to the URL of a webhook, by [Standard Webhooks](https://www.standardwebhooks.com). Events are delivered at least once and in no certain order: \`id\` tells what was received before, \`sequence\` what is newer. By default an event is sent when it is final; a webhook with \`finality: "latest"\` gets it before too, with \`final: false\`, and later either again, as an event of its own with \`final: true\`, or taken back by a \`….reverted\` event. Every event stays in \`GET /webhooks/events\` for 30 days, delivered or not. docs/guides/webhooks.md shows receivers.`
+export const DELIVERY = `A delivery is a \`POST\` of one event as JSON to the URL of a webhook. It is signed by
+[Standard Webhooks](https://www.standardwebhooks.com); docs/guides/webhooks.md shows receivers.
+
+* **At least once.** The same event can be delivered twice: skip an \`id\` that you have.
+* **In any order.** Of two events the one with the higher \`sequence\` is newer.
+* **Final.** An event is sent when no reorganisation of the chain can change it. A webhook with \`finality: "latest"\` gets it
+  within seconds too, with \`final: false\`. Later comes either the same with \`final: true\`, as an event with an \`id\` of its
+  own, or a \`….reverted\` event, whose \`data.eventId\` is the one that is taken back.
+* **Kept.** \`GET /webhooks/events\` lists every event of the last 30 days, delivered or not.`
 
 /** The headers of a delivery (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md). */
 export const DeliveryHeaders = z.object({
