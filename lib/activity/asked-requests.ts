@@ -38,7 +38,7 @@ type Judgement = {
   /** What can be claimed since, of which nobody is told yet. */
   readonly parts: readonly ClaimablePart[]
   /** How much clients are told, then, of the requests with this id, in all. */
-  readonly told: bigint
+  readonly published: bigint
   /** Whether all of them was claimed or taken back. */
   readonly isGone: boolean
 }
@@ -49,7 +49,7 @@ type Judgement = {
  * the vault lets it be claimed.
  */
 export function judgeRequest(
-  { kind, requestId, told = 0n }: Pick<OpenRequest, 'kind' | 'requestId' | 'told'>,
+  { kind, requestId, published = 0n }: Pick<OpenRequest, 'kind' | 'requestId' | 'published'>,
   look: Look,
   entries: readonly LedgerEntry[],
 ): Judgement {
@@ -59,13 +59,13 @@ export function judgeRequest(
     return line.filter(({ entry }) => entry.requestId === requestId)
   }
   const isGone = ofRequest(0n).every(({ standing, claimed }) => standing === claimed)
-  if (look.claimable === 0n) return { parts: [], told, isGone }
+  if (look.claimable === 0n) return { parts: [], published, isGone }
 
   const line = ofRequest(look.cancelled, Number(look.number))
   const { pendingParts, claimableParts } = divideOpen(line, look)
   const settled = line.map(({ standing }, index) => standing - (pendingParts[index] ?? 0n))
   const total = settled.reduce((sum, amount) => sum + amount, 0n)
-  const untold = unspent(settled, total > told ? total - told : 0n)
+  const untold = unspent(settled, total > published ? total - published : 0n)
   const parts = line.flatMap(({ entry, claimed }, index): ClaimablePart[] => {
     const [all = 0n, claimable = 0n, news = 0n] = [settled[index], claimableParts[index], untold[index]]
     const amount = [claimable, news, all - claimed].reduce(min)
@@ -73,5 +73,5 @@ export function judgeRequest(
     // How much of it is told in all names the part: it is the same whenever this look is judged.
     return amount > 0n ? [{ id, key: `${id} ${all}`, amount }] : []
   })
-  return { parts, told: total > told ? total : told, isGone }
+  return { parts, published: total > published ? total : published, isGone }
 }

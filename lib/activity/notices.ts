@@ -145,10 +145,10 @@ function idsOf(changed: readonly Changed[] = []): string[] {
 /** The key of a notice: as text it sorts in the order in which things happened at one moment. */
 function buildKey(place: string, what: string, unfinalBlock: Hash | undefined): string {
   const key = `${place}#${what}`
-  return unfinalBlock ? buildEarlyKey(key, unfinalBlock) : key
+  return unfinalBlock ? buildLatestKey(key, unfinalBlock) : key
 }
 
 /** The key of the notice of the same before its block, with this hash, was final. */
-export function buildEarlyKey(key: string, blockHash: Hash): string {
+export function buildLatestKey(key: string, blockHash: Hash): string {
   return `${key}#${blockHash}`
 }

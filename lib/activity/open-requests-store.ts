@@ -26,7 +26,7 @@ type OpenRange = {
 }
 
 const Key = z.object({ pk: z.string(), sk: z.string() })
-const ToldItem = Key.extend({ told: OpenRequest.shape.told })
+const PublishedItem = Key.extend({ published: OpenRequest.shape.published })
 
 /**
  * The requests of each vault that wait for their settlement, beside its records: an item for all of an account with the same
@@ -38,12 +38,12 @@ export function openRequestsStore(client: DynamoDBDocumentClient, tableName: str
     async record(changes: readonly RequestChanges[]): Promise<void> {
       const asked = changes.filter(({ isAsked }) => isAsked)
       const keys = asked.flatMap(({ reading, opened }) => opened.map((request) => itemKey(reading, request)))
-      const known = z.array(ToldItem).parse(await getItems(client, tableName, keys))
-      const told = new Map(known.map((item) => [`${item.pk} ${item.sk}`, item.told]))
+      const known = z.array(PublishedItem).parse(await getItems(client, tableName, keys))
+      const published = new Map(known.map((item) => [`${item.pk} ${item.sk}`, item.published]))
       const opened = changes.flatMap(({ reading, opened }) =>
         opened.map((request) => {
           const key = itemKey(reading, request)
-          return { ...key, ...OpenRequest.encode({ ...request, told: told.get(`${key.pk} ${key.sk}`) }) }
+          return { ...key, ...OpenRequest.encode({ ...request, published: published.get(`${key.pk} ${key.sk}`) }) }
         }),
       )
       await putItems(client, tableName, opened)

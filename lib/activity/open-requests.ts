@@ -24,7 +24,7 @@ export const OpenRequest = z.object({
   timestamp: Timestamp,
   /** The first look at what the vault says of them, and how much of them clients were told; of vaults that are asked. */
   look: Look.optional(),
-  told: Amount.optional(),
+  published: Amount.optional(),
 })
 export type OpenRequest = z.output<typeof OpenRequest>
 

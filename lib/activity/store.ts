@@ -11,7 +11,7 @@ import { sideBySide } from '../side-by-side.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import type { Vault, VaultKey } from '../vaults/vault.ts'
 import { vaultPartition } from '../vaults/vault.ts'
-import { EarlyNotice, MOST_EARLY } from './early-notices.ts'
+import { LatestNotice, MOST_LATEST } from './latest-notices.ts'
 import type { Posted } from './ledger.ts'
 import { buildSortKey, entryPrefix, LedgerEntry } from './ledger-entry.ts'
 import { OpenRequest } from './open-requests.ts'
@@ -38,7 +38,7 @@ const VaultReading = z.object({
   /** How long requests of each kind have waited for their settlement lately. */
   waits: z.partialRecord(RequestKind, LastWaits).optional(),
   /** Whether requests may wait of which no event will tell that they are settled. */
-  hasUntold: z.boolean().optional(),
+  hasAsked: z.boolean().optional(),
 })
 
 /**
@@ -60,10 +60,10 @@ export const VaultProgress = VaultReading.extend({
   /** Up to which of these requests the vault was asked last, where they are too many to be asked for at once. */
   askedUpTo: z.partialRecord(RequestKind, OpenRequest).optional(),
   /** What clients were told, or are being told, of blocks that were not final: so much at most, in the order in which it was seen. */
-  early: z.array(EarlyNotice).max(MOST_EARLY).optional(),
+  latest: z.array(LatestNotice).max(MOST_LATEST).optional(),
   /** Since when the vault is paused, as far as the job saw, and whether clients were told; null while it is not. */
   paused: z
-    .object({ since: StoredBlock, told: z.enum(['latest', 'final']).optional() })
+    .object({ since: StoredBlock, published: z.enum(['latest', 'final']).optional() })
     .nullable()
     .optional(),
   /** When this reading took the place of another, in epoch milliseconds; absent once the records of earlier ones are deleted. */

@@ -11,8 +11,8 @@ const MOST_ENDINGS = 5
  * that are not so. None where nobody follows it to its end.
  */
 export function buildTransferNotices(vault: VaultKey, { key, recorded }: RecordedTransfer): Notice[] {
-  const { final, early, evidence = [] } = recorded
-  const endings = early?.endings ?? []
+  const { final, latest, evidence = [] } = recorded
+  const endings = latest?.endings ?? []
   const last = final ?? endings.at(-1)
   if (!last) return []
   const { initiated, bridged, completed } = last.timestamps
@@ -47,22 +47,22 @@ export function buildTransferNotices(vault: VaultKey, { key, recorded }: Recorde
  * be told where it has ended otherwise than was seen before, and the same where it has not ended. A transfer that ends
  * without a fill ends by final blocks alone.
  */
-export function noteEnding(key: TransferKey, early: Transfer['early'], status: TransferStatus): Transfer['early'] {
-  const { endings = [], version = 0 } = early ?? {}
+export function noteEnding(key: TransferKey, latest: Transfer['latest'], status: TransferStatus): Transfer['latest'] {
+  const { endings = [], version = 0 } = latest ?? {}
   const last = endings.at(-1)
-  if (status.final || !status.timestamps.bridged || !typeOf(status)) return early
-  if (last && buildEndingKey(key, last) === buildEndingKey(key, status)) return early
-  return { endings: [...endings, status].slice(-MOST_ENDINGS), isTold: false, version: version + 1 }
+  if (status.final || !status.timestamps.bridged || !typeOf(status)) return latest
+  if (last && buildEndingKey(key, last) === buildEndingKey(key, status)) return latest
+  return { endings: [...endings, status].slice(-MOST_ENDINGS), isPublished: false, version: version + 1 }
 }
 
 /** What is kept of the same once clients are told. */
-export function noteTold({ endings, version }: NonNullable<Transfer['early']>): Transfer['early'] {
-  return { endings: endings.slice(-1), isTold: true, version: version + 1 }
+export function notePublished({ endings, version }: NonNullable<Transfer['latest']>): Transfer['latest'] {
+  return { endings: endings.slice(-1), isPublished: true, version: version + 1 }
 }
 
 /** Whether there is something of a transfer of which clients are not told: how it has ended, for good or not. */
-export function isNews({ final, early }: Transfer): boolean {
-  return final !== undefined || early?.isTold === false
+export function isNews({ final, latest }: Transfer): boolean {
+  return final !== undefined || latest?.isPublished === false
 }
 
 function buildKey({ sourceChainId, transactionHash, index }: TransferKey): string {

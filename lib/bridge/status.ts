@@ -71,7 +71,7 @@ export async function readTransfer(
   const read = await toResult(readNow(poll))
   // The next poll is set also where this one failed, so that one transfer holds up no other.
   const { keep: found, arrival, status } = 'value' in read ? read.value : { keep: recorded }
-  const seen = status ? { ...found, early: noteEnding(key, recorded.early, status) } : found
+  const seen = status ? { ...found, latest: noteEnding(key, recorded.latest, status) } : found
   const target = getTarget(seen)
   const evidence = [...poll.evidence.values()]
   const keep = compact({

@@ -51,7 +51,7 @@ export function transfersStore(client: DynamoDBDocumentClient, tableName: string
      * Records what is seen of a transfer; false when its final status is recorded already, or how it has ended otherwise is
      * not what it was before.
      */
-    record(key: TransferKey, transfer: Transfer, { early }: Pick<Transfer, 'early'> = {}): Promise<boolean> {
+    record(key: TransferKey, transfer: Transfer, { latest }: Pick<Transfer, 'latest'> = {}): Promise<boolean> {
       const { transfer: encoded } = z.encode(Item, { transfer })
       const followed = transfer.lookAt && { followedOnChain: key.sourceChainId, lookAt: transfer.lookAt.getTime() }
       return conditionHeld(
@@ -60,10 +60,10 @@ export function transfersStore(client: DynamoDBDocumentClient, tableName: string
             TableName: tableName,
             Item: { ...itemKey(key), ...followed, transfer: encoded },
             ConditionExpression: `attribute_not_exists(transfer.#final) AND ${
-              early ? 'transfer.early.version = :version' : 'attribute_not_exists(transfer.early)'
+              latest ? 'transfer.latest.version = :version' : 'attribute_not_exists(transfer.latest)'
             }`,
             ExpressionAttributeNames: { '#final': 'final' },
-            ...(early && { ExpressionAttributeValues: { ':version': early.version } }),
+            ...(latest && { ExpressionAttributeValues: { ':version': latest.version } }),
           }),
         ),
       )

@@ -160,7 +160,9 @@ export const Transfer = z.object({
    * How it has ended by blocks that are not final: the last of these, and before it those that it has replaced since clients
    * were told. `version` is another whenever one of these is.
    */
-  early: z.object({ endings: z.array(TransferStatus), isTold: z.boolean(), version: z.number().int() }).optional(),
+  latest: z
+    .object({ endings: z.array(TransferStatus), isPublished: z.boolean(), version: z.number().int() })
+    .optional(),
   /** The status that will never change, and the blocks that it rests on. */
   final: TransferStatus.optional(),
   evidence: EvidenceList.optional(),

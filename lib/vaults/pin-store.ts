@@ -44,7 +44,7 @@ export function pinStore(client: DynamoDBDocumentClient, tableName: string) {
     async markChanged(vault: VaultKey, { pinnedAt }: Pin, changedAt: Date, seenAt: BlockHeader): Promise<boolean> {
       const updated = await updateItem(client, tableName, {
         key: pinKey(vault),
-        set: ['changedAt = :changedAt', 'untoldChange = :seenAt'],
+        set: ['changedAt = :changedAt', 'unpublishedChange = :seenAt'],
         condition: 'pinnedAt = :pinnedAt',
         ExpressionAttributeValues: {
           ':changedAt': Timestamp.encode(changedAt),
@@ -56,10 +56,10 @@ export function pinStore(client: DynamoDBDocumentClient, tableName: string) {
     },
 
     /** Says that clients are told that a vault has changed. */
-    async markTold(vault: VaultKey, { pinnedAt }: Pin): Promise<void> {
+    async markPublished(vault: VaultKey, { pinnedAt }: Pin): Promise<void> {
       await updateItem(client, tableName, {
         key: pinKey(vault),
-        remove: ['untoldChange'],
+        remove: ['unpublishedChange'],
         condition: 'pinnedAt = :pinnedAt',
         ExpressionAttributeValues: { ':pinnedAt': Timestamp.encode(pinnedAt) },
       })

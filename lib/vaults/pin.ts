@@ -41,7 +41,7 @@ export const Pin = z.object({
   /** When the job saw that the vault is not what is pinned; absent while it is. */
   changedAt: Timestamp.optional(),
   /** The block at which it saw that, until clients are told. */
-  untoldChange: StoredBlock.optional(),
+  unpublishedChange: StoredBlock.optional(),
 })
 export type Pin = z.output<typeof Pin>
 

@@ -70,20 +70,20 @@ type Dependencies = {
   readonly openRequests: Pick<OpenRequestsStore, 'put' | 'close'>
   /** What happened to an account; undefined where that is too much. */
   readonly entriesOf: (account: OpenRequest['account']) => Promise<readonly LedgerEntry[] | undefined>
-  readonly tell: (notices: readonly Notice[]) => Promise<void>
+  readonly publish: (notices: readonly Notice[]) => Promise<void>
 }
 
 /**
  * Tells clients what more can be claimed of requests of a vault, once the block at which that was seen first is final, and
  * forgets those of which everything was claimed or taken back. Returns what of the vault's progress changes by it,
- * undefined where nothing does. Throws what `tell` throws.
+ * undefined where nothing does. Throws what `publish` throws.
  */
 export async function settleAsked(
-  { openRequests, entriesOf, tell }: Dependencies,
+  { openRequests, entriesOf, publish }: Dependencies,
   { vault, progress }: AskedVault,
   asked: readonly AskedRequest[],
   final: BlockHeader,
-): Promise<Pick<VaultProgress, 'waits' | 'hasUntold' | 'askedUpTo'> | undefined> {
+): Promise<Pick<VaultProgress, 'waits' | 'hasAsked' | 'askedUpTo'> | undefined> {
   const reading = { ...vault, generation: progress.generation }
   const followed = asked.map(({ request, amounts, block }) => ({
     request,
@@ -123,9 +123,9 @@ export async function settleAsked(
     // What is too much to be looked through is told once.
     const isGone = judged ? judged.isGone : look.claimable > 0n
     if (isGone) gone.push(request)
-    else kept.push({ ...request, look: { ...look, isJudged: true }, told: judged?.told })
+    else kept.push({ ...request, look: { ...look, isJudged: true }, published: judged?.published })
   })
-  if (notices.length > 0) await tell(notices)
+  if (notices.length > 0) await publish(notices)
   await openRequests.put(reading, kept)
   await openRequests.close(reading, gone)
 
@@ -139,6 +139,6 @@ export async function settleAsked(
     const { [kind]: _, ...ofOthers } = askedUpTo
     askedUpTo = isPage ? { ...ofOthers, [kind]: ofKind.at(-1)?.request } : ofOthers
   }
-  const hasUntold = isMore || asked.length > gone.length
-  return isMore || !hasUntold || notices.length > 0 ? { waits, askedUpTo, hasUntold } : undefined
+  const hasAsked = isMore || asked.length > gone.length
+  return isMore || !hasAsked || notices.length > 0 ? { waits, askedUpTo, hasAsked } : undefined
 }

@@ -11,30 +11,38 @@ type Look = { readonly isPaused: boolean; readonly block: BlockHeader; readonly 
 
 /**
  * What a look at a vault makes of what is known of its pause. `begun` is to be kept before anything is told of it, so that
- * whoever finds it again tells of the same one; `told` once clients are told the notices. What is paused when the job sees
+ * whoever finds it again tells of the same one; `published` once the notices are. What is paused when the job sees
  * it first is news to nobody.
  */
 export function followPause(
   vault: VaultKey,
   paused: Paused,
   { isPaused, block, final }: Look,
-): { readonly begun: Paused; readonly told: Paused; readonly notices: readonly Notice[] } {
-  const keep = (state: Paused) => ({ begun: state, told: state, notices: [] })
+): { readonly begun: Paused; readonly published: Paused; readonly notices: readonly Notice[] } {
+  const keep = (state: Paused) => ({ begun: state, published: state, notices: [] })
   if (!paused) {
     const since = { number: block.number, timestamp: block.timestamp }
     if (!isPaused) return keep(null)
-    if (paused === undefined) return keep({ since, told: 'final' })
-    return { begun: { since }, told: { since, told: 'latest' }, notices: [buildPausedNotice(vault, since, false)] }
+    if (paused === undefined) return keep({ since, published: 'final' })
+    return {
+      begun: { since },
+      published: { since, published: 'latest' },
+      notices: [buildPausedNotice(vault, since, false)],
+    }
   }
-  const { since, told } = paused
-  const early = told ? [] : [buildPausedNotice(vault, since, false)]
+  const { since, published } = paused
+  const latest = published ? [] : [buildPausedNotice(vault, since, false)]
   if (!isPaused) {
     // A node that lags behind tells of a time before it.
     if (block.number <= since.number) return keep(paused)
-    if (told === 'final') return keep(null)
-    return { begun: paused, told: null, notices: [...early, buildLiftedNotice(vault, since)] }
+    if (published === 'final') return keep(null)
+    return { begun: paused, published: null, notices: [...latest, buildLiftedNotice(vault, since)] }
   }
-  if (told === 'final') return keep(paused)
-  if (final.number < since.number) return { begun: paused, told: { since, told: 'latest' }, notices: early }
-  return { begun: paused, told: { since, told: 'final' }, notices: [...early, buildPausedNotice(vault, since, true)] }
+  if (published === 'final') return keep(paused)
+  if (final.number < since.number) return { begun: paused, published: { since, published: 'latest' }, notices: latest }
+  return {
+    begun: paused,
+    published: { since, published: 'final' },
+    notices: [...latest, buildPausedNotice(vault, since, true)],
+  }
 }

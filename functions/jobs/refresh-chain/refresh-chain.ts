@@ -4,8 +4,8 @@ import type { Services } from '../../../lib/services.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
 import { publish } from '../../../lib/webhooks/publish.ts'
 import { followTransfers } from './follow-transfers.ts'
+import { publishTransfers } from './publish-transfers.ts'
 import { refreshVaults } from './refresh-vaults.ts'
-import { tellTransfers } from './tell-transfers.ts'
 import { watchPins } from './watch-pins.ts'
 
 type Dependencies = Services<
@@ -42,11 +42,11 @@ export function refreshChain(dependencies: Dependencies) {
     )
     const ofChain = await clients.listVaultsOnChain(chainId)
     const { vaults, clientsOf } = ofChain
-    const tellClients = async (notices: readonly Notice[], of: (notice: Notice) => readonly string[]) => {
+    const publishTo = async (notices: readonly Notice[], of: (notice: Notice) => readonly string[]) => {
       await publish(dependencies, notices, of)
     }
     if (ended.length > 0) {
-      await tellTransfers({ clients, records, transfers, publish: tellClients, now }, { chainId, ofChain, ended })
+      await publishTransfers({ clients, records, transfers, publish: publishTo, now }, { chainId, ofChain, ended })
     }
     if (vaults.length === 0) return { chainId, outcome: 'no vaults' as const, ...followed }
 
@@ -55,8 +55,9 @@ export function refreshChain(dependencies: Dependencies) {
     if (!taken) return { chainId, outcome: 'another run is at work' as const, ...followed }
     try {
       const reader = getReader(chainId)
-      const tell = (notices: readonly Notice[]) => tellClients(notices, ({ data }) => clientsOf(data.vaultAddress))
-      const findEarly = async () => {
+      const publishOfVaults = (notices: readonly Notice[]) =>
+        publishTo(notices, ({ data }) => clientsOf(data.vaultAddress))
+      const getWantsLatest = async () => {
         const registered = await dependencies.webhooks.listOf([
           ...new Set(vaults.flatMap(({ address }) => clientsOf(address))),
         ])
@@ -64,16 +65,25 @@ export function refreshChain(dependencies: Dependencies) {
         return (address: VaultOnChain['address']) => clientsOf(address).some(isEarly)
       }
       // A failure is told after what happened is recorded.
-      const watching = watchPins({ reader, pinStore, tell, now }, vaults)
+      const watching = watchPins({ reader, pinStore, publish: publishOfVaults, now }, vaults)
       watching.catch(() => {})
       const holdsLease = () => records.keepLease(chainId, owner, now() + LEASE_MS)
-      const report = await refreshVaults({ reader, records, openRequests, states, tell, findEarly, now }, vaults, {
-        until,
-        holdsLease,
-      })
+      const report = await refreshVaults(
+        { reader, records, openRequests, states, publish: publishOfVaults, getWantsLatest, now },
+        vaults,
+        {
+          until,
+          holdsLease,
+        },
+      )
       const { changedVaults, untoldVaults } = await watching
-      const untold = report.untoldVaults + untoldVaults
-      return { ...report, outcome: 'refreshed' as const, changedVaults, untoldVaults: untold, ...followed }
+      return {
+        ...report,
+        outcome: 'refreshed' as const,
+        changedVaults,
+        untoldVaults: report.untoldVaults + untoldVaults,
+        ...followed,
+      }
     } finally {
       await records.releaseLease(chainId, owner)
     }

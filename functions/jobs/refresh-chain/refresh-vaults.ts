@@ -1,9 +1,9 @@
 import { type Address, type Hash, isAddress } from 'viem'
-import { buildRevertedNotice, MOST_EARLY, rememberNotice } from '../../../lib/activity/early-notices.ts'
 import { BATCH_DISTANCE_BLOCKS } from '../../../lib/activity/events.ts'
+import { buildRevertedNotice, MOST_LATEST, rememberNotice } from '../../../lib/activity/latest-notices.ts'
 import { isPossible, type Posted, postEvents } from '../../../lib/activity/ledger.ts'
 import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
-import { buildEarlyKey } from '../../../lib/activity/notices.ts'
+import { buildLatestKey } from '../../../lib/activity/notices.ts'
 import { findOpenRequests } from '../../../lib/activity/open-requests.ts'
 import type { OpenRequestsStore } from '../../../lib/activity/open-requests-store.ts'
 import { beginRebuild } from '../../../lib/activity/rebuild.ts'
@@ -35,7 +35,7 @@ import type { Notice } from '../../../lib/webhooks/event.ts'
 import { askRequests, settleAsked } from './ask-requests.ts'
 import { followPause } from './follow-pause.ts'
 import { deleteReplaced, putInForce, takeOverPrices } from './replace-records.ts'
-import { accountEntries, closeSettled, findNotices } from './tell-slice.ts'
+import { accountEntries, closeSettled, findNotices } from './slice-notices.ts'
 
 type Dependencies = {
   readonly reader: ChainReader
@@ -53,9 +53,9 @@ type Dependencies = {
   readonly openRequests: OpenRequestsStore
   readonly states: Pick<StateStore, 'record'>
   /** Tells clients of what happened; when it throws, what it was given may be told again. */
-  readonly tell: (notices: readonly Notice[]) => Promise<void>
+  readonly publish: (notices: readonly Notice[]) => Promise<void>
   /** Finds the vaults of which clients want to be told also what is not final. */
-  readonly findEarly: () => Promise<(vault: Address) => boolean>
+  readonly getWantsLatest: () => Promise<(vault: Address) => boolean>
   /** Epoch milliseconds. */
   readonly now: () => number
 }
@@ -98,7 +98,7 @@ type Run = Dependencies &
     readonly apart: Set<VaultRun>
     readonly failures: AppError[]
     /** Vaults of which clients could not be told something: as long as it is recent, it is not recorded either. */
-    readonly untold: Set<VaultRun>
+    readonly unpublished: Set<VaultRun>
     readonly done: { slices: number; entries: number; prices: number; states: number }
   }
 
@@ -180,16 +180,16 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     inTurn,
     apart: new Set(),
     failures: [],
-    untold: new Set(),
+    unpublished: new Set(),
     done: { slices: 0, entries: 0, prices: 0, states: 0 },
   }
   await recordEvents(run)
   if (overviews && overviews.block.number > final.number) await recordOverviews(run, overviews)
-  if (overviews) await tellPauses(run, overviews)
+  if (overviews) await publishPauses(run, overviews)
   await replaceRecords(run)
   await save(run, listUnsaved(run))
   await askVaults(run)
-  await tellEarly(run, head)
+  await publishLatest(run, head)
   await deleteOldRecords(run)
 
   const [front] = vaultRuns
@@ -207,7 +207,7 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     entries,
     prices,
     states,
-    untoldVaults: run.untold.size,
+    untoldVaults: run.unpublished.size,
   }
 }
 
@@ -379,9 +379,9 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
       ...findOpenRequests(entries, getProtocol(vaultRun.vault).books),
     })),
   )
-  const settled = await tellSlices(run, moved, slice)
-  const told = moved.filter(({ vaultRun }) => !vaultRun.isRefused)
-  for (const { vaultRun, ledger, entries, prices } of told) {
+  const settled = await publishSlices(run, moved, slice)
+  const published = moved.filter(({ vaultRun }) => !vaultRun.isRefused)
+  for (const { vaultRun, ledger, entries, prices } of published) {
     const weekAgo = vaultRun.progress.weekAgo ?? prices[0]
     vaultRun.progress = {
       ...vaultRun.progress,
@@ -389,8 +389,8 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
       timestamp: slice.timestamp,
       ledger,
       ...settled.get(vaultRun),
-      ...(vaultRun.progress.early && { early: listEarly(vaultRun.progress, slice.through) }),
-      ...(opensUntold(vaultRun.vault, entries) && { hasUntold: true }),
+      ...(vaultRun.progress.latest && { latest: listLatest(vaultRun.progress, slice.through) }),
+      ...(opensAsked(vaultRun.vault, entries) && { hasAsked: true }),
       ...(weekAgo && { weekAgo }),
     }
     done.entries += entries.length
@@ -398,9 +398,9 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
   }
   await save(
     run,
-    told.map(({ vaultRun }) => vaultRun).filter(({ vault }) => events.has(vault.address)),
+    published.map(({ vaultRun }) => vaultRun).filter(({ vault }) => events.has(vault.address)),
   )
-  for (const { vaultRun } of told.filter(({ vaultRun }) => settled.has(vaultRun))) {
+  for (const { vaultRun } of published.filter(({ vaultRun }) => settled.has(vaultRun))) {
     await closeSettled(openRequests, withGeneration(vaultRun), vaultRun.progress.settledIds)
   }
   const noisy = pack.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)
@@ -418,7 +418,7 @@ function postNew(
 }
 
 /** Whether entries begin requests of which no event will tell that they are settled. */
-function opensUntold(vault: VaultOnChain, entries: readonly LedgerEntry[]): boolean {
+function opensAsked(vault: VaultOnChain, entries: readonly LedgerEntry[]): boolean {
   const { books } = getProtocol(vault)
   return !books.settlement && findOpenRequests(entries, books).opened.length > 0
 }
@@ -435,7 +435,7 @@ const UNTOLD_SECONDS = 86_400
  * Tells clients of a slice, each vault's part in order, and gives what it settled by the readings of which it settled
  * requests. Where clients cannot be told, the vaults with something to tell are left for the next run.
  */
-async function tellSlices(
+async function publishSlices(
   run: Run,
   moved: readonly MovedRun[],
   { timestamp, through }: Slice,
@@ -445,37 +445,41 @@ async function tellSlices(
   const waiting: { readonly vaultRun: VaultRun; readonly notices: readonly Notice[] }[] = []
   await sideBySide(moved, async ({ vaultRun, events, entries }) => {
     const { vault, progress, replaces } = vaultRun
-    const found = findNotices({ records, openRequests }, { vault, progress, events, entries }, { isTold: !replaces })
+    const found = findNotices(
+      { records, openRequests },
+      { vault, progress, events, entries },
+      { isPublished: !replaces },
+    )
     const hashes = hashesOf(events)
     const final = new Set<string>()
     let notices: Notice[] = []
     let part = await found.next()
     for (; !part.done; part = await found.next()) {
       notices.push(...part.value)
-      for (const key of part.value.flatMap((notice) => earlyKeyOf(notice, hashes) ?? [])) final.add(key)
+      for (const key of part.value.flatMap((notice) => latestKeyOf(notice, hashes) ?? [])) final.add(key)
       if (notices.length < NOTICES_AT_ONCE) continue
-      await tellOf(run, [{ vaultRun, notices }])
+      await publishOf(run, [{ vaultRun, notices }])
       notices = []
     }
     const reverted = replaces ? [] : listDue(progress, through).filter(({ key }) => !final.has(key))
-    notices.push(...reverted.map((early) => buildRevertedNotice(vault, early)))
+    notices.push(...reverted.map((latest) => buildRevertedNotice(vault, latest)))
     if (part.value) settled.set(vaultRun, part.value)
     if (notices.length > 0) waiting.push({ vaultRun, notices })
   })
-  await tellOf(run, waiting)
+  await publishOf(run, waiting)
   const isRecent = now() - Number(timestamp) * 1000 < UNTOLD_SECONDS * 1000
-  const untold = moved.map(({ vaultRun }) => vaultRun).filter((vaultRun) => run.untold.has(vaultRun))
-  if (isRecent && untold.length > 0) refuse(run, untold, 'clients cannot be told')
+  const unpublished = moved.map(({ vaultRun }) => vaultRun).filter((vaultRun) => run.unpublished.has(vaultRun))
+  if (isRecent && unpublished.length > 0) refuse(run, unpublished, 'clients cannot be told')
   return settled
 }
 type Settled = Pick<VaultProgress, 'settledIds' | 'waits'>
 
 /** What clients were told of blocks that are final by now, and of those that are not. */
-function listDue({ early = [] }: VaultProgress, through: bigint) {
-  return early.filter(({ blockNumber }) => blockNumber <= through)
+function listDue({ latest = [] }: VaultProgress, through: bigint) {
+  return latest.filter(({ blockNumber }) => blockNumber <= through)
 }
-function listEarly({ early = [] }: VaultProgress, through: bigint) {
-  return early.filter(({ blockNumber }) => blockNumber > through)
+function listLatest({ latest = [] }: VaultProgress, through: bigint) {
+  return latest.filter(({ blockNumber }) => blockNumber > through)
 }
 
 function hashesOf(events: readonly VaultEvent[]): ReadonlyMap<number, Hash> {
@@ -485,27 +489,27 @@ function hashesOf(events: readonly VaultEvent[]): ReadonlyMap<number, Hash> {
 }
 
 /** The key that a notice had while its block was not final. */
-function earlyKeyOf({ key, data }: Notice, hashes: ReadonlyMap<number, Hash>): string | undefined {
+function latestKeyOf({ key, data }: Notice, hashes: ReadonlyMap<number, Hash>): string | undefined {
   const hash = 'blockNumber' in data ? hashes.get(data.blockNumber) : undefined
-  return hash && buildEarlyKey(key, hash)
+  return hash && buildLatestKey(key, hash)
 }
 
 /**
  * Tells clients that want it what happened after the last final block, up to the head. What is told is remembered before, so
  * that it can be taken back; told again, nobody is told twice.
  */
-async function tellEarly(run: Run, head: BlockHeader): Promise<void> {
+async function publishLatest(run: Run, head: BlockHeader): Promise<void> {
   const { vaultRuns, final, records, openRequests, reader } = run
   if (head.number <= final.number) return
   const giveUp = (error: unknown) =>
     logger.warn('what is not final cannot be told', { chainId: reader.chain.id, reason: String(error) })
   // Whatever fails there: what is final is recorded all the same.
-  const wantsEarly = await run.findEarly().catch(giveUp)
-  if (!wantsEarly) return
+  const wantsLatest = await run.getWantsLatest().catch(giveUp)
+  if (!wantsLatest) return
   try {
     const wanted = vaultRuns.filter(
       ({ vault, progress, isRefused }) =>
-        wantsEarly(vault.address) &&
+        wantsLatest(vault.address) &&
         progress.eventsAfter !== undefined &&
         progress.through >= final.number &&
         !isRefused,
@@ -525,21 +529,21 @@ async function tellEarly(run: Run, head: BlockHeader): Promise<void> {
         const { vault, progress } = vaultRun
         const part = { vault, progress, events: posted.events, entries: posted.entries }
         const notices: Notice[] = []
-        const options = { isTold: true, hashes: hashesOf(posted.events) }
+        const options = { isPublished: true, hashes: hashesOf(posted.events) }
         for await (const some of findNotices({ records, openRequests }, part, options)) notices.push(...some)
-        const { early = [] } = progress
-        const known = new Set(early.map(({ key }) => key))
+        const { latest = [] } = progress
+        const known = new Set(latest.map(({ key }) => key))
         const unknown = notices.filter(({ key }) => !known.has(key)).flatMap((notice) => rememberNotice(notice) ?? [])
-        const added = unknown.slice(0, MOST_EARLY - early.length)
+        const added = unknown.slice(0, MOST_LATEST - latest.length)
         for (const { key } of added) known.add(key)
-        if (added.length > 0) vaultRun.progress = { ...progress, early: [...early, ...added] }
+        if (added.length > 0) vaultRun.progress = { ...progress, latest: [...latest, ...added] }
         waiting.push({ vaultRun, notices: notices.filter(({ key, final }) => !final && known.has(key)) })
       }
       await save(
         run,
-        waiting.map(({ vaultRun }) => vaultRun).filter(({ progress, saved }) => progress.early !== saved?.early),
+        waiting.map(({ vaultRun }) => vaultRun).filter(({ progress, saved }) => progress.latest !== saved?.latest),
       )
-      await tellOf(
+      await publishOf(
         run,
         waiting.filter(({ notices }) => notices.length > 0),
       )
@@ -551,20 +555,20 @@ async function tellEarly(run: Run, head: BlockHeader): Promise<void> {
 }
 
 /** Tells clients what happened in these vaults; notes those of which they could not be told, and tries no more then. */
-async function tellOf(
-  { reader, tell, untold }: Run,
+async function publishOf(
+  { reader, publish, unpublished }: Run,
   waiting: readonly { readonly vaultRun: VaultRun; readonly notices: readonly Notice[] }[],
 ): Promise<boolean> {
   if (waiting.length === 0) return true
   try {
-    if (untold.size === 0) {
-      await tell(waiting.flatMap(({ notices }) => notices))
+    if (unpublished.size === 0) {
+      await publish(waiting.flatMap(({ notices }) => notices))
       return true
     }
   } catch (error) {
     logger.error('clients not told', { chainId: reader.chain.id, reason: String(error) })
   }
-  for (const { vaultRun } of waiting) untold.add(vaultRun)
+  for (const { vaultRun } of waiting) unpublished.add(vaultRun)
   return false
 }
 
@@ -631,7 +635,7 @@ async function deleteOldRecords(run: Run): Promise<void> {
 }
 
 /** Tells clients of vaults that are paused since the last looks. */
-async function tellPauses(
+async function publishPauses(
   run: Run,
   { block, blocks, overviews }: Awaited<ReturnType<typeof readOverviews>>,
 ): Promise<void> {
@@ -645,13 +649,13 @@ async function tellPauses(
   })
   const begun = looks.filter(({ vaultRun, begun }) => begun !== vaultRun.progress.paused)
   for (const { vaultRun, begun: paused } of begun) vaultRun.progress = { ...vaultRun.progress, paused }
-  const toTell = looks.filter(({ notices }) => notices.length > 0)
+  const due = looks.filter(({ notices }) => notices.length > 0)
   await save(
     run,
-    toTell.map(({ vaultRun }) => vaultRun).filter((vaultRun) => vaultRun.progress.paused !== vaultRun.saved?.paused),
+    due.map(({ vaultRun }) => vaultRun).filter((vaultRun) => vaultRun.progress.paused !== vaultRun.saved?.paused),
   )
-  if (!(await tellOf(run, toTell))) return
-  for (const { vaultRun, told: paused } of toTell) vaultRun.progress = { ...vaultRun.progress, paused }
+  if (!(await publishOf(run, due))) return
+  for (const { vaultRun, published: paused } of due) vaultRun.progress = { ...vaultRun.progress, paused }
 }
 
 /** Asks vaults of which no event tells that requests are settled, in turn where they are many. */
@@ -659,7 +663,7 @@ async function askVaults(run: Run): Promise<void> {
   const { vaultRuns, reader, records, openRequests, final, now } = run
   const due = vaultRuns.filter(
     ({ progress, saved, isRefused }) =>
-      progress.hasUntold === true && saved !== undefined && progress.through >= final.number && !isRefused,
+      progress.hasAsked === true && saved !== undefined && progress.through >= final.number && !isRefused,
   )
   const first = (Math.floor(now() / RUN_EVERY_MS) * MOST_ASKED) % Math.max(1, due.length)
   const inTurn = [...due.slice(first), ...due.slice(0, first)].slice(0, MOST_ASKED)
@@ -669,10 +673,10 @@ async function askVaults(run: Run): Promise<void> {
     for (const [index, vaultRun] of inTurn.entries()) {
       const { vault, progress } = vaultRun
       const entriesOf = accountEntries(records, { vault, progress, entries: [] })
-      const tell = async (notices: readonly Notice[]) => {
-        if (progress.eventsAfter !== undefined) await run.tell(notices)
+      const publish = async (notices: readonly Notice[]) => {
+        if (progress.eventsAfter !== undefined) await run.publish(notices)
       }
-      const changed = await settleAsked({ openRequests, entriesOf, tell }, vaultRun, asked[index] ?? [], final)
+      const changed = await settleAsked({ openRequests, entriesOf, publish }, vaultRun, asked[index] ?? [], final)
       if (changed) vaultRun.progress = { ...progress, ...changed }
       if (changed) await save(run, [vaultRun])
     }

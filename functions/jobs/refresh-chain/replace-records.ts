@@ -59,7 +59,7 @@ export async function putInForce(
   records: Pick<RecordsStore, 'getPriceAt' | 'getFirstPrice'>,
   vault: VaultOnChain,
   progress: VaultProgress,
-  { generation, booksVersion, through, timestamp, ledger, settledIds, waits, hasUntold }: Rebuild,
+  { generation, booksVersion, through, timestamp, ledger, settledIds, waits, hasAsked }: Rebuild,
   now: number,
 ): Promise<VaultProgress> {
   const own = { ...vault, generation }
@@ -67,7 +67,7 @@ export async function putInForce(
     timestamp === undefined
       ? undefined
       : ((await records.getPriceAt(own, timestamp - YIELD_SECONDS)) ?? (await records.getFirstPrice(own)))
-  const reading = { generation, booksVersion, through, timestamp, ledger, settledIds, waits, hasUntold }
+  const reading = { generation, booksVersion, through, timestamp, ledger, settledIds, waits, hasAsked }
   return { ...progress, ...reading, weekAgo, replacedAt: now }
 }
 

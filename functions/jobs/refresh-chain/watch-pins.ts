@@ -19,9 +19,9 @@ import type { Notice } from '../../../lib/webhooks/event.ts'
 
 type Dependencies = {
   readonly reader: ChainReader
-  readonly pinStore: Pick<PinStore, 'get' | 'movePrice' | 'markChanged' | 'markTold'>
+  readonly pinStore: Pick<PinStore, 'get' | 'movePrice' | 'markChanged' | 'markPublished'>
   /** Tells clients of what happened. */
-  readonly tell: (notices: readonly Notice[]) => Promise<void>
+  readonly publish: (notices: readonly Notice[]) => Promise<void>
   /** Epoch milliseconds. */
   readonly now: () => number
 }
@@ -45,7 +45,7 @@ type Watched = {
  * is left behind. How many are marked, and of how many clients could not be told: the next run tells them. Throws `upstream_*`.
  */
 export async function watchPins(
-  { reader, pinStore, tell, now }: Dependencies,
+  { reader, pinStore, publish, now }: Dependencies,
   vaults: readonly VaultOnChain[],
 ): Promise<{ changedVaults: number; untoldVaults: number }> {
   const watched = await readWatched({ reader, pinStore }, vaults)
@@ -59,8 +59,8 @@ export async function watchPins(
     .filter(({ by }) => by > STEP)
     .toSorted((left, right) => right.by - left.by)
   await sideBySide(moved, ({ vault, pin, price }) => pinStore.movePrice(vault, pin, price))
-  const untold = watched.flatMap(({ vault, pin }) =>
-    pin.untoldChange ? [{ vault, pin, block: pin.untoldChange }] : [],
+  const unpublished = watched.flatMap(({ vault, pin }) =>
+    pin.unpublishedChange ? [{ vault, pin, block: pin.unpublishedChange }] : [],
   )
   await sideBySide(changed, async ({ vault, pin, seen, code, block }) => {
     logger.warn('vault has changed', {
@@ -72,21 +72,21 @@ export async function watchPins(
       price: seen?.price,
     })
     const isMarked = await pinStore.markChanged(vault, pin, new Date(now()), block)
-    if (isMarked) untold.push({ vault, pin, block })
+    if (isMarked) unpublished.push({ vault, pin, block })
   })
   const changedVaults = watched.length - unmarked.length + changed.length
-  if (untold.length === 0) return { changedVaults, untoldVaults: 0 }
+  if (unpublished.length === 0) return { changedVaults, untoldVaults: 0 }
   try {
-    await tell(untold.map(({ vault, pin, block }) => buildChangedNotice(vault, pin.pinnedAt, block)))
+    await publish(unpublished.map(({ vault, pin, block }) => buildChangedNotice(vault, pin.pinnedAt, block)))
   } catch (error) {
     logger.error('clients not told', {
-      chainId: untold[0]?.vault.chainId,
-      changed: untold.length,
+      chainId: unpublished[0]?.vault.chainId,
+      changed: unpublished.length,
       reason: String(error),
     })
-    return { changedVaults, untoldVaults: untold.length }
+    return { changedVaults, untoldVaults: unpublished.length }
   }
-  await sideBySide(untold, ({ vault, pin }) => pinStore.markTold(vault, pin))
+  await sideBySide(unpublished, ({ vault, pin }) => pinStore.markPublished(vault, pin))
   return { changedVaults, untoldVaults: 0 }
 }
 

@@ -117,8 +117,8 @@ function memory(through?: number, booksVersion = 3) {
 }
 
 const states = { record: async () => {} }
-const tell = async () => {}
-const findEarly = async () => () => false
+const publish = async () => {}
+const getWantsLatest = async () => () => false
 const openRequests = {
   record: async () => {},
   put: async () => {},
@@ -160,10 +160,14 @@ describe('A vault whose events contradict each other', () => {
       const { records, throughOf } = memory()
       for (let run = 0; run < 2; run += 1) {
         const reader = nodeWith(logs)
-        await refreshVaults({ reader, records, openRequests, states, tell, findEarly, now: Date.now }, [good, bad], {
-          until: Date.now() + 60_000,
-          holdsLease,
-        })
+        await refreshVaults(
+          { reader, records, openRequests, states, publish, getWantsLatest, now: Date.now },
+          [good, bad],
+          {
+            until: Date.now() + 60_000,
+            holdsLease,
+          },
+        )
         expect(throughOf(good)).toBe(FINAL)
         expect(throughOf(bad) ?? 0).toBe(0)
       }
@@ -192,7 +196,7 @@ describe('A block with more events than a node gives', () => {
     })
     const { records, throughOf } = memory(FINAL - 600_000)
     const report = await refreshVaults(
-      { reader, records, openRequests, states, tell, findEarly, now: Date.now },
+      { reader, records, openRequests, states, publish, getWantsLatest, now: Date.now },
       [one, other],
       {
         until: Date.now() + 60_000,
@@ -219,10 +223,14 @@ describe('A node that is too slow for events of many blocks', () => {
         clock += isLate ? 3_000 : 100
         if (isLate) throw new AppError('upstream_timeout')
       })
-      await refreshVaults({ reader, records, openRequests, states, tell, findEarly, now: () => clock }, vaults, {
-        until: 42_000,
-        holdsLease,
-      })
+      await refreshVaults(
+        { reader, records, openRequests, states, publish, getWantsLatest, now: () => clock },
+        vaults,
+        {
+          until: 42_000,
+          holdsLease,
+        },
+      )
       expect(clock).toBeLessThan(46_000)
       for (const one of vaults) expect(throughOf(one)).toBeGreaterThan(last + 50_000)
       last = throughOf(vaults[0] as VaultOnChain) ?? 0
@@ -242,7 +250,7 @@ describe('A node that is too slow for events of many blocks', () => {
       clock += isLate ? 3_000 : 100
       if (isLate) throw new AppError('upstream_timeout')
     })
-    await refreshVaults({ reader, records, openRequests, states, tell, findEarly, now: () => clock }, vaults, {
+    await refreshVaults({ reader, records, openRequests, states, publish, getWantsLatest, now: () => clock }, vaults, {
       until: 42_000,
       holdsLease,
     })
@@ -268,7 +276,7 @@ describe('Vaults that an older version of their books recorded', () => {
       clock = runs * 60_000
       const until = clock + 20_000
       const { behind } = await refreshVaults(
-        { reader, records, openRequests, states, tell, findEarly, now: () => clock },
+        { reader, records, openRequests, states, publish, getWantsLatest, now: () => clock },
         vaults,
         {
           until,
@@ -296,7 +304,7 @@ test('Nodes that all stand still are behind by the clock, less what finality tak
   const now = () => (timeOf(FINAL + 1_000) + hour) * 1000
   const run = { until: now() + 60_000, holdsLease }
   const { lagSeconds } = await refreshVaults(
-    { reader: nodeWith([]), records, openRequests, states, tell, findEarly, now },
+    { reader: nodeWith([]), records, openRequests, states, publish, getWantsLatest, now },
     [vault(1)],
     run,
   )
@@ -316,10 +324,14 @@ describe('A head that is far too high, of one answer', () => {
       )
     const { records, throughOf } = memory(FINAL - 10)
     const reader = witnessedReader(BASE, [lying, honest.request])
-    const run = refreshVaults({ reader, records, openRequests, states, tell, findEarly, now: Date.now }, [one], {
-      until: Date.now() + 60_000,
-      holdsLease,
-    })
+    const run = refreshVaults(
+      { reader, records, openRequests, states, publish, getWantsLatest, now: Date.now },
+      [one],
+      {
+        until: Date.now() + 60_000,
+        holdsLease,
+      },
+    )
     await expect(run).rejects.toMatchObject({ code: 'second_node_silent' })
     expect(throughOf(one) ?? 0).toBeLessThanOrEqual(FINAL)
   })

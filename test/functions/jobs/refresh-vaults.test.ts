@@ -35,13 +35,13 @@ function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
   const records = recordsStore(table.client, 'records')
   const openRequests = openRequestsStore(table.client, 'records')
   const states = stateStore(table.client, 'records')
-  const tell = async () => {}
-  const findEarly = async () => () => false
+  const publish = async () => {}
+  const getWantsLatest = async () => () => false
   async function run(vaults: readonly VaultOnChain[]) {
     const before = { ...chain.counts, table: table.requests(), begun: clock.now() }
     await records.takeLease(8453, 'this run', { now: clock.now(), until: clock.now() + 90_000 })
     const report = await refreshVaults(
-      { reader: chain.reader, records, openRequests, states, tell, findEarly, now: clock.now },
+      { reader: chain.reader, records, openRequests, states, publish, getWantsLatest, now: clock.now },
       vaults,
       {
         until: clock.now() + RUN_MS,

@@ -1,6 +1,6 @@
 import type { RecordsStore } from '../../../lib/activity/store.ts'
 import { parseOwnTransfer } from '../../../lib/bridge/events.ts'
-import { buildTransferNotices, noteTold } from '../../../lib/bridge/notices.ts'
+import { buildTransferNotices, notePublished } from '../../../lib/bridge/notices.ts'
 import { getTarget } from '../../../lib/bridge/status.ts'
 import type { TransfersStore } from '../../../lib/bridge/store.ts'
 import type { RecordedTransfer } from '../../../lib/bridge/transfer.ts'
@@ -27,7 +27,7 @@ const NEWS_MS = 7 * 86_400_000
  * those that have ended for good. One that begins in several vaults that may be is that of the last that paid the account. What cannot be told now is
  * told by a later run.
  */
-export async function tellTransfers(
+export async function publishTransfers(
   { clients, records, transfers, publish, now }: Dependencies,
   { chainId, ofChain, ended }: { chainId: number; ofChain: ClientsVaults; ended: readonly RecordedTransfer[] },
 ): Promise<void> {
@@ -38,7 +38,7 @@ export async function tellTransfers(
     return listed
   }
   try {
-    const told = await Promise.all(
+    const published = await Promise.all(
       ended.map(async (one) => {
         const vault = await findVault(records, ofChain, one)
         const notices = vault ? buildTransferNotices(vault, one) : []
@@ -48,7 +48,7 @@ export async function tellTransfers(
         return news.map((notice) => ({ notice, clientIds: clientsOf(vault.address) }))
       }),
     )
-    const clientIds = new Map(told.flat().map((one) => [one.notice, one.clientIds]))
+    const clientIds = new Map(published.flat().map((one) => [one.notice, one.clientIds]))
     await publish([...clientIds.keys()], (notice) => clientIds.get(notice) ?? [])
   } catch (error) {
     logger.error('clients not told', { chainId, transfers: ended.length, reason: String(error) })
@@ -56,12 +56,12 @@ export async function tellTransfers(
   }
   await Promise.all(
     ended.map(({ key, recorded }) => {
-      const { final, early } = recorded
-      if (final || !early) return transfers.postpone(key, undefined)
+      const { final, latest } = recorded
+      if (final || !latest) return transfers.postpone(key, undefined)
       // What was told is kept where it is still what was seen last; else there is something new to tell.
       return transfers.record(
         key,
-        { ...recorded, early: noteTold(early), lookAt: getNextPoll(recorded, now()) },
+        { ...recorded, latest: notePublished(latest), lookAt: getNextPoll(recorded, now()) },
         recorded,
       )
     }),

@@ -49,19 +49,19 @@ const MOST_ENTRIES = 1_000
 const MOST_STEPS = 20_000_000
 
 /**
- * What clients are to be told of a slice, in order and in parts; nothing where `isTold` is false, or where it happened
+ * What clients are to be told of a slice, in order and in parts; nothing where `isPublished` is false, or where it happened
  * before clients are told of the vault. `hashes` are those of blocks that are not final. Returns the last settled ids and
  * how long requests have waited, after the slice; undefined where it settled nothing.
  */
 export async function* findNotices(
   { records, openRequests }: Stores,
   slice: SliceOfVault,
-  { isTold, hashes }: { readonly isTold: boolean; readonly hashes?: Hashes },
+  { isPublished, hashes }: { readonly isPublished: boolean; readonly hashes?: Hashes },
 ): AsyncGenerator<Notice[], Pick<VaultProgress, 'settledIds' | 'waits'> | undefined> {
   const { vault, progress, events } = slice
   const { books } = getProtocol(vault)
   const { eventsAfter = Number.POSITIVE_INFINITY } = progress
-  const isNew = (block: number) => isTold && block > eventsAfter
+  const isNew = (block: number) => isPublished && block > eventsAfter
   const entriesOf = accountEntries(records, slice)
   const steps = { left: MOST_STEPS }
   let { settledIds = {}, waits = {} } = progress
