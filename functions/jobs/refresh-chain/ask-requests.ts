@@ -8,6 +8,7 @@ import type { VaultProgress } from '../../../lib/activity/store.ts'
 import { type BlockHeader, toStoredBlock } from '../../../lib/chain/logs.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { MAX_UINT256 } from '../../../lib/codecs.ts'
+import { logger } from '../../../lib/logger.ts'
 import type { OpenAmounts } from '../../../lib/protocols/protocol.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import { RequestKind } from '../../../lib/protocols/request-kind.ts'
@@ -15,6 +16,38 @@ import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import { sideBySide } from '../../../lib/side-by-side.ts'
 import { toSeconds } from '../../../lib/time.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
+import { RUN_EVERY_MS, type Run, save } from './run.ts'
+import { accountEntries } from './slice-notices.ts'
+
+/** So many vaults a run asks what became of requests. */
+const MOST_ASKED = 20
+
+/** Asks vaults of which no event tells that requests are settled, in turn where they are many. */
+export async function askVaults(run: Run): Promise<void> {
+  const { vaultRuns, reader, records, openRequests, final, now } = run
+  const due = vaultRuns.filter(
+    ({ progress, saved, isRefused }) =>
+      progress.hasAsked === true && saved !== undefined && progress.through >= final.number && !isRefused,
+  )
+  const first = (Math.floor(now() / RUN_EVERY_MS) * MOST_ASKED) % Math.max(1, due.length)
+  const inTurn = [...due.slice(first), ...due.slice(0, first)].slice(0, MOST_ASKED)
+  if (inTurn.length === 0) return
+  try {
+    const asked = await askRequests({ reader, openRequests }, inTurn)
+    for (const [index, vaultRun] of inTurn.entries()) {
+      const { vault, progress } = vaultRun
+      const entriesOf = accountEntries(records, { vault, progress, entries: [] })
+      const publish = async (notices: readonly Notice[]) => {
+        if (progress.eventsAfter !== undefined) await run.publish(notices)
+      }
+      const changed = await settleAsked({ openRequests, entriesOf, publish }, vaultRun, asked[index] ?? [], final)
+      if (changed) vaultRun.progress = { ...progress, ...changed }
+      if (changed) await save(run, [vaultRun])
+    }
+  } catch (error) {
+    logger.warn('requests not asked for', { chainId: reader.chain.id, reason: String(error) })
+  }
+}
 
 /** A vault whose events do not tell of settlements. */
 type AskedVault = { readonly vault: VaultOnChain; readonly progress: VaultProgress }
@@ -31,7 +64,7 @@ const MOST_STEPS = 2_000_000
  * Asks vaults what became of requests that wait, in one round trip, and gives for each what it says of them. Throws
  * `upstream_*`.
  */
-export async function askRequests(
+async function askRequests(
   { reader, openRequests }: { readonly reader: ChainReader; readonly openRequests: Pick<OpenRequestsStore, 'list'> },
   vaults: readonly AskedVault[],
 ): Promise<(readonly AskedRequest[])[]> {
@@ -60,7 +93,7 @@ export async function askRequests(
 }
 
 /** A request that waits, what its vault says of it, undefined where it does not, and the block then. */
-export type AskedRequest = {
+type AskedRequest = {
   readonly request: OpenRequest
   readonly amounts: OpenAmounts | undefined
   readonly block: BlockHeader
@@ -78,7 +111,7 @@ type Dependencies = {
  * forgets those of which everything was claimed or taken back. Returns what of the vault's progress changes by it,
  * undefined where nothing does. Throws what `publish` throws.
  */
-export async function settleAsked(
+async function settleAsked(
   { openRequests, entriesOf, publish }: Dependencies,
   { vault, progress }: AskedVault,
   asked: readonly AskedRequest[],

@@ -3,6 +3,42 @@ import { type RecordsStore, startOfHour, type VaultProgress } from '../../../lib
 import { YIELD_SECONDS } from '../../../lib/activity/yields.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
+import { type Run, save } from './run.ts'
+
+/** So many readings a run puts in force at most. */
+const MOST_REPLACED = 50
+
+/** Puts the readings in force that go as far as those in force do, in the same run that has read both. */
+export async function replaceRecords({ vaultRuns, rebuilds, records, now, until }: Run): Promise<void> {
+  const caughtUp = vaultRuns.filter((vaultRun) => {
+    const rebuild = rebuilds.get(vaultRun)
+    return rebuild?.progress.timestamp !== undefined && rebuild.progress.through >= vaultRun.progress.through
+  })
+  for (const vaultRun of caughtUp.slice(0, MOST_REPLACED)) {
+    const { vault, progress } = vaultRun
+    const reading = rebuilds.get(vaultRun)
+    if (!reading) continue
+    const isOver = () => now() >= until
+    const { generation } = progress
+    const { rebuild, isDone } = await takeOverPrices(records, vault, { generation, rebuild: reading.progress }, isOver)
+    reading.progress = rebuild
+    if (!isDone) continue
+    vaultRun.progress = await putInForce(records, vault, progress, rebuild, now())
+    rebuilds.delete(vaultRun)
+  }
+}
+
+/** Deletes what the readings in force have taken the place of, as far as the time reaches. */
+export async function deleteOldRecords(run: Run): Promise<void> {
+  const { vaultRuns, records, openRequests, now, until } = run
+  const isOver = () => now() >= until
+  for (const vaultRun of vaultRuns) {
+    const { vault, progress } = vaultRun
+    if (progress.replacedAt === undefined || isOver()) continue
+    vaultRun.progress = await deleteReplaced({ records, openRequests }, vault, progress, { now: now(), isOver })
+    if (vaultRun.progress.replacedAt === undefined) await save(run, [vaultRun])
+  }
+}
 
 type Rebuild = NonNullable<VaultProgress['rebuild']>
 
@@ -17,7 +53,7 @@ const HOUR_SECONDS = 3_600n
  * are what the job read of a vault in which nobody traded. Returns the new reading with how far it is, and whether all are
  * taken over; ends early once `isOver`, after one page at the earliest.
  */
-export async function takeOverPrices(
+async function takeOverPrices(
   records: Pick<RecordsStore, 'listPricesBetween' | 'record'>,
   vault: VaultOnChain,
   { generation, rebuild }: { readonly generation: number | undefined; readonly rebuild: Rebuild },
@@ -55,7 +91,7 @@ export async function takeOverPrices(
 const LAST_SECOND = 999_999_999_999n
 
 /** The progress of a vault with the new reading in force, whose records go as far as the old ones do. */
-export async function putInForce(
+async function putInForce(
   records: Pick<RecordsStore, 'getPriceAt' | 'getFirstPrice'>,
   vault: VaultOnChain,
   progress: VaultProgress,
@@ -75,7 +111,7 @@ export async function putInForce(
  * Deletes the records of earlier readings, once no answer is made of them any more. Returns the progress, which says so
  * when all are deleted; ends early once `isOver`.
  */
-export async function deleteReplaced(
+async function deleteReplaced(
   {
     records,
     openRequests,

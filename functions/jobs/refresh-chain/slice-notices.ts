@@ -103,6 +103,13 @@ export async function* findNotices(
 /** The hashes of blocks that are not final, by their numbers. */
 export type Hashes = ReadonlyMap<number, Hash>
 
+/** The hashes of the blocks of these events, as far as they tell them. */
+export function hashesOf(events: readonly VaultEvent[]): Hashes {
+  return new Map(
+    events.flatMap(({ location: { blockNumber, blockHash } }) => (blockHash ? [[Number(blockNumber), blockHash]] : [])),
+  )
+}
+
 /** Has the requests wait no more that are settled by what is saved, also those that a killed run left. */
 export async function closeSettled(
   openRequests: Pick<OpenRequestsStore, 'list' | 'close'>,

@@ -1,8 +1,35 @@
 import type { VaultProgress } from '../../../lib/activity/store.ts'
 import type { BlockHeader } from '../../../lib/chain/logs.ts'
 import { buildLiftedNotice, buildPausedNotice } from '../../../lib/vaults/notices.ts'
+import type { readOverviews } from '../../../lib/vaults/overview.ts'
 import type { VaultKey } from '../../../lib/vaults/vault.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
+import { publishOf } from './publish-notices.ts'
+import { type Run, save } from './run.ts'
+
+/** Tells clients of vaults that are paused since the last looks. */
+export async function publishPauses(
+  run: Run,
+  { block, blocks, overviews }: Awaited<ReturnType<typeof readOverviews>>,
+): Promise<void> {
+  const { vaultRuns, final, inTurn } = run
+  const looks = vaultRuns.flatMap((vaultRun, index) => {
+    const isPaused = overviews[index]?.state.paused ?? undefined
+    const { paused, eventsAfter } = vaultRun.progress
+    const isDue = eventsAfter !== undefined && (paused !== undefined || inTurn.has(vaultRun))
+    if (isPaused === undefined || !isDue) return []
+    return [{ vaultRun, ...followPause(vaultRun.vault, paused, { isPaused, block: blocks[index] ?? block, final }) }]
+  })
+  const begun = looks.filter(({ vaultRun, begun }) => begun !== vaultRun.progress.paused)
+  for (const { vaultRun, begun: paused } of begun) vaultRun.progress = { ...vaultRun.progress, paused }
+  const due = looks.filter(({ notices }) => notices.length > 0)
+  await save(
+    run,
+    due.map(({ vaultRun }) => vaultRun).filter((vaultRun) => vaultRun.progress.paused !== vaultRun.saved?.paused),
+  )
+  if (!(await publishOf(run, due))) return
+  for (const { vaultRun, published: paused } of due) vaultRun.progress = { ...vaultRun.progress, paused }
+}
 
 type Paused = VaultProgress['paused']
 
@@ -14,7 +41,7 @@ type Look = { readonly isPaused: boolean; readonly block: BlockHeader; readonly 
  * whoever finds it again tells of the same one; `published` once the notices are. What is paused when the job sees
  * it first is news to nobody.
  */
-export function followPause(
+function followPause(
   vault: VaultKey,
   paused: Paused,
   { isPaused, block, final }: Look,

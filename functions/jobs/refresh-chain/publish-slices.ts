@@ -1,0 +1,76 @@
+import { buildRevertedNotice } from '../../../lib/activity/latest-notices.ts'
+import { buildLatestKey } from '../../../lib/activity/notices.ts'
+import type { Slice } from '../../../lib/activity/slice.ts'
+import type { VaultProgress } from '../../../lib/activity/store.ts'
+import { sideBySide } from '../../../lib/side-by-side.ts'
+import type { Notice } from '../../../lib/webhooks/event.ts'
+import { publishOf } from './publish-notices.ts'
+import { type postNew, type Run, refuse, type VaultRun } from './run.ts'
+import { findNotices, type Hashes, hashesOf } from './slice-notices.ts'
+
+/** What a reading came to in a slice. */
+type MovedRun = { readonly vaultRun: VaultRun } & ReturnType<typeof postNew>
+
+/** So many notices are told at once, or somewhat more. */
+const NOTICES_AT_ONCE = 500
+/** What clients could not be told is recorded nevertheless when it is so old: records must not stand still for ever. */
+const UNTOLD_SECONDS = 86_400
+
+/**
+ * Tells clients of a slice, each vault's part in order, and gives what it settled by the readings of which it settled
+ * requests. Where clients cannot be told, the vaults with something to tell are left for the next run.
+ */
+export async function publishSlices(
+  run: Run,
+  moved: readonly MovedRun[],
+  { timestamp, through }: Slice,
+): Promise<ReadonlyMap<VaultRun, Settled>> {
+  const { records, openRequests, now } = run
+  const settled = new Map<VaultRun, Settled>()
+  const waiting: { readonly vaultRun: VaultRun; readonly notices: readonly Notice[] }[] = []
+  await sideBySide(moved, async ({ vaultRun, events, entries }) => {
+    const { vault, progress, replaces } = vaultRun
+    const found = findNotices(
+      { records, openRequests },
+      { vault, progress, events, entries },
+      { isPublished: !replaces },
+    )
+    const hashes = hashesOf(events)
+    const final = new Set<string>()
+    let notices: Notice[] = []
+    let part = await found.next()
+    for (; !part.done; part = await found.next()) {
+      notices.push(...part.value)
+      for (const key of part.value.flatMap((notice) => latestKeyOf(notice, hashes) ?? [])) final.add(key)
+      if (notices.length < NOTICES_AT_ONCE) continue
+      await publishOf(run, [{ vaultRun, notices }])
+      notices = []
+    }
+    const reverted = replaces ? [] : listDue(progress, through).filter(({ key }) => !final.has(key))
+    notices.push(...reverted.map((latest) => buildRevertedNotice(vault, latest)))
+    if (part.value) settled.set(vaultRun, part.value)
+    if (notices.length > 0) waiting.push({ vaultRun, notices })
+  })
+  await publishOf(run, waiting)
+  const isRecent = now() - Number(timestamp) * 1000 < UNTOLD_SECONDS * 1000
+  const unpublished = moved.map(({ vaultRun }) => vaultRun).filter((vaultRun) => run.unpublished.has(vaultRun))
+  if (isRecent && unpublished.length > 0) refuse(run, unpublished, 'clients cannot be told')
+  return settled
+}
+type Settled = Pick<VaultProgress, 'settledIds' | 'waits'>
+
+/** What clients were told of blocks up to one. */
+function listDue({ latest = [] }: VaultProgress, through: bigint) {
+  return latest.filter(({ blockNumber }) => blockNumber <= through)
+}
+
+/** What clients were told of blocks after one. */
+export function listLatest({ latest = [] }: VaultProgress, through: bigint) {
+  return latest.filter(({ blockNumber }) => blockNumber > through)
+}
+
+/** The key that a notice had while its block was not final. */
+function latestKeyOf({ key, data }: Notice, hashes: Hashes): string | undefined {
+  const hash = 'blockNumber' in data ? hashes.get(data.blockNumber) : undefined
+  return hash && buildLatestKey(key, hash)
+}

@@ -1,0 +1,185 @@
+import type { Address } from 'viem'
+import { type Posted, postEvents } from '../../../lib/activity/ledger.ts'
+import type { OpenRequestsStore } from '../../../lib/activity/open-requests-store.ts'
+import { beginRebuild } from '../../../lib/activity/rebuild.ts'
+import type { RecordsStore, VaultProgress, VaultRecords } from '../../../lib/activity/store.ts'
+import type { BlockHeader } from '../../../lib/chain/logs.ts'
+import type { ChainReader } from '../../../lib/chain/reader.ts'
+import type { AppError } from '../../../lib/errors.ts'
+import { logger } from '../../../lib/logger.ts'
+import type { VaultEvent } from '../../../lib/protocols/books.ts'
+import { getProtocol } from '../../../lib/protocols/protocols.ts'
+import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
+import type { StateStore } from '../../../lib/vaults/state-store.ts'
+import type { Notice } from '../../../lib/webhooks/event.ts'
+
+/** What a run works with. */
+export type Dependencies = {
+  readonly reader: ChainReader
+  readonly records: Pick<
+    RecordsStore,
+    | 'getProgress'
+    | 'putProgress'
+    | 'record'
+    | 'getPriceAt'
+    | 'getFirstPrice'
+    | 'listPricesBetween'
+    | 'deleteEarlier'
+    | 'listEntries'
+  >
+  readonly openRequests: OpenRequestsStore
+  readonly states: Pick<StateStore, 'record'>
+  /** Tells clients of what happened; when it throws, what it was given may be told again. */
+  readonly publish: (notices: readonly Notice[]) => Promise<void>
+  /** Finds the vaults of which clients want to be told also what is not final. */
+  readonly getWantsLatest: () => Promise<(vault: Address) => boolean>
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}
+
+/** How long a run goes on. */
+export type Limits = {
+  /** The moment, in epoch milliseconds, after which nothing more is begun. */
+  readonly until: number
+  /** Whether this run still has the right to record the chain. */
+  readonly holdsLease: () => Promise<boolean>
+}
+
+/** A reading of a vault's past in a run. */
+export type VaultRun = {
+  readonly vault: VaultOnChain
+  /** The reading in force, of which this one is to take the place; undefined for the one in force. */
+  readonly replaces: VaultRun | undefined
+  /** How far it is recorded, and how far the table says so. */
+  progress: VaultProgress
+  saved: VaultProgress | undefined
+  /** Whether its events cannot be read in this run. */
+  isRefused: boolean
+  /** How many blocks are asked for at most. */
+  span: number
+  /** Whether more blocks took too long: they are not asked for again in this run. */
+  isSlow: boolean
+}
+
+/** One run over a chain: what it works with, and what it has done so far. */
+export type Run = Dependencies &
+  Limits & {
+    /** The readings in force, one for each vault. */
+    readonly vaultRuns: readonly VaultRun[]
+    /** The readings under way, by those in force of which they are to take the place. */
+    readonly rebuilds: Map<VaultRun, VaultRun>
+    /** The last block that is recorded. */
+    readonly final: BlockHeader
+    /** The vaults of which new states and silent progress are written in this run. */
+    readonly inTurn: ReadonlySet<VaultRun>
+    /** The vaults that are read by themselves, in the order of their turns. */
+    readonly apart: Set<VaultRun>
+    readonly failures: AppError[]
+    /** Vaults of which clients could not be told something: as long as it is recent, it is not recorded either. */
+    readonly unpublished: Set<VaultRun>
+    readonly done: { slices: number; entries: number; prices: number; states: number }
+  }
+
+/** The progress of a silent vault is written when the one in the table is older than this, and at least so often. */
+const SILENT_SECONDS = 300n
+const HOUR_SECONDS = 3_600n
+/** Of so many vaults a run writes new states and silent progress; of more it does in turn. */
+const MOST_IN_TURN = 250
+/** Milliseconds from one run to the next. */
+export const RUN_EVERY_MS = 60_000
+
+/** A reading of a vault's past, of which nothing was read in this run yet. */
+export function startVaultRun(
+  vault: VaultOnChain,
+  progress: VaultProgress,
+  saved: VaultProgress | undefined,
+  replaces?: VaultRun,
+): VaultRun {
+  return { vault, replaces, progress, saved, isRefused: false, span: Number.POSITIVE_INFINITY, isSlow: false }
+}
+
+/** The reading under way of a vault's past; begun where its turn has come and an older version of its books recorded it. */
+export function startRebuildRun(
+  vaultRun: VaultRun,
+  progress: VaultProgress,
+  inTurn: ReadonlySet<VaultRun>,
+  now: number,
+): VaultRun | undefined {
+  const { vault } = vaultRun
+  const { rebuild, booksVersion } = progress
+  const { version } = getProtocol(vault).books
+  if (rebuild?.booksVersion === version) return startVaultRun(vault, rebuild, rebuild, vaultRun)
+  if (!inTurn.has(vaultRun) || (!rebuild && booksVersion >= version)) return undefined
+  return startVaultRun(vault, beginRebuild(vault, progress, now), undefined, vaultRun)
+}
+
+/** The vaults of which this run writes what is no event: all of them where they are few, else in turn. */
+export function vaultRunsInTurn(vaultRuns: readonly VaultRun[], now: number): ReadonlySet<VaultRun> {
+  const turns = Math.max(1, Math.ceil(vaultRuns.length / MOST_IN_TURN))
+  const turn = Math.floor(now / RUN_EVERY_MS) % turns
+  return new Set(vaultRuns.filter((_, index) => index % turns === turn))
+}
+
+/** What those of the events led to that are not recorded of a vault yet. */
+export function postNew(
+  { vault, progress }: VaultRun,
+  all: readonly VaultEvent[],
+): Posted & { events: readonly VaultEvent[] } {
+  const events = all.filter(({ location }) => location.blockNumber > BigInt(progress.through))
+  return { ...postEvents(vault, progress.ledger, events), events }
+}
+
+/** The vault with this reading of its past. */
+export function withGeneration({ vault, progress: { generation } }: VaultRun): VaultRecords['vault'] {
+  return { ...vault, generation }
+}
+
+/** Writes how far these vaults are recorded; throws when another run has the lease by now. */
+export async function save(
+  { reader, records, holdsLease, rebuilds }: Run,
+  vaultRuns: readonly VaultRun[],
+): Promise<void> {
+  if (vaultRuns.length === 0) return
+  if (!(await holdsLease())) throw new Error(`Chain ${reader.chain.id}: the lease was lost.`)
+  // Both readings of a vault are in one item.
+  const inForce = [...new Set(vaultRuns.map((vaultRun) => vaultRun.replaces ?? vaultRun))]
+  await records.putProgress(
+    inForce.map((vaultRun) => {
+      const rebuild = rebuilds.get(vaultRun)?.progress
+      return [vaultRun.vault, rebuild ? { ...vaultRun.progress, rebuild } : vaultRun.progress]
+    }),
+  )
+  for (const vaultRun of inForce) {
+    vaultRun.saved = vaultRun.progress
+    const rebuild = rebuilds.get(vaultRun)
+    if (rebuild) rebuild.saved = rebuild.progress
+  }
+}
+
+/** The vaults whose progress has changed without an event, and is due to be written. */
+export function listUnsaved({ vaultRuns, rebuilds, final, inTurn }: Run): VaultRun[] {
+  return [...vaultRuns, ...rebuilds.values()].filter((vaultRun) => {
+    const { progress, saved, replaces } = vaultRun
+    if (progress === saved) return false
+    // How far a past is read again must not be lost, nor that it is in force.
+    if (replaces || progress.generation !== saved?.generation) return true
+    // Nor from when on clients are told of it.
+    if (progress.eventsAfter !== saved?.eventsAfter || progress.paused !== saved?.paused) return true
+    if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
+    if (progress.state !== saved.state || progress.refreshedAt !== saved.refreshedAt) return true
+    // What took long to read, as a past does, must not have to be read again.
+    const isSilent = !inTurn.has(vaultRun) && progress.through >= Number(final.number)
+    return progress.timestamp - saved.timestamp >= (isSilent ? HOUR_SECONDS : SILENT_SECONDS)
+  })
+}
+
+/** Leaves vaults for the next run. */
+export function refuse({ reader }: Run, vaultRuns: readonly VaultRun[], reason: string): void {
+  for (const vaultRun of vaultRuns) vaultRun.isRefused = true
+  logger.warn('events of vaults cannot be recorded now', {
+    chainId: reader.chain.id,
+    vaults: vaultRuns.map(({ vault }) => vault.address),
+    through: Math.min(...vaultRuns.map(({ progress }) => progress.through)),
+    reason,
+  })
+}
