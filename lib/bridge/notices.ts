@@ -3,7 +3,7 @@ import type { Notice } from '../webhooks/event.ts'
 import { parseMessage, parseOwnTransfer } from './events.ts'
 import type { RecordedTransfer, Transfer, TransferKey, TransferStatus } from './transfer.ts'
 
-/** Endings that are remembered between two runs of the job: a reorganisation replaces one by another. */
+/** Endings that are remembered between two runs of the job, of which a reorganisation replaces one by another. */
 const MOST_ENDINGS = 5
 
 /**
@@ -48,16 +48,18 @@ export function buildTransferNotices(vault: VaultKey, { key, recorded }: Recorde
  * without a fill ends by final blocks alone.
  */
 export function noteEnding(key: TransferKey, latest: Transfer['latest'], status: TransferStatus): Transfer['latest'] {
-  const { endings = [], version = 0 } = latest ?? {}
+  const { endings = [], version = 0, ...others } = latest ?? {}
   const last = endings.at(-1)
   if (status.final || !status.timestamps.bridged || !typeOf(status)) return latest
   if (last && buildEndingKey(key, last) === buildEndingKey(key, status)) return latest
-  return { endings: [...endings, status].slice(-MOST_ENDINGS), isPublished: false, version: version + 1 }
+  // Each of them may have been published by a run that was killed: none is forgotten, and what is more is told once it is final.
+  if (endings.length === MOST_ENDINGS) return latest
+  return { ...others, endings: [...endings, status], isPublished: false, version: version + 1 }
 }
 
 /** What is kept of the same once clients are told. */
-export function notePublished({ endings, version }: NonNullable<Transfer['latest']>): Transfer['latest'] {
-  return { endings: endings.slice(-1), isPublished: true, version: version + 1 }
+export function notePublished({ endings, version, ...others }: NonNullable<Transfer['latest']>): Transfer['latest'] {
+  return { ...others, endings: endings.slice(-1), isPublished: true, version: version + 1 }
 }
 
 /** Whether there is something of a transfer of which clients are not told: how it has ended, for good or not. */

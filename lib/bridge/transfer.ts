@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { BlockSearch, StoredBlock } from '../chain/blocks.ts'
 import { Evidence, EvidenceList } from '../chain/evidence.ts'
 import { HexText } from '../chain/hex.ts'
+import { ChainId } from '../chain/registry.ts'
 import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
 
 const HashText = z.string().refine((text): text is Hash => isHash(text))
@@ -161,7 +162,13 @@ export const Transfer = z.object({
    * were told. `version` is another whenever one of these is.
    */
   latest: z
-    .object({ endings: z.array(TransferStatus), isPublished: z.boolean(), version: z.number().int() })
+    .object({
+      endings: z.array(TransferStatus),
+      isPublished: z.boolean(),
+      version: z.number().int(),
+      /** In which vault it is told, where the transfer names none. */
+      vault: z.object({ chainId: ChainId, address: Address }).optional(),
+    })
     .optional(),
   /** The status that will never change, and the blocks that it rests on. */
   final: TransferStatus.optional(),

@@ -27,6 +27,7 @@ export type Report = {
   readonly states: number
   readonly openTransfers: number
   readonly endedTransfers: number
+  readonly untoldVaults: number
 }
 
 /** Runs the job for a chain once, with so much time. */

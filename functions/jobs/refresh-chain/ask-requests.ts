@@ -16,6 +16,7 @@ import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import { sideBySide } from '../../../lib/side-by-side.ts'
 import { toSeconds } from '../../../lib/time.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
+import { publishOf } from './publish-notices.ts'
 import { RUN_EVERY_MS, type Run, save } from './run.ts'
 import { accountEntries } from './slice-notices.ts'
 
@@ -38,7 +39,8 @@ export async function askVaults(run: Run): Promise<void> {
       const { vault, progress } = vaultRun
       const entriesOf = accountEntries(records, { vault, progress, entries: [] })
       const publish = async (notices: readonly Notice[]) => {
-        if (progress.eventsAfter !== undefined) await run.publish(notices)
+        if (progress.eventsAfter === undefined) return true
+        return (await publishOf(run, [{ vaultRun, notices }])).length > 0
       }
       const changed = await settleAsked({ openRequests, entriesOf, publish }, vaultRun, asked[index] ?? [], final)
       if (changed) vaultRun.progress = { ...progress, ...changed }
@@ -103,13 +105,14 @@ type Dependencies = {
   readonly openRequests: Pick<OpenRequestsStore, 'put' | 'close'>
   /** What happened to an account; undefined where that is too much. */
   readonly entriesOf: (account: OpenRequest['account']) => Promise<readonly LedgerEntry[] | undefined>
-  readonly publish: (notices: readonly Notice[]) => Promise<void>
+  /** False where it is not published. */
+  readonly publish: (notices: readonly Notice[]) => Promise<boolean>
 }
 
 /**
  * Tells clients what more can be claimed of requests of a vault, once the block at which that was seen first is final, and
  * forgets those of which everything was claimed or taken back. Returns what of the vault's progress changes by it,
- * undefined where nothing does. Throws what `publish` throws.
+ * undefined where nothing does.
  */
 async function settleAsked(
   { openRequests, entriesOf, publish }: Dependencies,
@@ -158,7 +161,7 @@ async function settleAsked(
     if (isGone) gone.push(request)
     else kept.push({ ...request, look: { ...look, isJudged: true }, published: judged?.published })
   })
-  if (notices.length > 0) await publish(notices)
+  if (notices.length > 0 && !(await publish(notices))) return undefined
   await openRequests.put(reading, kept)
   await openRequests.close(reading, gone)
 

@@ -9,6 +9,10 @@ const Followed = {
     .int()
     .describe('Transfers from this chain that were due and had no final status; at most 100'),
   endedTransfers: z.number().int().describe('Those of them that came to their end'),
+  untoldVaults: z
+    .number()
+    .int()
+    .describe('Vaults in which something happened that clients could not be told, and transfers that ended so'),
 }
 
 export const contract = {
@@ -47,7 +51,6 @@ export const contract = {
         .number()
         .int()
         .describe('Vaults whose deposits are stopped, because they are not what an operator confirmed'),
-      untoldVaults: z.number().int().describe('Vaults in which something happened that clients could not be told'),
     }),
   ]),
   // Each costs $0.30 a month for each chain: what one would draw, and the rest is in the log.

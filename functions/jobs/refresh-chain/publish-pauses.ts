@@ -27,8 +27,8 @@ export async function publishPauses(
     run,
     due.map(({ vaultRun }) => vaultRun).filter((vaultRun) => vaultRun.progress.paused !== vaultRun.saved?.paused),
   )
-  if (!(await publishOf(run, due))) return
-  for (const { vaultRun, published: paused } of due) vaultRun.progress = { ...vaultRun.progress, paused }
+  for (const { vaultRun, published: paused } of await publishOf(run, due))
+    vaultRun.progress = { ...vaultRun.progress, paused }
 }
 
 type Paused = VaultProgress['paused']

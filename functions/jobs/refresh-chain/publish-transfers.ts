@@ -9,6 +9,7 @@ import { logger } from '../../../lib/logger.ts'
 import type { VaultKey } from '../../../lib/vaults/vault.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
 import { getNextPoll } from './follow-transfers.ts'
+import { publishGroups } from './publish-notices.ts'
 
 type Dependencies = {
   readonly clients: Pick<ClientsStore, 'listVaultsOnChain'>
@@ -24,41 +25,44 @@ const NEWS_MS = 7 * 86_400_000
 
 /**
  * Tells clients how transfers have ended, each the clients of the vault that it ended or began in, and then looks no more at
- * those that have ended for good. One that begins in several vaults that may be is that of the last that paid the account. What cannot be told now is
- * told by a later run.
+ * those that have ended for good. Gives of how many they could not be told: a later run tells them.
  */
 export async function publishTransfers(
-  { clients, records, transfers, publish, now }: Dependencies,
+  dependencies: Dependencies,
   { chainId, ofChain, ended }: { chainId: number; ofChain: ClientsVaults; ended: readonly RecordedTransfer[] },
-): Promise<void> {
+): Promise<number> {
+  const { clients, records, transfers, publish, now } = dependencies
   const known = new Map([[chainId, Promise.resolve(ofChain)]])
   const clientsOn = (id: number) => {
     const listed = known.get(id) ?? clients.listVaultsOnChain(id)
     known.set(id, listed)
     return listed
   }
-  try {
-    const published = await Promise.all(
-      ended.map(async (one) => {
-        const vault = await findVault(records, ofChain, one)
-        const notices = vault ? buildTransferNotices(vault, one) : []
-        const news = notices.filter(({ timestamp }) => now() - timestamp.getTime() < NEWS_MS)
-        if (!vault || news.length === 0) return []
-        const { clientsOf } = await clientsOn(vault.chainId)
-        return news.map((notice) => ({ notice, clientIds: clientsOf(vault.address) }))
-      }),
-    )
-    const clientIds = new Map(published.flat().map((one) => [one.notice, one.clientIds]))
-    await publish([...clientIds.keys()], (notice) => clientIds.get(notice) ?? [])
-  } catch (error) {
+  const found = await Promise.all(
+    ended.map(async (one) => {
+      const vault = await findVault(records, ofChain, one)
+      const notices = vault ? buildTransferNotices(vault, one) : []
+      // What was published before it was final is followed by what is.
+      const isNews = ({ timestamp }: Notice) => one.recorded.latest || now() - timestamp.getTime() < NEWS_MS
+      const clientIds = vault && notices.length > 0 ? (await clientsOn(vault.chainId)).clientsOf(vault.address) : []
+      const kept = await keepVault(transfers, one, vault)
+      return kept ? [{ ...kept, notices: notices.filter(isNews), clientIds }] : []
+    }),
+  ).catch((error: unknown) => {
     logger.error('clients not told', { chainId, transfers: ended.length, reason: String(error) })
-    return
-  }
+    return undefined
+  })
+  if (!found) return ended.length
+  const clientIds = new Map(found.flat().flatMap((one) => one.notices.map((notice) => [notice, one.clientIds])))
+  const { published } = await publishGroups(
+    (notices) => publish(notices, (notice) => clientIds.get(notice) ?? []),
+    found.flat(),
+  )
   await Promise.all(
-    ended.map(({ key, recorded }) => {
+    published.map(({ key, recorded }) => {
       const { final, latest } = recorded
       if (final || !latest) return transfers.postpone(key, undefined)
-      // What was told is kept where it is still what was seen last; else there is something new to tell.
+      // What was published is kept where it is still what was seen last; else there is something new to publish.
       return transfers.record(
         key,
         { ...recorded, latest: notePublished(latest), lookAt: getNextPoll(recorded, now()) },
@@ -66,15 +70,36 @@ export async function publishTransfers(
       )
     }),
   )
+  const done: ReadonlySet<object> = new Set(published)
+  return found.flat().filter((one) => one.notices.length > 0 && !done.has(one)).length
 }
 
-/** The vault that a transfer ends in, else the one on this chain that paid what it sends; undefined where there is none. */
+/**
+ * Keeps in which vault an ending that is not final is told, before it is: another one may have paid the account by what is
+ * recorded later. Undefined where something else was seen of the transfer meanwhile.
+ */
+async function keepVault(
+  transfers: Pick<TransfersStore, 'record'>,
+  { key, recorded }: RecordedTransfer,
+  vault: VaultKey | undefined,
+): Promise<RecordedTransfer | undefined> {
+  const { final, latest } = recorded
+  if (final || !latest || latest.vault || !vault || getTarget(recorded)) return { key, recorded }
+  const { chainId, address } = vault
+  const keep = { ...recorded, latest: { ...latest, vault: { chainId, address }, version: latest.version + 1 } }
+  return (await transfers.record(key, keep, recorded)) ? { key, recorded: keep } : undefined
+}
+
+/**
+ * The vault that a transfer ends in, else the one on this chain that paid what it sends: of several that may be the last that
+ * paid the account. Undefined where there is none.
+ */
 async function findVault(
   records: Dependencies['records'],
   { vaults }: ClientsVaults,
   { recorded }: RecordedTransfer,
 ): Promise<VaultKey | undefined> {
-  const target = getTarget(recorded)
+  const target = getTarget(recorded) ?? recorded.latest?.vault
   if (target || !recorded.source) return target
   const { deposit, initiated } = recorded.source
   const sent = parseOwnTransfer(deposit)

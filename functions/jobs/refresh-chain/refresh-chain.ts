@@ -45,14 +45,18 @@ export function refreshChain(dependencies: Dependencies) {
     const publishTo = async (notices: readonly Notice[], of: (notice: Notice) => readonly string[]) => {
       await publish(dependencies, notices, of)
     }
+    let untoldVaults = 0
     if (ended.length > 0) {
-      await publishTransfers({ clients, records, transfers, publish: publishTo, now }, { chainId, ofChain, ended })
+      untoldVaults = await publishTransfers(
+        { clients, records, transfers, publish: publishTo, now },
+        { chainId, ofChain, ended },
+      )
     }
-    if (vaults.length === 0) return { chainId, outcome: 'no vaults' as const, ...followed }
+    if (vaults.length === 0) return { chainId, outcome: 'no vaults' as const, ...followed, untoldVaults }
 
     const owner = randomUUID()
     const taken = await records.takeLease(chainId, owner, { now: now(), until: now() + LEASE_MS })
-    if (!taken) return { chainId, outcome: 'another run is at work' as const, ...followed }
+    if (!taken) return { chainId, outcome: 'another run is at work' as const, ...followed, untoldVaults }
     try {
       const reader = getReader(chainId)
       const publishOfVaults = (notices: readonly Notice[]) =>
@@ -61,8 +65,8 @@ export function refreshChain(dependencies: Dependencies) {
         const registered = await dependencies.webhooks.listOf([
           ...new Set(vaults.flatMap(({ address }) => clientsOf(address))),
         ])
-        const isEarly = (id: string) => registered.get(id)?.some(({ finality }) => finality === 'latest') === true
-        return (address: VaultOnChain['address']) => clientsOf(address).some(isEarly)
+        const wantsLatest = (id: string) => registered.get(id)?.some(({ finality }) => finality === 'latest') === true
+        return (address: VaultOnChain['address']) => clientsOf(address).some(wantsLatest)
       }
       // A failure is told after what happened is recorded.
       const watching = watchPins({ reader, pinStore, publish: publishOfVaults, now }, vaults)
@@ -71,17 +75,14 @@ export function refreshChain(dependencies: Dependencies) {
       const report = await refreshVaults(
         { reader, records, openRequests, states, publish: publishOfVaults, getWantsLatest, now },
         vaults,
-        {
-          until,
-          holdsLease,
-        },
+        { until, holdsLease },
       )
-      const { changedVaults, untoldVaults } = await watching
+      const { changedVaults, ...watched } = await watching
       return {
         ...report,
         outcome: 'refreshed' as const,
         changedVaults,
-        untoldVaults: report.untoldVaults + untoldVaults,
+        untoldVaults: untoldVaults + report.untoldVaults + watched.untoldVaults,
         ...followed,
       }
     } finally {

@@ -71,6 +71,7 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     apart: new Set(),
     failures: [],
     unpublished: new Set(),
+    isCutOff: false,
     done: { slices: 0, entries: 0, prices: 0, states: 0 },
   }
   await recordEvents(run)

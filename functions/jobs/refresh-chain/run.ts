@@ -77,6 +77,8 @@ export type Run = Dependencies &
     readonly failures: AppError[]
     /** Vaults of which clients could not be told something: as long as it is recent, it is not recorded either. */
     readonly unpublished: Set<VaultRun>
+    /** Whether the table or the queue of what clients are told cannot be reached: nothing more is published. */
+    isCutOff: boolean
     readonly done: { slices: number; entries: number; prices: number; states: number }
   }
 

@@ -16,6 +16,7 @@ import {
 } from '../../../lib/vaults/pin.ts'
 import type { PinStore } from '../../../lib/vaults/pin-store.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
+import { publishGroups } from './publish-notices.ts'
 
 type Dependencies = {
   readonly reader: ChainReader
@@ -75,19 +76,12 @@ export async function watchPins(
     if (isMarked) unpublished.push({ vault, pin, block })
   })
   const changedVaults = watched.length - unmarked.length + changed.length
-  if (unpublished.length === 0) return { changedVaults, untoldVaults: 0 }
-  try {
-    await publish(unpublished.map(({ vault, pin, block }) => buildChangedNotice(vault, pin.pinnedAt, block)))
-  } catch (error) {
-    logger.error('clients not told', {
-      chainId: unpublished[0]?.vault.chainId,
-      changed: unpublished.length,
-      reason: String(error),
-    })
-    return { changedVaults, untoldVaults: unpublished.length }
-  }
-  await sideBySide(unpublished, ({ vault, pin }) => pinStore.markPublished(vault, pin))
-  return { changedVaults, untoldVaults: 0 }
+  const changes = unpublished.map(({ vault, pin, block }) => {
+    return { vault, pin, notices: [buildChangedNotice(vault, pin.pinnedAt, block)] }
+  })
+  const { published } = await publishGroups(publish, changes)
+  await sideBySide(published, ({ vault, pin }) => pinStore.markPublished(vault, pin))
+  return { changedVaults, untoldVaults: changes.length - published.length }
 }
 
 async function readWatched(

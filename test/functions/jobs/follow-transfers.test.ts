@@ -27,14 +27,12 @@ const test = base
     return async (seconds = 60) => {
       clock.pass(seconds)
       for (const wire of [...Object.values(service.rpc), service.table]) wire.bodies.length = 0
-      const { openTransfers: open, endedTransfers: ended } = (await handler(
-        { chainId: ARBITRUM },
-        someContext(),
-      )) as Report
+      const report = (await handler({ chainId: ARBITRUM }, someContext())) as Report
+      const { openTransfers: open, endedTransfers: ended, untoldVaults: untold } = report
       const calls = service.rpc[BASE]?.bodies.reduce((sum, body) => sum + [JSON.parse(body)].flat().length, 0)
       const asked = (chainId: number) => service.rpc[chainId]?.bodies.length ?? 0
       const ofTransfers = service.table.bodies.filter((body) => /TRANSFER#|followedTransfers/.test(body)).length
-      return { open, ended, source: asked(ARBITRUM), destination: asked(BASE), calls, ofTransfers }
+      return { open, ended, untold, source: asked(ARBITRUM), destination: asked(BASE), calls, ofTransfers }
     }
   })
 
@@ -160,6 +158,26 @@ describe('A run of the job', () => {
     expect(await refresh(ARBITRUM)).toMatchObject({ outcome: 'refreshed' })
     destination.behaviour = 'pass'
     expect(await run(3_600)).toMatchObject({ ended: 1 })
+  })
+
+  test('counts transfers of which clients cannot be told how they have ended, and tells them when they can be', async ({
+    transfers,
+    run,
+    service,
+  }) => {
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    const [transfer] = (await openKnown(transfers, vault, 1)) as [Transfer]
+    await transfers.relayer.fill(transfer.deposit)
+    await run()
+    await transfers.finalise()
+    for (let look = 0; look < 2; look += 1) expect(await run(3_600)).toMatchObject({ untold: 0 })
+    const { queues } = service.backends
+    queues.lies.down = true
+    for (let look = 0; look < 2; look += 1) expect(await run()).toMatchObject({ untold: 1 })
+    queues.lies.down = false
+    expect(await run()).toMatchObject({ untold: 0 })
+    const told = (await toldTo(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
+    expect(told).toMatchObject([{ type: 'transfer.completed', final: true }])
   })
 
   test('looks at each transfer ever more seldom', async ({ transfers, run, service }) => {

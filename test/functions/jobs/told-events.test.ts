@@ -7,7 +7,14 @@ import { captureLogs } from '../../support/logs.ts'
 import { finalize, recordAll, recordsOf, refresh } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { type Told, toldTo } from '../../support/told-events.ts'
-import { openAsyncVault, openLagoonVault, ROLES, type TestAsyncVault, type TestVault } from '../../support/vaults.ts'
+import {
+  openAsyncVault,
+  openLagoonVault,
+  openYieldVault,
+  ROLES,
+  type TestAsyncVault,
+  type TestVault,
+} from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS
@@ -414,6 +421,38 @@ describe('Where clients cannot be told what happens in a vault,', () => {
     expect(await failing(service, 'table', run)).toMatchObject({ untoldVaults: 1, metric: 1, entries: 1 })
     expect(await throughOf(service, lagoon)).toBeGreaterThanOrEqual(final)
     expect(await recorded(service, lagoon)).toEqual([])
+  })
+
+  test('for the table refuses what is to be said of one vault, the others are told and recorded', async ({
+    service,
+    lagoon,
+  }) => {
+    const other = await openYieldVault(service)
+    await recordAll(lagoon.chain)
+    const vaults = [lagoon, other].map(({ address }) => ({ chainId: BASE, address }))
+    const both = await service.createClient(vaults)
+    const before = await throughOf(service, lagoon)
+    await lagoon.request(ALICE.address, 5_000_000n)
+    await other.mint(ALICE.address, 1_000_000n)
+    await other.approve(ALICE.address, 1_000_000n)
+    await other.act(ALICE.address, 'deposit', 1_000_000n, ALICE.address)
+    await finalize(lagoon.chain)
+    // More than an item may have.
+    const { webhooks } = service.backends.dynamo.tableNames
+    service.table.rewriteRequest = (body) =>
+      body.includes(webhooks) && body.includes('PutRequest') && body.includes(lagoon.address)
+        ? body.replace('"Item":{', `"Item":{"more":{"S":"${'a'.repeat(410_000)}"},`)
+        : body
+    expect(await refresh(BASE)).toMatchObject({ untoldVaults: 1 })
+    service.table.reset()
+    expect(kindsOf(await toldTo(service, both))).toEqual([['deposit.completed', 0]])
+    expect(await throughOf(service, lagoon)).toBe(before)
+    expect(await throughOf(service, other)).toBeGreaterThan(before)
+    await refresh(BASE)
+    expect(kindsOf(await toldTo(service, both))).toEqual([
+      ['deposit.completed', 0],
+      ['deposit.pending', 0],
+    ])
   })
 
   test('a pinned vault that has changed is told once when they can be', async ({ service, lagoon }) => {
