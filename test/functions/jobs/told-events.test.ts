@@ -349,7 +349,9 @@ describe('A vault whose events are made up', () => {
       [1, TAKEN_BACK, 120_000n],
       [499, TAKEN_BACK, 1n],
     ] as const) {
-      const words = [numberToHex(times), topic, BOB.address, numberToHex(amount)].map((word) => pad(word as Hex).slice(2))
+      const words = [numberToHex(times), topic, BOB.address, numberToHex(amount)].map((word) =>
+        pad(word as Hex).slice(2),
+      )
       const data = `0x${words.join('')}`
       await callRpc(chain, [
         { method: 'eth_sendTransaction', params: [{ from: ALICE.address, to: address, data, gas: '0x1000000' }] },
