@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
 /**
- * The id of the event by which a client is told of what has this key: nobody can tell from it what others are told.
+ * The id of a client's event, by the key of its notice. Nobody can tell from it which events other clients have.
  * `webhook-id` and the log have it.
  */
 export function buildEventId(clientId: string, key: string): string {

@@ -8,7 +8,7 @@ import { clientPartition } from './store.ts'
 
 /** The most events that one item has, and the most bytes of them as JSON, of the 400 KB that DynamoDB takes. */
 const [PAGE_EVENTS, PAGE_BYTES] = [50, 200 * 1024]
-/** The most items of pending events that are looked at together. */
+/** The most items of pending events that are read at once. */
 const PENDING_ITEMS = 20
 /** Bytes of events as JSON in one list; an event that is larger is a list of its own. Lambda answers 6 MB at most. */
 const LIST_BYTES = 2 ** 20
@@ -23,10 +23,10 @@ export type EventLocation = {
   readonly page: number
 }
 
-/** An event that a client is to be told, and that has no place in its log yet. */
+/** An event for a client's log that has no sequence yet. */
 export type Unlogged = {
   readonly clientId: string
-  /** Of one moment, in the order of these. */
+  /** Events of the same timestamp are ordered by these. */
   readonly key: string
   /** Its sequence means nothing yet. */
   readonly event: WebhookEvent
@@ -36,11 +36,11 @@ const Waiting = z.object({
   key: z.string(),
   event: z.looseObject({ id: z.string(), timestamp: z.string(), final: z.boolean() }),
 })
-/** An event that waits for its place in a client's log, as it is stored: all of it but its sequence. */
+/** A pending event, as it is stored: all of it but its sequence. */
 export type Waiting = z.output<typeof Waiting>
 
 const Pending = z.object({ sk: z.string(), events: z.array(Waiting), expiresAt: EpochSeconds })
-/** Events that were published together, and that wait together. */
+/** An item of pending events, which were published together. */
 export type Pending = z.output<typeof Pending>
 
 const Page = z.object({ events: z.tuple([WebhookEvent], WebhookEvent), expiresAt: EpochSeconds })
@@ -50,9 +50,9 @@ const Logged = z.object({ sk: z.string() })
 const Head = z.object({ next: z.number().int() })
 
 /**
- * The log of each client: what waits for its place (`PENDING#`), the pages with what has one (`LOG#` and the sequence of its
- * first event), what says of an event that it has (`EVENT#`), and through where all that is so (`HEAD`). What is read is read
- * consistently. Every method throws when the table cannot be reached or an item does not parse.
+ * The log of each client: pending events (`PENDING#`), pages of events with their sequences (`LOG#` and the sequence of the
+ * first), a mark for each event that is in a page (`EVENT#`), and the sequence up to which all pages are finished (`HEAD`).
+ * Every read is consistent. Every method throws when the table cannot be reached or an item does not parse.
  */
 export function eventLogStore(client: DynamoDBDocumentClient, tableName: string) {
   /** The pages that begin at this sequence or after it, in order: two at first, and twice as many with each request. */
@@ -80,7 +80,7 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
   }
 
   return {
-    /** Which of these events have their place in the log, by their ids. */
+    /** The ids of those of these events that are marked as logged. */
     async listLogged(events: readonly { readonly clientId: string; readonly id: string }[]): Promise<Set<string>> {
       const keys = events.map(({ clientId, id }) => loggedKey(clientId, id))
       const items = z.array(Logged).parse(await getItems(client, tableName, keys))
@@ -88,8 +88,8 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
     },
 
     /**
-     * Has events wait for their places, until `until`: a client's in one item, which is there whole or not at all, or in several
-     * that are written one after the other, so that when this is cut off the first of them wait.
+     * Stores events as pending until `until`: a client's in one item, which is written whole or not at all. What is too much for
+     * one is in several that are written one after the other, so that when this is cut off the earliest are pending.
      */
     async addPending(events: readonly Unlogged[], until: Date): Promise<void> {
       const expiresAt = EpochSeconds.encode(until)
@@ -107,8 +107,8 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
     },
 
     /**
-     * What waits for its sequence: the first 20 items, or fewer with 1 MB; none where nothing waits. Never an item without one
-     * that has a lower key and was written before it, unless that one waits no more.
+     * The first 20 items of pending events, or fewer with 1 MB; none where nothing is pending. Never an item without those that
+     * have a lower key, were written before it and are still pending.
      */
     async listPending(clientId: string): Promise<Pending[]> {
       const query = new QueryCommand({
@@ -131,7 +131,7 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
       }
     },
 
-    /** Has events wait no more. */
+    /** Deletes items of pending events. */
     deletePending(clientId: string, pending: readonly Pick<Pending, 'sk'>[]): Promise<void> {
       return deleteItems(
         client,
@@ -140,14 +140,14 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
       )
     },
 
-    /** The sequence before which all is done that comes after an event has its place; 1 for a client without any. */
+    /** The sequence of the first event whose page may not be finished; 1 for a client without events. */
     async getHead(clientId: string): Promise<number> {
       const command = new GetCommand({ TableName: tableName, Key: headKey(clientId), ConsistentRead: true })
       const { Item } = await client.send(command)
       return Item ? Head.parse(Item).next : 1
     },
 
-    /** Moves that on, where nobody has moved it as far. */
+    /** Moves that forward; never back. */
     async moveHead(clientId: string, next: number): Promise<void> {
       await updateItem(client, tableName, {
         key: headKey(clientId),
@@ -158,12 +158,12 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
       })
     },
 
-    /** The pages from this sequence on, at which one begins or the log ends, as far as they join. */
+    /** The pages from this sequence on, at which one begins or the log ends, up to the first gap between two. */
     async listPages(clientId: string, from: number): Promise<(readonly WebhookEvent[])[]> {
       const joined: WebhookEvent[][] = []
       let next = from
       for await (const { events } of pages(clientId, from)) {
-        // While the table was read through, this place and the one after were taken.
+        // A query is no snapshot: the page before this one, and then this one, were put while it ran.
         if (events[0].sequence !== next) break
         joined.push(events)
         next += events.length
@@ -171,13 +171,13 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
       return joined
     },
 
-    /** Puts a page at the place of its first event, until `until`; false where another is there. */
+    /** Puts a page at the sequence of its first event, until `until`; false where another is there. */
     putPage(clientId: string, events: Page['events'], until: Date): Promise<boolean> {
       const page = Page.encode({ events, expiresAt: until })
       return putNew(client, tableName, { ...pageKey(clientId, events[0].sequence), ...page })
     },
 
-    /** Says of events that they have their places, until `until`. */
+    /** Marks events as logged, until `until`. */
     markLogged(clientId: string, events: readonly WebhookEvent[], until: Date): Promise<void> {
       const expiresAt = EpochSeconds.encode(until)
       return putItems(
@@ -222,7 +222,7 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
         for (const event of events.filter(({ sequence }) => sequence > after)) {
           bytes += Buffer.byteLength(JSON.stringify(WebhookEvent.encode(event)))
           const last = found.at(-1)
-          // While the table was read through, this place and the one after were taken.
+          // A query is no snapshot: the page before this one, and then this one, were put while it ran.
           const isApart = last && event.sequence !== last.sequence + 1
           if (isApart || (last && bytes > LIST_BYTES) || found.length === limit) return found
           found.push(event)
@@ -234,7 +234,7 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
 }
 export type EventLogStore = ReturnType<typeof eventLogStore>
 
-/** How many of these events one item takes, from the first on: at least that one, however large it is. */
+/** How many of these events fit into one item, from the first on: at least one, however large it is. */
 export function countFitting(events: readonly unknown[]): number {
   let bytes = 0
   const end = events.findIndex((event, index) => {
@@ -244,7 +244,7 @@ export function countFitting(events: readonly unknown[]): number {
   return end === -1 ? events.length : end
 }
 
-/** Events that wait, in the order in which they happened: of one moment first what is not final, and in the order of their keys. */
+/** Pending events by their timestamps; of the same one, those first that are not final, and by their keys. */
 export function inOrder<Event extends Waiting>(events: readonly Event[]): Event[] {
   const sorted = events.map((event) => ({ event, order: orderOf(event) }))
   return sorted.sort((left, right) => (left.order < right.order ? -1 : 1)).map(({ event }) => event)
@@ -261,14 +261,14 @@ function toWaiting({ key, event }: Unlogged): Waiting {
 
 const PENDING = 'PENDING#'
 
-/** By their first event, and by all: the same events are the same item, and others never replace it. */
+/** Sorts by the first event, and has a hash of all: the same events are the same item, and others never replace it. */
 function pendingKey(events: readonly Waiting[]): string {
   const hash = createHash('sha256').update(events.map(({ event }) => event.id).join(' '))
   return `${PENDING}${events[0] ? orderOf(events[0]) : ''}#${hash.digest('hex').slice(0, 32)}`
 }
 
 const LOGGED = 'EVENT#'
-/** Sequences have at most so many digits: a client that is told 10,000 a second has 3 years of them. */
+/** The digits of a sequence in a key: enough for 3 years of 10,000 events a second. */
 const SEQUENCE_DIGITS = 12
 const LAST_SEQUENCE = 10 ** SEQUENCE_DIGITS - 1
 

@@ -3,10 +3,10 @@ import { countFitting, type EventLogStore, inOrder, type Pending, type Waiting }
 import type { WebhooksStore } from './store.ts'
 import { wants } from './webhook.ts'
 
-/** Has the pending events of these clients moved into their logs, soon; throws when that is not certain. */
+/** Has the pending events of these clients moved into their logs soon; throws when that is not certain. */
 export type WakeRelays = (messages: readonly { readonly clientId: string }[]) => Promise<void>
 
-/** Has these webhooks told what they were not told yet, soon; throws when that is not certain. */
+/** Has the events that were not sent to these webhooks yet delivered soon; throws when that is not certain. */
 export type WakeDeliveries = (
   messages: readonly { readonly clientId: string; readonly webhookId: string }[],
 ) => Promise<void>
@@ -21,23 +21,23 @@ type Dependencies = {
 }
 
 const DAY_MS = 86_400_000
-/** For how long the log has an event, and an event waits for its place at most. */
+/** For how long an event is in the log, and for how long it is pending at most. */
 export const LOG_MS = 30 * DAY_MS
-/** For how long it is known that an event has its place: for longer than it can wait for one. */
+/** For how long an event is marked as logged: longer than it can be pending. */
 const LOGGED_MS = 40 * DAY_MS
 
-/** Pages that are put at one call. */
+/** The most pages that one call puts. */
 const MOST_PAGES = 20
 
 /**
- * Moves a client's pending events into its log, in order and each once, whoever else is at it and wherever it was killed
- * before; those that are left after 20 pages with another call. Gives how many it moved. Throws when the table or a queue
- * cannot be reached: it is then to be called again.
+ * Moves a client's pending events into its log, in order and each once, also while others do the same and after one of them was
+ * killed. After 20 pages it leaves the rest to another call, for which it sends a message. Gives how many events it moved. Throws
+ * when the table or a queue cannot be reached: it is then to be called again.
  */
 export async function relayEvents(dependencies: Dependencies, clientId: string): Promise<number> {
   const { eventLog, wakeRelays, now } = dependencies
-  // Before what is pending and what is logged is read: an event of a page that is put after this is in the page's own place,
-  // which only one relay gets, and one of a page before is known to be logged.
+  // The end of the log is read before what is pending and what is marked: events of pages up to there are marked by now, and of
+  // those relays that put a page there all but one are refused.
   let next = await finishLog(dependencies, clientId)
   let moved = 0
   for (let pages = 0; pages < MOST_PAGES; pages += 1) {
@@ -67,7 +67,7 @@ export async function relayEvents(dependencies: Dependencies, clientId: string):
   return moved
 }
 
-/** Finishes the pages that another relay has put and not finished, and gives the sequence at which the log ends. */
+/** Finishes the pages that other relays have put and not finished, and gives the sequence of the next event of the log. */
 async function finishLog(dependencies: Dependencies, clientId: string): Promise<number> {
   let next = await dependencies.eventLog.getHead(clientId)
   for (const events of await dependencies.eventLog.listPages(clientId, next)) {
@@ -77,7 +77,7 @@ async function finishLog(dependencies: Dependencies, clientId: string): Promise<
   return next
 }
 
-/** Does what comes after events have their places, which can be done again; the log's head is moved when all of it is done. */
+/** Wakes the webhooks that want events of a page, marks these as logged, and only then moves the head: all can be done again. */
 async function finishPage(
   { eventLog, webhooks, wakeDeliveries, now }: Dependencies,
   clientId: string,
@@ -93,7 +93,7 @@ async function finishPage(
   if (last) await eventLog.moveHead(clientId, last.sequence + 1)
 }
 
-/** What waits, in order and each once, without what has waited for so long that it may not be known any more whether it is logged. */
+/** The pending events in order, each once, without those that have ended: their marks may have ended too. */
 function findWaiting(pending: readonly Pending[], now: number): Waiting['event'][] {
   const waiting = inOrder(pending.flatMap(({ events, expiresAt }) => (expiresAt.getTime() > now ? events : [])))
   return [...new Map(waiting.map(({ event }) => [event.id, event])).values()]

@@ -11,12 +11,12 @@ export type Send = (
   delivery: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
 ) => Promise<Sent>
 
-/** All IPv4 addresses of a name; none where it has none, or they are not told soon. */
+/** All IPv4 addresses of a name; none where it has none, or where DNS does not answer in time. */
 type Resolve = (hostname: string) => Promise<readonly string[]>
 
 type Options = {
   readonly reach: WebhookReach
-  /** How names are looked up; by DNS unless told. */
+  /** How names are looked up; by DNS where nothing else is given. */
   readonly resolve?: Resolve
   /** Epoch milliseconds. */
   readonly now: () => number
@@ -27,14 +27,13 @@ type Options = {
 
 const TIMEOUT_MS = 5_000
 const MOST_HEADER_BYTES = 16 * 1024
-/** Of several addresses, so long each but the last is tried: longer than it takes to ask again for a connection, a second. */
+/** How long each of several addresses but the last is tried: longer than the second after which TCP asks again. */
 const SOCKET = { autoSelectFamilyAttemptTimeout: 1_500 }
 const USER_AGENT = 'Vaultline-Webhooks/1'
 
 /**
  * Creates what sends deliveries: by POST, over a connection of their own, to servers within reach and nowhere else, whatever
- * their names and answers say. A success is an answer of 2xx, whatever becomes of its body, which
- * is not read; no redirect is followed.
+ * their names and answers say. An answer of 2xx is a success: its body is not read. No redirect is followed.
  */
 export function createSender({
   reach,
@@ -49,10 +48,10 @@ export function createSender({
     if (!url || whyUnreachable(url, reach) !== undefined)
       return Promise.resolve({ delivered: false, reason: 'not_allowed' })
     const ask = url.protocol === 'http:' ? requestHttp : request
-    const { promise, resolve: tell } = Promise.withResolvers<Sent>()
+    const { promise, resolve: settle } = Promise.withResolvers<Sent>()
     const sent = ask(url, {
       method: 'POST',
-      // No connection is kept, nor one taken that was made when the name led elsewhere.
+      // No connection is kept, so that none is reused that was made while the name had another address.
       agent: false,
       lookup,
       ...SOCKET,
@@ -66,7 +65,7 @@ export function createSender({
     })
     const end = (result: Sent) => {
       clearTimeout(timer)
-      tell(result)
+      settle(result)
       sent.destroy()
     }
     // Not by `timeout`, which begins anew with each byte.

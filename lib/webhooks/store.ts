@@ -5,7 +5,7 @@ import { Timestamp } from '../codecs.ts'
 import { type DisabledReason, MOST_WEBHOOKS, SecretVersions, Webhook } from './webhook.ts'
 
 const Item = z.object({ pk: z.string(), webhooks: z.record(z.string(), Webhook) })
-/** Of how far a webhook is told, since when it takes nothing: epoch milliseconds. */
+/** Of the state of a webhook's deliveries: since when all of them fail, in epoch milliseconds. */
 const Delivery = z.object({ sk: z.string(), state: z.object({ failingSince: z.number().int().optional() }).optional() })
 
 /**
@@ -44,7 +44,7 @@ export function webhooksStore(client: DynamoDBDocumentClient, tableName: string)
       })
     },
 
-    /** Takes a webhook from a client, with how far it was told; false where there is none with this id. */
+    /** Removes a webhook of a client, with the state of its deliveries; false where there is none with this id. */
     async remove(clientId: string, id: string): Promise<boolean> {
       const isRemoved = await update({
         key: webhooksKey(clientId),
@@ -56,7 +56,7 @@ export function webhooksStore(client: DynamoDBDocumentClient, tableName: string)
       return isRemoved
     },
 
-    /** Since when each of these webhooks has taken nothing of what was sent; those that take something are left out. */
+    /** Since when all deliveries to each of these webhooks fail; without those of which some succeed. */
     async listFailing(clientId: string, ids: readonly string[]): Promise<Map<string, Date>> {
       const keys = ids.map((id) => deliveryKey(clientId, id))
       const items = z.array(Delivery).parse(await getItems(client, tableName, keys))
@@ -67,7 +67,7 @@ export function webhooksStore(client: DynamoDBDocumentClient, tableName: string)
       )
     },
 
-    /** Replaces which secrets sign; false where somebody else has replaced them since they were read, or removed the webhook. */
+    /** Replaces the versions of a webhook's secrets; false where others did since they were read, or it is removed. */
     replaceSecret(clientId: string, { id, secret }: Webhook, next: SecretVersions): Promise<boolean> {
       return update({
         key: webhooksKey(clientId),
@@ -135,12 +135,12 @@ export type WebhooksStore = ReturnType<typeof webhooksStore>
 const CLIENT = 'CLIENT#'
 const DELIVERY = 'DELIVERY#'
 
-/** The partition of what is told to a client. */
+/** The partition of a client's webhooks and events. */
 export function clientPartition(clientId: string): string {
   return `${CLIENT}${clientId}`
 }
 
-/** The key of the item that says how far a webhook is told. */
+/** The key of the state of a webhook's deliveries. */
 export function deliveryKey(clientId: string, webhookId: string) {
   return { pk: clientPartition(clientId), sk: `${DELIVERY}${webhookId}` }
 }
