@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { JsonRpcProvider, Wallet } from 'ethers'
-import { Webhook } from 'standardwebhooks'
 import { type Address, createClient, custom, erc20Abi, type Hash, type Hex, http, numberToHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { readContract, waitForCallsStatus } from 'viem/actions'
@@ -26,6 +25,7 @@ import { chainClient } from './support/chain-client.ts'
 import { checkSnippets, extractGuide, listUncalled } from './support/guides.ts'
 import { freePort } from './support/sandbox.ts'
 import { type Service, test as serviceTest, USERS } from './support/service.ts'
+import { signedHeaders } from './support/webhook-signatures.ts'
 import { someNotice, tell } from './support/webhooks.ts'
 
 const [ALICE] = USERS
@@ -461,13 +461,8 @@ describe('A server of a wallet', () => {
   const event = { id: 'evt_1', type: 'deposit.claimable', final: false, sequence: 1, data: { userAddress } }
   /** The delivery of that event, as who has this secret sends it. */
   const deliver = (url: string, signer = secret, delivered: { readonly id: string } = event) => {
-    const [body, sentAt] = [JSON.stringify(delivered), new Date()]
-    const headers = {
-      'webhook-id': delivered.id,
-      'webhook-timestamp': `${Math.floor(sentAt.getTime() / 1000)}`,
-      'webhook-signature': new Webhook(signer).sign(delivered.id, sentAt, body),
-    }
-    return new Request(url, { method: 'POST', headers, body })
+    const body = JSON.stringify(delivered)
+    return new Request(url, { method: 'POST', headers: signedHeaders(signer, delivered.id, body), body })
   }
   const trial = { id: 'evt_2', type: 'webhook.test', data: { webhookId: 'wh_1' } }
   const another = `whsec_${Buffer.alloc(32, 8).toString('base64')}`

@@ -15,6 +15,13 @@ const Delivery = z.object({ sk: z.string(), state: z.object({ failingSince: z.nu
 export function webhooksStore(client: DynamoDBDocumentClient, tableName: string) {
   const update = async (change: Parameters<typeof updateItem>[2]) =>
     (await updateItem(client, tableName, change)) !== null
+  const reserveTests = (clientId: string, until: number, condition: string, values: Readonly<Record<string, number>>) =>
+    update({
+      key: testKey(clientId),
+      set: ['testingUntil = :until'],
+      condition,
+      ExpressionAttributeValues: { ':until': until, ...values },
+    })
 
   return {
     /** A client's webhooks, oldest first. */
@@ -98,24 +105,16 @@ export function webhooksStore(client: DynamoDBDocumentClient, tableName: string)
     },
 
     /**
-     * Lets a client try one of its webhooks until a moment, in epoch milliseconds; false while it tries one already. Moved to
-     * an earlier moment by whoever it was let, once that is done.
+     * Reserves the test deliveries of a client until a moment, in epoch milliseconds; false while another has them. Who has
+     * reserved them ends that earlier by another moment.
      */
-    async beginTest(clientId: string, { now, until }: { readonly now: number; readonly until: number }) {
-      return update({
-        key: testKey(clientId),
-        set: ['testingUntil = :until'],
-        condition: 'attribute_not_exists(testingUntil) OR testingUntil <= :now',
-        ExpressionAttributeValues: { ':until': until, ':now': now },
+    beginTest(clientId: string, { now, until }: { readonly now: number; readonly until: number }) {
+      return reserveTests(clientId, until, 'attribute_not_exists(testingUntil) OR testingUntil <= :now', {
+        ':now': now,
       })
     },
     async endTest(clientId: string, { begun, until }: { readonly begun: number; readonly until: number }) {
-      await update({
-        key: testKey(clientId),
-        set: ['testingUntil = :until'],
-        condition: 'testingUntil = :begun',
-        ExpressionAttributeValues: { ':until': until, ':begun': begun },
-      })
+      await reserveTests(clientId, until, 'testingUntil = :begun', { ':begun': begun })
     },
 
     /** Has events sent to a webhook again; false where they are, or it is removed or registered again. */

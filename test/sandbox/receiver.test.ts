@@ -1,6 +1,6 @@
-import { Webhook } from 'standardwebhooks'
 import { test as base, expect } from 'vitest'
 import { startReceiver } from '../../sandbox/receiver.ts'
+import { signedHeaders } from '../support/webhook-signatures.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const EVENT = {
@@ -24,12 +24,7 @@ const test = base
 /** Sends an event as the service does, signed by this secret, and gives the status. */
 async function deliver(url: string, event: object, { id = 'evt_1', secret = SECRET } = {}): Promise<number> {
   const body = JSON.stringify(event)
-  const sentAt = new Date()
-  const headers = {
-    'webhook-id': id,
-    'webhook-timestamp': `${Math.floor(sentAt.getTime() / 1000)}`,
-    'webhook-signature': new Webhook(secret).sign(id, sentAt, body),
-  }
+  const headers = signedHeaders(secret, id, body)
   return (await fetch(url, { method: 'POST', body, headers })).status
 }
 
