@@ -6,7 +6,8 @@ const BOB = '0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc'
 const VAULT = '0xF2ea27c7b2e586B61af27223A7707356F685F718'
 const HASH = `0x${'aa'.repeat(32)}`
 const owner = { accounts: new Set([ALICE]), transfers: new Set([HASH]) }
-const nameOf = (_: number, address: string) => (address === VAULT ? 'Harbor' : undefined)
+const HARBOR = { name: 'Harbor', asset: { symbol: 'USDC', decimals: 6 }, shareDecimals: 18 }
+const findVault = (_: number, address: string) => (address === VAULT ? HARBOR : undefined)
 
 const movement = {
   ...{ chainId: 8453, vaultAddress: VAULT, userAddress: ALICE, transactionHash: HASH, blockNumber: 7 },
@@ -29,39 +30,70 @@ function arrivals(...events: readonly { type: string; final?: boolean; data?: ob
 
 test('What was told before it was final, and again when it was, is one piece of news', () => {
   const first = { type: 'deposit.claimable' }
-  expect(listNews(arrivals(first), owner, nameOf)).toMatchObject([
-    { text: 'Your deposit into Harbor can be claimed', state: 'may change' },
+  expect(listNews(arrivals(first), owner, findVault)).toMatchObject([
+    { text: 'Your deposit of 25 USDC into Harbor can be claimed', state: 'may change' },
   ])
-  const news = listNews(arrivals(first, { ...first, final: true }), owner, nameOf)
-  expect(news).toMatchObject([{ text: 'Your deposit into Harbor can be claimed', state: 'final' }])
+  const news = listNews(arrivals(first, { ...first, final: true }), owner, findVault)
+  expect(news).toMatchObject([{ text: 'Your deposit of 25 USDC into Harbor can be claimed', state: 'final' }])
 })
 
 test('What a reorganisation has undone says so', () => {
   const undone = { type: 'deposit.reverted', data: { eventId: 'evt_1' } }
-  expect(listNews(arrivals({ type: 'deposit.completed' }, undone), owner, nameOf)).toMatchObject([{ state: 'undone' }])
+  expect(listNews(arrivals({ type: 'deposit.completed' }, undone), owner, findVault)).toMatchObject([
+    { state: 'undone' },
+  ])
 })
 
 test('A deposit that waits is told with how long settlements take, where that is known', () => {
   const pending = (estimatedSettlement: object | null) => ({ type: 'deposit.pending', data: { estimatedSettlement } })
-  const told = listNews(arrivals(pending({ p50: 600, p90: 7200 })), owner, nameOf)
-  expect(told[0]?.text).toBe('Your deposit into Harbor waits for its settlement, mostly within 2 h')
-  expect(listNews(arrivals(pending(null)), owner, nameOf)[0]?.text).not.toContain('within')
+  const told = listNews(arrivals(pending({ p50: 600, p90: 7200 })), owner, findVault)
+  expect(told[0]?.text).toBe('Your deposit of 25 USDC into Harbor waits for its settlement, mostly within 2 h')
+  expect(listNews(arrivals(pending(null)), owner, findVault)[0]?.text).not.toContain('within')
+})
+
+test('An amount is told in shares where the assets are not known, and left out where nothing is', () => {
+  const withdrawal = (amounts: object) => {
+    const [arrival] = arrivals({ type: 'withdrawal.pending', data: { withdrawalIds: ['8453-0xaa-2'], ...amounts } })
+    return JSON.parse(JSON.stringify([arrival], (name, value) => (name === 'depositIds' ? undefined : value)))
+  }
+  const textOf = (amounts: object) => listNews(withdrawal(amounts), owner, findVault)[0]?.text
+  const shares = { assets: null, shares: '1500000000000000000' }
+  expect(textOf(shares)).toBe('Your withdrawal of 1.5 shares from Harbor waits for its settlement')
+  expect(textOf({ assets: null })).toBe('Your withdrawal from Harbor waits for its settlement')
+  const elsewhere = { ...shares, vaultAddress: BOB }
+  expect(textOf(elsewhere)).toBe('Your withdrawal from a vault waits for its settlement')
+})
+
+test('What was claimed since is not said to be claimable, unless the claim is undone or of another request', () => {
+  const settled = { type: 'deposit.claimable', final: true }
+  const claim = { type: 'deposit.completed', data: { transactionHash: `0x${'bb'.repeat(32)}` } }
+  const textOf = (...more: Parameters<typeof arrivals>) =>
+    listNews(arrivals(settled, ...more), owner, findVault).at(-1)?.text
+  expect(textOf(claim)).toBe('Your deposit of 25 USDC into Harbor was settled and claimed')
+  const undone = { type: 'deposit.reverted', data: { eventId: 'evt_2' } }
+  expect(textOf(claim, undone)).toContain('can be claimed')
+  expect(textOf({ ...claim, data: { ...claim.data, depositIds: ['8453-0xbb-1'] } })).toContain('can be claimed')
 })
 
 test('Others’ events, deliveries that were not taken, tests, and types that are new are no news', () => {
   const mine = { type: 'deposit.completed' }
-  expect(listNews(arrivals({ ...mine, data: { userAddress: BOB } }), owner, nameOf)).toEqual([])
-  expect(listNews(arrivals({ type: 'deposit.blessed' }, { type: 'webhook.test' }), owner, nameOf)).toEqual([])
+  expect(listNews(arrivals({ ...mine, data: { userAddress: BOB } }), owner, findVault)).toEqual([])
+  expect(listNews(arrivals({ type: 'deposit.blessed' }, { type: 'webhook.test' }), owner, findVault)).toEqual([])
   const dropped = arrivals(mine).map((arrival) => ({ ...arrival, isTaken: false }))
-  expect(listNews(dropped, owner, nameOf)).toEqual([])
+  expect(listNews(dropped, owner, findVault)).toEqual([])
 })
 
 test('A transfer is the news of whoever has sent it in this browser', () => {
   const sentAs = (source: string) => ({
     type: 'transfer.completed',
-    data: { userAddress: undefined, transactionHash: undefined, transactions: { source } },
+    data: {
+      ...{ userAddress: undefined, transactionHash: undefined, depositIds: undefined, transactions: { source } },
+      ...{ srcChain: { id: 42161 }, inputAmount: '26000000', outputAmount: '25000000' },
+    },
   })
   const strip = (list: readonly Arrival[]) => JSON.parse(JSON.stringify(list))
-  expect(listNews(strip(arrivals(sentAs(HASH))), owner, nameOf)).toMatchObject([{ chainId: 8453 }])
-  expect(listNews(strip(arrivals(sentAs(`0x${'bb'.repeat(32)}`))), owner, nameOf)).toEqual([])
+  expect(listNews(strip(arrivals(sentAs(HASH))), owner, findVault)).toMatchObject([
+    { text: '25 USDC you sent between chains for Harbor has arrived', chainId: 8453 },
+  ])
+  expect(listNews(strip(arrivals(sentAs(`0x${'bb'.repeat(32)}`))), owner, findVault)).toEqual([])
 })

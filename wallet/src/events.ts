@@ -1,5 +1,5 @@
 import type { WebhookEvent } from '@vaultline/client'
-import { formatDuration } from './format.ts'
+import { formatAmount, formatDuration } from './format.ts'
 
 /** A delivery of an event, as the sandbox's receiver lists it. */
 export type Arrival = {
@@ -31,18 +31,34 @@ export type News = {
 /** Whose news: these accounts', and those of these transfers, by the hashes of their first transactions. */
 export type Owner = { readonly accounts: ReadonlySet<string>; readonly transfers: ReadonlySet<string> }
 
-const TEXTS: Readonly<Record<string, (vault: string) => string>> = {
-  'deposit.pending': (vault) => `Your deposit into ${vault} waits for its settlement`,
-  'deposit.claimable': (vault) => `Your deposit into ${vault} can be claimed`,
-  'deposit.completed': (vault) => `Your deposit into ${vault} is done: the shares are yours`,
-  'deposit.cancelled': (vault) => `Your deposit into ${vault} was taken back`,
-  'withdrawal.pending': (vault) => `Your withdrawal from ${vault} waits for its settlement`,
-  'withdrawal.claimable': (vault) => `Your withdrawal from ${vault} can be claimed`,
-  'withdrawal.completed': (vault) => `Your withdrawal from ${vault} was paid`,
-  'withdrawal.cancelled': (vault) => `Your withdrawal from ${vault} was taken back`,
-  'transfer.completed': (vault) => `What you sent between chains for ${vault} has arrived`,
-  'transfer.failed': (vault) => `What you sent between chains for ${vault} did not get there`,
-  'transfer.refunded': (vault) => `What you sent between chains for ${vault} was paid back`,
+/** What of a vault its news says: its name, and how amounts of its asset and of its shares are written. */
+export type NamedVault = {
+  readonly name: string
+  readonly asset: { readonly symbol: string; readonly decimals: number }
+  readonly shareDecimals: number
+}
+
+/** `of` is the amount, as ` of 25 USDC`, or nothing where it is not known; `sent` is the same of a transfer. */
+type Words = { readonly vault: string; readonly of: string; readonly sent: string }
+
+const TEXTS: Readonly<Record<string, (words: Words) => string>> = {
+  'deposit.pending': ({ vault, of }) => `Your deposit${of} into ${vault} waits for its settlement`,
+  'deposit.claimable': ({ vault, of }) => `Your deposit${of} into ${vault} can be claimed`,
+  'deposit.completed': ({ vault, of }) => `Your deposit${of} into ${vault} is done: the shares are yours`,
+  'deposit.cancelled': ({ vault, of }) => `Your deposit${of} into ${vault} was taken back`,
+  'withdrawal.pending': ({ vault, of }) => `Your withdrawal${of} from ${vault} waits for its settlement`,
+  'withdrawal.claimable': ({ vault, of }) => `Your withdrawal${of} from ${vault} can be claimed`,
+  'withdrawal.completed': ({ vault, of }) => `Your withdrawal${of} from ${vault} was paid`,
+  'withdrawal.cancelled': ({ vault, of }) => `Your withdrawal${of} from ${vault} was taken back`,
+  'transfer.completed': ({ vault, sent }) => `${sent} you sent between chains for ${vault} has arrived`,
+  'transfer.failed': ({ vault, sent }) => `${sent} you sent between chains for ${vault} did not get there`,
+  'transfer.refunded': ({ vault, sent }) => `${sent} you sent between chains for ${vault} was paid back`,
+}
+
+/** What is said instead of a settlement once a claim has followed: there is nothing to do any more. */
+const CLAIMED_TEXTS: typeof TEXTS = {
+  'deposit.claimable': ({ vault, of }) => `Your deposit${of} into ${vault} was settled and claimed`,
+  'withdrawal.claimable': ({ vault, of }) => `Your withdrawal${of} from ${vault} was settled and claimed`,
 }
 
 /** Whether an event is about this user's money. */
@@ -52,23 +68,34 @@ export function isAbout({ data }: WebhookEvent, { accounts, transfers }: Owner):
 }
 
 /**
- * A user's news, the newest first: what was told before it was final and again when it was is one, and what a reorganisation
- * has undone says so. `vaultName` is undefined where the wallet does not know the vault.
+ * A user's news, the newest first: what was told before it was final and again when it was is one, what a reorganisation has
+ * undone says so, and what was claimed since is not said to be claimable. `findVault` gives undefined where the wallet does not
+ * know the vault.
  */
 export function listNews(
   arrivals: readonly Arrival[],
   owner: Owner,
-  vaultName: (chainId: number, address: string) => string | undefined,
+  findVault: (chainId: number, address: `0x${string}`) => NamedVault | undefined,
 ): readonly News[] {
   const taken = arrivals.flatMap(({ isTaken, event }) => (isTaken && event ? [event] : []))
   const undone = new Set(taken.flatMap(({ data }) => ('eventId' in data ? [data.eventId] : [])))
   const news = new Map<string, News>()
   const known = taken.filter((event) => TEXTS[event.type] !== undefined && isAbout(event, owner))
+  const claimed = new Set(known.filter(({ id }) => !undone.has(id)).flatMap(listClaimed))
   for (const event of known.toSorted((left, right) => left.sequence - right.sequence)) {
     const { id, type, timestamp, final, data } = event
     const { chainId, vaultAddress } = data
     const settlement = 'estimatedSettlement' in data ? data.estimatedSettlement : null
-    const text = TEXTS[type]?.(vaultName(chainId, vaultAddress) ?? 'a vault') ?? type
+    const vault = findVault(chainId, vaultAddress)
+    const amount = vault && amountOf(event, vault)
+    const words = {
+      vault: vault?.name ?? 'a vault',
+      of: amount === undefined ? '' : ` of ${amount}`,
+      sent: amount ?? 'What',
+    }
+    const isClaimed = listRequests(event).some((request) => claimed.has(request))
+    const write = (isClaimed ? CLAIMED_TEXTS[type] : undefined) ?? TEXTS[type]
+    const text = write?.(words) ?? type
     news.set(keyOf(event), {
       id,
       text: settlement ? `${text}, mostly within ${formatDuration(settlement.p90 * 1000)}` : text,
@@ -77,6 +104,29 @@ export function listNews(
     })
   }
   return [...news.values()].toReversed()
+}
+
+/** The amount of an event in its vault's asset, or in shares where that alone is known; undefined where neither is. */
+function amountOf({ data }: WebhookEvent, { asset, shareDecimals }: NamedVault): string | undefined {
+  const inAsset = (units: string) => `${formatAmount(BigInt(units), asset.decimals)} ${asset.symbol}`
+  if ('srcChain' in data) {
+    // What is sent from the vault's chain is its asset there; what is sent to it is its asset when it arrives.
+    const units = data.srcChain.id === data.chainId ? data.inputAmount : data.outputAmount
+    return units === null ? undefined : inAsset(units)
+  }
+  if (!('assets' in data)) return undefined
+  if (data.assets !== null) return inAsset(data.assets)
+  return data.shares === null ? undefined : `${formatAmount(BigInt(data.shares), shareDecimals)} shares`
+}
+
+/** The requests that an event is about, each with whose it is and where. */
+function listRequests({ data }: WebhookEvent): string[] {
+  const ids = 'depositIds' in data ? data.depositIds : 'withdrawalIds' in data ? data.withdrawalIds : []
+  return 'userAddress' in data ? ids.map((id) => [data.chainId, data.vaultAddress, data.userAddress, id].join(' ')) : []
+}
+
+function listClaimed(event: WebhookEvent): string[] {
+  return event.type === 'deposit.completed' || event.type === 'withdrawal.completed' ? listRequests(event) : []
 }
 
 /** What happened, whether it was final when it was told or not. */

@@ -25,9 +25,9 @@ export function NewsOfUser() {
 
 function NewsList({ arrivals }: { arrivals: readonly Arrival[] }) {
   const { data: vaults } = useQuery(query(listVaults, useService(), undefined))
-  const nameOf = (chainId: number, vaultAddress: string) =>
-    findVault(vaults?.data ?? [], { chainId, vaultAddress: vaultAddress as `0x${string}` })?.name
-  const news = listNews(arrivals, useOwner(), nameOf)
+  const news = listNews(arrivals, useOwner(), (chainId, vaultAddress) =>
+    findVault(vaults?.data ?? [], { chainId, vaultAddress }),
+  )
   if (news.length === 0) return null
   return (
     <section className="card" aria-labelledby="news">
