@@ -76,7 +76,10 @@ const Reverted = z
 const nameOf = (type: string) =>
   `${type.replaceAll(/(?:^|\.)\w/g, (letter) => letter.replace('.', '').toUpperCase())}Event`
 
-const Id = z.string().describe('The same however often the event is delivered or listed: `webhook-id` of each delivery')
+const Id = z.string().meta({
+  description: 'The same however often the event is delivered or listed: `webhook-id` of each delivery',
+  examples: ['evt_f5cf0a79c7f0c50fdb5aadc94943cea8'],
+})
 
 /** One type of event, with its data. */
 const event = <const Type extends string, Data extends z.ZodObject>(type: Type, data: Data) =>

@@ -14,8 +14,10 @@ const movement = {
   ...{ depositIds: ['8453-0xaa-1'], assets: '25000000', shares: null },
 }
 
+type Told = { type: string; final?: boolean; data?: object }
+
 /** Events as they arrived, the newest first, as the wallet has them. */
-function arrivals(...events: readonly { type: string; final?: boolean; data?: object }[]): Arrival[] {
+function arrivals(...events: readonly Told[]): Arrival[] {
   const list = events.map(({ data, ...event }, index) => ({
     ...{ number: index + 1, attempt: 1, isVerified: true, isTaken: true, status: 204, delayMs: 1000 },
     ...{ receivedAt: '2026-11-01T00:00:02.000Z', id: `evt_${index + 1}` },
@@ -67,8 +69,7 @@ test('An amount is told in shares where the assets are not known, and left out w
 test('What was claimed since is not said to be claimable, unless the claim is undone or of another request', () => {
   const settled = { type: 'deposit.claimable', final: true }
   const claim = { type: 'deposit.completed', data: { transactionHash: `0x${'bb'.repeat(32)}` } }
-  const textOf = (...more: Parameters<typeof arrivals>) =>
-    listNews(arrivals(settled, ...more), owner, findVault).at(-1)?.text
+  const textOf = (...more: readonly Told[]) => listNews(arrivals(settled, ...more), owner, findVault).at(-1)?.text
   expect(textOf(claim)).toBe('Your deposit of 25 USDC into Harbor was settled and claimed')
   const undone = { type: 'deposit.reverted', data: { eventId: 'evt_2' } }
   expect(textOf(claim, undone)).toContain('can be claimed')
