@@ -96,5 +96,7 @@ test('A transfer is the news of whoever has sent it in this browser', () => {
   expect(listNews(strip(arrivals(sentAs(HASH))), owner, findVault)).toMatchObject([
     { text: '25 USDC you sent between chains for Harbor has arrived', chainId: 8453 },
   ])
+  const paidOut = JSON.parse(JSON.stringify(arrivals(sentAs(HASH))).replace('"id":42161', '"id":8453'))
+  expect(listNews(paidOut, owner, findVault)[0]?.text).toBe('26 USDC you sent between chains has arrived')
   expect(listNews(strip(arrivals(sentAs(`0x${'bb'.repeat(32)}`))), owner, findVault)).toEqual([])
 })

@@ -38,7 +38,7 @@ export type NamedVault = {
   readonly shareDecimals: number
 }
 
-/** `of` is the amount, as ` of 25 USDC`, or nothing where it is not known; `sent` is the same of a transfer. */
+/** `of` is the amount, as ` of 25 USDC`, or nothing where it is not known; `sent` is what a transfer is of, and where to. */
 type Words = { readonly vault: string; readonly of: string; readonly sent: string }
 
 const TEXTS: Readonly<Record<string, (words: Words) => string>> = {
@@ -50,9 +50,9 @@ const TEXTS: Readonly<Record<string, (words: Words) => string>> = {
   'withdrawal.claimable': ({ vault, of }) => `Your withdrawal${of} from ${vault} can be claimed`,
   'withdrawal.completed': ({ vault, of }) => `Your withdrawal${of} from ${vault} was paid`,
   'withdrawal.cancelled': ({ vault, of }) => `Your withdrawal${of} from ${vault} was taken back`,
-  'transfer.completed': ({ vault, sent }) => `${sent} you sent between chains for ${vault} has arrived`,
-  'transfer.failed': ({ vault, sent }) => `${sent} you sent between chains for ${vault} did not get there`,
-  'transfer.refunded': ({ vault, sent }) => `${sent} you sent between chains for ${vault} was paid back`,
+  'transfer.completed': ({ sent }) => `${sent} has arrived`,
+  'transfer.failed': ({ sent }) => `${sent} did not get there`,
+  'transfer.refunded': ({ sent }) => `${sent} was paid back`,
 }
 
 /** What is said instead of a settlement once a claim has followed: there is nothing to do any more. */
@@ -88,10 +88,13 @@ export function listNews(
     const settlement = 'estimatedSettlement' in data ? data.estimatedSettlement : null
     const vault = findVault(chainId, vaultAddress)
     const amount = vault && amountOf(event, vault)
+    const name = vault?.name ?? 'a vault'
+    // What a vault has paid is sent on as a plain token, which may be that of several vaults.
+    const isFromVault = 'srcChain' in data && data.srcChain.id === chainId
     const words = {
-      vault: vault?.name ?? 'a vault',
+      vault: name,
       of: amount === undefined ? '' : ` of ${amount}`,
-      sent: amount ?? 'What',
+      sent: `${amount ?? 'What'} you sent between chains${isFromVault ? '' : ` for ${name}`}`,
     }
     const isClaimed = listRequests(event).some((request) => claimed.has(request))
     const write = (isClaimed ? CLAIMED_TEXTS[type] : undefined) ?? TEXTS[type]
