@@ -29,6 +29,14 @@ import type { FunctionSettings } from './service-function.ts'
 import type { StageEnvironment } from './stages.ts'
 import { TABLE_KEYS, TABLES, type TableDefinition, type TableKey, tableName } from './tables.ts'
 
+/** How CloudFormation makes a key that nobody needs to know. A change of it would replace the keys of every stage. */
+const A_KEY = {
+  secretStringTemplate: '{}',
+  generateStringKey: 'key',
+  passwordLength: 64,
+  excludePunctuation: true,
+}
+
 type Settings = StackProps & {
   readonly stage: Stage
   readonly environment: StageEnvironment
@@ -212,12 +220,7 @@ export class SharedStack extends Stack {
     return new Secret(this, 'Identity', {
       secretName: identitySecretName(stage),
       description: "The service's own key; see docs/deploy.md",
-      generateSecretString: {
-        secretStringTemplate: '{}',
-        generateStringKey: 'key',
-        passwordLength: 64,
-        excludePunctuation: true,
-      },
+      generateSecretString: A_KEY,
       removalPolicy: this.removalPolicy,
     })
   }
@@ -243,12 +246,7 @@ export class SharedStack extends Stack {
     return new Secret(this, 'WebhookKey', {
       secretName: webhookKeySecretName(stage),
       description: 'The key of the secrets of webhooks; see docs/deploy.md',
-      generateSecretString: {
-        secretStringTemplate: '{}',
-        generateStringKey: 'key',
-        passwordLength: 64,
-        excludePunctuation: true,
-      },
+      generateSecretString: A_KEY,
       removalPolicy: this.removalPolicy,
     })
   }
