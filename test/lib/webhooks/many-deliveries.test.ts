@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { contract } from '../../../functions/queues/deliver-events/contract.ts'
 import { deliverEvents, type Wake } from '../../../lib/webhooks/delivery.ts'
-import type { DeliveryState } from '../../../lib/webhooks/delivery-state.ts'
-import type { WebhookKey } from '../../../lib/webhooks/delivery-store.ts'
+import { deliveryStore } from '../../../lib/webhooks/delivery-store.ts'
 import type { WebhookEvent } from '../../../lib/webhooks/event.ts'
 import { buildEventId, buildWebhookId } from '../../../lib/webhooks/ids.ts'
 import { eventLogStore } from '../../../lib/webhooks/log-store.ts'
@@ -35,29 +34,7 @@ test('Of 10,000 events for 100 webhooks, of which ten hang, ten refuse and ten l
   const BAD = [hanging, 'http://127.0.0.1:1', leading]
 
   const webhooks = webhooksStore(dynamo, tableNames.webhooks)
-  const store = eventLogStore(dynamo, tableNames.webhooks)
-  const pages = new Map<string, ReturnType<typeof store.listNext>>()
-  const eventLog = {
-    ...store,
-    // Pages never change: ten webhooks of a client read the same ones.
-    listNext: (clientId: string, from: number) => {
-      const key = `${clientId} ${from}`
-      const read = pages.get(key) ?? store.listNext(clientId, from)
-      pages.set(key, read)
-      return read
-    },
-  }
-  const states = new Map<string, DeliveryState>()
-  const keep = async ({ webhookId }: WebhookKey, state: DeliveryState) => {
-    states.set(webhookId, state)
-    return true
-  }
-  // In memory: 1,250 conditional writes would cost more than all that is shown here, and are tried in delivery.test.ts.
-  const deliveries = {
-    get: async ({ webhookId }: WebhookKey) => states.get(webhookId),
-    take: async ({ webhookId }: WebhookKey) => ({ state: states.get(webhookId) }),
-    ...{ save: keep, saveAndLookAgain: keep, release: keep },
-  }
+  const eventLog = eventLogStore(dynamo, tableNames.webhooks)
   const clientIds = Array.from({ length: CLIENTS }, (_, index) => `client${index}`)
   /** Each client has one of each bad kind, besides seven that are good. */
   const urls = Array.from({ length: WEBHOOKS }, (_, index) => `${BAD[index] ?? 'https://good.example'}/${index}`)
@@ -101,7 +78,7 @@ test('Of 10,000 events for 100 webhooks, of which ten hang, ten refuse and ten l
     }
     await deliverEvents(
       {
-        ...{ webhooks, eventLog, deliveries, webhookKey: 'k'.repeat(64) },
+        ...{ webhooks, eventLog, deliveries: deliveryStore(dynamo, tableNames.webhooks), webhookKey: 'k'.repeat(64) },
         ...{ sendDelivery, randomUUID, now: () => time, random: () => 0 },
         wakeDeliveries: async (messages, { delaySeconds = 0 } = {}) => {
           queue.push(...messages.map((message) => ({ message, at: time + delaySeconds * 1000 })))
