@@ -11,6 +11,7 @@ import type { Vault } from '../lib/vaults/vault.ts'
 import { EventType } from '../lib/webhooks/event.ts'
 import { NewWebhook, type WebhookResponse } from '../lib/webhooks/responses.ts'
 import { checkNodes } from './check-nodes.ts'
+import { HIDDEN_SECONDS } from './dead-letters.ts'
 import {
   type Admin,
   addSigningKey,
@@ -19,17 +20,21 @@ import {
   confirmVault,
   createClient,
   decideUser,
+  dropDeadLetters,
+  dropGivenUp,
   endUserSessions,
   forgetTransfer,
   getClient,
   getUser,
   issueKey,
   limitKey,
+  listGivenUp,
   rebuildRecords,
   removeSigningKey,
   removeUser,
   removeVault,
   removeWebhook,
+  resumeWebhooks,
   revokeKey,
   useSigningKey,
 } from './operations.ts'
@@ -124,6 +129,10 @@ const limitOptions = z.object({
 })
 
 const webhook = z.string().register(optionHelp, { value: 'id', meaning: 'The webhook, as in list-webhooks' })
+
+const ofClient = Client.shape.clientId
+  .optional()
+  .register(optionHelp, { value: 'id', meaning: 'Of this client alone, as in list-clients' })
 
 const signingKey = z.string().register(optionHelp, { value: 'id', meaning: 'The key, as in list-signing-keys' })
 
@@ -335,31 +344,93 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     z.object({ client: clientId }),
     async ({ webhooks }, { client }) =>
       columns(
-        ['WEBHOOK', 'URL', 'TYPES', 'FINALITY', 'CREATED', 'STATUS'],
-        (await webhooks.list(client)).map(({ id, url, types, finality, createdAt, ...rest }) => [
+        ['WEBHOOK', 'URL', 'TYPES', 'FINALITY', 'CREATED', 'STATUS', 'WAITING', 'GIVEN UP', 'LAST FAILURE'],
+        (await webhooks.list(client)).map(({ id, url, types, finality, createdAt, delivery, ...rest }) => [
           id,
           url,
           types?.join() ?? 'all',
           finality,
           Timestamp.encode(createdAt),
           webhookStatus(rest),
+          String(delivery.waiting),
+          String(delivery.givenUp.length),
+          describeFailure(delivery),
         ]),
       ),
   ),
 
-  'redrive-webhooks': command(
-    'Has everything tried again that was given up of what webhooks are to be told.',
+  'list-given-up': command(
+    'Lists the events that webhooks did not take ten times, the newest hundred of each webhook.',
+    z.object({ client: ofClient }),
+    async (admin, { client }) =>
+      columns(
+        ['CLIENT', 'WEBHOOK', 'SEQUENCE', 'TYPE', 'SINCE'],
+        (await listGivenUp(admin, client)).map(({ clientId, webhookId, sequence, type, at }) => [
+          clientId,
+          webhookId,
+          String(sequence),
+          type ?? 'not in the log any more',
+          Timestamp.encode(at),
+        ]),
+      ),
+  ),
+
+  'drop-given-up': command(
+    'Has such events never sent again; the log of their client keeps them.',
+    z.object({
+      client: ofClient,
+      webhook: webhook
+        .optional()
+        .register(optionHelp, { value: 'id', meaning: 'This webhook alone, as in list-webhooks' }),
+      yes: z
+        .boolean()
+        .default(false)
+        .register(optionHelp, { meaning: 'Do it; without it, how many these are is shown' }),
+    }),
+    async (admin, { client, webhook, yes }) => {
+      const dropped = await dropGivenUp(admin, { clientId: client, webhookId: webhook }, { isConfirmed: yes })
+      return [`Events that are sent no more: ${dropped}.`]
+    },
+  ),
+
+  'list-dead-letters': command(
+    `Lists the messages that functions could not work on, about a hundred of each queue; hides them for ${HIDDEN_SECONDS} seconds.`,
     z.object({}),
     async ({ deadLetters }) =>
       columns(
-        ['QUEUE', 'TRIED AGAIN', 'LEFT', 'STATE'],
-        (await deadLetters.redrive()).map(({ queue, moved, left, problem = 'done' }) => [
-          queue,
-          `about ${moved}`,
-          `about ${left}`,
-          problem,
-        ]),
+        ['QUEUE', 'SENT', 'MESSAGE'],
+        (await deadLetters.list()).map(({ queue, sentAt, body }) => [queue, Timestamp.encode(sentAt), body]),
       ),
+  ),
+
+  'drop-dead-letters': command(
+    'Deletes the messages that functions could not work on. There is no way back.',
+    z.object({
+      yes: z
+        .boolean()
+        .default(false)
+        .register(optionHelp, { meaning: 'Do it; without it, how many these are is shown' }),
+    }),
+    async (admin, { yes }) => {
+      await dropDeadLetters(admin, { isConfirmed: yes })
+      return ['They are gone within a minute.']
+    },
+  ),
+
+  'redrive-webhooks': command(
+    'Has everything tried again that webhooks did not take, and, of all clients, what functions could not work on.',
+    z.object({ client: ofClient }),
+    async (admin, { client }) => {
+      const resumed = await resumeWebhooks(admin, client)
+      const redriven = client === undefined ? await admin.deadLetters.redrive() : []
+      return [
+        `Webhooks that are sent again what they gave up: ${resumed}.`,
+        ...redriven.map(
+          ({ queue, moved, left, problem = 'done' }) =>
+            `Messages of ${queue} that are worked on again: about ${moved}; left: about ${left}; ${problem}.`,
+        ),
+      ]
+    },
   ),
 
   'remove-webhook': command(
@@ -576,6 +647,13 @@ function webhookStatus({
 }: Pick<WebhookResponse, 'disabledAt' | 'disabledReason' | 'failingSince'>): string {
   if (disabledAt) return `disabled since ${Timestamp.encode(disabledAt)}: ${disabledReason}`
   return failingSince ? `failing since ${Timestamp.encode(failingSince)}` : 'active'
+}
+
+/** Why a webhook last failed to take something, in words. */
+function describeFailure({ lastFailure }: WebhookResponse['delivery']): string {
+  if (!lastFailure) return 'none'
+  const { at, reason, status } = lastFailure
+  return `${Timestamp.encode(at)}: ${reason}${status === null ? '' : ` ${status}`}`
 }
 
 /** Vaults with their pins, in the same order. */

@@ -21,8 +21,9 @@ import { Config } from '../lib/config.ts'
 import { describeVault } from '../lib/protocols/describe.ts'
 import { readPin } from '../lib/vaults/pin.ts'
 import { pinStore } from '../lib/vaults/pin-store.ts'
+import { deliveryStore } from '../lib/webhooks/delivery-store.ts'
 import { eventLogStore } from '../lib/webhooks/log-store.ts'
-import { readWebhookKey } from '../lib/webhooks/secret.ts'
+import { readWebhookKeys } from '../lib/webhooks/secret.ts'
 import { webhooksStore } from '../lib/webhooks/store.ts'
 import { localConfig } from '../sandbox/dynamo.ts'
 import { clientsAdminStore } from './clients.ts'
@@ -74,9 +75,9 @@ export function localAdmin({
     deadLetters: deadLettersOf(queues, 'local', { sleep, say }),
     webhooks: webhooksAdmin({
       ...webhookStores(client, tables.webhooks),
-      readWebhookKey: () => readWebhookKey(webhookKeySecretName('local'), secrets),
+      readWebhookKeys: () => readWebhookKeys(webhookKeySecretName('local'), secrets),
       webhookReach: 'loopback',
-      wakeDeliveries: (messages) => sendMessages(deliveryQueueUrl, messages, { client: queues }),
+      wakeDeliveries: (messages, options) => sendMessages(deliveryQueueUrl, messages, { ...options, client: queues }),
     }),
     signingKeys: signingKeysSecret(signingSecretName('local'), secrets),
     keyEnvironment: 'local',
@@ -100,10 +101,10 @@ export function connectStage(stage: Stage): Admin {
     deadLetters: deadLettersOf(sqsClient(), stage, { sleep, say }),
     webhooks: webhooksAdmin({
       ...webhookStores(dynamo(), tableName(stage, 'webhooks')),
-      readWebhookKey: () => readWebhookKey(webhookKeySecretName(stage)),
+      readWebhookKeys: () => readWebhookKeys(webhookKeySecretName(stage)),
       webhookReach: 'public',
-      wakeDeliveries: async (messages) =>
-        await sendMessages(await findQueueUrl(queueName(stage, 'deliveryQueue')), messages),
+      wakeDeliveries: async (messages, options) =>
+        await sendMessages(await findQueueUrl(queueName(stage, 'deliveryQueue')), messages, options),
     }),
     signingKeys: signingKeysSecret(signingSecretName(stage)),
     keyEnvironment: stage === 'prod' ? 'live' : 'test',
@@ -114,6 +115,7 @@ function webhookStores(client: DynamoDBDocumentClient, table: string) {
   return {
     webhooks: webhooksStore(client, table),
     eventLog: eventLogStore(client, table),
+    deliveries: deliveryStore(client, table),
     randomBytes,
     now: Date.now,
   }

@@ -2,6 +2,8 @@ import {
   GetQueueAttributesCommand,
   GetQueueUrlCommand,
   ListMessageMoveTasksCommand,
+  PurgeQueueCommand,
+  ReceiveMessageCommand,
   type SQSClient,
   StartMessageMoveTaskCommand,
 } from '@aws-sdk/client-sqs'
@@ -25,6 +27,15 @@ type Redriven = {
   readonly problem?: string
 }
 
+/** A message that a function could not work on, with when it was sent. */
+type DeadLetter = { readonly queue: string; readonly sentAt: Date; readonly body: string }
+
+/** What SQS hands out in a request, and how many requests are made for the messages of one queue. */
+const BATCH = 10
+const MOST_REQUESTS = 10
+/** SQS shows no message without handing it out: for so long those that were listed are neither listed nor moved. */
+export const HIDDEN_SECONDS = 30
+
 const POLL_MS = 500
 /** SQS goes on when this has given up to wait for it. */
 const MOST_POLLS = 120
@@ -40,7 +51,11 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
     ]
     const { Attributes = {} } = await client.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames }))
     const count = Number(Attributes.ApproximateNumberOfMessages)
-    return { arn: Attributes.QueueArn, count: count + Number(Attributes.ApproximateNumberOfMessagesNotVisible) }
+    return {
+      QueueUrl,
+      arn: Attributes.QueueArn,
+      count: count + Number(Attributes.ApproximateNumberOfMessagesNotVisible),
+    }
   }
   const getLastMove = async (SourceArn: string | undefined) => {
     const { Results: [last] = [] } = await client.send(new ListMessageMoveTasksCommand({ SourceArn }))
@@ -53,7 +68,6 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
     const isUnderWay = before?.Status === 'RUNNING'
     if (isUnderWay) say(`${queue}: dead letters are being moved already.`)
     else {
-      // Named: SQS does not know where what a function has put among the dead letters came from.
       await client.send(new StartMessageMoveTaskCommand({ SourceArn: dead.arn, DestinationArn: source.arn }))
     }
     let moved = 0
@@ -73,12 +87,48 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
     return { queue, moved, left: (await describe(deadName)).count, problem: 'SQS goes on by itself' }
   }
 
+  async function listQueue(queue: string, deadName: string): Promise<DeadLetter[]> {
+    const { QueueUrl } = await describe(deadName)
+    const letters = new Map<string | undefined, DeadLetter>()
+    for (let requests = 0; requests < MOST_REQUESTS; requests += 1) {
+      const { Messages = [] } = await client.send(
+        new ReceiveMessageCommand({
+          // It waits, so that all of SQS's servers are asked.
+          ...{ QueueUrl, MaxNumberOfMessages: BATCH, VisibilityTimeout: HIDDEN_SECONDS, WaitTimeSeconds: 1 },
+          MessageSystemAttributeNames: ['SentTimestamp'],
+        }),
+      )
+      if (Messages.length === 0) break
+      for (const { MessageId, Body = '', Attributes } of Messages) {
+        letters.set(MessageId, { queue, sentAt: new Date(Number(Attributes?.SentTimestamp)), body: Body })
+      }
+    }
+    return [...letters.values()]
+  }
+
+  const ofEach = <T>(work: (queue: string, deadName: string) => Promise<T>) =>
+    Promise.all(QUEUE_KEYS.map((key) => work(queueName(stage, key), deadLettersName(stage, key))))
+
   return {
+    /** About the first hundred of each queue. */
+    list: async (): Promise<DeadLetter[]> => (await ofEach(listQueue)).flat(),
+
+    /** About how many there are of each queue. */
+    count: () => ofEach(async (queue, deadName) => ({ queue, count: (await describe(deadName)).count })),
+
+    /** Deletes all of them, within a minute. */
+    async drop(): Promise<void> {
+      await ofEach(async (_, deadName) => {
+        const { QueueUrl } = await describe(deadName)
+        await client.send(new PurgeQueueCommand({ QueueUrl }))
+      })
+    },
+
     /**
      * Has all of it done again, and waits a minute at most until SQS has moved it. Where somebody has had it moved just now,
      * it waits for that.
      */
-    redrive: (): Promise<Redriven[]> =>
-      Promise.all(QUEUE_KEYS.map((key) => redriveQueue(queueName(stage, key), deadLettersName(stage, key)))),
+    redrive: (): Promise<Redriven[]> => ofEach(redriveQueue),
   }
 }
+export type DeadLetters = ReturnType<typeof deadLettersOf>

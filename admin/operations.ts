@@ -23,9 +23,9 @@ import type { Vault, VaultKey } from '../lib/vaults/vault.ts'
 import type { NewWebhook } from '../lib/webhooks/responses.ts'
 import type { Nodes } from './check-nodes.ts'
 import type { ClientsAdminStore } from './clients.ts'
-import type { deadLettersOf } from './dead-letters.ts'
+import type { DeadLetters } from './dead-letters.ts'
 import type { SigningKeysSecret } from './signing-keys.ts'
-import type { WebhooksAdmin } from './webhooks.ts'
+import type { GivenUpEvent, WebhooksAdmin } from './webhooks.ts'
 
 /** What an operator's work needs of one environment. */
 export type Admin = {
@@ -35,7 +35,7 @@ export type Admin = {
   readonly records: Pick<RecordsStore, 'forget'>
   readonly pinStore: Pick<PinStore, 'get' | 'add' | 'replace' | 'forget'>
   readonly webhooks: WebhooksAdmin
-  readonly deadLetters: ReturnType<typeof deadLettersOf>
+  readonly deadLetters: DeadLetters
   readonly signingKeys: SigningKeysSecret
   readonly keyEnvironment: KeyEnvironment
   readonly randomBytes: RandomBytes
@@ -393,4 +393,58 @@ export async function addWebhook(admin: Admin, clientId: string, webhook: NewWeb
 export async function removeWebhook(admin: Admin, clientId: string, id: string): Promise<void> {
   if (await admin.webhooks.remove(clientId, id)) return
   throw new AdminError(`Client ${clientId} has no webhook ${id}. See list-webhooks.`)
+}
+
+/** The events that webhooks gave up, of one client or of all, a client after the other. */
+export async function listGivenUp(admin: Admin, clientId: string | undefined): Promise<GivenUpEvent[]> {
+  const events: GivenUpEvent[] = []
+  for (const id of await listClientIds(admin, clientId)) events.push(...(await admin.webhooks.listGivenUp(id)))
+  return events
+}
+
+/** Has webhooks that gave up events told all that they did not take, of one client or of all; gives how many webhooks that are. */
+export async function resumeWebhooks(admin: Admin, clientId: string | undefined): Promise<number> {
+  let resumed = 0
+  for (const id of await listClientIds(admin, clientId)) resumed += (await admin.webhooks.resume(id)).length
+  return resumed
+}
+
+/**
+ * Forgets the events that webhooks gave up, of one client, of one of its webhooks, or of all. Gives how many, and throws
+ * AdminError as long as the operator has not confirmed it, and where a webhook is being sent to.
+ */
+export async function dropGivenUp(
+  admin: Admin,
+  { clientId, webhookId }: { clientId: string | undefined; webhookId: string | undefined },
+  { isConfirmed }: { isConfirmed: boolean },
+): Promise<number> {
+  const events = (await listGivenUp(admin, clientId)).filter(
+    (event) => event.webhookId === (webhookId ?? event.webhookId),
+  )
+  const webhooks = [...new Map(events.map((event) => [`${event.clientId} ${event.webhookId}`, event])).values()]
+  if (!isConfirmed) {
+    throw new AdminError(
+      `Events that would be sent no more: ${events.length}, of webhooks: ${webhooks.length}. Add --yes to do it.`,
+    )
+  }
+  for (const { clientId, webhookId } of webhooks) {
+    if (await admin.webhooks.dropGivenUp({ clientId, webhookId })) continue
+    throw new AdminError(`Webhook ${webhookId} of client ${clientId} is being sent to. Try again in a minute.`)
+  }
+  return events.length
+}
+
+/** Deletes the messages that functions could not work on; throws AdminError as long as the operator has not confirmed it. */
+export async function dropDeadLetters(
+  { deadLetters }: Admin,
+  { isConfirmed }: { isConfirmed: boolean },
+): Promise<void> {
+  if (isConfirmed) return await deadLetters.drop()
+  const counts = (await deadLetters.count()).map(({ queue, count }) => `about ${count} of ${queue}`)
+  throw new AdminError(`Messages that would be deleted, for good: ${counts.join(', ')}. Add --yes to do it.`)
+}
+
+async function listClientIds(admin: Admin, clientId: string | undefined): Promise<string[]> {
+  if (clientId !== undefined) return [(await getClient(admin, clientId)).client.clientId]
+  return (await admin.clients.list()).map((client) => client.clientId)
 }

@@ -1,30 +1,96 @@
+import { randomUUID } from 'node:crypto'
 import type { RandomBytes } from '../lib/clients/api-key.ts'
+import type { SendWakes } from '../lib/webhooks/delivery.ts'
+import { listGivenUp, stateOf } from '../lib/webhooks/delivery-state.ts'
+import type { DeliveryStore, WebhookKey } from '../lib/webhooks/delivery-store.ts'
+import type { EventType } from '../lib/webhooks/event.ts'
 import type { EventLogStore } from '../lib/webhooks/log-store.ts'
 import type { WebhookReach } from '../lib/webhooks/reach.ts'
 import { registerWebhook } from '../lib/webhooks/register.ts'
-import type { WakeDeliveries } from '../lib/webhooks/relay.ts'
 import { listStatuses, type NewWebhook } from '../lib/webhooks/responses.ts'
+import type { WebhookKeys } from '../lib/webhooks/secret.ts'
 import type { WebhooksStore } from '../lib/webhooks/store.ts'
 
 type Dependencies = {
   readonly webhooks: WebhooksStore
   readonly eventLog: EventLogStore
-  readonly readWebhookKey: () => Promise<string>
+  readonly deliveries: DeliveryStore
+  readonly readWebhookKeys: () => Promise<WebhookKeys>
   readonly webhookReach: WebhookReach
-  readonly wakeDeliveries: WakeDeliveries
+  readonly wakeDeliveries: SendWakes
   readonly randomBytes: RandomBytes
   /** Epoch milliseconds. */
   readonly now: () => number
 }
 
-/** The webhooks of clients, as operators register, see and remove them: each method does what the endpoint does. */
-export function webhooksAdmin({ readWebhookKey, ...dependencies }: Dependencies) {
-  const { webhooks } = dependencies
+/** An event that a webhook did not take ten times; what its client's log has no more is of no type. */
+export type GivenUpEvent = WebhookKey & {
+  readonly sequence: number
+  readonly type: EventType | null
+  readonly at: Date
+}
+
+/** So long others leave a webhook alone whose given-up events are dropped. */
+const LEASE_MS = 10_000
+
+/** The webhooks of clients, as operators register, see and remove them: the first methods do what the endpoints do. */
+export function webhooksAdmin({ readWebhookKeys, ...dependencies }: Dependencies) {
+  const { webhooks, eventLog, deliveries, wakeDeliveries, now } = dependencies
+
+  /** A client's webhooks that gave up events, each with these. */
+  async function listGivingUp(clientId: string) {
+    const registered = await webhooks.list(clientId)
+    const states = await deliveries.list(
+      clientId,
+      registered.map(({ id }) => id),
+    )
+    return registered.flatMap((webhook) => {
+      const events = listGivenUp(stateOf(webhook, states.get(webhook.id)), now())
+      return events.length > 0 ? [{ webhook, key: { clientId, webhookId: webhook.id }, events }] : []
+    })
+  }
+
   return {
     add: async (clientId: string, webhook: NewWebhook) =>
-      registerWebhook({ ...dependencies, webhookKey: await readWebhookKey() }, clientId, webhook),
-    list: (clientId: string) => listStatuses(webhooks, clientId),
+      registerWebhook({ ...dependencies, webhookKeys: await readWebhookKeys() }, clientId, webhook),
+    list: (clientId: string) => listStatuses(dependencies, clientId),
     remove: (clientId: string, id: string) => webhooks.remove(clientId, id),
+
+    /** The events that a client's webhooks gave up, a hundred of each. */
+    async listGivenUp(clientId: string): Promise<GivenUpEvent[]> {
+      const giving = await listGivingUp(clientId)
+      const logged = await eventLog.getEvents(
+        clientId,
+        giving.flatMap(({ events }) => events),
+      )
+      const types = new Map(logged.map(({ sequence, type }) => [sequence, type]))
+      return giving.flatMap(({ key, events }) =>
+        events.map(({ sequence, at }) => ({
+          ...{ ...key, sequence, type: types.get(sequence) ?? null, at: new Date(at) },
+        })),
+      )
+    },
+
+    /** Has those of a client's webhooks resumed that gave up events and are not switched off; gives these webhooks. */
+    async resume(clientId: string): Promise<WebhookKey[]> {
+      const giving = await listGivingUp(clientId)
+      const keys = giving.filter(({ webhook }) => !webhook.disabledAt).map(({ key }) => key)
+      await wakeDeliveries(keys.map((key) => ({ ...key, resume: true })))
+      return keys
+    },
+
+    /** Forgets what a webhook gave up; false while it is being sent to. */
+    async dropGivenUp(key: WebhookKey): Promise<boolean> {
+      const id = randomUUID()
+      const taken = await deliveries.take(key, { id, now: now(), until: now() + LEASE_MS })
+      if (!taken) return false
+      if (taken.state) {
+        await deliveries.release(key, { ...taken.state, givenUp: [] }, { id, now: now(), anyway: true })
+      }
+      // Who came meanwhile was told that somebody looks again.
+      await wakeDeliveries([key])
+      return true
+    },
   }
 }
 export type WebhooksAdmin = ReturnType<typeof webhooksAdmin>

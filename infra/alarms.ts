@@ -1,6 +1,7 @@
 import type { HttpStage } from 'aws-cdk-lib/aws-apigatewayv2'
 import {
   Alarm,
+  CfnInsightRule,
   ComparisonOperator,
   type IMetric,
   MathExpression,
@@ -24,6 +25,8 @@ import type { ServiceFunction } from './service-function.ts'
 const LONGEST_LAG_SECONDS = 30 * 60
 /** So long after it was sent a message is late: it may be held back for a quarter of an hour, and fail four times in another. */
 const LONGEST_WAIT_SECONDS = 30 * 60
+/** So many webhooks fail together through us, and not each through its own server. */
+const MANY_WEBHOOKS = 5
 
 type Condition = { readonly metric: IMetric; readonly threshold: number; readonly periods?: number }
 
@@ -31,6 +34,8 @@ type Messages = {
   readonly id: string
   readonly messages: readonly string[]
   readonly metricName: string
+  /** What each message adds: a number, or the field that has it; 1 unless given. */
+  readonly metricValue?: string
   readonly dimensions?: Readonly<Record<string, string>>
 }
 
@@ -69,14 +74,53 @@ export class Alarms extends Construct {
     this.#alarm(stack, `Backlog ${name}`, told, { metric, threshold: LONGEST_WAIT_SECONDS })
   }
 
-  /** Alarms while a dead-letter queue holds what a function could not do. */
+  /** Alarms while a dead-letter queue holds messages that a function could not work on: never what a client's server refused. */
   onUndone(stack: Stack, name: FunctionName, deadLetters: Queue): void {
     const metric = deadLetters.metricApproximateNumberOfMessagesVisible({
       period: Duration.minutes(5),
       statistic: 'Maximum',
     })
-    const told = `Some events reach nobody: ${name} has given up messages. Mend what its log says, then admin redrive-webhooks.`
+    const told = `Some events reach nobody: ${name} could not work on messages. Mend what its log says, then admin redrive-webhooks.`
     this.#alarm(stack, `Undone ${name}`, told, { metric, threshold: 1 })
+  }
+
+  /**
+   * Counts the events that webhooks were sent ten times in vain, which is their clients' own matter, and alarms when so many
+   * webhooks take nothing at once that it is ours.
+   */
+  onRefusals(stack: Stack, functions: readonly ServiceFunction[]): void {
+    addFilters(stack, functions, {
+      id: 'GivenUp',
+      messages: ['events given up'],
+      metricName: 'events given up',
+      metricValue: '$.events',
+    })
+    const ruleName = `${stack.stackName}-failing-webhooks`
+    const rule = new CfnInsightRule(stack, 'FailingWebhooks', {
+      ruleName,
+      ruleState: 'ENABLED',
+      ruleBody: stack.toJsonString({
+        Schema: { Name: 'CloudWatchLogRule', Version: 1 },
+        LogGroupNames: functions.map(({ logGroup }) => logGroup.logGroupName),
+        LogFormat: 'JSON',
+        Contribution: {
+          Keys: ['$.clientId', '$.webhookId'],
+          Filters: [
+            { Match: '$.message', In: ['deliveries failed'] },
+            // Of more than one event in a row nothing arrived.
+            { Match: '$.failures', GreaterThan: 1 },
+          ],
+        },
+        AggregateOn: 'Count',
+      }),
+    })
+    const metric = new MathExpression({
+      expression: `INSIGHT_RULE_METRIC("${ruleName}", "UniqueContributors")`,
+      period: Duration.minutes(5),
+    })
+    const told = `${MANY_WEBHOOKS} webhooks or more take nothing: deliveries do not leave us, as by DNS or the network. The rule ${ruleName} names them.`
+    const alarm = this.#alarm(stack, 'Failing webhooks', told, { metric, threshold: MANY_WEBHOOKS })
+    alarm.node.addDependency(rule)
   }
 
   /** Alarms when nothing is sent to a webhook any more, as it has taken nothing for three days or says that it is gone. */
@@ -223,7 +267,7 @@ export class Alarms extends Construct {
     this.#alarm(stage, 'Alarm', `${impact} The access log names the routes.`, { metric, threshold: 5, periods: 3 })
   }
 
-  #alarm(scope: Construct, id: string, impact: string, { metric, threshold, periods = 1 }: Condition): void {
+  #alarm(scope: Construct, id: string, impact: string, { metric, threshold, periods = 1 }: Condition): Alarm {
     const alarm = new Alarm(scope, id, {
       alarmDescription: impact,
       metric,
@@ -233,6 +277,7 @@ export class Alarms extends Construct {
       treatMissingData: TreatMissingData.NOT_BREACHING,
     })
     alarm.addAlarmAction(new SnsAction(this.#topic))
+    return alarm
   }
 }
 

@@ -39,6 +39,7 @@ export class QueuesStack extends Stack {
       shared.alarms.onUndone(this, name, deadLetters)
       return consumer
     })
+    shared.alarms.onRefusals(this, deployed)
     shared.alarms.onSwitchedOff(this, deployed)
   }
 }

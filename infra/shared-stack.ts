@@ -72,11 +72,7 @@ export class SharedStack extends Stack {
     const events = this.#queue(stage, 'eventQueue')
     const deliveries = this.#queue(stage, 'deliveryQueue')
     this.queues = { eventQueue: events, deliveryQueue: deliveries }
-    this.#queues = {
-      eventQueue: events.queue,
-      deliveryQueue: deliveries.queue,
-      deliveryDeadLetters: deliveries.deadLetters,
-    }
+    this.#queues = { eventQueue: events.queue, deliveryQueue: deliveries.queue }
     this.#secrets = {
       config: this.#configSecret(stage),
       identity: this.#identitySecret(stage),
@@ -98,7 +94,6 @@ export class SharedStack extends Stack {
       cache: this.#tables.cache.tableName,
       eventQueue: this.#queues.eventQueue.queueUrl,
       deliveryQueue: this.#queues.deliveryQueue.queueUrl,
-      deliveryDeadLetters: this.#queues.deliveryDeadLetters.queueUrl,
       config: this.#secrets.config.secretArn,
       identity: this.#secrets.identity.secretArn,
       signing: this.#secrets.signing.secretArn,
@@ -240,7 +235,7 @@ export class SharedStack extends Stack {
 
   /**
    * The key from which the secrets of webhooks follow. Nobody needs to know it, and nothing here may change: with another key
-   * every client would have to fetch new secrets.
+   * every client has to fetch new secrets (docs/deploy.md).
    */
   #webhookKeySecret(stage: Stage): Secret {
     return new Secret(this, 'WebhookKey', {

@@ -42,12 +42,12 @@ import { signingKeysIn } from './signing/secret.ts'
 import { pinStore as createPinStore } from './vaults/pin-store.ts'
 import { cachedPins } from './vaults/pins.ts'
 import { stateStore } from './vaults/state-store.ts'
-import type { SendWakes, Wake } from './webhooks/delivery.ts'
+import type { SendWakes } from './webhooks/delivery.ts'
 import { deliveryStore } from './webhooks/delivery-store.ts'
 import { eventLogStore } from './webhooks/log-store.ts'
 import { WebhookReach } from './webhooks/reach.ts'
 import type { WakeRelays } from './webhooks/relay.ts'
-import { readWebhookKey } from './webhooks/secret.ts'
+import { readLatestWebhookKeys } from './webhooks/secret.ts'
 import { createSender } from './webhooks/send.ts'
 import { webhooksStore } from './webhooks/store.ts'
 
@@ -86,8 +86,8 @@ export const identityKey = async (env: Env<'identity'>) =>
 /** Reads the keys that sign answers, the one that signs first. */
 export const signingKeys = (env: Env<'signing'>) => signingKeysIn(env.signing)
 
-/** The key from which the secrets of webhooks follow. */
-export const webhookKey = (env: Env<'webhookKey'>) => readWebhookKey(env.webhookKey)
+/** The keys from which the secrets of webhooks follow, the newest first. */
+export const webhookKeys = (env: Env<'webhookKey'>) => readLatestWebhookKeys(env.webhookKey)
 
 /** Where events are sent. */
 export const webhookReach = (env: Env<'webhookReach'>) => WebhookReach.parse(env.webhookReach)
@@ -185,10 +185,6 @@ export const wakeDeliveries =
   (env: Env<'deliveryQueue'>): SendWakes =>
   (messages, options) =>
     sendMessages(env.deliveryQueue, messages, options)
-
-/** Keeps for an operator what could not be delivered. */
-export const sendDeadLetters = (env: Env<'deliveryDeadLetters'>) => (messages: readonly Wake[]) =>
-  sendMessages(env.deliveryDeadLetters, messages)
 
 /** How far webhooks have been told. */
 export const deliveries = (env: Env<'webhooks'>) => deliveryStore(dynamo(), env.webhooks)

@@ -364,6 +364,10 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
         ],
       }
     },
+    PurgeQueue(input) {
+      find(parse(OfQueue, input).QueueUrl).messages = []
+      return {}
+    },
     ChangeMessageVisibility(input) {
       const { QueueUrl, ReceiptHandle, VisibilityTimeout } = parse(
         OfQueue.extend({ ReceiptHandle: z.string(), VisibilityTimeout: Invisibility }),
@@ -455,7 +459,6 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
   const urls: Record<QueueResource, string> = {
     eventQueue: queueOf('eventQueue').url,
     deliveryQueue: queueOf('deliveryQueue').url,
-    deliveryDeadLetters: deadLettersOf('deliveryQueue').url,
   }
   return {
     endpoint,

@@ -2066,8 +2066,28 @@ export type Webhook = {
   disabledAt: Timestamp | null
   /** Why it was switched off. gone: it answered 410. failing: no delivery succeeded for three days. Null while it is active */
   disabledReason: 'gone' | 'failing' | null
-  /** Since when every delivery has failed; null while deliveries succeed */
+  /** Since when every delivery has failed, of at least two events; null while deliveries succeed */
   failingSince: Timestamp | null
+  delivery: WebhookDelivery
+}
+
+/** How deliveries to a webhook go */
+export type WebhookDelivery = {
+  /** The last delivery that failed, whatever succeeded since; null where none failed */
+  lastFailure: {
+    /** When it failed */
+    at: Timestamp
+    /** Why it was not delivered. not_allowed: the host name leads to an address that is not public. unresolved: the host name has no IPv4 address. connection: the connection was refused or closed. tls: the certificate is not valid. timeout: there was no answer within 5 seconds. redirect: the answer was a redirect, which is not followed. status: the answer was not 2xx. bad_answer: the answer was not HTTP */
+    reason: 'not_allowed' | 'unresolved' | 'connection' | 'tls' | 'timeout' | 'redirect' | 'status' | 'bad_answer'
+    /** The HTTP status of the answer; null where there was none */
+    status: number | null
+  } | null
+  /** How many events failed and are sent again */
+  waiting: number
+  /** When the next of these is sent, at the earliest; null where none waits, or it is disabled */
+  nextAttemptAt: Timestamp | null
+  /** The sequences of events that failed ten times, the newest first, at most 100: they are sent again when a test succeeds, and forgotten after 30 days */
+  givenUp: number[]
 }
 
 /** Something that happened in a vault of yours; `type` says what */

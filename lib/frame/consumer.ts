@@ -4,14 +4,11 @@ import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import type * as z from 'zod'
 import { logger } from '../logger.ts'
 import { once } from '../once.ts'
-import { type Built, container, type Providers, readEnv } from './container.ts'
+import { type Built, container, type Providers, readEnv, readSecretVersions } from './container.ts'
 import type { QueueContract } from './contract.ts'
 
-/** The work of one message; it is told how many milliseconds it has until it is ended. */
-type Work<C extends QueueContract> = (
-  message: z.output<C['message']>,
-  time: { readonly remainingMs: () => number },
-) => Promise<z.output<C['report']>>
+/** The work of one message. */
+type Work<C extends QueueContract> = (message: z.output<C['message']>) => Promise<z.output<C['report']>>
 
 /**
  * Turns a contract and its work into a Lambda handler for the messages of an SQS queue. The messages of a batch are worked on
@@ -28,18 +25,18 @@ export function consumer<const C extends QueueContract, P extends Providers<C>>(
     once(() => readEnv(contract, process.env)),
     services,
     work,
+    readSecretVersions,
   )
   return middy<SQSEvent, SQSBatchResponse>()
     .use(injectLambdaContext(logger, { resetKeys: true }))
     .onError(({ error }) => logger.error('batch failed', { error }))
-    .handler(async ({ Records }, context) => {
+    .handler(async ({ Records }) => {
       const run = await start()
-      const time = { remainingMs: () => context.getRemainingTimeInMillis() }
       const take = async ({ messageId, body, attributes }: SQSRecord) => {
         try {
           // What a contract's own schema parsed.
           const message = contract.message.parse(parseJson(body)) as z.output<C['message']>
-          const report = contract.report.encode(await run(message, time))
+          const report = contract.report.encode(await run(message))
           logger.info('report', { messageId, report })
           return []
         } catch (error) {

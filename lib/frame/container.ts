@@ -32,7 +32,7 @@ export function container<C extends Contract, P extends Providers<C>, Run>(
   env: () => Promise<EnvOf<C>>,
   providers: P,
   work: (services: Built<P>) => Run,
-  readVersion: (env: EnvOf<C>) => Promise<unknown> = async () => undefined,
+  readVersion: (env: EnvOf<C>) => Promise<unknown>,
 ): () => Promise<Run> {
   let last: { readonly version: unknown; readonly run: Promise<Run> } | undefined
   const build = async (of: EnvOf<C>): Promise<Run> => {
@@ -59,7 +59,8 @@ export function container<C extends Contract, P extends Providers<C>, Run>(
   }
 }
 
-/** What differs once the configuration was changed that a function uses, known after five minutes at the latest. */
-export function readConfigVersion(env: object): Promise<string | undefined> {
-  return 'config' in env ? readSecretVersion(String(env.config)) : Promise.resolve(undefined)
+/** What differs once a secret was changed with which a function's services are built, known after five minutes at the latest. */
+export async function readSecretVersions(env: { readonly [Name in Resource]?: string }): Promise<string> {
+  const secrets = [env.config, env.webhookKey].filter((secretId) => secretId !== undefined)
+  return (await Promise.all(secrets.map(readSecretVersion))).join()
 }

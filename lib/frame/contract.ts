@@ -93,7 +93,7 @@ export type QueueContract = {
   readonly summary: string
   readonly uses: Uses
   /** The queue that it takes from. */
-  readonly queue: Exclude<QueueResource, `${string}DeadLetters`>
+  readonly queue: QueueResource
   /** One message, which is sent as JSON. */
   readonly message: z.ZodType
   /** What the work of one message reports. */

@@ -6,7 +6,7 @@ import { logger } from '../logger.ts'
 import { once } from '../once.ts'
 import { signerIn } from '../signing/secret.ts'
 import { type Identify, identifyCaller } from './callers.ts'
-import { type Built, container, type Providers, readConfigVersion, readEnv } from './container.ts'
+import { type Built, container, type Providers, readEnv, readSecretVersions } from './container.ts'
 import { type EndpointContract, type EnvOf, isSigned, type Reply, type Request } from './contract.ts'
 import {
   admittedReplies,
@@ -54,7 +54,7 @@ export function endpoint<const C extends EndpointContract, P extends Providers<C
     identify: (env) => identifyCaller(contract, env),
     // A contract whose answers are signed has the secret (`listUses`).
     findSigner: (env) => (isSigned(contract) ? signerIn((env as Env<'signing'>).signing) : findNoSigner),
-    readVersion: readConfigVersion,
+    readVersion: readSecretVersions,
   })
 }
 

@@ -4,7 +4,7 @@ import middy from '@middy/core'
 import type * as z from 'zod'
 import { logger } from '../logger.ts'
 import { once } from '../once.ts'
-import { type Built, container, type Providers, readConfigVersion, readEnv } from './container.ts'
+import { type Built, container, type Providers, readEnv, readSecretVersions } from './container.ts'
 import { type JobContract, METRICS_NAMESPACE } from './contract.ts'
 
 /** One run of a job; it is told how many milliseconds it has until it is killed. */
@@ -27,7 +27,7 @@ export function job<const C extends JobContract, P extends Providers<C>>(
     once(() => readEnv(contract, process.env)),
     services,
     work,
-    readConfigVersion,
+    readSecretVersions,
   )
   return middy<unknown, unknown>()
     .use(injectLambdaContext(logger, { resetKeys: true }))

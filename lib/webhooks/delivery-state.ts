@@ -9,18 +9,28 @@ const Millis = z.number().int()
 /** An event that failed, by its sequence: the first sequence of its page, how often it was sent, and when it is sent again. */
 const Retry = z.object({ page: z.number().int(), attempts: z.number().int(), dueAt: Millis })
 
+/** An event that is sent no more, with the moment since when. */
+const GivenUp = z.object({ sequence: z.number().int(), page: z.number().int(), at: Millis })
+export type GivenUp = z.output<typeof GivenUp>
+
 /** How far a webhook has been told its client's log, and how that goes. Moments are in epoch milliseconds. */
 export const DeliveryState = z.object({
   /** When the webhook was registered of which this is: a URL that is registered again begins anew. */
   createdAt: Timestamp,
-  /** All before this sequence is done or in `retries`, and the one at which the page begins where the rest is. */
+  /** All before this sequence is done, in `retries` or in `givenUp`; and the one at which the page begins where the rest is. */
   next: z.number().int(),
   page: z.number().int(),
   retries: z.record(z.string(), Retry),
-  /** Batches in a row of which nothing arrived, since when, and why the last one failed. */
+  /** The newest that were given up, which are sent again when the webhook is resumed. */
+  givenUp: z.array(GivenUp).default([]),
+  /**
+   * Batches of new events in a row of which nothing arrived; the first counts as two, unless it is of one event alone. From two
+   * on the webhook fails, and since when.
+   */
   failures: z.number().int(),
   failingSince: Millis.optional(),
-  lastFailure: z.object({ reason: SendFailure, status: z.number().int().optional() }).optional(),
+  /** The last delivery that failed, whatever has arrived since. */
+  lastFailure: z.object({ at: Millis, reason: SendFailure, status: z.number().int().optional() }).optional(),
   /** Until then nothing is sent. */
   restUntil: Millis.optional(),
   /** When the message comes that was held back for what is due later. */
@@ -31,10 +41,10 @@ export type DeliveryState = z.output<typeof DeliveryState>
 /** An event that is sent, with how often it was sent before. */
 export type Due = EventLocation & { readonly attempts: number }
 
-/** What follows from a batch: the state, the events that are sent no more, and why nothing is sent any more. */
+/** What follows from a batch: the state, how many events are sent no more, and why nothing is sent any more. */
 export type Judgement = {
   readonly state: DeliveryState
-  readonly dead: readonly EventLocation[]
+  readonly givenUp: number
   readonly disabled?: DisabledReason
 }
 
@@ -50,10 +60,12 @@ const PAUSES_MS = [
 ]
 /** Pauses are longer by up to this share, so that what failed together does not come again together. */
 const JITTER = 0.1
-/** An event that was sent so often, while others arrived, goes to the dead letters. */
+/** An event that was sent so often is given up. */
 const MOST_ATTEMPTS = PAUSES_MS.length + 1
-/** A webhook that took nothing for so long is switched off. */
+/** A webhook that has failed for so long is switched off. */
 const LONGEST_FAILING_MS = 3 * DAY_MS
+/** So many events in a row fail with the webhook: one alone may be refused for what it says. */
+const FAILING = 2
 
 /** What a server says that has too much to do, and how long it is left alone where it does not say. */
 const THROTTLED: ReadonlySet<number> = new Set([429, 502, 504])
@@ -65,18 +77,48 @@ const GONE = 410
 /** Events that are sent side by side, and to a webhook that last took nothing. */
 const BATCH = 10
 const PROBE = 1
-/** Failed events that wait: beyond, those that were sent most go to the dead letters, once they were sent for half an hour. */
+/** Failed events that wait: beyond, those that were sent most are given up, once they were sent for half an hour. */
 const MOST_RETRIES = 100
 const LEAST_ATTEMPTS = 4
+/** Events that were given up and are kept, and for how long: the log has them no more then. */
+const MOST_GIVEN_UP = 100
+const GIVEN_UP_MS = 30 * DAY_MS
 
 /** The state of a webhook that was never told anything. */
-export function beginDelivery({ createdAt, after }: Pick<Webhook, 'createdAt' | 'after'>): DeliveryState {
-  return { createdAt, next: after + 1, page: after + 1, retries: {}, failures: 0 }
+function beginDelivery({ createdAt, after }: Pick<Webhook, 'createdAt' | 'after'>): DeliveryState {
+  return { createdAt, next: after + 1, page: after + 1, retries: {}, givenUp: [], failures: 0 }
 }
 
-/** Whether an event may wait besides those that do, and a whole batch fail then. */
-export function hasRoom({ retries }: DeliveryState, { sequence }: EventLocation): boolean {
-  return sequence in retries || Object.keys(retries).length < MOST_RETRIES - BATCH
+/** The state of a webhook, by what is kept, which may be of one that was registered before at its URL. */
+export function stateOf(webhook: Pick<Webhook, 'createdAt' | 'after'>, kept: DeliveryState | undefined): DeliveryState {
+  return kept?.createdAt.getTime() === webhook.createdAt.getTime() ? kept : beginDelivery(webhook)
+}
+
+/**
+ * The state in which everything that failed is sent anew and at once, what was given up too: the newest of it for which there is
+ * room beside what waits, and a whole batch that fails.
+ */
+export function resume({ failingSince: _, restUntil: __, ...state }: DeliveryState, now: number): DeliveryState {
+  const room = Math.max(0, MOST_RETRIES - BATCH - Object.keys(state.retries).length)
+  const kept = listGivenUp(state, now)
+  const again = kept.slice(0, room)
+  const waiting = [...Object.entries(state.retries), ...again.map((one) => [String(one.sequence), one] as const)]
+  return {
+    ...state,
+    retries: Object.fromEntries(waiting.map(([sequence, { page }]) => [sequence, { page, attempts: 0, dueAt: now }])),
+    givenUp: kept.slice(room),
+    failures: 0,
+  }
+}
+
+/** What was given up and its client's log still has, the newest first. */
+export function listGivenUp({ givenUp }: Pick<DeliveryState, 'givenUp'>, now: number): GivenUp[] {
+  return givenUp.filter(({ at }) => at > now - GIVEN_UP_MS)
+}
+
+/** Whether nothing arrives, of more than one event. */
+export function isFailing({ failures }: Pick<DeliveryState, 'failures'>): boolean {
+  return failures >= FAILING
 }
 
 /** Whether nothing is sent at this moment. */
@@ -85,22 +127,22 @@ export function isResting({ restUntil = 0 }: DeliveryState, now: number): boolea
 }
 
 /** How many events may be sent at once. */
-export function batchSize({ failures }: DeliveryState): number {
-  return failures > 0 ? PROBE : BATCH
+export function batchSize(state: DeliveryState): number {
+  return isFailing(state) ? PROBE : BATCH
 }
 
-/** The failed events that are to be sent again by this moment, the one that waits longest first. */
-export function listDue({ retries }: DeliveryState, now: number): Due[] {
-  return Object.entries(retries)
-    .filter(([, { dueAt }]) => dueAt <= now)
-    .sort(([, left], [, right]) => left.dueAt - right.dueAt)
-    .map(([sequence, { page, attempts }]) => ({ sequence: Number(sequence), page, attempts }))
+/** The failed events that are to be sent again by this moment, the one that waits longest first, and was sent least. */
+export function listDue(state: DeliveryState, now: number): Due[] {
+  return listRetries(state)
+    .filter(({ dueAt }) => dueAt <= now)
+    .sort((left, right) => left.dueAt - right.dueAt || left.attempts - right.attempts)
 }
 
 /** When something is to be sent again, of a state in which nothing is to be sent now; undefined where nothing waits. */
-export function nextDueAt({ restUntil, retries }: DeliveryState, now: number): number | undefined {
+export function nextDueAt(state: DeliveryState, now: number): number | undefined {
+  const { restUntil } = state
   if (restUntil !== undefined && restUntil > now) return restUntil
-  const moments = Object.values(retries).map(({ dueAt }) => dueAt)
+  const moments = listRetries(state).map(({ dueAt }) => dueAt)
   return moments.length > 0 ? Math.max(now, Math.min(...moments)) : undefined
 }
 
@@ -112,51 +154,82 @@ export function forget(state: DeliveryState, events: readonly EventLocation[]): 
 }
 
 /**
- * What follows from what came of a batch, which is not empty. A failed event among others waits by itself; where nothing
- * arrived of what is new, the webhook rests. `random` is uniform in [0, 1).
+ * What follows from what came of a batch, which is not empty. A failed event waits by itself. Where nothing arrived, of more
+ * than one event in a row, the webhook fails: it rests after each that is new, and one is tried at a time. `random` is uniform
+ * in [0, 1).
  */
 export function judge(
   before: DeliveryState,
   results: readonly { readonly due: Due; readonly sent: Sent }[],
   { now, random }: { readonly now: number; readonly random: () => number },
 ): Judgement {
-  const pause = (failures: number) =>
-    Math.round((PAUSES_MS[failures - 1] ?? PAUSES_MS.at(-1) ?? 0) * (1 + JITTER * random()))
+  const pause = (times: number) => Math.round((PAUSES_MS[times - 1] ?? PAUSES_MS.at(-1) ?? 0) * (1 + JITTER * random()))
+  const failed = results.flatMap(({ due, sent }) => (sent.delivered ? [] : [{ due, sent }]))
+  const again = Object.fromEntries(
+    failed.map(({ due: { sequence, page, attempts } }) => [
+      sequence,
+      { page, attempts: attempts + 1, dueAt: now + pause(attempts + 1) },
+    ]),
+  )
+  const restFor = Math.max(0, ...failed.map(({ sent }) => throttling(sent)))
+  const last = failed.at(-1)?.sent
   const { restUntil: _, ...rested } = forget(
     before,
     results.map(({ due }) => due),
   )
-  const failed = results.flatMap(({ due, sent }) => (sent.delivered ? [] : [{ due, sent }]))
-  const gone = failed.some(({ sent }) => sent.status === GONE) && { disabled: 'gone' as const }
-  const dead: EventLocation[] = []
-  const isBack = before.failures > 0 && failed.length < results.length
-  // What failed while it took nothing need not wait any longer.
-  const retries = Object.fromEntries(
-    Object.entries(rested.retries).map(([sequence, retry]) => [sequence, isBack ? { ...retry, dueAt: now } : retry]),
-  )
-  for (const { due } of failed) {
-    const { sequence, page } = due
-    const attempts = due.attempts + 1
-    if (attempts >= MOST_ATTEMPTS) dead.push({ sequence, page })
-    else retries[sequence] = { page, attempts, dueAt: now + pause(attempts) }
-  }
-  const restFor = Math.max(0, ...failed.map(({ sent }) => throttling(sent)))
-  // Events that failed before say nothing of the webhook as long as it takes others.
-  const isFailing = before.failures > 0 || results.some(({ due }) => due.attempts === 0)
-  if (failed.length < results.length || !isFailing) {
-    const { failures: _, failingSince: __, lastFailure: ___, ...healthy } = rested
-    const state = { ...healthy, retries, failures: 0, ...(restFor > 0 && { restUntil: now + restFor }) }
-    return { ...makeRoom({ state, dead }, now), ...gone }
-  }
-  const failures = before.failures + 1
-  const { failingSince = now } = before
-  const [{ sent: last } = { sent: undefined }] = failed.slice(-1)
   const state = {
-    ...{ ...rested, retries, failures, failingSince },
-    restUntil: now + Math.max(restFor, pause(failures)),
-    ...(last && { lastFailure: { reason: last.reason, ...(last.status !== undefined && { status: last.status }) } }),
+    ...{ ...rested, ...(restFor > 0 && { restUntil: now + restFor }) },
+    ...(last && {
+      lastFailure: { at: now, reason: last.reason, ...(last.status !== undefined && { status: last.status }) },
+    }),
   }
-  return { state, dead, ...(now - failingSince >= LONGEST_FAILING_MS && { disabled: 'failing' as const }), ...gone }
+  const gone = failed.some(({ sent: { status } }) => status === GONE) && { disabled: 'gone' as const }
+  // What is sent again says nothing new of the webhook.
+  const isNew = results.some(({ due }) => due.attempts === 0)
+  const isTaking = failed.length < results.length
+  const failures = isTaking
+    ? 0
+    : isNew
+      ? Math.max(before.failures + 1, Math.min(results.length, FAILING))
+      : before.failures
+  if (!isFailing({ failures })) {
+    const { failingSince: __, ...healthy } = state
+    // What failed while nothing arrived need not wait any longer.
+    const waiting = isFailing(before) ? postpone(state.retries, () => now) : state.retries
+    return { ...makeRoom(giveUpTired({ ...healthy, failures, retries: { ...waiting, ...again } }, now), now), ...gone }
+  }
+  const { failingSince = now } = before
+  // One finds out for all.
+  const until = Math.min(...Object.values(again).map(({ dueAt }) => dueAt))
+  const waiting = postpone(state.retries, ({ dueAt }) => Math.max(dueAt, until))
+  const rest = isNew && { restUntil: now + Math.max(restFor, pause(failures - 1)) }
+  const failing = { ...state, failures, failingSince, retries: { ...waiting, ...again }, ...rest }
+  const isOver = now - failingSince >= LONGEST_FAILING_MS && { disabled: 'failing' as const }
+  return { ...giveUpTired(failing, now), ...isOver, ...gone }
+}
+
+type Retries = DeliveryState['retries']
+
+/** These events, each due at another moment. */
+function postpone(retries: Retries, dueAt: (retry: z.output<typeof Retry>) => number): Retries {
+  const entries = Object.entries(retries)
+  return Object.fromEntries(entries.map(([sequence, retry]) => [sequence, { ...retry, dueAt: dueAt(retry) }]))
+}
+
+/** The state in which some of its failed events are sent no more. */
+function giveUp(state: DeliveryState, events: readonly EventLocation[], now: number): Judgement {
+  const givenUp = [...events.map(({ sequence, page }) => ({ sequence, page, at: now })), ...listGivenUp(state, now)]
+  return { state: { ...forget(state, events), givenUp: givenUp.slice(0, MOST_GIVEN_UP) }, givenUp: events.length }
+}
+
+/** The same of those that were sent ten times. */
+function giveUpTired(state: DeliveryState, now: number): Judgement {
+  const tired = listRetries(state).filter(({ attempts }) => attempts >= MOST_ATTEMPTS)
+  return giveUp(state, tired, now)
+}
+
+function listRetries({ retries }: DeliveryState) {
+  return Object.entries(retries).map(([sequence, retry]) => ({ sequence: Number(sequence), ...retry }))
 }
 
 /** Milliseconds for which a server wants to be left alone; 0 where it does not say so. */
@@ -168,16 +241,16 @@ function throttling({
 }
 
 /** Lets a whole batch fail next: by giving up what was sent most, or by resting until one of those that wait is due. */
-function makeRoom({ state, dead }: Judgement, now: number): Judgement {
-  const waiting = Object.entries(state.retries).sort(([, left], [, right]) => right.attempts - left.attempts)
+function makeRoom(judged: Judgement, now: number): Judgement {
+  const waiting = listRetries(judged.state).sort((left, right) => right.attempts - left.attempts)
   const tooMany = waiting.length - (MOST_RETRIES - BATCH)
-  if (tooMany <= 0) return { state, dead }
-  const given = waiting
-    .slice(0, tooMany)
-    .filter(([, { attempts }]) => attempts >= LEAST_ATTEMPTS)
-    .map(([sequence, { page }]) => ({ sequence: Number(sequence), page }))
-  const left = forget(state, given)
-  const dueAt = Math.min(...Object.values(left.retries).map((retry) => retry.dueAt))
-  const restUntil = given.length < tooMany ? Math.max(dueAt, now, state.restUntil ?? 0) : state.restUntil
-  return { state: { ...left, ...(restUntil !== undefined && { restUntil }) }, dead: [...dead, ...given] }
+  if (tooMany <= 0) return judged
+  const tired = waiting.slice(0, tooMany).filter(({ attempts }) => attempts >= LEAST_ATTEMPTS)
+  const { state, givenUp } = giveUp(judged.state, tired, now)
+  const dueAt = Math.min(...listRetries(state).map((retry) => retry.dueAt))
+  const restUntil = tired.length < tooMany ? Math.max(dueAt, now, state.restUntil ?? 0) : state.restUntil
+  return {
+    state: { ...state, ...(restUntil !== undefined && { restUntil }) },
+    givenUp: judged.givenUp + givenUp,
+  }
 }

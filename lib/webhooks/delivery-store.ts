@@ -1,9 +1,9 @@
 import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { updateItem } from '../aws/dynamo.ts'
+import { getItems, updateItem } from '../aws/dynamo.ts'
 import { EpochSeconds } from '../codecs.ts'
 import { DeliveryState } from './delivery-state.ts'
-import { deliveryKey } from './store.ts'
+import { deliveryKey, webhookIdOf } from './store.ts'
 
 /** Which webhook of whom. */
 export type WebhookKey = { readonly clientId: string; readonly webhookId: string }
@@ -11,7 +11,7 @@ export type WebhookKey = { readonly clientId: string; readonly webhookId: string
 /** Who may send to a webhook now, and for how long: a word that nobody else has, and moments in epoch milliseconds. */
 type Lease = { readonly id: string; readonly now: number; readonly until: number }
 
-const Item = z.object({ state: DeliveryState.optional() })
+const Item = z.object({ sk: z.string(), state: DeliveryState.optional() })
 
 /**
  * After so long without a change a state is forgotten: longer than the log has an event, so that there was none in it for the
@@ -24,7 +24,7 @@ const KEPT_MS = 40 * 86_400_000
  * Every method throws when the table cannot be reached or an item does not parse.
  */
 export function deliveryStore(client: DynamoDBDocumentClient, tableName: string) {
-  const update = (change: Parameters<typeof updateItem>[2]) => updateItem(client, tableName, change)
+  const update = (change: Change) => updateItem(client, tableName, change)
 
   /** What is changed where a state is written by who has the lease. */
   const written = (webhook: WebhookKey, state: DeliveryState, { id, now }: Pick<Lease, 'id' | 'now'>) => ({
@@ -39,6 +39,13 @@ export function deliveryStore(client: DynamoDBDocumentClient, tableName: string)
   })
 
   return {
+    /** How far each of these webhooks of a client has been told, by its id; those that were told nothing yet are left out. */
+    async list(clientId: string, webhookIds: readonly string[]): Promise<Map<string, DeliveryState>> {
+      const keys = webhookIds.map((webhookId) => keyOf({ clientId, webhookId }))
+      const items = z.array(Item).parse(await getItems(client, tableName, keys))
+      return new Map(items.flatMap(({ sk, state }) => (state ? [[webhookIdOf(sk), state] as const] : [])))
+    },
+
     /** How far a webhook has been told; undefined where it was told nothing yet. */
     async get(webhook: WebhookKey): Promise<DeliveryState | undefined> {
       const command = new GetCommand({ TableName: tableName, Key: keyOf(webhook), ConsistentRead: true })
@@ -77,19 +84,17 @@ export function deliveryStore(client: DynamoDBDocumentClient, tableName: string)
       throw new Error('The lease of a webhook is taken and let go all the time.')
     },
 
-    /** Writes how far a webhook has been told; false where the lease is another's by now, who goes on from what was written before. */
-    async save(webhook: WebhookKey, state: DeliveryState, lease: Pick<Lease, 'id' | 'now'>): Promise<boolean> {
-      return (await update({ ...written(webhook, state, lease), condition: 'leaseId = :id' })) !== null
-    },
-
-    /** The same by who is about to look again, and need not be told so any more. */
-    async saveAndLookAgain(
+    /**
+     * Writes how far a webhook has been told; false where the lease is another's by now, who goes on from what was written before.
+     * Who `looksAgain` need not be told so any more.
+     */
+    async save(
       webhook: WebhookKey,
       state: DeliveryState,
-      lease: Pick<Lease, 'id' | 'now'>,
+      { looksAgain, ...lease }: Pick<Lease, 'id' | 'now'> & { readonly looksAgain: boolean },
     ): Promise<boolean> {
-      const again = { remove: ['#again'], ExpressionAttributeNames: { '#state': 'state', '#again': 'again' } }
-      return (await update({ ...written(webhook, state, lease), ...again, condition: 'leaseId = :id' })) !== null
+      const change = { ...written(webhook, state, lease), condition: 'leaseId = :id' }
+      return (await update(looksAgain ? withoutMark(change) : change)) !== null
     },
 
     /**
@@ -101,25 +106,14 @@ export function deliveryStore(client: DynamoDBDocumentClient, tableName: string)
       state: DeliveryState,
       { anyway, ...lease }: Pick<Lease, 'id' | 'now'> & { readonly anyway: boolean },
     ): Promise<boolean> {
-      const released = await update({
-        ...written(webhook, state, lease),
-        ExpressionAttributeNames: { '#state': 'state', '#again': 'again' },
-        remove: ['leaseId', 'leaseUntil', '#again'],
-        condition: anyway ? 'leaseId = :id' : 'leaseId = :id AND attribute_not_exists(#again)',
-      })
+      const released = await update(
+        withoutMark({
+          ...written(webhook, state, lease),
+          remove: ['leaseId', 'leaseUntil'],
+          condition: anyway ? 'leaseId = :id' : 'leaseId = :id AND attribute_not_exists(#again)',
+        }),
+      )
       return released !== null
-    },
-
-    /** Has a webhook that took nothing tried at once, of whatever it was not told. */
-    async recover(webhook: WebhookKey): Promise<void> {
-      await update({
-        key: keyOf(webhook),
-        set: ['#state.failures = :one'],
-        remove: ['#state.failingSince', '#state.lastFailure', '#state.restUntil'],
-        condition: 'attribute_exists(#state.failingSince)',
-        ExpressionAttributeNames: { '#state': 'state' },
-        ExpressionAttributeValues: { ':one': 1 },
-      })
     },
   }
 }
@@ -127,6 +121,14 @@ export type DeliveryStore = ReturnType<typeof deliveryStore>
 
 /** How often the lease is tried for that somebody has each time and has let go when told so. */
 const TRIES = 5
+
+type Change = Parameters<typeof updateItem>[2]
+
+/** The same change, after which nobody is told any more to look again. */
+function withoutMark({ remove = [], ExpressionAttributeNames, ...change }: Change): Change {
+  const names = { ...ExpressionAttributeNames, '#again': 'again' }
+  return { ...change, remove: [...remove, '#again'], ExpressionAttributeNames: names }
+}
 
 function keyOf({ clientId, webhookId }: WebhookKey) {
   return deliveryKey(clientId, webhookId)

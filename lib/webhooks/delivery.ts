@@ -1,20 +1,21 @@
 import { logger } from '../logger.ts'
 import {
   batchSize,
-  beginDelivery,
   type DeliveryState,
   type Due,
   forget,
-  hasRoom,
+  isFailing,
   isResting,
   judge,
   listDue,
   nextDueAt,
+  resume,
+  stateOf,
 } from './delivery-state.ts'
 import type { DeliveryStore, WebhookKey } from './delivery-store.ts'
 import { WebhookEvent } from './event.ts'
-import { type EventLocation, type EventLogStore, NEXT_PAGES } from './log-store.ts'
-import { listSecrets } from './secret.ts'
+import { type EventLogStore, NEXT_PAGES } from './log-store.ts'
+import { listSecrets, type WebhookKeys } from './secret.ts'
 import type { Send } from './send.ts'
 import type { Sent } from './sent.ts'
 import { signatureHeaders } from './signature.ts'
@@ -25,8 +26,8 @@ import { type Webhook, wants } from './webhook.ts'
 export type Wake = WebhookKey & {
   /** Of a message that is held back, for longer than the queue does at once: the moment at which it is meant. */
   readonly timerAt?: number | undefined
-  /** An event that was given up, which is to be sent again. */
-  readonly event?: EventLocation | undefined
+  /** Whether all that it did not take is to be sent anew and at once, what was given up too. */
+  readonly resume?: boolean | undefined
 }
 
 /** Sends messages to the queue of deliveries, held back for whole seconds, 900 at most; throws when that is not certain. */
@@ -35,12 +36,10 @@ export type SendWakes = (messages: readonly Wake[], options?: { readonly delaySe
 type Dependencies = {
   readonly webhooks: Pick<WebhooksStore, 'list' | 'disable'>
   readonly eventLog: Pick<EventLogStore, 'listNext' | 'getEvents'>
-  readonly deliveries: Omit<DeliveryStore, 'recover'>
-  readonly webhookKey: string
+  readonly deliveries: Omit<DeliveryStore, 'list'>
+  readonly webhookKeys: WebhookKeys
   readonly sendDelivery: Send
   readonly wakeDeliveries: SendWakes
-  /** Puts events that are given up where an operator finds them. */
-  readonly sendDeadLetters: (messages: readonly Wake[]) => Promise<void>
   readonly randomUUID: () => string
   /** Epoch milliseconds. */
   readonly now: () => number
@@ -49,7 +48,7 @@ type Dependencies = {
 }
 
 /** What came of a message: how many events arrived, did not, and are given up. */
-export type DeliveryReport = { readonly delivered: number; readonly failed: number; readonly dead: number }
+export type DeliveryReport = { readonly delivered: number; readonly failed: number; readonly givenUp: number }
 
 /** How long one webhook is sent to before others have their turn; a batch that has begun by then is ended. */
 const TURN_MS = 10_000
@@ -61,7 +60,7 @@ const LONGEST_DELAY_SECONDS = 900
 /** When a message is looked at again that has come while the webhook was being sent to. */
 const BUSY_SECONDS = 10
 
-const NOTHING: DeliveryReport = { delivered: 0, failed: 0, dead: 0 }
+const NOTHING: DeliveryReport = { delivered: 0, failed: 0, givenUp: 0 }
 
 /**
  * Sends a webhook what its client's log has for it and it was not told yet, ten events at a time side by side, until nothing
@@ -78,42 +77,24 @@ export async function deliverEvents(dependencies: Dependencies, wake: Wake): Pro
   }
   const [registered, seen] = await Promise.all([webhooks.list(clientId), deliveries.get(wake)])
   const webhook = registered.find(({ id }) => id === webhookId)
-  if (!webhook || (webhook.disabledAt && !wake.event)) return NOTHING
+  if (!webhook || webhook.disabledAt) return NOTHING
   const known = stateOf(webhook, seen)
-  if (!wake.event && isResting(known, now()) && hasTimer(known, wake, now())) return NOTHING
+  if (!wake.resume && isResting(known, now()) && hasTimer(known, wake, now())) return NOTHING
 
   const lease = { id: randomUUID(), now: now(), until: now() + LEASE_MS }
   const taken = await deliveries.take(wake, lease)
   if (!taken) {
-    if (wake.event) await wakeDeliveries([wake], { delaySeconds: BUSY_SECONDS })
+    if (wake.resume) await wakeDeliveries([wake], { delaySeconds: BUSY_SECONDS })
     return NOTHING
   }
   const before = stateOf(webhook, taken.state)
-  const isFull = wake.event !== undefined && !hasRoom(before, wake.event)
-  if (isFull) await dependencies.sendDeadLetters([wake])
-  const state = isFull ? before : withEvent(before, wake, now())
-  const report = { ...NOTHING, dead: isFull ? 1 : 0 }
-  if (webhook.disabledAt) {
-    await deliveries.release(wake, state, { ...lease, anyway: true })
-    return report
-  }
   const turn = createTurn(dependencies, webhook, wake, { leaseId: lease.id, endsAt: lease.now + TURN_MS })
-  return await turn(state, report)
+  return await turn(wake.resume ? resume(before, now()) : before)
 }
 
 /** Sends to a webhook whose lease is ours, from a state on; gives what came of it when the lease is let go. */
 function createTurn(
-  {
-    webhooks,
-    eventLog,
-    deliveries,
-    webhookKey,
-    sendDelivery,
-    wakeDeliveries,
-    sendDeadLetters,
-    now,
-    random,
-  }: Dependencies,
+  { webhooks, eventLog, deliveries, webhookKeys, sendDelivery, wakeDeliveries, now, random }: Dependencies,
   webhook: Webhook,
   wake: Wake,
   { leaseId, endsAt }: { readonly leaseId: string; readonly endsAt: number },
@@ -122,7 +103,7 @@ function createTurn(
   const key = { clientId, webhookId }
   const isOver = () => now() >= endsAt
   const log = createLogReader(eventLog, clientId)
-  const secrets = listSecrets(webhookKey, clientId, webhook, now())
+  const secrets = listSecrets(webhookKeys, clientId, webhook, now())
 
   async function sendOne({ due, event }: { due: Due; event: WebhookEvent }): Promise<{ due: Due; sent: Sent }> {
     const body = JSON.stringify(WebhookEvent.encode(event))
@@ -145,7 +126,7 @@ function createTurn(
       due.filter(({ sequence }) => !found.has(sequence)),
     )
     // An event that is refused for what it says must not be all that is tried.
-    const isProbe = state.failures > 0
+    const isProbe = isFailing(state)
     const { fresh, ...position } = await log.take(kept, isProbe ? most : most - old.length, { webhook, isOver })
     const batch = isProbe ? [...fresh, ...old] : [...old, ...fresh]
     return { batch: batch.slice(0, most), state: { ...kept, ...position } }
@@ -159,9 +140,9 @@ function createTurn(
     return { ...state, timerAt: dueAt }
   }
 
-  return async (from: DeliveryState, begun: DeliveryReport): Promise<DeliveryReport> => {
+  return async (from: DeliveryState): Promise<DeliveryReport> => {
     let state = from
-    let report = begun
+    let report = NOTHING
     for (;;) {
       const isAwake = !isResting(state, now())
       const taken = isAwake ? await take(state) : { batch: [], state }
@@ -170,24 +151,30 @@ function createTurn(
         const begun = now()
         const results = await Promise.all(taken.batch.map(sendOne))
         const isSlow = now() - begun > SLOW_MS
-        const { state: next, dead, disabled } = judge(state, results, { now: now(), random })
+        const { state: next, givenUp, disabled } = judge(state, results, { now: now(), random })
         state = next
         const delivered = results.filter(({ sent }) => sent.delivered).length
+        const failed = results.length - delivered
         report = {
           delivered: report.delivered + delivered,
-          failed: report.failed + results.length - delivered,
-          dead: report.dead + dead.length,
+          failed: report.failed + failed,
+          givenUp: report.givenUp + givenUp,
         }
-        if (dead.length > 0) await sendDeadLetters(dead.map((event) => ({ ...key, event })))
+        const { at: _, ...why } = state.lastFailure ?? {}
+        if (failed > 0) {
+          const of = results.length
+          logger.warn('deliveries failed', { ...key, failed, of, failures: state.failures, ...why })
+        }
+        if (givenUp > 0) logger.warn('events given up', { ...key, events: givenUp, ...why })
         if (disabled) {
           const isNew = await webhooks.disable(clientId, webhook, { at: new Date(now()), reason: disabled })
-          if (isNew) logger.warn('webhook switched off', { clientId, webhookId, reason: disabled })
+          if (isNew) logger.warn('webhook switched off', { ...key, disabledReason: disabled, ...why })
           await deliveries.release(key, state, { id: leaseId, now: now(), anyway: true })
           return report
         }
         const isMore = !isResting(state, now()) && (!log.isAtEnd() || listDue(state, now()).length > 0)
         if (isMore && !isOver() && !isSlow) {
-          if (await deliveries.save(key, state, { id: leaseId, now: now() })) continue
+          if (await deliveries.save(key, state, { id: leaseId, now: now(), looksAgain: false })) continue
           return report
         }
         if (isMore) return await giveWay(state, report)
@@ -198,7 +185,7 @@ function createTurn(
       const anyway = isResting(state, now())
       if (await deliveries.release(key, state, { id: leaseId, now: now(), anyway })) return report
       // There is something new, unless the lease is another's.
-      if (!(await deliveries.saveAndLookAgain(key, state, { id: leaseId, now: now() }))) return report
+      if (!(await deliveries.save(key, state, { id: leaseId, now: now(), looksAgain: true }))) return report
       log.lookAgain()
     }
   }
@@ -262,17 +249,6 @@ function createLogReader(eventLog: Pick<EventLogStore, 'listNext'>, clientId: st
       return { fresh, ...place }
     },
   }
-}
-
-function stateOf(webhook: Webhook, stored: DeliveryState | undefined): DeliveryState {
-  return stored?.createdAt.getTime() === webhook.createdAt.getTime() ? stored : beginDelivery(webhook)
-}
-
-/** The state in which an event that was given up is to be sent at once. */
-function withEvent(state: DeliveryState, { event }: Wake, now: number): DeliveryState {
-  if (!event) return state
-  const { sequence, page } = event
-  return { ...state, retries: { ...state.retries, [sequence]: { page, attempts: 0, dueAt: now } } }
 }
 
 /** Whether a message is on its way that comes by a moment; the one that has come is not. */

@@ -5,14 +5,14 @@ import type { EventLogStore } from './log-store.ts'
 import { type WebhookReach, whyUnreachable } from './reach.ts'
 import type { WakeDeliveries } from './relay.ts'
 import type { NewWebhook } from './responses.ts'
-import { createSecretVersions, listSecrets } from './secret.ts'
+import { createSecretVersions, listSecrets, type WebhookKeys } from './secret.ts'
 import type { WebhooksStore } from './store.ts'
 import type { Webhook } from './webhook.ts'
 
 type Dependencies = {
   readonly webhooks: Pick<WebhooksStore, 'add' | 'list'>
   readonly eventLog: Pick<EventLogStore, 'getHead'>
-  readonly webhookKey: string
+  readonly webhookKeys: WebhookKeys
   readonly webhookReach: WebhookReach
   readonly wakeDeliveries: WakeDeliveries
   readonly randomBytes: RandomBytes
@@ -25,7 +25,7 @@ type Dependencies = {
  * `missing_or_invalid_url` where nothing may be sent to the URL, `webhook_already_registered` and `too_many_webhooks`.
  */
 export async function registerWebhook(
-  { webhooks, eventLog, webhookKey, webhookReach, wakeDeliveries, randomBytes, now }: Dependencies,
+  { webhooks, eventLog, webhookKeys, webhookReach, wakeDeliveries, randomBytes, now }: Dependencies,
   clientId: string,
   { url, types, finality }: NewWebhook,
 ): Promise<{ readonly webhook: Webhook; readonly secret: string }> {
@@ -46,5 +46,5 @@ export async function registerWebhook(
   }
   // A relay that is at work may have looked for webhooks just before.
   await wakeDeliveries([{ clientId, webhookId: webhook.id }])
-  return { webhook, secret: listSecrets(webhookKey, clientId, webhook, now())[0] }
+  return { webhook, secret: listSecrets(webhookKeys, clientId, webhook, now())[0] }
 }

@@ -1,7 +1,10 @@
 import * as z from 'zod'
 import { Timestamp } from '../codecs.ts'
 import { field } from '../field.ts'
+import { listGivenUp, nextDueAt, stateOf } from './delivery-state.ts'
+import type { DeliveryStore } from './delivery-store.ts'
 import { EventType } from './event.ts'
+import { SendFailure } from './sent.ts'
 import type { WebhooksStore } from './store.ts'
 import { DisabledReason, Finality, type Webhook, WebhookUrl } from './webhook.ts'
 
@@ -63,6 +66,34 @@ export const RegisteredWebhook = z
   .object({ ...registered, secret: Secret })
   .meta({ id: 'RegisteredWebhook', description: 'The webhook that was registered, with its secret' })
 
+/** Why a delivery failed, as callers see it. */
+export const FailureReason = SendFailure.describe(
+  'Why it was not delivered. not_allowed: the host name leads to an address that is not public. unresolved: the host name has no IPv4 address. connection: the connection was refused or closed. tls: the certificate is not valid. timeout: there was no answer within 5 seconds. redirect: the answer was a redirect, which is not followed. status: the answer was not 2xx. bad_answer: the answer was not HTTP',
+)
+
+/** How deliveries to a webhook go, as callers see it. */
+const Delivery = z
+  .object({
+    lastFailure: z
+      .object({
+        at: Timestamp.describe('When it failed'),
+        reason: FailureReason,
+        status: z.number().int().nullable().describe('The HTTP status of the answer; null where there was none'),
+      })
+      .nullable()
+      .describe('The last delivery that failed, whatever succeeded since; null where none failed'),
+    waiting: z.number().int().describe('How many events failed and are sent again'),
+    nextAttemptAt: Timestamp.nullable().describe(
+      'When the next of these is sent, at the earliest; null where none waits, or it is disabled',
+    ),
+    givenUp: z
+      .array(z.number().int())
+      .describe(
+        'The sequences of events that failed ten times, the newest first, at most 100: they are sent again when a test succeeds, and forgotten after 30 days',
+      ),
+  })
+  .meta({ id: 'WebhookDelivery', description: 'How deliveries to a webhook go' })
+
 /** A webhook as callers see it. */
 export const WebhookResponse = z
   .object({
@@ -74,7 +105,10 @@ export const WebhookResponse = z
     disabledReason: DisabledReason.nullable().describe(
       'Why it was switched off. gone: it answered 410. failing: no delivery succeeded for three days. Null while it is active',
     ),
-    failingSince: Timestamp.nullable().describe('Since when every delivery has failed; null while deliveries succeed'),
+    failingSince: Timestamp.nullable().describe(
+      'Since when every delivery has failed, of at least two events; null while deliveries succeed',
+    ),
+    delivery: Delivery,
   })
   .meta({
     id: 'Webhook',
@@ -90,23 +124,44 @@ export const RotatedSecret = z.object({
   previousUntil: Timestamp.describe('Until then deliveries are signed with the previous secret too'),
 })
 
-/** A client's webhooks and how they are, oldest first. */
+/** A client's webhooks and how they are, oldest first. `now` is in epoch milliseconds. */
 export async function listStatuses(
-  webhooks: Pick<WebhooksStore, 'list' | 'listFailing'>,
+  { webhooks, deliveries, now }: Statuses,
   clientId: string,
 ): Promise<WebhookResponse[]> {
   const registered = await webhooks.list(clientId)
-  const failing = await webhooks.listFailing(
+  const states = await deliveries.list(
     clientId,
     registered.map(({ id }) => id),
   )
-  return registered.map((webhook) => ({
-    ...describeWebhook(webhook),
-    status: webhook.disabledAt ? 'disabled' : 'active',
-    disabledAt: webhook.disabledAt ?? null,
-    disabledReason: webhook.disabledReason ?? null,
-    failingSince: failing.get(webhook.id) ?? null,
-  }))
+  return registered.map((webhook) => {
+    const state = stateOf(webhook, states.get(webhook.id))
+    return {
+      ...describeWebhook(webhook),
+      status: webhook.disabledAt ? 'disabled' : 'active',
+      disabledAt: webhook.disabledAt ?? null,
+      disabledReason: webhook.disabledReason ?? null,
+      failingSince: momentOf(state.failingSince),
+      delivery: {
+        lastFailure: state.lastFailure
+          ? { ...state.lastFailure, at: new Date(state.lastFailure.at), status: state.lastFailure.status ?? null }
+          : null,
+        waiting: Object.keys(state.retries).length,
+        nextAttemptAt: webhook.disabledAt ? null : momentOf(nextDueAt(state, now())),
+        givenUp: listGivenUp(state, now()).map(({ sequence }) => sequence),
+      },
+    }
+  })
+}
+
+type Statuses = {
+  readonly webhooks: Pick<WebhooksStore, 'list'>
+  readonly deliveries: Pick<DeliveryStore, 'list'>
+  readonly now: () => number
+}
+
+function momentOf(millis: number | undefined): Date | null {
+  return millis === undefined ? null : new Date(millis)
 }
 
 /** What of a webhook its client sees at any time. */

@@ -1,13 +1,26 @@
 import { hkdfSync } from 'node:crypto'
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import * as z from 'zod'
-import { readSecretJson } from '../aws/secrets.ts'
+import { readLatestSecretJson, readSecretJson } from '../aws/secrets.ts'
 import type { RandomBytes } from '../clients/api-key.ts'
 import type { SecretVersions, Webhook } from './webhook.ts'
 
-/** The key from which the secrets of webhooks follow, as a stage's secret has it. Throws when that cannot be read. */
-export async function readWebhookKey(secretId: string, client?: SecretsManagerClient): Promise<string> {
-  return (await readSecretJson(secretId, z.object({ key: z.string().min(32) }), client)).key
+/** A stage's secret: the key from which the secrets of webhooks follow, and the one before while receivers still have those. */
+const Stored = z
+  .object({ key: z.string().min(32), before: z.string().min(32).optional() })
+  .transform(({ key, before }): WebhookKeys => [key, ...(before === undefined ? [] : [before])])
+
+/** The keys from which the secrets of webhooks follow: the one of new secrets, and perhaps the one before. */
+export type WebhookKeys = readonly [string, ...string[]]
+
+/** The keys that the stage's secret has. Throws when it cannot be read. */
+export function readWebhookKeys(secretId: string, client?: SecretsManagerClient): Promise<WebhookKeys> {
+  return readSecretJson(secretId, Stored, client)
+}
+
+/** The same, as the container knows them: five minutes after a change at the latest. */
+export function readLatestWebhookKeys(secretId: string): Promise<WebhookKeys> {
+  return readLatestSecretJson(secretId, Stored)
 }
 
 /** For how long the secret before signs beside a new one. */
@@ -31,16 +44,19 @@ export function rotateSecret(
   return { ...createSecretVersions(randomBytes), before: kept } satisfies SecretVersions
 }
 
-/** The secrets that sign at a moment, in epoch milliseconds: the newest first. */
+/** The secrets that sign at a moment, in epoch milliseconds: first the newest, which is told its client. */
 export function listSecrets(
-  webhookKey: string,
+  webhookKeys: WebhookKeys,
   clientId: string,
   { id, secret: { version, before } }: Pick<Webhook, 'id' | 'secret'>,
   now: number,
 ): [string, ...string[]] {
-  const isKept = before && now < before.until.getTime()
-  const derive = (version: string) => deriveSecret(webhookKey, clientId, id, version)
-  return [derive(version), ...(isKept ? [derive(before.version)] : [])]
+  const versions = [version, ...(before && now < before.until.getTime() ? [before.version] : [])]
+  const derive = (key: string, of: string) => deriveSecret(key, clientId, id, of)
+  const [newest = derive(webhookKeys[0], version), ...others] = webhookKeys.flatMap((key) =>
+    versions.map((of) => derive(key, of)),
+  )
+  return [newest, ...others]
 }
 
 /** `whsec_` and 32 bytes in base64 (Standard Webhooks 1.0.0), which follow from the key by RFC 5869: nothing of them is stored. */

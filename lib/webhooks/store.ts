@@ -5,8 +5,6 @@ import { Timestamp } from '../codecs.ts'
 import { type DisabledReason, MOST_WEBHOOKS, SecretVersions, Webhook } from './webhook.ts'
 
 const Item = z.object({ pk: z.string(), webhooks: z.record(z.string(), Webhook) })
-/** Of the state of a webhook's deliveries: since when all of them fail, in epoch milliseconds. */
-const Delivery = z.object({ sk: z.string(), state: z.object({ failingSince: z.number().int().optional() }).optional() })
 
 /**
  * The webhooks of clients: one item a client, with all of its webhooks. What is read is read consistently. Every method
@@ -61,17 +59,6 @@ export function webhooksStore(client: DynamoDBDocumentClient, tableName: string)
       })
       if (isRemoved) await client.send(new DeleteCommand({ TableName: tableName, Key: deliveryKey(clientId, id) }))
       return isRemoved
-    },
-
-    /** Since when all deliveries to each of these webhooks fail; without those of which some succeed. */
-    async listFailing(clientId: string, ids: readonly string[]): Promise<Map<string, Date>> {
-      const keys = ids.map((id) => deliveryKey(clientId, id))
-      const items = z.array(Delivery).parse(await getItems(client, tableName, keys))
-      return new Map(
-        items.flatMap(({ sk, state: { failingSince } = {} }) =>
-          failingSince === undefined ? [] : [[sk.slice(DELIVERY.length), new Date(failingSince)] as const],
-        ),
-      )
     },
 
     /** Replaces the versions of a webhook's secrets; false where others did since they were read, or it is removed. */
@@ -142,6 +129,11 @@ export function clientPartition(clientId: string): string {
 /** The key of the state of a webhook's deliveries. */
 export function deliveryKey(clientId: string, webhookId: string) {
   return { pk: clientPartition(clientId), sk: `${DELIVERY}${webhookId}` }
+}
+
+/** The webhook of which the item with this key says so. */
+export function webhookIdOf(sk: string): string {
+  return sk.slice(DELIVERY.length)
 }
 
 function testKey(clientId: string) {

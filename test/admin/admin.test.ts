@@ -22,11 +22,13 @@ import { hashApiKey, parseApiKey } from '../../lib/clients/api-key.ts'
 import { identifyClient } from '../../lib/clients/identify.ts'
 import type { VaultDescription } from '../../lib/protocols/describe.ts'
 import { pinStore } from '../../lib/vaults/pin-store.ts'
+import { deliveryStore } from '../../lib/webhooks/delivery-store.ts'
 import { eventLogStore } from '../../lib/webhooks/log-store.ts'
 import { deliveryKey, webhooksStore } from '../../lib/webhooks/store.ts'
 import { createTables } from '../../sandbox/dynamo.ts'
 import { someClient, someVault } from '../support/clients.ts'
 import { test as base } from '../support/dynamo.ts'
+import { someDelivery } from '../support/webhooks.ts'
 
 const LOCAL_AWS = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'any', AWS_SECRET_ACCESS_KEY: 'any' }
 const SCRIPT = resolve('admin/main.ts')
@@ -57,13 +59,14 @@ const test = base
       webhooks: webhooksAdmin({
         webhooks: webhooksStore(dynamo, tableNames.webhooks),
         eventLog: eventLogStore(dynamo, tableNames.webhooks),
-        readWebhookKey: async () => 'k'.repeat(64),
+        deliveries: deliveryStore(dynamo, tableNames.webhooks),
+        readWebhookKeys: async () => ['k'.repeat(64)],
         webhookReach: 'public',
         wakeDeliveries: async () => {},
         randomBytes,
         now,
       }),
-      deadLetters: { redrive: async () => [] },
+      deadLetters: { list: async () => [], redrive: async () => [], count: async () => [], drop: async () => {} },
       signingKeys: secretInMemory(),
       keyEnvironment: 'test',
       randomBytes,
@@ -521,7 +524,9 @@ describe('Webhooks', () => {
     const [, secret = '', id = ''] = /^(whsec_\S{44})\n\nWebhook (wh_[0-9a-f]{24}) of client/.exec(added) ?? []
     expect(added).toContain(`is told deposit.completed,vault.paused at ${URL}.`)
     const list = await run('list-webhooks', ...of)
-    expect(list).toMatch(new RegExp(`^${id}  ${URL}  deposit.completed,vault.paused  final  .*  active$`, 'm'))
+    expect(list).toMatch(
+      new RegExp(`^${id}  ${URL}  deposit.completed,vault.paused  final  .*  active +0 +0 +none$`, 'm'),
+    )
     expect(list).not.toContain(secret)
     expect(await run('add-webhook', ...of, '--url', URL)).toContain('Webhook already registered')
     expect(await run('remove-webhook', ...of, '--webhook', id)).toContain(`has the webhook ${id} no longer`)
@@ -536,12 +541,18 @@ describe('Webhooks', () => {
     const { webhook: late } = await admin.webhooks.add(clientId, { url: `${URL}/late`, finality: 'latest' })
     await store.disable(clientId, gone, { at: new Date('2026-05-30T00:00:00.000Z'), reason: 'gone' })
     const failingSince = Date.parse('2026-05-31T00:00:00.000Z')
-    await putItems(dynamo, tableNames.webhooks, [{ ...deliveryKey(clientId, late.id), state: { failingSince } }])
+    const delivery = someDelivery(late.createdAt.toISOString(), {
+      ...{ failures: 2, failingSince, retries: { 1: { page: 1, attempts: 1, dueAt: failingSince } } },
+      lastFailure: { at: failingSince, reason: 'timeout' },
+    })
+    await putItems(dynamo, tableNames.webhooks, [{ ...deliveryKey(clientId, late.id), ...delivery }])
     const list = await run('list-webhooks', '--client', clientId)
-    expect(list).toMatch(/\/gone +all +final .* disabled since 2026-05-30T00:00:00.000Z: gone$/m)
-    expect(list).toMatch(/\/late +all +latest .* failing since 2026-05-31T00:00:00.000Z$/m)
+    expect(list).toMatch(/\/gone +all +final .* disabled since 2026-05-30T00:00:00.000Z: gone +0 +0 +none$/m)
+    expect(list).toMatch(
+      /\/late +all +latest .* failing since 2026-05-31T00:00:00.000Z +1 +0 +2026-05-31T00:00:00.000Z: timeout$/m,
+    )
     expect(await store.enable(clientId, gone)).toBe(true)
-    expect(await run('list-webhooks', '--client', clientId)).toMatch(/\/gone +all +final .* active$/m)
+    expect(await run('list-webhooks', '--client', clientId)).toMatch(/\/gone +all +final .* active +0 +0 +none$/m)
   })
 
   test.for([

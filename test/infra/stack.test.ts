@@ -39,7 +39,6 @@ type Target = { readonly Arn: string; readonly RoleArn: string }
 const QUEUE_PLACES = [
   ['eventQueue', 'shared/eventQueue'],
   ['deliveryQueue', 'shared/deliveryQueue'],
-  ['deliveryDeadLetters', 'shared/deliveryQueuedeadletters'],
 ] as const
 
 /** What a function may do with what its contract uses, besides writing its own log and traces. */
@@ -73,7 +72,6 @@ const VALUES: Record<string, unknown> = {
   CACHE_TABLE: 'shared/cachetable',
   EVENT_QUEUE_URL: 'shared/eventQueue',
   DELIVERY_QUEUE_URL: 'shared/deliveryQueue',
-  DELIVERY_DEAD_LETTERS_URL: 'shared/deliveryQueuedeadletters',
   WEBHOOK_KEY_SECRET: 'shared/WebhookKey',
   WEBHOOK_REACH: 'public',
   CONFIG_SECRET: 'shared/Config',
@@ -125,13 +123,14 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::IAM::Policy': CONTRACTS.length + JOBS.length + deployers.length,
       'AWS::Scheduler::Schedule': RUNS.length,
       'AWS::Logs::LogGroup': CONTRACTS.length + 1,
-      'AWS::Logs::MetricFilter': ENDPOINTS.length + COUNTED.length + WITNESSED.length + 2 + 2 * CONSUMERS.length,
+      'AWS::Logs::MetricFilter': ENDPOINTS.length + COUNTED.length + WITNESSED.length + 2 + 3 * CONSUMERS.length,
+      'AWS::CloudWatch::InsightRule': 1,
       'AWS::CloudWatch::Alarm':
         CONTRACTS.length +
         RUNS.length +
         5 * EVM_CHAINS.length +
         new Set(COUNTED.map((name) => dirname(name))).size +
-        3 +
+        4 +
         2 * CONSUMERS.length,
       'AWS::SQS::Queue': 1 + 2 * QUEUE_KEYS.length,
       'AWS::SQS::QueuePolicy': 1 + 2 * QUEUE_KEYS.length,
@@ -707,6 +706,37 @@ describe.each(STAGES)('%s', (stage) => {
     expect(filters.map(({ LogGroupName }) => LogGroupName)).toContain('queues/DeliverEventsLogs')
     for (const { FilterPattern } of filters) expect(FilterPattern).toBe('{ $.message = "webhook switched off" }')
     expect(alarms).toMatchObject([{ Threshold: 1, AlarmDescription: expect.stringContaining('told nothing any more') }])
+  })
+
+  test("counts the events that a client's server refuses, and alarms when many webhooks take nothing at once", () => {
+    const { filters, alarms } = watching({
+      MetricName: 'events given up',
+      MetricNamespace: `vaultline-${stage}-queues`,
+    })
+    expect(filters.map(({ LogGroupName }) => LogGroupName)).toContain('queues/DeliverEventsLogs')
+    expect(filters).toMatchObject(filters.map(() => ({ MetricTransformations: [{ MetricValue: '$.events' }] })))
+    expect(alarms).toEqual([])
+    const RuleName = `vaultline-${stage}-queues-failing-webhooks`
+    const rules = Object.values(ofType('AWS::CloudWatch::InsightRule'))
+    expect(rules).toMatchObject([{ RuleName, RuleState: 'ENABLED' }])
+    expect(rules).toMatchObject([{ RuleBody: expect.stringContaining('queues/DeliverEventsLogs') }])
+    expect(JSON.parse(String(rules[0]?.['RuleBody']))).toMatchObject({
+      Contribution: {
+        Keys: ['$.clientId', '$.webhookId'],
+        Filters: [
+          { Match: '$.message', In: ['deliveries failed'] },
+          { Match: '$.failures', GreaterThan: 1 },
+        ],
+      },
+      AggregateOn: 'Count',
+    })
+    const expression = `INSIGHT_RULE_METRIC("${RuleName}", "UniqueContributors")`
+    const ofRule = Object.values(ofType('AWS::CloudWatch::Alarm')).filter((alarm) =>
+      JSON.stringify(alarm).includes('INSIGHT_RULE_METRIC'),
+    )
+    expect(ofRule).toMatchObject([
+      { Threshold: 5, Metrics: [{ Expression: expression, Period: 300 }], AlarmActions: ['shared/AlarmsTopic'] },
+    ])
   })
 
   test('keeps the inputs of runs that failed for good, and alarms', () => {

@@ -2,6 +2,7 @@ import {
   ChangeMessageVisibilityCommand,
   DeleteMessageCommand,
   GetQueueAttributesCommand,
+  PurgeQueueCommand,
   ReceiveMessageCommand,
   StartMessageMoveTaskCommand,
   type StartMessageMoveTaskCommandInput,
@@ -43,10 +44,10 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
       const { Messages = [] } = await client.send(new ReceiveMessageCommand(asked))
       return Messages
     },
-    /** Puts so many messages among the dead letters, as a function does. */
+    /** Puts so many messages among the dead letters. */
     giveUp: (count: number) =>
       sendMessages(
-        queues.urls.deliveryDeadLetters,
+        `${QueueUrl}-dead`,
         Array.from({ length: count }, (_, i) => ({ i })),
         { client },
       ),
@@ -144,6 +145,15 @@ describe('A message', () => {
     expect(queues.listDeadLetters('deliveryQueue')).toEqual([{ i: 1 }])
   })
 
+  test('goes with all others of its queue when that is purged, though it is worked on', async ({ sqs }) => {
+    const { send, receive, client, queues, QueueUrl } = sqs
+    await send([{ i: 1 }, { i: 2 }])
+    expect(await receive()).toHaveLength(2)
+    await send([{ i: 3 }])
+    await client.send(new PurgeQueueCommand({ QueueUrl }))
+    expect(queues.list('deliveryQueue')).toEqual([])
+  })
+
   test('is handed out twice when the queue lies, to others while it is worked on', async ({ sqs }) => {
     const { send, receive, queues, client, QueueUrl, draw } = sqs
     queues.lies.twice = 0.3
@@ -214,7 +224,7 @@ describe('A move of dead letters', () => {
 
   test('leaves those that somebody reads at the moment', async ({ sqs }) => {
     await sqs.giveUp(3)
-    await sqs.client.send(new ReceiveMessageCommand({ QueueUrl: sqs.queues.urls.deliveryDeadLetters }))
+    await sqs.client.send(new ReceiveMessageCommand({ QueueUrl: `${sqs.QueueUrl}-dead` }))
     expect(await sqs.redrive()).toMatchObject({ moved: 2, left: 1 })
   })
 

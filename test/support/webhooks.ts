@@ -1,5 +1,7 @@
 import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb'
+import type * as z from 'zod'
 import { eventLog, wakeRelays, webhooks } from '../../lib/services.ts'
+import type { DeliveryState } from '../../lib/webhooks/delivery-state.ts'
 import type { Notice } from '../../lib/webhooks/event.ts'
 import { publish } from '../../lib/webhooks/publish.ts'
 import type { Service } from './service.ts'
@@ -29,6 +31,11 @@ export function someNotice(
       ...data,
     },
   }
+}
+
+/** How far a webhook has been told, as the table has it; what a test does not name has no meaning for it. */
+export function someDelivery(createdAt: string, overrides: Partial<z.input<typeof DeliveryState>> = {}) {
+  return { state: { createdAt, next: 1, page: 1, retries: {}, givenUp: [], failures: 0, ...overrides } }
 }
 
 /** Tells a client of what happened, as the jobs do, and has the log of it written. */

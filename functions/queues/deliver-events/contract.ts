@@ -8,7 +8,6 @@ export const contract = {
     webhookKey: true,
     webhookReach: true,
     deliveryQueue: true,
-    deliveryDeadLetters: true,
   },
   queue: 'deliveryQueue',
   message: z.object({
@@ -19,20 +18,20 @@ export const contract = {
       .int()
       .optional()
       .describe('Epoch milliseconds at which a message was to come that was held back'),
-    event: z
-      .object({ sequence: z.number().int(), page: z.number().int() })
+    resume: z
+      .boolean()
       .optional()
-      .describe('An event that was given up, to be sent again'),
+      .describe('Whether all that the webhook did not take is to be sent anew and at once, what was given up too'),
   }),
   report: z.object({
     delivered: z.number().int(),
     failed: z.number().int(),
-    dead: z.number().int().describe('Events that are given up'),
+    givenUp: z.number().int().describe('Events that are sent no more until the webhook is resumed'),
   }),
   timeoutSeconds: 30,
   // Thirty webhooks side by side.
   mostAtATime: 3,
-  // For what is due later, by one timer a webhook, which is switched off when it took nothing for three days; and for what is
+  // For what is due later, by one timer a webhook, which ends with what it waits for; and for what is
   // left when its turn is over, until its log ends.
   wakesItself: true,
   impact: 'Webhooks are told late what happened, and the log of events has it.',

@@ -5,10 +5,9 @@ import {
   now,
   random,
   randomUUID,
-  sendDeadLetters,
   sendDelivery,
   wakeDeliveries,
-  webhookKey,
+  webhookKeys,
   webhooks,
 } from '../../../lib/services.ts'
 import { deliverEvents } from '../../../lib/webhooks/delivery.ts'
@@ -17,7 +16,7 @@ import { contract } from './contract.ts'
 export const handler = consumer(
   contract,
   {
-    ...{ webhooks, eventLog, deliveries, webhookKey, sendDelivery, wakeDeliveries, sendDeadLetters },
+    ...{ webhooks, eventLog, deliveries, webhookKeys, sendDelivery, wakeDeliveries },
     ...{ randomUUID, now, random },
   },
   (services) => (wake) => deliverEvents(services, wake),

@@ -4,7 +4,7 @@ import {
   now,
   randomBytes,
   wakeDeliveries,
-  webhookKey,
+  webhookKeys,
   webhookReach,
   webhooks,
 } from '../../../lib/services.ts'
@@ -14,7 +14,7 @@ import { contract } from './contract.ts'
 
 export const handler = endpoint(
   contract,
-  { webhooks, eventLog, webhookKey, webhookReach, wakeDeliveries, randomBytes, now },
+  { webhooks, eventLog, webhookKeys, webhookReach, wakeDeliveries, randomBytes, now },
   (services) =>
     async ({ client, body }) => {
       const { webhook, secret } = await registerWebhook(services, client.clientId, body)

@@ -10,10 +10,10 @@ const TRIES = 5
 /** Gives a webhook a new secret. Throws `webhook_not_found`, and `service_unavailable` while others do the same. */
 export function rotate({
   webhooks,
-  webhookKey,
+  webhookKeys,
   randomBytes,
   now,
-}: Services<'webhooks' | 'webhookKey' | 'randomBytes' | 'now'>) {
+}: Services<'webhooks' | 'webhookKeys' | 'randomBytes' | 'now'>) {
   return async ({ client: { clientId }, path }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     for (let tries = 0; tries < TRIES; tries += 1) {
       const webhook = (await webhooks.list(clientId)).find(({ id }) => id === path.id)
@@ -21,7 +21,7 @@ export function rotate({
       const at = now()
       const secret = rotateSecret(webhook.secret, { randomBytes, now: at })
       if (await webhooks.replaceSecret(clientId, webhook, secret)) {
-        const [newest] = listSecrets(webhookKey, clientId, { id: webhook.id, secret }, at)
+        const [newest] = listSecrets(webhookKeys, clientId, { id: webhook.id, secret }, at)
         return { id: webhook.id, secret: newest, previousUntil: secret.before.until }
       }
     }

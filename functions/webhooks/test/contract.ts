@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { WebhookPath } from '../../../lib/webhooks/responses.ts'
-import { SendFailure } from '../../../lib/webhooks/sent.ts'
+import { FailureReason, WebhookPath } from '../../../lib/webhooks/responses.ts'
 
 export const contract = {
   method: 'POST',
@@ -17,9 +16,7 @@ export const contract = {
     .object({
       delivered: z.boolean().describe('Whether the endpoint answered 2xx within 5 seconds'),
       status: z.number().int().nullable().describe('The HTTP status of the answer; null where there was none'),
-      reason: SendFailure.nullable().describe(
-        'Why it was not delivered. not_allowed: the host name leads to an address that is not public. unresolved: the host name has no IPv4 address. connection: the connection was refused or closed. tls: the certificate is not valid. timeout: there was no answer within 5 seconds. redirect: the answer was a redirect, which is not followed. status: the answer was not 2xx. bad_answer: the answer was not HTTP. Null where it was delivered',
-      ),
+      reason: FailureReason.nullable().describe(`${FailureReason.description}. Null where it was delivered`),
     })
     .meta({ id: 'WebhookTest' }),
   errors: ['webhook_not_found', 'too_many_requests'],

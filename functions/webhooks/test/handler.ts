@@ -1,18 +1,10 @@
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import {
-  deliveries,
-  now,
-  randomUUID,
-  sendDelivery,
-  wakeDeliveries,
-  webhookKey,
-  webhooks,
-} from '../../../lib/services.ts'
+import { now, randomUUID, sendDelivery, wakeDeliveries, webhookKeys, webhooks } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 import { sendTest } from './send-test.ts'
 
 export const handler = endpoint(
   contract,
-  { webhooks, deliveries, webhookKey, sendDelivery, wakeDeliveries, randomUUID, now },
+  { webhooks, webhookKeys, sendDelivery, wakeDeliveries, randomUUID, now },
   sendTest,
 )

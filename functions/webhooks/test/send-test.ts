@@ -5,9 +5,7 @@ import { listSecrets } from '../../../lib/webhooks/secret.ts'
 import { signatureHeaders } from '../../../lib/webhooks/signature.ts'
 import type { contract } from './contract.ts'
 
-type Needs = Services<
-  'webhooks' | 'deliveries' | 'webhookKey' | 'sendDelivery' | 'wakeDeliveries' | 'randomUUID' | 'now'
->
+type Needs = Services<'webhooks' | 'webhookKeys' | 'sendDelivery' | 'wakeDeliveries' | 'randomUUID' | 'now'>
 
 /** One test of a client at a time, and a second after it the next: each can hold a function for five seconds, and asks a stranger. */
 const LONGEST_TEST_MS = 6_000
@@ -17,7 +15,7 @@ const PAUSE_MS = 1_000
  * Sends a webhook an event that is in no log, and has one that takes it sent to again. Throws `webhook_not_found`,
  * `too_many_requests` while the client tries another, and when the table or the queue cannot be reached.
  */
-export function sendTest({ webhooks, deliveries, webhookKey, sendDelivery, wakeDeliveries, randomUUID, now }: Needs) {
+export function sendTest({ webhooks, webhookKeys, sendDelivery, wakeDeliveries, randomUUID, now }: Needs) {
   return async ({ client: { clientId }, path }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const webhook = (await webhooks.list(clientId)).find(({ id }) => id === path.id)
     if (!webhook) throw new AppError('webhook_not_found')
@@ -29,17 +27,15 @@ export function sendTest({ webhooks, deliveries, webhookKey, sendDelivery, wakeD
     const id = `evt_${randomUUID().replaceAll('-', '')}`
     const data = { webhookId: webhook.id }
     const body = JSON.stringify({ id, type: 'webhook.test', timestamp: new Date(sentAt).toISOString(), data })
-    const secrets = listSecrets(webhookKey, clientId, webhook, sentAt)
+    const secrets = listSecrets(webhookKeys, clientId, webhook, sentAt)
     const sent = await sendDelivery(webhook.url, {
       headers: signatureHeaders({ id, now: sentAt, body }, secrets),
       body,
     })
     await webhooks.endTest(clientId, { begun: until, until: now() + PAUSE_MS })
     if (!sent.delivered) return { delivered: false, status: sent.status ?? null, reason: sent.reason }
-    const key = { clientId, webhookId: webhook.id }
-    await deliveries.recover(key)
     await webhooks.enable(clientId, webhook)
-    await wakeDeliveries([key])
+    await wakeDeliveries([{ clientId, webhookId: webhook.id, resume: true }])
     return { delivered: true, status: sent.status, reason: null }
   }
 }

@@ -1,16 +1,19 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { describe, expect, onTestFinished } from 'vitest'
-import { COMMANDS } from '../../../admin/commands.ts'
+import { describeFailure, runCommandLine } from '../../../admin/command-line.ts'
 import { sendMessages, sqsClient } from '../../../lib/aws/queue.ts'
+import { writeSecretJson } from '../../../lib/aws/secrets.ts'
 import { parseApiKey } from '../../../lib/clients/api-key.ts'
+import { readWebhookKeys } from '../../../lib/webhooks/secret.ts'
 import { localConfig } from '../../../sandbox/dynamo.ts'
 import { expectError } from '../../support/errors.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { chainlessTest } from '../../support/service.ts'
+import { chainlessTest, type Service } from '../../support/service.ts'
 import { verifyDelivery } from '../../support/webhook-signatures.ts'
-import { someNotice, tell } from '../../support/webhooks.ts'
+import { publishTo, someNotice, tell } from '../../support/webhooks.ts'
 
 const HOUR = 3600
 
@@ -41,7 +44,7 @@ const test = chainlessTest
     const ask = (method: string, path: string, body?: unknown) => service.call(method, path, { key, body })
     const { body } = await ask('POST', '/webhooks', { url: receiver.url })
     return {
-      ...{ clientId, ask, id: body.id as string, secret: body.secret as string },
+      ...{ key, clientId, ask, id: body.id as string, secret: body.secret as string },
       status: async () => (await ask('GET', '/webhooks')).body.webhooks[0],
       tell: (...keys: string[]) =>
         tell(
@@ -50,6 +53,18 @@ const test = chainlessTest
           keys.map((each) => someNotice(each)),
         ),
     }
+  })
+  /** The webhook once it has refused one event, which is all that there is, until that was given up. */
+  .extend('given', async ({ clock, coldService: service, receiver, own }) => {
+    receiver.status = 400
+    await own.tell('one')
+    for (let hours = 0; hours < 120; hours += 4) {
+      await service.consume()
+      clock.pass(4 * HOUR)
+    }
+    receiver.status = 204
+    receiver.received.length = 0
+    return { service, of: ['--client', own.clientId] as const }
   })
 
 describe('A webhook', () => {
@@ -87,17 +102,26 @@ describe('A webhook', () => {
   }) => {
     const { lines } = captureLogs()
     receiver.status = 500
-    await own.tell('one')
+    await own.tell('one', 'two')
     await coldService.consume()
-    expect(await own.status()).toMatchObject({ status: 'active', failingSince: expect.stringMatching(/Z$/) })
+    expect(await own.status()).toMatchObject({
+      ...{ status: 'active', failingSince: expect.stringMatching(/Z$/) },
+      delivery: {
+        lastFailure: { at: expect.stringMatching(/Z$/), reason: 'status', status: 500 },
+        ...{ waiting: 2, nextAttemptAt: expect.stringMatching(/Z$/), givenUp: [] },
+      },
+    })
+    expect(lines.filter(({ message }) => message === 'deliveries failed')).toMatchObject([
+      { clientId: own.clientId, webhookId: own.id, failed: 2, of: 2, failures: 2, reason: 'status', status: 500 },
+    ])
     // What is sent on until it is due is many times what Lambda lets through of a loop that is not meant.
-    for (let hours = 0; hours < 80; hours += 4) {
+    for (let hours = 0; hours < 120; hours += 4) {
       clock.pass(4 * HOUR)
       await coldService.consume()
     }
     expect(await own.status()).toMatchObject({ status: 'disabled', disabledReason: 'failing' })
     expect(lines.filter(({ message }) => message === 'webhook switched off')).toHaveLength(1)
-    await own.tell('two')
+    await own.tell('three')
     const before = receiver.received.length
     await coldService.consume()
     expect(receiver.received).toHaveLength(before)
@@ -109,10 +133,14 @@ describe('A webhook', () => {
     receiver.received.length = 0
     clock.pass(1_000)
     expect((await own.ask('POST', path)).body).toEqual({ delivered: true, status: 200, reason: null })
-    expect(await own.status()).toMatchObject({ status: 'active', failingSince: null, disabledAt: null })
+    expect(await own.status()).toMatchObject({ status: 'active', disabledAt: null })
     await coldService.consume()
     const types = receiver.received.map(({ body }) => JSON.parse(body).type)
-    expect(types).toEqual(['webhook.test', 'deposit.completed', 'deposit.completed'])
+    expect(types).toEqual(['webhook.test', ...Array(3).fill('deposit.completed')])
+    expect(await own.status()).toMatchObject({
+      failingSince: null,
+      delivery: { lastFailure: { status: 500 }, waiting: 0, nextAttemptAt: null },
+    })
   })
 
   test('can be tried: what it is sent then is signed, and in no log', async ({ receiver, own }) => {
@@ -140,25 +168,127 @@ test('A client tries one webhook at a time, and the next a second later', async 
   expect(receiver.received).toHaveLength(1)
 })
 
-describe('What was given up', () => {
-  test('waits for an operator, who has it tried again', async ({ service, receiver, own }) => {
-    captureLogs()
-    const { queues, admin } = service.backends
-    await own.tell('one')
+/** Runs an operator's command and gives what it prints; failures as the operator reads them. */
+async function run({ backends: { admin } }: Service, ...args: string[]): Promise<string> {
+  const lines = await runCommandLine(args, async () => admin).catch((error: unknown) => [describeFailure(error)])
+  return lines.join('\n')
+}
+
+describe('An event that is given up', () => {
+  test('is told its client, and an operator, who has it sent again', async ({ given, receiver, own }) => {
+    const { service, of } = given
+    expect(await own.status()).toMatchObject({
+      ...{ status: 'active', failingSince: null },
+      delivery: { lastFailure: { reason: 'status', status: 400 }, waiting: 0, nextAttemptAt: null, givenUp: [1] },
+    })
+    expect(await run(service, 'list-webhooks', ...of)).toMatch(/ active +0 +1 +\S+Z: status 400$/m)
+    expect(await run(service, 'list-given-up', ...of)).toMatch(
+      new RegExp(`^${own.clientId} +${own.id} +1 +deposit.completed +\\S+Z$`, 'm'),
+    )
+    // It is no emergency of ours.
+    expect(service.backends.queues.listDeadLetters('deliveryQueue')).toEqual([])
+    expect(await run(service, 'redrive-webhooks', ...of)).toBe('Webhooks that are sent again what they gave up: 1.')
     await service.consume()
-    const client = sqsClient(localConfig(queues.endpoint))
-    onTestFinished(() => client.destroy())
-    const event = { sequence: 1, page: 1 }
-    const letter = { clientId: own.clientId, webhookId: own.id, event }
-    await sendMessages(queues.variables['DELIVERY_DEAD_LETTERS_URL'] ?? '', [letter], { client })
-    const [heading, ...rows] = (await COMMANDS['redrive-webhooks']?.prepare({})(admin)) ?? []
-    expect(heading).toMatch(/^QUEUE +TRIED AGAIN +LEFT +STATE$/)
-    expect(rows).toEqual([
-      expect.stringMatching(/^vaultline-local-events +about 0 +about 0 +done$/),
-      expect.stringMatching(/^vaultline-local-deliveries +about 1 +about 0 +done$/),
-    ])
-    expect(queues.listDeadLetters('deliveryQueue')).toEqual([])
-    await service.consume()
-    expect(receiver.received.map(({ body }) => JSON.parse(body).sequence)).toEqual([1, 1])
+    expect(receiver.received.map(({ body }) => JSON.parse(body).sequence)).toEqual([1])
+    expect(await run(service, 'list-given-up', ...of)).toBe('None.')
   })
+
+  test('is sent again when a test succeeds', async ({ given: { service }, receiver, own }) => {
+    await own.ask('POST', `/webhooks/${own.id}/test`)
+    await service.consume()
+    expect(receiver.received.map(({ body }) => JSON.parse(body).sequence)).toEqual([undefined, 1])
+    expect(await own.status()).toMatchObject({ delivery: { givenUp: [] } })
+  })
+
+  test('is dropped by an operator who confirms it', async ({ given: { service, of }, receiver, own }) => {
+    const drop = (...more: string[]) => run(service, 'drop-given-up', ...of, '--webhook', own.id, ...more)
+    expect(await drop()).toBe('Events that would be sent no more: 1, of webhooks: 1. Add --yes to do it.')
+    expect(await run(service, 'drop-given-up', ...of, '--webhook', 'wh_other', '--yes')).toContain('no more: 0')
+    expect(await own.status()).toMatchObject({ delivery: { givenUp: [1] } })
+    expect(await drop('--yes')).toBe('Events that are sent no more: 1.')
+    expect(await run(service, 'list-given-up', ...of)).toBe('None.')
+    await own.ask('POST', `/webhooks/${own.id}/test`)
+    await service.consume()
+    expect(receiver.received.map(({ body }) => JSON.parse(body).sequence)).toEqual([undefined])
+    await own.tell('two')
+    await service.consume()
+    expect(receiver.received).toHaveLength(2)
+  })
+
+  test('goes with its webhook', async ({ given: { service, of }, own }) => {
+    await own.ask('DELETE', `/webhooks/${own.id}`)
+    expect(await run(service, 'list-given-up', ...of)).toBe('None.')
+    expect(await run(service, 'redrive-webhooks', ...of)).toContain(': 0.')
+  })
+})
+
+test('A message that cannot be understood is handed out five times, and waits for an operator', async ({
+  clock,
+  service,
+  own: _,
+}) => {
+  captureLogs()
+  const { queues } = service.backends
+  const client = sqsClient(localConfig(queues.endpoint))
+  onTestFinished(() => client.destroy())
+  await sendMessages(queues.variables['DELIVERY_QUEUE_URL'] ?? '', [{ nothing: 'known' }], { client })
+  const handOut = async () => {
+    for (let times = 0; times <= 5; times += 1) {
+      await service.consume()
+      clock.pass(HOUR)
+    }
+  }
+  await handOut()
+  expect(queues.listDeadLetters('deliveryQueue')).toEqual([{ nothing: 'known' }])
+  expect(await run(service, 'list-dead-letters')).toMatch(/^vaultline-local-deliveries +\S+Z +{"nothing":"known"}$/m)
+  clock.pass(30)
+  expect(await run(service, 'redrive-webhooks')).toContain(
+    'Messages of vaultline-local-deliveries that are worked on again: about 1; left: about 0; done.',
+  )
+  expect(queues.listDeadLetters('deliveryQueue')).toEqual([])
+  await handOut()
+  expect(await run(service, 'drop-dead-letters')).toContain('about 1 of vaultline-local-deliveries')
+  expect(queues.listDeadLetters('deliveryQueue')).toHaveLength(1)
+  expect(await run(service, 'drop-dead-letters', '--yes')).toContain('gone')
+  expect(queues.listDeadLetters('deliveryQueue')).toEqual([])
+})
+
+test('Another key of the stage signs within five minutes, and the one before beside it as long as it is kept', async ({
+  clock,
+  coldService: service,
+  receiver,
+  own,
+}) => {
+  const { environment } = service.backends
+  const secretId = environment['WEBHOOK_KEY_SECRET'] ?? ''
+  const secrets = new SecretsManagerClient(localConfig(environment['AWS_ENDPOINT_URL_SECRETS_MANAGER'] ?? ''))
+  const [before] = await readWebhookKeys(secretId, secrets)
+  onTestFinished(async () => {
+    await writeSecretJson(secretId, { key: before }, secrets)
+    clock.pass(5 * 60)
+    secrets.destroy()
+  })
+  const receive = async (key: string) => {
+    receiver.received.length = 0
+    await publishTo(service, own.clientId, [someNotice(key)])
+    await service.consume()
+    const [received] = receiver.received
+    if (!received) throw new Error('nothing was received')
+    return received
+  }
+  await receive('one')
+  const key = 'n'.repeat(64)
+  await writeSecretJson(secretId, { key, before }, secrets)
+  clock.pass(5 * 60)
+  // Nobody has to do anything at that moment.
+  expect(verifyDelivery(await receive('two'), own.secret)).toMatchObject({ sequence: 2 })
+  const { body } = await service.call('POST', `/webhooks/${own.id}/secret`, { key: own.key })
+  const second = await receive('three')
+  for (const secret of [own.secret, body.secret]) expect(verifyDelivery(second, secret)).toMatchObject({ sequence: 3 })
+
+  await writeSecretJson(secretId, { key }, secrets)
+  clock.pass(5 * 60)
+  const third = await receive('four')
+  expect(verifyDelivery(third, body.secret)).toMatchObject({ sequence: 4 })
+  expect(() => verifyDelivery(third, own.secret)).toThrow()
 })

@@ -13,7 +13,7 @@ import { expectError } from '../../support/errors.ts'
 import { chainlessTest, type Service, startAnew } from '../../support/service.ts'
 import { scanTable } from '../../support/tables.ts'
 import { refusedByIam } from '../../support/uses.ts'
-import { publishTo, someNotice, tell } from '../../support/webhooks.ts'
+import { publishTo, someDelivery, someNotice, tell } from '../../support/webhooks.ts'
 
 const URL_OF = (name: string) => `http://localhost:8080/${name}`
 const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/
@@ -53,7 +53,10 @@ describe('A webhook', () => {
     })
     const list = await ask('GET', '/webhooks')
     expect(list.body.webhooks).toEqual([
-      { ...rest, status: 'active', disabledAt: null, disabledReason: null, failingSince: null },
+      {
+        ...{ ...rest, status: 'active', disabledAt: null, disabledReason: null, failingSince: null },
+        delivery: { lastFailure: null, waiting: 0, nextAttemptAt: null, givenUp: [] },
+      },
     ])
     expect(JSON.stringify(list.body)).not.toContain('whsec_')
   })
@@ -128,7 +131,9 @@ describe('A webhook', () => {
     await putItems(
       service.dynamo,
       table,
-      deliveries.map((key) => ({ ...key, state: { failingSince } })),
+      deliveries.map((key, index) => ({
+        ...{ ...key, ...someDelivery((index === 0 ? kept : gone).createdAt, { failingSince }) },
+      })),
     )
     expect((await ask('GET', '/webhooks')).body.webhooks).toMatchObject(
       [kept, gone].map(({ id }) => ({ id, failingSince: '2026-11-01T00:00:00.000Z' })),

@@ -47,7 +47,9 @@ function system(dynamo: DynamoDBDocumentClient, tableName: string) {
     deliveries: deliveryStore(dynamo, tableName),
     /** What arrived or not, in the order that it was sent in. */
     received: [] as Received[],
-    dead: [] as Wake[],
+    state: () => world.deliveries.get({ clientId: CLIENT, webhookId: world.webhook.id }),
+    /** The sequences that were given up. */
+    givenUp: async () => (await world.state())?.givenUp.map(({ sequence }) => sequence),
     answer: (_: Received): Sent | Promise<Sent> => OK,
     webhook: someWebhook(),
     now: () => time,
@@ -67,7 +69,7 @@ function system(dynamo: DynamoDBDocumentClient, tableName: string) {
     deliver: (message: Partial<Wake> = {}, gate = passing) =>
       deliverEvents(
         {
-          ...{ webhooks: webhooksStore(gated(dynamo, gate), tableName), webhookKey: KEY, random: () => 0 },
+          ...{ webhooks: webhooksStore(gated(dynamo, gate), tableName), webhookKeys: [KEY], random: () => 0 },
           ...{ eventLog: eventLogStore(gated(dynamo, gate), tableName), now: () => time },
           deliveries: deliveryStore(gated(dynamo, gate), tableName),
           sendDelivery: (_, { headers, body }) =>
@@ -80,10 +82,6 @@ function system(dynamo: DynamoDBDocumentClient, tableName: string) {
             gate(async () => {
               expect(delaySeconds).toBeLessThanOrEqual(900)
               queue.push(...messages.map((message) => ({ message, at: time + delaySeconds * SECOND })))
-            }),
-          sendDeadLetters: (messages) =>
-            gate(async () => {
-              world.dead.push(...messages)
             }),
           randomUUID: () => {
             leases += 1
@@ -128,14 +126,14 @@ describe('A webhook', () => {
     const secret = { version: 'two', before: { version: 'one', until: new Date(START + HOUR) } }
     await world.register(someWebhook({ secret }))
     await world.add(1, 1)
-    expect(await world.deliver()).toEqual({ delivered: 1, failed: 0, dead: 0 })
+    expect(await world.deliver()).toEqual({ delivered: 1, failed: 0, givenUp: 0 })
     const [received] = world.received
     if (!received) throw new Error('nothing was received')
     const { headers, body } = received
     const [event] = await world.log.list(CLIENT, { after: 0, limit: 1, now: START })
     expect(body).toBe(JSON.stringify(event && WebhookEvent.encode(event)))
     expect(headers['webhook-id']).toBe(event?.id)
-    const secrets = listSecrets(KEY, CLIENT, world.webhook, START)
+    const secrets = listSecrets([KEY], CLIENT, world.webhook, START)
     expect(secrets).toHaveLength(2)
     // The library holds the moment to its own clock.
     const { now } = Date
@@ -151,7 +149,7 @@ describe('A webhook', () => {
     await world.deliver()
     expect(requests).toEqual(['GetItem', 'GetItem', 'UpdateItem', 'Query', 'UpdateItem'])
     requests.length = 0
-    expect(await world.deliver()).toEqual({ delivered: 0, failed: 0, dead: 0 })
+    expect(await world.deliver()).toEqual({ delivered: 0, failed: 0, givenUp: 0 })
     expect(requests).toEqual(['GetItem', 'GetItem', 'UpdateItem', 'Query', 'UpdateItem'])
   })
 
@@ -167,7 +165,7 @@ describe('A webhook', () => {
       return OK
     }
     requests.length = 0
-    expect(await world.deliver()).toEqual({ delivered: 50, failed: 0, dead: 0 })
+    expect(await world.deliver()).toEqual({ delivered: 50, failed: 0, givenUp: 0 })
     expect(most).toBe(10)
     expect(world.sequences()).toEqual(upTo(50))
     expect(world.received).toHaveLength(50)
@@ -181,7 +179,7 @@ describe('A webhook', () => {
     await world.add(3, 40)
     await world.add(43, 2, { type: 'deposit.claimable', final: false })
     await world.add(45, 1, { type: 'deposit.claimable' })
-    expect(await world.deliver()).toEqual({ delivered: 1, failed: 0, dead: 0 })
+    expect(await world.deliver()).toEqual({ delivered: 1, failed: 0, givenUp: 0 })
     expect(world.sequences()).toEqual([45])
     // What it does not want is not read again.
     requests.length = 0
@@ -194,9 +192,9 @@ describe('A webhook', () => {
     await world.register(someWebhook())
     await world.add(1, 1)
     await world.webhooks.disable(CLIENT, world.webhook, { at: new Date(START), reason: 'failing' })
-    expect(await world.deliver()).toEqual({ delivered: 0, failed: 0, dead: 0 })
+    expect(await world.deliver()).toEqual({ delivered: 0, failed: 0, givenUp: 0 })
     await world.webhooks.remove(CLIENT, world.webhook.id)
-    expect(await world.deliver()).toEqual({ delivered: 0, failed: 0, dead: 0 })
+    expect(await world.deliver()).toEqual({ delivered: 0, failed: 0, givenUp: 0 })
     expect(world.received).toEqual([])
   })
 
@@ -230,19 +228,64 @@ describe('A webhook that takes nothing', () => {
     const [webhook] = await world.webhooks.list(CLIENT)
     expect(webhook).toMatchObject({ disabledReason: 'failing', disabledAt: new Date(world.now()) })
     expect(lines.filter(({ message }) => message === 'webhook switched off')).toMatchObject([
-      { level: 'WARN', clientId: CLIENT, webhookId: world.webhook.id, reason: 'failing' },
+      {
+        level: 'WARN',
+        clientId: CLIENT,
+        webhookId: world.webhook.id,
+        disabledReason: 'failing',
+        reason: 'status',
+        status: 500,
+      },
     ])
     expect(text()).not.toContain('receiver.example')
-    expect(world.dead).toEqual([])
+    expect(await world.givenUp()).toEqual([])
 
-    // Switched on again it is told everything, nothing of which is lost.
+    // Switched on again it is told everything at once, nothing of which is lost.
     world.answer = () => OK
     expect(webhook && (await world.webhooks.enable(CLIENT, webhook))).toBe(true)
-    await world.deliveries.recover({ clientId: CLIENT, webhookId: world.webhook.id })
     world.received.length = 0
+    await world.deliver({ resume: true })
+    expect(world.sequences()).toEqual(upTo(30))
+  })
+
+  test('is sent one of what has failed at a time, which the others wait for, and keeps all of it', async ({
+    world,
+  }) => {
+    captureLogs()
+    await world.register(someWebhook())
+    await world.add(1, 10)
+    world.answer = () => NO
     await world.deliver()
     await world.drain()
-    expect(world.sequences()).toEqual(upTo(30))
+    expect(await world.webhooks.list(CLIENT)).toMatchObject([{ disabledReason: 'failing' }])
+    const counts = Object.values(Object.groupBy(world.received, ({ id }) => id)).map((sent) => sent?.length ?? 0)
+    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
+    expect(world.received.length).toBeLessThanOrEqual(60)
+    expect(new Set(world.received.slice(10).map(({ at }) => at)).size).toBe(world.received.length - 10)
+
+    expect(await world.givenUp()).toEqual([])
+    world.answer = () => OK
+    await world.webhooks.enable(CLIENT, world.webhook)
+    world.received.length = 0
+    await world.deliver({ resume: true })
+    expect(world.sequences()).toEqual(upTo(10))
+  })
+
+  test('tells the log each time why, and nothing of its URL', async ({ world }) => {
+    const { lines, text } = captureLogs()
+    await world.register(someWebhook())
+    await world.add(1, 2)
+    world.answer = () => ({ delivered: false, reason: 'timeout' })
+    await world.deliver()
+    world.answer = () => NO
+    await world.drain(6 * SECOND)
+    const of = { clientId: CLIENT, webhookId: world.webhook.id, level: 'WARN', message: 'deliveries failed' }
+    expect(lines).toMatchObject([
+      { ...of, failed: 2, of: 2, reason: 'timeout', failures: 2 },
+      { ...of, failed: 1, of: 1, reason: 'status', status: 500, failures: 2 },
+    ])
+    expect(text()).not.toContain('receiver.example')
+    expect(await world.state()).toMatchObject({ lastFailure: { at: world.now(), reason: 'status', status: 500 } })
   })
 
   test('costs a message each quarter of an hour while it rests, and no more when events come', async ({
@@ -250,15 +293,15 @@ describe('A webhook that takes nothing', () => {
     requests,
   }) => {
     await world.register(someWebhook())
-    await world.add(1, 1)
+    await world.add(1, 30)
     world.answer = () => NO
     await world.deliver()
     await world.drain(3 * HOUR)
     // The pause of two hours began after 35 minutes; that of five is under way.
-    expect(world.received).toHaveLength(5)
+    expect(world.received).toHaveLength(10 + 4)
     for (let index = 0; index < 10; index += 1) await world.deliver()
     expect(world.queue()).toHaveLength(1)
-    expect(world.received).toHaveLength(5)
+    expect(world.received).toHaveLength(10 + 4)
     requests.length = 0
     await world.drain(HOUR)
     expect(requests).toEqual(['GetItem', 'GetItem', 'GetItem', 'GetItem'])
@@ -305,7 +348,8 @@ describe('A webhook that takes nothing', () => {
 })
 
 describe('An event that a webhook does not take, while it takes others,', () => {
-  test('is sent ten times, holds up nothing, and can be sent again by an operator', async ({ world }) => {
+  test('is sent ten times, holds up nothing, and is given up until the webhook is resumed', async ({ world }) => {
+    const { lines } = captureLogs()
     await world.register(someWebhook())
     await world.add(1, 12)
     world.answer = ({ body }) => (sequenceOf(body) === 4 ? NO : OK)
@@ -314,24 +358,56 @@ describe('An event that a webhook does not take, while it takes others,', () => 
     await world.drain()
     expect(world.received.filter(({ body }) => sequenceOf(body) !== 4)).toHaveLength(11)
     expect(world.received.filter(({ body }) => sequenceOf(body) === 4)).toHaveLength(10)
-    const letter = { clientId: CLIENT, webhookId: world.webhook.id, event: { sequence: 4, page: 1 } }
-    expect(world.dead).toEqual([letter])
+    expect(await world.state()).toMatchObject({
+      retries: {},
+      givenUp: [{ sequence: 4, page: 1, at: world.now() }],
+      lastFailure: { at: world.now(), reason: 'status', status: 500 },
+    })
+    expect(lines.filter(({ message }) => message === 'events given up')).toMatchObject([
+      { level: 'WARN', clientId: CLIENT, webhookId: world.webhook.id, events: 1 },
+    ])
     expect(await world.webhooks.list(CLIENT)).not.toHaveProperty('0.disabledAt')
 
     world.answer = () => OK
-    expect(await world.deliver(letter)).toEqual({ delivered: 1, failed: 0, dead: 0 })
+    expect(await world.deliver({ resume: true })).toEqual({ delivered: 1, failed: 0, givenUp: 0 })
+    expect(await world.givenUp()).toEqual([])
     expect(world.queue()).toEqual([])
   })
 
-  test('is the first of all is not all that is tried', async ({ world }) => {
+  test('is all that there is does not hold up the next one, which is sent at once', async ({ world }) => {
+    captureLogs()
     await world.register(someWebhook())
     await world.add(1, 1)
     world.answer = ({ body }) => (sequenceOf(body) === 1 ? NO : OK)
     await world.deliver()
-    await world.add(2, 20)
-    await world.drain(6 * SECOND)
-    expect(world.received.map(({ body }) => sequenceOf(body)).slice(0, 2)).toEqual([1, 2])
-    expect(world.sequences()).toEqual(upTo(21))
+    await world.drain(40 * HOUR)
+    expect(world.received).toHaveLength(8)
+    await world.add(2, 1)
+    expect(await world.deliver()).toEqual({ delivered: 1, failed: 0, givenUp: 0 })
+    // Whether it is the event or the server nobody knows: it is given up by itself, and nothing is switched off.
+    await world.drain()
+    expect(world.received).toHaveLength(11)
+    expect(await world.givenUp()).toEqual([1])
+    expect(await world.webhooks.list(CLIENT)).not.toHaveProperty('0.disabledAt')
+  })
+
+  test('is one of some in a row has the webhook rest longer with each that is new, and not with what is sent again', async ({
+    world,
+  }) => {
+    captureLogs()
+    await world.register(someWebhook())
+    world.answer = ({ body }) => (sequenceOf(body) <= 3 ? NO : OK)
+    for (const sequence of upTo(3)) {
+      await world.add(sequence, 1)
+      await world.deliver()
+      await world.drain(10 * HOUR)
+      world.pass(10 * HOUR)
+      expect(world.sequences()).toEqual(upTo(sequence))
+    }
+    await world.add(4, 1)
+    await world.deliver()
+    expect(world.sequences()).toEqual(upTo(4))
+    expect(await world.state()).toMatchObject({ failures: 0 })
   })
 
   test('is one of very many lets the webhook go on, and is given up earlier', async ({ world }) => {
@@ -342,7 +418,7 @@ describe('An event that a webhook does not take, while it takes others,', () => 
     await world.deliver()
     await world.drain(3 * HOUR)
     expect(world.sequences()).toEqual(upTo(200))
-    const given = world.dead.map(({ event }) => event?.sequence ?? 0)
+    const given = (await world.givenUp()) ?? []
     expect(given.length).toBeGreaterThanOrEqual(100 - 90)
     expect(given.filter(isGood)).toEqual([])
     for (const sequence of given) {
@@ -351,31 +427,47 @@ describe('An event that a webhook does not take, while it takes others,', () => 
     }
   })
 
-  test('is put back among the dead letters where as many wait as the webhook has room for', async ({ world }) => {
+  test('is kept with the last hundred that were given up, of which a webhook that is resumed has as many as it has room for', async ({
+    world,
+  }) => {
+    captureLogs()
     await world.register(someWebhook())
-    await world.webhooks.disable(CLIENT, world.webhook, { at: new Date(START), reason: 'failing' })
-    for (let page = 0; page < 2; page += 1) await world.add(page * 50 + 1, 50)
-    for (const sequence of upTo(100)) await world.deliver({ event: { sequence, page: sequence > 50 ? 51 : 1 } })
-    const { retries } = (await world.deliveries.get({ clientId: CLIENT, webhookId: world.webhook.id })) ?? {}
-    expect(Object.keys(retries ?? {})).toHaveLength(90)
-    expect(world.dead.map(({ event }) => event?.sequence)).toEqual(upTo(100).slice(90))
-    // One that waits already takes no more room.
-    expect(await world.deliver({ event: { sequence: 1, page: 1 } })).toEqual({ delivered: 0, failed: 0, dead: 0 })
-    await world.webhooks.enable(CLIENT, world.webhook)
-    for (const letter of world.dead) await world.deliver(letter)
-    expect(world.sequences()).toEqual(upTo(100))
+    for (let page = 0; page < 9; page += 1) await world.add(page * 50 + 1, 50)
+    world.answer = ({ body }) => (sequenceOf(body) % 2 === 0 ? OK : NO)
+    await world.deliver()
+    await world.drain(6 * HOUR)
+    const given = (await world.givenUp()) ?? []
+    expect(given).toHaveLength(100)
+    world.answer = () => OK
+    world.received.length = 0
+    for (const left of [100, 10, 0]) {
+      await world.deliver({ resume: true })
+      expect(await world.givenUp()).toHaveLength(left)
+    }
+    expect(world.sequences()).toEqual(expect.arrayContaining(given))
   })
 
-  test('is kept for a webhook that is switched off meanwhile', async ({ world }) => {
+  test('and is given up is forgotten with the log, after 30 days', async ({ world }) => {
+    captureLogs()
     await world.register(someWebhook())
     await world.add(1, 1)
+    world.answer = () => NO
     await world.deliver()
+    await world.drain()
+    expect(await world.givenUp()).toEqual([1])
+    world.pass(30 * 24 * HOUR)
+    await world.add(2, 1)
+    await world.deliver()
+    await world.drain()
+    expect(await world.givenUp()).toEqual([2])
+  })
+
+  test('is not sent by a webhook that is switched off', async ({ world }) => {
+    await world.register(someWebhook())
     await world.webhooks.disable(CLIENT, world.webhook, { at: new Date(START), reason: 'failing' })
-    await world.deliver({ event: { sequence: 1, page: 1 } })
-    expect(world.received).toHaveLength(1)
-    await world.webhooks.enable(CLIENT, world.webhook)
-    await world.deliver()
-    expect(world.received).toHaveLength(2)
+    await world.add(1, 1)
+    await world.deliver({ resume: true })
+    expect(world.received).toEqual([])
   })
 })
 
@@ -391,10 +483,10 @@ describe('Two messages of one webhook', () => {
     const first = world.deliver()
     await begun.promise
     await world.add(2, 1)
-    expect(await world.deliver()).toEqual({ delivered: 0, failed: 0, dead: 0 })
+    expect(await world.deliver()).toEqual({ delivered: 0, failed: 0, givenUp: 0 })
     world.answer = () => OK
     answered.resolve(OK)
-    expect(await first).toEqual({ delivered: 2, failed: 0, dead: 0 })
+    expect(await first).toEqual({ delivered: 2, failed: 0, givenUp: 0 })
     expect(world.received).toHaveLength(2)
   })
 
@@ -403,20 +495,18 @@ describe('Two messages of one webhook', () => {
     await world.add(1, 1)
     const { gate } = killedAfter(3)
     await expect(world.deliver({}, gate)).rejects.toThrow('killed')
-    expect(await world.deliver()).toEqual({ delivered: 0, failed: 0, dead: 0 })
+    expect(await world.deliver()).toEqual({ delivered: 0, failed: 0, givenUp: 0 })
     world.pass(41 * SECOND)
-    expect(await world.deliver()).toEqual({ delivered: 1, failed: 0, dead: 0 })
+    expect(await world.deliver()).toEqual({ delivered: 1, failed: 0, givenUp: 0 })
   })
 
-  test('with an event that was given up is looked at again when it comes while the other is worked on', async ({
-    world,
-  }) => {
+  test('of which one resumes it is looked at again when it comes while the other is worked on', async ({ world }) => {
     await world.register(someWebhook())
     await world.add(1, 1)
     const { gate } = killedAfter(3)
     await expect(world.deliver({}, gate)).rejects.toThrow('killed')
-    await world.deliver({ event: { sequence: 1, page: 1 } })
-    expect(world.queue()).toMatchObject([{ at: START + 10 * SECOND, message: { event: { sequence: 1, page: 1 } } }])
+    await world.deliver({ resume: true })
+    expect(world.queue()).toMatchObject([{ at: START + 10 * SECOND, message: { resume: true } }])
   })
 })
 
@@ -425,7 +515,7 @@ describe('A turn', () => {
     await world.register(someWebhook())
     await world.add(1, 150)
     world.answer = slowly(world, 0.9)
-    expect(await world.deliver()).toEqual({ delivered: 120, failed: 0, dead: 0 })
+    expect(await world.deliver()).toEqual({ delivered: 120, failed: 0, givenUp: 0 })
     expect(world.queue()).toMatchObject([{ at: world.now(), message: { clientId: CLIENT } }])
     await world.drain()
     expect(world.sequences()).toEqual(upTo(150))
@@ -436,7 +526,7 @@ describe('A turn', () => {
     await world.register(someWebhook())
     await world.add(1, 20)
     world.answer = slowly(world, 2)
-    expect(await world.deliver()).toEqual({ delivered: 10, failed: 0, dead: 0 })
+    expect(await world.deliver()).toEqual({ delivered: 10, failed: 0, givenUp: 0 })
     expect(world.queue()).toMatchObject([{ at: world.now(), message: { clientId: CLIENT } }])
     await world.drain()
     expect(world.received).toHaveLength(20)
@@ -503,6 +593,8 @@ describe('Wherever it is killed,', () => {
       fc.record({ do: fc.constant('deliver' as const), killedAfter: fc.option(fc.integer({ min: 0, max: 12 })) }),
       fc.record({ do: fc.constant('pass' as const), seconds: fc.integer({ min: 1, max: 1000 }) }),
       fc.record({ do: fc.constant('answer' as const), failing: fc.integer({ min: 0, max: 3 }) }),
+      fc.record({ do: fc.constant('days' as const), days: fc.integer({ min: 1, max: 2 }) }),
+      fc.record({ do: fc.constant('test' as const) }),
     )
     let last = 0
     await fc.assert(
@@ -513,6 +605,10 @@ describe('Wherever it is killed,', () => {
         await world.register(someWebhook({ createdAt: new Date(START + round), after }))
         const arrived = new Set<number>()
         let failing = 0
+        const resume = async () => {
+          await world.webhooks.enable(CLIENT, world.webhook)
+          await world.deliver({ resume: true })
+        }
         world.answer = ({ body }) => {
           const isBad = failing === 3 || (failing > 0 && sequenceOf(body) % failing === 0)
           if (!isBad) arrived.add(sequenceOf(body))
@@ -524,6 +620,8 @@ describe('Wherever it is killed,', () => {
             await world.drain(one.seconds * SECOND)
             world.pass(one.seconds * SECOND)
           }
+          if (one.do === 'days') await world.drain(one.days * 24 * HOUR)
+          if (one.do === 'test') await resume()
           if (one.do === 'add') {
             await world.add(last + 1, one.count)
             last += one.count
@@ -543,9 +641,12 @@ describe('Wherever it is killed,', () => {
         }
         failing = 0
         await world.drain()
+        // Whatever was given up, or not sent as it was switched off, is sent when it is resumed.
+        await resume()
+        await world.drain()
         const expected = Array.from({ length: last - after }, (_, index) => after + 1 + index)
         expect([...arrived].sort((a, b) => a - b)).toEqual(expected)
-        expect(world.dead).toEqual([])
+        expect(await world.givenUp()).toEqual([])
       }),
       { numRuns: 15 },
     )
