@@ -118,7 +118,7 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'system/assetlinks': 141,
   // The frame and every contract, without any AWS client or chain reader, grow by 1 or 2 KiB with each endpoint; the
   // document has an example of each besides, 45 KiB, and what each event means, 6 KiB.
-  'system/openapi': 330,
+  'system/openapi': 331,
   'system/unknown-route': 263,
 }
 
