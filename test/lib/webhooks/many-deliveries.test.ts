@@ -78,7 +78,12 @@ test('Of 10,000 events for 100 webhooks, of which ten hang, ten refuse and ten l
     }
     await deliverEvents(
       {
-        ...{ webhooks, eventLog, deliveries: deliveryStore(dynamo, tableNames.webhooks), webhookKeys: ['k'.repeat(64)] },
+        ...{
+          webhooks,
+          eventLog,
+          deliveries: deliveryStore(dynamo, tableNames.webhooks),
+          webhookKeys: ['k'.repeat(64)],
+        },
         ...{ sendDelivery, randomUUID, now: () => time, random: () => 0 },
         wakeDeliveries: async (messages, { delaySeconds = 0 } = {}) => {
           queue.push(...messages.map((message) => ({ message, at: time + delaySeconds * 1000 })))
