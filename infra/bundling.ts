@@ -110,8 +110,9 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'activity/position': 516,
   'activity/deposits': 514,
   'activity/withdrawals': 513,
-  // The records, the bridge, and what clients are told of both, its types by their names, with the queue; nobody waits for it.
-  'jobs/refresh-chain': 631,
+  // The records, the bridge, what clients are told of both before it is final and after, its types by their names, the queue;
+  // nobody waits for it.
+  'jobs/refresh-chain': 637,
   // The frame alone: middy, the logger, zod and every error's text.
   'system/health': 141,
   'system/apple-app-site-association': 141,

@@ -25,7 +25,10 @@ export function rememberNotice({ key, type, timestamp, data }: Notice): LatestNo
 }
 
 /** The notice that what was told of a block that was not final is not so. */
-export function buildRevertedNotice({ chainId, address }: VaultKey, { key, kind, timestamp }: LatestNotice): Notice {
+export function buildRevertedNotice(
+  { chainId, address }: VaultKey,
+  { key, kind, timestamp }: Pick<LatestNotice, 'key' | 'kind' | 'timestamp'>,
+): Notice {
   const data = { chainId, vaultAddress: address, eventId: key }
   return { type: `${kind}.reverted`, key: `${key}#reverted`, timestamp, final: false, data }
 }

@@ -85,7 +85,13 @@ export type SettledAt = Pick<LedgerEntry, 'chainId' | 'vault' | 'blockNumber' | 
 }
 
 /** What can be claimed of a request, with the id of its entry; the key of its notice ends with `key`. */
-export type ClaimablePart = { readonly id: string; readonly key: string; readonly amount: bigint }
+export type ClaimablePart = {
+  readonly id: string
+  readonly key: string
+  readonly amount: bigint
+  /** How much of it was settled in all. */
+  readonly all: bigint
+}
 
 /** What stands of an account's requests with this id, by its entries up to their settlement. */
 export function listStanding(
@@ -96,7 +102,7 @@ export function listStanding(
     .filter(({ entry, standing, claimed }) => entry.requestId === requestId && standing > claimed)
     .map(({ entry, standing, claimed }) => {
       const id = buildEntryId(entry)
-      return { id, key: id, amount: standing - claimed }
+      return { id, key: id, amount: standing - claimed, all: standing }
     })
 }
 
@@ -108,7 +114,7 @@ export function buildClaimableNotices(
   { kind, requestId, account, timestamp: requestedAt }: OpenRequest,
   parts: readonly ClaimablePart[] | undefined,
   { key: place, chainId, vault, transactionHash, blockNumber, timestamp }: SettledAt,
-  unfinalBlock?: Hash,
+  unfinalBlock?: string,
 ): Notice[] {
   const build = (key: string, ids: string[], amount: bigint | null): Notice => {
     const told = { key: buildKey(place, key, unfinalBlock), timestamp, final: !unfinalBlock }
@@ -143,12 +149,12 @@ function idsOf(changed: readonly Changed[] = []): string[] {
 }
 
 /** The key of a notice: as text it sorts in the order in which things happened at one moment. */
-function buildKey(place: string, what: string, unfinalBlock: Hash | undefined): string {
+function buildKey(place: string, what: string, unfinalBlock: string | undefined): string {
   const key = `${place}#${what}`
   return unfinalBlock ? buildLatestKey(key, unfinalBlock) : key
 }
 
-/** The key of the notice of the same before its block, with this hash, was final. */
-export function buildLatestKey(key: string, blockHash: Hash): string {
-  return `${key}#${blockHash}`
+/** The key of the notice of the same before its block, which this names, was final. */
+export function buildLatestKey(key: string, block: string): string {
+  return `${key}#${block}`
 }

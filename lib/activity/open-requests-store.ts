@@ -26,7 +26,7 @@ type OpenRange = {
 }
 
 const Key = z.object({ pk: z.string(), sk: z.string() })
-const PublishedItem = Key.extend({ published: OpenRequest.shape.published })
+const Known = Key.extend(OpenRequest.pick({ look: true, published: true, latest: true }).shape)
 
 /**
  * The requests of each vault that wait for their settlement, beside its records: an item for all of an account with the same
@@ -38,12 +38,15 @@ export function openRequestsStore(client: DynamoDBDocumentClient, tableName: str
     async record(changes: readonly RequestChanges[]): Promise<void> {
       const asked = changes.filter(({ isAsked }) => isAsked)
       const keys = asked.flatMap(({ reading, opened }) => opened.map((request) => itemKey(reading, request)))
-      const known = z.array(PublishedItem).parse(await getItems(client, tableName, keys))
-      const published = new Map(known.map((item) => [`${item.pk} ${item.sk}`, item.published]))
+      const found = z.array(Known).parse(await getItems(client, tableName, keys))
+      // A look that is judged says nothing of what is requested since.
+      const known = new Map(
+        found.map(({ pk, sk, look, ...told }) => [`${pk} ${sk}`, look?.isJudged ? told : { look, ...told }]),
+      )
       const opened = changes.flatMap(({ reading, opened }) =>
         opened.map((request) => {
           const key = itemKey(reading, request)
-          return { ...key, ...OpenRequest.encode({ ...request, published: published.get(`${key.pk} ${key.sk}`) }) }
+          return { ...key, ...OpenRequest.encode({ ...request, ...known.get(`${key.pk} ${key.sk}`) }) }
         }),
       )
       await putItems(client, tableName, opened)

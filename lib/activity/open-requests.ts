@@ -16,15 +16,27 @@ export const Look = StoredBlock.extend({
 })
 export type Look = z.output<typeof Look>
 
+/**
+ * What clients were told that can be claimed of a request, with the id of its entry, at a block that was not final: how much,
+ * and how much of it was settled in all.
+ */
+const LatestPart = StoredBlock.extend({ id: z.string(), all: Amount, amount: Amount })
+export type LatestPart = z.output<typeof LatestPart>
+
+/** Of so many parts of a request that are not final clients are told; beyond that of what is final alone. */
+export const MOST_LATEST_PARTS = 20
+
 /** The requests of an account in a vault with one id, which wait for their settlement; `timestamp` of the last of them. */
 export const OpenRequest = z.object({
   kind: RequestKind,
   requestId: Amount,
   account: Address,
   timestamp: Timestamp,
-  /** The first look at what the vault says of them, and how much of them clients were told; of vaults that are asked. */
+  /** The first look at what the vault says of them, and how much of them clients were told as final; of vaults that are asked. */
   look: Look.optional(),
   published: Amount.optional(),
+  /** What clients were told, or are being told, before it was final, and what became of it not yet. */
+  latest: z.array(LatestPart).max(MOST_LATEST_PARTS).optional(),
 })
 export type OpenRequest = z.output<typeof OpenRequest>
 

@@ -14,9 +14,9 @@ type Dependencies = {
 
 /**
  * Tells clients of what happened, each once by the notice's key, and gives how many events wait for their places in logs
- * since. Of one moment what is not final is told first, and in the order of the keys, which have at most 900 bytes. What is not final is told
- * to clients alone that have a webhook for it. When this throws, some are told and some are not: told again, nobody is told
- * twice.
+ * since. Of one moment what is not final is told first, and in the order of the keys, which have at most 900 bytes. What is
+ * not final is told to clients alone that have a webhook for it, and that it is not so to those that were told it. When this
+ * throws, some are told and some are not: told again, nobody is told twice.
  */
 export async function publish(
   { eventLog, webhooks, wakeRelays, now }: Dependencies,
@@ -24,7 +24,7 @@ export async function publish(
   clientsOf: (notice: Notice) => readonly string[],
 ): Promise<number> {
   const told = notices.flatMap((notice) => clientsOf(notice).map((clientId) => build(clientId, notice)))
-  const wanted = await withoutUnwanted(webhooks, told)
+  const wanted = await withoutUnwanted({ eventLog, webhooks }, told)
   const logged = await eventLog.listLogged(wanted.map(({ clientId, event: { id } }) => ({ clientId, id })))
   const unlogged = wanted.filter(({ event }) => !logged.has(event.id))
   await eventLog.addPending(unlogged, new Date(now() + LOG_MS))
@@ -39,11 +39,25 @@ function build(clientId: string, { key, ...notice }: Notice): Unlogged {
   return { clientId, key, event }
 }
 
-/** The events without those that are not final, where the client has no webhook for them. */
-async function withoutUnwanted(webhooks: Dependencies['webhooks'], told: readonly Unlogged[]): Promise<Unlogged[]> {
-  const clientIds = new Set(told.flatMap(({ clientId, event }) => (event.final ? [] : [clientId])))
-  if (clientIds.size === 0) return [...told]
+/**
+ * The events without those that are not final, where the client has no webhook for them. One that takes another back goes to
+ * a client also without a webhook, where its log has that one.
+ */
+async function withoutUnwanted(
+  { eventLog, webhooks }: Pick<Dependencies, 'eventLog' | 'webhooks'>,
+  built: readonly Unlogged[],
+): Promise<Unlogged[]> {
+  const clientIds = new Set(built.flatMap(({ clientId, event }) => (event.final ? [] : [clientId])))
+  if (clientIds.size === 0) return [...built]
   const registered = await webhooks.listOf([...clientIds])
-  const isAskedFor = (clientId: string) => registered.get(clientId)?.some(({ finality }) => finality === 'latest')
-  return told.filter(({ clientId, event }) => event.final || isAskedFor(clientId))
+  const isAskedFor = (clientId: string) =>
+    registered.get(clientId)?.some(({ finality }) => finality === 'latest') === true
+  const takenBack = built.flatMap(({ clientId, event: { data } }) =>
+    'eventId' in data && !isAskedFor(clientId) ? [{ clientId, id: data.eventId }] : [],
+  )
+  const logged = await eventLog.listLogged(takenBack)
+  return built.filter(
+    ({ clientId, event: { final, data } }) =>
+      final || isAskedFor(clientId) || ('eventId' in data && logged.has(data.eventId)),
+  )
 }

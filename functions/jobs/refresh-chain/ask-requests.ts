@@ -1,7 +1,8 @@
-import { followRequest, judgeRequest } from '../../../lib/activity/asked-requests.ts'
+import { followRequest, isClosed, judgeRequest, toClaimablePart } from '../../../lib/activity/asked-requests.ts'
+import { buildRevertedNotice } from '../../../lib/activity/latest-notices.ts'
 import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
-import { buildClaimableNotices } from '../../../lib/activity/notices.ts'
-import type { OpenRequest } from '../../../lib/activity/open-requests.ts'
+import { buildClaimableNotices, type SettledAt } from '../../../lib/activity/notices.ts'
+import { type LatestPart, type Look, MOST_LATEST_PARTS, type OpenRequest } from '../../../lib/activity/open-requests.ts'
 import type { OpenRequestsStore } from '../../../lib/activity/open-requests-store.ts'
 import { addWaits } from '../../../lib/activity/settlement-waits.ts'
 import type { VaultProgress } from '../../../lib/activity/store.ts'
@@ -17,14 +18,17 @@ import { sideBySide } from '../../../lib/side-by-side.ts'
 import { toSeconds } from '../../../lib/time.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
 import { publishOf } from './publish-notices.ts'
-import { RUN_EVERY_MS, type Run, save } from './run.ts'
+import { RUN_EVERY_MS, type Run, save, type VaultRun } from './run.ts'
 import { accountEntries } from './slice-notices.ts'
 
 /** So many vaults a run asks what became of requests. */
 const MOST_ASKED = 20
 
-/** Asks vaults of which no event tells that requests are settled, in turn where they are many. */
-export async function askVaults(run: Run): Promise<void> {
+/**
+ * Asks vaults of which no event tells that requests are settled, in turn where they are many. `latestEntries` is what happened
+ * after the last final block in those of which clients want to be told also what is not final.
+ */
+export async function askVaults(run: Run, latestEntries: ReadonlyMap<VaultRun, readonly LedgerEntry[]>): Promise<void> {
   const { vaultRuns, reader, records, openRequests, final, now } = run
   const due = vaultRuns.filter(
     ({ progress, saved, isRefused }) =>
@@ -37,12 +41,16 @@ export async function askVaults(run: Run): Promise<void> {
     const asked = await askRequests({ reader, openRequests }, inTurn)
     for (const [index, vaultRun] of inTurn.entries()) {
       const { vault, progress } = vaultRun
-      const entriesOf = accountEntries(records, { vault, progress, entries: [] })
+      const entries = latestEntries.get(vaultRun)
+      const entriesOf = accountEntries(records, { vault, progress, entries: entries ?? [] })
       const publish = async (notices: readonly Notice[]) => {
         if (progress.eventsAfter === undefined) return true
         return (await publishOf(run, [{ vaultRun, notices }])).length > 0
       }
-      const changed = await settleAsked({ openRequests, entriesOf, publish }, vaultRun, asked[index] ?? [], final)
+      const changed = await settleAsked({ openRequests, entriesOf, publish }, vaultRun, asked[index] ?? [], {
+        final,
+        wantsLatest: entries !== undefined && progress.eventsAfter !== undefined,
+      })
       if (changed) vaultRun.progress = { ...progress, ...changed }
       if (changed) await save(run, [vaultRun])
     }
@@ -110,56 +118,86 @@ type Dependencies = {
 }
 
 /**
- * Tells clients what more can be claimed of requests of a vault, once the block at which that was seen first is final, and
- * forgets those of which everything was claimed or taken back. Returns what of the vault's progress changes by it,
- * undefined where nothing does.
+ * Tells clients what more can be claimed of requests of a vault, once the block at which that was seen first is final; where
+ * `wantsLatest`, at once, and then that it is final or not so. Forgets requests of which everything was claimed or taken back.
+ * Returns what of the vault's progress changes by it, undefined where nothing does.
  */
 async function settleAsked(
   { openRequests, entriesOf, publish }: Dependencies,
   { vault, progress }: AskedVault,
   asked: readonly AskedRequest[],
-  final: BlockHeader,
+  { final, wantsLatest }: { readonly final: BlockHeader; readonly wantsLatest: boolean },
 ): Promise<Pick<VaultProgress, 'waits' | 'hasAsked' | 'askedUpTo'> | undefined> {
   const reading = { ...vault, generation: progress.generation }
+  const isDue = ({ look }: OpenRequest) => look !== undefined && !look.isJudged && look.number <= final.number
   const followed = asked.map(({ request, amounts, block }) => ({
     request,
     now: amounts ? followRequest(request, { amounts, block }) : request,
   }))
-  // Before anything is told of it, so that it is the same whenever it is told.
-  await openRequests.put(
-    reading,
-    followed.flatMap(({ request, now }) => (now === request ? [] : [now])),
-  )
-
   const notices: Notice[] = []
   const kept: OpenRequest[] = []
   const gone: OpenRequest[] = []
   let steps = MOST_STEPS
+  const judge = async (request: OpenRequest, look: Look) => {
+    const entries = await entriesOf(request.account)
+    if (steps < 0) return undefined
+    steps -= (entries?.length ?? 0) ** 2
+    return { entries, judged: entries && judgeRequest(request, look, entries) }
+  }
+
+  const changed: OpenRequest[] = []
+  await sideBySide(followed, async ({ request, now }) => {
+    if (now === request) return
+    const { look, latest = [] } = now
+    // A look that was due may have been told as final already, by a run that was killed.
+    const isNews = look && wantsLatest && !isDue(now) && !isDue(request)
+    const judged = isNews ? (await judge(now, look))?.judged : undefined
+    if (!look || !judged?.isKnown) {
+      changed.push(now)
+      return
+    }
+    const added = judged.parts.slice(0, MOST_LATEST_PARTS - latest.length)
+    const { number, timestamp } = look
+    const parts = added.map(({ id, all, amount }) => ({ id, all, amount, number, timestamp }))
+    changed.push({ ...now, latest: [...latest, ...parts] })
+    for (const part of judged.contradicted) notices.push(buildPartReverted(vault, now, part))
+    for (const part of parts) notices.push(...buildPartNotices(vault, now, part, { isFinal: false }))
+    if (judged.contradicted.length > 0) kept.push({ ...now, latest: [...judged.upheld, ...parts] })
+  })
+  // Before anything is told of it, so that it is the same whenever it is told, and can be taken back.
+  await openRequests.put(reading, changed)
+
   const seconds: Record<RequestKind, number[]> = { deposit: [], withdrawal: [] }
   await sideBySide(followed, async ({ now: request }) => {
-    const { look, account, kind } = request
-    if (!look || look.isJudged || look.number > final.number) return
-    const entries = await entriesOf(account)
-    if (steps < 0) return
-    steps -= (entries?.length ?? 0) ** 2
-    const judged = entries && judgeRequest(request, look, entries)
-    if (judged ? judged.parts.length > 0 : look.claimable > 0n) {
-      const { chainId, address } = vault
-      // Its requests name it; no event of the vault does.
-      const at = {
-        key: `${chainId}#${address}`,
-        chainId,
-        vault: address,
-        transactionHash: null,
-        ...toStoredBlock(look),
-      }
-      notices.push(...buildClaimableNotices(request, judged?.parts, at))
-      seconds[kind].push(Number(look.timestamp - toSeconds(request.timestamp)))
+    const { look, latest = [], kind } = request
+    if (!look || !isDue(request)) return
+    const known = await judge(request, look)
+    if (!known) return
+    const { entries, judged } = known
+    const { parts, upheld = [], contradicted = latest } = judged ?? {}
+    if (parts ? parts.length + upheld.length > 0 : look.claimable > 0n) {
+      for (const part of upheld) notices.push(...buildPartNotices(vault, request, part, { isFinal: true }))
+      notices.push(...buildClaimableNotices(request, parts, placeOf(vault, look)))
+      const waited = Number(look.timestamp - toSeconds(request.timestamp))
+      // Of requests that were made since it tells nothing.
+      if (waited > 0) seconds[kind].push(waited)
     }
+    for (const part of contradicted) notices.push(buildPartReverted(vault, request, part))
     // What is too much to be looked through is told once.
-    const isGone = judged ? judged.isGone : look.claimable > 0n
+    const isGone = entries
+      ? isClosed(
+          request,
+          entries.filter(({ blockNumber }) => blockNumber <= final.number),
+        )
+      : look.claimable > 0n
     if (isGone) gone.push(request)
-    else kept.push({ ...request, look: { ...look, isJudged: true }, published: judged?.published })
+    else
+      kept.push({
+        ...request,
+        look: { ...look, isJudged: true },
+        published: judged?.published ?? request.published,
+        latest: [],
+      })
   })
   if (notices.length > 0 && !(await publish(notices))) return undefined
   await openRequests.put(reading, kept)
@@ -177,4 +215,27 @@ async function settleAsked(
   }
   const hasAsked = isMore || asked.length > gone.length
   return isMore || !hasAsked || notices.length > 0 ? { waits, askedUpTo, hasAsked } : undefined
+}
+
+/** Where a vault was asked, as notices have it: its requests name what was settled, no event of the vault does. */
+function placeOf({ chainId, address }: VaultOnChain, block: BlockHeader): SettledAt {
+  return { key: `${chainId}#${address}`, chainId, vault: address, transactionHash: null, ...toStoredBlock(block) }
+}
+
+/** The notices of a part of a request of which clients were told before it was final: then, or once it is. */
+function buildPartNotices(
+  vault: VaultOnChain,
+  request: OpenRequest,
+  part: LatestPart,
+  { isFinal }: { readonly isFinal: boolean },
+): Notice[] {
+  const at = isFinal ? undefined : `${part.number}#${part.timestamp}`
+  return buildClaimableNotices(request, [toClaimablePart(part)], placeOf(vault, part), at)
+}
+
+/** The notice that a part of a request that clients were told can be claimed cannot. */
+function buildPartReverted(vault: VaultOnChain, request: OpenRequest, part: LatestPart): Notice {
+  const keys = buildPartNotices(vault, request, part, { isFinal: false }).map(({ key }) => key)
+  // Each part has one notice.
+  return buildRevertedNotice(vault, { kind: request.kind, key: keys[0] as string, ...toStoredBlock(part) })
 }

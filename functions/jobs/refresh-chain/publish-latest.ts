@@ -1,73 +1,106 @@
 import { MOST_LATEST, rememberNotice } from '../../../lib/activity/latest-notices.ts'
 import { isPossible } from '../../../lib/activity/ledger.ts'
-import { readSlice } from '../../../lib/activity/slice.ts'
+import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
+import { readSlice, SLICE_EVENTS } from '../../../lib/activity/slice.ts'
 import type { BlockHeader } from '../../../lib/chain/logs.ts'
-import { AppError } from '../../../lib/errors.ts'
 import { logger } from '../../../lib/logger.ts'
+import type { VaultEvent } from '../../../lib/protocols/books.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
 import { publishOf } from './publish-notices.ts'
-import { postNew, type Run, save, type VaultRun } from './run.ts'
+import { advance, isOpen, mayReadOn, type Part, planTurn } from './read-turns.ts'
+import { postNew, type Run, save, startVaultRun, type VaultRun } from './run.ts'
 import { findNotices, hashesOf } from './slice-notices.ts'
-
-/** How many vaults' events one call asks for. Geth takes 1,000 addresses, and a share token may have one of its own. */
-const PACK = 500
 
 /**
  * Tells clients that want it what happened after the last final block, up to the head. What is told is remembered before, so
- * that it can be taken back; told again, nobody is told twice.
+ * that it can be taken back; told again, nobody is told twice. Gives what happened in the vaults of which clients want it,
+ * where all of it is known.
  */
-export async function publishLatest(run: Run, head: BlockHeader): Promise<void> {
+export async function publishLatest(
+  run: Run,
+  head: BlockHeader,
+): Promise<ReadonlyMap<VaultRun, readonly LedgerEntry[]>> {
   const { vaultRuns, final, records, openRequests, reader } = run
-  if (head.number <= final.number) return
-  const giveUp = (error: unknown) =>
-    logger.warn('what is not final cannot be told', { chainId: reader.chain.id, reason: String(error) })
+  const entries = new Map<VaultRun, readonly LedgerEntry[]>()
+  if (head.number <= final.number) return entries
   // Whatever fails there: what is final is recorded all the same.
-  const wantsLatest = await run.getWantsLatest().catch(giveUp)
-  if (!wantsLatest) return
-  try {
-    const wanted = vaultRuns.filter(
-      ({ vault, progress, isRefused }) =>
-        wantsLatest(vault.address) &&
-        progress.eventsAfter !== undefined &&
-        progress.through >= final.number &&
-        !isRefused,
-    )
-    for (
-      let pack = wanted.slice(0, PACK), next = PACK;
-      pack.length > 0;
-      pack = wanted.slice(next, next + PACK), next += PACK
-    ) {
-      const vaults = pack.map(({ vault }) => vault)
-      const slice = await readSlice(run, { ...run, vaults, from: final.number + 1n, to: head.number, final: head })
-      const events = Map.groupBy(slice.events, ({ vault }) => vault)
-      const waiting: { readonly vaultRun: VaultRun; readonly notices: readonly Notice[] }[] = []
-      for (const vaultRun of pack) {
-        const posted = postNew(vaultRun, events.get(vaultRun.vault.address) ?? [])
-        if (posted.events.length === 0 || !isPossible(posted)) continue
-        const { vault, progress } = vaultRun
-        const part = { vault, progress, events: posted.events, entries: posted.entries }
-        const notices: Notice[] = []
-        const options = { isPublished: true, hashes: hashesOf(posted.events) }
-        for await (const some of findNotices({ records, openRequests }, part, options)) notices.push(...some)
-        const { latest = [] } = progress
-        const known = new Set(latest.map(({ key }) => key))
-        const unknown = notices.filter(({ key }) => !known.has(key)).flatMap((notice) => rememberNotice(notice) ?? [])
-        const added = unknown.slice(0, MOST_LATEST - latest.length)
-        for (const { key } of added) known.add(key)
-        if (added.length > 0) vaultRun.progress = { ...progress, latest: [...latest, ...added] }
-        waiting.push({ vaultRun, notices: notices.filter(({ key, final }) => !final && known.has(key)) })
-      }
-      await save(
-        run,
-        waiting.map(({ vaultRun }) => vaultRun).filter(({ progress, saved }) => progress.latest !== saved?.latest),
-      )
-      await publishOf(
-        run,
-        waiting.filter(({ notices }) => notices.length > 0),
-      )
-    }
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    giveUp(error)
+  const wantsLatest = await run.getWantsLatest().catch((error: unknown) => {
+    logger.warn('what is not final cannot be told', { chainId: reader.chain.id, reason: String(error) })
+  })
+  const wanted = vaultRuns.filter(
+    ({ vault, progress, isRefused }) =>
+      wantsLatest?.(vault.address) &&
+      progress.eventsAfter !== undefined &&
+      progress.through >= final.number &&
+      !isRefused,
+  )
+  const waiting: { readonly vaultRun: VaultRun; readonly notices: readonly Notice[] }[] = []
+  for (const { vaultRun, events, isWhole } of await readLatest(run, wanted, head)) {
+    const posted = postNew(vaultRun, events)
+    if (!isPossible(posted)) continue
+    if (isWhole) entries.set(vaultRun, posted.entries)
+    if (posted.events.length === 0) continue
+    const { vault, progress } = vaultRun
+    const part = { vault, progress, events: posted.events, entries: posted.entries }
+    const notices: Notice[] = []
+    const options = { isPublished: true, hashes: hashesOf(posted.events) }
+    for await (const some of findNotices({ records, openRequests }, part, options)) notices.push(...some)
+    const { latest = [] } = progress
+    const known = new Set(latest.map(({ key }) => key))
+    const unknown = notices.filter(({ key }) => !known.has(key)).flatMap((notice) => rememberNotice(notice) ?? [])
+    const added = unknown.slice(0, MOST_LATEST - latest.length)
+    for (const { key } of added) known.add(key)
+    if (added.length > 0) vaultRun.progress = { ...progress, latest: [...latest, ...added] }
+    waiting.push({ vaultRun, notices: notices.filter(({ key, final }) => !final && known.has(key)) })
   }
+  await save(
+    run,
+    waiting.map(({ vaultRun }) => vaultRun).filter(({ progress, saved }) => progress.latest !== saved?.latest),
+  )
+  await publishOf(
+    run,
+    waiting.filter(({ notices }) => notices.length > 0),
+  )
+  return entries
+}
+
+/** What happened in a vault after the last final block, and whether that is all of it. */
+type ReadLatest = { readonly vaultRun: VaultRun; readonly events: readonly VaultEvent[]; readonly isWhole: boolean }
+
+/** Reads these vaults' events after the last final block, in the parts that the nodes take, as far as the run goes on. */
+async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHeader): Promise<ReadLatest[]> {
+  const events: VaultEvent[] = []
+  // They are read further than they are recorded, so each is followed by itself.
+  const ahead = wanted.map((vaultRun) => {
+    const progress = { ...vaultRun.progress, through: Number(run.final.number) }
+    return { vaultRun, reading: startVaultRun(vaultRun.vault, progress, undefined) }
+  })
+  const readings = ahead.map(({ reading }) => reading)
+  while (mayReadOn(run) && events.length < SLICE_EVENTS) {
+    const turn = planTurn(
+      { vaultRuns: readings, final: head, apart: new Set() },
+      readings.filter((reading) => isOpen(reading, head)),
+      undefined,
+    )
+    if (turn.length === 0) break
+    const takeSlice = async ({ pack, from, to }: Part) => {
+      const vaults = pack.map(({ vault }) => vault)
+      const slice = await readSlice(run, { ...run, vaults, from: BigInt(from), to: BigInt(to), final: head })
+      const through = Number(slice.through)
+      for (const reading of pack) {
+        const isNew = ({ vault, location: { blockNumber } }: VaultEvent) =>
+          vault === reading.vault.address && blockNumber > reading.progress.through
+        events.push(...slice.events.filter(isNew))
+        reading.progress = { ...reading.progress, through: Math.max(through, reading.progress.through) }
+      }
+      return through
+    }
+    await Promise.all(turn.map((part) => advance(run, part, takeSlice)))
+  }
+  const found = Map.groupBy(events, ({ vault }) => vault)
+  return ahead.map(({ vaultRun, reading }) => ({
+    vaultRun,
+    events: found.get(vaultRun.vault.address) ?? [],
+    isWhole: !isOpen(reading, head) && !reading.isRefused,
+  }))
 }

@@ -79,8 +79,7 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
   if (overviews) await publishPauses(run, overviews)
   await replaceRecords(run)
   await save(run, listUnsaved(run))
-  await askVaults(run)
-  await publishLatest(run, head)
+  await askVaults(run, await publishLatest(run, head))
   await deleteOldRecords(run)
 
   const [front] = vaultRuns

@@ -178,7 +178,7 @@ export function listUnsaved({ vaultRuns, rebuilds, final, inTurn }: Run): VaultR
 /** Leaves vaults for the next run. */
 export function refuse({ reader }: Run, vaultRuns: readonly VaultRun[], reason: string): void {
   for (const vaultRun of vaultRuns) vaultRun.isRefused = true
-  logger.warn('events of vaults cannot be recorded now', {
+  logger.warn('events of vaults cannot be read or recorded now', {
     chainId: reader.chain.id,
     vaults: vaultRuns.map(({ vault }) => vault.address),
     through: Math.min(...vaultRuns.map(({ progress }) => progress.through)),

@@ -298,6 +298,37 @@ describe('A client that wants to know what is not final', () => {
     expect(await recorded(service, lagoon)).toHaveLength(2)
   })
 
+  test('is told it also where the nodes refuse the events of another vault, or of so many blocks', async ({
+    service,
+    lagoon,
+  }) => {
+    const refused = await openYieldVault(service)
+    for (const { key } of [lagoon, refused]) expect((await register(service, key)).status).toBe(201)
+    await recordAll(lagoon.chain)
+    await lagoon.request(ALICE.address, 5_000_000n)
+    await callRpc(lagoon.chain, [{ method: 'anvil_mine', params: ['0x10'] }])
+    await lagoon.request(ALICE.address, 6_000_000n)
+    const wire = service.rpc[BASE] as Wire
+    const isRefused = (call: { readonly method: string; readonly params: readonly unknown[] }) => {
+      const [filter] = call.params as [{ readonly address: readonly string[]; fromBlock: Hex; toBlock: Hex }]
+      if (call.method !== 'eth_getLogs') return false
+      const isLong = Number(filter.toBlock) - Number(filter.fromBlock) > 9
+      return isLong || filter.address.some((one) => one.toLowerCase() === refused.address.toLowerCase())
+    }
+    wire.rewrite = (answer, request) => {
+      const [calls, answers] = [request, answer].map((text) => [JSON.parse(text)].flat())
+      const told = answers?.map((one, index) =>
+        isRefused(calls?.[index]) ? { id: one.id, jsonrpc: '2.0', error: { code: -32000, message: 'not now' } } : one,
+      )
+      return JSON.stringify(answer.startsWith('[') ? told : told?.[0])
+    }
+    await refresh(BASE)
+    expect((await toldTo(service, lagoon.key)).map(({ final, data }) => [final, data['assets']])).toEqual([
+      [false, '5000000'],
+      [false, '6000000'],
+    ])
+  })
+
   test('is told which of it is not so after a reorganisation, and nobody else is', async ({ service, lagoon }) => {
     const other = await service.createClient([{ chainId: BASE, address: lagoon.address }])
     expect((await register(service, lagoon.key)).status).toBe(201)
@@ -324,6 +355,99 @@ describe('A client that wants to know what is not final', () => {
       ]),
     )
     expect(kindsOf(await toldTo(service, other))).toEqual([['deposit.pending', 1]])
+  })
+})
+
+describe('A client that wants to know at once what an asynchronous vault says when it is asked', () => {
+  const register = (service: Service, key: string, url = 'https://127.0.0.1:9/') =>
+    service.call('POST', '/webhooks', { key, body: { url, finality: 'latest' } })
+  const shown = (told: readonly Told[]) =>
+    told.map(({ type, final, data }) => [type, final, data['eventId'] ?? data['assets'] ?? data['shares']])
+  /** Requests 4 USDC, recorded, with what the client is told by then. */
+  const requested = async (service: Service, vault: TestAsyncVault) => {
+    expect((await register(service, vault.key)).status).toBe(201)
+    await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
+    return await recorded(service, vault)
+  }
+  const fulfil = (vault: TestAsyncVault, amount: bigint) =>
+    vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, amount, amount)
+
+  test('is told at once, and again as final, and nobody else is told at once', async ({ service, asked: vault }) => {
+    const other = await service.createClient([{ chainId: BASE, address: vault.address }])
+    const before = await requested(service, vault)
+    await fulfil(vault, 4_000_000n)
+    await refresh(BASE)
+    const early = (await toldTo(service, vault.key)).slice(before.length)
+    expect(shown(early)).toEqual([['deposit.claimable', false, '4000000']])
+    expect(early[0]?.data).toMatchObject({ depositIds: before[0]?.data['depositIds'], transactionHash: null })
+    await refresh(BASE)
+    const [final, ...more] = await recorded(service, vault, [...before, ...early])
+    expect(more).toEqual([])
+    const [{ id: _, sequence: __, ...told } = {}] = early
+    expect(final).toMatchObject({ ...told, final: true })
+    const ofOther = (await toldTo(service, other)).filter(({ type }) => type === 'deposit.claimable')
+    expect(shown(ofOther)).toEqual([['deposit.claimable', true, '4000000']])
+  })
+
+  test('is told that it is not so after a reorganisation, also without its webhook, and how it is', async ({
+    service,
+    asked: vault,
+  }) => {
+    const { chain, key } = vault
+    const before = await requested(service, vault)
+    const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
+    await fulfil(vault, 4_000_000n)
+    await refresh(BASE)
+    const early = (await toldTo(service, key)).slice(before.length)
+    expect(shown(early)).toEqual([['deposit.claimable', false, '4000000']])
+    const { body } = await service.call('GET', '/webhooks', { key })
+    const [{ id }] = body.webhooks
+    expect((await service.call('DELETE', `/webhooks/${id}`, { key })).status).toBeLessThan(300)
+    await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
+    // As many blocks as were taken back, and one more.
+    for (let block = 0; block < 3; block += 1) await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
+    await fulfil(vault, 1_000_000n)
+    await recordAll(chain)
+    const told = await recorded(service, vault, [...before, ...early])
+    expect(shown(told).toSorted()).toEqual([
+      ['deposit.claimable', true, '1000000'],
+      ['deposit.reverted', false, early[0]?.id],
+    ])
+  })
+
+  test('is told that it is final when it was claimed before, and beside a new request', async ({
+    service,
+    asked: vault,
+  }) => {
+    const before = await requested(service, vault)
+    await fulfil(vault, 1_000_000n)
+    await refresh(BASE)
+    await service.consume()
+    await vault.act(ALICE.address, 'deposit', 1_000_000n, ALICE.address, ALICE.address)
+    await refresh(BASE)
+    await vault.act(ALICE.address, 'requestDeposit', 2_000_000n, ALICE.address, ALICE.address)
+    await refresh(BASE)
+    const early = (await toldTo(service, vault.key)).slice(before.length)
+    expect(shown(early)).toEqual([
+      ['deposit.claimable', false, '1000000'],
+      ['deposit.completed', false, '1000000'],
+      ['deposit.pending', false, '2000000'],
+    ])
+    await recordAll(vault.chain)
+    await recordAll(vault.chain)
+    const told = (await toldTo(service, vault.key)).slice(before.length + early.length)
+    expect(shown(told).toSorted()).toEqual([
+      ['deposit.claimable', true, '1000000'],
+      ['deposit.completed', true, '1000000'],
+      ['deposit.pending', true, '2000000'],
+    ])
+  })
+
+  test('costs no write where nothing is new', async ({ service, asked: vault }) => {
+    await requested(service, vault)
+    service.table.bodies.length = 0
+    await refresh(BASE)
+    expect(service.table.bodies.filter((body) => /PutRequest/.test(body) && body.includes('OPEN@'))).toEqual([])
   })
 })
 

@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { expireLease, finalize, halfOf, recordAll, refresh } from '../../support/records.ts'
-import { test, USERS } from '../../support/service.ts'
+import { type Service, test, USERS } from '../../support/service.ts'
 import { type Told, toldTo } from '../../support/told-events.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
@@ -73,19 +74,6 @@ test('Each client is told everything that happens in its vaults once and in orde
       const deposits = ACCOUNTS.map(() => ({ pending: [] as bigint[], claimable: 0n }))
       const redemptions = ACCOUNTS.map(() => ({ pending: [] as bigint[], claimable: 0n }))
       const asked = ACCOUNTS.map(() => [] as bigint[])
-
-      const killAt = async (count: number) => {
-        let writes = 0
-        const { table } = service
-        table.rewriteRequest = (body) => {
-          if (/"Item"|UpdateExpression|DeleteRequest/.test(body)) writes += 1
-          return writes < count ? body : writes === count ? halfOf(body) : 'no request'
-        }
-        table.rewrite = (answer) => (writes < count ? answer : 'no answer')
-        await refresh(BASE).catch(() => undefined)
-        table.reset()
-        await expireLease(service, BASE)
-      }
 
       for (const { what, user: index, part } of steps) {
         const user = ACCOUNTS[index] as (typeof ACCOUNTS)[number]
@@ -163,7 +151,7 @@ test('Each client is told everything that happens in its vaults once and in orde
           await refresh(BASE)
         } else if (what === 'kill') {
           if (part > 10) await finalize(chain)
-          await killAt(part)
+          await killAt(service, part)
         } else if (what === 'lose chain') {
           const wire = service.rpc[BASE] as Wire
           let requests = 0
@@ -214,6 +202,110 @@ test('Each client is told everything that happens in its vaults once and in orde
     { numRuns: 2, endOnFailure: true },
   )
 })
+
+/** Runs the job, of which the write with this number is cut in half, and nothing comes through after. */
+async function killAt(service: Service, count: number): Promise<void> {
+  const { table } = service
+  let writes = 0
+  table.rewriteRequest = (body) => {
+    if (/"Item"|UpdateExpression|DeleteRequest/.test(body)) writes += 1
+    return writes < count ? body : writes === count ? halfOf(body) : 'no request'
+  }
+  table.rewrite = (answer) => (writes < count ? answer : 'no answer')
+  await refresh(BASE).catch(() => undefined)
+  table.reset()
+  await expireLease(service, BASE)
+}
+
+const askedCommands = fc.array(
+  fc.record({
+    what: fc.constantFrom(
+      ...(['request', 'request', 'fulfil', 'fulfil', 'claim', 'cancel', 'look', 'look', 'look'] as const),
+      ...(['finalize', 'kill', 'undo', 'register', 'remove'] as const),
+    ),
+    part: fc.integer({ min: 1, max: 12 }),
+  }),
+  { minLength: 24, maxLength: 24 },
+)
+
+test('What a vault says when it is asked is told before it is final, and then that it is final or not so, exactly once', {
+  timeout: 120_000,
+}, async ({ service }) => {
+  const [user] = ACCOUNTS as [(typeof ACCOUNTS)[number]]
+  const body = { url: 'https://127.0.0.1:9/', finality: 'latest' }
+  const open = async () => {
+    const opened = await openAsyncVault(service, { make: 'aggregated' })
+    await opened.mint(user, 10n ** 15n)
+    await opened.approve(user, 10n ** 15n)
+    expect((await service.call('POST', '/webhooks', { key: opened.key, body })).status).toBe(201)
+    await recordAll(opened.chain)
+    return opened
+  }
+  const vault = await service.restore('asked model', open)
+  const { chain, key } = vault
+  const remove = async () => {
+    const { body } = await service.call('GET', '/webhooks', { key })
+    for (const { id } of body.webhooks) await service.call('DELETE', `/webhooks/${id}`, { key })
+  }
+
+  await fc.assert(
+    fc.asyncProperty(askedCommands, async (steps) => {
+      await service.restore('asked model', open)
+      const fulfil = async (part: number) => {
+        const pending = await vault.read('pendingDepositRequest', 0n, user)
+        const settled = (pending * BigInt(part) + 11n) / 12n
+        if (settled > 0n) await vault.act(ROLES.safe, 'fulfillDeposit', 0n, user, settled, settled)
+        return settled
+      }
+      let fulfilled = 0n
+      for (const { what, part } of steps) {
+        if (what === 'request') await vault.act(user, 'requestDeposit', BigInt(part) * 1_000_000n, user, user)
+        else if (what === 'fulfil') fulfilled += await fulfil(part)
+        else if (what === 'claim') {
+          const claimable = await vault.read('claimableDepositRequest', 0n, user)
+          if (claimable > 0n) await vault.act(user, 'deposit', claimable, user, user)
+        } else if (what === 'cancel') {
+          const pending = await vault.read('pendingDepositRequest', 0n, user)
+          if (part > 3 || pending === 0n) continue
+          await vault.act(user, 'cancelDepositRequest', 0n, user)
+          await vault.act(ROLES.safe, 'fulfillCancelDeposit', 0n, user)
+          await vault.act(user, 'claimCancelDepositRequest', 0n, user, user)
+        } else if (what === 'look') await refresh(BASE)
+        else if (what === 'finalize') await recordAll(chain)
+        else if (what === 'kill') await killAt(service, part)
+        else if (what === 'register') await service.call('POST', '/webhooks', { key, body })
+        else if (what === 'remove') await remove()
+        else if (what === 'undo') {
+          const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
+          await fulfil(part)
+          await refresh(BASE)
+          await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
+          await callRpc(chain, [{ method: 'anvil_mine', params: ['0x4'] }])
+        }
+      }
+      for (let run = 0; run < 3; run += 1) await recordAll(chain)
+
+      const told = (await toldTo(service, key)).filter(({ type }) => /claimable|reverted/.test(type))
+      const final = told.filter((event) => event.final)
+      const early = told.filter((event) => !event.final && event.type === 'deposit.claimable')
+      for (const one of early) {
+        const after = told.filter(
+          ({ sequence, type, final, data }) =>
+            sequence > one.sequence &&
+            (data['eventId'] === one.id || (final && type === one.type && isSameSettlement(data, one.data))),
+        )
+        expect(after).toHaveLength(1)
+      }
+      const total = final.reduce((sum, { data }) => sum + BigInt(String(data['assets'])), 0n)
+      expect(total).toBeLessThanOrEqual(fulfilled)
+      expect(total).toBeGreaterThanOrEqual(await vault.read('claimableDepositRequest', 0n, user))
+    }),
+    { numRuns: 3, endOnFailure: true },
+  )
+})
+
+const isSameSettlement = (left: Told['data'], right: Told['data']) =>
+  ['depositIds', 'assets', 'blockNumber'].every((name) => isDeepStrictEqual(left[name], right[name]))
 
 const isSame = (left: Told['data'], right: Told['data']) =>
   ['userAddress', 'transactionHash', 'blockNumber'].every((name) => left[name] === right[name])
