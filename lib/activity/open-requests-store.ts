@@ -1,7 +1,8 @@
 import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
+import { MAX_UINT256 } from '../codecs.ts'
 import { deleteItems, getItems, putItems, queryPages } from '../aws/dynamo.ts'
-import type { RequestKind } from '../protocols/request-kind.ts'
+import { RequestKind } from '../protocols/request-kind.ts'
 import { type VaultKey, vaultPartition } from '../vaults/vault.ts'
 import { OpenRequest } from './open-requests.ts'
 
@@ -26,7 +27,10 @@ type OpenRange = {
 }
 
 const Key = z.object({ pk: z.string(), sk: z.string() })
-const Known = Key.extend(OpenRequest.pick({ look: true, published: true, latest: true }).shape)
+const Stored = Key.extend(OpenRequest.shape)
+
+/** How many requests are taken over together. */
+const TAKEN_OVER_AT_ONCE = 100
 
 /**
  * The requests of each vault that wait for their settlement, beside its records: an item for all of an account with the same
@@ -37,21 +41,34 @@ export function openRequestsStore(client: DynamoDBDocumentClient, tableName: str
     /** Has requests wait by readings of their vaults' pasts, and others no more. */
     async record(changes: readonly RequestChanges[]): Promise<void> {
       const asked = changes.filter(({ isAsked }) => isAsked)
-      const keys = asked.flatMap(({ reading, opened }) => opened.map((request) => itemKey(reading, request)))
-      const found = z.array(Known).parse(await getItems(client, tableName, keys))
-      // A look that is judged says nothing of what is requested since.
-      const known = new Map(
-        found.map(({ pk, sk, look, ...told }) => [`${pk} ${sk}`, look?.isJudged ? told : { look, ...told }]),
-      )
+      const known = await getKnown(asked.flatMap(({ reading, opened }) => opened.map((one) => itemKey(reading, one))))
       const opened = changes.flatMap(({ reading, opened }) =>
         opened.map((request) => {
           const key = itemKey(reading, request)
-          return { ...key, ...OpenRequest.encode({ ...request, ...known.get(`${key.pk} ${key.sk}`) }) }
+          return { ...key, ...OpenRequest.encode({ ...request, ...sinceRequested(known.get(`${key.pk} ${key.sk}`)) }) }
         }),
       )
       await putItems(client, tableName, opened)
       const closed = changes.flatMap(({ reading, closed }) => closed.map((request) => itemKey(reading, request)))
       await deleteItems(client, tableName, closed)
+    },
+
+    /** Has what waits by a reading say of what clients were told what it says by an earlier one, of which it takes the place. */
+    async takeOver(earlier: Reading, reading: Reading): Promise<void> {
+      for (const kind of RequestKind.options) {
+        let page: OpenRequest[] = []
+        do {
+          page = await list(earlier, { kind, lastId: MAX_UINT256, after: page.at(-1), most: TAKEN_OVER_AT_ONCE })
+          const known = await getKnown(page.map((request) => itemKey(reading, request)))
+          const kept = page.flatMap((request) => {
+            const key = itemKey(reading, request)
+            const { look, published, latest } = request
+            const own = known.get(`${key.pk} ${key.sk}`)
+            return own ? [{ ...key, ...OpenRequest.encode({ ...own, look, published, latest }) }] : []
+          })
+          await putItems(client, tableName, kept)
+        } while (page.length === TAKEN_OVER_AT_ONCE)
+      }
     },
 
     /** Has requests that wait say what they say now. */
@@ -70,15 +87,7 @@ export function openRequestsStore(client: DynamoDBDocumentClient, tableName: str
         requests.map((request) => itemKey(reading, request)),
       ),
 
-    /** The requests that wait by a reading, in the order of their ids. */
-    async list(reading: Reading, { kind, lastId, after, most }: OpenRange): Promise<OpenRequest[]> {
-      const from = after ? `${itemKey(reading, after).sk}\0` : `${prefixOf(reading)}#${kind}#`
-      const to = `${prefixOf(reading)}#${kind}#${digits(lastId)}#~`
-      const { Items: items } = await client.send(
-        new QueryCommand({ ...between(reading, from, to), ConsistentRead: true, Limit: most }),
-      )
-      return z.array(OpenRequest).parse(items ?? [])
-    },
+    list,
 
     /** Deletes what waits by earlier readings. Ends early once `isOver`; false where more is left. */
     async deleteEarlier(reading: Reading, isOver: () => boolean): Promise<boolean> {
@@ -91,6 +100,22 @@ export function openRequestsStore(client: DynamoDBDocumentClient, tableName: str
     },
   }
 
+  /** The requests that wait by a reading, in the order of their ids. */
+  async function list(reading: Reading, { kind, lastId, after, most }: OpenRange): Promise<OpenRequest[]> {
+    const from = after ? `${itemKey(reading, after).sk}\0` : `${prefixOf(reading)}#${kind}#`
+    const to = `${prefixOf(reading)}#${kind}#${digits(lastId)}#~`
+    const { Items: items } = await client.send(
+      new QueryCommand({ ...between(reading, from, to), ConsistentRead: true, Limit: most }),
+    )
+    return z.array(OpenRequest).parse(items ?? [])
+  }
+
+  /** What waits with these keys, by them. */
+  async function getKnown(keys: readonly z.output<typeof Key>[]): Promise<ReadonlyMap<string, OpenRequest>> {
+    const items = z.array(Stored).parse(await getItems(client, tableName, keys))
+    return new Map(items.map(({ pk, sk, ...request }) => [`${pk} ${sk}`, request]))
+  }
+
   function between(vault: VaultKey, from: string, to: string) {
     return {
       TableName: tableName,
@@ -100,6 +125,11 @@ export function openRequestsStore(client: DynamoDBDocumentClient, tableName: str
   }
 }
 export type OpenRequestsStore = ReturnType<typeof openRequestsStore>
+
+/** What is kept of a request when more is requested with its id: a look that is judged says nothing of that. */
+function sinceRequested({ look, published, latest }: Partial<OpenRequest> = {}) {
+  return { look: look?.isJudged ? undefined : look, published, latest }
+}
 
 /** The start of a reading's sort keys: those of earlier readings sort before those of later ones. */
 function prefixOf({ generation = 0 }: Pick<Reading, 'generation'>): string {

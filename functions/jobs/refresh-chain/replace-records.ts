@@ -9,8 +9,11 @@ import { type Run, save } from './run.ts'
 const MOST_REPLACED = 50
 
 /** Puts the readings in force that go as far as those in force do, in the same run that has read both. */
-export async function replaceRecords({ vaultRuns, rebuilds, records, now, until }: Run): Promise<void> {
+export async function replaceRecords(run: Run): Promise<void> {
+  const { vaultRuns, rebuilds, records, openRequests, unpublished, now, until } = run
   const caughtUp = vaultRuns.filter((vaultRun) => {
+    // What clients are still to be told is found by the reading in force alone.
+    if (unpublished.has(vaultRun)) return false
     const rebuild = rebuilds.get(vaultRun)
     return rebuild?.progress.timestamp !== undefined && rebuild.progress.through >= vaultRun.progress.through
   })
@@ -23,6 +26,9 @@ export async function replaceRecords({ vaultRuns, rebuilds, records, now, until 
     const { rebuild, isDone } = await takeOverPrices(records, vault, { generation, rebuild: reading.progress }, isOver)
     reading.progress = rebuild
     if (!isDone) continue
+    if (progress.hasAsked) {
+      await openRequests.takeOver({ ...vault, generation }, { ...vault, generation: rebuild.generation })
+    }
     vaultRun.progress = await putInForce(records, vault, progress, rebuild, now())
     rebuilds.delete(vaultRun)
   }

@@ -121,6 +121,7 @@ const publish = async () => {}
 const getWantsLatest = async () => () => false
 const openRequests = {
   record: async () => {},
+  takeOver: async () => {},
   put: async () => {},
   close: async () => {},
   list: async () => [],
