@@ -1,5 +1,5 @@
 import { type Hash, numberToHex, pad } from 'viem'
-import { describe, expect, vi } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
 import { followTransfers } from '../../../functions/jobs/refresh-chain/follow-transfers.ts'
 import { transfersStore } from '../../../lib/bridge/store.ts'
 import type { Transfer as Recorded } from '../../../lib/bridge/transfer.ts'
@@ -170,11 +170,15 @@ describe('A run of the job', () => {
     await transfers.relayer.fill(transfer.deposit)
     await run()
     await transfers.finalise()
-    for (let look = 0; look < 2; look += 1) expect(await run(3_600)).toMatchObject({ untold: 0 })
-    const { queues } = service.backends
-    queues.lies.down = true
-    for (let look = 0; look < 2; look += 1) expect(await run()).toMatchObject({ untold: 1 })
-    queues.lies.down = false
+    const { lies } = service.backends.queues
+    onTestFinished(() => {
+      lies.down = false
+    })
+    lies.down = true
+    const untold: number[] = []
+    for (let look = 0; look < 6; look += 1) untold.push((await run(3_600)).untold)
+    expect(untold.slice(-2).every((count) => count > 0)).toBe(true)
+    lies.down = false
     expect(await run()).toMatchObject({ untold: 0 })
     const told = (await toldTo(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
     expect(told).toMatchObject([{ type: 'transfer.completed', final: true }])
