@@ -1,7 +1,7 @@
 import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { MAX_UINT256 } from '../codecs.ts'
 import { deleteItems, getItems, putItems, queryPages } from '../aws/dynamo.ts'
+import { MAX_UINT256 } from '../codecs.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 import { type VaultKey, vaultPartition } from '../vaults/vault.ts'
 import { OpenRequest } from './open-requests.ts'

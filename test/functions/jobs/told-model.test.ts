@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
+import { rebuildRecords } from '../../../admin/operations.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { expireLease, finalize, halfOf, recordAll, refresh } from '../../support/records.ts'
 import { type Service, test, USERS } from '../../support/service.ts'
@@ -221,7 +222,7 @@ const askedCommands = fc.array(
   fc.record({
     what: fc.constantFrom(
       ...(['request', 'request', 'fulfil', 'fulfil', 'claim', 'cancel', 'look', 'look', 'look'] as const),
-      ...(['finalize', 'kill', 'undo', 'register', 'remove'] as const),
+      ...(['finalize', 'kill', 'undo', 'register', 'remove', 'rebuild'] as const),
     ),
     part: fc.integer({ min: 1, max: 12 }),
   }),
@@ -275,6 +276,8 @@ test('What a vault says when it is asked is told before it is final, and then th
         else if (what === 'kill') await killAt(service, part)
         else if (what === 'register') await service.call('POST', '/webhooks', { key, body })
         else if (what === 'remove') await remove()
+        else if (what === 'rebuild')
+          await rebuildRecords(service.backends.admin, { chainId: BASE, address: vault.address })
         else if (what === 'undo') {
           const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
           await fulfil(part)
