@@ -14,7 +14,7 @@ import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { AssetHashType, DockerImage, type Duration, type RemovalPolicy } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
-import { bundle, writeBundle } from './bundling.ts'
+import { bundleOf, writeBundle } from './bundling.ts'
 import type { FunctionName } from './functions.ts'
 
 /** What is chosen for one function. */
@@ -72,7 +72,7 @@ function bundledCode(name: FunctionName): Code {
       image: DockerImage.fromRegistry('never-used'),
       local: {
         tryBundle: (directory) => {
-          for (const made of bundle([name]).values()) writeBundle(made, directory)
+          writeBundle(bundleOf(name), directory)
           return true
         },
       },

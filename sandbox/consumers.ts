@@ -7,10 +7,26 @@ import type { QueueContract } from '../lib/frame/contract.ts'
 import { RESOURCES } from '../lib/frame/resources.ts'
 import { localConfig } from './dynamo.ts'
 
-/** Invokes the function of this name with these messages. */
-type Invoke = (name: string, event: SQSEvent, timeoutSeconds: number) => Promise<SQSBatchResponse>
+/** Invokes the function of this name with these messages, as what follows from an invocation that this trace tells. */
+type Invoke = (
+  name: string,
+  event: SQSEvent,
+  options: { readonly timeoutSeconds: number; readonly trace: string },
+) => Promise<SQSBatchResponse>
 
-const CONSUMERS: readonly (readonly [string, QueueContract])[] = Object.entries<QueueContract>(consumers)
+/** That a function takes the messages of a queue, as an event source mapping of Lambda's says. */
+export type Mapping = Pick<QueueContract, 'timeoutSeconds' | 'mostAtATime'> & {
+  readonly name: string
+  /** Whether messages that it sends itself are handed to it however many follow from each other. */
+  readonly wakesItself: boolean
+  /** Where the queue is, and who asks there. */
+  readonly place: () => { readonly QueueUrl: string; readonly client: SQSClient }
+  readonly queueArn: string
+  readonly batchSize: number
+  /** Whether the function names the messages that it has not done; otherwise all are done that it does not fail at. */
+  readonly reportsFailures: boolean
+}
+
 const BATCH = 10
 const WAIT_SECONDS = 5
 const PAUSE_MS = 1000
@@ -24,11 +40,8 @@ const InvokeStore = Object.assign(lambda?.InvokeStore ?? {}, { getXRayTraceId: (
 Object.assign(globalThis, { awslambda: { ...lambda, InvokeStore } })
 process.env['AWS_LAMBDA_FUNCTION_NAME'] ??= 'local'
 
-/**
- * What stands between queues and functions in AWS, by this process's environment: it takes messages in batches, has the
- * function of their queue work on them, and deletes those that it has done, and those that it takes for a loop.
- */
-export function createConsumers(invoke: Invoke) {
+/** The mappings of the contracts, with the queues that this process's environment tells. */
+export function localMappings(): Mapping[] {
   const clients = new Map<string, SQSClient>()
   const place = ({ queue }: QueueContract) => {
     // The functions of this process find their queues there too.
@@ -39,25 +52,38 @@ export function createConsumers(invoke: Invoke) {
     clients.set(origin, client)
     return { QueueUrl, client }
   }
+  return Object.entries<QueueContract>(consumers).map(([name, contract]) => ({
+    ...{ wakesItself: false, ...contract },
+    ...{ name, batchSize: BATCH, reportsFailures: true, place: () => place(contract) },
+    queueArn: `arn:aws:sqs:eu-west-1:000000000000:${contract.queue}`,
+  }))
+}
 
+/**
+ * What stands between queues and functions in AWS: it takes messages in batches, has the function of their queue work on
+ * them, and deletes those that it has done, and those that it takes for a loop.
+ */
+export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
   /** Takes one batch, and says how many messages it had. Those of a function that crashed are hidden for a while. */
-  async function takeBatch(name: string, contract: QueueContract, waitSeconds: number): Promise<number> {
-    const { QueueUrl, client } = place(contract)
+  async function takeBatch(mapping: Mapping, waitSeconds: number): Promise<number> {
+    const { name, timeoutSeconds, batchSize, reportsFailures, wakesItself, queueArn } = mapping
+    const { QueueUrl, client } = mapping.place()
     const { Messages = [] } = await client.send(
       new ReceiveMessageCommand({
-        ...{ QueueUrl, MaxNumberOfMessages: BATCH, WaitTimeSeconds: waitSeconds },
+        ...{ QueueUrl, MaxNumberOfMessages: batchSize, WaitTimeSeconds: waitSeconds },
         MessageSystemAttributeNames: ['All'],
       }),
     )
     if (Messages.length === 0) return 0
-    const isLoop = (message: Message) => !contract.wakesItself && (lineageOf([message])[name] ?? 0) >= MOST_IN_CHAIN
+    const isLoop = (message: Message) => !wakesItself && (lineageOf([message])[name] ?? 0) >= MOST_IN_CHAIN
     const taken = Messages.filter((message) => !isLoop(message))
-    const event = { Records: taken.map((message) => toRecord(message, contract)) }
+    const event = { Records: taken.map((message) => toRecord(message, queueArn)) }
     const lineage = lineageOf(taken)
     const trace = formatLineage({ ...lineage, [name]: (lineage[name] ?? 0) + 1 })
-    const ask = () => invoke(name, event, contract.timeoutSeconds).catch(() => undefined)
+    const ask = () => invoke(name, event, { timeoutSeconds, trace }).catch(() => undefined)
     const answer = taken.length > 0 ? await traces.run(trace, ask) : undefined
-    const failed = new Set(answer?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier))
+    const failures = reportsFailures ? (answer?.batchItemFailures ?? []) : []
+    const failed = new Set(failures.map(({ itemIdentifier }) => itemIdentifier))
     // An answer that names a message which is none of the batch says nothing of any.
     const isAnswered = answer && failed.isSubsetOf(new Set(taken.map(({ MessageId }) => MessageId)))
     const done = Messages.filter((message) => isLoop(message) || (isAnswered && !failed.has(message.MessageId ?? '')))
@@ -72,8 +98,8 @@ export function createConsumers(invoke: Invoke) {
      * messages that were.
      */
     async consume(): Promise<number> {
-      const counts = CONSUMERS.flatMap(([name, contract]) =>
-        Array.from({ length: contract.mostAtATime }, () => takeBatch(name, contract, 0)),
+      const counts = mappings.flatMap((mapping) =>
+        Array.from({ length: mapping.mostAtATime }, () => takeBatch(mapping, 0)),
       )
       const taken = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
       return taken > 0 ? taken + (await this.consume()) : 0
@@ -82,18 +108,18 @@ export function createConsumers(invoke: Invoke) {
     poll(): () => void {
       const stopping = new AbortController()
       const { signal } = stopping
-      const work = async (name: string, contract: QueueContract) => {
+      const work = async (mapping: Mapping) => {
         while (!signal.aborted) {
-          const taken = await takeBatch(name, contract, WAIT_SECONDS).catch(() => undefined)
+          const taken = await takeBatch(mapping, WAIT_SECONDS).catch(() => undefined)
           if (taken === undefined) await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined)
         }
       }
-      for (const [name, contract] of CONSUMERS) {
-        for (let i = 0; i < contract.mostAtATime; i += 1) void work(name, contract)
+      for (const mapping of mappings) {
+        for (let i = 0; i < mapping.mostAtATime; i += 1) void work(mapping)
       }
       return () => {
         stopping.abort()
-        for (const client of clients.values()) client.destroy()
+        for (const { place } of mappings) place().client.destroy()
       }
     },
   }
@@ -119,7 +145,7 @@ function formatLineage(counts: Readonly<Record<string, number>>): string {
 
 function toRecord(
   { MessageId = '', ReceiptHandle = '', Body = '', MD5OfBody = '', Attributes = {} }: Message,
-  { queue }: QueueContract,
+  eventSourceARN: string,
 ): SQSEvent['Records'][number] {
   return {
     ...{ messageId: MessageId, receiptHandle: ReceiptHandle, body: Body, md5OfBody: MD5OfBody },
@@ -130,10 +156,6 @@ function toRecord(
       ApproximateFirstReceiveTimestamp: Attributes.ApproximateFirstReceiveTimestamp ?? '',
     },
     messageAttributes: {},
-    ...{
-      eventSource: 'aws:sqs',
-      eventSourceARN: `arn:aws:sqs:eu-west-1:000000000000:${queue}`,
-      awsRegion: 'eu-west-1',
-    },
+    ...{ eventSource: 'aws:sqs', eventSourceARN, awsRegion: 'eu-west-1' },
   }
 }

@@ -3,6 +3,8 @@ import type { AddressInfo } from 'node:net'
 import {
   type AttributeDefinition,
   CreateTableCommand,
+  type CreateTableCommandInput,
+  type DynamoDBClient,
   type KeySchemaElement,
   ResourceInUseException,
   waitUntilTableExists,
@@ -92,8 +94,7 @@ export function localConfig(endpoint: string) {
 export async function createTables(client: DynamoDBDocumentClient, stage: string): Promise<TableNames> {
   const create = async (table: TableKey) => {
     const TableName = tableName(stage, table)
-    await client.send(new CreateTableCommand({ TableName, ...createTableInput(TABLES[table]) })).catch(ignoreExisting)
-    await waitUntilTableExists({ client, minDelay: 0.01, maxDelay: 0.1, maxWaitTime: 5 }, { TableName })
+    await createTable(client, { TableName, ...createTableInput(TABLES[table]) })
     return TableName
   }
   return {
@@ -103,6 +104,15 @@ export async function createTables(client: DynamoDBDocumentClient, stage: string
     webhooks: await create('webhooks'),
     cache: await create('cache'),
   }
+}
+
+/** Creates a table, unless it is there, and waits for it. */
+export async function createTable(client: DynamoDBClient, input: CreateTableCommandInput): Promise<void> {
+  await client.send(new CreateTableCommand(input)).catch((error: unknown) => {
+    if (!(error instanceof ResourceInUseException)) throw error
+  })
+  const { TableName } = input
+  await waitUntilTableExists({ client, minDelay: 0.01, maxDelay: 0.1, maxWaitTime: 5 }, { TableName })
 }
 
 function createTableInput({ partitionKey, sortKey, indexes }: TableDefinition) {
@@ -129,8 +139,4 @@ function keySchema(partitionKey: string, sortKey: string): KeySchemaElement[] {
     { AttributeName: partitionKey, KeyType: 'HASH' },
     { AttributeName: sortKey, KeyType: 'RANGE' },
   ]
-}
-
-function ignoreExisting(error: unknown): void {
-  if (!(error instanceof ResourceInUseException)) throw error
 }

@@ -2,13 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context, SQSBatchResponse } from 'aws-lambda'
+import type { APIGatewayProxyStructuredResultV2, Context, SQSBatchResponse } from 'aws-lambda'
 import { consumers, endpoints, jobs } from '../functions/contracts.ts'
 import { CORS } from '../infra/environments.ts'
 import { AppError, type ErrorCode } from '../lib/errors.ts'
 import { type EndpointContract, methodsOf } from '../lib/frame/contract.ts'
 import { errorReply } from '../lib/frame/replies.ts'
-import { createConsumers } from './consumers.ts'
+import { createConsumers, localMappings } from './consumers.ts'
+import { findRoute, MAX_BODY_BYTES, routesOf, toEvent, urlOf } from './http-api.ts'
+import { lambdaContext } from './lambda-context.ts'
 import { readBody } from './read-body.ts'
 
 /** Allowed origins, as the stack configures the HTTP API. */
@@ -41,32 +43,20 @@ export type Gateway = {
 type Handler = (event: unknown, context: Context) => Promise<APIGatewayProxyStructuredResultV2>
 /** Gives a function's handler by the function's name. */
 type HandlerOf = (name: string) => Handler | Promise<Handler>
-type Route = {
-  readonly key: string
-  readonly method: string
-  readonly places: readonly string[]
-  readonly name: string
-}
 
 const FUNCTIONS = new URL('../functions/', import.meta.url)
 const FUNCTION_TIMEOUT_MS = 15_000
-/** API Gateway's own limit; the functions' is far lower. */
-const MAX_BODY_BYTES = 10 * 1024 * 1024
-const TEXT_TYPES = /^(text\/|application\/(json|javascript|xml))/
 
-const ROUTES: readonly Route[] = Object.entries<EndpointContract>(endpoints)
-  .flatMap(([name, { method, path, aliases = [] }]) =>
+const ROUTES = routesOf(
+  Object.entries<EndpointContract>(endpoints).flatMap(([name, { method, path, aliases = [] }]) =>
     [path, ...aliases].flatMap((template) =>
-      methodsOf({ method }).map((one) => ({
-        key: template === '$default' ? template : `${one} ${template}`,
-        method: one,
-        places: template.split('/'),
+      methodsOf({ method }).map((one): [string, string] => [
+        template === '$default' ? template : `${one} ${template}`,
         name,
-      })),
+      ]),
     ),
-  )
-  // API Gateway prefers the route with fewer parameters.
-  .sort((a, b) => parameterCount(a) - parameterCount(b))
+  ),
+)
 
 /**
  * Serves every contract's route by its handler on localhost, with the events of an API Gateway HTTP API
@@ -85,7 +75,7 @@ export async function startGateway(options: GatewayOptions, beside: Beside = () 
       .then((reply) => send(response, reply))
   })
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))
-  const { consume, poll } = createConsumers(async (name, event, timeoutSeconds) => {
+  const { consume, poll } = createConsumers(localMappings(), async (name, event, { timeoutSeconds }) => {
     const handler = await handlerOf(name)
     const answer: unknown = await handler(event, lambdaContext(name, randomUUID(), timeoutSeconds * 1000))
     // What the frame answers for a batch of messages.
@@ -133,102 +123,15 @@ async function invoke(
   requestId: string,
   handlerOf: HandlerOf,
 ): Promise<APIGatewayProxyStructuredResultV2> {
-  // Concatenated, because `new URL(path, base)` takes a path that begins with two slashes for a host.
-  const url = new URL(`http://localhost${request.url ?? '/'}`)
-  const { route, pathParameters } = findRoute(request.method ?? 'GET', url.pathname)
-  const handler = await handlerOf(route.name)
+  const url = urlOf(request)
+  const found = findRoute(ROUTES, request.method ?? 'GET', url.pathname)
+  if (!found) throw new Error('There is no $default route.')
+  const { name } = found.route
+  const handler = await handlerOf(name)
   return await handler(
-    toEvent(request, url, body, { requestId, route, pathParameters }),
-    lambdaContext(route.name, requestId),
+    toEvent(request, url, body, { requestId, ...found }),
+    lambdaContext(name, requestId, FUNCTION_TIMEOUT_MS),
   )
-}
-
-function findRoute(method: string, path: string) {
-  const parts = path.split('/')
-  const fits = ({ places, ...route }: Route) =>
-    (route.method === method || route.method === 'ANY') &&
-    places.length === parts.length &&
-    places.every((place, i) => (place.startsWith('{') ? parts[i] !== '' : place === parts[i]))
-  const route = ROUTES.find(fits) ?? ROUTES.find(({ key }) => key === '$default')
-  if (!route) throw new Error('There is no $default route.')
-  const parameters = route.places.flatMap((place, i) =>
-    place.startsWith('{') ? [[place.slice(1, -1), decodeOnce(parts[i] ?? '')]] : [],
-  )
-  return { route, pathParameters: parameters.length > 0 ? Object.fromEntries(parameters) : undefined }
-}
-
-/** A decoded part of a path; the part itself where its percent-encoding is invalid. */
-function decodeOnce(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
-}
-
-function toEvent(
-  { method = 'GET', headers, socket }: IncomingMessage,
-  url: URL,
-  body: Buffer,
-  {
-    requestId,
-    route,
-    pathParameters,
-  }: { requestId: string; route: Route; pathParameters: Record<string, string> | undefined },
-): APIGatewayProxyEventV2 {
-  const isText = body.length === 0 || TEXT_TYPES.test(headers['content-type'] ?? 'text/plain')
-  // The gateway hands on the path decoded, and without what a decoded `?` begins.
-  const [path = ''] = decodeOnce(url.pathname).split('?')
-  const query = Object.fromEntries(
-    [...new Set(url.searchParams.keys())].map((name) => [name, url.searchParams.getAll(name).join(',')]),
-  )
-  return {
-    version: '2.0',
-    routeKey: route.key,
-    rawPath: path,
-    rawQueryString: url.search.slice(1),
-    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
-    ...(url.search.length > 1 && { queryStringParameters: query }),
-    ...(pathParameters && { pathParameters }),
-    ...(body.length > 0 && { body: body.toString(isText ? 'utf8' : 'base64') }),
-    isBase64Encoded: !isText,
-    requestContext: {
-      accountId: 'local',
-      apiId: 'local',
-      domainName: 'localhost',
-      domainPrefix: 'localhost',
-      http: {
-        method,
-        path,
-        protocol: 'HTTP/1.1',
-        sourceIp: socket.remoteAddress ?? '',
-        userAgent: headers['user-agent'] ?? '',
-      },
-      requestId,
-      routeKey: route.key,
-      stage: '$default',
-      time: new Date().toISOString(),
-      timeEpoch: Date.now(),
-    },
-  }
-}
-
-function lambdaContext(name: string, requestId: string, timeoutMs = FUNCTION_TIMEOUT_MS): Context {
-  const endsAt = Date.now() + timeoutMs
-  return {
-    awsRequestId: requestId,
-    callbackWaitsForEmptyEventLoop: false,
-    functionName: name,
-    functionVersion: '$LATEST',
-    invokedFunctionArn: `arn:aws:lambda:local:000000000000:function:${name.replace('/', '-')}`,
-    logGroupName: name,
-    logStreamName: 'local',
-    memoryLimitInMB: '1769',
-    getRemainingTimeInMillis: () => endsAt - Date.now(),
-    done: () => {},
-    fail: () => {},
-    succeed: () => {},
-  }
 }
 
 /**
@@ -243,7 +146,8 @@ function scheduleJobs(handlerOf: HandlerOf, everySeconds: Readonly<Record<string
       const handler = await handlerOf(name)
       const pauseMs = (everySeconds[name] ?? everyMinutes * 60) * 1000
       // The handler has logged its failure.
-      const runOnce = (run: unknown) => handler(run, lambdaContext(name, randomUUID())).catch(() => undefined)
+      const runOnce = (run: unknown) =>
+        handler(run, lambdaContext(name, randomUUID(), FUNCTION_TIMEOUT_MS)).catch(() => undefined)
       const repeat = async (run: unknown) => {
         while (!signal.aborted) {
           await sleep(pauseMs, undefined, { signal }).catch(() => undefined)
@@ -278,8 +182,4 @@ function corsHeadersFor(origin: string | undefined, { allowOrigins }: Cors): Rec
 function gatewayError(code: ErrorCode, requestId: string): APIGatewayProxyStructuredResultV2 {
   const reply = errorReply(new AppError(code), requestId)
   return { ...reply, headers: { ...reply.headers, 'x-request-id': requestId } }
-}
-
-function parameterCount({ places }: Route): number {
-  return places.filter((place) => place.startsWith('{')).length
 }

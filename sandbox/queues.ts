@@ -59,10 +59,12 @@ type Message = {
 }
 
 type Queue = {
-  readonly url: string
+  readonly name: string
   readonly arn: string
   readonly visibilitySeconds: number
+  /** Where a message goes that was handed out so often. */
   readonly deadLetters: Queue | undefined
+  readonly mostReceives: number
   messages: Message[]
 }
 
@@ -80,6 +82,9 @@ type MoveTask = {
   status: 'RUNNING' | 'COMPLETED' | 'FAILED'
   failureReason?: string
 }
+
+/** Who asks from where: the trace of the invocation that it comes from, and the host by which it has SQS. */
+type Asked = { readonly trace: string | undefined; readonly host: string | undefined }
 
 /** An error of SQS, by its name on the wire, and as its older interface called it. */
 class SqsError extends Error {
@@ -113,7 +118,15 @@ const Delay = z.number().int().min(0).max(LONGEST_DELAY).default(0)
 const Invisibility = z.number().int().min(0).max(LONGEST_INVISIBILITY)
 /** Of the attributes those alone are told that were asked for. */
 const Names = z.array(z.string()).default([])
-const OfQueue = z.object({ QueueUrl: z.string() })
+const OfQueue = z.object({ QueueUrl: z.url() })
+const Attributes = z.object({
+  VisibilityTimeout: z.coerce.number().pipe(Invisibility).default(30),
+  RedrivePolicy: z
+    .string()
+    .transform((text) => JSON.parse(text))
+    .pipe(z.object({ deadLetterTargetArn: z.string(), maxReceiveCount: z.coerce.number().int().min(1).max(1000) }))
+    .optional(),
+})
 const Deleted = z.object({ Id, ReceiptHandle: z.string() })
 
 /** Messages that a move takes in a second, unless it is told fewer. */
@@ -150,12 +163,18 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   let stopped = false
 
-  const create = (name: string, visibilitySeconds: number, deadLetters?: Queue): Queue => {
-    const url = `${endpoint}/${ACCOUNT}/${name}`
-    const queue = { url, arn: `arn:aws:sqs:${REGION}:${ACCOUNT}:${name}`, visibilitySeconds, deadLetters, messages: [] }
-    queues.set(url, queue)
+  const create = (
+    name: string,
+    visibilitySeconds: number,
+    deadLetters?: Queue,
+    mostReceives = MOST_RECEIVES,
+  ): Queue => {
+    const arn = `arn:aws:sqs:${REGION}:${ACCOUNT}:${name}`
+    const queue = { name, arn, visibilitySeconds, deadLetters, mostReceives, messages: [] }
+    queues.set(name, queue)
     return queue
   }
+  const urlOf = ({ name }: Queue, host = new URL(endpoint).host) => `http://${host}/${ACCOUNT}/${name}`
   const all = new Map(
     QUEUE_KEYS.map((key) => {
       const { visibilitySeconds } = QUEUES[key]
@@ -179,11 +198,11 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     const act = ACTIONS[action]
     if (!act) throw new SqsError('UnsupportedOperation', 'AWS.SimpleQueueService.UnsupportedOperation')
     const trace = request.headers['x-amzn-trace-id']?.toString()
-    return await act(JSON.parse(Buffer.concat(chunks).toString()), trace)
+    return await act(JSON.parse(Buffer.concat(chunks).toString()), { trace, host: request.headers.host })
   }
 
   function find(url: string): Queue {
-    const queue = queues.get(url)
+    const queue = queues.get(url.slice(url.lastIndexOf('/') + 1))
     if (!queue) throw new SqsError('QueueDoesNotExist', 'AWS.SimpleQueueService.NonExistentQueue')
     forgetOld(queue)
     return queue
@@ -245,7 +264,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     const rank = new Map(visible.map((message) => [message, lies.disorder ? random() : message.visibleAt]))
     const chosen = visible.sort((a, b) => (rank.get(a) ?? 0) - (rank.get(b) ?? 0)).slice(0, most)
     return chosen.filter((message) => {
-      if (queue.deadLetters && message.receives >= MOST_RECEIVES) {
+      if (queue.deadLetters && message.receives >= queue.mostReceives) {
         queue.messages = queue.messages.filter((other) => other !== message)
         queue.deadLetters.messages.push({ ...message, origin: queue, visibleAt: now(), receipt: undefined })
         return false
@@ -280,8 +299,22 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     return Entries
   }
 
-  const ACTIONS: Readonly<Record<string, (input: unknown, trace?: string) => object | Promise<object>>> = {
-    SendMessage(input, trace) {
+  const ACTIONS: Readonly<Record<string, (input: unknown, asked: Asked) => object | Promise<object>>> = {
+    CreateQueue(input) {
+      const { QueueName, Attributes: of } = parse(
+        z.object({
+          QueueName: z.string().regex(/^[\w-]{1,80}$/),
+          Attributes: Attributes.default(Attributes.parse({})),
+        }),
+        input,
+      )
+      const { deadLetterTargetArn, maxReceiveCount } = of.RedrivePolicy ?? {}
+      const deadLetters = [...queues.values()].find(({ arn }) => arn === deadLetterTargetArn)
+      if (deadLetterTargetArn && !deadLetters) throw new SqsError('InvalidParameterValue')
+      const there = queues.get(QueueName)
+      return { QueueUrl: urlOf(there ?? create(QueueName, of.VisibilityTimeout, deadLetters, maxReceiveCount)) }
+    },
+    SendMessage(input, { trace }) {
       const { QueueUrl, MessageBody, DelaySeconds } = parse(
         OfQueue.extend({ MessageBody: Body, DelaySeconds: Delay }),
         input,
@@ -289,7 +322,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       const { id } = add(find(QueueUrl), MessageBody, DelaySeconds, trace)
       return { MessageId: id, MD5OfMessageBody: md5(MessageBody) }
     },
-    SendMessageBatch(input, trace) {
+    SendMessageBatch(input, { trace }) {
       const queue = find(parse(OfQueue, input).QueueUrl)
       const entries = parseEntries(z.object({ Id, MessageBody: Body, DelaySeconds: Delay }), input)
       const bytes = entries.reduce((sum, { MessageBody }) => sum + Buffer.byteLength(MessageBody), 0)
@@ -379,9 +412,9 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       message.visibleAt = now() + VisibilityTimeout * 1000
       return {}
     },
-    GetQueueUrl(input) {
+    GetQueueUrl(input, { host }) {
       const { QueueName } = parse(z.object({ QueueName: z.string() }), input)
-      return { QueueUrl: find(`${endpoint}/${ACCOUNT}/${QueueName}`).url }
+      return { QueueUrl: urlOf(find(QueueName), host) }
     },
     GetQueueAttributes(input) {
       const { QueueUrl, AttributeNames } = parse(OfQueue.extend({ AttributeNames: Names }), input)
@@ -457,8 +490,8 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     return deadLetters
   }
   const urls: Record<QueueResource, string> = {
-    eventQueue: queueOf('eventQueue').url,
-    deliveryQueue: queueOf('deliveryQueue').url,
+    eventQueue: urlOf(queueOf('eventQueue')),
+    deliveryQueue: urlOf(queueOf('deliveryQueue')),
   }
   return {
     endpoint,

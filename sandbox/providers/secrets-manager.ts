@@ -1,23 +1,59 @@
 import { createHash } from 'node:crypto'
 import type { Provider } from '../fake.ts'
 
+/** What the ARN of a secret has before its name, and what AWS adds to the name. */
+const ARN = 'arn:aws:secretsmanager:eu-west-1:000000000000:secret:'
+const ADDED = '-a1B2c3'
+
+const EXISTS = {
+  __type: 'ResourceExistsException',
+  Message: 'The operation failed because the secret already exists.',
+}
+const ABSENT = {
+  __type: 'ResourceNotFoundException',
+  Message: "Secrets Manager can't find the specified secret.",
+}
+
+/** The ARN of the secret with this name. */
+export function secretArn(name: string): string {
+  return `${ARN}${name}${ADDED}`
+}
+
 /**
- * AWS Secrets Manager's GetSecretValue and PutSecretValue, with these secrets as JSON, which it changes
- * (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html).
+ * AWS Secrets Manager's CreateSecret, GetSecretValue and PutSecretValue, with these secrets as JSON, by their names, which it
+ * changes (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html).
  */
 export function fakeSecretsManager(secrets: Record<string, unknown>): Provider {
+  const describe = (Name: string) => ({ ARN: secretArn(Name), Name, VersionId: versionOf(secrets[Name]) })
+  const store = (Name: string, text: string) => {
+    secrets[Name] = JSON.parse(text)
+    return describe(Name)
+  }
+  const read = (Name: string) => ({ ...describe(Name), SecretString: JSON.stringify(secrets[Name]) })
+
   return async ({ method, url, headers, body }) => {
     if (method !== 'POST' || url.pathname !== '/') return undefined
-    const { SecretId, SecretString } = JSON.parse(body || '{}')
-    const [, action] = String(headers['x-amz-target']).split('.')
-    const isKnown = Object.hasOwn(secrets, SecretId)
-    if (isKnown && action === 'PutSecretValue') secrets[SecretId] = JSON.parse(SecretString)
-    const text = JSON.stringify(secrets[SecretId]) ?? ''
-    const VersionId = createHash('sha256').update(text).digest('hex').slice(0, 32)
-    const [status, answer] =
-      isKnown && (action === 'GetSecretValue' || action === 'PutSecretValue')
-        ? [200, { Name: SecretId, ...(action === 'GetSecretValue' && { SecretString: text, VersionId }) }]
-        : [400, { __type: 'ResourceNotFoundException', Message: "Secrets Manager can't find the specified secret." }]
-    return { status, body: answer, contentType: 'application/x-amz-json-1.1' }
+    const { SecretId, SecretString, Name = nameOf(SecretId) } = JSON.parse(body || '{}')
+    const action = String(headers['x-amz-target']).split('.')[1]
+    const isKnown = Object.hasOwn(secrets, Name)
+    const answer = () => {
+      if (action === 'CreateSecret') return isKnown ? undefined : store(Name, SecretString)
+      if (!isKnown) return undefined
+      return action === 'PutSecretValue' ? store(Name, SecretString) : read(Name)
+    }
+    const told = answer()
+    const contentType = 'application/x-amz-json-1.1'
+    if (told) return { status: 200, body: told, contentType }
+    const refusal = isKnown ? EXISTS : ABSENT
+    return { status: 400, body: refusal, contentType }
   }
+}
+
+function versionOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)
+}
+
+/** A secret is named by its ARN or its name. */
+function nameOf(secretId = ''): string {
+  return secretId.startsWith(ARN) ? secretId.slice(ARN.length, -ADDED.length) : secretId
 }

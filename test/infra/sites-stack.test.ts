@@ -10,18 +10,17 @@ import * as z from 'zod'
 import { SharedStack } from '../../infra/shared-stack.ts'
 import { SitesStack } from '../../infra/sites-stack.ts'
 import { ServiceStage } from '../../infra/stage.ts'
-import { parseStages, type Sites, type StageEnvironment } from '../../infra/stages.ts'
+import type { Sites, StageEnvironment } from '../../infra/stages.ts'
 import { EVM_CHAINS } from '../../lib/chain/registry.ts'
 import { createApiKey } from '../../lib/clients/api-key.ts'
 import { VIEWER_FILE } from '../../reference/viewer.ts'
-import { readStage } from './synthesize.ts'
+import { DEV, readStage } from './synthesize.ts'
 
 const STAGE = 'vaultline-dev'
 const API_URL = 'shared/ApiHttpApi.ApiEndpoint'
 const signingKeys = [{ kty: 'OKP', crv: 'Ed25519', x: 'x'.repeat(43), kid: 'k'.repeat(43) }] as const
 const apiKey = createApiKey('test', 'client0001', (size) => Buffer.alloc(size, 7))
 const certificateArn = 'arn:aws:acm:us-east-1:123456789012:certificate/12345678-1234-1234-1234-123456789012'
-const DEV = parseStages('{}').get('dev') as StageEnvironment
 const OWN_NAMES: StageEnvironment = {
   ...DEV,
   corsOrigins: ['https://wallet.vaultline.test', 'https://reference.vaultline.test'],

@@ -4,32 +4,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { App } from 'aws-cdk-lib/core'
+import { DEFAULT_CROSS_STACK_REFERENCES } from 'aws-cdk-lib/cx-api'
 import * as z from 'zod'
+import { ServiceStage } from '../../infra/stage.ts'
+import { parseStages, type StageEnvironment } from '../../infra/stages.ts'
+import {
+  readArtifacts,
+  readStacks,
+  resolveReferences,
+  type SynthesizedStack,
+  type TemplateResource,
+} from '../../sandbox/assembly.ts'
 
-const Resource = z.object({
-  Type: z.string(),
-  Properties: z.record(z.string(), z.unknown()).default({}),
-  DeletionPolicy: z.string().optional(),
-  UpdateReplacePolicy: z.string().optional(),
-})
-const Template = z.object({
-  Resources: z.record(z.string(), Resource),
-  Outputs: z.record(z.string(), z.object({ Value: z.unknown() })).default({}),
-})
-const Manifest = z.object({ artifacts: z.record(z.string(), z.unknown()) })
+const Properties = z.record(z.string(), z.unknown())
 const StageArtifact = z.object({
   type: z.literal('cdk:cloud-assembly'),
   properties: z.object({ directoryName: z.string() }),
-})
-const StackArtifact = z.object({
-  type: z.literal('aws:cloudformation:stack'),
-  properties: z.object({
-    templateFile: z.string(),
-    stackName: z.string(),
-    terminationProtection: z.boolean(),
-    tags: z.record(z.string(), z.string()),
-  }),
-  dependencies: z.array(z.string()),
 })
 const Report = z.object({
   pluginReports: z.array(
@@ -40,7 +31,6 @@ const Report = z.object({
     }),
   ),
 })
-const StackOutput = z.object({ StackName: z.string(), OutputName: z.string() })
 const PSEUDO: Record<string, string> = {
   'AWS::Partition': 'aws',
   'AWS::Region': 'region',
@@ -49,6 +39,9 @@ const PSEUDO: Record<string, string> = {
 
 /** A file of stages as an operator has it: all three, with names that somebody could own. */
 export const STAGES_FILE = fileURLToPath(new URL('stages.json', import.meta.url))
+
+/** What `dev` is without a file of stages. */
+export const DEV = parseStages('{}').get('dev') as StageEnvironment
 
 /** A stage as it is synthesized. */
 export type Synthesized = Awaited<ReturnType<typeof readStage>>
@@ -80,29 +73,34 @@ export async function synthesizeApp() {
   }
 }
 
+/** The stacks of `dev` with the assets of its functions, synthesized into this folder without the checks of the whole app. */
+export async function synthesizeDev(outdir: string): Promise<SynthesizedStack[]> {
+  const app = new App({ outdir, analyticsReporting: false, context: { [DEFAULT_CROSS_STACK_REFERENCES]: 'weak' } })
+  const { directory } = new ServiceStage(app, 'dev', DEV, '0.0.0-test').synth()
+  return await readStacks(directory)
+}
+
 /** A stage, by its name, in the folder that it was synthesized into, with those of its stacks that are to be read. */
 export async function readStage(directory: string, stage: string, isRead: (stack: string) => boolean = () => true) {
-  const artifacts = await readArtifacts(directory, StackArtifact)
-  const read = [...artifacts.values()].filter(({ properties: { stackName } }) => isRead(stackName))
-  const stacks = await Promise.all(
-    read.map(async ({ dependencies, properties: { templateFile, stackName, ...properties } }) => ({
-      name: stackName.replace(`${stage}-`, ''),
-      ...properties,
-      dependsOn: dependencies.flatMap((id) => artifacts.get(id)?.properties.stackName ?? []),
-      template: Template.parse(await readJson(join(directory, templateFile))),
-    })),
-  )
+  const read = (await readStacks(directory)).filter(({ name }) => isRead(name))
+  const stacks = read.map((stack) => ({ ...stack, name: stack.name.replace(`${stage}-`, '') }))
   const outputs: Record<string, unknown> = {}
+  const readable = (value: unknown, stack: string) =>
+    resolveReferences(value, {
+      ref: (id) => PSEUDO[id] ?? qualify(stack, id),
+      attribute: (id, name) => (name === 'Arn' ? qualify(stack, id) : `${qualify(stack, id)}.${name}`),
+      output: (stackName, name) => outputs[`${stackName}.${name}`],
+    })
   for (const { name, template } of stacks) {
     for (const [key, { Value }] of Object.entries(template.Outputs)) {
-      outputs[`${stage}-${name}.${key}`] = readable(Value, name, outputs)
+      outputs[`${stage}-${name}.${key}`] = readable(Value, name)
     }
   }
   const resources = Object.fromEntries(
     stacks.flatMap(({ name, template }) =>
-      Object.entries(template.Resources).map(([id, resource]) => [
+      Object.entries(template.Resources).map(([id, resource]): [string, TemplateResource] => [
         qualify(name, id),
-        Resource.parse(readable(resource, name, outputs)),
+        { ...resource, Properties: Properties.parse(readable(resource.Properties, name)) },
       ]),
     ),
   )
@@ -120,45 +118,8 @@ export async function readStage(directory: string, stage: string, isRead: (stack
   }
 }
 
-/** The artifacts of one form in the manifest of a directory, by their ids. */
-async function readArtifacts<T extends z.ZodType>(directory: string, form: T): Promise<Map<string, z.output<T>>> {
-  const { artifacts } = Manifest.parse(await readJson(join(directory, 'manifest.json')))
-  return new Map(
-    Object.entries(artifacts).flatMap(([id, artifact]) => {
-      const { success, data } = form.safeParse(artifact)
-      return success ? [[id, data] as const] : []
-    }),
-  )
-}
-
 async function readJson(path: string): Promise<unknown> {
   return JSON.parse(await readFile(path, 'utf8'))
-}
-
-/** The same value of a stack with every reference as text. */
-function readable(value: unknown, stack: string, outputs: Readonly<Record<string, unknown>>): unknown {
-  const read = (child: unknown) => readable(child, stack, outputs)
-  if (Array.isArray(value)) return value.map(read)
-  if (typeof value !== 'object' || value === null) return value
-  if ('Ref' in value) return PSEUDO[String(value.Ref)] ?? qualify(stack, String(value.Ref))
-  if ('Fn::GetAtt' in value && Array.isArray(value['Fn::GetAtt'])) {
-    const [id, attribute] = value['Fn::GetAtt']
-    return attribute === 'Arn' ? qualify(stack, id) : `${qualify(stack, id)}.${attribute}`
-  }
-  if ('Fn::Join' in value && Array.isArray(value['Fn::Join'])) {
-    const [separator, parts] = value['Fn::Join']
-    const texts = parts.map((part: unknown) => textOf(read(part)))
-    return texts.join(separator)
-  }
-  if ('Fn::GetStackOutput' in value) {
-    const { StackName, OutputName } = StackOutput.parse(value['Fn::GetStackOutput'])
-    return outputs[`${StackName}.${OutputName}`]
-  }
-  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, read(child)]))
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function qualify(stack: string, logicalId: string): string {

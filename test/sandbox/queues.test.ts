@@ -10,7 +10,7 @@ import {
 import { test as base, describe, expect, onTestFinished, vi } from 'vitest'
 import { deadLettersOf } from '../../admin/dead-letters.ts'
 import { sendMessages, sqsClient } from '../../lib/aws/queue.ts'
-import { createConsumers } from '../../sandbox/consumers.ts'
+import { createConsumers, localMappings } from '../../sandbox/consumers.ts'
 import { localConfig } from '../../sandbox/dynamo.ts'
 import { startQueues } from '../../sandbox/queues.ts'
 
@@ -268,7 +268,7 @@ describe('A function that takes messages from a queue', () => {
     for (const [name, value] of Object.entries(sqs.queues.variables)) vi.stubEnv(name, value)
     onTestFinished(() => void vi.unstubAllEnvs())
     let answer = (ids: string[]) => ids
-    const consumers = createConsumers(async (_, { Records }) => ({
+    const consumers = createConsumers(localMappings(), async (_, { Records }) => ({
       batchItemFailures: answer(Records.map(({ messageId }) => messageId)).map((itemIdentifier) => ({
         itemIdentifier,
       })),

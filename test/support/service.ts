@@ -230,7 +230,11 @@ export function senderOn(chains: readonly LocalChain[]): Service['send'] {
  * Calls the service, and verifies that an answer is signed where its contract says so and nowhere else, and that its
  * transactions are what the client package knows of the request.
  */
-function callerOf({ baseUrl, apiKey, backends }: Pick<Service, 'baseUrl' | 'apiKey' | 'backends'>): Service['call'] {
+export function callerOf({
+  baseUrl,
+  apiKey,
+  backends,
+}: Pick<Service, 'baseUrl' | 'apiKey' | 'backends'>): Service['call'] {
   return async (method, path, { key = apiKey, body, headers = {} } = {}) => {
     const url = `${baseUrl}${path}`
     const sent = { ...(key !== null && { 'x-join-key': key }), 'content-type': 'application/json', ...headers }

@@ -1,0 +1,121 @@
+import type { IncomingMessage } from 'node:http'
+import type { APIGatewayProxyEventV2 } from 'aws-lambda'
+
+/** A route of an HTTP API, and the function that it leads to. */
+export type Route = {
+  readonly key: string
+  readonly method: string
+  readonly places: readonly string[]
+  readonly name: string
+}
+
+/** A route that takes a request, with what stands in the places of its path's parameters. */
+export type FoundRoute = { readonly route: Route; readonly pathParameters: Record<string, string> | undefined }
+
+const DEFAULT = '$default'
+/** API Gateway's own limit; the functions' is far lower. */
+export const MAX_BODY_BYTES = 10 * 1024 * 1024
+const TEXT_TYPES = /^(text\/|application\/(json|javascript|xml))/
+
+/** Routes of these keys (`GET /vaults/{id}`, `$default`) to these functions, the one that API Gateway prefers first. */
+export function routesOf(keys: readonly (readonly [key: string, name: string])[]): Route[] {
+  return keys
+    .map(([key, name]) => {
+      const [method = '', path = ''] = key.split(' ')
+      return { key, method, places: path.split('/'), name }
+    })
+    .sort((a, b) => rank(a) - rank(b))
+}
+
+/** The route that takes a request; none where API Gateway has none. */
+export function findRoute(routes: readonly Route[], method: string, path: string): FoundRoute | undefined {
+  const parts = path.split('/')
+  const route = routes.find((one) => fits(one, method, parts))
+  if (!route) return undefined
+  const parameters = route.places.flatMap((place, index) => {
+    if (!place.startsWith('{')) return []
+    const part = isGreedy(place) ? parts.slice(index).join('/') : (parts[index] ?? '')
+    return [[place.replaceAll(/[{}+]/g, ''), decodeOnce(part)]]
+  })
+  return { route, pathParameters: parameters.length > 0 ? Object.fromEntries(parameters) : undefined }
+}
+
+/** What API Gateway's HTTP API hands to a function for a request (payload version 2). */
+export function toEvent(
+  { method = 'GET', headers, socket }: IncomingMessage,
+  url: URL,
+  body: Buffer,
+  { requestId, route, pathParameters }: { readonly requestId: string } & FoundRoute,
+): APIGatewayProxyEventV2 {
+  const isText = body.length === 0 || TEXT_TYPES.test(headers['content-type'] ?? 'text/plain')
+  // The gateway hands on the path decoded, and without what a decoded `?` begins.
+  const [path = ''] = decodeOnce(url.pathname).split('?')
+  const query = Object.fromEntries(
+    [...new Set(url.searchParams.keys())].map((name) => [name, url.searchParams.getAll(name).join(',')]),
+  )
+  return {
+    version: '2.0',
+    routeKey: route.key,
+    rawPath: path,
+    rawQueryString: url.search.slice(1),
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+    ...(url.search.length > 1 && { queryStringParameters: query }),
+    ...(pathParameters && { pathParameters }),
+    ...(body.length > 0 && { body: body.toString(isText ? 'utf8' : 'base64') }),
+    isBase64Encoded: !isText,
+    requestContext: {
+      accountId: 'local',
+      apiId: 'local',
+      domainName: 'localhost',
+      domainPrefix: 'localhost',
+      http: {
+        method,
+        path,
+        protocol: 'HTTP/1.1',
+        sourceIp: socket.remoteAddress ?? '',
+        userAgent: headers['user-agent'] ?? '',
+      },
+      requestId,
+      routeKey: route.key,
+      stage: '$default',
+      time: new Date().toISOString(),
+      timeEpoch: Date.now(),
+    },
+  }
+}
+
+/** A request's URL. */
+export function urlOf({ url = '/' }: IncomingMessage): URL {
+  // Concatenated, because `new URL(path, base)` takes a path that begins with two slashes for a host.
+  return new URL(`http://localhost${url}`)
+}
+
+function fits({ key, method: taken, places }: Route, method: string, parts: readonly string[]): boolean {
+  if (key === DEFAULT) return true
+  const isOpen = isGreedy(places.at(-1) ?? '')
+  return (
+    taken === method &&
+    (isOpen ? parts.length >= places.length : parts.length === places.length) &&
+    places.every((place, i) => (place.startsWith('{') ? isOpen || parts[i] !== '' : place === parts[i]))
+  )
+}
+
+/** A path without parameters comes before one with parameters, this before one that takes all below it, this before any. */
+function rank({ key, places }: Route): number {
+  if (key === DEFAULT) return Number.POSITIVE_INFINITY
+  const parameters = places.filter((place) => place.startsWith('{')).length
+  return parameters + (isGreedy(places.at(-1) ?? '') ? 100 : 0)
+}
+
+function isGreedy(place: string): boolean {
+  return place.endsWith('+}')
+}
+
+/** A decoded part of a path; the part itself where its percent-encoding is invalid. */
+function decodeOnce(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}

@@ -1,0 +1,304 @@
+import { randomBytes } from 'node:crypto'
+import { CreateSecretCommand, ResourceExistsException, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
+import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs'
+import type { SQSBatchResponse } from 'aws-lambda'
+import * as z from 'zod'
+import { documentClient } from '../lib/aws/dynamo.ts'
+import type { SynthesizedStack } from './assembly.ts'
+import { createConsumers, type Mapping } from './consumers.ts'
+import { createTable, localConfig, localCredentials } from './dynamo.ts'
+import { type Aws, type AwsServices, type Call, type Principal, startAws } from './template/aws.ts'
+import { createContainers, type LambdaFunction } from './template/containers.ts'
+import { ACCOUNT, type Deployed, type DeployedResource, deploy } from './template/deployed.ts'
+import { startHttpApi } from './template/gateway.ts'
+import { isAllowed, PolicyDocument, type Statement, TrustPolicy } from './template/policies.ts'
+
+/** A synthesized stage that runs on this machine. */
+export type RunningTemplate = {
+  /** Where its API is. */
+  readonly url: string
+  /** What an operator's environment has of it. */
+  readonly operator: Readonly<Record<string, string>>
+  /** One for each schedule: the function that it invokes, with what, and the invocation. Throws what the run throws. */
+  readonly schedules: readonly { readonly name: string; readonly input: unknown; run(): Promise<unknown> }[]
+  /** Has the functions of queues work on what can be had there now; how many messages that were. */
+  consume(): Promise<number>
+  /** What functions have asked AWS, each once. */
+  calls(): Call[]
+  /** The names of its functions. */
+  names(): string[]
+  /** The last of what a function has logged. */
+  logs(name: string): string
+  stop(): Promise<void>
+}
+
+type Role = {
+  readonly name: string
+  readonly statements: readonly Statement[]
+  trusts(service: string): boolean
+  /** Throws where the role may not do what AWS looks for before it lets the role be used. */
+  verify(action: string, resource: string): void
+}
+type Settings = {
+  /** Where the API is to be; 0, or nothing, for any free port. */
+  readonly port?: number
+  /** Variables that cannot be here what they are in AWS. A function that has one has this value. */
+  readonly variables?: Readonly<Record<string, string>>
+}
+
+const OPERATOR_KEY = 'operator'
+/** What Lambda takes: bytes of variables. */
+const MOST_VARIABLES_BYTES = 4 * 1024
+/** What IAM takes: characters of a role's own policies, white space aside. */
+const MOST_POLICY_CHARACTERS = 10_240
+
+/** What Lambda must be allowed of a queue before it takes messages there. */
+const TAKING = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes']
+
+const Table = z.looseObject({ TableName: z.string() })
+const Queue = z.object({
+  VisibilityTimeout: z.number().optional(),
+  RedrivePolicy: z.object({ deadLetterTargetArn: z.string(), maxReceiveCount: z.number() }).optional(),
+})
+const Secret = z.object({
+  Name: z.string(),
+  GenerateSecretString: z.object({
+    SecretStringTemplate: z.string(),
+    GenerateStringKey: z.string(),
+    PasswordLength: z.number().default(32),
+  }),
+})
+const RoleProperties = z.strictObject({ AssumeRolePolicyDocument: TrustPolicy, Tags: z.unknown().optional() })
+const Policy = z.object({ PolicyDocument, Roles: z.array(z.string()) })
+const Lambda = z.object({
+  LoggingConfig: z.object({ LogGroup: z.string() }),
+  DeadLetterConfig: z.object({ TargetArn: z.string() }).optional(),
+  Code: z.object({ S3Key: z.string() }),
+  Environment: z.object({ Variables: z.record(z.string(), z.string()) }).default({ Variables: {} }),
+  Handler: z.string(),
+  MemorySize: z.number(),
+  RecursiveLoop: z.enum(['Allow', 'Terminate']).default('Terminate'),
+  Role: z.string(),
+  Runtime: z.templateLiteral(['nodejs', z.number(), '.x']),
+  Timeout: z.number(),
+})
+const EventSource = z.object({
+  BatchSize: z.number(),
+  EventSourceArn: z.string(),
+  FunctionName: z.string(),
+  FunctionResponseTypes: z.array(z.string()).default([]),
+  ScalingConfig: z.object({ MaximumConcurrency: z.number() }),
+})
+const Schedule = z.object({ Target: z.object({ Arn: z.string(), RoleArn: z.string(), Input: z.string() }) })
+
+/**
+ * Deploys the stacks of a synthesized stage to this machine, before these services: its tables, queues and secrets where
+ * they are not there yet, its functions from their own assets, each with the variables, the permissions and the routes of the
+ * template and no others, and what starts them. Throws where AWS would refuse the template.
+ */
+export async function startTemplate(
+  stacks: readonly SynthesizedStack[],
+  services: AwsServices,
+  settings: Settings = {},
+): Promise<RunningTemplate> {
+  const aws = await startAws(services, OPERATOR_KEY)
+  return await startOn(aws, stacks, services, settings).catch(async (error: unknown) => {
+    await aws.stop()
+    throw error
+  })
+}
+
+async function startOn(
+  aws: Aws,
+  stacks: readonly SynthesizedStack[],
+  services: AwsServices,
+  { port = 0, variables = {} }: Settings,
+): Promise<RunningTemplate> {
+  const deployed = deploy(stacks, aws.url)
+  await createStores(deployed, services)
+  const roles = rolesOf(deployed)
+  const assets = Object.assign({}, ...stacks.map((stack) => stack.assets))
+
+  const containers = createContainers()
+  const functions = new Map(
+    deployed('AWS::Lambda::Function', Lambda).map((resource) => {
+      const { id, arn, properties } = resource
+      const role = roles.get(properties.Role)
+      if (!role?.trusts('lambda.amazonaws.com')) throw new Error(`The role of ${id} cannot be assumed by Lambda.`)
+      verifyLimits(resource)
+      const { DeadLetterConfig } = properties
+      if (DeadLetterConfig) role.verify('sqs:SendMessage', DeadLetterConfig.TargetArn)
+      const credentials = credentialsOf(id)
+      aws.principals.set(credentials.AWS_ACCESS_KEY_ID, principalOf(id, role, credentials.AWS_SESSION_TOKEN))
+      const lambda: LambdaFunction = {
+        ...{ name: id, arn, directory: assets[properties.Code.S3Key], handler: properties.Handler },
+        environment: { ...buildEnvironment(resource, variables), ...credentials, AWS_ENDPOINT_URL: aws.url },
+        ...{ timeoutSeconds: properties.Timeout, memoryMiB: properties.MemorySize },
+        logGroup: properties.LoggingConfig.LogGroup,
+      }
+      return [arn, { lambda, role, credentials, wakesItself: properties.RecursiveLoop === 'Allow' }] as const
+    }),
+  )
+  const find = (arn: string) => {
+    const found = functions.get(arn) ?? [...functions.values()].find(({ lambda }) => lambda.name === arn)
+    if (!found) throw new Error(`There is no function ${arn}.`)
+    return found
+  }
+
+  const mappings = deployed('AWS::Lambda::EventSourceMapping', EventSource).map(({ properties }): Mapping => {
+    const { BatchSize, EventSourceArn, FunctionName, FunctionResponseTypes, ScalingConfig } = properties
+    const { lambda, role, credentials, wakesItself } = find(FunctionName)
+    for (const action of TAKING) role.verify(action, EventSourceArn)
+    const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN } = credentials
+    const client = new SQSClient({
+      ...localConfig(aws.url),
+      credentials: {
+        ...{ accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY, sessionToken: AWS_SESSION_TOKEN },
+      },
+    })
+    const QueueUrl = `${aws.url}/${ACCOUNT}/${EventSourceArn.split(':').at(-1)}`
+    return {
+      ...{ name: lambda.name, queueArn: EventSourceArn, batchSize: BatchSize, place: () => ({ client, QueueUrl }) },
+      ...{ mostAtATime: ScalingConfig.MaximumConcurrency, timeoutSeconds: lambda.timeoutSeconds, wakesItself },
+      reportsFailures: FunctionResponseTypes.includes('ReportBatchItemFailures'),
+    }
+  })
+  const { consume } = createConsumers(
+    mappings,
+    // What the frame answers for a batch of messages.
+    async (name, event, { trace }) => (await containers.invoke(find(name).lambda, event, trace)) as SQSBatchResponse,
+  )
+
+  const schedules = deployed('AWS::Scheduler::Schedule', Schedule).map(({ properties: { Target } }) => {
+    const { Arn, RoleArn, Input } = Target
+    const { lambda } = find(Arn)
+    const role = roles.get(RoleArn)
+    if (!role?.trusts('scheduler.amazonaws.com')) throw new Error(`The schedules of ${lambda.name} cannot be theirs.`)
+    role.verify('lambda:InvokeFunction', Arn)
+    const input: unknown = JSON.parse(Input)
+    return { name: lambda.name, input, run: () => containers.invoke(lambda, input) }
+  })
+
+  const api = await startHttpApi(deployed, (arn, event) => containers.invoke(find(arn).lambda, event), port)
+  return {
+    url: api.url,
+    operator: {
+      AWS_REGION: localCredentials.AWS_REGION,
+      AWS_ACCESS_KEY_ID: OPERATOR_KEY,
+      AWS_SECRET_ACCESS_KEY: OPERATOR_KEY,
+      AWS_ENDPOINT_URL: aws.url,
+    },
+    schedules,
+    consume,
+    calls: aws.calls,
+    names: () => [...functions.values()].map(({ lambda }) => lambda.name),
+    logs: containers.logs,
+    async stop() {
+      await api.stop()
+      for (const { place } of mappings) place().client.destroy()
+      await containers.stop()
+      await aws.stop()
+    },
+  }
+}
+
+/** Creates what a template stores things in, as CloudFormation does: what is there stays. */
+async function createStores(deployed: Deployed, { dynamodb, sqs, secretsmanager }: AwsServices): Promise<void> {
+  const tables = documentClient(localConfig(dynamodb))
+  const queues = new SQSClient(localConfig(sqs))
+  const secrets = new SecretsManagerClient(localConfig(secretsmanager))
+  try {
+    for (const { properties } of deployed('AWS::DynamoDB::Table', Table)) {
+      const { TableName, AttributeDefinitions, KeySchema, GlobalSecondaryIndexes, BillingMode } = properties
+      // What CloudFormation and DynamoDB call the same; what is not right DynamoDB refuses.
+      const keys = { AttributeDefinitions, KeySchema, GlobalSecondaryIndexes, BillingMode } as object
+      await createTable(tables, { TableName, ...keys })
+    }
+    const dead = (resource: DeployedResource<z.output<typeof Queue>>) => !resource.properties.RedrivePolicy
+    const all = deployed('AWS::SQS::Queue', Queue)
+    for (const queue of [...all.filter(dead), ...all.filter((each) => !dead(each))]) {
+      const { VisibilityTimeout, RedrivePolicy } = queue.properties
+      const Attributes = {
+        ...(VisibilityTimeout !== undefined && { VisibilityTimeout: String(VisibilityTimeout) }),
+        ...(RedrivePolicy && { RedrivePolicy: JSON.stringify(RedrivePolicy) }),
+      }
+      await queues.send(new CreateQueueCommand({ QueueName: queue.arn.split(':').at(-1), Attributes }))
+    }
+    for (const { properties } of deployed('AWS::SecretsManager::Secret', Secret)) {
+      const { SecretStringTemplate, GenerateStringKey, PasswordLength } = properties.GenerateSecretString
+      const generated = randomBytes(PasswordLength).toString('hex').slice(0, PasswordLength)
+      const SecretString = JSON.stringify({ ...JSON.parse(SecretStringTemplate), [GenerateStringKey]: generated })
+      await secrets.send(new CreateSecretCommand({ Name: properties.Name, SecretString })).catch((error: unknown) => {
+        if (!(error instanceof ResourceExistsException)) throw error
+      })
+    }
+  } finally {
+    for (const client of [tables, queues, secrets]) client.destroy()
+  }
+}
+
+/** The roles of a template with what their policies allow, by their ARNs. */
+function rolesOf(deployed: Deployed): ReadonlyMap<string, Role> {
+  const policies = deployed('AWS::IAM::Policy', Policy)
+  return new Map(
+    deployed('AWS::IAM::Role', RoleProperties).map(({ id, arn, properties }) => {
+      const own = policies.filter(({ properties: { Roles } }) => Roles.includes(id))
+      const statements = own.flatMap(({ properties: { PolicyDocument } }) => PolicyDocument.Statement)
+      if (JSON.stringify(statements).length > MOST_POLICY_CHARACTERS) {
+        throw new Error(`The policies of the role ${id} are longer than IAM takes.`)
+      }
+      const trusted = properties.AssumeRolePolicyDocument.Statement
+      const trusts = (service: string) => trusted.some(({ Principal }) => Principal.Service === service)
+      const verify = (action: string, resource: string) => {
+        if (isAllowed(statements, action, resource)) return
+        throw new Error(`The provided execution role does not have permissions to call ${action} on ${resource}: ${id}`)
+      }
+      return [arn, { name: id, statements, trusts, verify }]
+    }),
+  )
+}
+
+function verifyLimits({ id, properties }: DeployedResource<z.output<typeof Lambda>>): void {
+  const { Environment, Runtime } = properties
+  const bytes = Buffer.byteLength(JSON.stringify(Environment.Variables))
+  if (bytes > MOST_VARIABLES_BYTES) throw new Error(`The variables of ${id} have ${bytes} bytes; Lambda takes 4 KB.`)
+  const [major] = process.versions.node.split('.')
+  if (Runtime !== `nodejs${major}.x`) throw new Error(`${id} runs on ${Runtime}, and this is Node ${major}.`)
+}
+
+/** The environment of a function: what the template says, and what Lambda adds. */
+function buildEnvironment(
+  { id, properties }: DeployedResource<z.output<typeof Lambda>>,
+  others: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const { Variables } = properties.Environment
+  return {
+    ...Variables,
+    ...Object.fromEntries(Object.entries(others).filter(([name]) => name in Variables)),
+    _HANDLER: properties.Handler,
+    AWS_EXECUTION_ENV: `AWS_Lambda_${properties.Runtime}`,
+    AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(properties.MemorySize),
+    AWS_LAMBDA_FUNCTION_NAME: id,
+    AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
+    AWS_LAMBDA_INITIALIZATION_TYPE: 'on-demand',
+    AWS_LAMBDA_LOG_FORMAT: 'JSON',
+    AWS_DEFAULT_REGION: localCredentials.AWS_REGION,
+    AWS_REGION: localCredentials.AWS_REGION,
+    TZ: ':UTC',
+  }
+}
+
+/** What a function has of Lambda to sign its requests with. */
+function credentialsOf(name: string) {
+  const accessKey = randomBytes(8).toString('hex').toUpperCase()
+  return {
+    AWS_ACCESS_KEY_ID: `ASIA${accessKey}`,
+    AWS_SECRET_ACCESS_KEY: randomBytes(20).toString('hex'),
+    AWS_SESSION_TOKEN: `${name} ${randomBytes(20).toString('hex')}`,
+  }
+}
+
+function principalOf(functionName: string, role: Role, sessionToken: string): Principal {
+  const arn = `arn:aws:sts::${ACCOUNT}:assumed-role/${role.name}/${functionName}`
+  return { arn, sessionToken, statements: role.statements }
+}

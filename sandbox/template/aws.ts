@@ -1,0 +1,137 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import * as z from 'zod'
+import { type Answer, exchange } from '../exchange.ts'
+import { secretArn } from '../providers/secrets-manager.ts'
+import { arnOf } from './deployed.ts'
+import { isAllowed, type Statement } from './policies.ts'
+
+/** Where the services are that stand for AWS's own. */
+export type AwsServices = { readonly dynamodb: string; readonly sqs: string; readonly secretsmanager: string }
+
+/** Who asks AWS: a function, as its role, by the credentials that Lambda gave it. */
+export type Principal = {
+  readonly arn: string
+  readonly sessionToken: string
+  readonly statements: readonly Statement[]
+}
+
+/** What a principal asked of AWS. */
+export type Call = { readonly principal: string; readonly action: string; readonly resource: string }
+
+/** AWS as everything in an account has it: one URL, where each is known by its credentials. */
+export type Aws = {
+  readonly url: string
+  /** By their access keys. */
+  readonly principals: Map<string, Principal>
+  /** What principals have asked, each once, also what was refused them. */
+  readonly calls: () => Call[]
+  stop(): Promise<void>
+}
+
+const Asked = z.object({
+  TableName: z.string().optional(),
+  IndexName: z.string().optional(),
+  RequestItems: z.record(z.string(), z.unknown()).default({}),
+  QueueUrl: z.string().default(''),
+  SecretId: z.string().default(''),
+})
+
+/** What an operation needs to be allowed, by the service: an action on each of these resources. */
+const NEEDS: { readonly [service in keyof AwsServices]: (operation: string, asked: z.output<typeof Asked>) => Needs } =
+  {
+    dynamodb: (operation, { TableName, IndexName, RequestItems }) => ({
+      action: `dynamodb:${operation}`,
+      resources: (TableName === undefined ? Object.keys(RequestItems) : [TableName]).map((table) =>
+        arnOf('dynamodb', `table/${table}${IndexName ? `/index/${IndexName}` : ''}`),
+      ),
+    }),
+    // A batch needs what one message needs.
+    sqs: (operation, { QueueUrl }) => ({
+      action: `sqs:${operation.replace(/Batch$/, '')}`,
+      resources: [arnOf('sqs', QueueUrl.slice(QueueUrl.lastIndexOf('/') + 1))],
+    }),
+    secretsmanager: (operation, { SecretId }) => ({
+      action: `secretsmanager:${operation}`,
+      resources: [SecretId.startsWith('arn:') ? SecretId : secretArn(SecretId)],
+    }),
+  }
+type Needs = { readonly action: string; readonly resources: readonly string[] }
+
+/**
+ * Starts AWS before these services. It lets through what the policies of who asks allow, and everything that is asked with
+ * an operator's access key; signatures are not verified.
+ */
+export async function startAws(services: AwsServices, operatorKey: string): Promise<Aws> {
+  const principals = new Map<string, Principal>()
+  const calls = new Map<string, Call>()
+
+  const answer = async (headers: IncomingHttpHeaders, body: string): Promise<Answer> => {
+    const [, accessKey = '', service = ''] =
+      /Credential=([^/]+)\/\d+\/[^/]+\/(\w+)\/aws4_request/.exec(headers.authorization ?? '') ?? []
+    if (!isService(service))
+      return refusal('dynamodb', 'MissingAuthenticationToken', 'Request is missing Authentication Token')
+    if (accessKey !== operatorKey) {
+      const principal = principals.get(accessKey)
+      if (!principal || headers['x-amz-security-token'] !== principal.sessionToken) {
+        return refusal(service, 'UnrecognizedClientException', 'The security token included in the request is invalid.')
+      }
+      const operation = String(headers['x-amz-target']).split('.').at(-1) ?? ''
+      const { action, resources } = NEEDS[service](operation, Asked.parse(JSON.parse(body)))
+      for (const resource of resources) {
+        calls.set(`${accessKey} ${action} ${resource}`, { principal: principal.arn, action, resource })
+      }
+      const refused = resources.find((resource) => !isAllowed(principal.statements, action, resource))
+      if (refused !== undefined || resources.length === 0) return denial(service, principal.arn, action, `${refused}`)
+    }
+    const { connection: _, 'transfer-encoding': __, ...passed } = headers
+    return await exchange(services[service], { headers: passed, body })
+  }
+
+  const server = createServer((request, response) => {
+    void buffer(request)
+      .then((body) => answer(request.headers, body.toString()))
+      .catch((error: unknown): Answer => ({ status: 500, headers: {}, text: String(error) }))
+      .then(({ status, headers, text }) => {
+        const { connection: _, 'transfer-encoding': __, 'keep-alive': ___, ...passed } = headers
+        response.writeHead(status, passed).end(text)
+      })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    principals,
+    calls: () => [...calls.values()],
+    async stop() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+function isService(text: string): text is keyof AwsServices {
+  return Object.hasOwn(NEEDS, text)
+}
+
+/** How AWS refuses what no policy allows; SQS writes its actions small there. */
+function denial(service: keyof AwsServices, principal: string, action: string, resource: string): Answer {
+  const told = service === 'sqs' ? action.toLowerCase() : action
+  const message =
+    `User: ${principal} is not authorized to perform: ${told} on resource: ${resource} ` +
+    `because no identity-based policy allows the ${told} action`
+  return refusal(service, 'AccessDeniedException', message)
+}
+
+function refusal(service: keyof AwsServices, type: string, message: string): Answer {
+  return {
+    status: service === 'sqs' ? 403 : 400,
+    headers: {
+      'content-type': 'application/x-amz-json-1.0',
+      // What SQS called it in its older interface.
+      ...(service === 'sqs' && { 'x-amzn-query-error': `${type.replace('Exception', '')};Sender` }),
+    },
+    text: JSON.stringify({ __type: `com.amazon.coral.service#${type}`, message }),
+  }
+}

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import type * as z from 'zod'
+import { resolveReferences, type SynthesizedStack } from '../assembly.ts'
+import { localCredentials } from '../dynamo.ts'
+import { secretArn } from '../providers/secrets-manager.ts'
+
+/** A resource of a stack as it is deployed: what `Ref` gives, its ARN where it has one, and its properties without references. */
+export type DeployedResource<Properties = unknown> = {
+  readonly id: string
+  readonly arn: string
+  readonly properties: Properties
+}
+
+/** The resources of stacks, by type, with the properties that a schema asks for. Throws where they differ from it. */
+export type Deployed = <T extends z.ZodType>(type: string, properties: T) => DeployedResource<z.output<T>>[]
+
+/** The account and region of everything here. */
+export const ACCOUNT = '000000000000'
+const REGION = localCredentials.AWS_REGION
+const PSEUDO: Readonly<Record<string, string>> = {
+  'AWS::Partition': 'aws',
+  'AWS::Region': REGION,
+  'AWS::AccountId': ACCOUNT,
+  'AWS::URLSuffix': 'amazonaws.com',
+}
+
+/** The ARN of something of a service. */
+export function arnOf(service: string, resource: string): string {
+  return `arn:aws:${service}:${service === 'iam' ? '' : REGION}:${ACCOUNT}:${resource}`
+}
+
+/** What the attributes of a type's resources are, by the name of each; `id` is what `Ref` gives. */
+type Attributes = { readonly [name: string]: string; readonly id: string; readonly Arn: string }
+type Kind = { readonly nameProperty?: string; readonly attributes: (name: string) => Attributes }
+
+/** The resources of these stacks as CloudFormation would have made them in an account where SQS is at this URL. */
+export function deploy(stacks: readonly SynthesizedStack[], sqsUrl: string): Deployed {
+  const kinds = kindsAt(sqsUrl)
+  const all = stacks.flatMap((stack) =>
+    Object.entries(stack.template.Resources).map(([logicalId, resource]) => {
+      const { nameProperty = '', attributes } = kinds[resource.Type] ?? OTHER
+      const given = resource.Properties[nameProperty]
+      const name = typeof given === 'string' ? given : generatedName(stack.name, logicalId)
+      return { stack, logicalId, resource, attributes: attributes(name) }
+    }),
+  )
+  const places = new Map(all.map((each) => [`${each.stack.name} ${each.logicalId}`, each]))
+  const attributesOf = (stack: SynthesizedStack, logicalId: string) => {
+    const place = places.get(`${stack.name} ${logicalId}`)
+    if (!place) throw new Error(`The stack ${stack.name} has no ${logicalId}.`)
+    return place.attributes
+  }
+  const resolve = (value: unknown, stack: SynthesizedStack): unknown =>
+    resolveReferences(value, {
+      ref: (logicalId) => PSEUDO[logicalId] ?? attributesOf(stack, logicalId).id,
+      attribute(logicalId, name) {
+        const attribute = attributesOf(stack, logicalId)[name]
+        if (attribute === undefined) throw new Error(`${logicalId} has no attribute ${name} here.`)
+        return attribute
+      },
+      output(stackName, name) {
+        const other = stacks.find((each) => each.name === stackName)
+        const output = other?.template.Outputs[name]
+        if (!other || !output) throw new Error(`The stack ${stackName} has no output ${name}.`)
+        return resolve(output.Value, other)
+      },
+    })
+  return (type, properties) =>
+    all
+      .filter(({ resource }) => resource.Type === type)
+      .map(({ stack, resource, attributes }) => ({
+        id: attributes.id,
+        arn: attributes.Arn,
+        properties: properties.parse(resolve(resource.Properties, stack)),
+      }))
+}
+
+const OTHER: Kind = { attributes: (name) => ({ id: name, Arn: arnOf('other', name) }) }
+
+function kindsAt(sqsUrl: string): Readonly<Record<string, Kind>> {
+  return {
+    'AWS::DynamoDB::Table': {
+      nameProperty: 'TableName',
+      attributes: (name) => ({ id: name, Arn: arnOf('dynamodb', `table/${name}`) }),
+    },
+    'AWS::SQS::Queue': {
+      nameProperty: 'QueueName',
+      attributes: (name) => ({ id: `${sqsUrl}/${ACCOUNT}/${name}`, Arn: arnOf('sqs', name), QueueName: name }),
+    },
+    'AWS::SecretsManager::Secret': {
+      nameProperty: 'Name',
+      attributes: (name) => ({ id: secretArn(name), Arn: secretArn(name) }),
+    },
+    'AWS::Lambda::Function': { attributes: (name) => ({ id: name, Arn: arnOf('lambda', `function:${name}`) }) },
+    'AWS::IAM::Role': { attributes: (name) => ({ id: name, Arn: arnOf('iam', `role/${name}`) }) },
+    'AWS::Logs::LogGroup': { attributes: (name) => ({ id: name, Arn: arnOf('logs', `log-group:${name}:*`) }) },
+    'AWS::SNS::Topic': { attributes: (name) => ({ id: arnOf('sns', name), Arn: arnOf('sns', name) }) },
+    'AWS::ApiGatewayV2::Api': {
+      attributes: (name) => ({
+        id: idOf(name),
+        Arn: arnOf('apigateway', idOf(name)),
+        ApiEndpoint: 'https://api.invalid',
+      }),
+    },
+  }
+}
+
+/** What CloudFormation names a resource that its template gives no name, at most as long as IAM and Lambda take. */
+function generatedName(stackName: string, logicalId: string): string {
+  return `${`${stackName}-${logicalId}`.slice(0, 51)}-${idOf(`${stackName} ${logicalId}`).toUpperCase()}`
+}
+
+function idOf(name: string): string {
+  return createHash('sha256').update(name).digest('hex').slice(0, 10)
+}

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import * as z from 'zod'
+import { findRoute, MAX_BODY_BYTES, routesOf, toEvent, urlOf } from '../http-api.ts'
+import { readBody } from '../read-body.ts'
+import { arnOf, type Deployed } from './deployed.ts'
+import { fits } from './policies.ts'
+
+/** Invokes the function with this ARN. */
+export type Invoke = (arn: string, event: unknown) => Promise<unknown>
+
+const Api = z.object({
+  CorsConfiguration: z
+    .strictObject({
+      AllowOrigins: z.array(z.string()),
+      AllowMethods: z.array(z.string()),
+      AllowHeaders: z.array(z.string()),
+      ExposeHeaders: z.array(z.string()),
+      AllowCredentials: z.literal(false),
+      MaxAge: z.number(),
+    })
+    .optional(),
+})
+const Route = z.object({
+  ApiId: z.string(),
+  RouteKey: z.string(),
+  AuthorizationType: z.literal('NONE'),
+  Target: z.templateLiteral(['integrations/', z.string()]),
+})
+const Integration = z.object({
+  ApiId: z.string(),
+  IntegrationType: z.literal('AWS_PROXY'),
+  IntegrationUri: z.string(),
+  PayloadFormatVersion: z.literal('2.0'),
+})
+const Permission = z.object({
+  Action: z.literal('lambda:InvokeFunction'),
+  FunctionName: z.string(),
+  Principal: z.string(),
+  SourceArn: z.string(),
+})
+/** What the functions of endpoints answer. */
+const Reply = z.object({
+  statusCode: z.number(),
+  headers: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+  body: z.string().default(''),
+})
+type Cors = z.output<typeof Api>['CorsConfiguration']
+
+const MAX_HEADER_BYTES = 10 * 1024
+
+/** Serves the only HTTP API of a template on a port of this machine, 0 for any free one. */
+export async function startHttpApi(deployed: Deployed, invoke: Invoke, port: number) {
+  const [api] = deployed('AWS::ApiGatewayV2::Api', Api)
+  if (!api) throw new Error('There is no API.')
+  const cors = api.properties.CorsConfiguration
+  const integrations = new Map(
+    deployed('AWS::ApiGatewayV2::Integration', Integration).map(({ id, properties }) => [
+      `integrations/${id}`,
+      properties.IntegrationUri,
+    ]),
+  )
+  const routes = routesOf(
+    deployed('AWS::ApiGatewayV2::Route', Route).flatMap(({ properties: { ApiId, RouteKey, Target } }) =>
+      ApiId === api.id ? [[RouteKey, integrations.get(Target) ?? ''] as const] : [],
+    ),
+  )
+  const permissions = deployed('AWS::Lambda::Permission', Permission).filter(
+    ({ properties }) => properties.Principal === 'apigateway.amazonaws.com',
+  )
+  const mayInvoke = (arn: string, routeKey: string) => {
+    const source = arnOf('execute-api', `${api.id}/$default/${routeKey.replace(' ', '')}`)
+    return permissions.some(({ properties }) => properties.FunctionName === arn && fits(properties.SourceArn, source))
+  }
+
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { method = 'GET', headers } = request
+    const requestId = randomUUID()
+    response.setHeader('apigw-requestid', requestId)
+    for (const [name, value] of corsHeaders(cors, headers.origin)) response.setHeader(name, value)
+    const url = urlOf(request)
+    const found = findRoute(routes, method, url.pathname)
+    if (!found && isPreflight(request)) {
+      for (const [name, value] of preflightHeaders(cors, headers.origin)) response.setHeader(name, value)
+      response.writeHead(204).end()
+      return
+    }
+    const body = await readBody(request, MAX_BODY_BYTES)
+    if (!body) return refuse(response, 413, 'Request Entity Too Large')
+    if (!found) return refuse(response, 404, 'Not Found')
+    const { key, name } = found.route
+    if (!mayInvoke(name, key)) return refuse(response, 500, 'Internal Server Error')
+    const reply = Reply.safeParse(
+      await invoke(name, toEvent(request, url, body, { requestId, ...found })).catch(() => undefined),
+    )
+    if (!reply.success) return refuse(response, 500, 'Internal Server Error')
+    const { statusCode, headers: told, body: text } = reply.data
+    for (const [header, value] of Object.entries(told)) response.setHeader(header, String(value))
+    response.writeHead(statusCode).end(text)
+  }
+
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
+    void answer(request, response).catch((error: unknown) => response.destroy(new Error(String(error))))
+  })
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async stop() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+/** An answer of the gateway's own. */
+function refuse(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message }))
+}
+
+function isPreflight({ method, headers }: IncomingMessage): boolean {
+  return method === 'OPTIONS' && 'origin' in headers && 'access-control-request-method' in headers
+}
+
+/** What every answer to a page has that may call. */
+function corsHeaders(cors: Cors, origin: string | undefined): [string, string][] {
+  if (!cors || origin === undefined || !cors.AllowOrigins.includes(origin)) return []
+  return [
+    ['access-control-allow-origin', origin],
+    ['access-control-expose-headers', cors.ExposeHeaders.join(',')],
+  ]
+}
+
+function preflightHeaders(cors: Cors, origin: string | undefined): [string, string][] {
+  if (!cors || origin === undefined || !cors.AllowOrigins.includes(origin)) return []
+  return [
+    ['access-control-allow-methods', cors.AllowMethods.join(',')],
+    ['access-control-allow-headers', cors.AllowHeaders.join(',')],
+    ['access-control-max-age', String(cors.MaxAge)],
+  ]
+}

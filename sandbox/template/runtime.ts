@@ -1,0 +1,25 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import type { ContainerData, Invocation, Outcome } from './containers.ts'
+
+// The thread is a container: its environment is the function's. It says when the function is loaded, and then what comes of
+// each invocation. It imports nothing of ours, for it is started from its text.
+const { file, handler, context }: ContainerData = workerData
+const { [handler]: work } = await import(file)
+if (typeof work !== 'function') throw new Error(`Runtime.HandlerNotFound: ${handler} is undefined or not exported`)
+
+parentPort?.on('message', async ({ event, requestId, timeoutMs, trace }: Invocation) => {
+  // Where the SDK finds the trace that it sends along.
+  process.env['_X_AMZN_TRACE_ID'] = trace
+  const endsAt = Date.now() + timeoutMs
+  const told = { ...context, awsRequestId: requestId, getRemainingTimeInMillis: () => endsAt - Date.now() }
+  parentPort?.postMessage(await outcomeOf(async () => work(JSON.parse(event), told)))
+})
+parentPort?.postMessage('loaded')
+
+async function outcomeOf(run: () => Promise<unknown>): Promise<Outcome> {
+  try {
+    return { payload: JSON.stringify((await run()) ?? null) }
+  } catch (error) {
+    return { error: error instanceof Error ? `${error.name}: ${error.message}` : String(error) }
+  }
+}

@@ -1,0 +1,301 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isDeepStrictEqual, promisify } from 'node:util'
+import { GetSecretValueCommand, PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
+import type { Address } from 'viem'
+import { afterAll, test as base, describe, expect, onTestFinished, vi } from 'vitest'
+import { runCommandLine } from '../../admin/command-line.ts'
+import { connectStage } from '../../admin/connect.ts'
+import { bundleBudget, bundleOf, verifyInputs, writeBundle } from '../../infra/bundling.ts'
+import { CONSUMERS, ENDPOINTS, JOBS } from '../../infra/functions.ts'
+import { queueName } from '../../infra/queues.ts'
+import { tableName } from '../../infra/tables.ts'
+import { findQueueUrl, sqsClient } from '../../lib/aws/queue.ts'
+import { Scope } from '../../lib/clients/key-limits.ts'
+import type { SynthesizedStack } from '../../sandbox/assembly.ts'
+import { type Backends, startBackends } from '../../sandbox/backends.ts'
+import { localConfig } from '../../sandbox/dynamo.ts'
+import { startReceiver } from '../../sandbox/receiver.ts'
+import { type RunningTemplate, startTemplate } from '../../sandbox/template.ts'
+import { callerOf, type Service, senderOn, USERS } from '../support/service.ts'
+import { playWallet } from '../support/wallet-story.ts'
+import { synthesizeDev } from './synthesize.ts'
+
+// To collect garbage would take esbuild a quarter of its time.
+process.env['GOGC'] = 'off'
+
+// Other work of the machine may be in the way: much is started here.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+const NAMES = [...ENDPOINTS, ...JOBS, ...CONSUMERS].map(([name]) => name)
+const PAGE = 'http://localhost:3000'
+
+type Properties = Record<string, unknown>
+type Variables = { readonly Variables: Properties }
+/** Changes the properties of a resource of a template. */
+type Change = (properties: Properties) => void
+
+const test = base
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
+  .extend('stacks', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const outdir = mkdtempSync(join(tmpdir(), 'vaultline-template-'))
+    onCleanup(() => rmSync(outdir, { recursive: true }))
+    return await synthesizeDev(outdir)
+  })
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
+  .extend('backends', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const backends = await startBackends()
+    onCleanup(backends.stop)
+    return backends
+  })
+  /** The stage as an operator leaves it: deployed, with the secrets, and with a client that has a key and all vaults. */
+  .extend('stage', { scope: 'file' }, async ({ stacks, backends }, { onCleanup }) => {
+    const template = await deploy(stacks, backends)
+    onCleanup(template.stop)
+    Object.assign(process.env, template.operator)
+    await copySecrets(backends)
+    const [created = ''] = await administer('create-client', '--name', 'Wallet')
+    const [, clientId = ''] = /Created client (\w+)/.exec(created) ?? []
+    const scopes = Scope.options.join()
+    const [apiKey = ''] = await administer('issue-key', '--client', clientId, '--name', 'wallet', '--scopes', scopes)
+    for (const { chainId, address } of backends.chains.flatMap(({ vaults }) => vaults)) {
+      await administer('add-vault', '--client', clientId, '--chain', `${chainId}`, '--address', address)
+    }
+    for (const { run } of template.schedules) await run()
+    return { template, apiKey }
+  })
+
+/** The stacks on this machine. Nothing can be sent to a public address here. */
+function deploy(stacks: readonly SynthesizedStack[], { dynamo, queues, providers }: Backends) {
+  const services = { dynamodb: dynamo.endpoint, sqs: queues.endpoint, secretsmanager: providers.url }
+  return startTemplate(stacks, services, { variables: { WEBHOOK_REACH: 'loopback' } })
+}
+
+/** Stores what an operator does: where the chains and the services are, and the keys that sign. */
+async function copySecrets({ providers }: Backends): Promise<void> {
+  const secrets = new SecretsManagerClient(localConfig(providers.url))
+  for (const name of ['config', 'signing']) {
+    const { SecretString } = await secrets.send(new GetSecretValueCommand({ SecretId: `vaultline/local/${name}` }))
+    await secrets.send(new PutSecretValueCommand({ SecretId: `vaultline/dev/${name}`, SecretString }))
+  }
+  secrets.destroy()
+}
+
+/** What an operator's command prints. */
+function administer(...command: string[]): Promise<string[]> {
+  return runCommandLine([...command, '--stage', 'dev'], async () => connectStage('dev'))
+}
+
+/** What the smoke test says of each of its checks, by their names; `ok` or how it failed. */
+async function smoke({ url }: RunningTemplate, apiKey: string): Promise<Record<string, string>> {
+  const command = ['scripts/smoke.ts', '--url', url, '--origin', PAGE]
+  const env = { ...process.env, API_KEY: apiKey }
+  const { stdout } = await promisify(execFile)(process.execPath, command, { env }).catch((error) => error)
+  const lines = [...String(stdout).matchAll(/^(ok|FAIL) +(.+?) +\d+ ms +(.*)$/gm)]
+  return Object.fromEntries(lines.map(([, mark, name = '', told]) => [name, mark === 'ok' ? 'ok' : `${told}`]))
+}
+
+/** The same stacks with the resources changed that are of these types and of these areas and functions. */
+function change(
+  stacks: readonly SynthesizedStack[],
+  changes: readonly (readonly [type: string, place: string, change: Change])[],
+): SynthesizedStack[] {
+  const changed = structuredClone([...stacks])
+  for (const [type, place, apply] of changes) {
+    const [area, name = ''] = place.split('/')
+    const found = changed
+      .filter((stack) => stack.name.endsWith(`-${area}`))
+      .flatMap(({ template }) => Object.entries(template.Resources))
+      .filter(([id, { Type }]) => Type === type && id.startsWith(name))
+    expect(found.length, `${type} of ${place}`).toBeGreaterThan(0)
+    for (const [, { Properties }] of found) apply(Properties)
+  }
+  return changed
+}
+
+/** Takes the statements away that allow this action. */
+const withoutGrant =
+  (action: string): Change =>
+  ({ PolicyDocument }) => {
+    const document = PolicyDocument as { Statement: { Action: string | string[] }[] }
+    document.Statement = document.Statement.filter(({ Action }) => ![Action].flat().includes(action))
+  }
+
+test('passes the smoke test with what the template gives it', async ({ stage: { template, apiKey } }) => {
+  const checks = await smoke(template, apiKey)
+  expect(Object.keys(checks)).toEqual(expect.arrayContaining(['health', 'preflight', 'vaults', 'a deposit', 'coins']))
+  expect(Object.entries(checks).filter(([, told]) => told !== 'ok')).toEqual([])
+})
+
+test.for<[string, Parameters<typeof change>[1][number], string]>([
+  [
+    'a job that could not keep what failed',
+    ['AWS::IAM::Policy', 'jobs/RefreshMarketRole', withoutGrant('sqs:SendMessage')],
+    'does not have permissions to call sqs:SendMessage',
+  ],
+  [
+    'a schedule that may not start its job',
+    ['AWS::IAM::Policy', 'jobs/RefreshTokensSchedulerRole', withoutGrant('lambda:InvokeFunction')],
+    'does not have permissions to call lambda:InvokeFunction',
+  ],
+  [
+    'a function that may not take from its queue',
+    ['AWS::IAM::Policy', 'queues/RelayEventsRole', withoutGrant('sqs:ReceiveMessage')],
+    'does not have permissions to call sqs:ReceiveMessage',
+  ],
+  [
+    'more variables than Lambda takes',
+    [
+      'AWS::Lambda::Function',
+      'system/JwksFunction',
+      ({ Environment }) => Object.assign((Environment as Variables).Variables, { MORE: 'x'.repeat(4096) }),
+    ],
+    'Lambda takes 4 KB',
+  ],
+])('is not deployed with %s', async ([, broken, reason], { stacks, backends }) => {
+  await expect(deploy(change(stacks, [broken]), backends)).rejects.toThrow(reason)
+})
+
+test('a message, and a job, do what they are for', async ({ stage: { template, apiKey }, backends }) => {
+  const receiver = await startReceiver(Date.now)
+  onTestFinished(receiver.stop)
+  const call = callerOf({ baseUrl: template.url, apiKey, backends })
+  const { body: webhook } = await call('POST', '/webhooks', { body: { url: receiver.url, finality: 'latest' } })
+  receiver.trust(webhook.secret)
+  const [chain] = backends.chains
+  const vault = chain?.vaults.find(({ type }) => type === 'sync')?.address
+  const body = { vaultAddress: vault, amount: '1000000', userAddress: USERS[1].address }
+  const prepared = await call('POST', '/defi-vaults/v1/defi/vault/deposit', { body })
+  await senderOn(backends.chains)(8453, USERS[1], [...prepared.body.approval, ...prepared.body.operations])
+  const [job] = template.schedules.filter(({ input }) => isDeepStrictEqual(input, { chainId: 8453 }))
+  expect(await job?.run()).toMatchObject({ chainId: 8453 })
+  await template.consume()
+  const arrived = receiver.listArrivals(0).filter(({ isVerified, isTaken }) => isVerified && isTaken)
+  const told = arrived.map(({ event }) => [event?.type, event?.['data']])
+  const data = expect.objectContaining({ vaultAddress: vault, userAddress: USERS[1].address })
+  expect(told).toContainEqual(['deposit.completed', data])
+})
+
+test('each grant, variable, route, permission and origin that is missing fails the check that needs it', async ({
+  stacks,
+  backends,
+  stage: { apiKey },
+}) => {
+  const broken = change(stacks, [
+    ['AWS::IAM::Policy', 'activity/PositionsRole', withoutGrant('dynamodb:Query')],
+    [
+      'AWS::Lambda::Function',
+      'vaults/DepositFunction',
+      ({ Environment }) => {
+        delete (Environment as Variables).Variables['CACHE_TABLE']
+      },
+    ],
+    [
+      'AWS::ApiGatewayV2::Route',
+      'markets/CoinsGET',
+      (properties) => {
+        properties['RouteKey'] = 'GET /elsewhere'
+      },
+    ],
+    [
+      'AWS::Lambda::Permission',
+      'system/Health',
+      (properties) => {
+        properties['Principal'] = 'events.amazonaws.com'
+      },
+    ],
+    [
+      'AWS::ApiGatewayV2::Api',
+      'shared/Api',
+      ({ CorsConfiguration }) => {
+        Object.assign(CorsConfiguration as object, { AllowOrigins: ['https://elsewhere.example'] })
+      },
+    ],
+  ])
+  const template = await deploy(broken, backends)
+  const failed = Object.entries(await smoke(template, apiKey)).filter(([, told]) => told !== 'ok')
+  const logOf = (name: string) => template.logs(template.names().find((each) => each.includes(name)) ?? '')
+  const logs = { positions: logOf('activity-PositionsFunction'), deposit: logOf('vaults-DepositFunction') }
+  await template.stop()
+  expect(Object.fromEntries(failed)).toEqual({
+    positions: expect.stringContaining('service_unavailable'),
+    'a deposit': expect.stringContaining('internal'),
+    coins: expect.stringContaining('not_found'),
+    health: expect.stringContaining('500'),
+    preflight: `${PAGE} may not call`,
+  })
+  expect(logs.positions).toMatch(
+    /AccessDeniedException.*assumed-role\/.*is not authorized to perform: dynamodb:Query on resource: arn:aws:dynamodb:.*:table\/vaultline-dev-clients because no identity-based policy allows the dynamodb:Query action/,
+  )
+  // The stack names our own functions, without a source map.
+  expect(logs.deposit).toMatch(/The environment lacks CACHE_TABLE\..*at readEnv \(file/)
+})
+
+test('every endpoint does for a wallet what it is for, with the permissions that the template gives it', async ({
+  stage: { template, apiKey },
+  backends,
+}) => {
+  const [chain, other] = backends.chains
+  const asyncVault = chain?.vaults.find(({ type }) => type === 'async')?.address as Address
+  const otherUsdc = other?.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address
+  const asked = { baseUrl: template.url, apiKey, backends }
+  const ask = callerOf(asked)
+  const call: Service['call'] = async (...request) => {
+    const reply = await ask(...request)
+    expect(reply.status, `${request[0]} ${request[1]}: ${JSON.stringify(reply.body)}`).toBeLessThan(300)
+    return reply
+  }
+  const environment = {
+    WEBHOOKS_TABLE: tableName('dev', 'webhooks'),
+    EVENT_QUEUE_URL: await findQueueUrl(queueName('dev', 'eventQueue')),
+  }
+  const wallets = { ...asked, call, consume: template.consume, send: senderOn(backends.chains) }
+  // The wallet's story goes by no wire, and asks nothing of the tables by itself.
+  const service = { ...wallets, backends: { ...backends, environment } } as unknown as Service
+  await playWallet(service, { asyncVault, otherUsdc })
+  const lambdas = new Set(template.calls().map(({ principal }) => principal.split('/').at(-1)))
+  expect(lambdas.size, 'functions that asked something of AWS').toBeGreaterThan(45)
+})
+
+test('who is not known to AWS is refused', async ({ stage: { template } }) => {
+  const endpoint = template.operator['AWS_ENDPOINT_URL'] ?? ''
+  const client = sqsClient({ ...localConfig(endpoint), maxAttempts: 1 })
+  onTestFinished(() => client.destroy())
+  const asked = findQueueUrl(queueName('dev', 'eventQueue'), client)
+  await expect(asked).rejects.toThrow('The security token included in the request is invalid.')
+})
+
+describe('The bundle of a function', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'vaultline-bundles-'))
+  afterAll(() => rmSync(directory, { recursive: true }))
+
+  test.for(NAMES)('%s is within its budget', (name) => {
+    expect(bundleOf(name).code.length).toBeLessThanOrEqual(bundleBudget(name) * 1024)
+  })
+
+  test('loads in a Node 24 that has nothing else, and nothing in its environment', async () => {
+    for (const name of NAMES) writeBundle(bundleOf(name), join(directory, name))
+    const script = `console.log(process.version)
+      for (const name of ${JSON.stringify(NAMES)}) console.log(name, typeof (await import(\`./\${name}/index.mjs\`)).handler)`
+    const evaluated = ['--input-type=module', '--eval', script]
+    const { stdout } = await promisify(execFile)(process.execPath, evaluated, { env: {}, cwd: directory })
+    const [version, ...loaded] = stdout.trimEnd().split('\n')
+    expect(version).toMatch(/^v24\./)
+    expect(loaded).toEqual(NAMES.map((name) => `${name} function`))
+  })
+
+  test('has only what runs: no other way to find credentials', () => {
+    const files = NAMES.flatMap((name) => [...bundleOf(name).bytesByFile.keys()])
+    expect(files).toContain('infra/lambda-credentials.ts')
+    expect(files.filter((file) => /credential-provider|nested-clients/.test(file))).toEqual([])
+  })
+
+  test('is never without the JSON that a package reads', () => {
+    const version = 'node_modules/@aws-sdk/client-dynamodb/package.json'
+    const data = 'node_modules/some-package/chains.json'
+    expect(() => verifyInputs(['own-code.js', version])).not.toThrow()
+    expect(() => verifyInputs([version, data])).toThrow(`A bundle would be without the content of ${data}.`)
+  })
+})
