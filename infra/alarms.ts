@@ -18,11 +18,11 @@ import { Duration, Stack } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { EVM_CHAINS } from '../lib/chain/registry.ts'
 import { type JobContract, METRICS_NAMESPACE } from '../lib/frame/contract.ts'
+import { alarmsTopicName, type Stage } from './environments.ts'
 import type { FunctionName } from './functions.ts'
+import { longestLagSeconds } from './lag.ts'
 import type { ServiceFunction } from './service-function.ts'
 
-/** After so long behind, records are no longer what users take for the present. */
-const LONGEST_LAG_SECONDS = 30 * 60
 /** So long after it was sent a message is late: it may be held back for a quarter of an hour, and fail four times in another. */
 const LONGEST_WAIT_SECONDS = 30 * 60
 /** So many webhooks fail together through us, and not each through its own server. */
@@ -43,10 +43,14 @@ type Messages = {
 export class Alarms extends Construct {
   readonly #topic: Topic
 
-  constructor(scope: Construct, email: string | undefined) {
+  constructor(scope: Construct, stage: Stage, email: string | undefined) {
     super(scope, 'Alarms')
-    // Not encrypted with the account's SNS key: alarms may not use that key, and they tell no secret.
-    this.#topic = new Topic(this, 'Topic', { enforceSSL: true })
+    this.#topic = new Topic(this, 'Topic', {
+      // Given, not generated: the operators' command asks it by stage whom it reaches.
+      topicName: alarmsTopicName(stage),
+      // Not encrypted with the account's SNS key: alarms may not use that key, and they tell no secret.
+      enforceSSL: true,
+    })
     // A policy takes the place of the one that a topic has by itself, which lets the account's alarms publish.
     this.#topic.addToResourcePolicy(
       new PolicyStatement({
@@ -209,11 +213,11 @@ export class Alarms extends Construct {
   }
 
   /**
-   * Alarms when what a job keeps falls behind: by 30 minutes, or by three runs of one that runs less often. Each
-   * run's input has its own alarm: one chain's lag is not hidden by the others.
+   * Alarms when what a job keeps falls behind. Each run's input has its own alarm: one chain's lag is not hidden by the
+   * others.
    */
   onLag(deployed: ServiceFunction, contract: JobContract): void {
-    const threshold = Math.max(LONGEST_LAG_SECONDS, 3 * contract.everyMinutes * 60)
+    const threshold = longestLagSeconds(contract)
     for (const { input, metric } of metricsOf(deployed, contract, 'lagSeconds')) {
       this.#alarm(deployed, `${input} Lag`, contract.impact, { metric, threshold, periods: 3 })
     }

@@ -66,7 +66,7 @@ export function accountSettings({ corsOrigins, relyingParty, rateLimits }: Envir
 }
 
 /** The name of the secret with a stage's own key. */
-export function identitySecretName(stage: Stage): string {
+export function identitySecretName(stage: Stage | 'local'): string {
   return `vaultline/${stage}/identity`
 }
 
@@ -81,6 +81,11 @@ export function webhookKeySecretName(stage: Stage | 'local'): string {
 }
 
 /** The name of the secret with a stage's RPC URLs; an operator fills it (docs/deploy.md). */
-export function configSecretName(stage: Stage): string {
+export function configSecretName(stage: Stage | 'local'): string {
   return `vaultline/${stage}/config`
+}
+
+/** The name of the topic to which a stage's alarms are told. */
+export function alarmsTopicName(stage: Stage): string {
+  return `vaultline-${stage}-alarms`
 }

@@ -104,7 +104,7 @@ export class SharedStack extends Stack {
     }
 
     const name = `vaultline-${stage}`
-    this.alarms = new Alarms(this, environment.alarmEmail)
+    this.alarms = new Alarms(this, stage, environment.alarmEmail)
     this.api = new ServiceApi(this, {
       ...environment,
       name,

@@ -771,6 +771,7 @@ describe.each(STAGES)('%s', (stage) => {
 
   test('lets alarms tell whom they reach, over TLS alone', () => {
     const topic = 'shared/AlarmsTopic'
+    expect(Object.values(ofType('AWS::SNS::Topic'))).toMatchObject([{ TopicName: `vaultline-${stage}-alarms` }])
     expect(Object.values(ofType('AWS::SNS::TopicPolicy')).map(({ PolicyDocument }) => PolicyDocument)).toEqual([
       expect.objectContaining({
         Statement: [

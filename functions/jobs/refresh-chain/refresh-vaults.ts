@@ -1,6 +1,6 @@
+import { lagOf } from '../../../lib/activity/lag.ts'
 import { initialProgress } from '../../../lib/activity/store.ts'
 import { readFinalBlock } from '../../../lib/chain/finality.ts'
-import type { BlockHeader } from '../../../lib/chain/logs.ts'
 import { logger } from '../../../lib/logger.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import { readOverviews } from '../../../lib/vaults/overview.ts'
@@ -93,19 +93,10 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     vaults: vaults.length,
     through: front?.through ?? null,
     behind: vaultRuns.filter((vaultRun) => vaultRun.progress.through < reached || run.rebuilds.has(vaultRun)).length,
-    lagSeconds: lagOf(run, head, front?.timestamp ?? head.timestamp),
+    lagSeconds: lagOf(run.reader.chain, { recorded: front?.timestamp ?? head.timestamp, head, now: run.now() }),
     entries,
     prices,
     states,
     untoldVaults: run.unpublished.size,
   }
-}
-
-/**
- * How many seconds records are behind: as the chain's head has it, or the clock, less what finality takes, where that is
- * more, as at nodes of which none goes on.
- */
-function lagOf({ reader, now }: Run, head: BlockHeader, recorded: bigint): number {
-  const byClock = Math.floor(now() / 1000) - reader.chain.finality.seconds - Number(recorded)
-  return Math.max(0, Number(head.timestamp - recorded), byClock)
 }
