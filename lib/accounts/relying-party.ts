@@ -26,6 +26,25 @@ export const RelyingParty = z.object({
 })
 export type RelyingParty = z.output<typeof RelyingParty>
 
+/** What Apple's devices look for at a domain: which applications may use its passkeys. */
+export function buildAppleAssociation({ iosApps }: Pick<RelyingParty, 'iosApps'>) {
+  return { webcredentials: { apps: iosApps } }
+}
+
+const ANDROID_RELATION = ['delegate_permission/common.handle_all_urls', 'delegate_permission/common.get_login_creds']
+
+/** What Android looks for at a domain: which applications may use its passkeys. */
+export function buildAssetLinks({ androidApps }: Pick<RelyingParty, 'androidApps'>) {
+  return androidApps.map(({ packageName, certificateSha256 }) => ({
+    relation: ANDROID_RELATION,
+    target: {
+      namespace: 'android_app' as const,
+      package_name: packageName,
+      sha256_cert_fingerprints: [certificateSha256],
+    },
+  }))
+}
+
 /** The origins that clients write into what they sign on a platform. */
 export function listOrigins({ id, webOrigins, androidApps }: RelyingParty, platform: Platform): string[] {
   switch (platform) {

@@ -1,9 +1,11 @@
+import { buildAppleAssociation } from '../../../lib/accounts/relying-party.ts'
 import { openEndpoint } from '../../../lib/frame/endpoint.ts'
 import { relyingParty, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
 const listApps =
   ({ relyingParty }: Services<'relyingParty'>) =>
-  async () => ({ webcredentials: { apps: relyingParty.iosApps } })
+  async () =>
+    buildAppleAssociation(relyingParty)
 
 export const handler = openEndpoint(contract, { relyingParty }, listApps)
