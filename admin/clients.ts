@@ -7,26 +7,38 @@ import { apiKeyKey, clientsStore, Profile, profileKey, vaultKey } from '../lib/c
 import { Timestamp } from '../lib/codecs.ts'
 import { Vault } from '../lib/vaults/vault.ts'
 
+const StoredKey = z.object({ pk: z.string(), sk: z.string() })
+
 /** The table of clients, read as the service reads it and written. Every method throws when the table cannot be reached or an item does not parse. */
 export function clientsAdminStore(documentClient: DynamoDBDocumentClient, tableName: string) {
   const put = (item: Parameters<typeof putNew>[2]) => putNew(documentClient, tableName, item)
+
+  const scan = async (FilterExpression: string, ExpressionAttributeValues: Readonly<Record<string, string>>) => {
+    const items: unknown[] = []
+    const input = { TableName: tableName, FilterExpression, ExpressionAttributeValues }
+    for await (const { Items = [] } of paginateScan({ client: documentClient }, input)) items.push(...Items)
+    return items
+  }
 
   return {
     ...clientsStore(documentClient, tableName),
 
     /** All clients, without their vaults, oldest first; reads the whole table. */
     async list(): Promise<Profile[]> {
-      const profiles: Profile[] = []
-      const pages = paginateScan(
-        { client: documentClient },
-        {
-          TableName: tableName,
-          FilterExpression: 'sk = :profile',
-          ExpressionAttributeValues: { ':profile': 'CLIENT' },
-        },
+      return inOrder(z.array(Profile).parse(await scan('sk = :profile', { ':profile': 'CLIENT' })))
+    },
+
+    /** All clients with their keys, without their vaults, oldest first; reads the whole table. */
+    async listWithKeys(): Promise<(Profile & { readonly keys: readonly ApiKey[] })[]> {
+      const items = await scan('sk = :profile OR begins_with(sk, :key)', { ':profile': 'CLIENT', ':key': 'KEY#' })
+      const [profiles = [], keys = []] = [true, false].map((isProfile) =>
+        items.filter((item) => (StoredKey.parse(item).sk === 'CLIENT') === isProfile),
       )
-      for await (const { Items = [] } of pages) profiles.push(...z.array(Profile).parse(Items))
-      return profiles.sort((left, right) => left.createdAt.getTime() - right.createdAt.getTime())
+      const keysOf = Map.groupBy(keys, (item) => StoredKey.parse(item).pk)
+      return inOrder(z.array(Profile).parse(profiles)).map((profile) => ({
+        ...profile,
+        keys: z.array(ApiKey).parse(keysOf.get(profileKey(profile.clientId).pk) ?? []),
+      }))
     },
 
     /** Adds a client; false when its id is taken. */
@@ -89,6 +101,10 @@ export function clientsAdminStore(documentClient: DynamoDBDocumentClient, tableN
       return others.length > 0
     },
   }
+}
+
+function inOrder(profiles: readonly Profile[]): Profile[] {
+  return profiles.toSorted((left, right) => left.createdAt.getTime() - right.createdAt.getTime())
 }
 
 /** What `clientsAdminStore` gives. */

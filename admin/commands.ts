@@ -12,6 +12,7 @@ import { EventType } from '../lib/webhooks/event.ts'
 import { NewWebhook, type WebhookResponse } from '../lib/webhooks/responses.ts'
 import { checkNodes } from './check-nodes.ts'
 import { HIDDEN_SECONDS } from './dead-letters.ts'
+import { runDoctor } from './doctor.ts'
 import {
   type Admin,
   addSigningKey,
@@ -143,6 +144,16 @@ const userOptions = z.object({
 
 /** All commands by name. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
+  doctor: command(
+    'Looks at all that the service rests on, and says what to do; ends with 1 where something FAILs. It changes nothing.',
+    z.object({
+      stages: text(1000)
+        .optional()
+        .register(optionHelp, { value: 'file', meaning: 'Your file of stages; stages.json unless given' }),
+    }),
+    (admin, { stages }) => runDoctor(admin, stages),
+  ),
+
   'create-client': command(
     'Registers a client: an application that will call the service.',
     z.object({

@@ -2,18 +2,28 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
+import { SNSClient } from '@aws-sdk/client-sns'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { configSecretName, type Stage, signingSecretName, webhookKeySecretName } from '../infra/environments.ts'
+import {
+  configSecretName,
+  identitySecretName,
+  type Stage,
+  signingSecretName,
+  webhookKeySecretName,
+} from '../infra/environments.ts'
 import { queueName } from '../infra/queues.ts'
 import { tableName } from '../infra/tables.ts'
 import { usersStore } from '../lib/accounts/store.ts'
 import { requestRebuild } from '../lib/activity/rebuild.ts'
 import { type RecordsStore, recordsStore } from '../lib/activity/store.ts'
+import { CLIENT_DEFAULTS } from '../lib/aws/client-defaults.ts'
 import { documentClient, dynamo } from '../lib/aws/dynamo.ts'
 import { findQueueUrl, sendMessages, sqsClient } from '../lib/aws/queue.ts'
 import { readSecretJson } from '../lib/aws/secrets.ts'
 import { transfersStore } from '../lib/bridge/store.ts'
+import { sharedCache } from '../lib/cache/cache.ts'
+import { cacheStore } from '../lib/cache/store.ts'
 import { createRpc } from '../lib/chain/nodes.ts'
 import { EVM_CHAINS, evmChain } from '../lib/chain/registry.ts'
 import { witnessedReaders } from '../lib/chain/witness.ts'
@@ -28,6 +38,8 @@ import { webhooksStore } from '../lib/webhooks/store.ts'
 import { localConfig } from '../sandbox/dynamo.ts'
 import { clientsAdminStore } from './clients.ts'
 import { deadLettersOf } from './dead-letters.ts'
+import { countSubscribers } from './doctor/alarms.ts'
+import type { Examined } from './doctor.ts'
 import { type Admin, AdminError } from './operations.ts'
 import { signingKeysSecret } from './signing-keys.ts'
 import { webhooksAdmin } from './webhooks.ts'
@@ -41,7 +53,13 @@ const LocalState = z.object({
   dynamoEndpoint: z.url(),
   providersUrl: z.url(),
   deliveryQueueUrl: z.url(),
-  tables: z.object({ clients: z.string(), users: z.string(), deposits: z.string(), webhooks: z.string() }),
+  tables: z.object({
+    clients: z.string(),
+    users: z.string(),
+    deposits: z.string(),
+    webhooks: z.string(),
+    cache: z.string(),
+  }),
   chains: z.array(z.object({ chainId: z.number(), rpcUrl: z.url(), nodeUrls: z.tuple([z.url()], z.url()).optional() })),
 })
 
@@ -81,6 +99,11 @@ export function localAdmin({
     }),
     signingKeys: signingKeysSecret(signingSecretName('local'), secrets),
     keyEnvironment: 'local',
+    examined: {
+      ...examinedOf('local', client, tables.cache, secrets),
+      stage: undefined,
+      countSubscribers: undefined,
+    },
   }
 }
 
@@ -107,7 +130,37 @@ export function connectStage(stage: Stage): Admin {
         await sendMessages(await findQueueUrl(queueName(stage, 'deliveryQueue')), messages, options),
     }),
     signingKeys: signingKeysSecret(signingSecretName(stage)),
+    examined: {
+      ...examinedOf(stage, dynamo(), tableName(stage, 'cache')),
+      stage,
+      countSubscribers: (stage) => countSubscribers({ sns: new SNSClient(CLIENT_DEFAULTS), sqs: sqsClient() }, stage),
+    },
     keyEnvironment: stage === 'prod' ? 'live' : 'test',
+  }
+}
+
+/** So long a check may take, which asks AWS a few things one after the other, and one question to a server outside. */
+const LIMIT_MS = 20_000
+const QUESTION_MS = 5_000
+
+function examinedOf(
+  stage: Stage | 'local',
+  client: DynamoDBDocumentClient,
+  cacheName: string,
+  secrets?: SecretsManagerClient,
+): Omit<Examined, 'stage' | 'countSubscribers'> {
+  const names = {
+    config: configSecretName(stage),
+    identity: identitySecretName(stage),
+    signing: signingSecretName(stage),
+    'webhook-key': webhookKeySecretName(stage),
+  }
+  return {
+    readSecret: (name) => readSecretJson(names[name], z.unknown(), secrets),
+    cache: sharedCache({ table: cacheStore(client, cacheName), now: Date.now }),
+    fetch,
+    limitMs: LIMIT_MS,
+    questionMs: QUESTION_MS,
   }
 }
 

@@ -1,5 +1,6 @@
 import { describeFailure, runCommandLine } from './command-line.ts'
 import { connectLocal, connectStage } from './connect.ts'
+import { FailedExamination } from './doctor.ts'
 
 try {
   const lines = await runCommandLine(process.argv.slice(2), async (stage) =>
@@ -7,6 +8,7 @@ try {
   )
   process.stdout.write(`${lines.join('\n')}\n`)
 } catch (error) {
-  process.stderr.write(`${describeFailure(error)}\n`)
+  const stream = error instanceof FailedExamination ? process.stdout : process.stderr
+  stream.write(`${describeFailure(error)}\n`)
   process.exitCode = 1
 }

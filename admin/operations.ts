@@ -24,6 +24,7 @@ import type { NewWebhook } from '../lib/webhooks/responses.ts'
 import type { Nodes } from './check-nodes.ts'
 import type { ClientsAdminStore } from './clients.ts'
 import type { DeadLetters } from './dead-letters.ts'
+import type { Examined } from './doctor.ts'
 import type { SigningKeysSecret } from './signing-keys.ts'
 import type { GivenUpEvent, WebhooksAdmin } from './webhooks.ts'
 
@@ -32,7 +33,7 @@ export type Admin = {
   readonly clients: ClientsAdminStore
   readonly users: UsersStore
   readonly transfers: Pick<TransfersStore, 'get' | 'forget'>
-  readonly records: Pick<RecordsStore, 'forget'>
+  readonly records: Pick<RecordsStore, 'forget' | 'getProgress'>
   readonly pinStore: Pick<PinStore, 'get' | 'add' | 'replace' | 'forget'>
   readonly webhooks: WebhooksAdmin
   readonly deadLetters: DeadLetters
@@ -48,6 +49,7 @@ export type Admin = {
     vault: Omit<VaultOnChain, 'firstBlock'>,
   ) => Promise<Pick<Pin, 'code' | 'price'> & { readonly nodes: number }>
   readonly nodes: Nodes
+  readonly examined: Examined
   /** Has the job read a vault's past again and put it in the place of its records. */
   readonly requestRebuild: (vault: VaultOnChain) => Promise<void>
 }

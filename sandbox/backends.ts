@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { localAdmin } from '../admin/connect.ts'
 import type { Admin } from '../admin/operations.ts'
-import { accountSettings, LOCAL, signingSecretName, webhookKeySecretName } from '../infra/environments.ts'
+import {
+  accountSettings,
+  configSecretName,
+  identitySecretName,
+  LOCAL,
+  signingSecretName,
+  webhookKeySecretName,
+} from '../infra/environments.ts'
 import type { RpcUrls } from '../lib/chain/readers.ts'
 import { CHAINS } from '../lib/chain/registry.ts'
 import { buildVariables } from '../lib/frame/resources.ts'
@@ -53,9 +60,9 @@ export type Backends = {
 const CHAIN_IDS = [8453, 42161]
 /** What is asked on one machine uses up nobody's limits. */
 const MOST_QUESTIONS = 100_000
-const CONFIG_SECRET = 'vaultline/local/config'
+const CONFIG_SECRET = configSecretName('local')
 const WEBHOOK_KEY_SECRET = webhookKeySecretName('local')
-const IDENTITY_SECRET = 'vaultline/local/identity'
+const IDENTITY_SECRET = identitySecretName('local')
 const SIGNING_SECRET = signingSecretName('local')
 
 /** How to start the backends. */

@@ -5,22 +5,23 @@ import { readLatestSecretJson, readSecretJson } from '../aws/secrets.ts'
 import type { RandomBytes } from '../clients/api-key.ts'
 import type { SecretVersions, Webhook } from './webhook.ts'
 
-/** A stage's secret: the key from which the secrets of webhooks follow, and the one before while receivers still have those. */
-const Stored = z
+/**
+ * The keys from which the secrets of webhooks follow, as a stage's secret has them: the one of new secrets, and the one before
+ * while receivers still have those.
+ */
+export const WebhookKeys = z
   .object({ key: z.string().min(32), before: z.string().min(32).optional() })
-  .transform(({ key, before }): WebhookKeys => [key, ...(before === undefined ? [] : [before])])
-
-/** The keys from which the secrets of webhooks follow: the one of new secrets, and perhaps the one before. */
-export type WebhookKeys = readonly [string, ...string[]]
+  .transform(({ key, before }): readonly [string, ...string[]] => [key, ...(before === undefined ? [] : [before])])
+export type WebhookKeys = z.output<typeof WebhookKeys>
 
 /** The keys that the stage's secret has. Throws when it cannot be read. */
 export function readWebhookKeys(secretId: string, client?: SecretsManagerClient): Promise<WebhookKeys> {
-  return readSecretJson(secretId, Stored, client)
+  return readSecretJson(secretId, WebhookKeys, client)
 }
 
 /** The same, as the container knows them: five minutes after a change at the latest. */
 export function readLatestWebhookKeys(secretId: string): Promise<WebhookKeys> {
-  return readLatestSecretJson(secretId, Stored)
+  return readLatestSecretJson(secretId, WebhookKeys)
 }
 
 /** For how long the secret before signs beside a new one. */

@@ -39,6 +39,16 @@ const PINNED: Awaited<ReturnType<Admin['readPin']>> = {
   code: [{ role: 'contract', address: VAULT, codeHash: `0x${'c0'.repeat(32)}` }],
   price: 1_000_000n,
 }
+/** What only the doctor looks at, which has a test of its own. */
+const NOT_EXAMINED: Admin['examined'] = {
+  stage: undefined,
+  readSecret: async () => undefined,
+  countSubscribers: undefined,
+  cache: { get: () => Promise.reject(new Error('The doctor is not asked here.')) },
+  fetch,
+  limitMs: 0,
+  questionMs: 0,
+}
 const OTHER_VAULT = '0x00000000000000000000000000000000000000B2'
 
 const test = base
@@ -67,6 +77,7 @@ const test = base
         now,
       }),
       deadLetters: { list: async () => [], redrive: async () => [], count: async () => [], drop: async () => {} },
+      examined: NOT_EXAMINED,
       signingKeys: secretInMemory(),
       keyEnvironment: 'test',
       randomBytes,
@@ -172,7 +183,7 @@ async function writeState(
     dynamoEndpoint: endpoint,
     providersUrl: endpoint,
     deliveryQueueUrl: endpoint,
-    tables: { clients, users, deposits: 'unused', webhooks: 'unused' },
+    tables: { clients, users, deposits: 'unused', webhooks: 'unused', cache: 'unused' },
     chains: [{ chainId: 8453, rpcUrl }],
     more: 'is ignored',
   }

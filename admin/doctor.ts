@@ -1,0 +1,161 @@
+import type { Stage } from '../infra/environments.ts'
+import { readStages } from '../infra/stages.ts'
+import type { RecordsStore } from '../lib/activity/store.ts'
+import type { SharedCache } from '../lib/cache/cache.ts'
+import { EVM_CHAINS } from '../lib/chain/registry.ts'
+import { Config } from '../lib/config.ts'
+import { once } from '../lib/once.ts'
+import type { PinStore } from '../lib/vaults/pin-store.ts'
+import type { ClientsAdminStore } from './clients.ts'
+import type { DeadLetters } from './dead-letters.ts'
+import { judgeSubscribers, type Subscribers } from './doctor/alarms.ts'
+import { judgeClients, judgeVaults } from './doctor/clients.ts'
+import { describeFindings, examine } from './doctor/examine.ts'
+import { type Check, deployGuide, type Finding } from './doctor/finding.ts'
+import { checkMarket, judgeRecords } from './doctor/jobs.ts'
+import { askNodes, judgeNodes } from './doctor/nodes.ts'
+import { checkPasskeyDomain } from './doctor/passkeys.ts'
+import { checkSecrets, type ReadSecret } from './doctor/secrets.ts'
+import { checkSources } from './doctor/sources.ts'
+
+/** What the doctor looks at, of one environment. It writes nothing. */
+export type Examined = {
+  /** Undefined for the local service. */
+  readonly stage: Stage | undefined
+  readonly readSecret: ReadSecret
+  /** Whom alarms reach; only stages have any. */
+  readonly countSubscribers: ((stage: Stage) => Promise<Subscribers>) | undefined
+  readonly cache: Pick<SharedCache, 'get'>
+  readonly fetch: typeof fetch
+  /** So long one check may take, and one question to a server outside. */
+  readonly limitMs: number
+  readonly questionMs: number
+}
+
+type Admin = {
+  readonly clients: Pick<ClientsAdminStore, 'listWithKeys' | 'listVaultsOnChain'>
+  readonly pinStore: Pick<PinStore, 'get'>
+  readonly records: Pick<RecordsStore, 'getProgress'>
+  readonly deadLetters: Pick<DeadLetters, 'count'>
+  readonly nodes: { readonly say: (line: string) => void }
+  /** Epoch milliseconds. */
+  readonly now: () => number
+  readonly examined: Examined
+}
+
+const NOT_LOCAL = 'not on the local service'
+
+/** Something FAILs: the lines are what was asked for, and the command ends with 1. */
+export class FailedExamination extends Error {
+  readonly lines: readonly string[]
+
+  constructor(lines: readonly string[]) {
+    super(lines.join('\n'))
+    this.lines = lines
+  }
+}
+
+/**
+ * What is found of an environment, a line each with what to do on the next one. Throws FailedExamination, with the same
+ * lines, where something FAILs. Asks each URL of a node twice, each source once and the passkeys' domain twice; of AWS it
+ * reads the table of clients, and asks forty other questions at most and two more for each hundred vaults.
+ */
+export async function runDoctor(admin: Admin, stagesFile: string | undefined): Promise<string[]> {
+  const { limitMs } = admin.examined
+  const findings = await examine(listChecks(admin, stagesFile), { limitMs, say: admin.nodes.say })
+  const lines = describeFindings(findings)
+  if (findings.some(({ mark }) => mark === 'FAIL')) throw new FailedExamination(lines)
+  return lines
+}
+
+function listChecks(admin: Admin, stagesFile: string | undefined): readonly Check[] {
+  const { clients, pinStore, records, deadLetters, examined, now } = admin
+  const { stage, readSecret, countSubscribers } = examined
+  const command = (text: string) => `npm run admin -- ${text}${stage ? ` --stage ${stage}` : ''}`
+
+  // What several checks rest on.
+  const getConfig = once(async () => {
+    const { data } = Config.safeParse(await readSecret('config'))
+    if (!data) throw new Error('the secret config is not of its form')
+    return data
+  })
+  const listVaults = once(() =>
+    Promise.all(EVM_CHAINS.map(async (chain) => ({ chain, ...(await clients.listVaultsOnChain(chain.id)) }))),
+  )
+  const listUsedChains = async () => (await listVaults()).filter(({ vaults }) => vaults.length > 0)
+  const askAllNodes = once(async () => {
+    const { rpcUrls } = await getConfig()
+    return await Promise.all(EVM_CHAINS.map((chain) => askNodes({ ...examined, now }, chain, rpcUrls[chain.id])))
+  })
+
+  return [
+    { name: 'secrets', look: () => checkSecrets(readSecret, command) },
+    {
+      name: 'nodes',
+      look: async () => {
+        // Where the vaults are not known, each chain may have some.
+        const [asked, used] = await Promise.all([askAllNodes(), listUsedChains().catch(() => undefined)])
+        return asked.map((nodes) => {
+          const hasVaults = used?.some(({ chain }) => chain === nodes.chain) ?? true
+          return judgeNodes(nodes, { hasVaults, isProduction: stage === 'prod', isLocal: !stage, command })
+        })
+      },
+    },
+    { name: 'sources', look: async () => checkSources(examined, await getConfig()) },
+    { name: 'passkeys', look: () => checkPasskeys(examined, stagesFile) },
+    {
+      name: 'alarms',
+      look: async () => {
+        if (!stage || !countSubscribers) return [{ mark: 'skip', name: 'alarms', found: NOT_LOCAL }]
+        return [judgeSubscribers(await countSubscribers(stage), stage)]
+      },
+    },
+    { name: 'clients', look: async () => judgeClients(await clients.listWithKeys(), now(), command) },
+    {
+      name: 'vaults',
+      look: async () => {
+        const vaults = (await listVaults()).flatMap((ofChain) => ofChain.vaults)
+        return judgeVaults(vaults, await pinStore.get(vaults), command)
+      },
+    },
+    {
+      name: 'records',
+      look: async () => {
+        // A lag is told without them too.
+        const [used, asked] = await Promise.all([listUsedChains(), askAllNodes().catch(() => [])])
+        return await Promise.all(
+          used.map(async ({ chain, vaults }) => {
+            const head = asked.find((nodes) => nodes.chain === chain)?.head
+            return judgeRecords(chain, { progress: await records.getProgress(vaults), head, now: now() }, command)
+          }),
+        )
+      },
+    },
+    { name: 'market', look: () => checkMarket(examined.cache, now()) },
+    {
+      name: 'dead letters',
+      look: async () => {
+        const waiting = (await deadLetters.count()).filter(({ count }) => count > 0)
+        if (waiting.length === 0) return [{ mark: 'ok', name: 'dead letters', found: 'none' }]
+        const found = waiting.map(({ queue, count }) => `${count} of ${queue}`).join(', ')
+        return [
+          {
+            mark: 'WARN',
+            name: 'dead letters',
+            found,
+            remedy: `${command('list-dead-letters')}, and ${deployGuide('When deliveries fail')}`,
+          },
+        ]
+      },
+    },
+  ]
+}
+
+async function checkPasskeys({ stage, ...environment }: Examined, stagesFile: string | undefined): Promise<Finding[]> {
+  const name = 'passkeys'
+  if (!stage) return [{ mark: 'skip', name, found: NOT_LOCAL }]
+  const relyingParty = (await readStages(stagesFile)).get(stage)?.relyingParty
+  if (relyingParty) return await checkPasskeyDomain(environment, relyingParty)
+  const remedy = `Go where stages.json is, or name the file with --stages: ${deployGuide('Before the first time')}`
+  return [{ mark: 'WARN', name, found: `no file of stages names ${stage}`, remedy }]
+}

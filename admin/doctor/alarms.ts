@@ -1,0 +1,52 @@
+import { ListSubscriptionsByTopicCommand, type SNSClient } from '@aws-sdk/client-sns'
+import { GetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs'
+import * as z from 'zod'
+import { alarmsTopicName, type Stage } from '../../infra/environments.ts'
+import { queueName } from '../../infra/queues.ts'
+import { findQueueUrl } from '../../lib/aws/queue.ts'
+import { countOf, deployGuide, type Finding } from './finding.ts'
+
+/** How many subscribers of a stage's alarms are confirmed, and how many are not. */
+export type Subscribers = { readonly confirmed: number; readonly pending: number }
+
+/** A page has a hundred subscriptions. */
+const MOST_PAGES = 10
+
+/** Counts whom a stage's alarms reach; at most twelve requests. */
+export async function countSubscribers(
+  { sns, sqs }: { readonly sns: SNSClient; readonly sqs: SQSClient },
+  stage: Stage,
+): Promise<Subscribers> {
+  // The ARN of a topic has the account, which that of another thing of the stage tells.
+  const QueueUrl = await findQueueUrl(queueName(stage, 'eventQueue'), sqs)
+  const { Attributes } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] }))
+  const [arn, partition, , region, account] = z.string().parse(Attributes?.QueueArn).split(':')
+  const TopicArn = [arn, partition, 'sns', region, account, alarmsTopicName(stage)].join(':')
+  const found: string[] = []
+  let NextToken: string | undefined
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const answer = await sns.send(new ListSubscriptionsByTopicCommand({ TopicArn, ...(NextToken && { NextToken }) }))
+    found.push(...(answer.Subscriptions ?? []).map(({ SubscriptionArn = '' }) => SubscriptionArn))
+    NextToken = answer.NextToken
+    if (!NextToken) break
+  }
+  // Where there is none yet, or none any more, a word stands in the place of the ARN.
+  return {
+    confirmed: found.filter((text) => text.startsWith('arn:')).length,
+    pending: found.filter((text) => text === 'PendingConfirmation').length,
+  }
+}
+
+/** Whether a stage's alarms reach somebody. */
+export function judgeSubscribers({ confirmed, pending }: Subscribers, stage: Stage): Finding {
+  const name = 'alarms'
+  if (confirmed > 0)
+    return { mark: 'ok', name, found: `reach ${confirmed} of ${countOf(confirmed + pending, 'subscriber')}` }
+  const mark = stage === 'prod' ? 'FAIL' : 'WARN'
+  if (pending > 0) {
+    const remedy = `Confirm the e-mail that AWS sent; where it is gone, subscribe the address to ${alarmsTopicName(stage)} again`
+    return { mark, name, found: `reach nobody: ${pending} not confirmed`, remedy }
+  }
+  const remedy = `Set alarmEmail in stages.json and deploy: ${deployGuide('Before the first time')}`
+  return { mark, name, found: 'reach nobody', remedy }
+}

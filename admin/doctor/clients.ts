@@ -1,0 +1,79 @@
+import { type ApiKey, keyStatus } from '../../lib/clients/client.ts'
+import { DAY } from '../../lib/time.ts'
+import type { Pin } from '../../lib/vaults/pin.ts'
+import type { VaultKey } from '../../lib/vaults/vault.ts'
+import { countOf, type Finding, firstOf } from './finding.ts'
+
+/** A client's keys. */
+export type ClientKeys = { readonly clientId: string; readonly name: string; readonly keys: readonly ApiKey[] }
+
+type Command = (text: string) => string
+
+/** So long before its end a key is to be replaced. */
+const NOTICE_MS = 14 * DAY * 1000
+
+/** Whether somebody can call the service, and for how long. `now` is in epoch milliseconds. */
+export function judgeClients(clients: readonly ClientKeys[], now: number, command: Command): Finding[] {
+  const active = clients.flatMap(({ clientId, keys }) =>
+    keys.filter((key) => keyStatus(key, now) === 'active').map((key) => ({ clientId, key })),
+  )
+  const ending = active.filter(({ key }) => key.expiresAt && key.expiresAt.getTime() - now < NOTICE_MS)
+  const [first] = clients
+  const [firstEnding] = ending
+  if (!first) {
+    return [{ mark: 'FAIL', name: 'clients', found: 'there is none', remedy: command('create-client --name <text>') }]
+  }
+  if (active.length === 0) {
+    const found = `no active key, of ${countOf(clients.length, 'client')}`
+    return [{ mark: 'FAIL', name: 'clients', found, remedy: issueKey(command, first.clientId) }]
+  }
+  const found = `${countOf(clients.length, 'client')}, ${countOf(active.length, 'active key')}`
+  if (!firstEnding) return [{ mark: 'ok', name: 'clients', found }]
+  const described = ending.map(
+    ({ clientId, key }) => `${key.keyId} of client ${clientId} on ${key.expiresAt?.toISOString().slice(0, 10)}`,
+  )
+  return [
+    { mark: 'ok', name: 'clients', found },
+    {
+      mark: 'WARN',
+      name: 'keys that end',
+      found: firstOf(described),
+      remedy: issueKey(command, firstEnding.clientId),
+    },
+  ]
+}
+
+function issueKey(command: Command, clientId: string): string {
+  return command(`issue-key --client ${clientId} --name <text>`)
+}
+
+/** Whether there are vaults, and each is what an operator confirmed. `pins` are theirs, in the same order. */
+export function judgeVaults(
+  vaults: readonly VaultKey[],
+  pins: readonly (Pin | undefined)[],
+  command: Command,
+): Finding[] {
+  if (vaults.length === 0) {
+    const remedy = command('add-vault --client <id> --chain <id> --address 0x…')
+    return [{ mark: 'FAIL', name: 'vaults', found: 'no client has one', remedy }]
+  }
+  const chains = new Set(vaults.map(({ chainId }) => chainId))
+  const warn = (name: string, concerned: readonly VaultKey[]): Finding[] => {
+    const [first] = concerned
+    if (!first) return []
+    const found = firstOf(concerned.map(({ chainId, address }) => `${chainId}:${address}`))
+    const remedy = command(`confirm-vault --chain ${first.chainId} --address ${first.address}`)
+    return [{ mark: 'WARN', name, found, remedy }]
+  }
+  return [
+    { mark: 'ok', name: 'vaults', found: `${countOf(vaults.length, 'vault')} on ${countOf(chains.size, 'chain')}` },
+    ...warn(
+      'vaults not pinned',
+      vaults.filter((_, index) => !pins[index]),
+    ),
+    ...warn(
+      'vaults that changed',
+      vaults.filter((_, index) => pins[index]?.changedAt),
+    ),
+  ]
+}

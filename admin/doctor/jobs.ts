@@ -1,0 +1,83 @@
+import { contract as refreshChain } from '../../functions/jobs/refresh-chain/contract.ts'
+import { contract as refreshMarket } from '../../functions/jobs/refresh-market/contract.ts'
+import { contract as refreshTokens } from '../../functions/jobs/refresh-tokens/contract.ts'
+import { longestLagSeconds } from '../../infra/lag.ts'
+import { lagOf } from '../../lib/activity/lag.ts'
+import type { VaultProgress } from '../../lib/activity/store.ts'
+import type { Aged, SharedCache } from '../../lib/cache/cache.ts'
+import type { BlockHeader } from '../../lib/chain/logs.ts'
+import { CHAINS, type EvmChain } from '../../lib/chain/registry.ts'
+import type { JobContract } from '../../lib/frame/contract.ts'
+import { ALL_PRICES, ALL_TOKENS, MARKET, RATES } from '../../lib/markets/cache-keys.ts'
+import { countOf, deployGuide, type Finding, firstOf } from './finding.ts'
+
+const WATCHING = deployGuide('Watching it')
+
+type Recorded = {
+  /** How far each vault of the chain is recorded; undefined for one that is not yet. */
+  readonly progress: readonly (VaultProgress | undefined)[]
+  /** The chain's last block; undefined where no node tells it. */
+  readonly head: BlockHeader | undefined
+  /** Epoch milliseconds. */
+  readonly now: number
+}
+
+/** How far behind the records of a chain's vaults are, as its job tells it. */
+export function judgeRecords(
+  chain: EvmChain,
+  { progress, head, now }: Recorded,
+  command: (text: string) => string,
+): Finding {
+  const name = `records of ${chain.name}`
+  const vaults = countOf(progress.length, 'vault')
+  const moments = progress.flatMap((of) => of?.timestamp ?? [])
+  const [recorded] = moments.toSorted((left, right) => Number(right - left))
+  if (recorded === undefined) {
+    const remedy = `Wait for some minutes after add-vault; then the log of jobs/refresh-chain: ${WATCHING}`
+    return { mark: 'WARN', name, found: `nothing yet, of ${vaults}`, remedy }
+  }
+  const lag = lagOf(chain, { recorded, head, now })
+  const found = `${timeText(lag)} behind, of ${vaults}`
+  if (lag < longestLagSeconds(refreshChain)) return { mark: 'ok', name, found }
+  return { mark: 'FAIL', name, found, remedy: `${command(`check-nodes --chain ${chain.id}`)}, and ${WATCHING}` }
+}
+
+/** How old what the jobs of the market keep is. One request. */
+export async function checkMarket(cache: Pick<SharedCache, 'get'>, now: number): Promise<Finding[]> {
+  const kept = await cache.get({ MARKET, RATES, ...ALL_PRICES, ...ALL_TOKENS })
+  return [
+    judgeAge('market', refreshMarket, { kept: { market: kept.MARKET, rates: kept.RATES }, now }),
+    judgeAge('prices', refreshMarket, { kept: ofChains((key) => kept[`prices ${key}`]), now }),
+    judgeAge('token lists', refreshTokens, { kept: ofChains((key) => kept[`tokens ${key}`]), now }),
+  ]
+}
+
+type Answer = Pick<Aged<unknown>, 'asOf' | 'isStale'> | undefined
+
+function ofChains(answerOf: (key: (typeof CHAINS)[number]['key']) => Answer): Readonly<Record<string, Answer>> {
+  return Object.fromEntries(CHAINS.map(({ key }) => [key, answerOf(key)]))
+}
+
+/** What is as old as it may be while the job's runs succeed is stale; what is as old as the alarm's lag besides has failed. */
+function judgeAge(
+  name: string,
+  contract: Pick<JobContract, 'everyMinutes'>,
+  { kept, now }: { readonly kept: Readonly<Record<string, Answer>>; readonly now: number },
+): Finding {
+  const remedy = `Wait for the job's next run, at most ${contract.everyMinutes} minutes; then its log: ${WATCHING}`
+  const missing = Object.keys(kept).filter((key) => !kept[key])
+  if (missing.length > 0) return { mark: 'FAIL', name, found: `unknown: ${firstOf(missing)}`, remedy }
+  const ages = Object.values(kept).flatMap((answer) =>
+    answer ? [{ ...answer, seconds: Math.round((now - answer.asOf.getTime()) / 1000) }] : [],
+  )
+  const oldest = Math.max(...ages.map(({ seconds }) => seconds))
+  const found = `${timeText(oldest)} old`
+  const stale = ages.filter(({ isStale }) => isStale)
+  if (stale.length === 0) return { mark: 'ok', name, found }
+  const hasFailed = stale.some(({ seconds }) => seconds >= longestLagSeconds(contract))
+  return { mark: hasFailed ? 'FAIL' : 'WARN', name, found, remedy }
+}
+
+function timeText(seconds: number): string {
+  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} minutes`
+}

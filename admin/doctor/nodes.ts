@@ -1,0 +1,118 @@
+import * as z from 'zod'
+import { BlockHeader } from '../../lib/chain/logs.ts'
+import { groupByHost } from '../../lib/chain/readers.ts'
+import type { EvmChain } from '../../lib/chain/registry.ts'
+import { FailedTry, sendOnce } from '../../lib/http.ts'
+import { countOf, deployGuide, type Finding, firstOf } from './finding.ts'
+
+/** What is needed to ask nodes. */
+export type NodeEnvironment = {
+  readonly fetch: typeof fetch
+  /** Epoch milliseconds. */
+  readonly now: () => number
+  /** So long one question may take. */
+  readonly questionMs: number
+}
+
+/** What the nodes of a chain told: of each host whether it can be used, and the last block that one of them knows. */
+export type ChainNodes = {
+  readonly chain: EvmChain
+  readonly isConfigured: boolean
+  readonly hosts: number
+  /** Why nodes cannot be used, by their hosts' names. */
+  readonly problems: readonly string[]
+  readonly goodHosts: number
+  readonly head: BlockHeader | undefined
+}
+
+type Urls = readonly [string, ...string[]]
+
+const OLD_HEAD_SECONDS = 60
+const Hex = z.string().regex(/^0x[0-9a-f]{1,16}$/i)
+const Answer = z.object({
+  result: z.unknown().optional(),
+  error: z.object({ code: z.number().optional() }).optional(),
+})
+
+/** Asks all nodes of a chain which chain and which block they are at: two requests to each URL. */
+export async function askNodes(
+  environment: NodeEnvironment,
+  chain: EvmChain,
+  configured: Urls | undefined,
+): Promise<ChainNodes> {
+  const urls = configured ?? chain.rpcUrls
+  const groups = groupByHost(urls)
+  const nodes = await Promise.all(urls.map(async (url) => ({ url, told: await askNode(environment, chain, url) })))
+  const good = nodes.filter(({ told }) => typeof told !== 'string').map(({ url }) => url)
+  const heads = nodes.flatMap(({ told }) => (typeof told === 'string' ? [] : told))
+  return {
+    chain,
+    isConfigured: configured !== undefined,
+    hosts: groups.length,
+    goodHosts: groups.filter((group) => group.some((url) => good.includes(url))).length,
+    problems: nodes.flatMap(({ url, told }) => (typeof told === 'string' ? [`${new URL(url).host} ${told}`] : [])),
+    head: heads.toSorted((left, right) => Number(right.timestamp - left.timestamp))[0],
+  }
+}
+
+/** The last block of the node at this URL, or what is wrong with it. */
+async function askNode(environment: NodeEnvironment, chain: EvmChain, url: string): Promise<BlockHeader | string> {
+  try {
+    const [id, head] = await Promise.all([
+      ask(environment, url, 'eth_chainId', []),
+      ask(environment, url, 'eth_getBlockByNumber', ['latest', false]),
+    ])
+    const chainId = Number(Hex.parse(id))
+    if (chainId !== chain.id) return `is chain ${chainId}`
+    const block = BlockHeader.parse(head)
+    const age = Math.round(environment.now() / 1000 - Number(block.timestamp))
+    return age > OLD_HEAD_SECONDS ? `has a last block of ${age} s ago` : block
+  } catch (error) {
+    if (error instanceof z.ZodError) return 'answers nonsense'
+    if (error instanceof FailedTry) return `does not answer: ${error.message}`
+    throw error
+  }
+}
+
+async function ask({ fetch, questionMs }: NodeEnvironment, url: string, method: string, params: readonly unknown[]) {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const answer = await sendOnce({ fetch }, { url, body }, AbortSignal.timeout(questionMs))
+  if (answer.status >= 400) throw new FailedTry('upstream_unavailable', `HTTP status ${answer.status}`)
+  const { result, error } = Answer.parse(answer.body)
+  if (error) throw new FailedTry('upstream_unavailable', `error ${error.code}`)
+  return result
+}
+
+type Settings = {
+  /** Whether clients have vaults there. */
+  readonly hasVaults: boolean
+  readonly isProduction: boolean
+  readonly isLocal: boolean
+  readonly command: (text: string) => string
+}
+
+/** Whether a chain can be read, and believed: what fails is where vaults are, elsewhere it is a warning. */
+export function judgeNodes(
+  { chain, isConfigured, hosts, goodHosts, problems }: ChainNodes,
+  { hasVaults, isProduction, isLocal, command }: Settings,
+): Finding {
+  const finding = { name: `nodes of ${chain.name}` }
+  const bad = hasVaults ? 'FAIL' : 'WARN'
+  const lookCloser = command(`check-nodes --chain ${chain.id}`)
+  const guide = deployGuide('Nodes')
+  if (goodHosts < Math.min(2, hosts)) {
+    const found = `${goodHosts} of ${countOf(hosts, 'host')} can be used: ${firstOf(problems)}`
+    return { ...finding, mark: bad, found, remedy: lookCloser }
+  }
+  if (hosts === 1 && !isLocal) {
+    const found = 'one host alone is asked, and believed whatever it says'
+    return { ...finding, mark: hasVaults && isProduction ? 'FAIL' : 'WARN', found, remedy: guide }
+  }
+  if (problems.length > 0) {
+    return { ...finding, mark: 'WARN', found: `of ${countOf(hosts, 'host')}, ${firstOf(problems)}`, remedy: lookCloser }
+  }
+  if (!isConfigured && hasVaults) {
+    return { ...finding, mark: 'WARN', found: 'the public ones, which are for trying out', remedy: guide }
+  }
+  return { ...finding, mark: 'ok', found: `${countOf(hosts, 'host')}${isConfigured ? '' : ', public'}` }
+}

@@ -1,0 +1,114 @@
+import * as z from 'zod'
+import { buildAppleAssociation, buildAssetLinks, type RelyingParty } from '../../lib/accounts/relying-party.ts'
+import { FailedTry, sendOnce } from '../../lib/http.ts'
+import { deployGuide, type Finding, firstOf } from './finding.ts'
+
+type Environment = {
+  readonly fetch: typeof fetch
+  /** So long one question may take. */
+  readonly questionMs: number
+}
+
+/** What Apple reads of such a file at most (https://developer.apple.com/documentation/xcode/supporting-associated-domains). */
+const MOST_BYTES = 128 * 1024
+
+// A domain's files name more than the passkeys of its applications.
+const AppleAssociation = z.object({ webcredentials: z.object({ apps: z.array(z.string()) }) })
+const AssetLinks = z.array(
+  z.object({
+    relation: z.array(z.string()),
+    target: z.looseObject({
+      package_name: z.string().optional(),
+      sha256_cert_fingerprints: z.array(z.string()).optional(),
+    }),
+  }),
+)
+
+/**
+ * Whether the domain of a stage's passkeys names its applications, as Apple's and Google's servers ask: over TLS, without a
+ * redirect, as JSON. Two requests.
+ */
+export async function checkPasskeyDomain(
+  environment: Environment,
+  { id, ...apps }: Pick<RelyingParty, 'id' | 'iosApps' | 'androidApps'>,
+): Promise<Finding[]> {
+  return await Promise.all([
+    checkFile(environment, {
+      name: 'passkeys on iOS',
+      url: `https://${id}/.well-known/apple-app-site-association`,
+      count: apps.iosApps.length,
+      listMissing: (body) => listMissingIos(apps, body),
+    }),
+    checkFile(environment, {
+      name: 'passkeys on Android',
+      url: `https://${id}/.well-known/assetlinks.json`,
+      count: apps.androidApps.length,
+      listMissing: (body) => listMissingAndroid(apps, body),
+    }),
+  ])
+}
+
+type DomainFile = {
+  readonly name: string
+  readonly url: string
+  /** How many applications it is to name. */
+  readonly count: number
+  /** The applications that a file of this JSON does not name; undefined where it has another form. */
+  readonly listMissing: (body: unknown) => readonly string[] | undefined
+}
+
+async function checkFile(
+  { fetch, questionMs }: Environment,
+  { name, url, count, listMissing }: DomainFile,
+): Promise<Finding> {
+  if (count === 0) return { mark: 'skip', name, found: 'the stage has no application there' }
+  const fail = (why: string): Finding => ({
+    ...{ mark: 'FAIL', name, found: `${url} ${why}` },
+    remedy: deployGuide('Passkeys in applications'),
+  })
+  let contentType = ''
+  const watched: typeof fetch = async (...request) => {
+    const response = await fetch(...request)
+    contentType = response.headers.get('content-type') ?? ''
+    return response
+  }
+  try {
+    const request = { url, mostBytes: MOST_BYTES }
+    const { status, body } = await sendOnce({ fetch: watched }, request, AbortSignal.timeout(questionMs))
+    if (status >= 400) return fail(`answers HTTP status ${status}`)
+    if (!/^application\/json *(;|$)/i.test(contentType)) return fail(`is not sent as application/json`)
+    const missing = listMissing(body)
+    if (!missing) return fail('has another form')
+    if (missing.length > 0) return fail(`does not name ${firstOf(missing)}`)
+    return { mark: 'ok', name, found: `${url} names ${count}` }
+  } catch (error) {
+    if (!(error instanceof FailedTry)) throw error
+    return fail(
+      /^HTTP status 3/.test(error.message) ? `redirects (${error.message})` : `is not there: ${error.message}`,
+    )
+  }
+}
+
+function listMissingIos(apps: Pick<RelyingParty, 'iosApps'>, body: unknown): string[] | undefined {
+  const served = AppleAssociation.safeParse(body).data?.webcredentials.apps
+  return served && buildAppleAssociation(apps).webcredentials.apps.filter((app) => !served.includes(app))
+}
+
+function listMissingAndroid(apps: Pick<RelyingParty, 'androidApps'>, body: unknown): string[] | undefined {
+  const served = AssetLinks.safeParse(body).data
+  const isNamed = ({ relation, target }: ReturnType<typeof buildAssetLinks>[number]) =>
+    relation.every((wanted) =>
+      served?.some(
+        (statement) =>
+          statement.relation.includes(wanted) &&
+          statement.target.package_name === target.package_name &&
+          target.sha256_cert_fingerprints.every((print) => statement.target.sha256_cert_fingerprints?.includes(print)),
+      ),
+    )
+  return (
+    served &&
+    buildAssetLinks(apps)
+      .filter((statement) => !isNamed(statement))
+      .map(({ target }) => target.package_name)
+  )
+}

@@ -1,0 +1,122 @@
+import { createPublicKey, sign, verify } from 'node:crypto'
+import * as z from 'zod'
+import { evmChain, SOLANA } from '../../lib/chain/registry.ts'
+import { Config } from '../../lib/config.ts'
+import { keyIdOf, publicKeyOf, type SigningKey, SigningKeys, signerOf } from '../../lib/signing/keys.ts'
+import { WebhookKeys } from '../../lib/webhooks/secret.ts'
+import { deployGuide, describeReason, type Finding, firstOf } from './finding.ts'
+
+/** The secrets of an environment, by what they hold. */
+type SecretName = 'config' | 'identity' | 'signing' | 'webhook-key'
+
+/** Gives a secret's JSON, undefined where it is none. Throws what AWS says. */
+export type ReadSecret = (name: SecretName) => Promise<unknown>
+
+type Command = (text: string) => string
+
+const IdentityKey = z.object({ key: z.string().min(32) })
+/** What the stack puts beside the configuration: CloudFormation makes no secret without a word of its own. */
+const OWN_NAMES = [...Object.keys(Config.shape), 'unused']
+
+/** Whether each secret can be read and is what the service takes for it; none of them is shown. Four requests. */
+export async function checkSecrets(readSecret: ReadSecret, command: Command): Promise<Finding[]> {
+  const look = async (name: SecretName, judge: (content: unknown) => Omit<Finding, 'name'>): Promise<Finding> => ({
+    name: `secret ${name}`,
+    ...(await readSecret(name).then(judge, (error: unknown) => judgeFailure(name, error))),
+  })
+  return await Promise.all([
+    look('config', judgeConfig),
+    look('identity', judgeIdentity),
+    look('signing', (content) => judgeSigning(content, command)),
+    look('webhook-key', judgeWebhookKey),
+  ])
+}
+
+function judgeFailure(name: SecretName, error: unknown): Omit<Finding, 'name'> {
+  const code = error instanceof Error ? error.name : ''
+  if (code === 'ResourceNotFoundException') {
+    return {
+      mark: 'FAIL',
+      found: 'there is none',
+      remedy: `Deploy the stage, which makes it: ${deployGuide('Deploy')}`,
+    }
+  }
+  if (code === 'AccessDeniedException') {
+    return {
+      mark: 'FAIL',
+      found: 'your AWS credentials may not read it',
+      remedy: `Let them secretsmanager:GetSecretValue on vaultline/<stage>/${name}`,
+    }
+  }
+  return { mark: 'FAIL', found: `cannot be read: ${describeReason(error)}` }
+}
+
+function judgeConfig(content: unknown): Omit<Finding, 'name'> {
+  const { data, error } = Config.safeParse(content)
+  if (!data) {
+    // A name deeper down is the operator's own, and may be what nobody is to see.
+    const fields = [...new Set(error.issues.map(({ path: [field] }) => String(field ?? 'the whole, which is no JSON')))]
+    return {
+      mark: 'FAIL',
+      found: `not of the form that is expected: ${fields.join(', ')}`,
+      remedy: deployGuide('The secret'),
+    }
+  }
+  const unread = countUnread(content, data)
+  if (unread > 0) {
+    return {
+      mark: 'WARN',
+      found: `of its form, and ${unread} of its names or chain ids are none that the service reads`,
+      remedy: deployGuide('The secret'),
+    }
+  }
+  return { mark: 'ok', found: 'of its form' }
+}
+
+/** How many names of the configuration and of its chains mean nothing here, as misspelt ones. */
+function countUnread(content: unknown, { rpcUrls }: Config): number {
+  const names = Object.keys(z.object({}).catchall(z.unknown()).parse(content))
+  const chains = Object.keys(rpcUrls).map(Number)
+  return [
+    ...names.filter((name) => !OWN_NAMES.includes(name)),
+    ...chains.filter((id) => !evmChain(id) && id !== SOLANA.id),
+  ].length
+}
+
+function judgeIdentity(content: unknown): Omit<Finding, 'name'> {
+  if (IdentityKey.safeParse(content).success) return { mark: 'ok', found: 'of its form' }
+  return { mark: 'FAIL', found: 'has no key of 32 characters or more', remedy: deployGuide("The service's own key") }
+}
+
+function judgeWebhookKey(content: unknown): Omit<Finding, 'name'> {
+  const keys = WebhookKeys.safeParse(content).data
+  if (keys) return { mark: 'ok', found: keys.length > 1 ? 'of its form, with the one before' : 'of its form' }
+  const remedy = deployGuide('The key of their secrets')
+  return { mark: 'FAIL', found: 'has no key of 32 characters or more', remedy }
+}
+
+function judgeSigning(content: unknown, command: Command): Omit<Finding, 'name'> {
+  const remedy = deployGuide('The keys of signatures')
+  const keys = SigningKeys.safeParse(content).data?.keys
+  if (!keys) return { mark: 'FAIL', found: 'not of the form that is expected', remedy }
+  const [first, ...others] = keys
+  if (!first) return { mark: 'FAIL', found: 'has no key: answers are not signed', remedy: command('add-signing-key') }
+  const broken = keys.filter((key) => !canSign(key))
+  if (broken.length > 0) {
+    return { mark: 'FAIL', found: `what ${firstOf(broken.map(keyIdOf))} signs does not verify`, remedy }
+  }
+  const published = others.map((key) => `; ${keyIdOf(key)} is published alone`)
+  return { mark: 'ok', found: `${keyIdOf(first)} signs${published.join('')}` }
+}
+
+/** Whether what the private part signs verifies with the public one. */
+function canSign(key: SigningKey): boolean {
+  const text = Buffer.from('doctor')
+  try {
+    const { kty, crv, x } = publicKeyOf(key)
+    const signature = sign(null, text, signerOf(key).key)
+    return verify(null, text, createPublicKey({ key: { kty, crv, x }, format: 'jwk' }), signature)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,144 @@
+import { bridgeTokenBySymbol } from '../../lib/bridge/tokens.ts'
+import type { Config } from '../../lib/config.ts'
+import { FailedTry, type HttpRequest, sendOnce } from '../../lib/http.ts'
+import { deployGuide, type Finding } from './finding.ts'
+
+type Environment = {
+  readonly fetch: typeof fetch
+  /** So long one question may take. */
+  readonly questionMs: number
+}
+
+/** A source of what the service shows. */
+type Source = {
+  readonly name: string
+  /** A small question, with the configured key; undefined where the source is not configured. */
+  readonly question: HttpRequest | undefined
+  readonly hasKey: boolean
+  /** What the key is said to be for; undefined where that makes no difference. */
+  readonly plan?: string
+  /** What users miss as it is configured; undefined where that is nothing. */
+  readonly missed?: string | undefined
+  /** Whether a refusal of this status, in these words, says that there is nothing wrong. */
+  readonly isAnswer?: (status: number, body: unknown) => boolean
+}
+
+/** An account of which nobody has the key. */
+const SOMEBODY = '0x00000000000000000000000000000000000000A1'
+const SOLANA_SOMEBODY = '11111111111111111111111111111111'
+const HUNDRED_DOLLARS = '100000000'
+const [FROM, TO] = [8453, 42161]
+
+/** The sources, each with one question. A source that is added has its line here. */
+function listSources({ coinGecko, defiLlama, liFi, bridge, goldRush, solanaNfts }: Config): readonly Source[] {
+  const hasHeaders = (headers: object) => Object.keys(headers).length > 0
+  return [
+    {
+      name: 'CoinGecko',
+      question: {
+        url: `${coinGecko.url}/simple/price?ids=bitcoin&vs_currencies=usd`,
+        headers: coinGecko.headers,
+      },
+      hasKey: hasHeaders(coinGecko.headers),
+      plan: coinGecko.plan,
+      missed:
+        coinGecko.plan === 'pro' ? undefined : 'charts longer than a year, and a market younger than half an hour',
+    },
+    { name: 'DefiLlama', question: { url: `${defiLlama.url}/prices/current/coingecko:bitcoin` }, hasKey: false },
+    {
+      name: 'LI.FI',
+      question: { url: `${liFi.url}/tokens?chains=100`, headers: liFi.headers },
+      hasKey: hasHeaders(liFi.headers),
+    },
+    {
+      name: 'Across',
+      question: { url: `${bridge.url}/suggested-fees?${quoteOf(FROM, TO)}`, headers: bridge.headers },
+      hasKey: hasHeaders(bridge.headers),
+      // What it says of a route is for who asks for it.
+      isAnswer: (status, body) => status === 400 && JSON.stringify(body ?? '').includes('AcrossApiError'),
+    },
+    {
+      name: 'GoldRush',
+      question:
+        goldRush.apiKey === undefined
+          ? undefined
+          : {
+              url: `${goldRush.url}/gnosis-mainnet/address/${SOMEBODY}/balances_v2/`,
+              headers: { authorization: `Bearer ${goldRush.apiKey}` },
+            },
+      hasKey: goldRush.apiKey !== undefined,
+      missed: goldRush.apiKey === undefined ? 'tokens beyond the list, and NFTs on EVM chains' : undefined,
+    },
+    {
+      name: 'Solana NFTs',
+      question: solanaNfts && {
+        url: solanaNfts.url,
+        body: JSON.stringify({
+          ...{ jsonrpc: '2.0', id: 1, method: 'getAssetsByOwner' },
+          params: { ownerAddress: SOLANA_SOMEBODY, page: 1, limit: 1 },
+        }),
+      },
+      hasKey: false,
+      missed: solanaNfts ? undefined : 'NFTs on Solana',
+    },
+  ]
+}
+
+function quoteOf(originChainId: number, destinationChainId: number): string {
+  const tokenOf = (chainId: number) => bridgeTokenBySymbol(chainId, 'USDC')?.address ?? ''
+  return new URLSearchParams({
+    inputToken: tokenOf(originChainId),
+    outputToken: tokenOf(destinationChainId),
+    originChainId: String(originChainId),
+    destinationChainId: String(destinationChainId),
+    amount: HUNDRED_DOLLARS,
+    recipient: SOMEBODY,
+  }).toString()
+}
+
+/** Whether each source answers one small question with its key, and what users miss without it. One request to each. */
+export async function checkSources(environment: Environment, config: Config): Promise<Finding[]> {
+  return await Promise.all(listSources(config).map((source) => checkSource(environment, source)))
+}
+
+async function checkSource(environment: Environment, source: Source): Promise<Finding> {
+  const { name, question, missed, hasKey, plan } = source
+  const remedy = deployGuide('The secret')
+  if (!question) return { mark: 'WARN', name, found: `not configured; users miss ${missed}`, remedy }
+  const problem = await askSource(environment, source, question)
+  if (problem) return { name, ...problem }
+  const answered = hasKey ? `takes the key${plan ? ` of the plan ${plan}` : ''}` : 'answers'
+  if (missed) return { mark: 'WARN', name, found: `${answered}; users miss ${missed}`, remedy }
+  return { mark: 'ok', name, found: answered }
+}
+
+/** What is wrong with the answer to a question; undefined where nothing is. */
+async function askSource(
+  { fetch, questionMs }: Environment,
+  { hasKey, plan, isAnswer = () => false }: Source,
+  question: HttpRequest,
+): Promise<Omit<Finding, 'name'> | undefined> {
+  try {
+    const { status, body } = await sendOnce({ fetch }, question, AbortSignal.timeout(questionMs))
+    if (status < 300 || isAnswer(status, body)) return undefined
+    const remedy = deployGuide('The secret')
+    const what = hasKey ? 'the key' : 'who has no key'
+    switch (status) {
+      case 401:
+        return { mark: 'FAIL', found: `does not know ${what} (HTTP status 401)`, remedy }
+      case 402:
+        return { mark: 'FAIL', found: 'has no credits left for the key (HTTP status 402)', remedy }
+      case 403:
+        return { mark: 'FAIL', found: `forbids it to ${what}, as another plan would not (HTTP status 403)`, remedy }
+      case 429:
+        return { mark: 'WARN', found: 'limits how often it is asked, now (HTTP status 429)', remedy }
+      default: {
+        const perhaps = hasKey && plan ? `, perhaps as the key is not of the plan ${plan}` : ''
+        return { mark: 'FAIL', found: `refuses the question${perhaps} (HTTP status ${status})`, remedy }
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof FailedTry)) throw error
+    return { mark: 'FAIL', found: `does not answer: ${error.message}` }
+  }
+}

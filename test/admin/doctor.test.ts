@@ -1,0 +1,442 @@
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, vi } from 'vitest'
+import * as z from 'zod'
+import { clientsAdminStore } from '../../admin/clients.ts'
+import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
+import { COMMANDS } from '../../admin/commands.ts'
+import { examine } from '../../admin/doctor/examine.ts'
+import type { Admin } from '../../admin/operations.ts'
+import { buildAppleAssociation, buildAssetLinks } from '../../lib/accounts/relying-party.ts'
+import { findQueueUrl, sendMessages, sqsClient } from '../../lib/aws/queue.ts'
+import { RpcUrls } from '../../lib/chain/readers.ts'
+import { createSigningKey, keyIdOf, SigningKeys } from '../../lib/signing/keys.ts'
+import { pinStore } from '../../lib/vaults/pin-store.ts'
+import type { BackendsOptions } from '../../sandbox/backends.ts'
+import { createTables, localConfig } from '../../sandbox/dynamo.ts'
+import { startAwsAccount } from '../support/aws-account.ts'
+import { someClient, someKey } from '../support/clients.ts'
+import { someContext } from '../support/lambda.ts'
+import { recordAll } from '../support/records.ts'
+import { test as base, type Service } from '../support/service.ts'
+
+const BASE = 8453
+const DOMAIN = 'wallet.harbor.dev'
+const APPS = {
+  iosApps: ['HARBOR1234.dev.harbor.wallet'],
+  androidApps: [{ packageName: 'dev.harbor.wallet', certificateSha256: Array(32).fill('AB').join(':') }],
+}
+const STAGE = {
+  corsOrigins: [`https://${DOMAIN}`],
+  relyingParty: { id: DOMAIN, name: 'Harbor', ...APPS },
+  alarmEmail: 'on-call@harbor.dev',
+}
+const CONFIRMED = { arn: 'arn:aws:sns:eu-west-1:000000000000:alarms:some-id', protocol: 'email' }
+const PENDING = { arn: 'PendingConfirmation', protocol: 'email' }
+/** What is nobody's to see. */
+const SECRET = 'nobody-is-to-see-this'
+
+type File = { status: number; headers: Record<string, string>; body: unknown }
+
+const test = base
+  .extend('backendsOptions', { scope: 'file' }, (): BackendsOptions => ({ chainIds: [BASE] }))
+  /** The files at the passkeys' domain, by their names; as they should be until a test changes them. */
+  .extend('files', (): Record<string, File> => {
+    const json = { status: 200, headers: { 'content-type': 'application/json' } }
+    return {
+      'apple-app-site-association': { ...json, body: buildAppleAssociation(APPS) },
+      'assetlinks.json': { ...json, body: buildAssetLinks(APPS) },
+    }
+  })
+  /** Has what goes to the passkeys' domain arrive at a server here, which serves the files. */
+  .extend('domain', async ({ files }, { onCleanup }) => {
+    const asked: string[] = []
+    const server = createServer((request, response) => {
+      asked.push(request.url ?? '')
+      const { status, headers, body } = files[request.url?.replace('/.well-known/', '') ?? ''] ?? NOT_THERE
+      response.writeHead(status, headers).end(JSON.stringify(body))
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const here = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { fetch } = globalThis
+    vi.stubGlobal('fetch', (url: string, init?: RequestInit) => fetch(url.replace(`https://${DOMAIN}`, here), init))
+    onCleanup(() => {
+      vi.unstubAllGlobals()
+      server.close()
+      server.closeAllConnections()
+    })
+    return { asked }
+  })
+  /** An AWS account whose stages `dev` and `prod` are the local service, and whose `staging` has empty tables. */
+  .extend('sharedAccount', { scope: 'file' }, async ({ sharedService }, { onCleanup }) => {
+    const { dynamo, providers, queues } = sharedService.backends
+    await createTables(sharedService.dynamo, 'empty')
+    const servers = { dynamo: dynamo.endpoint, secrets: providers.url, queues: queues.endpoint }
+    const account = await startAwsAccount(servers, { dev: 'local', prod: 'local', staging: 'empty' })
+    onCleanup(account.stop)
+    return account
+  })
+  .extend('account', ({ sharedAccount: account }) => {
+    account.denied.clear()
+    account.secrets.clear()
+    for (const stage of ['dev', 'staging', 'prod']) account.topics.set(`vaultline-${stage}-alarms`, [CONFIRMED])
+    return account
+  })
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
+  .extend('stagesFile', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const directory = await mkdtemp(join(tmpdir(), 'doctor-'))
+    onCleanup(() => rm(directory, { recursive: true }))
+    const file = join(directory, 'stages.json')
+    await writeFile(file, JSON.stringify({ dev: STAGE, staging: STAGE, prod: STAGE }))
+    return file
+  })
+  /** The commands as the script has them, of a process that reads this account's environment. */
+  .extend('stageCommands', { scope: 'file' }, async ({ sharedAccount }) => {
+    const environment = { ...process.env }
+    for (const name of Object.keys(environment)) if (name.startsWith('AWS_ENDPOINT')) delete process.env[name]
+    process.env['AWS_ENDPOINT_URL'] = sharedAccount.url
+    vi.resetModules()
+    const [{ runCommandLine, describeFailure }, { connectStage }] = await Promise.all([
+      import('../../admin/command-line.ts'),
+      import('../../admin/connect.ts'),
+    ])
+    // Clients of AWS read where they are when they are made.
+    connectStage('dev')
+    return { runCommandLine, describeFailure, connectStage }
+  })
+  /** What the doctor says of a stage, and with which code the command ends. */
+  .extend('examine', ({ account: _, domain: __, stageCommands, stagesFile }) => async (stage: string) => {
+    const { runCommandLine, describeFailure, connectStage } = stageCommands
+    return await told(
+      runCommandLine(['doctor', '--stage', stage, '--stages', stagesFile], async (to) => connectStage(to ?? 'dev')),
+      describeFailure,
+    )
+  })
+  /** What the doctor says of the local service. */
+  .extend('examineLocal', ({ service }) => async (changes: Partial<Admin['examined']> = {}) => {
+    const { admin } = service.backends
+    const examined = { ...admin.examined, ...changes }
+    return await told(
+      runCommandLine(['doctor'], async () => ({ ...admin, examined })),
+      describeFailure,
+    )
+  })
+
+const NOT_THERE: File = { status: 404, headers: {}, body: {} }
+
+async function told(lines: Promise<string[]>, describe: (error: unknown) => string) {
+  return await lines.then(
+    (all) => ({ code: 0, text: all.join('\n') }),
+    (error: unknown) => ({ code: 1, text: describe(error) }),
+  )
+}
+
+/** Brings the service to where nothing fails: what the jobs keep is there, and each vault is pinned. */
+async function makeWell(service: Service): Promise<void> {
+  const { dynamo, backends } = service
+  const { handler: refreshTokens } = await import('../../functions/jobs/refresh-tokens/handler.ts')
+  const { handler: refreshMarket } = await import('../../functions/jobs/refresh-market/handler.ts')
+  await refreshTokens({}, someContext())
+  await refreshMarket({}, someContext())
+  for (const chain of backends.chains) await recordAll(chain)
+  const store = pinStore(dynamo, backends.dynamo.tableNames.deposits)
+  const { vaults } = await backends.admin.clients.listVaultsOnChain(BASE)
+  for (const vault of vaults) {
+    const { nodes: _, ...pin } = await backends.admin.readPin(vault)
+    await store.add(vault, { ...pin, pinnedAt: new Date() })
+  }
+}
+
+test('Of a new local service it says what there is, what is still to come, and what such a service does not have', async ({
+  service,
+  examineLocal,
+}) => {
+  const { code, text } = await examineLocal()
+  expect(code).toBe(1)
+  expect(text).toMatch(/^ok {4}secret config +of its form$/m)
+  expect(text).toMatch(/^ok {4}nodes of Base +1 host$/m)
+  expect(text).toMatch(/^ok {4}clients +1 client, 1 active key$/m)
+  expect(text).toMatch(/^skip {2}passkeys +not on the local service$/m)
+  expect(text).toMatch(/^skip {2}alarms +not on the local service$/m)
+  expect(text).toMatch(
+    /^WARN {2}vaults not pinned +8453:0x\w+, .* more\n {6}npm run admin -- confirm-vault --chain 8453/m,
+  )
+  expect(text).toMatch(/^WARN {2}records of Base +nothing yet, of \d+ vaults\n {6}Wait for some minutes/m)
+  expect(text).toMatch(/^FAIL {2}market +unknown: market, rates\n {6}Wait for the job's next run, at most 5 minutes/m)
+  expect(text).toMatch(/^FAIL {2}token lists +unknown: eth-mainnet, .* more\n/m)
+  expect(text).toMatch(/\n3 failed and \d+ warned of \d+\.$/)
+
+  await service.restore('well', () => makeWell(service))
+  const well = await examineLocal()
+  expect(well.code).toBe(0)
+  expect(well.text).toMatch(/^ok {4}records of Base +\d+ (s|minutes) behind, of \d+ vaults$/m)
+  expect(well.text).toMatch(/\n0 failed and 1 warned of \d+\.$/)
+})
+
+test('Of a deployed stage it says the same, of its passkeys and alarms too, and asks no more than it says', async ({
+  service,
+  account,
+  domain,
+  examine,
+}) => {
+  await service.restore('well', () => makeWell(service))
+  account.topics.set('vaultline-dev-alarms', [PENDING, PENDING, CONFIRMED])
+  const rpc = service.rpc[BASE]
+  rpc?.reset()
+  const sources = Object.values(service.backends.providers).flatMap((fake) =>
+    typeof fake === 'object' && 'requests' in fake ? [fake] : [],
+  )
+  for (const { requests } of sources) requests.length = 0
+  account.requests.length = 0
+  const { code, text } = await examine('dev')
+  expect(code, text).toBe(0)
+  expect(text).toMatch(/^ok {4}alarms +reach 1 of 3 subscribers$/m)
+  expect(text).toMatch(
+    /^ok {4}passkeys on iOS +https:\/\/wallet\.harbor\.dev\/\.well-known\/apple-app-site-association/m,
+  )
+  expect(text).toMatch(/^ok {4}passkeys on Android +.*assetlinks\.json names 1$/m)
+  expect(text).toMatch(/^WARN {2}CoinGecko +answers; users miss charts longer than a year/m)
+  expect(text).toMatch(/^WARN {2}nodes of Base +one host alone is asked, and believed/m)
+  expect(domain.asked).toHaveLength(2)
+  expect(rpc?.bodies).toHaveLength(2)
+  expect(account.requests.filter((action) => action === 'Scan')).toHaveLength(1)
+  expect(account.requests.length).toBeLessThanOrEqual(40)
+  for (const { requests } of sources) expect(requests.length).toBeLessThanOrEqual(12)
+})
+
+test('Of a stage that was just deployed it says what its operator does next', async ({ examine }) => {
+  const { code, text } = await examine('staging')
+  expect(code).toBe(1)
+  expect(text).toMatch(
+    /^FAIL {2}clients +there is none\n {6}npm run admin -- create-client --name <text> --stage staging$/m,
+  )
+  expect(text).toMatch(/^FAIL {2}vaults +no client has one\n {6}npm run admin -- add-vault .* --stage staging$/m)
+})
+
+describe('It finds', () => {
+  test('secrets that are not there, may not be read, or are none, and shows nothing of them', async ({
+    service,
+    account,
+    examine,
+  }) => {
+    await service.restore('well', () => makeWell(service))
+    account.secrets.set('vaultline/dev/identity', null)
+    account.denied.add('GetSecretValue vaultline/dev/signing')
+    account.secrets.set('vaultline/dev/webhook-key', JSON.stringify({ key: SECRET }))
+    account.secrets.set('vaultline/dev/config', JSON.stringify({ rpcUrls: { [SECRET]: SECRET }, goldRush: SECRET }))
+    const { code, text } = await examine('dev')
+    expect(code).toBe(1)
+    expect(text).toMatch(/^FAIL {2}secret identity +there is none\n {6}Deploy the stage/m)
+    expect(text).toMatch(/^FAIL {2}secret signing +your AWS credentials may not read it\n {6}.*GetSecretValue/m)
+    expect(text).toMatch(/^FAIL {2}secret webhook-key +has no key of 32 characters or more\n/m)
+    expect(text).toMatch(/^FAIL {2}secret config +not of the form that is expected: rpcUrls, goldRush\n/m)
+    // What rests on one of them fails too, and nothing else.
+    expect(text).toMatch(/^FAIL {2}sources +the secret config is not of its form$/m)
+    expect(text).toMatch(/^ok {4}clients /m)
+    expect(text).not.toContain(SECRET)
+  })
+
+  test('names in the configuration that nothing reads', async ({ service, account, examine }) => {
+    const config = z.looseObject({ rpcUrls: RpcUrls }).parse(await service.backends.admin.examined.readSecret('config'))
+    const rpcUrls = { ...config.rpcUrls, 8543: ['https://node.dev'] }
+    account.secrets.set('vaultline/dev/config', JSON.stringify({ ...config, rpcUrls, coingecko: {} }))
+    expect((await examine('dev')).text).toMatch(
+      /^WARN {2}secret config +of its form, and 2 of its names or chain ids are none that the service reads$/m,
+    )
+  })
+
+  test('which key signs, that none does, and one whose parts are not of one key', async ({ account, examine }) => {
+    const [first, second] = [createSigningKey(new Date()), createSigningKey(new Date())]
+    const put = (keys: (typeof first)[]) =>
+      account.secrets.set('vaultline/dev/signing', JSON.stringify(SigningKeys.encode({ keys })))
+    put([first, second])
+    expect((await examine('dev')).text).toContain(`${keyIdOf(first)} signs; ${keyIdOf(second)} is published alone`)
+    put([])
+    expect((await examine('dev')).text).toMatch(
+      /^FAIL {2}secret signing +has no key: answers are not signed\n {6}npm run admin -- add-signing-key --stage dev$/m,
+    )
+    put([{ ...first, x: second.x }])
+    expect((await examine('dev')).text).toMatch(/^FAIL {2}secret signing +what .* signs does not verify\n/m)
+  })
+
+  test('nodes that do not answer, are behind, or are of another chain', async ({ service, examine, clock }) => {
+    await service.restore('well', () => makeWell(service))
+    const rpc = service.rpc[BASE]
+    if (!rpc) throw new Error('There is no wire.')
+    rpc.behaviour = 'answer 429'
+    const { code, text } = await examine('prod')
+    expect(code).toBe(1)
+    expect(text).toMatch(
+      /^FAIL {2}nodes of Base +0 of 1 host can be used: 127\.0\.0\.1:\d+ does not answer: HTTP status 429\n {6}npm run admin -- check-nodes --chain 8453 --stage prod$/m,
+    )
+    expect(text).toMatch(/^ok {4}records of Base /m)
+    rpc.reset()
+    expect((await examine('prod')).text).toMatch(/^FAIL {2}nodes of Base +one host alone/m)
+    service.backends.setRpcUrls({ [BASE]: [`${service.backends.providers.url}/idle/10`], 10: [rpc.url] })
+    const { text: mistaken } = await examine('dev')
+    service.backends.setRpcUrls({ [BASE]: [rpc.url] })
+    expect(mistaken).toMatch(/^FAIL {2}nodes of Base +.* is chain 10\n/m)
+    expect(mistaken).toMatch(/^WARN {2}nodes of OP Mainnet +.* is chain 8453\n/m)
+    clock.pass(3 * 3600)
+    const { text: later } = await examine('dev')
+    expect(later).toMatch(/^FAIL {2}nodes of Base +.* has a last block of 10\d{3} s ago\n/m)
+    expect(later).toMatch(
+      /^FAIL {2}records of Base +17\d minutes behind, .*\n {6}.*check-nodes --chain 8453 .*Watching it/m,
+    )
+    expect(later).toMatch(/^FAIL {2}market +180 minutes old\n/m)
+    expect(later).toMatch(/^FAIL {2}token lists +180 minutes old\n/m)
+  })
+
+  test('sources that are not configured, and those that refuse', async ({ service, examine }) => {
+    const { coinGecko, defiLlama, goldRush, url } = service.backends.providers
+    service.backends.configure({ solanaNfts: undefined })
+    const refuse = (status: number) => () => ({ status, body: { error: SECRET } })
+    coinGecko.rewrite = refuse(401)
+    defiLlama.rewrite = () => 'hang up'
+    goldRush.rewrite = refuse(429)
+    const { code, text } = await examine('dev')
+    coinGecko.rewrite = refuse(403)
+    const { text: other } = await examine('dev')
+    coinGecko.rewrite = undefined
+    const free = { url: `${url}/coingecko` }
+    const pro = { ...free, apiKey: SECRET, plan: 'pro' }
+    service.backends.configure({ solanaNfts: { url: `${url}/solana` }, coinGecko: pro })
+    const { text: paid } = await examine('dev')
+    coinGecko.rewrite = refuse(400)
+    const { text: mixedUp } = await examine('dev')
+    service.backends.configure({ coinGecko: free })
+    for (const fake of [coinGecko, defiLlama, goldRush]) fake.rewrite = undefined
+    expect(code).toBe(1)
+    expect(text).toMatch(
+      /^FAIL {2}CoinGecko +does not know who has no key \(HTTP status 401\)\n {6}docs\/deploy\.md, "The secret"$/m,
+    )
+    expect(text).toMatch(/^FAIL {2}DefiLlama +does not answer: no connection$/m)
+    expect(text).toMatch(/^WARN {2}GoldRush +limits how often it is asked/m)
+    expect(text).toMatch(/^WARN {2}Solana NFTs +not configured; users miss NFTs on Solana\n/m)
+    expect(text).toMatch(/^ok {4}LI\.FI +answers$/m)
+    expect(text).toMatch(/^ok {4}Across +answers$/m)
+    expect(other).toMatch(/^FAIL {2}CoinGecko +forbids it /m)
+    expect(paid).toMatch(/^ok {4}CoinGecko +takes the key of the plan pro$/m)
+    expect(mixedUp).toMatch(
+      /^FAIL {2}CoinGecko +refuses the question, perhaps as the key is not of the plan pro \(HTTP/m,
+    )
+    expect(text + paid + mixedUp).not.toContain(SECRET)
+  })
+
+  test.for<[string, Partial<File>, RegExp]>([
+    [
+      'apple-app-site-association',
+      { status: 301, headers: { location: '/elsewhere' } },
+      /redirects \(HTTP status 301\)/,
+    ],
+    ['apple-app-site-association', { headers: { 'content-type': 'text/html' } }, /is not sent as application\/json/],
+    ['apple-app-site-association', { body: { webcredentials: { apps: [] } } }, /does not name HARBOR1234\.dev/],
+    ['assetlinks.json', { status: 404 }, /answers HTTP status 404/],
+    ['assetlinks.json', { body: { webcredentials: {} } }, /has another form/],
+    [
+      'assetlinks.json',
+      { body: buildAssetLinks({ androidApps: [{ packageName: 'dev.harbor.wallet', certificateSha256: 'CD' }] }) },
+      /does not name dev\.harbor\.wallet/,
+    ],
+  ])('a domain of passkeys whose %s is %j', async ([name, change, found], { files, examine }) => {
+    files[name] = { ...(files[name] ?? NOT_THERE), ...change }
+    const [, line = ''] = /^FAIL {2}passkeys (.*\n.*)$/m.exec((await examine('dev')).text) ?? []
+    expect(line).toMatch(found)
+    expect(line).toContain('Passkeys in applications')
+  })
+
+  test('alarms that reach nobody', async ({ account, examine }) => {
+    account.topics.set('vaultline-dev-alarms', [PENDING]).set('vaultline-prod-alarms', [PENDING])
+    expect((await examine('dev')).text).toMatch(
+      /^WARN {2}alarms +reach nobody: 1 not confirmed\n {6}Confirm the e-mail/m,
+    )
+    expect((await examine('prod')).text).toMatch(/^FAIL {2}alarms +reach nobody: 1 not confirmed\n/m)
+    account.topics.set('vaultline-prod-alarms', [{ arn: 'Deleted', protocol: 'email' }])
+    expect((await examine('prod')).text).toMatch(/^FAIL {2}alarms +reach nobody\n {6}Set alarmEmail/m)
+    account.topics.delete('vaultline-prod-alarms')
+    expect((await examine('prod')).text).toMatch(
+      /^FAIL {2}alarms +NotFoundException: Topic does not exist\n {6}Deploy the stage/m,
+    )
+  })
+
+  test('keys that end, clients without any, vaults that changed, and dead letters', async ({
+    service,
+    examineLocal,
+  }) => {
+    const { dynamo, backends } = service
+    await service.restore('ills', () => makeWell(service))
+    const clients = clientsAdminStore(dynamo, backends.dynamo.tableNames.clients)
+    const client = someClient()
+    const inDays = (days: number) => new Date(Date.now() + days * 86_400_000)
+    await clients.create(client)
+    await clients.putKey(client.clientId, someKey(client.clientId, { keyId: 'Ending0001', expiresAt: inDays(3) }).key)
+    await clients.putKey(client.clientId, someKey(client.clientId, { keyId: 'Ended00001', expiresAt: inDays(-3) }).key)
+    const store = pinStore(dynamo, backends.dynamo.tableNames.deposits)
+    const [vault] = (await clients.listVaultsOnChain(BASE)).vaults
+    if (!vault) throw new Error('There is no vault.')
+    const [pin] = await store.get([vault])
+    if (pin) await store.replace(vault, { ...pin, changedAt: new Date() })
+    const queues = sqsClient(localConfig(backends.queues.endpoint))
+    await sendMessages(await findQueueUrl('vaultline-local-events-dead', queues), [{}], { client: queues })
+
+    const { code, text } = await examineLocal()
+    expect(code).toBe(0)
+    expect(text).toMatch(/^ok {4}clients +2 clients, 2 active keys$/m)
+    expect(text).toMatch(
+      new RegExp(
+        `^WARN {2}keys that end +Ending0001 of client ${client.clientId} on .*\\n {6}.*issue-key --client`,
+        'm',
+      ),
+    )
+    expect(text).toContain(`confirm-vault --chain 8453 --address ${vault.address}`)
+    expect(text).toMatch(/^WARN {2}vaults that changed +8453:0x/m)
+    expect(text).toMatch(
+      /^WARN {2}dead letters +1 of vaultline-local-events\n {6}npm run admin -- list-dead-letters, and docs/m,
+    )
+    backends.queues.clear()
+  })
+})
+
+test('A source that does not answer keeps nothing else from being told', async ({ service, examineLocal }) => {
+  const { coinGecko } = service.backends.providers
+  coinGecko.rewrite = () => new Promise(() => {})
+  const { text } = await examineLocal({ questionMs: 500 })
+  coinGecko.rewrite = undefined
+  expect(text).toMatch(/^FAIL {2}CoinGecko +does not answer: no answer in time$/m)
+  expect(text).toMatch(/^ok {4}clients /m)
+})
+
+// Not by the command: what else it looks at takes as long as the machine does.
+test('Of a check that does not end the others are told in time, and whoever waits sees what is waited for', async () => {
+  vi.useFakeTimers()
+  const said: string[] = []
+  const finding = { mark: 'ok', name: 'short', found: 'done' } as const
+  const findings = examine(
+    [
+      { name: 'long', look: () => new Promise(() => {}) },
+      { name: 'short', look: async () => [finding] },
+    ],
+    { limitMs: 2_500, say: (line) => said.push(line) },
+  )
+  await vi.advanceTimersByTimeAsync(2_500)
+  vi.useRealTimers()
+  expect(await findings).toEqual([{ mark: 'FAIL', name: 'long', found: 'no answer in 2.5 s' }, finding])
+  expect(said).toEqual(['Waiting for long …', 'Waiting for long …'])
+})
+
+test('The headings and commands that it names are there', async () => {
+  const files = (await readdir('admin/doctor')).map((name) => join('admin/doctor', name))
+  const source = (await Promise.all([...files, 'admin/doctor.ts'].map((file) => readFile(file, 'utf8')))).join('\n')
+  const headings = (await readFile('docs/deploy.md', 'utf8')).matchAll(/^##+ (.*)$/gm)
+  const named = [...source.matchAll(/deployGuide\((['"])(.*?)\1\)/g)].map(([, , heading]) => heading)
+  expect(named.length).toBeGreaterThan(8)
+  expect([...headings].map(([, heading]) => heading)).toEqual(expect.arrayContaining(named))
+  const commands = [...source.matchAll(/command\(['`]([a-z-]+)/g)].map(([, name]) => name)
+  expect(commands.length).toBeGreaterThan(5)
+  expect(Object.keys(COMMANDS)).toEqual(expect.arrayContaining(commands))
+})

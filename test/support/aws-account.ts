@@ -1,0 +1,125 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { exchange } from '../../sandbox/exchange.ts'
+
+/** A subscription of a topic, as SNS tells of it: its ARN, or the word that stands there while there is none. */
+type Subscription = { readonly arn: string; readonly protocol: string }
+
+/** An AWS account, at one URL for all its services. */
+export type AwsAccount = {
+  readonly url: string
+  /** The subscriptions of each topic, by the topic's name. */
+  readonly topics: Map<string, readonly Subscription[]>
+  /** The text of secrets that are not the local service's, by their names; null for one that is not there. */
+  readonly secrets: Map<string, string | null>
+  /** What the credentials may not do, as `GetSecretValue vaultline/dev/config`, or `ListSubscriptionsByTopic`. */
+  readonly denied: Set<string>
+  /** What was asked, by its actions, newest last. */
+  readonly requests: string[]
+  stop(): Promise<void>
+}
+
+type Servers = { readonly dynamo: string; readonly secrets: string; readonly queues: string }
+type Reply = { readonly status: number; readonly headers?: OutgoingHttpHeaders; readonly text: string }
+
+/** SNS tells of so few at once, so that there are pages. */
+const PAGE = 2
+
+/**
+ * An account in which each stage is what these local servers have, with the tables of the name that stands beside it; and
+ * SNS, of which it knows ListSubscriptionsByTopic
+ * (https://docs.aws.amazon.com/sns/latest/api/API_ListSubscriptionsByTopic.html).
+ */
+export async function startAwsAccount(servers: Servers, tables: Readonly<Record<string, string>>): Promise<AwsAccount> {
+  const topics: AwsAccount['topics'] = new Map()
+  const secrets: AwsAccount['secrets'] = new Map()
+  const denied: AwsAccount['denied'] = new Set()
+  const requests: string[] = []
+
+  const answer = async (headers: IncomingHttpHeaders, body: string): Promise<Reply> => {
+    const [service = '', action = ''] = String(headers['x-amz-target'] ?? '').split('.')
+    requests.push(action || 'SNS')
+    if (!action) return answerSns(new URLSearchParams(body))
+    const isDynamo = service.startsWith('DynamoDB')
+    const { SecretId } = JSON.parse(body)
+    if (denied.has([action, SecretId].filter(Boolean).join(' '))) {
+      return jsonReply(400, { __type: 'AccessDeniedException', Message: 'User is not authorized' })
+    }
+    const secret = secrets.get(SecretId)
+    if (secret === null) return jsonReply(400, { __type: 'ResourceNotFoundException', Message: "It can't be found." })
+    if (secret !== undefined) return jsonReply(200, { Name: SecretId, SecretString: secret, VersionId: 'some-version' })
+    const [, stage = 'none'] = /vaultline[-/](dev|staging|prod)[-/]/.exec(body) ?? []
+    const [own, local] = isDynamo
+      ? [`vaultline-${stage}-`, `vaultline-${tables[stage]}-`]
+      : [/vaultline([-/])\w+[-/]/g, 'vaultline$1local$1']
+    const url = isDynamo ? servers.dynamo : SecretId ? servers.secrets : servers.queues
+    const { host: _, 'content-length': __, connection: ___, ...sent } = headers
+    const told = await exchange(url, { headers: sent, body: body.replaceAll(own, local) })
+    // A batch is answered by the names of the tables.
+    const text = isDynamo ? told.text.replaceAll(local, String(own)) : told.text
+    const { 'content-length': ____, 'x-amz-crc32': _____, ...given } = told.headers
+    return { status: told.status, headers: given, text }
+  }
+
+  const answerSns = (question: URLSearchParams): Reply => {
+    const action = question.get('Action') ?? ''
+    const topicArn = question.get('TopicArn') ?? ''
+    const [name = ''] = topicArn.split(':').slice(-1)
+    if (denied.has(action)) return snsError(403, 'AuthorizationError', 'User is not authorized')
+    const subscriptions = topics.get(name)
+    if (action !== 'ListSubscriptionsByTopic') return snsError(400, 'InvalidAction', `${action} is not known here`)
+    if (topicArn !== `arn:aws:sns:eu-west-1:000000000000:${name}` || !subscriptions) {
+      return snsError(404, 'NotFound', 'Topic does not exist')
+    }
+    const from = Number(question.get('NextToken') ?? 0)
+    const members = subscriptions
+      .slice(from, from + PAGE)
+      .map(
+        ({ arn, protocol }) =>
+          `<member><TopicArn>${topicArn}</TopicArn><Protocol>${protocol}</Protocol><SubscriptionArn>${arn}</SubscriptionArn>` +
+          '<Owner>000000000000</Owner><Endpoint>ops@operator.dev</Endpoint></member>',
+      )
+    const next = from + PAGE < subscriptions.length ? `<NextToken>${from + PAGE}</NextToken>` : ''
+    const result = `<Subscriptions>${members.join('')}</Subscriptions>${next}`
+    return snsReply(200, `${action}Response`, `<${action}Result>${result}</${action}Result>`)
+  }
+
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString()
+    const { status, headers, text } = await answer(request.headers, body).catch((error: unknown) => ({
+      ...{ status: 500, headers: {}, text: String(error) },
+    }))
+    response.writeHead(status, headers).end(text)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    topics,
+    secrets,
+    denied,
+    requests,
+    async stop() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+function jsonReply(status: number, body: object): Reply {
+  return { status, headers: { 'content-type': 'application/x-amz-json-1.1' }, text: JSON.stringify(body) }
+}
+
+function snsError(status: number, code: string, message: string): Reply {
+  const error = `<Error><Type>Sender</Type><Code>${code}</Code><Message>${message}</Message></Error>`
+  return snsReply(status, 'ErrorResponse', error)
+}
+
+function snsReply(status: number, element: string, content: string): Reply {
+  const requestId = '<ResponseMetadata><RequestId>made-up</RequestId></ResponseMetadata>'
+  const text = `<${element} xmlns="http://sns.amazonaws.com/doc/2010-03-31/">${content}${requestId}</${element}>`
+  return { status, headers: { 'content-type': 'text/xml' }, text }
+}
