@@ -67,8 +67,8 @@ export class Alarms extends Construct {
    * Alarms when messages could not be worked on three times in a quarter of an hour: they come again, which makes good one
    * failure.
    */
-  onConsumer(name: FunctionName, deployed: ServiceFunction, impact: string): void {
-    this.#onErrors(name, deployed, impact, { period: Duration.minutes(15), threshold: 3 })
+  onConsumer(name: FunctionName, deployed: ServiceFunction, impact: string): Alarm {
+    return this.#onErrors(name, deployed, impact, { period: Duration.minutes(15), threshold: 3 })
   }
 
   /** Alarms when a message waits for longer than it takes to notice: its function fails, or cannot keep up. */
@@ -142,8 +142,8 @@ export class Alarms extends Construct {
   }
 
   /** Alarms when an endpoint crashed or answered that something went wrong on our side. */
-  onEndpoint(name: FunctionName, deployed: ServiceFunction, impact: string): void {
-    this.#onErrors(name, deployed, impact, { period: Duration.minutes(5), threshold: 1 })
+  onEndpoint(name: FunctionName, deployed: ServiceFunction, impact: string): Alarm {
+    return this.#onErrors(name, deployed, impact, { period: Duration.minutes(5), threshold: 1 })
   }
 
   #onErrors(
@@ -151,7 +151,7 @@ export class Alarms extends Construct {
     deployed: ServiceFunction,
     impact: string,
     { period, threshold }: { readonly period: Duration; readonly threshold: number },
-  ): void {
+  ): Alarm {
     const { lambda, logGroup } = deployed
     // The frame answers a failure of ours with 500 and logs it as an error: to Lambda that is a success.
     const logged = logGroup.addMetricFilter('Errors', {
@@ -167,7 +167,7 @@ export class Alarms extends Construct {
       },
       period,
     })
-    this.#alarm(deployed, 'Alarm', impact, { metric, threshold })
+    return this.#alarm(deployed, 'Alarm', impact, { metric, threshold })
   }
 
   /** Alarms for each chain of which nodes contradicted each other, or a second one was silent, so many times in these functions of a stack. */
@@ -206,10 +206,13 @@ export class Alarms extends Construct {
   }
 
   /** Alarms when three runs of a job failed within five minutes, or one where it runs less often: the next run makes good one failure. */
-  onJob(deployed: ServiceFunction, { impact, everyMinutes }: JobContract): void {
+  onJob(deployed: ServiceFunction, { impact, everyMinutes }: JobContract): Alarm {
     const minutes = Math.max(5, everyMinutes)
     const metric = deployed.lambda.metricErrors({ period: Duration.minutes(minutes) })
-    this.#alarm(deployed, 'Alarm', impact, { metric, threshold: Math.min(3, Math.floor(minutes / everyMinutes)) })
+    return this.#alarm(deployed, 'Alarm', impact, {
+      metric,
+      threshold: Math.min(3, Math.floor(minutes / everyMinutes)),
+    })
   }
 
   /**

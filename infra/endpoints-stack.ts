@@ -2,6 +2,7 @@ import { Duration, Stack, type StackProps } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import type { ErrorCode } from '../lib/errors.ts'
 import type { ENDPOINTS } from './functions.ts'
+import { GradualDeploys } from './gradual-deploys.ts'
 import { ServiceFunction } from './service-function.ts'
 import type { SharedStack } from './shared-stack.ts'
 
@@ -18,12 +19,13 @@ const WORK = {
 export class EndpointsStack extends Stack {
   constructor(scope: Construct, area: string, { shared, endpoints, ...props }: Settings) {
     super(scope, area, props)
+    const deploys = new GradualDeploys(this, shared)
     const witnessed: ServiceFunction[] = []
     const counted: ServiceFunction[] = []
     for (const [name, contract] of endpoints) {
       const deployed = new ServiceFunction(this, name, { ...WORK, ...shared.settingsFor(contract) })
       shared.api.route(deployed, contract)
-      shared.alarms.onEndpoint(name, deployed, contract.impact)
+      deploys.add(deployed, shared.alarms.onEndpoint(name, deployed, contract.impact))
       if (contract.caller !== 'anyone') counted.push(deployed)
       const errors: readonly ErrorCode[] = contract.errors ?? []
       if (errors.includes('nodes_disagree')) witnessed.push(deployed)

@@ -89,7 +89,7 @@ export class ServiceApi extends Construct {
   /** Routes what a contract asks for to its function, in the function's own stack. */
   route(deployed: ServiceFunction, { method, path, aliases = [] }: EndpointContract): void {
     // One permission for all routes of a function.
-    const integration = new HttpLambdaIntegration('Integration', deployed.lambda, { scopePermissionToRoute: false })
+    const integration = new HttpLambdaIntegration('Integration', deployed.live, { scopePermissionToRoute: false })
     const isUnknown = path === '$default'
     const methods = isUnknown ? UNKNOWN_METHODS : methodsOf({ method }).map((one) => HttpMethod[one])
     for (const each of isUnknown ? UNKNOWN_PATHS : [path, ...aliases]) {

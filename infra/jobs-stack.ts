@@ -6,6 +6,7 @@ import { Duration, Stack, type StackProps } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import type { JobContract } from '../lib/frame/contract.ts'
 import { JOBS } from './functions.ts'
+import { GradualDeploys } from './gradual-deploys.ts'
 import { type FunctionSettings, ServiceFunction } from './service-function.ts'
 import type { SharedStack } from './shared-stack.ts'
 
@@ -20,6 +21,7 @@ export class JobsStack extends Stack {
       retentionPeriod: Duration.days(14),
       removalPolicy: shared.removalPolicy,
     })
+    const deploys = new GradualDeploys(this, shared)
     const witnessed: ServiceFunction[] = []
     for (const [name, contract] of JOBS) {
       const deployed = new ServiceFunction(this, name, {
@@ -28,7 +30,7 @@ export class JobsStack extends Stack {
         deadLetters,
       })
       schedule(deployed, contract, deadLetters)
-      shared.alarms.onJob(deployed, contract)
+      deploys.add(deployed, shared.alarms.onJob(deployed, contract))
       shared.alarms.onLag(deployed, contract)
       shared.alarms.onChangedVaults(deployed, contract)
       shared.alarms.onUntoldVaults(deployed, contract)
@@ -62,7 +64,7 @@ function schedule(deployed: ServiceFunction, contract: JobContract, deadLetterQu
     new Schedule(deployed, JSON.stringify(run), {
       description: summary,
       schedule: ScheduleExpression.rate(Duration.minutes(everyMinutes)),
-      target: new LambdaInvoke(deployed.lambda, {
+      target: new LambdaInvoke(deployed.live, {
         role,
         input: ScheduleTargetInput.fromObject(run),
         deadLetterQueue,
@@ -86,9 +88,7 @@ function schedulerRole(deployed: ServiceFunction, deadLetterQueue: Queue): IRole
       },
     }),
   })
-  role.addToPolicy(
-    new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [deployed.lambda.functionArn] }),
-  )
+  role.addToPolicy(new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [deployed.live.functionArn] }))
   role.addToPolicy(new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [deadLetterQueue.queueArn] }))
   return role.withoutPolicyUpdates()
 }

@@ -2,6 +2,7 @@ import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Duration, Stack, type StackProps } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import { CONSUMERS } from './functions.ts'
+import { GradualDeploys } from './gradual-deploys.ts'
 import { ServiceFunction } from './service-function.ts'
 import type { SharedStack } from './shared-stack.ts'
 
@@ -14,6 +15,7 @@ const BATCH = 10
 export class QueuesStack extends Stack {
   constructor(scope: Construct, { shared, ...props }: Settings) {
     super(scope, 'queues', props)
+    const deploys = new GradualDeploys(this, shared)
     const deployed = CONSUMERS.map(([name, contract]) => {
       const { queue, timeoutSeconds, mostAtATime, wakesItself = false, impact } = contract
       const consumer = new ServiceFunction(this, name, {
@@ -24,7 +26,7 @@ export class QueuesStack extends Stack {
         wakesItself,
       })
       const { queue: source, deadLetters } = shared.queues[queue]
-      consumer.lambda.addEventSource(
+      consumer.live.addEventSource(
         new SqsEventSource(source, {
           batchSize: BATCH,
           // Else one failure has the whole batch come again.
@@ -34,7 +36,7 @@ export class QueuesStack extends Stack {
           maxConcurrency: mostAtATime,
         }),
       )
-      shared.alarms.onConsumer(name, consumer, impact)
+      deploys.add(consumer, shared.alarms.onConsumer(name, consumer, impact))
       shared.alarms.onBacklog(this, name, source)
       shared.alarms.onUndone(this, name, deadLetters)
       return consumer

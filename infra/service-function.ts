@@ -2,9 +2,11 @@ import { basename } from 'node:path/posix'
 import { fileURLToPath } from 'node:url'
 import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import {
+  type Alias,
   Architecture,
   Code,
   type EventInvokeConfigOptions,
+  type IFunction,
   Function as LambdaFunction,
   LoggingFormat,
   RecursiveLoop,
@@ -36,6 +38,8 @@ export type FunctionSettings = {
 /** One function of the service, with a role and a log group of its own. */
 export class ServiceFunction extends Construct {
   readonly lambda: LambdaFunction
+  /** The version that is in use, and during a deploy the one before: what everything calls. */
+  readonly live: Alias & IFunction
   readonly logGroup: LogGroup
 
   constructor(scope: Construct, name: FunctionName, settings: FunctionSettings) {
@@ -54,7 +58,6 @@ export class ServiceFunction extends Construct {
       code: bundledCode(name),
       memorySize: settings.memoryMiB,
       timeout: settings.timeout,
-      ...settings.retries,
       ...(settings.wakesItself && { recursiveLoop: RecursiveLoop.ALLOW }),
       ...(settings.deadLetters && { deadLetterQueue: settings.deadLetters }),
       environment: settings.variables,
@@ -62,6 +65,8 @@ export class ServiceFunction extends Construct {
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,
     })
+    // CDK's Alias says `role: IRole | undefined` and its IFunction `role?: IRole`, which exactOptionalPropertyTypes keeps apart.
+    this.live = this.lambda.addAlias('live', settings.retries) as Alias & IFunction
   }
 }
 

@@ -141,6 +141,11 @@ export class SharedStack extends Stack {
     return { retention: this.#environment.logRetentionDays, removalPolicy: this.removalPolicy }
   }
 
+  /** Whether a new version gets its traffic by parts, and loses it where an alarm goes off. */
+  get isGradual(): boolean {
+    return this.#environment.gradual
+  }
+
   /** What becomes of data, secrets and logs when their stack is removed. */
   get removalPolicy(): RemovalPolicy {
     return this.#environment.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY

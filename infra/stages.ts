@@ -45,6 +45,11 @@ const StageEnvironment = z.strictObject({
   retain: z
     .boolean()
     .describe('Whether data, secrets and logs outlive the stack, and stack and tables refuse to be deleted'),
+  gradual: z
+    .boolean()
+    .describe(
+      'Whether a new version of a function gets a tenth of its traffic for ten minutes first, and none any more where its alarm goes off',
+    ),
   alarmEmail: z.email().optional().describe('Who is told of alarms; AWS asks the address for a confirmation first'),
   deployedFrom: z
     .string()
@@ -68,18 +73,21 @@ const DEFAULTS = {
     rateLimits: RATE_LIMITS,
     logRetentionDays: 7,
     throttling: { requestsPerSecond: 20, burst: 40 },
+    gradual: false,
     retain: false,
   },
   staging: {
     rateLimits: RATE_LIMITS,
     logRetentionDays: 30,
     throttling: { requestsPerSecond: 50, burst: 100 },
+    gradual: true,
     retain: false,
   },
   prod: {
     rateLimits: RATE_LIMITS,
     logRetentionDays: 90,
     throttling: { requestsPerSecond: 200, burst: 400 },
+    gradual: true,
     retain: true,
   },
 } as const satisfies Record<Stage, Partial<StageEnvironment>>

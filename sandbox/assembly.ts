@@ -30,6 +30,7 @@ const Resource = z.object({
   Properties: z.record(z.string(), z.unknown()).default({}),
   DeletionPolicy: z.string().optional(),
   UpdateReplacePolicy: z.string().optional(),
+  UpdatePolicy: z.record(z.string(), z.unknown()).optional(),
 })
 const Template = z.object({
   Resources: z.record(z.string(), Resource),
@@ -102,6 +103,15 @@ export function resolveReferences(value: unknown, references: References): unkno
   if ('Fn::Join' in value && Array.isArray(value['Fn::Join'])) {
     const [separator, parts] = value['Fn::Join']
     return parts.map((part: unknown) => textOf(resolve(part))).join(separator)
+  }
+  if ('Fn::Split' in value && Array.isArray(value['Fn::Split'])) {
+    const [separator, text] = value['Fn::Split']
+    return textOf(resolve(text)).split(separator)
+  }
+  if ('Fn::Select' in value && Array.isArray(value['Fn::Select'])) {
+    const [index, parts] = value['Fn::Select']
+    const resolved = resolve(parts)
+    return Array.isArray(resolved) ? resolved[index] : undefined
   }
   if ('Fn::GetStackOutput' in value) {
     const { StackName, OutputName } = StackOutput.parse(value['Fn::GetStackOutput'])

@@ -68,7 +68,11 @@ const Secret = z.object({
     PasswordLength: z.number().default(32),
   }),
 })
-const RoleProperties = z.strictObject({ AssumeRolePolicyDocument: TrustPolicy, Tags: z.unknown().optional() })
+const RoleProperties = z.strictObject({
+  AssumeRolePolicyDocument: TrustPolicy,
+  ManagedPolicyArns: z.unknown().optional(),
+  Tags: z.unknown().optional(),
+})
 const Policy = z.object({ PolicyDocument, Roles: z.array(z.string()) })
 const Lambda = z.object({
   LoggingConfig: z.object({ LogGroup: z.string() }),
@@ -82,6 +86,7 @@ const Lambda = z.object({
   Runtime: z.templateLiteral(['nodejs', z.number(), '.x']),
   Timeout: z.number(),
 })
+const Alias = z.object({ FunctionName: z.string(), Name: z.string() })
 const EventSource = z.object({
   BatchSize: z.number(),
   EventSourceArn: z.string(),
@@ -120,27 +125,31 @@ async function startOn(
   const assets = Object.assign({}, ...stacks.map((stack) => stack.assets))
 
   const containers = createContainers()
-  const functions = new Map(
-    deployed('AWS::Lambda::Function', Lambda).map((resource) => {
-      const { id, arn, properties } = resource
-      const role = roles.get(properties.Role)
-      if (!role?.trusts('lambda.amazonaws.com')) throw new Error(`The role of ${id} cannot be assumed by Lambda.`)
-      verifyLimits(resource)
-      const { DeadLetterConfig } = properties
-      if (DeadLetterConfig) role.verify('sqs:SendMessage', DeadLetterConfig.TargetArn)
-      const credentials = credentialsOf(id)
-      aws.principals.set(credentials.AWS_ACCESS_KEY_ID, principalOf(id, role, credentials.AWS_SESSION_TOKEN))
-      const lambda: LambdaFunction = {
-        ...{ name: id, arn, directory: assets[properties.Code.S3Key], handler: properties.Handler },
-        environment: { ...buildEnvironment(resource, variables), ...credentials, AWS_ENDPOINT_URL: aws.url },
-        ...{ timeoutSeconds: properties.Timeout, memoryMiB: properties.MemorySize },
-        logGroup: properties.LoggingConfig.LogGroup,
-      }
-      return [arn, { lambda, role, credentials, wakesItself: properties.RecursiveLoop === 'Allow' }] as const
-    }),
-  )
+  const functions = deployed('AWS::Lambda::Function', Lambda).map((resource) => {
+    const { id, arn, properties } = resource
+    const role = roles.get(properties.Role)
+    if (!role?.trusts('lambda.amazonaws.com')) throw new Error(`The role of ${id} cannot be assumed by Lambda.`)
+    verifyLimits(resource)
+    const { DeadLetterConfig } = properties
+    if (DeadLetterConfig) role.verify('sqs:SendMessage', DeadLetterConfig.TargetArn)
+    const credentials = credentialsOf(id)
+    aws.principals.set(credentials.AWS_ACCESS_KEY_ID, principalOf(id, role, credentials.AWS_SESSION_TOKEN))
+    const lambda: LambdaFunction = {
+      ...{ name: id, arn, directory: assets[properties.Code.S3Key], handler: properties.Handler },
+      environment: { ...buildEnvironment(resource, variables), ...credentials, AWS_ENDPOINT_URL: aws.url },
+      ...{ timeoutSeconds: properties.Timeout, memoryMiB: properties.MemorySize },
+      logGroup: properties.LoggingConfig.LogGroup,
+    }
+    return { lambda, role, credentials, wakesItself: properties.RecursiveLoop === 'Allow' }
+  })
+  // By what each is called: its ARN, its name, and the ARN and name of its alias.
+  const called = new Map(functions.flatMap((one) => [[one.lambda.arn, one] as const, [one.lambda.name, one] as const]))
+  for (const { arn, properties } of deployed('AWS::Lambda::Alias', Alias)) {
+    const one = called.get(properties.FunctionName)
+    if (one) called.set(arn, one).set(`${properties.FunctionName}:${properties.Name}`, one)
+  }
   const find = (arn: string) => {
-    const found = functions.get(arn) ?? [...functions.values()].find(({ lambda }) => lambda.name === arn)
+    const found = called.get(arn)
     if (!found) throw new Error(`There is no function ${arn}.`)
     return found
   }
@@ -191,7 +200,7 @@ async function startOn(
     schedules,
     consume,
     calls: aws.calls,
-    names: () => [...functions.values()].map(({ lambda }) => lambda.name),
+    names: () => functions.map(({ lambda }) => lambda.name),
     logs: containers.logs,
     async stop() {
       await api.stop()
@@ -241,7 +250,9 @@ async function createStores(deployed: Deployed, { dynamodb, sqs, secretsmanager 
 function rolesOf(deployed: Deployed): ReadonlyMap<string, Role> {
   const policies = deployed('AWS::IAM::Policy', Policy)
   return new Map(
-    deployed('AWS::IAM::Role', RoleProperties).map(({ id, arn, properties }) => {
+    deployed('AWS::IAM::Role', RoleProperties).flatMap(({ id, arn, properties }) => {
+      // What AWS's own policies allow is not known here: a function with one cannot be run.
+      if (properties.ManagedPolicyArns) return []
       const own = policies.filter(({ properties: { Roles } }) => Roles.includes(id))
       const statements = own.flatMap(({ properties: { PolicyDocument } }) => PolicyDocument.Statement)
       if (JSON.stringify(statements).length > MOST_POLICY_CHARACTERS) {
@@ -253,7 +264,7 @@ function rolesOf(deployed: Deployed): ReadonlyMap<string, Role> {
         if (isAllowed(statements, action, resource)) return
         throw new Error(`The provided execution role does not have permissions to call ${action} on ${resource}: ${id}`)
       }
-      return [arn, { name: id, statements, trusts, verify }]
+      return [[arn, { name: id, statements, trusts, verify }]]
     }),
   )
 }
@@ -279,7 +290,7 @@ function buildEnvironment(
     AWS_EXECUTION_ENV: `AWS_Lambda_${properties.Runtime}`,
     AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(properties.MemorySize),
     AWS_LAMBDA_FUNCTION_NAME: id,
-    AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
+    AWS_LAMBDA_FUNCTION_VERSION: '1',
     AWS_LAMBDA_INITIALIZATION_TYPE: 'on-demand',
     AWS_LAMBDA_LOG_FORMAT: 'JSON',
     AWS_DEFAULT_REGION: localCredentials.AWS_REGION,

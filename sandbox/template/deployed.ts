@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type * as z from 'zod'
+import * as z from 'zod'
 import { resolveReferences, type SynthesizedStack } from '../assembly.ts'
 import { localCredentials } from '../dynamo.ts'
 import { secretArn } from '../providers/secrets-manager.ts'
@@ -31,17 +31,26 @@ export function arnOf(service: string, resource: string): string {
 
 /** What the attributes of a type's resources are, by the name of each; `id` is what `Ref` gives. */
 type Attributes = { readonly [name: string]: string; readonly id: string; readonly Arn: string }
-type Kind = { readonly nameProperty?: string; readonly attributes: (name: string) => Attributes }
+type Kind = {
+  readonly nameProperty?: string
+  /** The property that refers to what it is a part of, by whose name its own begins. */
+  readonly partOf?: string
+  readonly attributes: (name: string) => Attributes
+}
+
+const Reference = z.object({ Ref: z.string() })
 
 /** The resources of these stacks as CloudFormation would have made them in an account where SQS is at this URL. */
 export function deploy(stacks: readonly SynthesizedStack[], sqsUrl: string): Deployed {
   const kinds = kindsAt(sqsUrl)
   const all = stacks.flatMap((stack) =>
     Object.entries(stack.template.Resources).map(([logicalId, resource]) => {
-      const { nameProperty = '', attributes } = kinds[resource.Type] ?? OTHER
+      const { nameProperty = '', partOf = '', attributes } = kinds[resource.Type] ?? OTHER
       const given = resource.Properties[nameProperty]
       const name = typeof given === 'string' ? given : generatedName(stack.name, logicalId)
-      return { stack, logicalId, resource, attributes: attributes(name) }
+      const whole = Reference.safeParse(resource.Properties[partOf]).data
+      const prefix = whole ? `${generatedName(stack.name, whole.Ref)}:` : ''
+      return { stack, logicalId, resource, attributes: attributes(`${prefix}${name}`) }
     }),
   )
   const places = new Map(all.map((each) => [`${each.stack.name} ${each.logicalId}`, each]))
@@ -92,6 +101,16 @@ function kindsAt(sqsUrl: string): Readonly<Record<string, Kind>> {
       attributes: (name) => ({ id: secretArn(name), Arn: secretArn(name) }),
     },
     'AWS::Lambda::Function': { attributes: (name) => ({ id: name, Arn: arnOf('lambda', `function:${name}`) }) },
+    'AWS::Lambda::Version': {
+      attributes: (name) => ({ id: arnOf('lambda', `function:${name}`), Arn: arnOf('lambda', name), Version: '1' }),
+    },
+    'AWS::Lambda::Alias': {
+      ...{ nameProperty: 'Name', partOf: 'FunctionName' },
+      attributes: (name) => {
+        const arn = arnOf('lambda', `function:${name}`)
+        return { id: arn, Arn: arn, AliasArn: arn }
+      },
+    },
     'AWS::IAM::Role': { attributes: (name) => ({ id: name, Arn: arnOf('iam', `role/${name}`) }) },
     'AWS::Logs::LogGroup': { attributes: (name) => ({ id: name, Arn: arnOf('logs', `log-group:${name}:*`) }) },
     'AWS::SNS::Topic': { attributes: (name) => ({ id: arnOf('sns', name), Arn: arnOf('sns', name) }) },

@@ -24,6 +24,8 @@ const ENDPOINTS: [string, EndpointContract][] = Object.entries(endpoints)
 const JOBS: [string, JobContract][] = Object.entries(jobs)
 const CONSUMERS: [string, QueueContract][] = Object.entries(consumers)
 const CONTRACTS: [string, Contract][] = [...ENDPOINTS, ...JOBS, ...CONSUMERS]
+/** The folders of functions, each a stack. */
+const AREAS = new Set(CONTRACTS.map(([name]) => dirname(name)))
 /** Those that hand out transactions, and need two nodes. */
 const WITNESSED = ['deposit', 'withdraw', 'claim', 'cancel'].map((name) => `vaults/${name}`)
 /** Those that count the requests of keys. */
@@ -116,10 +118,14 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::ApiGatewayV2::Route': expectedRoutes().length,
       'AWS::ApiGatewayV2::Integration': ENDPOINTS.length,
       'AWS::Lambda::Function': CONTRACTS.length,
+      'AWS::Lambda::Version': CONTRACTS.length,
+      'AWS::Lambda::Alias': CONTRACTS.length,
+      'AWS::CodeDeploy::Application': AREAS.size,
+      'AWS::CodeDeploy::DeploymentGroup': CONTRACTS.length,
       'AWS::Lambda::EventInvokeConfig': JOBS.length,
       'AWS::Lambda::EventSourceMapping': CONSUMERS.length,
       'AWS::Lambda::Permission': ENDPOINTS.length,
-      'AWS::IAM::Role': CONTRACTS.length + JOBS.length + deployers.length,
+      'AWS::IAM::Role': CONTRACTS.length + JOBS.length + AREAS.size + deployers.length,
       'AWS::IAM::Policy': CONTRACTS.length + JOBS.length + deployers.length,
       'AWS::Scheduler::Schedule': RUNS.length,
       'AWS::Logs::LogGroup': CONTRACTS.length + 1,
@@ -143,11 +149,31 @@ describe.each(STAGES)('%s', (stage) => {
   })
 
   test('is a stack for each area, deployed after what all share', () => {
-    const areas = new Set(CONTRACTS.map(([name]) => dirname(name)))
     expect(stacks.map(({ name, dependsOn }) => [name, dependsOn])).toEqual(
-      expect.arrayContaining([['shared', []], ...[...areas].map((area) => [area, [`vaultline-${stage}-shared`]])]),
+      expect.arrayContaining([['shared', []], ...[...AREAS].map((area) => [area, [`vaultline-${stage}-shared`]])]),
     )
-    expect(stacks).toHaveLength(areas.size + 1 + Math.sign(deployers.length))
+    expect(stacks).toHaveLength(AREAS.size + 1 + Math.sign(deployers.length))
+  })
+
+  test.each(CONTRACTS)('%s gets its traffic for a new version by parts, and back where its alarm goes off', (name) => {
+    const [area, id] = [dirname(name), idOf(name)]
+    expect(resources[liveOf(name)]?.UpdatePolicy).toEqual({
+      CodeDeployLambdaAliasUpdate: {
+        ApplicationName: `${area}/DeploysApplication`,
+        DeploymentGroupName: `${id}Deploys`,
+      },
+    })
+    expect(ofType('AWS::CodeDeploy::DeploymentGroup')[`${id}Deploys`]).toMatchObject({
+      ApplicationName: `${area}/DeploysApplication`,
+      DeploymentConfigName: environment.gradual
+        ? 'CodeDeployDefault.LambdaCanary10Percent10Minutes'
+        : 'CodeDeployDefault.LambdaAllAtOnce',
+      AutoRollbackConfiguration: {
+        Enabled: true,
+        Events: ['DEPLOYMENT_FAILURE', ...(environment.gradual ? ['DEPLOYMENT_STOP_ON_ALARM'] : [])],
+      },
+      ...(environment.gradual && { AlarmConfiguration: { Enabled: true, Alarms: [{ Name: `${id}Alarm` }] } }),
+    })
   })
 
   test('is deployed by a workflow in the environments of its own name alone, which may be what CDK works as and no more', () => {
@@ -202,7 +228,7 @@ describe.each(STAGES)('%s', (stage) => {
       ).toBe(name === 'jobs' ? 5 : ['vaults', 'accounts'].includes(name) ? 1 : 0)
       // Each stack in proportion to its endpoints, and as much for each further chain as for Base.
       const grown = (ids.length * 60) / ENDPOINTS.length + (50 - EVM_CHAINS.length) * ofBase.length
-      expect(grown, name).toBeLessThanOrEqual(320)
+      expect(grown, name).toBeLessThanOrEqual(400)
     }
   })
 
@@ -219,7 +245,7 @@ describe.each(STAGES)('%s', (stage) => {
           {
             ApiId: 'shared/ApiHttpApi',
             IntegrationType: 'AWS_PROXY',
-            IntegrationUri: `${idOf(name)}Function`,
+            IntegrationUri: liveOf(name),
             PayloadFormatVersion: '2.0',
           },
         ]),
@@ -232,7 +258,7 @@ describe.each(STAGES)('%s', (stage) => {
     expect(Object.fromEntries(permissions.map(({ FunctionName, ...rest }) => [FunctionName, rest]))).toEqual(
       Object.fromEntries(
         ENDPOINTS.map(([name]) => [
-          `${idOf(name)}Function`,
+          liveOf(name),
           {
             Action: 'lambda:InvokeFunction',
             Principal: 'apigateway.amazonaws.com',
@@ -437,7 +463,7 @@ describe.each(STAGES)('%s', (stage) => {
             ScheduleExpressionTimezone: 'Etc/UTC',
             State: 'ENABLED',
             Target: {
-              Arn: `${idOf(name)}Function`,
+              Arn: liveOf(name),
               DeadLetterConfig: { Arn: 'jobs/DeadLetters' },
               Input: JSON.stringify(run),
               RetryPolicy: { MaximumEventAgeInSeconds: everyMinutes * 60, MaximumRetryAttempts: 1 },
@@ -450,7 +476,7 @@ describe.each(STAGES)('%s', (stage) => {
   })
 
   test.each(JOBS)('the schedules of %s may invoke it and keep what failed, and nothing else', (name) => {
-    const target = `${idOf(name)}Function`
+    const target = liveOf(name)
     const targets = Object.values(ofType('AWS::Scheduler::Schedule')).map(({ Target }) => Target as Target)
     const roles = new Set(targets.flatMap(({ Arn, RoleArn }) => (Arn === target ? [RoleArn] : [])))
     expect(roles.size, 'roles of one job').toBe(1)
@@ -660,13 +686,14 @@ describe.each(STAGES)('%s', (stage) => {
     }
   })
 
-  test.each(CONSUMERS)('%s takes ten messages at a time, and answers for each', (name, contract) => {
+  test.each(CONSUMERS)('%s takes ten messages at a time, and answers for each', (_, contract) => {
     const mappings = Object.values(ofType('AWS::Lambda::EventSourceMapping'))
-    expect(mappings.filter(({ FunctionName }) => FunctionName === `${idOf(name)}Function`)).toEqual([
+    expect(mappings.filter(({ EventSourceArn }) => EventSourceArn === `shared/${contract.queue}`)).toEqual([
       {
         BatchSize: 10,
         EventSourceArn: `shared/${contract.queue}`,
-        FunctionName: `${idOf(name)}Function`,
+        // Of its ARN, which is no text here, CDK takes the name; test/infra/template.test.ts runs it.
+        FunctionName: expect.stringMatching(/:live$/),
         FunctionResponseTypes: ['ReportBatchItemFailures'],
         ScalingConfig: { MaximumConcurrency: contract.mostAtATime },
       },
@@ -810,7 +837,11 @@ test("AWS's rules have nothing against it but what is acknowledged with a reason
   expect(others).toEqual([])
   expect(report).toMatchObject({ pluginName: 'AwsSolutions', violations: [] })
   const acknowledged = new Set(report?.suppressedViolations.map(({ ruleName }) => ruleName))
-  expect([...acknowledged].toSorted()).toEqual(['AwsSolutions-APIG4', 'AwsSolutions-SMG4'])
+  expect([...acknowledged].toSorted()).toEqual([
+    'AwsSolutions-APIG4',
+    expect.stringMatching(/^AwsSolutions-IAM4\[.*\/AWSCodeDeployRoleForLambdaLimited\]$/),
+    'AwsSolutions-SMG4',
+  ])
 })
 
 /** Each route with the folder of its function. What takes unknown routes must not take the browsers' OPTIONS. */
@@ -845,6 +876,11 @@ function takesFrom({ queue }: QueueContract) {
 function idOf(name: string): string {
   const words = basename(name).split('-')
   return `${dirname(name)}/${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`
+}
+
+/** The alias by which a function is called. */
+function liveOf(name: string): string {
+  return `${idOf(name)}FunctionAliaslive`
 }
 
 function scheduleOf(name: string, run: unknown): string {

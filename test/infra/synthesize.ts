@@ -100,7 +100,11 @@ export async function readStage(directory: string, stage: string, isRead: (stack
     stacks.flatMap(({ name, template }) =>
       Object.entries(template.Resources).map(([id, resource]): [string, TemplateResource] => [
         qualify(name, id),
-        { ...resource, Properties: Properties.parse(readable(resource.Properties, name)) },
+        {
+          ...resource,
+          Properties: Properties.parse(readable(resource.Properties, name)),
+          ...(resource.UpdatePolicy && { UpdatePolicy: Properties.parse(readable(resource.UpdatePolicy, name)) }),
+        },
       ]),
     ),
   )
