@@ -143,7 +143,7 @@ function listChecks(admin: Admin, stagesFile: string | undefined): readonly Chec
             mark: 'WARN',
             name: 'dead letters',
             found,
-            remedy: `${command('list-dead-letters')}, and ${deployGuide('When deliveries fail')}`,
+            remedy: `${command('list-dead-letters')}, and docs/runbooks/undone-messages.md`,
           },
         ]
       },

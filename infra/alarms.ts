@@ -10,7 +10,7 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch'
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
-import { FilterPattern, type MetricFilter } from 'aws-cdk-lib/aws-logs'
+import { FilterPattern, type ILogGroup } from 'aws-cdk-lib/aws-logs'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
@@ -21,30 +21,67 @@ import { type JobContract, METRICS_NAMESPACE } from '../lib/frame/contract.ts'
 import { alarmsTopicName, type Stage } from './environments.ts'
 import type { FunctionName } from './functions.ts'
 import { longestLagSeconds } from './lag.ts'
+import {
+  countLogged,
+  failuresOf,
+  type LoggedMetric,
+  lambdaThrottles,
+  latencyOf,
+  loggedMetric,
+  ofMany,
+  oldestIn,
+  PERIOD,
+  requestsOf,
+  waitingIn,
+} from './metrics.ts'
 import type { ServiceFunction } from './service-function.ts'
 
 /** So long after it was sent a message is late: it may be held back for a quarter of an hour, and fail four times in another. */
 const LONGEST_WAIT_SECONDS = 30 * 60
 /** So many webhooks fail together through us, and not each through its own server. */
 const MANY_WEBHOOKS = 5
+/** A host that is given up after three seconds, and the one that is asked in its place, take four together. */
+const LONGEST_LATENCY_MS = 5_000
 
-type Condition = { readonly metric: IMetric; readonly threshold: number; readonly periods?: number }
+/** The pages of `docs/runbooks` that alarms name: what one means, how to see it, and what to do. */
+type Runbook =
+  | 'changed-vaults'
+  | 'failing-jobs'
+  | 'failing-requests'
+  | 'failing-webhooks'
+  | 'lagging-jobs'
+  | 'late-webhooks'
+  | 'nodes-disagree'
+  | 'silent-jobs'
+  | 'slow-requests'
+  | 'switched-off-webhooks'
+  | 'throttled-requests'
+  | 'uncounted-requests'
+  | 'undone-messages'
+  | 'untold-vaults'
 
-type Messages = {
-  readonly id: string
-  readonly messages: readonly string[]
-  readonly metricName: string
-  /** What each message adds: a number, or the field that has it; 1 unless given. */
-  readonly metricValue?: string
-  readonly dimensions?: Readonly<Record<string, string>>
+type Told = {
+  /** What users notice, as sentences. */
+  readonly impact: string
+  readonly runbook: Runbook
+}
+type Condition = Told & {
+  readonly metric: IMetric
+  readonly threshold: number
+  readonly periods?: number
+  /** Whether silence is an alarm too. */
+  readonly isSilenceBad?: boolean
 }
 
-/** Alarms are told to one topic of the stage, and stand beside what they watch. Each says what users notice. */
+/** Alarms are told to one topic of the stage, and stand beside what they watch. Each says what users notice, and its runbook. */
 export class Alarms extends Construct {
   readonly #topic: Topic
+  /** What is counted in the stage's logs is a metric of this namespace. */
+  readonly #namespace: string
 
   constructor(scope: Construct, stage: Stage, email: string | undefined) {
     super(scope, 'Alarms')
+    this.#namespace = `vaultline-${stage}`
     this.#topic = new Topic(this, 'Topic', {
       // Given, not generated: the operators' command asks it by stage whom it reaches.
       topicName: alarmsTopicName(stage),
@@ -64,41 +101,141 @@ export class Alarms extends Construct {
   }
 
   /**
+   * Alarms when more than one request in twenty fails for a quarter of an hour, when one in a hundred takes longer than a host
+   * and its substitute may, and when the gateway or Lambda turn requests away.
+   */
+  onApi(stack: Stack, api: HttpStage, accessLogs: ILogGroup): void {
+    const requests = requestsOf(api)
+    this.#alarm(stack, 'Failing requests', {
+      impact:
+        'More than 5 % of requests fail: a chain is unreachable, or a function is broken or throttled. The access log names the routes.',
+      runbook: 'failing-requests',
+      // Of a handful of requests one failure says nothing.
+      metric: ofMany(20, requests, '100 * failed / requests', { failed: failuresOf(api) }),
+      threshold: 5,
+      periods: 3,
+    })
+    this.#alarm(stack, 'Slow requests', {
+      impact: `One request in a hundred takes longer than ${LONGEST_LATENCY_MS / 1000} seconds: users wait, and some give up.`,
+      runbook: 'slow-requests',
+      // Of fewer than a hundred, one in a hundred is the slowest.
+      metric: ofMany(100, requests, 'slowest', { slowest: latencyOf(api, 'p99') }),
+      threshold: LONGEST_LATENCY_MS,
+      periods: 3,
+    })
+    countLogged(this.#namespace, 'requests refused by the gateway', [accessLogs])
+    this.#onLogged(stack, 'requests refused by the gateway', 100, {
+      impact:
+        'Users of all clients get 429, whatever their keys may: together they ask more often than the stage takes.',
+      runbook: 'throttled-requests',
+    })
+    this.#alarm(stack, 'Throttles', {
+      impact:
+        'Requests fail, and jobs and messages wait: as many functions of the account run as it may run at a time.',
+      runbook: 'throttled-requests',
+      metric: lambdaThrottles(),
+      threshold: 5,
+    })
+  }
+
+  /** Alarms when the functions whose requests are counted let them through uncounted so often that it is no single failure. */
+  onUncounted(stack: Stack): void {
+    this.#onLogged(stack, 'requests not counted', 10, {
+      impact:
+        'Users notice nothing, and keys may ask more often than their rate: the table `cache` does not answer within a second.',
+      runbook: 'uncounted-requests',
+    })
+  }
+
+  /**
+   * Alarms for each chain of which nodes contradicted each other, or a second one was silent, three times: who asks again, and
+   * the job each minute, makes good one failure.
+   */
+  onDisagreement(stack: Stack, metricName: LoggedMetric, impact: string): void {
+    for (const { id, name } of EVM_CHAINS) {
+      this.#alarm(stack, `Disagreements ${id}`, {
+        impact: `${impact}: two nodes of ${name} contradict each other, or one is silent. The log has their places.`,
+        runbook: 'nodes-disagree',
+        metric: loggedMetric(this.#namespace, metricName, id),
+        threshold: 3,
+      })
+    }
+  }
+
+  /** Has the logs of these functions of a stack add to what is counted in the stage. */
+  count(metricName: LoggedMetric, functions: readonly ServiceFunction[]): void {
+    countLogged(
+      this.#namespace,
+      metricName,
+      functions.map(({ logGroup }) => logGroup),
+    )
+  }
+
+  /** Alarms when an endpoint crashed or answered that something went wrong on our side. */
+  onEndpoint(name: FunctionName, deployed: ServiceFunction, impact: string): Alarm {
+    return this.#onErrors(name, deployed, { impact, runbook: 'failing-requests' }, { period: PERIOD, threshold: 1 })
+  }
+
+  /**
    * Alarms when messages could not be worked on three times in a quarter of an hour: they come again, which makes good one
    * failure.
    */
   onConsumer(name: FunctionName, deployed: ServiceFunction, impact: string): Alarm {
-    return this.#onErrors(name, deployed, impact, { period: Duration.minutes(15), threshold: 3 })
+    const often = { period: Duration.minutes(15), threshold: 3 }
+    return this.#onErrors(name, deployed, { impact, runbook: 'late-webhooks' }, often)
+  }
+
+  #onErrors(
+    name: FunctionName,
+    deployed: ServiceFunction,
+    told: Told,
+    { period, threshold }: { readonly period: Duration; readonly threshold: number },
+  ): Alarm {
+    const { lambda, logGroup } = deployed
+    // The frame answers a failure of ours with 500 and logs it as an error: to Lambda that is a success.
+    const logged = logGroup.addMetricFilter('Errors', {
+      filterPattern: FilterPattern.stringValue('$.level', '=', 'ERROR'),
+      metricNamespace: this.#namespace,
+      metricName: `${name} errors`,
+    })
+    const metric = new MathExpression({
+      expression: 'FILL(crashed, 0) + FILL(logged, 0)',
+      usingMetrics: {
+        crashed: lambda.metricErrors({ period }),
+        logged: logged.metric({ statistic: 'Sum', period }),
+      },
+      period,
+    })
+    return this.#alarm(deployed, 'Alarm', { ...told, metric, threshold })
   }
 
   /** Alarms when a message waits for longer than it takes to notice: its function fails, or cannot keep up. */
   onBacklog(stack: Stack, name: FunctionName, queue: Queue): void {
-    const metric = queue.metricApproximateAgeOfOldestMessage({ period: Duration.minutes(5), statistic: 'Maximum' })
-    const told = `Clients are told late of what happens: the messages for ${name} have waited for half an hour.`
-    this.#alarm(stack, `Backlog ${name}`, told, { metric, threshold: LONGEST_WAIT_SECONDS })
+    this.#alarm(stack, `Backlog ${name}`, {
+      impact: `Clients are told late of what happens: the messages for ${name} have waited for half an hour.`,
+      runbook: 'late-webhooks',
+      metric: oldestIn(queue),
+      threshold: LONGEST_WAIT_SECONDS,
+    })
   }
 
   /** Alarms while a dead-letter queue holds messages that a function could not work on: never what a client's server refused. */
   onUndone(stack: Stack, name: FunctionName, deadLetters: Queue): void {
-    const metric = deadLetters.metricApproximateNumberOfMessagesVisible({
-      period: Duration.minutes(5),
-      statistic: 'Maximum',
+    this.#alarm(stack, `Undone ${name}`, {
+      impact: `Some events reach nobody: ${name} could not work on messages. Mend what its log says, then admin redrive-webhooks.`,
+      runbook: 'undone-messages',
+      metric: waitingIn(deadLetters),
+      threshold: 1,
     })
-    const told = `Some events reach nobody: ${name} could not work on messages. Mend what its log says, then admin redrive-webhooks.`
-    this.#alarm(stack, `Undone ${name}`, told, { metric, threshold: 1 })
   }
 
   /**
-   * Counts the events that webhooks were sent ten times in vain, which is their clients' own matter, and alarms when so many
-   * webhooks take nothing at once that it is ours.
+   * Counts the events that webhooks took, did not take, and were sent ten times in vain, which is their clients' own matter, and
+   * alarms when so many webhooks take nothing at once that it is ours, and when one is sent nothing any more.
    */
-  onRefusals(stack: Stack, functions: readonly ServiceFunction[]): void {
-    addFilters(stack, functions, {
-      id: 'GivenUp',
-      messages: ['events given up'],
-      metricName: 'events given up',
-      metricValue: '$.events',
-    })
+  onDeliveries(stack: Stack, functions: readonly ServiceFunction[]): void {
+    for (const name of ['events delivered', 'deliveries failed', 'events given up'] as const)
+      this.count(name, functions)
     const ruleName = `${stack.stackName}-failing-webhooks`
     const rule = new CfnInsightRule(stack, 'FailingWebhooks', {
       ruleName,
@@ -118,101 +255,56 @@ export class Alarms extends Construct {
         AggregateOn: 'Count',
       }),
     })
-    const metric = new MathExpression({
-      expression: `INSIGHT_RULE_METRIC("${ruleName}", "UniqueContributors")`,
-      period: Duration.minutes(5),
+    const failing = this.#alarm(stack, 'Failing webhooks', {
+      impact: `${MANY_WEBHOOKS} webhooks or more take nothing: deliveries do not leave us, as by DNS or the network. The rule ${ruleName} names them.`,
+      runbook: 'failing-webhooks',
+      metric: new MathExpression({
+        expression: `INSIGHT_RULE_METRIC("${ruleName}", "UniqueContributors")`,
+        period: PERIOD,
+      }),
+      threshold: MANY_WEBHOOKS,
     })
-    const told = `${MANY_WEBHOOKS} webhooks or more take nothing: deliveries do not leave us, as by DNS or the network. The rule ${ruleName} names them.`
-    const alarm = this.#alarm(stack, 'Failing webhooks', told, { metric, threshold: MANY_WEBHOOKS })
-    alarm.node.addDependency(rule)
+    failing.node.addDependency(rule)
+    this.count('webhooks switched off', functions)
+    this.#onLogged(stack, 'webhooks switched off', 1, {
+      impact:
+        'A client is told nothing any more at one of its webhooks: the log has its id, and the client should know.',
+      runbook: 'switched-off-webhooks',
+    })
   }
 
-  /** Alarms when nothing is sent to a webhook any more, as it has taken nothing for three days or says that it is gone. */
-  onSwitchedOff(stack: Stack, functions: readonly ServiceFunction[]): void {
-    const [filter] = addFilters(stack, functions, {
-      id: 'SwitchedOff',
-      messages: ['webhook switched off'],
-      metricName: 'webhooks switched off',
-    })
-    if (!filter) return
-    const metric = filter.metric({ statistic: 'Sum', period: Duration.minutes(5) })
-    const told =
-      'A client is told nothing any more at one of its webhooks: the log has its id, and the client should know.'
-    this.#alarm(stack, 'Switched off', told, { metric, threshold: 1 })
-  }
-
-  /** Alarms when an endpoint crashed or answered that something went wrong on our side. */
-  onEndpoint(name: FunctionName, deployed: ServiceFunction, impact: string): Alarm {
-    return this.#onErrors(name, deployed, impact, { period: Duration.minutes(5), threshold: 1 })
-  }
-
-  #onErrors(
-    name: FunctionName,
-    deployed: ServiceFunction,
-    impact: string,
-    { period, threshold }: { readonly period: Duration; readonly threshold: number },
-  ): Alarm {
-    const { lambda, logGroup } = deployed
-    // The frame answers a failure of ours with 500 and logs it as an error: to Lambda that is a success.
-    const logged = logGroup.addMetricFilter('Errors', {
-      filterPattern: FilterPattern.stringValue('$.level', '=', 'ERROR'),
-      metricNamespace: Stack.of(logGroup).stackName,
-      metricName: `${name} errors`,
-    })
-    const metric = new MathExpression({
-      expression: 'FILL(crashed, 0) + FILL(logged, 0)',
-      usingMetrics: {
-        crashed: lambda.metricErrors({ period }),
-        logged: logged.metric({ statistic: 'Sum', period }),
-      },
-      period,
-    })
-    return this.#alarm(deployed, 'Alarm', impact, { metric, threshold })
-  }
-
-  /** Alarms for each chain of which nodes contradicted each other, or a second one was silent, so many times in these functions of a stack. */
-  onDisagreement(
-    stack: Stack,
-    functions: readonly ServiceFunction[],
-    { impact, times }: { readonly impact: string; readonly times: number },
-  ): void {
-    const [filter] = addFilters(stack, functions, {
-      id: 'Disagreements',
-      messages: ['nodes disagree', 'second node silent'],
-      metricName: 'disagreements of nodes',
-      dimensions: { chainId: '$.chainId' },
-    })
-    if (!filter) return
-    for (const { id, name } of EVM_CHAINS) {
-      const dimensionsMap = { chainId: String(id) }
-      const metric = filter.metric({ statistic: 'Sum', period: Duration.minutes(5), dimensionsMap })
-      const told = `${impact}: two nodes of ${name} contradict each other, or one is silent. The log has their places.`
-      this.#alarm(stack, `Disagreements ${id}`, told, { metric, threshold: times })
-    }
-  }
-
-  /** Alarms when these functions of a stack let requests through uncounted so often that it is no single failure. */
-  onUncounted(stack: Stack, functions: readonly ServiceFunction[]): void {
-    const [filter] = addFilters(stack, functions, {
-      id: 'Uncounted',
-      messages: ['requests are not counted'],
-      metricName: 'requests not counted',
-    })
-    if (!filter) return
-    const metric = filter.metric({ statistic: 'Sum', period: Duration.minutes(5) })
-    const why = 'the table `cache` does not answer within a second'
-    const told = `Users notice nothing, and keys may ask more often than their rate: ${why}.`
-    this.#alarm(stack, 'Uncounted', told, { metric, threshold: 10 })
-  }
-
-  /** Alarms when three runs of a job failed within five minutes, or one where it runs less often: the next run makes good one failure. */
-  onJob(deployed: ServiceFunction, { impact, everyMinutes }: JobContract): Alarm {
+  /**
+   * Alarms when within five minutes, or where a job runs less often in one run, as many runs failed as the job has inputs, and
+   * three at least: the next run makes good one failure, and an input that always fails is silent.
+   */
+  onJob(deployed: ServiceFunction, { impact, everyMinutes, runs }: JobContract): Alarm {
     const minutes = Math.max(5, everyMinutes)
-    const metric = deployed.lambda.metricErrors({ period: Duration.minutes(minutes) })
-    return this.#alarm(deployed, 'Alarm', impact, {
-      metric,
-      threshold: Math.min(3, Math.floor(minutes / everyMinutes)),
+    return this.#alarm(deployed, 'Alarm', {
+      impact,
+      runbook: 'failing-jobs',
+      metric: deployed.lambda.metricErrors({ period: Duration.minutes(minutes) }),
+      threshold: Math.max(runs.length, Math.min(3, Math.floor(minutes / everyMinutes))),
     })
+  }
+
+  /**
+   * Alarms when a run has reported nothing three times in a row: its schedule does not run, or each of its runs fails. One
+   * alarm watches ten inputs, as what silences one is rarely its own.
+   */
+  onSilence(deployed: ServiceFunction, contract: JobContract): void {
+    const { heartbeat, impact } = contract
+    const silent = (run: string) => `IF(FILL(${run}, 0) < 1, 1, 0)`
+    for (const { id, inputs, metric } of inTens(runMetrics(deployed, contract, heartbeat, 'SampleCount'), silent)) {
+      const of = inputs.filter((input) => input !== '').join(', ')
+      this.#alarm(deployed, `Silence ${id}`, {
+        impact: `${impact} No run${of && ` of one of ${of}`} has reported anything for ${3 * minutesOfPeriod(contract)} minutes.`,
+        runbook: 'silent-jobs',
+        metric,
+        threshold: 1,
+        periods: 3,
+        isSilenceBad: true,
+      })
+    }
   }
 
   /**
@@ -221,102 +313,113 @@ export class Alarms extends Construct {
    */
   onLag(deployed: ServiceFunction, contract: JobContract): void {
     const threshold = longestLagSeconds(contract)
-    for (const { input, metric } of metricsOf(deployed, contract, 'lagSeconds')) {
-      this.#alarm(deployed, `${input} Lag`, contract.impact, { metric, threshold, periods: 3 })
+    for (const { input, metric } of runMetrics(deployed, contract, 'lagSeconds', 'Maximum')) {
+      const impact = `${contract.impact}${input && ` It is ${input} that is behind.`}`
+      this.#alarm(deployed, `${input} Lag`, { impact, runbook: 'lagging-jobs', metric, threshold, periods: 3 })
     }
   }
 
   /** Alarms while vaults are not what an operator confirmed; each run's input has its own alarm. */
   onChangedVaults(deployed: ServiceFunction, contract: JobContract): void {
-    const impact = 'Users cannot deposit into vaults whose code, or price at once, has changed. The log names them'
-    const remedy = 'admin confirm-vault shows what is new, and lets deposits go on'
-    for (const { input, metric } of metricsOf(deployed, contract, 'changedVaults')) {
-      this.#alarm(deployed, `${input} Changed vaults`, `${impact}; ${remedy}.`, { metric, threshold: 1 })
+    for (const { input, metric } of runMetrics(deployed, contract, 'changedVaults', 'Maximum')) {
+      this.#alarm(deployed, `${input} Changed vaults`, {
+        impact:
+          'Users cannot deposit into vaults whose code, or price at once, has changed. The log names them; admin confirm-vault shows what is new, and lets deposits go on.',
+        runbook: 'changed-vaults',
+        metric,
+        threshold: 1,
+      })
     }
   }
 
   /**
-   * Alarms when in each of 15 minutes there was a run that could not tell clients what happened; each run's input has its own
-   * alarm.
+   * Alarms when in each of 15 minutes there was a run that could not tell clients what happened. One alarm watches ten inputs:
+   * what they are told through is the same for all.
    */
   onUntoldVaults(deployed: ServiceFunction, contract: JobContract): void {
-    const impact =
-      'Clients and their webhooks are not told what happens in vaults, and no more of these is recorded until they are'
-    const remedy =
-      'The next run that reaches the table of webhooks and the queue of events makes it good; what is a day old is recorded and never told'
-    for (const { input, metric } of metricsOf(deployed, contract, 'untoldVaults')) {
-      this.#alarm(deployed, `${input} Untold vaults`, `${impact}. ${remedy}.`, { metric, threshold: 1, periods: 3 })
+    const untold = (run: string) => `FILL(${run}, 0)`
+    for (const { id, metric } of inTens(runMetrics(deployed, contract, 'untoldVaults', 'Maximum'), untold)) {
+      this.#alarm(deployed, `Untold vaults ${id}`, {
+        impact:
+          'Clients and their webhooks are not told what happens in vaults, and no more of these is recorded until they are. The next run that reaches the table of webhooks and the queue of events makes it good; what is a day old is recorded and never told.',
+        runbook: 'untold-vaults',
+        metric,
+        threshold: 1,
+        periods: 3,
+      })
     }
   }
 
   /** Alarms when runs failed for good: their inputs wait in the queue to be looked at. */
   onDeadLetters(queue: Queue): void {
-    const metric = queue.metricApproximateNumberOfMessagesVisible({ period: Duration.minutes(5), statistic: 'Maximum' })
-    this.#alarm(queue, 'Alarm', 'Runs of a job failed for good; the queue holds their inputs.', {
-      metric,
+    this.#alarm(queue, 'Alarm', {
+      impact: 'Runs of a job failed for good; the queue holds their inputs.',
+      runbook: 'failing-jobs',
+      metric: waitingIn(queue),
       threshold: 1,
     })
   }
 
-  /** Alarms when more than one request in twenty fails, for a quarter of an hour. */
-  onApi(stage: HttpStage): void {
-    const period = Duration.minutes(5)
-    const metric = new MathExpression({
-      // Of a handful of requests one failure says nothing.
-      expression: 'IF(requests < 20, 0, 100 * failed / requests)',
-      usingMetrics: {
-        failed: stage.metricServerError({ statistic: 'Sum', period }),
-        requests: stage.metricCount({ period }),
-      },
-      period,
-    })
-    const impact = 'More than 5 % of requests fail: a chain is unreachable, or a function is broken or throttled.'
-    this.#alarm(stage, 'Alarm', `${impact} The access log names the routes.`, { metric, threshold: 5, periods: 3 })
+  #onLogged(stack: Stack, metricName: LoggedMetric, threshold: number, told: Told): void {
+    this.#alarm(stack, metricName, { ...told, metric: loggedMetric(this.#namespace, metricName), threshold })
   }
 
-  #alarm(scope: Construct, id: string, impact: string, { metric, threshold, periods = 1 }: Condition): Alarm {
+  #alarm(scope: Construct, id: string, condition: Condition): Alarm {
+    const { impact, runbook, metric, threshold, periods = 1, isSilenceBad = false } = condition
     const alarm = new Alarm(scope, id, {
-      alarmDescription: impact,
+      alarmDescription: `${impact} Runbook: docs/runbooks/${runbook}.md`,
       metric,
       threshold,
       evaluationPeriods: periods,
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-      treatMissingData: TreatMissingData.NOT_BREACHING,
+      treatMissingData: isSilenceBad ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
     })
     alarm.addAlarmAction(new SnsAction(this.#topic))
     return alarm
   }
 }
 
+type RunMetric = { readonly input: string; readonly metric: Metric }
+
 /** A metric of a job's report for each input of its runs; none of a job that does not have it. */
-function metricsOf(
+function runMetrics(
   { lambda }: ServiceFunction,
-  { runs, metrics, everyMinutes }: JobContract,
+  contract: JobContract,
   metricName: string,
-): { readonly input: string; readonly metric: Metric }[] {
-  if (!metrics[metricName]) return []
-  return runs.map((run) => {
+  statistic: 'Maximum' | 'SampleCount',
+): RunMetric[] {
+  if (!contract.metrics[metricName]) return []
+  return contract.runs.map((run) => {
     const input = Object.fromEntries(Object.entries(run).map(([field, value]) => [field, String(value)]))
     const metric = new Metric({
       namespace: METRICS_NAMESPACE,
       metricName,
       dimensionsMap: { service: lambda.functionName, ...input },
-      statistic: 'Maximum',
-      // In so much time there is a run, however its schedule falls.
-      period: Duration.minutes(Math.max(5, 2 * everyMinutes)),
+      statistic,
+      period: Duration.minutes(minutesOfPeriod(contract)),
     })
     return { input: Object.values(input).join(' '), metric }
   })
 }
 
-/** Counts these messages in the logs of a stack's functions: all filters add to one metric, of each value of the dimensions. */
-function addFilters(
-  stack: Stack,
-  functions: readonly ServiceFunction[],
-  { id, messages, ...metric }: Messages,
-): MetricFilter[] {
-  const filterPattern = FilterPattern.any(...messages.map((text) => FilterPattern.stringValue('$.message', '=', text)))
-  return functions.map(({ logGroup }) =>
-    logGroup.addMetricFilter(id, { filterPattern, metricNamespace: stack.stackName, ...metric }),
-  )
+/** In so much time there is a run of each input, however its schedule falls. */
+function minutesOfPeriod({ everyMinutes }: JobContract): number {
+  return Math.max(5, 2 * everyMinutes)
+}
+
+/** Sums of what these metrics come to, ten in each: an alarm takes no more. */
+function inTens(metrics: readonly RunMetric[], expressionOf: (name: string) => string) {
+  return Array.from({ length: Math.ceil(metrics.length / 10) }, (_, ten) => {
+    const some = metrics.slice(10 * ten, 10 * (ten + 1))
+    const named = some.map(({ metric }, index) => [`run${index}`, metric] as const)
+    return {
+      id: ten + 1,
+      inputs: some.map(({ input }) => input),
+      metric: new MathExpression({
+        expression: named.map(([name]) => expressionOf(name)).join(' + '),
+        usingMetrics: Object.fromEntries(named),
+        ...(some[0] && { period: some[0].metric.period }),
+      }),
+    }
+  })
 }

@@ -30,8 +30,7 @@ export class EndpointsStack extends Stack {
       const errors: readonly ErrorCode[] = contract.errors ?? []
       if (errors.includes('nodes_disagree')) witnessed.push(deployed)
     }
-    const impact = 'Users get no transactions to sign, and link no contract accounts'
-    shared.alarms.onDisagreement(this, witnessed, { impact, times: 1 })
-    shared.alarms.onUncounted(this, counted)
+    shared.alarms.count('nodes disagree on what is signed', witnessed)
+    shared.alarms.count('requests not counted', counted)
   }
 }

@@ -31,13 +31,14 @@ export class JobsStack extends Stack {
       })
       schedule(deployed, contract, deadLetters)
       deploys.add(deployed, shared.alarms.onJob(deployed, contract))
+      shared.alarms.onSilence(deployed, contract)
       shared.alarms.onLag(deployed, contract)
       shared.alarms.onChangedVaults(deployed, contract)
       shared.alarms.onUntoldVaults(deployed, contract)
       if (contract.isWitnessed) witnessed.push(deployed)
     }
-    // The next run makes good what one could not record.
-    shared.alarms.onDisagreement(this, witnessed, { impact: 'Nothing more is recorded of a chain', times: 3 })
+    shared.alarms.count('nodes disagree on what is recorded', witnessed)
+    shared.alarms.onDisagreement(this, 'nodes disagree on what is recorded', 'Nothing more is recorded of a chain')
     shared.alarms.onDeadLetters(deadLetters)
   }
 }

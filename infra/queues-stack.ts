@@ -41,7 +41,6 @@ export class QueuesStack extends Stack {
       shared.alarms.onUndone(this, name, deadLetters)
       return consumer
     })
-    shared.alarms.onRefusals(this, deployed)
-    shared.alarms.onSwitchedOff(this, deployed)
+    shared.alarms.onDeliveries(this, deployed)
   }
 }

@@ -1,3 +1,5 @@
+import { dirname } from 'node:path/posix'
+import { CfnInsightRule } from 'aws-cdk-lib/aws-cloudwatch'
 import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb'
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
@@ -14,6 +16,8 @@ import {
   type Uses,
 } from '../lib/frame/resources.ts'
 import { Alarms } from './alarms.ts'
+import { addBudget } from './budget.ts'
+import { addDashboard } from './dashboard.ts'
 import {
   accountSettings,
   configSecretName,
@@ -22,7 +26,7 @@ import {
   signingSecretName,
   webhookKeySecretName,
 } from './environments.ts'
-import { ENDPOINTS } from './functions.ts'
+import { CONSUMERS, ENDPOINTS, JOBS } from './functions.ts'
 import { ServiceApi } from './http-api.ts'
 import { deadLettersName, MOST_RECEIVES, QUEUES, type QueueKey, queueName } from './queues.ts'
 import type { FunctionSettings } from './service-function.ts'
@@ -104,19 +108,50 @@ export class SharedStack extends Stack {
     }
 
     const name = `vaultline-${stage}`
+    const accessLogs = new LogGroup(this, 'AccessLogs', {
+      ...this.logs,
+      // Logs that AWS services write themselves need no place in the account's log policy under this prefix.
+      logGroupName: `/aws/vendedlogs/${name}/access`,
+    })
     this.alarms = new Alarms(this, stage, environment.alarmEmail)
     this.api = new ServiceApi(this, {
       ...environment,
       name,
       methods: ENDPOINTS.map(([, { method }]) => method),
-      accessLogs: new LogGroup(this, 'AccessLogs', {
-        ...this.logs,
-        // Logs that AWS services write themselves need no place in the account's log policy under this prefix.
-        logGroupName: `/aws/vendedlogs/${name}/access`,
+      accessLogs,
+    })
+    this.alarms.onApi(this, this.api.stage, accessLogs)
+    this.alarms.onUncounted(this)
+    const impact = 'Users get no transactions to sign, and link no contract accounts'
+    this.alarms.onDisagreement(this, 'nodes disagree on what is signed', impact)
+    const { monthlyBudgetUsd: monthlyUsd, alarmEmail: email } = environment
+    if (monthlyUsd && email) addBudget(this, { name, monthlyUsd, email })
+    addDashboard(this, {
+      ...{ name, accessLogs, api: this.api.stage, tables: this.#tables, queues: this.queues },
+      areas: [...new Set([...ENDPOINTS, ...JOBS, ...CONSUMERS].map(([folder]) => dirname(folder)))],
+      rules: {
+        codes: this.#countErrors(name, 'errors', ['$.code']),
+        upstreams: this.#countErrors(name, 'upstreams', ['$.code', '$.cause']),
+      },
+    })
+    new CfnOutput(this, 'ApiUrl', { value: this.api.url })
+  }
+
+  /** Counts what the functions of the stage log with these fields, by their values; the name of the rule that does. */
+  #countErrors(name: string, what: string, Keys: readonly string[]): string {
+    const ruleName = `${name}-${what}`
+    new CfnInsightRule(this, `${what} rule`, {
+      ruleName,
+      ruleState: 'ENABLED',
+      ruleBody: this.toJsonString({
+        Schema: { Name: 'CloudWatchLogRule', Version: 1 },
+        LogGroupNames: [`${name}-*`],
+        LogFormat: 'JSON',
+        Contribution: { Keys, Filters: [{ Match: '$.level', In: ['WARN'] }] },
+        AggregateOn: 'Count',
       }),
     })
-    this.alarms.onApi(this.api.stage)
-    new CfnOutput(this, 'ApiUrl', { value: this.api.url })
+    return ruleName
   }
 
   /** What a function gets for its contract: its variables, the permissions for what it uses, and a place for its logs. */

@@ -51,6 +51,13 @@ const StageEnvironment = z.strictObject({
       'Whether a new version of a function gets a tenth of its traffic for ten minutes first, and none any more where its alarm goes off',
     ),
   alarmEmail: z.email().optional().describe('Who is told of alarms; AWS asks the address for a confirmation first'),
+  monthlyBudgetUsd: z
+    .int()
+    .positive()
+    .optional()
+    .describe(
+      'What the whole account may cost in a month: AWS tells alarmEmail when 80 % of it are spent, and when it expects more than all of it',
+    ),
   deployedFrom: z
     .string()
     .regex(/^[\w.-]+(@\d+)?\/[\w.-]+(@\d+)?$/, 'must be owner@id/repository@id')
@@ -117,6 +124,9 @@ export function parseStages(text: string): ReadonlyMap<Stage, StageEnvironment> 
         problems.push(
           `relyingParty: no application, and no origin of corsOrigins at ${id} or below it, can use passkeys`,
         )
+      }
+      if (environment.monthlyBudgetUsd && !environment.alarmEmail) {
+        problems.push('monthlyBudgetUsd: nobody would be told without alarmEmail')
       }
       if (stage === 'prod' && !environment.alarmEmail) problems.push('alarmEmail: its alarms would reach nobody')
       if (problems.length > 0) throw new Error(`Stage ${stage} cannot be deployed:\n${problems.join('\n')}`)

@@ -80,6 +80,8 @@ export type JobContract = {
   readonly report: z.ZodType
   /** Those fields of the report that are metrics too, with their units; alarms watch `lagSeconds`, `changedVaults` and `untoldVaults`. */
   readonly metrics: Readonly<Record<string, 'Count' | 'Seconds'>>
+  /** The one of them that every run reports: without it there was no run. */
+  readonly heartbeat: string
   readonly everyMinutes: number
   /** One run is scheduled for each of these inputs, whose fields are dimensions of the metrics. */
   readonly runs: readonly Readonly<Record<string, string | number>>[]

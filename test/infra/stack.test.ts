@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path/posix'
 import { describe, expect, test } from 'vitest'
 import { consumers, endpoints, jobs } from '../../functions/contracts.ts'
@@ -32,9 +32,20 @@ const WITNESSED = ['deposit', 'withdraw', 'claim', 'cancel'].map((name) => `vaul
 const COUNTED = ENDPOINTS.filter(([, { caller }]) => caller !== 'anyone').map(([name]) => name)
 const RUNS = JOBS.flatMap(([name, contract]) => contract.runs.map((run) => ({ name, contract, run })))
 
-/** The metric that a filter of logs adds to. */
-const nameOf = (transformations: unknown) => (transformations as readonly { MetricName: string }[])[0]?.MetricName
-
+/** One for each function, one for each run's lag, and of each ten runs one on silence. */
+const ALARMS = {
+  functions: CONTRACTS.length,
+  runs: RUNS.length,
+  silence: JOBS.reduce((sum, [, { runs }]) => sum + Math.ceil(runs.length / 10), 0),
+  // Of each chain: nodes that disagree on what is signed and on what is recorded, vaults that have changed.
+  chains: 3 * EVM_CHAINS.length,
+  untold: Math.ceil(EVM_CHAINS.length / 10),
+  // Failing, slow and refused requests, Lambda's throttles, uncounted requests.
+  api: 5,
+  queues: 2 * CONSUMERS.length,
+  // Webhooks that fail, or are switched off; inputs of runs that failed for good.
+  others: 3,
+}
 type Target = { readonly Arn: string; readonly RoleArn: string }
 
 /** Where the stack has the queues that functions send to. */
@@ -129,15 +140,11 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::IAM::Policy': CONTRACTS.length + JOBS.length + deployers.length,
       'AWS::Scheduler::Schedule': RUNS.length,
       'AWS::Logs::LogGroup': CONTRACTS.length + 1,
-      'AWS::Logs::MetricFilter': ENDPOINTS.length + COUNTED.length + WITNESSED.length + 2 + 3 * CONSUMERS.length,
-      'AWS::CloudWatch::InsightRule': 1,
-      'AWS::CloudWatch::Alarm':
-        CONTRACTS.length +
-        RUNS.length +
-        5 * EVM_CHAINS.length +
-        new Set(COUNTED.map((name) => dirname(name))).size +
-        4 +
-        2 * CONSUMERS.length,
+      'AWS::Logs::MetricFilter': 1 + ENDPOINTS.length + COUNTED.length + WITNESSED.length + 2 + 5 * CONSUMERS.length,
+      'AWS::CloudWatch::InsightRule': 3,
+      'AWS::CloudWatch::Dashboard': 1,
+      ...(environment.monthlyBudgetUsd && { 'AWS::Budgets::Budget': 1 }),
+      'AWS::CloudWatch::Alarm': Object.values(ALARMS).reduce((sum, count) => sum + count),
       'AWS::SQS::Queue': 1 + 2 * QUEUE_KEYS.length,
       'AWS::SQS::QueuePolicy': 1 + 2 * QUEUE_KEYS.length,
       'AWS::SNS::Topic': 1,
@@ -224,8 +231,8 @@ describe.each(STAGES)('%s', (stage) => {
       const ofBase = ids.filter((id) => /^(RefreshChain(chainId)?|Disagreements)8453/.test(id))
       expect(
         ofBase.length,
-        'the schedule of its run, the alarms on its lag, on changed and on untold vaults, on disagreements',
-      ).toBe(name === 'jobs' ? 5 : ['vaults', 'accounts'].includes(name) ? 1 : 0)
+        'the schedule of its run, the alarms on its lag, on changed vaults, on disagreements of both kinds',
+      ).toBe(name === 'jobs' ? 4 : name === 'shared' ? 1 : 0)
       // Each stack in proportion to its endpoints, and as much for each further chain as for Base.
       const grown = (ids.length * 60) / ENDPOINTS.length + (50 - EVM_CHAINS.length) * ofBase.length
       expect(grown, name).toBeLessThanOrEqual(400)
@@ -511,147 +518,6 @@ describe.each(STAGES)('%s', (stage) => {
     ])
   })
 
-  test.each(CONTRACTS)('%s alarms with what users notice', (name, { impact }) => {
-    const alarm = Object.values(ofType('AWS::CloudWatch::Alarm')).filter(
-      ({ AlarmDescription, ...rest }) =>
-        AlarmDescription === impact && JSON.stringify(rest).includes('"Name":"FunctionName"'),
-    )
-    expect(alarm, 'alarms with this text: no two functions have the same impact').toHaveLength(1)
-    expect(alarm[0]).toMatchObject({ AlarmActions: ['shared/AlarmsTopic'], TreatMissingData: 'notBreaching' })
-    expect(JSON.stringify(alarm[0])).toContain(`{"Name":"FunctionName","Value":"${idOf(name)}Function"}`)
-  })
-
-  test.each(ENDPOINTS)('%s alarms on the failures of ours that it answered', (name) => {
-    const [filter] = Object.values(ofType('AWS::Logs::MetricFilter')).filter(
-      ({ LogGroupName, MetricTransformations }) =>
-        LogGroupName === `${idOf(name)}Logs` && nameOf(MetricTransformations) === `${name} errors`,
-    )
-    const metric = { MetricName: `${name} errors`, MetricNamespace: `vaultline-${stage}-${dirname(name)}` }
-    expect(filter).toMatchObject({
-      FilterPattern: '{ $.level = "ERROR" }',
-      MetricTransformations: [{ ...metric, MetricValue: '1' }],
-    })
-    const alarm = ofType('AWS::CloudWatch::Alarm')[`${idOf(name)}Alarm`]
-    expect(alarm).toMatchObject({
-      Metrics: expect.arrayContaining([
-        {
-          Id: 'logged',
-          MetricStat: {
-            Metric: { MetricName: metric.MetricName, Namespace: metric.MetricNamespace },
-            Period: 300,
-            Stat: 'Sum',
-          },
-          ReturnData: false,
-        },
-      ]),
-      Threshold: 1,
-    })
-  })
-
-  /** What counts a metric in logs, and the alarms on it. */
-  const watching = (metric: { readonly MetricName: string; readonly MetricNamespace: string }) => ({
-    filters: Object.values(ofType('AWS::Logs::MetricFilter')).filter(
-      ({ MetricTransformations }) =>
-        nameOf(MetricTransformations) === metric.MetricName &&
-        JSON.stringify(MetricTransformations).includes(JSON.stringify(metric.MetricNamespace)),
-    ),
-    alarms: Object.values(ofType('AWS::CloudWatch::Alarm')).filter(
-      ({ MetricName, Namespace }) => MetricName === metric.MetricName && Namespace === metric.MetricNamespace,
-    ),
-  })
-
-  test.for([...new Set(COUNTED.map((name) => dirname(name)))])(
-    'alarms when requests are let through uncounted, in %s',
-    (area) => {
-      const metric = { MetricName: 'requests not counted', MetricNamespace: `vaultline-${stage}-${area}` }
-      const { filters, alarms } = watching(metric)
-      expect(filters.map(({ LogGroupName }) => LogGroupName).toSorted()).toEqual(
-        COUNTED.filter((name) => dirname(name) === area)
-          .map((name) => `${idOf(name)}Logs`)
-          .toSorted(),
-      )
-      for (const { FilterPattern } of filters) expect(FilterPattern).toBe('{ $.message = "requests are not counted" }')
-      expect(alarms).toMatchObject([
-        { Threshold: 10, AlarmDescription: expect.stringContaining('more often than their rate') },
-      ])
-    },
-  )
-
-  test.for([
-    ['vaults', WITNESSED, 'Users get no transactions to sign', 1],
-    ['accounts', ['accounts/wallets-link'], 'link no contract accounts', 1],
-    ['jobs', ['jobs/refresh-chain'], 'Nothing more is recorded', 3],
-  ] as const)('alarms when nodes of a chain disagree, in %s', ([area, names, impact, times]) => {
-    const metric = { MetricName: 'disagreements of nodes', MetricNamespace: `vaultline-${stage}-${area}` }
-    const { filters, alarms } = watching(metric)
-    expect(filters.map(({ LogGroupName }) => LogGroupName).toSorted()).toEqual(
-      names.map((name) => `${idOf(name)}Logs`).toSorted(),
-    )
-    for (const filter of filters) {
-      expect(filter).toMatchObject({
-        FilterPattern: '{ ($.message = "nodes disagree") || ($.message = "second node silent") }',
-        MetricTransformations: [{ ...metric, MetricValue: '1', Dimensions: [{ Key: 'chainId', Value: '$.chainId' }] }],
-      })
-    }
-    expect(alarms).toMatchObject(
-      EVM_CHAINS.map(({ id }) => ({
-        Dimensions: [{ Name: 'chainId', Value: String(id) }],
-        Statistic: 'Sum',
-        Threshold: times,
-        AlarmDescription: expect.stringContaining(impact),
-        AlarmActions: ['shared/AlarmsTopic'],
-      })),
-    )
-  })
-
-  test.each(JOBS)('%s alarms when what it keeps falls behind, for each of its runs', (name, contract) => {
-    const { impact, runs, everyMinutes } = contract
-    const watched = runs.map((run) => ({
-      ...{ Namespace: 'Vaultline', MetricName: 'lagSeconds', Statistic: 'Maximum' },
-      Dimensions: expect.arrayContaining(
-        Object.entries({ service: `${idOf(name)}Function`, ...run }).map(([Name, value]) => ({
-          Name,
-          Value: `${value}`,
-        })),
-      ),
-      Threshold: everyMinutes <= 10 ? 1800 : everyMinutes * 180,
-      Period: everyMinutes === 1 ? 300 : everyMinutes * 120,
-      ...{ EvaluationPeriods: 3, AlarmDescription: impact, AlarmActions: ['shared/AlarmsTopic'] },
-    }))
-    const alarms = Object.entries(ofType('AWS::CloudWatch::Alarm')).filter(
-      ([id, { MetricName }]) => MetricName === 'lagSeconds' && id.startsWith(idOf(name)),
-    )
-    expect(alarms.map(([, alarm]) => alarm)).toMatchObject(watched)
-  })
-
-  test('alarms while a vault is not what an operator confirmed, for each chain', () => {
-    const alarms = Object.values(ofType('AWS::CloudWatch::Alarm')).filter(
-      ({ MetricName }) => MetricName === 'changedVaults',
-    )
-    expect(alarms).toHaveLength(EVM_CHAINS.length)
-    for (const alarm of alarms) {
-      expect(alarm).toMatchObject({
-        ...{ Namespace: 'Vaultline', Statistic: 'Maximum', Threshold: 1, EvaluationPeriods: 1 },
-        AlarmDescription: expect.stringContaining('Users cannot deposit into vaults'),
-        AlarmActions: ['shared/AlarmsTopic'],
-      })
-    }
-  })
-
-  test('alarms while clients cannot be told what happens in vaults, for each chain', () => {
-    const alarms = Object.values(ofType('AWS::CloudWatch::Alarm')).filter(
-      ({ MetricName }) => MetricName === 'untoldVaults',
-    )
-    expect(alarms).toHaveLength(EVM_CHAINS.length)
-    for (const alarm of alarms) {
-      expect(alarm).toMatchObject({
-        ...{ Namespace: 'Vaultline', Statistic: 'Maximum', Threshold: 1, EvaluationPeriods: 3, Period: 300 },
-        AlarmDescription: expect.stringContaining('Clients and their webhooks are not told'),
-        AlarmActions: ['shared/AlarmsTopic'],
-      })
-    }
-  })
-
   test.each(QUEUE_KEYS)('the queue %s is safe, and keeps for two weeks what could not be done', (key) => {
     const { name, visibilitySeconds } = QUEUES[key]
     const deadLetters = `shared/${key}deadletters`
@@ -707,78 +573,44 @@ describe.each(STAGES)('%s', (stage) => {
     expect(together).toBeLessThanOrEqual(10 / 2)
   })
 
-  test.each(CONSUMERS)('%s alarms when messages wait, and when they are given up', (_, { queue }) => {
-    const of = (place: string) =>
-      Object.values(ofType('AWS::CloudWatch::Alarm')).filter(
-        ({ Namespace, Dimensions }) =>
-          Namespace === 'AWS/SQS' && JSON.stringify(Dimensions).includes(`"${place}.QueueName"`),
-      )
-    expect(of(`shared/${queue}`)).toMatchObject([
-      {
-        ...{ MetricName: 'ApproximateAgeOfOldestMessage', Threshold: 1800, AlarmActions: ['shared/AlarmsTopic'] },
-        AlarmDescription: expect.stringContaining('told late'),
-      },
-    ])
-    expect(of(`shared/${queue}deadletters`)).toMatchObject([
-      {
-        ...{ MetricName: 'ApproximateNumberOfMessagesVisible', Threshold: 1, AlarmActions: ['shared/AlarmsTopic'] },
-        AlarmDescription: expect.stringContaining('admin redrive-webhooks'),
-      },
-    ])
-  })
-
-  test('alarms when a webhook is switched off', () => {
-    const metric = { MetricName: 'webhooks switched off', MetricNamespace: `vaultline-${stage}-queues` }
-    const { filters, alarms } = watching(metric)
-    expect(filters.map(({ LogGroupName }) => LogGroupName)).toContain('queues/DeliverEventsLogs')
-    for (const { FilterPattern } of filters) expect(FilterPattern).toBe('{ $.message = "webhook switched off" }')
-    expect(alarms).toMatchObject([{ Threshold: 1, AlarmDescription: expect.stringContaining('told nothing any more') }])
-  })
-
-  test("counts the events that a client's server refuses, and alarms when many webhooks take nothing at once", () => {
-    const { filters, alarms } = watching({
-      MetricName: 'events given up',
-      MetricNamespace: `vaultline-${stage}-queues`,
-    })
-    expect(filters.map(({ LogGroupName }) => LogGroupName)).toContain('queues/DeliverEventsLogs')
-    expect(filters).toMatchObject(filters.map(() => ({ MetricTransformations: [{ MetricValue: '$.events' }] })))
-    expect(alarms).toEqual([])
-    const RuleName = `vaultline-${stage}-queues-failing-webhooks`
-    const rules = Object.values(ofType('AWS::CloudWatch::InsightRule'))
-    expect(rules).toMatchObject([{ RuleName, RuleState: 'ENABLED' }])
-    expect(rules).toMatchObject([{ RuleBody: expect.stringContaining('queues/DeliverEventsLogs') }])
-    expect(JSON.parse(String(rules[0]?.['RuleBody']))).toMatchObject({
-      Contribution: {
-        Keys: ['$.clientId', '$.webhookId'],
-        Filters: [
-          { Match: '$.message', In: ['deliveries failed'] },
-          { Match: '$.failures', GreaterThan: 1 },
-        ],
-      },
-      AggregateOn: 'Count',
-    })
-    const expression = `INSIGHT_RULE_METRIC("${RuleName}", "UniqueContributors")`
-    const ofRule = Object.values(ofType('AWS::CloudWatch::Alarm')).filter((alarm) =>
-      JSON.stringify(alarm).includes('INSIGHT_RULE_METRIC'),
-    )
-    expect(ofRule).toMatchObject([
-      { Threshold: 5, Metrics: [{ Expression: expression, Period: 300 }], AlarmActions: ['shared/AlarmsTopic'] },
-    ])
-  })
-
-  test('keeps the inputs of runs that failed for good, and alarms', () => {
+  test('keeps the inputs of runs that failed for good', () => {
     expect(ofType('AWS::SQS::Queue')).toMatchObject({ 'jobs/DeadLetters': { MessageRetentionPeriod: 14 * 86_400 } })
     const [policy] = Object.values(ofType('AWS::SQS::QueuePolicy')).filter(
       ({ Queues }) => `${Queues}` === 'jobs/DeadLetters',
     )
     expect(policy, 'the queue takes 20 statements').toHaveProperty('PolicyDocument.Statement.length', 1)
-    const alarms = Object.values(ofType('AWS::CloudWatch::Alarm'))
-    const ofJobs = alarms.filter(
-      ({ Namespace, Dimensions }) => Namespace === 'AWS/SQS' && JSON.stringify(Dimensions).includes('jobs/DeadLetters'),
+  })
+
+  test('has AWS tell of money that is spent, where the stage says how much', () => {
+    const budgets = Object.values(ofType('AWS::Budgets::Budget'))
+    expect(budgets.map(({ Budget }) => Budget)).toEqual(
+      isProduction ? [expect.objectContaining({ BudgetLimit: { Amount: 500, Unit: 'USD' }, TimeUnit: 'MONTHLY' })] : [],
     )
-    expect(ofJobs).toMatchObject([
-      { MetricName: 'ApproximateNumberOfMessagesVisible', Threshold: 1, AlarmActions: ['shared/AlarmsTopic'] },
-    ])
+    const mails = budgets.flatMap(({ NotificationsWithSubscribers }) => NotificationsWithSubscribers)
+    expect(mails).toEqual(
+      budgets.flatMap(() =>
+        [
+          ['ACTUAL', 80],
+          ['FORECASTED', 100],
+        ].map(([NotificationType, Threshold]) => ({
+          Notification: expect.objectContaining({ NotificationType, Threshold, ThresholdType: 'PERCENTAGE' }),
+          Subscribers: [{ Address: environment.alarmEmail, SubscriptionType: 'EMAIL' }],
+        })),
+      ),
+    )
+  })
+
+  test('has a dashboard, which refers to no other stack and stays small', () => {
+    const [dashboard] = Object.values(ofType('AWS::CloudWatch::Dashboard'))
+    expect(dashboard).toHaveProperty('DashboardName', `vaultline-${stage}`)
+    const body = String(dashboard?.['DashboardBody'])
+    const { widgets } = JSON.parse(body) as { widgets: { properties: { metrics?: unknown[] } }[] }
+    const metrics = widgets.map(({ properties }) => properties.metrics?.length ?? 0)
+    // CloudWatch draws 500 in one graph; with 50 chains there are two of each in the one of nodes.
+    expect(Math.max(...metrics)).toBeLessThanOrEqual(2 * EVM_CHAINS.length)
+    expect([...body.matchAll(/([a-z]+)\/[A-Z]/g)].map(([, area]) => area).filter((area) => area !== 'shared')).toEqual(
+      [],
+    )
   })
 
   test('tells the API address, and the stacks of what they share its name alone', () => {
@@ -830,6 +662,34 @@ test('every contract in functions/ is deployed', () => {
 
 test('all stages are synthesized without AWS credentials', () => {
   expect(Object.keys(stages).toSorted()).toEqual(STAGES.map((stage) => `vaultline-${stage}`).toSorted())
+})
+
+describe('Each runbook', () => {
+  const HEADINGS = ['What it means', 'How to see it', 'What to do', 'Tried']
+  /** What AWS sends mails of by itself. */
+  const WITHOUT_ALARM = ['docs/runbooks/budget.md']
+  const runbooks = globSync('docs/runbooks/*.md').map((file) => file.replaceAll('\\', '/'))
+
+  test.each(STAGES)('is named by an alarm, and each alarm of %s names one and what users notice', (stage) => {
+    const alarms = Object.values(stages[`vaultline-${stage}`]?.ofType('AWS::CloudWatch::Alarm') ?? {})
+    const named = alarms.map(({ AlarmDescription }) => /^[A-Z0-9].*\. Runbook: (\S+)$/.exec(`${AlarmDescription}`)?.[1])
+    expect([...new Set([...named, ...WITHOUT_ALARM])].toSorted()).toEqual(runbooks.toSorted())
+    for (const { AlarmDescription, AlarmActions } of alarms) {
+      expect(`${AlarmDescription}`.length, 'what CloudWatch takes').toBeLessThanOrEqual(1024)
+      expect(AlarmActions).toEqual(['shared/AlarmsTopic'])
+    }
+  })
+
+  test('says the same of each: what it means, how to see it, what to do, and how it was tried', () => {
+    const pages = runbooks.map((file) => [file, readFileSync(file, 'utf8')] as const)
+    const headings = pages.map(([file, text]) => [
+      file,
+      [...text.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading),
+    ])
+    expect(headings).toEqual(runbooks.map((file) => [file, HEADINGS]))
+    const deploy = readFileSync('docs/deploy.md', 'utf8')
+    for (const [file] of pages) expect(deploy).toContain(`(${file.replace('docs/', '')})`)
+  })
 })
 
 test("AWS's rules have nothing against it but what is acknowledged with a reason", () => {

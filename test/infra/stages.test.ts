@@ -42,6 +42,7 @@ describe("The operator's file of stages", () => {
       { alarmEmail: undefined },
       'alarmEmail: its alarms would reach nobody',
     ],
+    ['a budget of which nobody is told', 'dev', { monthlyBudgetUsd: 50 }, 'nobody would be told without alarmEmail'],
     ['an example for whom alarms reach', 'prod', { alarmEmail: 'on-call@wallet.example' }, 'nobody can own on-call@'],
     ['a page on this machine', 'staging', { corsOrigins: ['http://localhost:3000'] }, 'nobody can own localhost'],
     ['an origin without TLS', 'prod', { corsOrigins: ['http://wallet.vaultline.app'] }, 'is not of https'],

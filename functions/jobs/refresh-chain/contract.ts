@@ -62,6 +62,7 @@ export const contract = {
     changedVaults: 'Count',
     untoldVaults: 'Count',
   },
+  heartbeat: 'openTransfers',
   everyMinutes: 1,
   runs: EVM_CHAINS.map(({ id }) => ({ chainId: id })),
   isWitnessed: true,

@@ -15,6 +15,7 @@ export const contract = {
     lagSeconds: z.number().int().describe('How far the oldest of what could not be refreshed is behind'),
   }),
   metrics: { lagSeconds: 'Seconds', prices: 'Count', outliers: 'Count' },
+  heartbeat: 'lagSeconds',
   everyMinutes: 5,
   runs: [{}],
   impact: 'Prices, market data and the values of balances grow old; after a day they are unknown.',

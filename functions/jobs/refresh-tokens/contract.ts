@@ -13,6 +13,7 @@ export const contract = {
     lagSeconds: z.number().int().describe('The age of the oldest list'),
   }),
   metrics: { lagSeconds: 'Seconds' },
+  heartbeat: 'lagSeconds',
   everyMinutes: 60,
   runs: [{}],
   impact: 'New tokens are not supported yet, and lists grow old.',

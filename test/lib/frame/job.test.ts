@@ -17,6 +17,7 @@ const contract = {
   event: z.object({ from: Amount }),
   report: z.object({ done: Amount, seconds: z.number().optional(), count: z.number().optional() }),
   metrics: { seconds: 'Seconds', count: 'Count' },
+  heartbeat: 'count',
   everyMinutes: 1,
   runs: [{ from: '1' }],
   impact: 'Nothing.',
