@@ -1,5 +1,6 @@
 import { formatUnits, parseUnits } from 'viem'
 import * as z from 'zod'
+import { TABLE_KEYS } from '../infra/tables.ts'
 import { Email, KycStatus } from '../lib/accounts/user.ts'
 import { ChainIdText } from '../lib/chain/registry.ts'
 import { ApiKey, Client, keyStatus } from '../lib/clients/client.ts'
@@ -152,6 +153,40 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
         .register(optionHelp, { value: 'file', meaning: 'Your file of stages; stages.json unless given' }),
     }),
     (admin, { stages }) => runDoctor(admin, stages),
+  ),
+
+  'restore-items': command(
+    'Puts back what a table has lost, from a table that AWS has restored to a moment before.',
+    z.object({
+      table: z
+        .enum(TABLE_KEYS)
+        .register(optionHelp, { value: 'word', meaning: `The table that lacks it: ${TABLE_KEYS}` }),
+      from: text(255).register(optionHelp, { value: 'name', meaning: 'The name of the restored table' }),
+      partition: text(2048)
+        .optional()
+        .register(optionHelp, { value: 'text', meaning: 'Partitions alone whose keys begin so, such as CLIENT#<id>' }),
+      replace: z
+        .boolean()
+        .default(false)
+        .register(optionHelp, { meaning: 'Also what is there and differs becomes what it was' }),
+      yes: z
+        .boolean()
+        .default(false)
+        .register(optionHelp, { meaning: 'Do it; without it, what would come back is counted' }),
+    }),
+    async ({ restoreItems }, { table, from, partition, replace, yes }) => {
+      const wanted = { table, from, partition, isReplaced: replace, isConfirmed: yes }
+      const { items, missing, different } = await restoreItems(wanted)
+      const [lacking, differing] = yes
+        ? ['put back', replace ? 'replaced' : 'left as they are']
+        : ['missing', 'different']
+      return [
+        `Of ${items} items of ${from}: ${missing} ${lacking}, ${different} ${differing}.`,
+        ...(yes
+          ? []
+          : ['Nothing was written. With --yes what is missing comes back, and with --replace what differs.']),
+      ]
+    },
   ),
 
   'create-client': command(

@@ -41,6 +41,7 @@ import { deadLettersOf } from './dead-letters.ts'
 import { countSubscribers } from './doctor/alarms.ts'
 import type { Examined } from './doctor.ts'
 import { type Admin, AdminError } from './operations.ts'
+import { itemsRestorer } from './restore.ts'
 import { signingKeysSecret } from './signing-keys.ts'
 import { webhooksAdmin } from './webhooks.ts'
 
@@ -98,6 +99,7 @@ export function localAdmin({
       wakeDeliveries: (messages, options) => sendMessages(deliveryQueueUrl, messages, { ...options, client: queues }),
     }),
     signingKeys: signingKeysSecret(signingSecretName('local'), secrets),
+    restoreItems: itemsRestorer({ client, nameOf: (table) => tables[table], now: Date.now, say }),
     keyEnvironment: 'local',
     examined: {
       ...examinedOf('local', client, tables.cache, secrets),
@@ -130,6 +132,7 @@ export function connectStage(stage: Stage): Admin {
         await sendMessages(await findQueueUrl(queueName(stage, 'deliveryQueue')), messages, options),
     }),
     signingKeys: signingKeysSecret(signingSecretName(stage)),
+    restoreItems: itemsRestorer({ client: dynamo(), nameOf: (table) => tableName(stage, table), now: Date.now, say }),
     examined: {
       ...examinedOf(stage, dynamo(), tableName(stage, 'cache')),
       stage,

@@ -25,6 +25,7 @@ import type { Nodes } from './check-nodes.ts'
 import type { ClientsAdminStore } from './clients.ts'
 import type { DeadLetters } from './dead-letters.ts'
 import type { Examined } from './doctor.ts'
+import type { itemsRestorer } from './restore.ts'
 import type { SigningKeysSecret } from './signing-keys.ts'
 import type { GivenUpEvent, WebhooksAdmin } from './webhooks.ts'
 
@@ -38,6 +39,7 @@ export type Admin = {
   readonly webhooks: WebhooksAdmin
   readonly deadLetters: DeadLetters
   readonly signingKeys: SigningKeysSecret
+  readonly restoreItems: ReturnType<typeof itemsRestorer>
   readonly keyEnvironment: KeyEnvironment
   readonly randomBytes: RandomBytes
   /** Epoch milliseconds. */

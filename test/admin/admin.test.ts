@@ -6,11 +6,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, onTestFinished, vi } from 'vitest'
 import { clientsAdminStore } from '../../admin/clients.ts'
 import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
 import { connectLocal, connectStage } from '../../admin/connect.ts'
 import { type Admin, AdminError, addVault, createClient, issueKey, seedClient } from '../../admin/operations.ts'
+import { itemsRestorer } from '../../admin/restore.ts'
 import { webhooksAdmin } from '../../admin/webhooks.ts'
 import { usersStore } from '../../lib/accounts/store.ts'
 import type { User } from '../../lib/accounts/user.ts'
@@ -79,6 +81,7 @@ const test = base
       deadLetters: { list: async () => [], redrive: async () => [], count: async () => [], drop: async () => {} },
       examined: NOT_EXAMINED,
       signingKeys: secretInMemory(),
+      restoreItems: itemsRestorer({ client: dynamo, nameOf: (table) => tableNames[table], now, say: () => {} }),
       keyEnvironment: 'test',
       randomBytes,
       now,
@@ -737,6 +740,41 @@ test('What was done is told, also where the answer of the table was lost', async
   // Each write was made twice.
   const writes = requests.filter((request) => /^(Put|Update|Delete)Item$/.test(request))
   expect(writes).toHaveLength(2 * 9 + 2)
+})
+
+test('restore-items puts back what is missing, what differs where that is wanted, and nothing that has expired', async ({
+  dynamo,
+  tableNames,
+  admin,
+  run,
+}) => {
+  const { users: restored } = await createTables(dynamo, 'restored')
+  const item = (pk: string, name: string, rest: object = {}) => ({ pk, sk: 'USER', name, ...rest })
+  const expired = { expiresAt: admin.now() / 1000 }
+  await putItems(dynamo, restored, [
+    ...[item('USER#a', 'as it was'), item('USER#b', 'as it was'), item('USER#c', 'the same')],
+    ...[
+      item('USER#d', 'too old', expired),
+      item('SESSION#a', 'of another kind', { expiresAt: expired.expiresAt + 60 }),
+    ],
+  ])
+  await putItems(dynamo, tableNames.users, [
+    ...[item('USER#b', 'changed since'), item('USER#c', 'the same'), item('USER#e', 'made since')],
+  ])
+  const names = async () => {
+    const { Items = [] } = await dynamo.send(new ScanCommand({ TableName: tableNames.users }))
+    return Object.fromEntries(Items.map(({ pk, name }) => [pk, name]))
+  }
+  const before = await names()
+  const args = ['restore-items', '--table', 'users', '--from', restored, '--partition', 'USER#']
+  expect(await run(...args)).toContain(`Of 3 items of ${restored}: 1 missing, 1 different.`)
+  expect(await run(...args)).toContain('Nothing was written.')
+  expect(await names()).toEqual(before)
+  expect(await run(...args, '--yes')).toBe(`Of 3 items of ${restored}: 1 put back, 1 left as they are.`)
+  expect(await names()).toEqual({ ...before, 'USER#a': 'as it was' })
+  expect(await run(...args, '--replace', '--yes')).toBe(`Of 3 items of ${restored}: 0 put back, 1 replaced.`)
+  expect(await names()).toEqual({ ...before, 'USER#a': 'as it was', 'USER#b': 'as it was' })
+  expect(await run('restore-items', '--table', 'users', '--from', 'no-such-table')).toMatch(/ResourceNotFound/)
 })
 
 test('rebuild has the job read again the past of a recorded vault that a client has', async ({
