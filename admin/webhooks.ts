@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { RandomBytes } from '../lib/clients/api-key.ts'
+import type { KeysByAge } from '../lib/keys-by-age.ts'
 import type { SendWakes } from '../lib/webhooks/delivery.ts'
 import { listGivenUp, stateOf } from '../lib/webhooks/delivery-state.ts'
 import type { DeliveryStore, WebhookKey } from '../lib/webhooks/delivery-store.ts'
@@ -8,14 +9,13 @@ import type { EventLogStore } from '../lib/webhooks/log-store.ts'
 import type { WebhookReach } from '../lib/webhooks/reach.ts'
 import { registerWebhook } from '../lib/webhooks/register.ts'
 import { listStatuses, type NewWebhook } from '../lib/webhooks/responses.ts'
-import type { WebhookKeys } from '../lib/webhooks/secret.ts'
 import type { WebhooksStore } from '../lib/webhooks/store.ts'
 
 type Dependencies = {
   readonly webhooks: WebhooksStore
   readonly eventLog: EventLogStore
   readonly deliveries: DeliveryStore
-  readonly readWebhookKeys: () => Promise<WebhookKeys>
+  readonly readWebhookKeys: () => Promise<KeysByAge>
   readonly webhookReach: WebhookReach
   readonly wakeDeliveries: SendWakes
   readonly randomBytes: RandomBytes

@@ -1,5 +1,4 @@
 import * as crypto from 'node:crypto'
-import * as z from 'zod'
 import { limiter } from './accounts/limits.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
 import { RelyingParty } from './accounts/relying-party.ts'
@@ -12,7 +11,7 @@ import { recordsStore } from './activity/store.ts'
 import { yieldLookup } from './activity/yields.ts'
 import { dynamo } from './aws/dynamo.ts'
 import { sendMessages } from './aws/queue.ts'
-import { readLatestSecretJson, readSecretJson } from './aws/secrets.ts'
+import { readLatestSecretJson } from './aws/secrets.ts'
 import { createAcross } from './bridge/across.ts'
 import type { BridgeServices } from './bridge/send.ts'
 import { transfersStore } from './bridge/store.ts'
@@ -30,6 +29,7 @@ import { Config } from './config.ts'
 import type { Built } from './frame/container.ts'
 import type { Env } from './frame/resources.ts'
 import { createUpstream, type UpstreamOptions } from './http.ts'
+import { KeysByAge } from './keys-by-age.ts'
 import { createCoinGecko } from './markets/coingecko.ts'
 import { createDefiLlama } from './markets/defillama.ts'
 import { createLiFi } from './markets/lifi.ts'
@@ -79,9 +79,8 @@ export const version = (env: Env<'version'>) => env.version
  */
 export const config = /* @__PURE__ */ oncePer((env: Env<'config'>) => readLatestSecretJson(env.config, Config))
 
-/** The service's own key, from which the secrets of one-time codes and the ids of dummy keys follow. */
-export const identityKey = async (env: Env<'identity'>) =>
-  (await readSecretJson(env.identity, z.object({ key: z.string().min(32) }))).key
+/** The service's own keys, from which the secrets of one-time codes and the ids of dummy keys follow, the newest first. */
+export const identityKeys = (env: Env<'identity'>) => readLatestSecretJson(env.identity, KeysByAge)
 
 /** Reads the keys that sign answers, the one that signs first. */
 export const signingKeys = (env: Env<'signing'>) => signingKeysIn(env.signing)

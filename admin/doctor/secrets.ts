@@ -2,8 +2,8 @@ import { createPublicKey, sign, verify } from 'node:crypto'
 import * as z from 'zod'
 import { evmChain, SOLANA } from '../../lib/chain/registry.ts'
 import { Config } from '../../lib/config.ts'
+import { KeysByAge } from '../../lib/keys-by-age.ts'
 import { keyIdOf, publicKeyOf, type SigningKey, SigningKeys, signerOf } from '../../lib/signing/keys.ts'
-import { WebhookKeys } from '../../lib/webhooks/secret.ts'
 import { deployGuide, describeReason, type Finding, firstOf } from './finding.ts'
 
 /** The secrets of an environment, by what they hold. */
@@ -14,7 +14,6 @@ export type ReadSecret = (name: SecretName) => Promise<unknown>
 
 type Command = (text: string) => string
 
-const IdentityKey = z.object({ key: z.string().min(32) })
 /** What the stack puts beside the configuration: CloudFormation makes no secret without a word of its own. */
 const OWN_NAMES = [...Object.keys(Config.shape), 'unused']
 
@@ -26,9 +25,9 @@ export async function checkSecrets(readSecret: ReadSecret, command: Command): Pr
   })
   return await Promise.all([
     look('config', judgeConfig),
-    look('identity', judgeIdentity),
+    look('identity', (content) => judgeKeys(content, deployGuide("The service's own key"))),
     look('signing', (content) => judgeSigning(content, command)),
-    look('webhook-key', judgeWebhookKey),
+    look('webhook-key', (content) => judgeKeys(content, deployGuide('The key of their secrets'))),
   ])
 }
 
@@ -83,15 +82,9 @@ function countUnread(content: unknown, { rpcUrls }: Config): number {
   ].length
 }
 
-function judgeIdentity(content: unknown): Omit<Finding, 'name'> {
-  if (IdentityKey.safeParse(content).success) return { mark: 'ok', found: 'of its form' }
-  return { mark: 'FAIL', found: 'has no key of 32 characters or more', remedy: deployGuide("The service's own key") }
-}
-
-function judgeWebhookKey(content: unknown): Omit<Finding, 'name'> {
-  const keys = WebhookKeys.safeParse(content).data
+function judgeKeys(content: unknown, remedy: string): Omit<Finding, 'name'> {
+  const keys = KeysByAge.safeParse(content).data
   if (keys) return { mark: 'ok', found: keys.length > 1 ? 'of its form, with the one before' : 'of its form' }
-  const remedy = deployGuide('The key of their secrets')
   return { mark: 'FAIL', found: 'has no key of 32 characters or more', remedy }
 }
 

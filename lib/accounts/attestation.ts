@@ -1,5 +1,6 @@
 import type { RandomBytes } from '../clients/api-key.ts'
 import { AppError, type ErrorCode } from '../errors.ts'
+import type { KeysByAge } from '../keys-by-age.ts'
 import { toResult, unwrap } from '../result.ts'
 import { assert } from './check.ts'
 import type { Expected } from './client-data.ts'
@@ -9,10 +10,10 @@ import { attestPasskey } from './passkey.ts'
 import { hashPassword } from './password.ts'
 import { bearerToken } from './session.ts'
 import { randomId } from './token.ts'
-import { totpSecret, totpStep } from './totp.ts'
+import { findTotpStep } from './totp.ts'
 
 type Dependencies = {
-  readonly identityKey: string
+  readonly identityKeys: KeysByAge
   readonly randomBytes: RandomBytes
   /** Epoch milliseconds. */
   readonly now: () => number
@@ -76,7 +77,7 @@ export function isPasswordAlone({ firstFactorCredential, secondFactorCredential 
  * Returns a function that verifies new credentials and gives them as they are stored. It throws `invalid_credential`, which
  * tells what is wrong with each of them.
  */
-export function attestor({ identityKey, randomBytes, now }: Dependencies) {
+export function attestor({ identityKeys, randomBytes, now }: Dependencies) {
   const attest = async (
     attestation: Attestation,
     factor: Credential['factor'],
@@ -103,7 +104,7 @@ export function attestor({ identityKey, randomBytes, now }: Dependencies) {
         }
       case 'Totp': {
         const seed = enrolment.challenge
-        const lastStep = totpStep(totpSecret(identityKey, seed), attestation.credentialInfo.otpCode, now())
+        const lastStep = findTotpStep(identityKeys, seed, attestation.credentialInfo.otpCode, now())
         assert(lastStep !== null, 'code')
         return { ...held, kind: 'Totp', seed, lastStep }
       }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { withoutNulls } from '../field.ts'
+import type { KeysByAge } from '../keys-by-age.ts'
 import { toResult, unwrap } from '../result.ts'
 import { assert } from './check.ts'
 import { challengeIn, type Expected, parseJson } from './client-data.ts'
@@ -8,11 +9,11 @@ import { assertKey } from './key.ts'
 import type { LimitTries } from './limits.ts'
 import { assertPasskey } from './passkey.ts'
 import { isPassword } from './password.ts'
-import { totpSecret, totpStep } from './totp.ts'
+import { findTotpStep } from './totp.ts'
 import { findRecoveryKey, type User } from './user.ts'
 
 type Dependencies = {
-  readonly identityKey: string
+  readonly identityKeys: KeysByAge
   readonly limitTries: LimitTries
   /** Epoch milliseconds. */
   readonly now: () => number
@@ -64,7 +65,7 @@ type Own = Credential & { readonly key: string }
  * `invalid_credential`, or `too_many_requests` for what can be guessed: a password, and a code after a right signature. No
  * stranger keeps out whoever signs. Its work is the same where there is no user.
  */
-export function authenticator({ identityKey, limitTries, now }: Dependencies) {
+export function authenticator({ identityKeys, limitTries, now }: Dependencies) {
   const verify = async (assertion: Assertion, own: readonly Own[], expected: Expected): Promise<Own> => {
     switch (assertion.kind) {
       case 'Fido2': {
@@ -93,7 +94,7 @@ export function authenticator({ identityKey, limitTries, now }: Dependencies) {
       case 'Totp': {
         const totp = own.find((one) => one.kind === 'Totp')
         const { seed, lastStep } = totp ?? DUMMY.Totp
-        const step = totpStep(totpSecret(identityKey, seed), assertion.otpCode, now(), lastStep)
+        const step = findTotpStep(identityKeys, seed, assertion.otpCode, now(), lastStep)
         assert(totp !== undefined && step !== null, 'code')
         return { ...totp, lastStep: step }
       }

@@ -1,3 +1,4 @@
+import type { KeysByAge } from '../keys-by-age.ts'
 import type { CreationOptions } from './creation-options.ts'
 import { PASSKEY_ALGORITHMS } from './credential.ts'
 import type { RelyingParty } from './relying-party.ts'
@@ -22,7 +23,7 @@ type Enrolled = {
 
 /** What a client needs to make new credentials; the secret of one-time codes follows from the challenge. */
 export function buildCreationOptions(
-  { relyingParty, identityKey }: { readonly relyingParty: RelyingParty; readonly identityKey: string },
+  { relyingParty, identityKeys }: { readonly relyingParty: RelyingParty; readonly identityKeys: KeysByAge },
   { email, userHandle, challenge, token, passkeys = [] }: Enrolled,
 ): CreationOptions {
   return {
@@ -34,7 +35,7 @@ export function buildCreationOptions(
     },
     challenge,
     excludeCredentials: passkeys.map((id) => ({ type: 'public-key', id })),
-    otpUrl: otpUrl(totpSecret(identityKey, challenge), { issuer: relyingParty.name, account: email }),
+    otpUrl: otpUrl(totpSecret(identityKeys[0], challenge), { issuer: relyingParty.name, account: email }),
     pubKeyCredParams: PASSKEY_ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
     rp: { id: relyingParty.id, name: relyingParty.name },
     supportedCredentialKinds: SUPPORTED_KINDS,

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import type { KeysByAge } from '../keys-by-age.ts'
 import { equalTexts } from './token.ts'
 
 const STEP_SECONDS = 30
@@ -28,6 +29,15 @@ export function totpStep(secret: Uint8Array, code: string, now: number, lastStep
   const current = Math.floor(now / 1000 / STEP_SECONDS)
   const fitting = [current - 1, current, current + 1].filter((step) => equalTexts(codeOf(secret, step), code))
   return fitting.find((step) => step > lastStep) ?? null
+}
+
+/**
+ * The same of a user's code, whose secret follows from one of the service's keys and this seed. Each key is tried, so that the
+ * work does not tell which one it is.
+ */
+export function findTotpStep(keys: KeysByAge, seed: string, code: string, now: number, lastStep = 0): number | null {
+  const steps = keys.map((key) => totpStep(totpSecret(key, seed), code, now, lastStep))
+  return steps.find((step) => step !== null) ?? null
 }
 
 function codeOf(secret: Uint8Array, step: number): string {

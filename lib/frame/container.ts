@@ -61,6 +61,6 @@ export function container<C extends Contract, P extends Providers<C>, Run>(
 
 /** What differs once a secret was changed with which a function's services are built, known after five minutes at the latest. */
 export async function readSecretVersions(env: { readonly [Name in Resource]?: string }): Promise<string> {
-  const secrets = [env.config, env.webhookKey].filter((secretId) => secretId !== undefined)
+  const secrets = [env.config, env.identity, env.webhookKey].filter((secretId) => secretId !== undefined)
   return (await Promise.all(secrets.map(readSecretVersion))).join()
 }

@@ -1,3 +1,4 @@
+import type { KeysByAge } from '../keys-by-age.ts'
 import { logger } from '../logger.ts'
 import {
   batchSize,
@@ -15,7 +16,7 @@ import {
 import type { DeliveryStore, WebhookKey } from './delivery-store.ts'
 import { WebhookEvent } from './event.ts'
 import { type EventLogStore, NEXT_PAGES } from './log-store.ts'
-import { listSecrets, type WebhookKeys } from './secret.ts'
+import { listSecrets } from './secret.ts'
 import type { Send } from './send.ts'
 import type { Sent } from './sent.ts'
 import { signatureHeaders } from './signature.ts'
@@ -37,7 +38,7 @@ type Dependencies = {
   readonly webhooks: Pick<WebhooksStore, 'list' | 'disable'>
   readonly eventLog: Pick<EventLogStore, 'listNext' | 'getEvents'>
   readonly deliveries: Omit<DeliveryStore, 'list'>
-  readonly webhookKeys: WebhookKeys
+  readonly webhookKeys: KeysByAge
   readonly sendDelivery: Send
   readonly wakeDeliveries: SendWakes
   readonly randomUUID: () => string

@@ -1,18 +1,19 @@
 import type { RandomBytes } from '../clients/api-key.ts'
 import { AppError } from '../errors.ts'
+import type { KeysByAge } from '../keys-by-age.ts'
 import { buildWebhookId } from './ids.ts'
 import type { EventLogStore } from './log-store.ts'
 import { type WebhookReach, whyUnreachable } from './reach.ts'
 import type { WakeDeliveries } from './relay.ts'
 import type { NewWebhook } from './responses.ts'
-import { createSecretVersions, listSecrets, type WebhookKeys } from './secret.ts'
+import { createSecretVersions, listSecrets } from './secret.ts'
 import type { WebhooksStore } from './store.ts'
 import type { Webhook } from './webhook.ts'
 
 type Dependencies = {
   readonly webhooks: Pick<WebhooksStore, 'add' | 'list'>
   readonly eventLog: Pick<EventLogStore, 'getHead'>
-  readonly webhookKeys: WebhookKeys
+  readonly webhookKeys: KeysByAge
   readonly webhookReach: WebhookReach
   readonly wakeDeliveries: WakeDeliveries
   readonly randomBytes: RandomBytes

@@ -1,27 +1,18 @@
 import { hkdfSync } from 'node:crypto'
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
-import * as z from 'zod'
 import { readLatestSecretJson, readSecretJson } from '../aws/secrets.ts'
 import type { RandomBytes } from '../clients/api-key.ts'
+import { KeysByAge } from '../keys-by-age.ts'
 import type { SecretVersions, Webhook } from './webhook.ts'
 
-/**
- * The keys from which the secrets of webhooks follow, as a stage's secret has them: the one of new secrets, and the one before
- * while receivers still have those.
- */
-export const WebhookKeys = z
-  .object({ key: z.string().min(32), before: z.string().min(32).optional() })
-  .transform(({ key, before }): readonly [string, ...string[]] => [key, ...(before === undefined ? [] : [before])])
-export type WebhookKeys = z.output<typeof WebhookKeys>
-
 /** The keys that the stage's secret has. Throws when it cannot be read. */
-export function readWebhookKeys(secretId: string, client?: SecretsManagerClient): Promise<WebhookKeys> {
-  return readSecretJson(secretId, WebhookKeys, client)
+export function readWebhookKeys(secretId: string, client?: SecretsManagerClient): Promise<KeysByAge> {
+  return readSecretJson(secretId, KeysByAge, client)
 }
 
 /** The same, as the container knows them: five minutes after a change at the latest. */
-export function readLatestWebhookKeys(secretId: string): Promise<WebhookKeys> {
-  return readLatestSecretJson(secretId, WebhookKeys)
+export function readLatestWebhookKeys(secretId: string): Promise<KeysByAge> {
+  return readLatestSecretJson(secretId, KeysByAge)
 }
 
 /** For how long the secret before signs beside a new one. */
@@ -47,7 +38,7 @@ export function rotateSecret(
 
 /** The secrets that sign at a moment, in epoch milliseconds: first the newest, which is told its client. */
 export function listSecrets(
-  webhookKeys: WebhookKeys,
+  webhookKeys: KeysByAge,
   clientId: string,
   { id, secret: { version, before } }: Pick<Webhook, 'id' | 'secret'>,
   now: number,

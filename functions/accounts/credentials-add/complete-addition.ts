@@ -14,7 +14,7 @@ import { toResult } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
+type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /** The kinds of which a user has one. */
 const SINGLE: readonly Credential['kind'][] = ['Password', 'Totp', 'RecoveryKey']
@@ -25,9 +25,9 @@ const SINGLE: readonly Credential['kind'][] = ['Password', 'Totp', 'RecoveryKey'
  * confirmed `invalid_credential`, `credential_already_registered`, `too_many_credentials`, or
  * `missing_or_invalid_second_factor_credential` for a password that nothing stands beside.
  */
-export function completeAddition({ users, limitTries, relyingParty, identityKey, randomBytes, now }: Dependencies) {
-  const attest = attestor({ identityKey, randomBytes, now })
-  const authenticate = authenticator({ identityKey, limitTries, now })
+export function completeAddition({ users, limitTries, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+  const attest = attestor({ identityKeys, randomBytes, now })
+  const authenticate = authenticator({ identityKeys, limitTries, now })
 
   return async ({ session, body, requestContext }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { temporaryAuthenticationToken, confirmation, ...attestations } = body

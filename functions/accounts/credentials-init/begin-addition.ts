@@ -6,13 +6,13 @@ import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = Services<'users' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
+type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
  * Starts to add a credential: what a client needs to make it, what the user's own credentials confirm it with, and the
  * token with which to hand both over, once, within ten minutes.
  */
-export function beginAddition({ users, relyingParty, identityKey, randomBytes, now }: Dependencies) {
+export function beginAddition({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
   return async ({ session, headers }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { id: userId, email } = session.user
     const [token, challenge] = [randomToken(randomBytes), randomToken(randomBytes)]
@@ -27,7 +27,7 @@ export function beginAddition({ users, relyingParty, identityKey, randomBytes, n
     const allowed = (kind: Parameters<typeof idsOf>[0]) =>
       idsOf(kind).map((id) => ({ type: 'public-key' as const, id }))
     const enrolled = { email, userHandle: userId, challenge, token, passkeys: idsOf('Fido2') }
-    const options = buildCreationOptions({ relyingParty, identityKey }, enrolled)
+    const options = buildCreationOptions({ relyingParty, identityKeys }, enrolled)
     return {
       temporaryAuthenticationToken: token,
       publicKeyCredentialCreationOptions: options,

@@ -14,18 +14,18 @@ const SUPPORTED_KINDS: Reply<typeof contract>['supportedCredentialKinds'] = [
   { kind: 'Totp', factor: 'second', requiresSecondFactor: false },
 ]
 
-type Dependencies = Services<'users' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
+type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
  * Starts a login: a challenge that is good for one try within ten minutes, and the keys that may sign it. An unknown
  * e-mail address gets dummy keys, the same each time. Passkeys are not listed: they are found without, and the lengths of
  * their ids would tell them from dummies.
  */
-export function beginLogin({ users, relyingParty, identityKey, randomBytes, now }: Dependencies) {
+export function beginLogin({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
   const listed = (user: User | null, kind: 'Key' | 'PasswordProtectedKey', subject: string) => {
     const own = Object.values(user?.credentials ?? {}).flatMap((held) => (held.kind === kind ? [held.id] : []))
     const dummies = Array.from({ length: MOST_CREDENTIALS }, (_, i) =>
-      createHmac('sha256', identityKey).update(`credential ${kind} ${i} ${subject}`).digest('base64url'),
+      createHmac('sha256', identityKeys[0]).update(`credential ${kind} ${i} ${subject}`).digest('base64url'),
     )
     // Sorted, so that the order does not tell own credentials from dummies.
     const ids = [...own, ...dummies].slice(0, MOST_CREDENTIALS).sort()

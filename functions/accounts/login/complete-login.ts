@@ -14,15 +14,15 @@ import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
 const SESSION_SECONDS = 30 * 24 * 60 * 60
-type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
+type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
  * Completes a login and gives the token of its session of 30 days. The challenge is used up whatever comes of it. Of more
  * than MOST_SESSIONS the oldest end. Throws `login_failed`, the same for every cause, or `too_many_requests`; whether the
  * user exists makes no difference to the work.
  */
-export function completeLogin({ users, limitTries, relyingParty, identityKey, randomBytes, now }: Dependencies) {
-  const authenticate = authenticator({ identityKey, limitTries, now })
+export function completeLogin({ users, limitTries, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+  const authenticate = authenticator({ identityKeys, limitTries, now })
   const origins = listAllOrigins(relyingParty)
 
   return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {

@@ -11,16 +11,16 @@ import type { contract } from './contract.ts'
 const ENCRYPTED_BYTES = 138 + 16
 const NONCE_BYTES = 16
 
-type Dependencies = Services<'users' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
+type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
  * Starts a recovery: what a client needs to make new credentials, the token with which to hand them over, once, within ten
  * minutes, and the encrypted recovery key for whoever tells its id, which the recovery kit alone has. Others get a dummy of
  * the same form, the same each time.
  */
-export function beginRecovery({ users, relyingParty, identityKey, randomBytes, now }: Dependencies) {
+export function beginRecovery({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
   const allowed = (user: User | null, id: string, subject: string) => {
-    const dummy = dummyEncryptedKey(identityKey, `encrypted key ${id} ${subject}`)
+    const dummy = dummyEncryptedKey(identityKeys[0], `encrypted key ${id} ${subject}`)
     return { id, encryptedRecoveryKey: findRecoveryKey(user, id)?.encryptedPrivateKey ?? dummy }
   }
 
@@ -39,10 +39,10 @@ export function beginRecovery({ users, relyingParty, identityKey, randomBytes, n
       credentialId === undefined ? null : users.get({ clientId, email }),
       users.recoveries.put(hashToken(token), { clientId, email, platform, userHandle, challenge, expiresAt }),
     ])
-    const options = buildCreationOptions({ relyingParty, identityKey }, { email, userHandle, challenge, token })
+    const options = buildCreationOptions({ relyingParty, identityKeys }, { email, userHandle, challenge, token })
     const allowedRecoveryCredential =
       credentialId === undefined
-        ? { id: dummyId(identityKey, subject), encryptedRecoveryKey: null }
+        ? { id: dummyId(identityKeys[0], subject), encryptedRecoveryKey: null }
         : allowed(user, credentialId, subject)
     return {
       temporaryAuthenticationToken: token,

@@ -11,7 +11,7 @@ import { type Result, toResult } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = Services<'users' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
+type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
  * Completes a recovery with its token, which is used up whatever comes of it: the new credentials replace all others, and
@@ -19,8 +19,8 @@ type Dependencies = Services<'users' | 'relyingParty' | 'identityKey' | 'randomB
  * the recovery key `invalid_credential` with every check of the new credentials that failed, or
  * `credential_already_registered`. Whether the user exists makes no difference to the work before `recovery_failed`.
  */
-export function completeRecovery({ users, relyingParty, identityKey, randomBytes, now }: Dependencies) {
-  const attest = attestor({ identityKey, randomBytes, now })
+export function completeRecovery({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+  const attest = attestor({ identityKeys, randomBytes, now })
 
   return async (request: Request<typeof contract>): Promise<undefined> => {
     const { clientId } = request.client

@@ -5,13 +5,13 @@ import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
+type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
  * Starts a registration: what a client needs to make credentials, and the token with which to hand them over, once,
  * within ten minutes. Whether the e-mail address is known is not looked at. Throws `too_many_requests`.
  */
-export function beginRegistration({ users, limitTries, relyingParty, identityKey, randomBytes, now }: Dependencies) {
+export function beginRegistration({ users, limitTries, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
   return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { email } = request.body
     const { platform } = request.headers
@@ -20,7 +20,7 @@ export function beginRegistration({ users, limitTries, relyingParty, identityKey
     const expiresAt = challengeEnd(now())
     await users.registrations.put(hashToken(token), { email, platform, userId, challenge, expiresAt })
     const enrolled = { email, userHandle: userId, challenge, token }
-    const options = buildCreationOptions({ relyingParty, identityKey }, enrolled)
+    const options = buildCreationOptions({ relyingParty, identityKeys }, enrolled)
     return {
       temporaryAuthenticationToken: token,
       publicKeyCredentialCreationOptions: { ...options, excludeCredentials: [] },

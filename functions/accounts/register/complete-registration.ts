@@ -8,14 +8,14 @@ import type { Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = Services<'users' | 'relyingParty' | 'identityKey' | 'randomBytes' | 'now'>
+type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
  * Completes a registration with its token, which is used up whatever comes of it. Throws `registration_expired_or_used`,
  * `invalid_credential` with every check that failed, `credential_already_registered` or `user_already_registered`.
  */
-export function completeRegistration({ users, relyingParty, identityKey, randomBytes, now }: Dependencies) {
-  const attest = attestor({ identityKey, randomBytes, now })
+export function completeRegistration({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+  const attest = attestor({ identityKeys, randomBytes, now })
 
   return async (request: Request<typeof contract>): Promise<undefined> => {
     const { clientId } = request.client

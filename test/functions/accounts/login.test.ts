@@ -1,6 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { describe, expect } from 'vitest'
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
+import { describe, expect, onTestFinished } from 'vitest'
+import * as z from 'zod'
 import { endpoints } from '../../../functions/contracts.ts'
+import { readSecretJson, writeSecretJson } from '../../../lib/aws/secrets.ts'
+import { localConfig } from '../../../sandbox/dynamo.ts'
 import {
   beginLogin,
   beginRegistration,
@@ -193,6 +197,35 @@ describe('A user logs in', () => {
     expectError(await login(service, email, () => factors), 'login_failed')
     expectError(await login(service, email, () => ({ ...factors, secondFactor: code(-1) })), 'login_failed')
     expectSession(await login(service, email, () => ({ ...factors, secondFactor: code(1) })), email)
+  })
+
+  test("with codes from before the service's key was changed, as long as that is kept beside the new one", async ({
+    clock,
+    coldService: service,
+  }) => {
+    const { environment } = service.backends
+    const secretId = environment['IDENTITY_SECRET'] ?? ''
+    const secrets = new SecretsManagerClient(localConfig(environment['AWS_ENDPOINT_URL_SECRETS_MANAGER'] ?? ''))
+    const { key: before } = await readSecretJson(secretId, z.object({ key: z.string() }), secrets)
+    const change = async (keys: object) => {
+      await writeSecretJson(secretId, keys, secrets)
+      clock.pass(5 * 60)
+    }
+    onTestFinished(async () => {
+      await change({ key: before })
+      secrets.destroy()
+    })
+    const logIn = ({ email, code }: Awaited<ReturnType<typeof somePasswordUser>>) =>
+      login(service, email, () => ({ firstFactor: passwordOf(), secondFactor: code() }))
+
+    const old = await somePasswordUser(service)
+    const key = 'n'.repeat(64)
+    await change({ key, before })
+    expectSession(await logIn(old), old.email)
+    const young = await somePasswordUser(service)
+    await change({ key })
+    expectSession(await logIn(young), young.email)
+    expectError(await logIn(old), 'login_failed')
   })
 
   test('with a password written in other code points', async ({ service }) => {
