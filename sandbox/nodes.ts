@@ -1,5 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { numberToHex } from 'viem'
 import * as z from 'zod'
@@ -51,7 +52,7 @@ const Filter = z.looseObject({ fromBlock: z.string().default('latest'), toBlock:
 export async function startNode(profile: NodeProfile, target: string): Promise<Node> {
   const answerTo = nodeOf(profile, target)
   const server = createServer((request, response) => {
-    void readBody(request)
+    void buffer(request)
       .then(answerTo)
       .catch((error): Reply => ({ status: 502, body: String(error) }))
       .then((reply) => send(response, reply))
@@ -274,10 +275,6 @@ async function forward(
   const outcomes: Outcome[] = []
   for (const { id, ...outcome } of JSON.parse(text) as (Outcome & { id: number })[]) outcomes[id] = outcome
   return outcomes
-}
-
-async function readBody(request: IncomingMessage): Promise<Buffer> {
-  return Buffer.concat(await request.toArray())
 }
 
 function send(response: ServerResponse, { status, headers, body }: Reply): void {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import type { Fake, Provider } from './fake.ts'
 import { type BridgedChain, fakeAcross } from './providers/across.ts'
 import { fakeCoinGecko } from './providers/coingecko.ts'
@@ -80,11 +81,9 @@ async function serve(
   response: ServerResponse,
   providers: readonly Provider[],
 ): Promise<void> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk)
+  const body = await text(request)
   const { method = 'GET' } = request
   const url = new URL(request.url ?? '/', 'http://localhost')
-  const body = Buffer.concat(chunks).toString()
   for (const provider of providers) {
     const reply = await provider({ method, url, headers: request.headers, body })
     if (reply === undefined) continue
@@ -93,8 +92,8 @@ async function serve(
       return
     }
     const { status, contentType = 'application/json', headers = {} } = reply
-    const text = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body)
-    response.writeHead(status, { ...headers, 'content-type': contentType }).end(text)
+    const sent = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body)
+    response.writeHead(status, { ...headers, 'content-type': contentType }).end(sent)
     return
   }
   response.writeHead(404).end()

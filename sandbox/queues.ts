@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
 import { deadLettersName, MOST_RECEIVES, QUEUE_KEYS, QUEUES, type QueueKey, queueName } from '../infra/queues.ts'
@@ -18,6 +19,8 @@ type QueueLies = {
   passedOver: number
   /** The share of the messages of a batch that are refused. */
   refused: number
+  /** How many messages a move takes in a second: 500 at most. */
+  movedPerSecond: number
   /** Whether nothing is answered but that SQS is not there. */
   down: boolean
 }
@@ -49,8 +52,6 @@ type Message = {
   readonly sentAt: number
   /** Of what invocation it comes, as its sender says. */
   readonly trace: string | undefined
-  /** The queue from which it went to the dead letters. */
-  readonly origin: Queue | undefined
   visibleAt: number
   receives: number
   firstReceivedAt: number | undefined
@@ -72,15 +73,12 @@ type Queue = {
 type MoveTask = {
   readonly handle: string
   readonly source: Queue
-  /** Without it each message goes to the queue that it came from. */
-  readonly destination: Queue | undefined
-  readonly messagesPerSecond: number
+  readonly destination: Queue
   readonly startedAt: number
   /** How many messages could be had at its start. */
   readonly toMove: number
   moved: number
-  status: 'RUNNING' | 'COMPLETED' | 'FAILED'
-  failureReason?: string
+  status: 'RUNNING' | 'COMPLETED'
 }
 
 /** Who asks from where: the trace of the invocation that it comes from, and the host by which it has SQS. */
@@ -129,12 +127,11 @@ const Attributes = z.object({
 })
 const Deleted = z.object({ Id, ReceiptHandle: z.string() })
 
-/** Messages that a move takes in a second, unless it is told fewer. */
-const MOST_MOVED_PER_SECOND = 500
-
 /** Starts SQS on a free port. `now` is in epoch milliseconds; by `random` it lies. */
 export async function startQueues({ now = () => Date.now(), random = Math.random } = {}): Promise<LocalQueues> {
-  const lies: QueueLies = { twice: 0, disorder: false, heldBackMs: 0, passedOver: 0, refused: 0, down: false }
+  const lies: QueueLies = {
+    ...{ twice: 0, disorder: false, heldBackMs: 0, passedOver: 0, refused: 0, movedPerSecond: 500, down: false },
+  }
   const requests: Record<string, number> = {}
   const queues = new Map<string, Queue>()
   const tasks: MoveTask[] = []
@@ -189,8 +186,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
   }
 
   async function answer(request: IncomingMessage): Promise<object> {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk)
+    const input = await json(request)
     const action = String(request.headers['x-amz-target']).replace('AmazonSQS.', '')
     requests[action] = (requests[action] ?? 0) + 1
     for (const task of tasks) goOn(task)
@@ -198,7 +194,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     const act = ACTIONS[action]
     if (!act) throw new SqsError('UnsupportedOperation', 'AWS.SimpleQueueService.UnsupportedOperation')
     const trace = request.headers['x-amzn-trace-id']?.toString()
-    return await act(JSON.parse(Buffer.concat(chunks).toString()), { trace, host: request.headers.host })
+    return await act(input, { trace, host: request.headers.host })
   }
 
   function find(url: string): Queue {
@@ -228,7 +224,6 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       body,
       sentAt,
       trace,
-      origin: undefined,
       visibleAt,
       receives: 0,
       firstReceivedAt: undefined,
@@ -240,17 +235,15 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
 
   /** Moves what a task has had the time for; it ends where nothing more can be had of its source. */
   function goOn(task: MoveTask): void {
-    const { source, destination, messagesPerSecond, startedAt } = task
-    const due = Math.floor(((now() - startedAt) / 1000) * messagesPerSecond)
+    const { source, destination, startedAt } = task
+    const due = Math.floor(((now() - startedAt) / 1000) * lies.movedPerSecond)
     while (task.status === 'RUNNING' && task.moved < due) {
       const oldest = source.messages.find(({ visibleAt }) => visibleAt <= now())
-      const to = destination ?? oldest?.origin
       if (!oldest) task.status = 'COMPLETED'
-      else if (!to) Object.assign(task, { status: 'FAILED', failureReason: 'CouldNotDetermineMessageSource' })
       else {
         source.messages = source.messages.filter((message) => message !== oldest)
         // A new message to SQS, with another id.
-        add(to, oldest.body, 0)
+        add(destination, oldest.body, 0)
         task.moved += 1
       }
     }
@@ -266,7 +259,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     return chosen.filter((message) => {
       if (queue.deadLetters && message.receives >= queue.mostReceives) {
         queue.messages = queue.messages.filter((other) => other !== message)
-        queue.deadLetters.messages.push({ ...message, origin: queue, visibleAt: now(), receipt: undefined })
+        queue.deadLetters.messages.push({ ...message, visibleAt: now(), receipt: undefined })
         return false
       }
       message.receives += 1
@@ -431,21 +424,12 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       }
     },
     StartMessageMoveTask(input) {
-      const { SourceArn, DestinationArn, MaxNumberOfMessagesPerSecond } = parse(
-        z.object({
-          SourceArn: z.string(),
-          DestinationArn: z.string().optional(),
-          MaxNumberOfMessagesPerSecond: z
-            .number()
-            .int()
-            .min(1)
-            .max(MOST_MOVED_PER_SECOND)
-            .default(MOST_MOVED_PER_SECOND),
-        }),
+      const { SourceArn, DestinationArn } = parse(
+        z.strictObject({ SourceArn: z.string(), DestinationArn: z.string() }),
         input,
       )
       const source = findByArn(SourceArn, 'SourceArn')
-      const destination = DestinationArn === undefined ? undefined : findByArn(DestinationArn, 'DestinationArn')
+      const destination = findByArn(DestinationArn, 'DestinationArn')
       const refuse = (reason: string) => new SqsError('InvalidParameterValue', undefined, 400, reason)
       if (![...queues.values()].some(({ deadLetters }) => deadLetters === source))
         throw refuse('Source queue must be configured as a Dead Letter Queue.')
@@ -455,7 +439,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
         )
       const handle = Buffer.from(randomUUID()).toString('base64')
       tasks.unshift({
-        ...{ handle, source, destination, messagesPerSecond: MaxNumberOfMessagesPerSecond, startedAt: now() },
+        ...{ handle, source, destination, startedAt: now() },
         ...{ toMove: countOf(source, now()).visible, moved: 0, status: 'RUNNING' },
       })
       return { TaskHandle: handle }
@@ -470,14 +454,13 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
         Results: tasks
           .filter((task) => task.source === source)
           .slice(0, MaxResults)
-          .map(({ handle, destination, moved, toMove, startedAt, status, failureReason }) => ({
+          .map(({ handle, destination, moved, toMove, startedAt, status }) => ({
             ...(status === 'RUNNING' && { TaskHandle: handle }),
             Status: status,
             SourceArn,
-            ...(destination && { DestinationArn: destination.arn }),
+            DestinationArn: destination.arn,
             ApproximateNumberOfMessagesMoved: moved,
             ApproximateNumberOfMessagesToMove: toMove,
-            ...(failureReason && { FailureReason: failureReason }),
             StartedTimestamp: startedAt,
           })),
       }

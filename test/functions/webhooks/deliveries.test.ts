@@ -1,6 +1,5 @@
-import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { describe, expect, onTestFinished } from 'vitest'
 import { describeFailure, runCommandLine } from '../../../admin/command-line.ts'
@@ -11,6 +10,7 @@ import { readWebhookKeys } from '../../../lib/webhooks/secret.ts'
 import { localConfig } from '../../../sandbox/dynamo.ts'
 import { expectError } from '../../support/errors.ts'
 import { captureLogs } from '../../support/logs.ts'
+import { serve } from '../../support/serve.ts'
 import { chainlessTest, type Service } from '../../support/service.ts'
 import { verifyDelivery } from '../../support/webhook-signatures.ts'
 import { publishTo, someNotice, tell } from '../../support/webhooks.ts'
@@ -21,19 +21,13 @@ type Received = { readonly headers: IncomingHttpHeaders; readonly body: string }
 
 const test = chainlessTest
   /** A server that is told of everything, and answers as it is told to. */
-  .extend('receiver', async ({ service: _ }, { onCleanup }) => {
+  .extend('receiver', async ({ service: _ }) => {
     const receiver = { url: '', status: 204, received: [] as Received[] }
-    const server = createServer((request, response) => {
-      const chunks: Buffer[] = []
-      request.on('data', (chunk) => chunks.push(chunk))
-      request.on('end', () => {
-        receiver.received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() })
-        response.writeHead(receiver.status).end()
-      })
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    onCleanup(() => void server.close())
-    receiver.url = `http://localhost:${(server.address() as AddressInfo).port}/hook`
+    const url = await serve(async (request, response) => {
+      receiver.received.push({ headers: request.headers, body: await text(request) })
+      response.writeHead(receiver.status).end()
+    })
+    receiver.url = `http://localhost:${new URL(url).port}/hook`
     return receiver
   })
   /** A client of its own with a webhook there. */
