@@ -9,8 +9,7 @@ import { Address, Amount, Timestamp, TransactionHash } from '../lib/codecs.ts'
 import { keyIdOf } from '../lib/signing/keys.ts'
 import type { Pin } from '../lib/vaults/pin.ts'
 import type { Vault } from '../lib/vaults/vault.ts'
-import { EventType } from '../lib/webhooks/event.ts'
-import { NewWebhook, type WebhookResponse } from '../lib/webhooks/responses.ts'
+import { EventTypes, NewWebhook, type WebhookResponse } from '../lib/webhooks/responses.ts'
 import { checkNodes } from './check-nodes.ts'
 import { HIDDEN_SECONDS } from './dead-letters.ts'
 import { runDoctor } from './doctor.ts'
@@ -366,9 +365,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       types: z
         .string()
         .transform(parts)
-        .pipe(z.array(EventType))
+        .pipe(EventTypes)
         .optional()
-        .register(optionHelp, { value: 'words', meaning: 'Of what; of everything unless given' }),
+        .register(optionHelp, { value: 'words', meaning: 'Of what, with commas between; of everything unless given' }),
       finality: NewWebhook.shape.finality.register(optionHelp, {
         value: 'word',
         meaning: 'final, or latest to be told before too; final unless given',

@@ -48,6 +48,7 @@ function deliveries(): string {
   return [
     '## Webhooks',
     DELIVERY,
+    'Receivers, and how to try them: [guides/webhooks.md](guides/webhooks.md).',
     ...fieldTable('Header', DeliveryHeaders),
     ['| you answer | what follows |', '|---|---|', ...answers].join('\n'),
     ...DELIVERED.flatMap(({ type, schema, meaning }) => [`### ${type}`, meaning, ...fieldTable('Body', schema)]),

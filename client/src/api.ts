@@ -315,11 +315,11 @@ export type DepositSource = {
   transactionHash: TransactionHash
 }
 
-/** Seconds from a request to its settlement, by the vault's own last settlements */
+/** How long it is from a request to its settlement, by the vault's own last settlements */
 export type EstimatedSettlement = {
-  /** Half of its last settlements took no longer */
+  /** In seconds: half of its last settlements took no longer */
   p50: number
-  /** Nine in ten took no longer */
+  /** In seconds: nine in ten took no longer */
   p90: number
 }
 

@@ -3,12 +3,12 @@ import * as z from 'zod'
 /** How long requests of a vault wait for their settlement, by the vault's own last ones. */
 export const EstimatedSettlement = z
   .object({
-    p50: z.number().int().describe('Half of its last settlements took no longer'),
-    p90: z.number().int().describe('Nine in ten took no longer'),
+    p50: z.number().int().describe('In seconds: half of its last settlements took no longer'),
+    p90: z.number().int().describe('In seconds: nine in ten took no longer'),
   })
   .meta({
     id: 'EstimatedSettlement',
-    description: "Seconds from a request to its settlement, by the vault's own last settlements",
+    description: "How long it is from a request to its settlement, by the vault's own last settlements",
   })
 export type EstimatedSettlement = z.output<typeof EstimatedSettlement>
 

@@ -3,7 +3,7 @@ import { type EventType, WebhookEvent, WebhookTestEvent } from './event.ts'
 
 /** What a delivery is, as Markdown. */
 export const DELIVERY = `A delivery is a \`POST\` of one event as JSON to the URL of a webhook. It is signed by
-[Standard Webhooks](https://www.standardwebhooks.com); docs/guides/webhooks.md shows receivers.
+[Standard Webhooks](https://www.standardwebhooks.com).
 
 * **At least once.** The same event can be delivered twice: skip an \`id\` that you have.
 * **In any order.** Of two events the one with the higher \`sequence\` is newer.

@@ -12,9 +12,9 @@ import { DisabledReason, Finality, type Webhook, WebhookUrl } from './webhook.ts
 const [QUOTED_TYPES, QUOTED_CHARACTERS] = [3, 40]
 
 /** Types of events; an error says which are unknown, and which there are. */
-const Types = z
+export const EventTypes = z
   .array(z.string().meta({ enum: EventType.options }))
-  .min(1)
+  .min(1, 'must name one type or more; left out, all are sent')
   .max(100)
   .check(({ value, issues }) => {
     const unknown = value.filter((type) => !EventType.safeParse(type).success)
@@ -28,7 +28,7 @@ const Types = z
 /** A webhook that is to be registered. */
 export const NewWebhook = z.strictObject({
   url: field(WebhookUrl, 'missing_or_invalid_url').describe('An https URL on port 443, at most 2,048 characters long'),
-  types: field(Types, 'invalid_types')
+  types: field(EventTypes, 'invalid_types')
     .optional()
     .describe('The types of events that are sent to it. Left out: all, including types that are added later'),
   finality: field(Finality, 'invalid_finality')

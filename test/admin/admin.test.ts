@@ -572,7 +572,10 @@ describe('Webhooks', () => {
   test.for([
     [['--url', 'https://10.0.0.1/'], 'Missing or invalid url'],
     [['--url', 'nowhere'], '--url: must be an https URL'],
-    [['--url', URL, '--types', 'vault.sold'], '--types'],
+    [
+      ['--url', URL, '--types', 'vault.paused vault.sold'],
+      '--types: has unknown types, as "vault.paused vault.sold"; known are deposit.pending, ',
+    ],
     [['--url', URL, '--client', '0000000000'], 'There is no client 0000000000'],
   ] as const)('are not registered with %j', async ([args, problem], { admin, run }) => {
     const { clientId } = await createClient(admin, 'Some wallet')

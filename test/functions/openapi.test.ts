@@ -153,6 +153,17 @@ describe('The document', () => {
     expect(parameters).toEqual([])
   })
 
+  test('says units at the fields themselves: what is said of an object gives way where it is referred to', ({
+    document,
+  }) => {
+    const withUnit = Object.entries(document.components.schemas).filter(
+      ([, { properties, description }]) => properties && /second|smallest unit|percent/i.test(`${description}`),
+    )
+    expect(withUnit.map(([name]) => name)).toEqual([])
+    const { properties } = document.components.schemas['EstimatedSettlement'] as { properties: object }
+    for (const { description } of Object.values(properties)) expect(description).toContain('seconds')
+  })
+
   test('points nowhere but into itself', ({ document }) => {
     const references = [...JSON.stringify(document).matchAll(/"(#\/[^"]+)"/g)].map(([, reference]) => reference)
     expect(references.length).toBeGreaterThan(0)

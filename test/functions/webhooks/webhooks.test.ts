@@ -102,7 +102,6 @@ describe('A webhook', () => {
     ['missing_or_invalid_url', 'url', 'is too long as it is sent', { url: `http://localhost/${'ü'.repeat(500)}` }],
     ['missing_or_invalid_url', 'url', 'leads from the local service elsewhere', { url: 'https://wallet.example/' }],
     ['missing_or_invalid_url', 'url', 'leads to a neighbour of it', { url: 'http://192.168.0.1/' }],
-    ['invalid_types', 'types', 'are none', { url: URL_OF('a'), types: [] }],
     ['invalid_types', 'types', 'has one that is unknown', { url: URL_OF('a'), types: ['deposit.lost'] }],
     ['invalid_finality', 'finality', 'is unknown', { url: URL_OF('a'), finality: 'safe' }],
     ['unknown_field', 'secret', 'is not for callers to choose', { url: URL_OF('a'), secret: 'mine' }],
@@ -118,6 +117,14 @@ describe('A webhook', () => {
     expect(issue).toContain('has unknown types, as "deposit.lost", ')
     expect(issue).toContain(`known are ${EventType.options.join(', ')}`)
     expect(issue.length).toBeLessThan(500)
+  })
+
+  test('of no types is told to name one, or to leave them out for all', async ({ ask }) => {
+    const refused = await ask('POST', '/webhooks', { url: URL_OF('a'), types: [] })
+    expectError(refused, 'invalid_types', ['types'])
+    expect(refused.body.details).toEqual([
+      { field: 'types', issue: 'must name one type or more; left out, all are sent' },
+    ])
   })
 
   test('that is removed is gone with how far it was told, and only it', async ({ service, own, ask }) => {
