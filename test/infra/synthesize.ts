@@ -80,6 +80,23 @@ export async function synthesizeDev(outdir: string): Promise<SynthesizedStack[]>
   return await readStacks(directory)
 }
 
+/** `dev` without the assets of its functions, and without the checks of the whole app. */
+export async function synthesizeBareDev(): Promise<Synthesized> {
+  const outdir = await mkdtemp(join(tmpdir(), 'vaultline-bare-'))
+  try {
+    const context = { [DEFAULT_CROSS_STACK_REFERENCES]: 'weak', 'aws:cdk:bundling-stacks': [] }
+    const { directory } = new ServiceStage(
+      new App({ outdir, analyticsReporting: false, context }),
+      'dev',
+      DEV,
+      '0',
+    ).synth()
+    return await readStage(directory, 'vaultline-dev')
+  } finally {
+    await rm(outdir, { recursive: true })
+  }
+}
+
 /** A stage, by its name, in the folder that it was synthesized into, with those of its stacks that are to be read. */
 export async function readStage(directory: string, stage: string, isRead: (stack: string) => boolean = () => true) {
   const read = (await readStacks(directory)).filter(({ name }) => isRead(name))

@@ -1,0 +1,305 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { basename, dirname } from 'node:path/posix'
+import { describe, expect, vi } from 'vitest'
+import * as z from 'zod'
+import { runCommandLine } from '../../admin/command-line.ts'
+import { JOBS } from '../../infra/functions.ts'
+import { parseApiKey } from '../../lib/clients/api-key.ts'
+import { loadHandler } from '../../sandbox/gateway.ts'
+import { cloudWatch } from '../support/cloudwatch.ts'
+import { someContext } from '../support/lambda.ts'
+import { captureLogs } from '../support/logs.ts'
+import { finalize, recordAll } from '../support/records.ts'
+import { type Service, test as serviceTest, startAnew, USERS } from '../support/service.ts'
+import { openLagoonVault } from '../support/vaults.ts'
+import { someNotice, tell } from '../support/webhooks.ts'
+import { startWire } from '../support/wire.ts'
+import { synthesizeBareDev } from './synthesize.ts'
+
+const BASE = 8453
+/** The minute at which alarms are looked at: late enough for the six hours in which the rarest job reports three times. */
+const NOW = 360
+const template = await synthesizeBareDev()
+
+/** How the template names a function's log group and the function. */
+function idOf(name: string): string {
+  const words = basename(name).split('-')
+  return `${dirname(name)}/${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`
+}
+
+type Cloud = ReturnType<typeof cloudWatch>
+/** What one invocation logs, and whether it throws, which Lambda counts as an error. */
+type Invocation = { readonly lines: readonly object[]; readonly failed: boolean }
+
+/** What is logged while something works. */
+async function logsOf(work: () => Promise<unknown>): Promise<Invocation> {
+  // Off on a developer's machine, where nobody reads them.
+  vi.stubEnv('POWERTOOLS_METRICS_DISABLED', 'false')
+  const { lines } = captureLogs()
+  try {
+    const failed = await work().then(
+      () => false,
+      () => true,
+    )
+    return { lines: [...lines], failed }
+  } finally {
+    vi.unstubAllEnvs()
+  }
+}
+
+/** What a new container of a function logs of an event. */
+async function invoke(name: string, event: unknown): Promise<Invocation> {
+  vi.resetModules()
+  const handler = await loadHandler(name)
+  const context = { ...someContext({ remainingMs: 30_000 }), functionName: `${idOf(name)}Function` }
+  return await logsOf(() => handler(event, context))
+}
+
+/** The same invocation of a function at each of these minutes. */
+function play(cloud: Cloud, name: string, { lines, failed }: Invocation, minutes: readonly number[]): void {
+  for (const minute of minutes) {
+    for (const line of lines) cloud.log(`${idOf(name)}Logs`, line, minute)
+    const dimensions = { FunctionName: `${idOf(name)}Function` }
+    cloud.measure({ namespace: 'AWS/Lambda', name: 'Errors', dimensions }, failed ? 1 : 0, minute)
+  }
+}
+
+const LATELY = [NOW - 15, NOW - 10, NOW - 5]
+const times = (count: number) => Array.from({ length: count }, () => NOW - 1)
+const RUNS = JOBS.flatMap(([name, { runs, everyMinutes }]) => runs.map((input) => ({ name, input, everyMinutes })))
+
+let reports: Promise<readonly (Invocation & (typeof RUNS)[number])[]> | undefined
+/** What each run of each job logs where all is well. */
+async function reportAll() {
+  const done = []
+  for (const run of RUNS) done.push({ ...run, ...(await invoke(run.name, run.input)) })
+  return done
+}
+
+/** Each alarm that went off, with its runbook. */
+const wentOff = new Map<string, string>()
+function alarmsOf(cloud: Cloud): string[] {
+  const on = cloud.alarmsAt(NOW)
+  for (const [id, text] of on) wentOff.set(id, text.replace(/^.* Runbook: /, ''))
+  return [...on.keys()].toSorted()
+}
+
+const test = serviceTest
+  .extend('lagoon', ({ service }) =>
+    service.restore('lagoon', async () => {
+      const vault = await openLagoonVault(service, { generation: '0.6' })
+      await recordAll(vault.chain)
+      return vault
+    }),
+  )
+  /** CloudWatch after six hours in which all jobs but those of some chains reported. */
+  .extend('after', async ({ lagoon: _ }) => {
+    reports ??= reportAll()
+    const all = await reports
+    return ({ without = [] as readonly number[] } = {}): Cloud => {
+      const cloud = cloudWatch(template)
+      for (const { name, input, everyMinutes, ...invocation } of all) {
+        if (without.includes(Number(input['chainId']))) continue
+        const step = Math.max(5, everyMinutes)
+        const minutes = Array.from({ length: NOW / step }, (_, index) => index * step)
+        play(cloud, name, invocation, minutes)
+      }
+      return cloud
+    }
+  })
+
+const runBase = () => invoke('jobs/refresh-chain', { chainId: BASE })
+
+test('No alarm is on while all is well', ({ after }) => {
+  expect(alarmsOf(after())).toEqual([])
+})
+
+describe('Of a job an alarm goes off', () => {
+  test('where a chain is not heard of, also because each of its runs fails', async ({ service, after }) => {
+    expect(alarmsOf(after({ without: [10] }))).toEqual(['jobs/RefreshChainSilence1'])
+    Object.assign(service.rpc[BASE] ?? {}, { behaviour: 'answer 500' })
+    const cloud = after({ without: [BASE] })
+    play(cloud, 'jobs/refresh-chain', await runBase(), times(10))
+    expect(alarmsOf(cloud)).toEqual(['jobs/RefreshChainAlarm', 'jobs/RefreshChainSilence1'])
+  })
+
+  test('where a run that fails now and then is not one', async ({ service, after }) => {
+    Object.assign(service.rpc[BASE] ?? {}, { behaviour: 'answer 500' })
+    const cloud = after()
+    play(cloud, 'jobs/refresh-chain', await runBase(), times(3))
+    expect(alarmsOf(cloud)).toEqual([])
+  })
+
+  test('where a chain is behind', async ({ after, clock }) => {
+    clock.pass(7200)
+    const behind = await runBase()
+    const cloud = after()
+    play(cloud, 'jobs/refresh-chain', behind, LATELY)
+    expect(alarmsOf(cloud)).toEqual(['jobs/RefreshChain8453Lag'])
+  })
+
+  test('where a vault has changed, and where clients are not told', async ({ service, lagoon, after }) => {
+    const place = ['--chain', `${BASE}`, '--address', lagoon.address]
+    const operate = (...args: string[]) => runCommandLine([...args, ...place], async () => service.backends.admin)
+    const [, digest = ''] = /--confirm (\w+)/.exec((await operate('confirm-vault')).join('\n')) ?? []
+    await operate('confirm-vault', '--confirm', digest)
+    await lagoon.upgrade('0.5.1')
+    await finalize(lagoon.chain)
+    service.backends.queues.lies.down = true
+    const untold = await runBase().finally(() => {
+      service.backends.queues.lies.down = false
+    })
+    const cloud = after()
+    play(cloud, 'jobs/refresh-chain', untold, LATELY)
+    expect(alarmsOf(cloud)).toEqual(['jobs/RefreshChain8453Changedvaults', 'jobs/RefreshChainUntoldvaults1'])
+  })
+})
+
+test('An alarm goes off where one of two nodes of a chain is silent, of what is recorded and of what is signed', async ({
+  service,
+  lagoon,
+  after,
+}) => {
+  const { url = '' } = service.rpc[BASE] ?? {}
+  const second = await startWire(url)
+  second.behaviour = 'answer 500'
+  service.backends.setRpcUrls({ [BASE]: [url, second.url] })
+  const cold = await startAnew(service)
+  try {
+    const { key, address: vaultAddress } = lagoon
+    const body = { chainId: BASE, vaultAddress, userAddress: USERS[0].address, amount: '1000000' }
+    const asked = await logsOf(() => cold.service.call('POST', '/defi-vaults/v1/defi/vault/deposit', { key, body }))
+    const ran = await runBase()
+    const cloud = after()
+    play(cloud, 'vaults/deposit', asked, times(3))
+    expect(alarmsOf(cloud)).toEqual(['shared/Disagreements8453'])
+    play(cloud, 'jobs/refresh-chain', { ...ran, failed: false }, times(3))
+    expect(alarmsOf(cloud)).toEqual(['jobs/Disagreements8453', 'shared/Disagreements8453'])
+  } finally {
+    await cold.stop()
+    service.backends.setRpcUrls({ [BASE]: [url] })
+    await second.stop()
+  }
+})
+
+describe('Of the API an alarm goes off', () => {
+  test('where an endpoint answers that something is wrong with us, and where requests are not counted', async ({
+    service,
+    coldService,
+    after,
+  }) => {
+    const { cache, deposits } = service.backends.dynamo.tableNames
+    const list = () => coldService.call('GET', '/defi-vaults/v1/vaults')
+    service.table.rewriteRequest = (body) => (body.includes(cache) ? 'no request' : body)
+    const uncounted = await logsOf(list)
+    service.table.rewriteRequest = (body) => (body.includes(deposits) ? 'no request' : body)
+    const unread = await logsOf(list)
+    const cloud = after()
+    play(cloud, 'vaults/list', uncounted, times(10))
+    expect(alarmsOf(cloud)).toEqual(['shared/requestsnotcounted'])
+    play(cloud, 'vaults/list', unread, times(1))
+    expect(alarmsOf(cloud)).toEqual(['shared/requestsnotcounted', 'vaults/ListAlarm'])
+  })
+
+  const ofApi = (name: string) => ({
+    ...{ namespace: 'AWS/ApiGateway', name },
+    dimensions: { ApiId: 'shared/ApiHttpApi', Stage: '$default' },
+  })
+  test.for([
+    ['one request in twenty fails', 'shared/Failingrequests', { failed: 6, slow: 0 }],
+    ['one request in a hundred is slow', 'shared/Slowrequests', { failed: 0, slow: 2 }],
+    ['neither is so', undefined, { failed: 4, slow: 1 }],
+  ] as const)('or not: %s', ([, alarm, { failed, slow }], { after }) => {
+    const cloud = after()
+    for (const minute of LATELY) {
+      for (let request = 0; request < 100; request += 1) {
+        cloud.measure(ofApi('Count'), 1, minute)
+        cloud.measure(ofApi('5xx'), request < failed ? 1 : 0, minute)
+        cloud.measure(ofApi('Latency'), request < slow ? 9_000 : 300, minute)
+      }
+    }
+    expect(alarmsOf(cloud)).toEqual(alarm ? [alarm] : [])
+  })
+
+  test('where the gateway turns requests away, and not where a key asks too often; where Lambda has no room', ({
+    after,
+  }) => {
+    const { AccessLogSettings } = template.ofType('AWS::ApiGatewayV2::Stage')['shared/ApiStage'] ?? {}
+    const { Format } = z.object({ Format: z.string() }).parse(AccessLogSettings)
+    /** A line of the access log, in which a variable that has no value is `-`. */
+    const line = (values: Readonly<Record<string, string>>) =>
+      JSON.parse(Format.replaceAll(/\$context\.([\w.]+)/g, (_, name: string) => values[name] ?? '-'))
+    const ofKey = after()
+    for (const minute of times(200)) {
+      ofKey.log('shared/AccessLogs', line({ status: '429', integrationLatency: '12' }), minute)
+    }
+    expect(alarmsOf(ofKey)).toEqual([])
+    const cloud = after()
+    for (const minute of times(100)) cloud.log('shared/AccessLogs', line({ status: '429' }), minute)
+    cloud.measure({ namespace: 'AWS/Lambda', name: 'Throttles' }, 5, NOW - 1)
+    expect(alarmsOf(cloud)).toEqual(['shared/Throttles', 'shared/requestsrefusedbythegateway'])
+  })
+})
+
+describe('Of webhooks an alarm goes off', () => {
+  test('where messages cannot be worked on, wait, or are given up; where runs are given up', async ({ after }) => {
+    const record = { messageId: randomUUID(), body: '{}', attributes: { ApproximateReceiveCount: '1' } }
+    const failing = await invoke('queues/deliver-events', { Records: [record] })
+    const cloud = after()
+    play(cloud, 'queues/deliver-events', failing, times(3))
+    expect(alarmsOf(cloud)).toEqual(['queues/DeliverEventsAlarm'])
+    const ofQueue = (name: string, queue: string) => ({
+      ...{ namespace: 'AWS/SQS', name },
+      dimensions: { QueueName: `${queue}.QueueName` },
+    })
+    cloud.measure(ofQueue('ApproximateAgeOfOldestMessage', 'shared/eventQueue'), 1800, NOW - 1)
+    cloud.measure(ofQueue('ApproximateNumberOfMessagesVisible', 'shared/deliveryQueuedeadletters'), 1, NOW - 1)
+    cloud.measure(ofQueue('ApproximateNumberOfMessagesVisible', 'jobs/DeadLetters'), 1, NOW - 1)
+    expect(alarmsOf(cloud)).toEqual([
+      ...['jobs/DeadLettersAlarm', 'queues/Backlogqueuesrelayevents', 'queues/DeliverEventsAlarm'],
+      'queues/Undonequeuesdeliverevents',
+    ])
+  })
+
+  test('where five take nothing at once, and where one is gone', async ({ service, after }) => {
+    const answers = { status: 500 }
+    const server = createServer((_, response) => response.writeHead(answers.status).end()).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const failed = await Promise.all(
+      [1, 2, 3, 4, 5].map(async (number) => await registered(service, `http://localhost:${port}/${number}`)),
+    )
+    const delivered = await logsOf(async () => {
+      for (const { clientId } of failed) await tell(service, clientId, [someNotice('one'), someNotice('two')])
+      await service.consume()
+    })
+    const cloud = after()
+    play(cloud, 'queues/deliver-events', delivered, times(1))
+    expect(alarmsOf(cloud)).toEqual(['queues/Failingwebhooks'])
+    answers.status = 410
+    const { clientId } = await registered(service, `http://localhost:${port}/6`)
+    const gone = await logsOf(() => tell(service, clientId, [someNotice('one')]))
+    server.close()
+    const other = after()
+    play(other, 'queues/deliver-events', gone, times(1))
+    expect(alarmsOf(other)).toEqual(['queues/webhooksswitchedoff'])
+  })
+})
+
+/** A client of its own with a webhook there. */
+async function registered(service: Service, url: string): Promise<{ readonly clientId: string }> {
+  const key = await service.createClient([])
+  const { status } = await service.call('POST', '/webhooks', { key, body: { url } })
+  expect(status).toBe(201)
+  return { clientId: parseApiKey(key)?.clientId ?? '' }
+}
+
+test('Each runbook that an alarm names was needed above', () => {
+  const named = Object.values(template.ofType('AWS::CloudWatch::Alarm')).map(({ AlarmDescription }) =>
+    String(AlarmDescription).replace(/^.* Runbook: /, ''),
+  )
+  expect(new Set(wentOff.values())).toEqual(new Set(named))
+})

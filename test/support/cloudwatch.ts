@@ -1,0 +1,219 @@
+import * as z from 'zod'
+import type { Synthesized } from '../infra/synthesize.ts'
+
+const Dimensions = z.array(z.object({ Name: z.string(), Value: z.string() })).default([])
+const Filter = z.object({
+  LogGroupName: z.string(),
+  FilterPattern: z.string(),
+  MetricTransformations: z.tuple([
+    z.object({
+      MetricNamespace: z.string(),
+      MetricName: z.string(),
+      MetricValue: z.string(),
+      Dimensions: z.array(z.object({ Key: z.string(), Value: z.string() })).default([]),
+    }),
+  ]),
+})
+const Stat = z.object({
+  Metric: z.object({ Namespace: z.string(), MetricName: z.string(), Dimensions }),
+  Period: z.number(),
+  Stat: z.string(),
+})
+const Alarm = z.object({
+  ...{ Threshold: z.number(), EvaluationPeriods: z.number(), TreatMissingData: z.enum(['breaching', 'notBreaching']) },
+  ComparisonOperator: z.literal('GreaterThanOrEqualToThreshold'),
+  AlarmDescription: z.string(),
+  ...{ Namespace: z.string().optional(), MetricName: z.string().optional(), Dimensions },
+  ...{ Period: z.number().optional(), Statistic: z.string().optional(), ExtendedStatistic: z.string().optional() },
+  Metrics: z
+    .array(
+      z.object({
+        Id: z.string(),
+        MetricStat: Stat.optional(),
+        Expression: z.string().optional(),
+        Period: z.number().optional(),
+      }),
+    )
+    .default([]),
+})
+const Rule = z.object({
+  RuleName: z.string(),
+  RuleBody: z.string().transform((text) =>
+    z
+      .object({
+        LogGroupNames: z.array(z.string()),
+        Contribution: z.object({
+          Keys: z.array(z.string()),
+          Filters: z.array(
+            z.object({ Match: z.string(), In: z.array(z.string()).optional(), GreaterThan: z.number().optional() }),
+          ),
+        }),
+      })
+      .parse(JSON.parse(text)),
+  ),
+})
+const Embedded = z.object({
+  _aws: z.object({
+    CloudWatchMetrics: z.array(
+      z.object({
+        Namespace: z.string(),
+        Dimensions: z.array(z.array(z.string())),
+        Metrics: z.array(z.object({ Name: z.string() })),
+      }),
+    ),
+  }),
+})
+
+type Point = {
+  readonly namespace: string
+  readonly name: string
+  readonly dimensions: string
+  readonly value: number
+  readonly minute: number
+}
+
+/**
+ * CloudWatch with the filters, rules and alarms of a stage's template, over minutes from 0 on: it takes what functions log and
+ * what AWS measures of them, and tells which alarms are on. Of patterns, expressions and statistics it knows those that
+ * the template has, and throws for others.
+ */
+export function cloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
+  const parsed = <T extends z.ZodType>(type: string, form: T) =>
+    Object.entries(ofType(type)).map(([id, properties]) => [id, form.parse(properties)] as const)
+  const filters = parsed('AWS::Logs::MetricFilter', Filter)
+  const alarms = parsed('AWS::CloudWatch::Alarm', Alarm)
+  const rules = parsed('AWS::CloudWatch::InsightRule', Rule)
+  const points: Point[] = []
+  const logged: { readonly group: string; readonly line: object; readonly minute: number }[] = []
+
+  function measure(
+    metric: { readonly namespace: string; readonly name: string; readonly dimensions?: Record<string, string> },
+    value: number,
+    minute: number,
+  ): void {
+    const { namespace, name, dimensions = {} } = metric
+    points.push({ namespace, name, dimensions: keyOf(Object.entries(dimensions)), value, minute })
+  }
+
+  function log(group: string, line: object, minute: number): void {
+    logged.push({ group, line, minute })
+    for (const [, { LogGroupName, FilterPattern, MetricTransformations }] of filters) {
+      if (LogGroupName !== group || !matches(FilterPattern, line)) continue
+      const [{ MetricNamespace, MetricName, MetricValue, Dimensions: named }] = MetricTransformations
+      const value = MetricValue.startsWith('$') ? fieldOf(line, MetricValue) : MetricValue
+      const dimensions = Object.fromEntries(named.map(({ Key, Value }) => [Key, `${fieldOf(line, Value)}`]))
+      measure({ namespace: MetricNamespace, name: MetricName, dimensions }, Number(value), minute)
+    }
+    const embedded = Embedded.safeParse(line)
+    for (const { Namespace, Dimensions: sets, Metrics } of embedded.data?._aws.CloudWatchMetrics ?? []) {
+      for (const names of sets) {
+        const dimensions = Object.fromEntries(names.map((name) => [name, `${fieldOf(line, `$.${name}`)}`]))
+        for (const { Name } of Metrics) {
+          measure({ namespace: Namespace, name: Name, dimensions }, Number(fieldOf(line, `$.${Name}`)), minute)
+        }
+      }
+    }
+  }
+
+  /** A statistic of what was measured in a period that ends at a minute; undefined where nothing was. */
+  function statistic({ Metric, Stat: stat, Period }: z.output<typeof Stat>, end: number): number | undefined {
+    const dimensions = keyOf(Metric.Dimensions.map(({ Name, Value }) => [Name, Value]))
+    const values = points
+      .filter((point) => point.namespace === Metric.Namespace && point.name === Metric.MetricName)
+      .filter((point) => point.dimensions === dimensions && isIn(point.minute, end, Period))
+      .map(({ value }) => value)
+      .toSorted((a, b) => a - b)
+    if (values.length === 0) return undefined
+    if (stat === 'SampleCount') return values.length
+    if (stat === 'Sum') return values.reduce((sum, value) => sum + value)
+    if (stat === 'Maximum') return values.at(-1)
+    const [, percent] = /^p(\d+)$/.exec(stat) ?? []
+    if (!percent) throw new Error(`No statistic ${stat}`)
+    return values[Math.ceil((values.length * Number(percent)) / 100) - 1]
+  }
+
+  /** How many contributors a rule counts in a period that ends at a minute. */
+  function contributors(ruleName: string, end: number, period: number): number {
+    const [, rule] = rules.find(([, { RuleName }]) => RuleName === ruleName) ?? []
+    if (!rule) throw new Error(`No rule ${ruleName}`)
+    const { LogGroupNames, Contribution } = rule.RuleBody
+    const counted = logged
+      .filter(({ group, minute }) => LogGroupNames.includes(group) && isIn(minute, end, period))
+      .filter(({ line }) =>
+        Contribution.Filters.every(({ Match, In, GreaterThan }) => {
+          const value = fieldOf(line, Match)
+          return (!In || In.includes(`${value}`)) && (GreaterThan === undefined || Number(value) > GreaterThan)
+        }),
+      )
+    return new Set(counted.map(({ line }) => keyOf(Contribution.Keys.map((key) => [key, `${fieldOf(line, key)}`]))))
+      .size
+  }
+
+  function read(alarm: z.output<typeof Alarm>, end: number, period: number): number | undefined {
+    const { Namespace = '', MetricName = '', Statistic, ExtendedStatistic, Metrics } = alarm
+    const [expression, ...others] = Metrics.flatMap(({ Expression }) => Expression ?? [])
+    if (expression === undefined) {
+      const Metric = { Namespace, MetricName, Dimensions: alarm.Dimensions }
+      return statistic({ Metric, Period: period, Stat: Statistic ?? ExtendedStatistic ?? '' }, end)
+    }
+    if (others.length > 0) throw new Error('One expression')
+    const [, ruleName] = /^INSIGHT_RULE_METRIC\("(.*)", "UniqueContributors"\)$/.exec(expression) ?? []
+    if (ruleName) return contributors(ruleName, end, period)
+    const named = Metrics.flatMap(({ Id, MetricStat }) =>
+      MetricStat ? [[Id, statistic(MetricStat, end)] as const] : [],
+    )
+    const IF = (condition: boolean, yes: number, no: number) => (condition ? yes : no)
+    const FILL = (value: number | undefined, missing: number) => value ?? missing
+    // The template's expressions are JavaScript too, with these two functions; what is not measured makes NaN.
+    const calculate = new Function('IF', 'FILL', ...named.map(([id]) => id), `return ${expression}`)
+    const value = Number(calculate(IF, FILL, ...named.map(([, each]) => each)))
+    return Number.isNaN(value) ? undefined : value
+  }
+
+  return {
+    log,
+    measure,
+    /** The alarms that are on at a minute, by their names, with what they say. */
+    alarmsAt(minute: number): Map<string, string> {
+      const on = alarms.filter(([, alarm]) => {
+        const { EvaluationPeriods, Threshold, TreatMissingData } = alarm
+        const period =
+          alarm.Period ?? alarm.Metrics.map((one) => one.Period ?? one.MetricStat?.Period).find(Number) ?? 0
+        return Array.from({ length: EvaluationPeriods }, (_, back) => minute - (back * period) / 60).every((end) => {
+          const value = read(alarm, end, period)
+          return value === undefined ? TreatMissingData === 'breaching' : value >= Threshold
+        })
+      })
+      return new Map(on.map(([id, { AlarmDescription }]) => [id, AlarmDescription]))
+    },
+  }
+}
+
+function isIn(minute: number, end: number, periodSeconds: number): boolean {
+  return minute >= end - periodSeconds / 60 && minute < end
+}
+
+function keyOf(pairs: readonly (readonly [string, string])[]): string {
+  return JSON.stringify(pairs.toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** What a line has at a place such as `$.report.delivered`. */
+function fieldOf(line: object, place: string): unknown {
+  return place
+    .split('.')
+    .slice(1)
+    .reduce<unknown>((value, name) => Object(value)[name], line)
+}
+
+/** Whether a filter's pattern takes a line: comparisons that are joined by one word. */
+function matches(pattern: string, line: object): boolean {
+  const inner = pattern.replace(/^\{ (.*) \}$/, '$1')
+  const parts = inner.split(/ (?:\|\||&&) /).map((part) => part.replace(/^\((.*)\)$/, '$1'))
+  const each = parts.map((part) => {
+    const [, place = '', operator, text = ''] = /^(\$[\w.]+) (=|>) (.*)$/.exec(part) ?? []
+    if (!operator) throw new Error(`No pattern ${pattern}`)
+    const value = fieldOf(line, place)
+    return operator === '=' ? value === JSON.parse(text) : typeof value === 'number' && value > Number(text)
+  })
+  return inner.includes('||') ? each.some(Boolean) : each.every(Boolean)
+}
