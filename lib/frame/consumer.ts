@@ -5,10 +5,13 @@ import type * as z from 'zod'
 import { logger } from '../logger.ts'
 import { once } from '../once.ts'
 import { type Built, container, type Providers, readEnv, readSecretVersions } from './container.ts'
-import type { QueueContract } from './contract.ts'
+import type { EnvOf, QueueContract } from './contract.ts'
 
 /** The work of one message. */
 type Work<C extends QueueContract> = (message: z.output<C['message']>) => Promise<z.output<C['report']>>
+
+/** The contract of a function that is built with no secret. */
+type PlainContract = QueueContract & { readonly uses: { readonly config?: never; readonly webhookKey?: never } }
 
 /**
  * Turns a contract and its work into a Lambda handler for the messages of an SQS queue. The messages of a batch are worked on
@@ -21,11 +24,29 @@ export function consumer<const C extends QueueContract, P extends Providers<C>>(
   services: P,
   work: (services: Built<P>) => Work<C>,
 ) {
+  return createHandler(contract, services, work, readSecretVersions)
+}
+
+/** The same for a function that is built with no secret; its bundle has no client of Secrets Manager. */
+export function plainConsumer<const C extends PlainContract, P extends Providers<C>>(
+  contract: C,
+  services: P,
+  work: (services: Built<P>) => Work<C>,
+) {
+  return createHandler(contract, services, work, async () => undefined)
+}
+
+function createHandler<const C extends QueueContract, P extends Providers<C>>(
+  contract: C,
+  services: P,
+  work: (services: Built<P>) => Work<C>,
+  readVersion: (env: EnvOf<C>) => Promise<unknown>,
+) {
   const start = container(
     once(() => readEnv(contract, process.env)),
     services,
     work,
-    readSecretVersions,
+    readVersion,
   )
   return middy<SQSEvent, SQSBatchResponse>()
     .use(injectLambdaContext(logger, { resetKeys: true }))

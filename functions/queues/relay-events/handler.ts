@@ -1,9 +1,9 @@
-import { consumer } from '../../../lib/frame/consumer.ts'
+import { plainConsumer } from '../../../lib/frame/consumer.ts'
 import { eventLog, now, wakeDeliveries, wakeRelays, webhooks } from '../../../lib/services.ts'
 import { relayEvents } from '../../../lib/webhooks/relay.ts'
 import { contract } from './contract.ts'
 
-export const handler = consumer(
+export const handler = plainConsumer(
   contract,
   { eventLog, webhooks, wakeRelays, wakeDeliveries, now },
   (services) =>
