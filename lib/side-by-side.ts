@@ -1,10 +1,22 @@
 const AT_A_TIME = 8
 
-/** Does a task for each, eight at a time, in order; throws the first failure. */
+/**
+ * Does a task for each, eight at a time, in order. Once one fails none is begun any more; throws the first failure when those
+ * that were under way have ended.
+ */
 export async function sideBySide<T>(tasks: Iterable<T>, run: (task: T) => Promise<void>): Promise<void> {
   const waiting = [...tasks].values()
+  const failures: unknown[] = []
   const worker = async () => {
-    for (const task of waiting) await run(task)
+    for (const task of waiting) {
+      try {
+        await run(task)
+      } catch (error) {
+        failures.push(error)
+      }
+      if (failures.length > 0) return
+    }
   }
   await Promise.all(Array.from({ length: AT_A_TIME }, worker))
+  if (failures.length > 0) throw failures[0]
 }
