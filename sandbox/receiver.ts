@@ -19,7 +19,10 @@ export type Arrival = {
   readonly isTaken: boolean
   /** With what it was answered; null where it got no answer. */
   readonly status: number | null
-  /** From what happened to its arrival, by the clock of the chain and that of this machine; null where it tells no time. */
+  /**
+   * From what happened to its arrival, by the clock of the chain and that of this machine; null where it tells no time, 0
+   * where the chain's clock is ahead, as once it was advanced.
+   */
   readonly delayMs: number | null
   /** What it says; null for what is no event. */
   readonly event: z.output<typeof Body> | null
@@ -79,7 +82,7 @@ export async function startReceiver(now: () => number): Promise<Receiver> {
       isVerified,
       isTaken: isVerified && status === STATUSES.acknowledge && !before.some(({ isTaken }) => isTaken),
       status,
-      delayMs: event && receivedAt - Date.parse(event.timestamp),
+      delayMs: event && Math.max(0, receivedAt - Date.parse(event.timestamp)),
       event,
     }
     arrivals = [...arrivals, arrival].slice(-KEPT_ARRIVALS)

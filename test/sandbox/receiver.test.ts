@@ -39,6 +39,12 @@ test('The receiver takes an event once, and says how long it was on its way', as
   expect(receiver.listArrivals(1)).toMatchObject([{ number: 2 }])
 })
 
+test('What happens by a clock that is ahead was not on its way for less than no time', async ({ receiver, clock }) => {
+  clock.ms -= 358_100
+  await deliver(receiver.url, EVENT)
+  expect(receiver.listArrivals(0)).toMatchObject([{ delayMs: 0 }])
+})
+
 test('The receiver refuses what is signed with another secret, and shows it', async ({ receiver }) => {
   const secret = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
   expect(await deliver(receiver.url, EVENT, { secret })).toBe(401)

@@ -76,6 +76,31 @@ test('What was claimed since is not said to be claimable, unless the claim is un
   expect(textOf({ ...claim, data: { ...claim.data, depositIds: ['8453-0xbb-1'] } })).toContain('can be claimed')
 })
 
+test('A settlement that was claimed in part is not said to be claimed', () => {
+  const settled = { type: 'deposit.claimable', final: true }
+  const claim = (hash: string, assets: string, final = true) => ({
+    ...{ type: 'deposit.completed', final, data: { transactionHash: `0x${hash.repeat(32)}`, assets } },
+  })
+  const textOf = (...more: readonly Told[]) => listNews(arrivals(settled, ...more), owner, findVault).at(-1)?.text
+  // The same claim, before it is final and after.
+  const [early, first] = [claim('bb', '15000000', false), claim('bb', '15000000')]
+  expect(textOf(early, first)).toBe('Your deposit of 25 USDC into Harbor was settled: a part is still to be claimed')
+  expect(textOf(early, first, claim('cc', '10000000'))).toContain('was settled and claimed')
+})
+
+test('What waits no longer is left out: it was settled as a whole, or taken back', () => {
+  const pending = { type: 'deposit.pending', data: { estimatedSettlement: { p50: 600, p90: 7200 } } }
+  const waits = (...more: readonly Told[]) =>
+    listNews(arrivals(pending, ...more), owner, findVault).some(({ text }) => text.includes('waits for'))
+  const hash = { transactionHash: `0x${'bb'.repeat(32)}` }
+  expect(waits({ type: 'deposit.claimable', data: { ...hash, assets: '20000000' } })).toBe(true)
+  expect(waits({ type: 'deposit.claimable', data: hash })).toBe(false)
+  expect(waits({ type: 'deposit.completed', data: hash })).toBe(false)
+  expect(waits({ type: 'deposit.cancelled', data: hash })).toBe(false)
+  const undone = { type: 'deposit.reverted', data: { eventId: 'evt_2' } }
+  expect(waits({ type: 'deposit.cancelled', data: hash }, undone)).toBe(true)
+})
+
 test('Others’ events, deliveries that were not taken, tests, and types that are new are no news', () => {
   const mine = { type: 'deposit.completed' }
   expect(listNews(arrivals({ ...mine, data: { userAddress: BOB } }), owner, findVault)).toEqual([])

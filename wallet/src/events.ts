@@ -55,10 +55,18 @@ const TEXTS: Readonly<Record<string, (words: Words) => string>> = {
   'transfer.refunded': ({ sent }) => `${sent} was paid back`,
 }
 
-/** What is said instead of a settlement once a claim has followed: there is nothing to do any more. */
-const CLAIMED_TEXTS: typeof TEXTS = {
-  'deposit.claimable': ({ vault, of }) => `Your deposit${of} into ${vault} was settled and claimed`,
-  'withdrawal.claimable': ({ vault, of }) => `Your withdrawal${of} from ${vault} was settled and claimed`,
+/** What is said instead of a settlement once a claim has followed: of all of it, or of a part. */
+const CLAIMED_TEXTS: Readonly<Record<'all' | 'part', typeof TEXTS>> = {
+  all: {
+    'deposit.claimable': ({ vault, of }) => `Your deposit${of} into ${vault} was settled and claimed`,
+    'withdrawal.claimable': ({ vault, of }) => `Your withdrawal${of} from ${vault} was settled and claimed`,
+  },
+  part: {
+    'deposit.claimable': ({ vault, of }) =>
+      `Your deposit${of} into ${vault} was settled: a part is still to be claimed`,
+    'withdrawal.claimable': ({ vault, of }) =>
+      `Your withdrawal${of} from ${vault} was settled: a part is still to be claimed`,
+  },
 }
 
 /** Whether an event is about this user's money. */
@@ -69,8 +77,8 @@ export function isAbout({ data }: WebhookEvent, { accounts, transfers }: Owner):
 
 /**
  * A user's news, the newest first: what was told before it was final and again when it was is one, what a reorganisation has
- * undone says so, and what was claimed since is not said to be claimable. `findVault` gives undefined where the wallet does not
- * know the vault.
+ * undone says so, what was claimed since is not said to be claimable, and what no longer waits is left out. `findVault` gives
+ * undefined where the wallet does not know the vault.
  */
 export function listNews(
   arrivals: readonly Arrival[],
@@ -81,9 +89,12 @@ export function listNews(
   const undone = new Set(taken.flatMap(({ data }) => ('eventId' in data ? [data.eventId] : [])))
   const news = new Map<string, News>()
   const known = taken.filter((event) => TEXTS[event.type] !== undefined && isAbout(event, owner))
-  const claimed = new Set(known.filter(({ id }) => !undone.has(id)).flatMap(listClaimed))
+  const standing = [
+    ...new Map(known.flatMap((event) => (undone.has(event.id) ? [] : ([[keyOf(event), event]] as const)))).values(),
+  ]
   for (const event of known.toSorted((left, right) => left.sequence - right.sequence)) {
     const { id, type, timestamp, final, data } = event
+    if (!undone.has(id) && isPast(event, standing)) continue
     const { chainId, vaultAddress } = data
     const settlement = 'estimatedSettlement' in data ? data.estimatedSettlement : null
     const vault = findVault(chainId, vaultAddress)
@@ -96,8 +107,8 @@ export function listNews(
       of: amount === undefined ? '' : ` of ${amount}`,
       sent: `${amount ?? 'What'} you sent between chains${isFromVault ? '' : ` for ${name}`}`,
     }
-    const isClaimed = listRequests(event).some((request) => claimed.has(request))
-    const write = (isClaimed ? CLAIMED_TEXTS[type] : undefined) ?? TEXTS[type]
+    const claimed = claimedOf(event, standing)
+    const write = (claimed && CLAIMED_TEXTS[claimed][type]) ?? TEXTS[type]
     const text = write?.(words) ?? type
     news.set(keyOf(event), {
       id,
@@ -128,8 +139,39 @@ function listRequests({ data }: WebhookEvent): string[] {
   return 'userAddress' in data ? ids.map((id) => [data.chainId, data.vaultAddress, data.userAddress, id].join(' ')) : []
 }
 
-function listClaimed(event: WebhookEvent): string[] {
-  return event.type === 'deposit.completed' || event.type === 'withdrawal.completed' ? listRequests(event) : []
+/** How many events of this kind are about requests of this event, and how much they are of, in what is requested; null where that is unknown. */
+function sumOf(event: WebhookEvent, kind: string, standing: readonly WebhookEvent[]) {
+  const requests = new Set(listRequests(event))
+  const [side] = event.type.split('.')
+  const told = standing.filter(
+    (other) => other.type === `${side}.${kind}` && listRequests(other).some((request) => requests.has(request)),
+  )
+  const amounts = told.flatMap(({ data }) => ('assets' in data ? [side === 'deposit' ? data.assets : data.shares] : []))
+  const known = amounts.filter((amount) => amount !== null)
+  const sum = known.length < amounts.length ? null : known.reduce((total, amount) => total + BigInt(amount), 0n)
+  return { count: told.length, sum }
+}
+
+/** Whether what the first were of is covered by the others; of unknown amounts any other covers it. */
+function isCovered(first: ReturnType<typeof sumOf>, others: ReturnType<typeof sumOf>): boolean {
+  return others.count > 0 && (first.sum === null || others.sum === null || others.sum >= first.sum)
+}
+
+/** Whether an event says that something waits of which nothing does any more. */
+function isPast(event: WebhookEvent, standing: readonly WebhookEvent[]): boolean {
+  if (!event.type.endsWith('.pending')) return false
+  const requested = sumOf(event, 'pending', standing)
+  return (
+    sumOf(event, 'cancelled', standing).count > 0 ||
+    ['claimable', 'completed'].some((kind) => isCovered(requested, sumOf(event, kind, standing)))
+  )
+}
+
+/** How much of a settlement was claimed; undefined for nothing, and for what is no settlement. */
+function claimedOf(event: WebhookEvent, standing: readonly WebhookEvent[]): 'all' | 'part' | undefined {
+  const claimed = sumOf(event, 'completed', standing)
+  if (!event.type.endsWith('.claimable') || claimed.count === 0) return undefined
+  return isCovered(sumOf(event, 'claimable', standing), claimed) ? 'all' : 'part'
 }
 
 /** What happened, whether it was final when it was told or not. */
