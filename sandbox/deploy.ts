@@ -28,9 +28,10 @@ export type YieldVaultOptions = {
 
 /**
  * A make of ERC-7540 vault that is no Lagoon's: `aggregated` has the request id 0 and a share token of its own,
- * `counted` an id for each request, `redemptions` takes deposits at once and only redemptions by request.
+ * `counted` an id for each request, `redemptions` takes deposits at once and only redemptions by request, as does
+ * `syncDeposits`. Of `counted` and `syncDeposits` the event `Deposit` names the receiver of the shares first.
  */
-export type AsyncVaultMake = 'aggregated' | 'counted' | 'redemptions'
+export type AsyncVaultMake = 'aggregated' | 'counted' | 'redemptions' | 'syncDeposits'
 
 /** What such a vault is deployed with; its shares have 6 decimals and the safe of `ACCOUNTS` manages it by default. */
 export type AsyncVaultOptions = {
@@ -38,7 +39,7 @@ export type AsyncVaultOptions = {
   readonly asset: Address
   readonly name: string
   readonly symbol: string
-  /** Not of `redemptions`, whose shares have the asset's. */
+  /** Not where deposits are at once: there shares have the asset's. */
   readonly shareDecimals?: number
   readonly manager?: Address
 }
@@ -97,6 +98,7 @@ const ASYNC_VAULTS: { readonly [make in AsyncVaultMake]: string } = {
   aggregated: 'AsyncVault',
   counted: 'AsyncVaultCounted',
   redemptions: 'AsyncRedemptionVault',
+  syncDeposits: 'SyncDepositVault',
 }
 
 /** The address of a new mintable ERC-20. */
@@ -196,7 +198,7 @@ export function planYieldVault(plan: Plan, options: YieldVaultOptions): Address 
 /** Plans an ERC-7540 vault with its manager's approval; its address to be. */
 export function planAsyncVault(plan: Plan, options: AsyncVaultOptions): Address {
   const { make, asset, name, symbol, shareDecimals = 6, manager = ACCOUNTS.safe.address } = options
-  const decimals = make === 'redemptions' ? [] : [shareDecimals]
+  const decimals = make === 'redemptions' || make === 'syncDeposits' ? [] : [shareDecimals]
   const vault = plan.deploy(ASYNC_VAULTS[make], [asset, name, symbol, ...decimals, manager])
   // Redemptions are fulfilled by the vault taking the assets from the manager.
   plan.call(manager, asset, 'Token', 'approve', [vault, maxUint256])

@@ -355,11 +355,11 @@ async function readAllLogs(
 }
 
 async function parseInOrder(
-  { reader }: ChainAccount,
+  { reader, account }: ChainAccount,
   vaults: readonly Vault[],
   logs: readonly Log[],
 ): Promise<VaultEvent[]> {
-  return inOrder(parseVaultEvents(vaults, logs, await readTimestamps(reader.request, logs)))
+  return inOrder(parseVaultEvents(vaults, logs, await readTimestamps(reader.request, logs), account))
 }
 
 /** The events in order, each once. */

@@ -37,18 +37,20 @@ export function eventAddresses(vaults: readonly VaultOnChain[]): Address[] {
 
 /**
  * The events of these vaults of one chain among logs, in order: transfers are those of a vault's share token, all others
- * its own. `timestampOf` gives the time of a block in seconds since 1970.
+ * its own. `timestampOf` gives the time of a block in seconds since 1970. The logs are all of their transactions, or those
+ * alone that name `ofAccount`.
  */
 export function parseVaultEvents(
   vaults: readonly VaultOnChain[],
   logs: readonly Log[],
   timestampOf: (log: Log) => bigint,
+  ofAccount?: Address,
 ): VaultEvent[] {
   const [ofVaults, ofShares] = [
     Map.groupBy(vaults, ({ address }) => address),
     Map.groupBy(vaults, ({ shareToken }) => shareToken),
   ]
-  return logs.flatMap((log) => {
+  const events = logs.flatMap((log) => {
     // The same first topic with other indexed parameters is none of ours.
     const decoded = decodeLog(EVENT_ABI, log)
     if (!decoded) return []
@@ -59,4 +61,18 @@ export function parseVaultEvents(
       return { ...decoded, vault: address, location }
     })
   })
+  return standardize(vaults, events, ofAccount)
+}
+
+/** These events, each with its accounts where the standard of its vault's protocol has them. */
+function standardize(vaults: readonly VaultOnChain[], events: readonly VaultEvent[], ofAccount?: Address) {
+  const standard = new Map(vaults.map((vault) => [vault.address, getProtocol(vault).books.standardize]))
+  const transactions = Map.groupBy(events, ({ vault, location }) => `${vault} ${location.transactionHash}`)
+  const told = new Map<VaultEvent, VaultEvent | undefined>()
+  for (const transaction of transactions.values()) {
+    const [first] = transaction
+    const standardized = first && standard.get(first.vault)?.(transaction, ofAccount)
+    if (standardized) for (const [index, event] of transaction.entries()) told.set(event, standardized[index])
+  }
+  return events.map((event) => told.get(event) ?? event)
 }

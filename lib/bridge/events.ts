@@ -137,7 +137,7 @@ export function parseFillOutcome(
       }
     }
     if (named && isAddressEqual(log.address, named.vault)) {
-      const taken = named.operation.taken(log)
+      const taken = named.operation.taken(log, own)
       const isOwn = taken && isAddressEqual(taken.account, named.account) && isAddressEqual(taken.payer, handler)
       if (isOwn) return { result: 'deposited', logIndex: log.logIndex }
     }

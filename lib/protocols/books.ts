@@ -41,6 +41,11 @@ export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEv
   /** The names of the events that can move the price, apart from mints and burns. */
   readonly repricing: ReadonlySet<string>
   /**
+   * A transaction's events, with the accounts of each where the standard has them; absent where no vault differs. With
+   * `ofAccount` they are those alone that name this account.
+   */
+  standardize?(events: readonly Event[], ofAccount?: Address): readonly Event[]
+  /**
    * The transfer of shares whose reason an event tells, by what it says of it: a mint that is no fee, or shares on their
    * way to or from a request. Undefined for other events.
    */

@@ -47,8 +47,11 @@ export type DepositOperation = Omit<Operation, 'decode'> & {
   /** Whether the shares come only after a settlement. */
   readonly isAsync: boolean
   decode(data: Hex): (Terms & { readonly receiver: Address }) | undefined
-  /** For whom the vault took such a deposit and who paid it, by the event that tells of it; undefined for other logs. */
-  taken(log: Log): { readonly account: Address; readonly payer: Address } | undefined
+  /**
+   * For whom the vault took such a deposit and who paid it, by the event that tells of it, which is among the logs of one
+   * transaction; undefined for other logs.
+   */
+  taken(log: Log, logs: readonly Log[]): { readonly account: Address; readonly payer: Address } | undefined
 }
 
 /** A function by which shares leave a vault for assets. */

@@ -50,7 +50,11 @@ contract AsyncRedemptionVault is AsyncRedemptions, ERC20 {
         if (shares == 0) revert ZERO_AMOUNT();
         IERC20(asset).safeTransferFrom(msg.sender, manager, assets);
         _mint(receiver, shares);
-        emit Deposit(msg.sender, receiver, assets, shares);
+        _emitDeposit(msg.sender, receiver, assets, shares);
+    }
+
+    function _emitDeposit(address payer, address receiver, uint256 assets, uint256 shares) internal virtual {
+        emit Deposit(payer, receiver, assets, shares);
     }
 
     function previewDeposit(uint256 assets) external view returns (uint256 shares) {

@@ -138,6 +138,10 @@ contract AsyncVault is AsyncRedemptions {
 
     function _give(address receiver, address controller, uint256 assets, uint256 shares) private {
         _share.move(address(this), address(this), receiver, shares);
+        _emitDeposit(controller, receiver, assets, shares);
+    }
+
+    function _emitDeposit(address controller, address receiver, uint256 assets, uint256 shares) internal virtual {
         emit Deposit(controller, receiver, assets, shares);
     }
 

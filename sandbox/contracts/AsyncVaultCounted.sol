@@ -7,6 +7,8 @@ import {AsyncVault} from "./AsyncVault.sol";
 
 /// @title An ERC-7540 vault that gives every request an id of its own, from 1 up; claims, which name no id, take the
 /// oldest first.
+/// @notice Its `Deposit` names the receiver of a claim first and the controller second, against the standard, as the
+/// standard's reference implementation and Centrifuge's vaults before v3 do.
 contract AsyncVaultCounted is AsyncVault {
     uint256 public lastRequestId;
 
@@ -24,5 +26,9 @@ contract AsyncVaultCounted is AsyncVault {
 
     function _requestIdOf(uint256 requestId) internal pure override returns (uint256) {
         return requestId;
+    }
+
+    function _emitDeposit(address controller, address receiver, uint256 assets, uint256 shares) internal override {
+        emit Deposit(receiver, controller, assets, shares);
     }
 }

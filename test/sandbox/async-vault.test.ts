@@ -81,9 +81,10 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
     expect(await vault.read('pendingDepositRequest', deposit, ALICE)).toBe(usdc('40'))
     expect(await vault.read('claimableDepositRequest', deposit, ALICE)).toBe(usdc('60'))
     const [claim] = await vault.act(ALICE, 'mint', [50_000_000n, CAROL, ALICE])
+    const [sender, owner] = make === 'counted' ? [CAROL, ALICE] : [ALICE, CAROL]
     expect(claim).toMatchObject({
       eventName: 'Deposit',
-      args: { sender: ALICE, owner: CAROL, assets: usdc('60'), shares: 50_000_000n },
+      args: { sender, owner, assets: usdc('60'), shares: 50_000_000n },
     })
     expect(await vault.share.read('balanceOf', CAROL)).toBe(50_000_000n)
     await vault.share.act(CAROL, 'transfer', [ALICE, 50_000_000n])
@@ -315,6 +316,16 @@ describe('an ERC-7540 vault with redemptions by request only', () => {
     expect(await vault.read('totalAssets')).toBe(usdc('20'))
     expect(await errorOf(vault.read('previewRedeem', 1n))).toBe('NOT_IMPLEMENTED')
     expect(await errorOf(vault.read('previewWithdraw', 1n))).toBe('NOT_IMPLEMENTED')
+  })
+
+  test('tells for whom a deposit was second, as the standard says, and that of Centrifuge first', async () => {
+    for (const make of ['redemptions', 'syncDeposits'] as const) {
+      const vault = await session.openAsyncVault(make)
+      await session.pay(ALICE, vault, usdc('20'))
+      const [sender, owner] = make === 'redemptions' ? [ALICE, BOB] : [BOB, ALICE]
+      const told = { eventName: 'Deposit', args: expect.objectContaining({ sender, owner }) }
+      expect(await vault.act(ALICE, 'deposit', [usdc('10'), BOB])).toContainEqual(expect.objectContaining(told))
+    }
   })
 
   test('redeems for the owner as the controller only, and an operator claims for it only', async () => {

@@ -11,6 +11,7 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect, vi } from 'vitest'
+import type { ProtocolName } from '../../lib/protocols/vault-on-chain.ts'
 import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
 import { type BridgeDeposit, readDeposits, relayDataOf } from '../../sandbox/bridge.ts'
 import { type LocalChain, MULTICALL3 } from '../../sandbox/chains.ts'
@@ -67,7 +68,7 @@ export type Order = {
   readonly inputAmount?: bigint
   readonly outputAmount?: bigint
   /** The vault it ends in, by `entry`; without one, it is a plain transfer to the user. */
-  readonly into?: TestVault
+  readonly into?: Pick<TestVault, 'address' | 'asset' | 'chain'>
   readonly entry?: Entry
   readonly message?: Hex
   readonly recipient?: Address
@@ -108,7 +109,7 @@ type Expected = {
   readonly initiated?: string
   readonly bridged?: string
   readonly fill?: Hash
-  readonly protocol?: 'lagoon' | 'erc4626'
+  readonly protocol?: ProtocolName
   readonly action?: 'deposit' | 'none'
   /** Whether no reorganisation can change it; either unless told. */
   readonly final?: boolean
@@ -151,7 +152,7 @@ type Shown = Asking & {
   readonly fill?: Hash
   /** What the fill delivered, by default what it was to. */
   readonly outputAmount?: bigint
-  readonly protocol?: 'lagoon' | 'erc4626'
+  readonly protocol?: ProtocolName
   /** By default a deposit where there is a message. */
   readonly action?: 'deposit' | 'none'
   readonly final?: boolean

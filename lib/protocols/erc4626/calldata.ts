@@ -1,6 +1,9 @@
-import { encodeFunctionData, type Hex } from 'viem'
+import { encodeFunctionData, type Hex, zeroAddress } from 'viem'
 import { decodeCall, decodeLog } from '../../chain/decode.ts'
+import { erc20Abi } from '../../chain/erc20.ts'
+import type { Log } from '../../chain/logs.ts'
 import { vaultAbi } from '../abi.ts'
+import type { ShareTransfer } from '../books.ts'
 import {
   type ClaimOperation,
   type DepositOperation,
@@ -8,6 +11,7 @@ import {
   type OperationRequest,
   type Operations,
 } from '../calldata.ts'
+import { namesReceiverFirst } from './deposited.ts'
 
 /** ERC-4626 `deposit(assets, receiver)`: the shares come at once. */
 export const deposit: DepositOperation = {
@@ -19,10 +23,24 @@ export const deposit: DepositOperation = {
     const call = decodeCall(vaultAbi, data)
     return call?.functionName === 'deposit' ? { amount: call.args[0], receiver: call.args[1] } : undefined
   },
-  taken(log) {
+  taken(log, logs) {
     const event = decodeLog(vaultAbi, log)
-    return event?.eventName === 'Deposit' ? { account: event.args.owner, payer: event.args.sender } : undefined
+    if (event?.eventName !== 'Deposit') return undefined
+    const { sender, owner } = event.args
+    return namesReceiverFirst([event.args], parseMints(logs))
+      ? { account: sender, payer: owner }
+      : { account: owner, payer: sender }
   },
+}
+
+/** The tokens that were minted: which of them are the shares is not known here. */
+function parseMints(logs: readonly Log[]): ShareTransfer[] {
+  return logs.flatMap((log) => {
+    const event = decodeLog(erc20Abi, log)
+    if (event?.eventName !== 'Transfer' || event.args.from !== zeroAddress) return []
+    const { from, to, value: shares } = event.args
+    return [{ from, to, shares }]
+  })
 }
 
 /** The wire form of `name(amount, account, account)`: what comes of it is the account's, and so is what is taken. */

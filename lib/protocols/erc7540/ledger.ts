@@ -1,24 +1,39 @@
 import type { Address } from 'viem'
+import type { erc20Abi } from '../../chain/erc20.ts'
 import type { Books, EventOf } from '../books.ts'
+import { namesReceiverFirst } from '../erc4626/deposited.ts'
 import { erc4626Books } from '../erc4626/ledger.ts'
 import type { erc7540Abi } from './abi.ts'
 import type { Erc7540Vault } from './vault.ts'
 
-type Event = EventOf<typeof erc7540Abi>
+type Event = EventOf<typeof erc7540Abi> | EventOf<typeof erc20Abi>
 
 /**
  * The books of an asynchronous vault. Its ledger is its last trade. Where its shares are between a request and its end
  * the standard does not say: a transfer to or from there is known by the event that tells its reason.
  */
 export const erc7540Books: Books<Erc7540Vault, Event> = {
-  // 3: open requests.
-  version: 3,
+  // 3: open requests. 4: deposits whose event names the receiver first.
+  version: 4,
   pricedBy: 'trades',
   repricing: new Set(['Deposit', 'Withdraw']),
   ledgers: erc4626Books.ledgers,
   shareValue: erc4626Books.shareValue,
   // A claim is paid at a price of the past: the present one is what the vault tells.
   priceAfter: () => null,
+
+  standardize(events, ofAccount) {
+    const deposits = events.flatMap(({ eventName, args }) => (eventName === 'Deposit' ? [args] : []))
+    const transfers = events.flatMap(({ eventName, args }) =>
+      eventName === 'Transfer' ? [{ from: args.from, to: args.to, shares: args.value }] : [],
+    )
+    if (!namesReceiverFirst(deposits, transfers, ofAccount)) return events
+    return events.map((event) => {
+      if (event.eventName !== 'Deposit') return event
+      const { sender, owner, ...amounts } = event.args
+      return { ...event, args: { ...amounts, sender: owner, owner: sender } }
+    })
+  },
 
   explained: (_, { eventName, args }) => {
     switch (eventName) {

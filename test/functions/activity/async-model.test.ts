@@ -21,7 +21,7 @@ const USER_ADDRESSES = USERS.slice(0, 2).map(({ address }) => address)
 const VAULTS = [
   { make: 'aggregated', decimals: 18 },
   { make: 'counted', decimals: 6 },
-  { make: 'redemptions', decimals: 6 },
+  { make: 'syncDeposits', decimals: 6 },
 ] as const
 const WAD = 10n ** 18n
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
@@ -169,7 +169,7 @@ class Model implements VaultModel {
   }
 
   get takesDepositsAtOnce(): boolean {
-    return this.make === 'redemptions'
+    return this.make === 'syncDeposits'
   }
   account(user: Address): Account {
     return this.accounts.get(user) as Account
@@ -192,13 +192,13 @@ class Model implements VaultModel {
   }
   /** What is cancelled and not taken back yet, where the vault says that it cancels. */
   cancelled(user: Address, side: Side): bigint {
-    return this.make === 'redemptions' ? 0n : this.total(user, side, ({ cancelled }) => cancelled)
+    return this.make === 'syncDeposits' ? 0n : this.total(user, side, ({ cancelled }) => cancelled)
   }
   /** What became of each deposit, or each withdrawal; of what is cancelled and not taken back too. */
   told(user: Address, side: Side) {
     const { requests, deposits, withdrawals } = this.account(user)
     const { requested: claimable, settled: worth } = this.most(user, side)
-    const untaken = this.make === 'redemptions' ? [] : requests[side].filter(({ cancelled }) => cancelled > 0n)
+    const untaken = this.make === 'syncDeposits' ? [] : requests[side].filter(({ cancelled }) => cancelled > 0n)
     return (side === 'deposit' ? deposits : withdrawals)
       .with(untaken.map(({ id, cancelled }) => ({ id, amount: cancelled })))
       .told({ pending: this.waiting(user, side), claimable, worth })

@@ -43,6 +43,15 @@ async function recorded(service: Service, vault: Pick<TestVault, 'chain' | 'key'
   await recordAll(vault.chain)
   return (await toldTo(service, vault.key)).slice(before.length)
 }
+/** An account's deposits in the history, the newest first: their status, their assets and the shares that are left of them. */
+async function depositsOf(service: Service, vault: Pick<TestVault, 'key'>, account: string) {
+  const { body } = await service.call('GET', `/defi-vaults/v1/defi/user/${account}/deposits`, { key: vault.key })
+  return body.deposits.map(({ amounts, status }: { amounts: Record<string, unknown>; status: string }) => [
+    status,
+    amounts['depositedAssets'],
+    amounts['currentShares'],
+  ])
+}
 const kindsOf = (events: readonly Told[]) => events.map(({ type, data }) => [type, nameOf(data['userAddress'])])
 const nameOf = (account: unknown) => USERS.findIndex(({ address }) => address === account)
 
@@ -159,6 +168,42 @@ describe('An asynchronous vault that tells of no settlement', () => {
         transactionHash: null,
       })
       expect(await recorded(service, vault, [...before, ...told])).toEqual([])
+
+      // Whoever has the shares, and whichever the event names first: it was the deposit of who claims.
+      await vault.act(ALICE.address, 'deposit', 4_000_000n, BOB.address, ALICE.address)
+      expect(await depositsOf(service, vault, ALICE.address)).toEqual([['completed', '4000000', '0']])
+      expect(kindsOf(await recorded(service, vault, [...before, ...told]))).toEqual([['deposit.completed', 0]])
+      expect(await depositsOf(service, vault, ALICE.address)).toEqual([['completed', '4000000', '0']])
+    },
+  )
+})
+
+describe('A deposit at once that somebody pays for another', () => {
+  test.for(['redemptions', 'syncDeposits'] as const)(
+    'is told of whom the shares are for, whichever the event names first: %s',
+    async (make, { service }) => {
+      const vault = await openAsyncVault(service, { make })
+      await recordAll(vault.chain)
+      const deposits = { deposit: 5_000_000n, mint: 3_000_000n }
+      await vault.mint(BOB.address, 8_000_000n)
+      await vault.approve(BOB.address, 8_000_000n)
+      for (const [call, amount] of Object.entries(deposits)) {
+        await vault.act(BOB.address, call as keyof typeof deposits, amount, ALICE.address)
+      }
+      const shown = [
+        ['completed', '3000000', '3000000'],
+        ['completed', '5000000', '5000000'],
+      ]
+      const live = [await depositsOf(service, vault, ALICE.address), await depositsOf(service, vault, BOB.address)]
+      expect(live).toEqual([shown, []])
+
+      expect(kindsOf(await recorded(service, vault))).toEqual([
+        ['deposit.completed', 0],
+        ['deposit.completed', 0],
+      ])
+      expect([await depositsOf(service, vault, ALICE.address), await depositsOf(service, vault, BOB.address)]).toEqual(
+        live,
+      )
     },
   )
 })

@@ -1,5 +1,6 @@
 import { type Hash, pad } from 'viem'
 import { describe, expect } from 'vitest'
+import type { ProtocolName } from '../../../lib/protocols/vault-on-chain.ts'
 import { installPool } from '../../../sandbox/bridge.ts'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
 import type { Relayer } from '../../../sandbox/relayer.ts'
@@ -20,9 +21,11 @@ import {
 import {
   type Asset,
   expectSuccess,
+  openAsyncVault,
   openLagoonVault,
   openYieldVault,
   ROLES,
+  type TestAsyncVault,
   type TestVault,
 } from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
@@ -34,6 +37,9 @@ const FALSE_POOL = '0x00000000000000000000000000000000000fa15e'
 
 const openAsync = (service: Transfers['service'], generation: LagoonGeneration = '0.5') =>
   openLagoonVault(service, { generation })
+
+/** A vault with deposits at once whose event names the receiver before the payer. */
+const openReceiverFirst = (service: Transfers['service']) => openAsyncVault(service, { make: 'syncDeposits' })
 
 /** A Lagoon vault whose valuation stands for a day, so that it gives shares at once. */
 async function openSyncing(service: Transfers['service']): Promise<TestVault> {
@@ -172,9 +178,11 @@ describe('A transfer', () => {
     },
   )
 
-  const AT_ONCE: { kind: string; entry: Entry; protocol: 'lagoon' | 'erc4626'; open: typeof openSyncing }[] = [
+  type Open = (service: Transfers['service']) => Promise<TestVault | TestAsyncVault>
+  const AT_ONCE: { kind: string; entry: Entry; protocol: ProtocolName; open: Open }[] = [
     { kind: 'a Lagoon vault with a valid valuation', entry: 'syncDeposit', protocol: 'lagoon', open: openSyncing },
     { kind: 'a sync vault', entry: 'deposit', protocol: 'erc4626', open: openYieldVault },
+    { kind: 'a vault that names the receiver first', entry: 'deposit', protocol: 'erc7540', open: openReceiverFirst },
   ]
 
   test.for(AT_ONCE)(
@@ -248,6 +256,7 @@ describe('A transfer', () => {
       { vault: await openAsync(service), entry: 'requestDeposit', protocol: 'lagoon' },
       { vault: await openSyncing(service), entry: 'syncDeposit', protocol: 'lagoon' },
       { vault: await openYieldVault(service), entry: 'deposit', protocol: 'erc4626' },
+      { vault: await openReceiverFirst(service), entry: 'deposit', protocol: 'erc7540' },
     ] as const
     for (const { vault, entry, protocol } of vaults) {
       const transfer = await transfers.open({ into: vault, entry })

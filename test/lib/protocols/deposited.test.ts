@@ -1,0 +1,65 @@
+import fc from 'fast-check'
+import { type Address, zeroAddress } from 'viem'
+import { expect, test } from 'vitest'
+import { namesReceiverFirst } from '../../../lib/protocols/erc4626/deposited.ts'
+
+const ACCOUNTS: readonly Address[] = [
+  '0x0000000000000000000000000000000000000C01',
+  '0x0000000000000000000000000000000000000C02',
+  '0x0000000000000000000000000000000000000C03',
+]
+const ESCROW: Address = '0x00000000000000000000000000000000000000E5'
+const account = fc.constantFrom(...ACCOUNTS)
+/** Deposits of one transaction, each of other shares than the others. */
+const deposits = fc
+  .uniqueArray(fc.record({ payer: account, receiver: account, shares: fc.bigInt({ min: 1n, max: 9n }) }), {
+    selector: ({ shares }) => shares,
+    minLength: 1,
+  })
+  .filter((all) => all.some(({ payer, receiver }) => payer !== receiver))
+
+test('The transfers of a transaction tell which of two accounts its deposits name first, to each account as to all', () => {
+  fc.assert(
+    fc.property(deposits, fc.constantFrom(zeroAddress, ESCROW), (all, from) => {
+      const transfers = all.map(({ receiver, shares }) => ({ from, to: receiver, shares }))
+      const orders = [
+        {
+          isReceiverFirst: false,
+          told: all.map(({ payer, receiver, shares }) => ({ sender: payer, owner: receiver, shares })),
+        },
+        {
+          isReceiverFirst: true,
+          told: all.map(({ payer, receiver, shares }) => ({ sender: receiver, owner: payer, shares })),
+        },
+      ]
+      for (const { isReceiverFirst, told } of orders) {
+        expect(namesReceiverFirst(told, transfers)).toBe(isReceiverFirst)
+        for (const one of ACCOUNTS) {
+          const own = told.filter(({ sender, owner }) => sender === one || owner === one)
+          if (own.every(({ sender, owner }) => sender === owner)) continue
+          const received = transfers.filter(({ to }) => to === one)
+          expect(namesReceiverFirst(own, received, one)).toBe(isReceiverFirst)
+        }
+      }
+    }),
+  )
+})
+
+test('Shares that go on to the payer, or were deposited by it for itself, tell nothing', () => {
+  const [alice, bob] = ACCOUNTS as [Address, Address]
+  const mint = (to: Address) => ({ from: zeroAddress, to, shares: 5n })
+  const told = { sender: alice, owner: bob, shares: 5n }
+  expect(namesReceiverFirst([told], [mint(alice), { from: alice, to: bob, shares: 5n }])).toBe(true)
+  expect(namesReceiverFirst([{ ...told, sender: bob }, told], [mint(bob), mint(alice)])).toBe(true)
+  expect(namesReceiverFirst([told], [mint(bob), { from: bob, to: alice, shares: 5n }])).toBe(false)
+})
+
+test('Where no transfer is of the shares that a deposit tells, the standard holds', () => {
+  const [alice, bob] = ACCOUNTS as [Address, Address]
+  const told = { sender: alice, owner: bob, shares: 5n }
+  const afterFee = { from: zeroAddress, to: bob, shares: 4n }
+  expect(namesReceiverFirst([told], [])).toBe(false)
+  expect(namesReceiverFirst([told], [afterFee])).toBe(false)
+  expect(namesReceiverFirst([told], [afterFee], bob)).toBe(false)
+  expect(namesReceiverFirst([told], [], alice)).toBe(false)
+})
