@@ -226,7 +226,7 @@ export type DepositCancelledEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: DepositData
@@ -241,7 +241,7 @@ export type DepositClaimableEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: DepositData
@@ -256,7 +256,7 @@ export type DepositCompletedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: DepositData
@@ -288,7 +288,7 @@ export type DepositPendingEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: RequestedDepositData
@@ -303,7 +303,7 @@ export type DepositRevertedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: RevertedData
@@ -588,7 +588,7 @@ export type GetTransferStatusResponse = {
   action: 'deposit' | 'none' | null
   /** Whether nothing more is expected: stop polling */
   terminal: boolean
-  /** Whether a reorganisation of a chain can no longer change it, so that it is the same for ever; only where terminal, mostly some minutes later */
+  /** Whether its blocks are final on both chains, after which it is told the same for ever; only where terminal, mostly some minutes later */
   final: boolean
   /** When to ask again; null when terminal */
   nextPollAfterMs: number | null
@@ -1348,7 +1348,7 @@ export type RegisterWebhookRequest = {
   url: string
   /** The types of events that are sent to it. Left out: all, including types that are added later */
   types?: ('deposit.pending' | 'deposit.claimable' | 'deposit.completed' | 'deposit.cancelled' | 'deposit.reverted' | 'withdrawal.pending' | 'withdrawal.claimable' | 'withdrawal.completed' | 'withdrawal.cancelled' | 'withdrawal.reverted' | 'transfer.completed' | 'transfer.failed' | 'transfer.refunded' | 'transfer.reverted' | 'vault.paused' | 'vault.changed' | 'vault.reverted')[] | null | undefined
-  /** final: an event is sent once no reorganisation of the chain can change it. latest: it is sent before that too, with `final: false`, and a `….reverted` event is sent where a reorganisation removes it */
+  /** final: an event is sent once its block is final. latest: it is sent before that too, with `final: false`, and a `….reverted` event is sent where a reorganisation removes it */
   finality?: 'final' | 'latest' | null | undefined
 }
 
@@ -1769,7 +1769,7 @@ export type TransferCompletedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: TransferData
@@ -1792,7 +1792,7 @@ export type TransferData = {
   action: 'deposit' | 'none' | null
   /** Whether nothing more is expected: stop polling */
   terminal: boolean
-  /** Whether a reorganisation of a chain can no longer change it, so that it is the same for ever; only where terminal, mostly some minutes later */
+  /** Whether its blocks are final on both chains, after which it is told the same for ever; only where terminal, mostly some minutes later */
   final: boolean
   /** When to ask again; null when terminal */
   nextPollAfterMs: number | null
@@ -1825,7 +1825,7 @@ export type TransferFailedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: TransferData
@@ -1840,7 +1840,7 @@ export type TransferRefundedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: TransferData
@@ -1855,7 +1855,7 @@ export type TransferRevertedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: RevertedData
@@ -1931,7 +1931,7 @@ export type VaultChangedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: VaultData
@@ -1953,7 +1953,7 @@ export type VaultPausedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: VaultData
@@ -1968,7 +1968,7 @@ export type VaultRevertedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: RevertedData
@@ -2175,7 +2175,7 @@ export type WithdrawalCancelledEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: WithdrawalData
@@ -2190,7 +2190,7 @@ export type WithdrawalClaimableEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: WithdrawalData
@@ -2205,7 +2205,7 @@ export type WithdrawalCompletedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: WithdrawalData
@@ -2237,7 +2237,7 @@ export type WithdrawalPendingEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: RequestedWithdrawalData
@@ -2252,7 +2252,7 @@ export type WithdrawalRevertedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted` */
+  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: RevertedData

@@ -52,7 +52,7 @@ export const TransferStatus = z.object({
   final: z
     .boolean()
     .describe(
-      'Whether a reorganisation of a chain can no longer change it, so that it is the same for ever; only where terminal, mostly some minutes later',
+      'Whether its blocks are final on both chains, after which it is told the same for ever; only where terminal, mostly some minutes later',
     ),
   nextPollAfterMs: z.number().int().nullable().describe('When to ask again; null when terminal'),
   srcChain: ChainName,

@@ -7,8 +7,9 @@ export const DELIVERY = `A delivery is a \`POST\` of one event as JSON to the UR
 
 * **At least once.** The same event can be delivered twice: skip an \`id\` that you have.
 * **In any order.** Of two events the one with the higher \`sequence\` is newer.
-* **Final.** An event is sent when no reorganisation of the chain can change it. A webhook with \`finality: "latest"\` gets it
-  within seconds too, with \`final: false\`. Later comes either the same with \`final: true\`, as an event with an \`id\` of its
+* **Final.** An event is sent when its block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes
+  old with its data on Ethereum. There a reorganisation of Ethereum that goes back further could still undo it; none was
+  seen since it has proof of stake. A webhook with \`finality: "latest"\` gets it within seconds too, with \`final: false\`. Later comes either the same with \`final: true\`, as an event with an \`id\` of its
   own, or a \`….reverted\` event, whose \`data.eventId\` is the one that is taken back.
 * **Kept.** \`GET /webhooks/events\` lists every event of the last 30 days, delivered or not.`
 

@@ -92,7 +92,7 @@ const event = <const Type extends string, Data extends z.ZodObject>(type: Type, 
       final: z
         .boolean()
         .describe(
-          'True when no reorganisation of the chain can change it any more. False before that, and for every `….reverted`',
+          'True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted`',
         ),
       data: data.describe('What happened, and where'),
     })

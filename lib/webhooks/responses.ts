@@ -34,7 +34,7 @@ export const NewWebhook = z.strictObject({
   finality: field(Finality, 'invalid_finality')
     .default('final')
     .describe(
-      'final: an event is sent once no reorganisation of the chain can change it. latest: it is sent before that too, with `final: false`, and a `….reverted` event is sent where a reorganisation removes it',
+      'final: an event is sent once its block is final. latest: it is sent before that too, with `final: false`, and a `….reverted` event is sent where a reorganisation removes it',
     ),
 })
 export type NewWebhook = z.output<typeof NewWebhook>
