@@ -18,6 +18,7 @@ import { Duration, Stack } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { EVM_CHAINS } from '../lib/chain/registry.ts'
 import { type JobContract, METRICS_NAMESPACE } from '../lib/frame/contract.ts'
+import type { SendFailure } from '../lib/webhooks/sent.ts'
 import { alarmsTopicName, type Stage } from './environments.ts'
 import type { FunctionName } from './functions.ts'
 import { longestLagSeconds } from './lag.ts'
@@ -36,10 +37,12 @@ import {
 } from './metrics.ts'
 import type { ServiceFunction } from './service-function.ts'
 
-/** So long after it was sent a message is late: it may be held back for a quarter of an hour, and fail four times in another. */
+/** So long after it was sent a message is late: it may be held back for a quarter of an hour, and fail twice after it. */
 const LONGEST_WAIT_SECONDS = 30 * 60
-/** So many webhooks fail together through us, and not each through its own server. */
-const MANY_WEBHOOKS = 5
+/** Of so many clients within an hour it is hardly each one's own server. One alone says nothing, and two may share a host. */
+const MANY_CLIENTS = 3
+/** Why deliveries fail where it can be through us: with the other reasons a server was reached, or its name leads nowhere public. */
+const UNREACHED = ['unresolved', 'connection', 'timeout', 'tls'] as const satisfies readonly SendFailure[]
 /** A host that is given up after three seconds, and the one that is asked in its place, take four together. */
 const LONGEST_LATENCY_MS = 5_000
 
@@ -209,10 +212,13 @@ export class Alarms extends Construct {
     return this.#alarm(deployed, 'Alarm', { ...told, metric, threshold })
   }
 
-  /** Alarms when a message waits for longer than it takes to notice: its function fails, or cannot keep up. */
+  /**
+   * Alarms when a message waits for longer than it takes to notice: its function is throttled, or cannot keep up. What a function
+   * fails with is not seen here: SQS leaves out of the age what was received three times.
+   */
   onBacklog(stack: Stack, name: FunctionName, queue: Queue): void {
     this.#alarm(stack, `Backlog ${name}`, {
-      impact: `Clients are told late of what happens: the messages for ${name} have waited for half an hour.`,
+      impact: `Clients are told late of what happens: messages have waited for half an hour, as ${name} is throttled, or cannot keep up.`,
       runbook: 'late-webhooks',
       metric: oldestIn(queue),
       threshold: LONGEST_WAIT_SECONDS,
@@ -231,7 +237,8 @@ export class Alarms extends Construct {
 
   /**
    * Counts the events that webhooks took, did not take, and were sent ten times in vain, which is their clients' own matter, and
-   * alarms when so many webhooks take nothing at once that it is ours, and when one is sent nothing any more.
+   * alarms when the servers of so many clients are not reached that it is ours, for which there must be as many, and when one
+   * webhook is sent nothing any more.
    */
   onDeliveries(stack: Stack, functions: readonly ServiceFunction[]): void {
     for (const name of ['events delivered', 'deliveries failed', 'events given up'] as const)
@@ -245,24 +252,26 @@ export class Alarms extends Construct {
         LogGroupNames: functions.map(({ logGroup }) => logGroup.logGroupName),
         LogFormat: 'JSON',
         Contribution: {
-          Keys: ['$.clientId', '$.webhookId'],
+          Keys: ['$.clientId'],
           Filters: [
             { Match: '$.message', In: ['deliveries failed'] },
-            // Of more than one event in a row nothing arrived.
-            { Match: '$.failures', GreaterThan: 1 },
+            { Match: '$.reason', In: UNREACHED },
+            // Nothing arrived, of one event or more: of a busy webhook a slow answer now and then says nothing.
+            { Match: '$.failures', GreaterThan: 0 },
           ],
         },
         AggregateOn: 'Count',
       }),
     })
     const failing = this.#alarm(stack, 'Failing webhooks', {
-      impact: `${MANY_WEBHOOKS} webhooks or more take nothing: deliveries do not leave us, as by DNS or the network. The rule ${ruleName} names them.`,
+      impact: `Deliveries to ${MANY_CLIENTS} clients or more did not reach their servers within an hour, which is hardly theirs: look at DNS, the network and certificates. The rule ${ruleName} names the clients.`,
       runbook: 'failing-webhooks',
       metric: new MathExpression({
         expression: `INSIGHT_RULE_METRIC("${ruleName}", "UniqueContributors")`,
-        period: PERIOD,
+        // Pauses soon grow to half an hour, and quiet clients have few events.
+        period: Duration.hours(1),
       }),
-      threshold: MANY_WEBHOOKS,
+      threshold: MANY_CLIENTS,
     })
     failing.node.addDependency(rule)
     this.count('webhooks switched off', functions)
