@@ -11,7 +11,7 @@ import type { Pin } from '../lib/vaults/pin.ts'
 import type { Vault } from '../lib/vaults/vault.ts'
 import { EventTypes, NewWebhook, type WebhookResponse } from '../lib/webhooks/responses.ts'
 import { checkNodes } from './check-nodes.ts'
-import { HIDDEN_SECONDS } from './dead-letters.ts'
+import { HIDDEN_SECONDS, MOST_LISTED } from './dead-letters.ts'
 import { runDoctor } from './doctor.ts'
 import {
   type Admin,
@@ -439,27 +439,30 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   ),
 
   'list-dead-letters': command(
-    `Lists the messages that functions could not work on, about a hundred of each queue; hides them for ${HIDDEN_SECONDS} seconds.`,
+    `Lists the messages that functions could not work on, ${MOST_LISTED} of each queue; hides them for ${HIDDEN_SECONDS} seconds.`,
     z.object({}),
-    async ({ deadLetters }) =>
-      columns(
-        ['QUEUE', 'SENT', 'MESSAGE'],
-        (await deadLetters.list()).map(({ queue, sentAt, body }) => [queue, Timestamp.encode(sentAt), body]),
-      ),
+    async ({ deadLetters }) => {
+      const listed = await deadLetters.list()
+      const rows = listed.flatMap(({ queue, letters }) =>
+        letters.map(({ sentAt, body }) => [queue, Timestamp.encode(sentAt), body]),
+      )
+      return [
+        ...columns(['QUEUE', 'SENT', 'MESSAGE'], rows),
+        '',
+        ...listed.map(({ queue, count, letters }) => `Listed of ${queue}: ${letters.length}, of about ${count}.`),
+      ]
+    },
   ),
 
   'drop-dead-letters': command(
-    'Deletes the messages that functions could not work on. There is no way back.',
+    'Deletes the messages that functions could not work on, which takes a minute. There is no way back.',
     z.object({
       yes: z
         .boolean()
         .default(false)
         .register(optionHelp, { meaning: 'Do it; without it, how many these are is shown' }),
     }),
-    async (admin, { yes }) => {
-      await dropDeadLetters(admin, { isConfirmed: yes })
-      return ['They are gone within a minute.']
-    },
+    (admin, { yes }) => dropDeadLetters(admin, { isConfirmed: yes }),
   ),
 
   'redrive-webhooks': command(

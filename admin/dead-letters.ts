@@ -27,14 +27,24 @@ type Redriven = {
   readonly problem?: string
 }
 
-/** A message that a function could not work on, with when it was sent. */
-type DeadLetter = { readonly queue: string; readonly sentAt: Date; readonly body: string }
+/** What became of the dead letters of one queue: about how many there are once they were deleted, or why they were not. */
+type Dropped = { readonly queue: string } & ({ readonly left: number } | { readonly problem: string })
 
-/** What SQS hands out in a request, and how many requests are made for the messages of one queue. */
+/** Messages of one queue that a function could not work on, with when they were sent, and about how many there are. */
+type Listed = {
+  readonly queue: string
+  readonly count: number
+  readonly letters: readonly { readonly sentAt: Date; readonly body: string }[]
+}
+
+/** What SQS hands out in a request at most, and how many messages of one queue are listed. */
 const BATCH = 10
-const MOST_REQUESTS = 10
+export const MOST_LISTED = 100
 /** SQS shows no message without handing it out: for so long those that were listed are neither listed nor moved. */
 export const HIDDEN_SECONDS = 30
+
+/** What a purge takes at most, by SQS's own word: it does not say when it has ended. */
+const PURGE_MS = 60_000
 
 const POLL_MS = 500
 /** SQS goes on when this has given up to wait for it. */
@@ -87,23 +97,36 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
     return { queue, moved, left: (await describe(deadName)).count, problem: 'SQS goes on by itself' }
   }
 
-  async function listQueue(queue: string, deadName: string): Promise<DeadLetter[]> {
-    const { QueueUrl } = await describe(deadName)
-    const letters = new Map<string | undefined, DeadLetter>()
-    for (let requests = 0; requests < MOST_REQUESTS; requests += 1) {
+  /** Asks until nothing new comes: SQS gives fewer messages than there are whenever it likes. */
+  async function listQueue(queue: string, deadName: string): Promise<Listed> {
+    const { QueueUrl, count } = await describe(deadName)
+    const letters = new Map<string | undefined, Listed['letters'][number]>()
+    for (let isMore = true; isMore && letters.size < MOST_LISTED; ) {
       const { Messages = [] } = await client.send(
         new ReceiveMessageCommand({
           // It waits, so that all of SQS's servers are asked.
-          ...{ QueueUrl, MaxNumberOfMessages: BATCH, VisibilityTimeout: HIDDEN_SECONDS, WaitTimeSeconds: 1 },
+          ...{ QueueUrl, VisibilityTimeout: HIDDEN_SECONDS, WaitTimeSeconds: 1 },
+          MaxNumberOfMessages: Math.min(BATCH, MOST_LISTED - letters.size),
           MessageSystemAttributeNames: ['SentTimestamp'],
         }),
       )
-      if (Messages.length === 0) break
+      isMore = Messages.some(({ MessageId }) => !letters.has(MessageId))
       for (const { MessageId, Body = '', Attributes } of Messages) {
-        letters.set(MessageId, { queue, sentAt: new Date(Number(Attributes?.SentTimestamp)), body: Body })
+        letters.set(MessageId, { sentAt: new Date(Number(Attributes?.SentTimestamp)), body: Body })
       }
     }
-    return [...letters.values()]
+    return { queue, count, letters: [...letters.values()] }
+  }
+
+  /** Why SQS does not delete the dead letters of a queue; undefined where it has begun to. */
+  async function purge(deadName: string): Promise<string | undefined> {
+    try {
+      const { QueueUrl } = await describe(deadName)
+      await client.send(new PurgeQueueCommand({ QueueUrl }))
+      return undefined
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error)
+    }
   }
 
   const ofEach = <T>(work: (queue: string, deadName: string) => Promise<T>) =>
@@ -111,17 +134,26 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
 
   return {
     /** About the first hundred of each queue. */
-    list: async (): Promise<DeadLetter[]> => (await ofEach(listQueue)).flat(),
+    list: () => ofEach(listQueue),
 
     /** About how many there are of each queue. */
     count: () => ofEach(async (queue, deadName) => ({ queue, count: (await describe(deadName)).count })),
 
-    /** Deletes all of them, within a minute. */
-    async drop(): Promise<void> {
-      await ofEach(async (_, deadName) => {
-        const { QueueUrl } = await describe(deadName)
-        await client.send(new PurgeQueueCommand({ QueueUrl }))
-      })
+    /**
+     * Deletes all of them, and what is given up meanwhile too, and waits for the minute that this takes: what is moved within it
+     * is tried again. One queue's refusal does not hide what became of the other.
+     */
+    async drop(): Promise<Dropped[]> {
+      const begun = await ofEach(async (queue, deadName) => ({ queue, deadName, problem: await purge(deadName) }))
+      if (begun.some(({ problem }) => problem === undefined)) {
+        say('SQS takes a minute, and may delete what is given up meanwhile too.')
+        await sleep(PURGE_MS)
+      }
+      return await Promise.all(
+        begun.map(async ({ queue, deadName, problem }) =>
+          problem === undefined ? { queue, left: (await describe(deadName)).count } : { queue, problem },
+        ),
+      )
     },
 
     /**

@@ -438,14 +438,24 @@ export async function dropGivenUp(
   return events.length
 }
 
-/** Deletes the messages that functions could not work on; throws AdminError as long as the operator has not confirmed it. */
+/**
+ * Deletes the messages that functions could not work on, and gives a line for each queue. Throws AdminError as long as the
+ * operator has not confirmed it, and with these lines where a queue's could not be deleted.
+ */
 export async function dropDeadLetters(
   { deadLetters }: Admin,
   { isConfirmed }: { isConfirmed: boolean },
-): Promise<void> {
-  if (isConfirmed) return await deadLetters.drop()
-  const counts = (await deadLetters.count()).map(({ queue, count }) => `about ${count} of ${queue}`)
-  throw new AdminError(`Messages that would be deleted, for good: ${counts.join(', ')}. Add --yes to do it.`)
+): Promise<string[]> {
+  if (!isConfirmed) {
+    const counts = (await deadLetters.count()).map(({ queue, count }) => `about ${count} of ${queue}`)
+    throw new AdminError(`Messages that would be deleted, for good: ${counts.join(', ')}. Add --yes to do it.`)
+  }
+  const dropped = await deadLetters.drop()
+  const lines = dropped.map(
+    (one) => `Dead letters of ${one.queue}: ${'left' in one ? `deleted; left: about ${one.left}.` : one.problem}`,
+  )
+  if (dropped.some((one) => 'problem' in one)) throw new AdminError(lines.join('\n'))
+  return lines
 }
 
 async function listClientIds(admin: Admin, clientId: string | undefined): Promise<string[]> {

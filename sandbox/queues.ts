@@ -17,6 +17,8 @@ type QueueLies = {
   heldBackMs: number
   /** The share of messages that a receiver who does not wait is not given: it asks some of SQS's servers and not all. */
   passedOver: number
+  /** Whether a receiver may be given fewer messages than there are. */
+  shortBatches: boolean
   /** The share of the messages of a batch that are refused. */
   refused: number
   /** How many messages a move takes in a second: 500 at most. */
@@ -67,6 +69,8 @@ type Queue = {
   readonly deadLetters: Queue | undefined
   readonly mostReceives: number
   messages: Message[]
+  /** When all its messages go, those too that come until then. */
+  emptyAt: number | undefined
 }
 
 /** A move of dead letters to where they are tried again. */
@@ -108,6 +112,8 @@ const LONGEST_WAIT = 20
 const LONGEST_INVISIBILITY = 43_200
 const RETENTION_MS = 4 * 86_400_000
 const DEAD_RETENTION_MS = 14 * 86_400_000
+/** For so long after a purge its messages can still be had, and others are lost with them; another is refused. */
+const PURGE_MS = 60_000
 const POLL_MS = 50
 
 const Id = z.string().regex(/^[\w-]{1,80}$/)
@@ -130,7 +136,8 @@ const Deleted = z.object({ Id, ReceiptHandle: z.string() })
 /** Starts SQS on a free port. `now` is in epoch milliseconds; by `random` it lies. */
 export async function startQueues({ now = () => Date.now(), random = Math.random } = {}): Promise<LocalQueues> {
   const lies: QueueLies = {
-    ...{ twice: 0, disorder: false, heldBackMs: 0, passedOver: 0, refused: 0, movedPerSecond: 500, down: false },
+    ...{ twice: 0, disorder: false, heldBackMs: 0, passedOver: 0, shortBatches: false },
+    ...{ refused: 0, movedPerSecond: 500, down: false },
   }
   const requests: Record<string, number> = {}
   const queues = new Map<string, Queue>()
@@ -167,7 +174,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     mostReceives = MOST_RECEIVES,
   ): Queue => {
     const arn = `arn:aws:sqs:${REGION}:${ACCOUNT}:${name}`
-    const queue = { name, arn, visibilitySeconds, deadLetters, mostReceives, messages: [] }
+    const queue: Queue = { name, arn, visibilitySeconds, deadLetters, mostReceives, messages: [], emptyAt: undefined }
     queues.set(name, queue)
     return queue
   }
@@ -189,7 +196,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     const input = await json(request)
     const action = String(request.headers['x-amz-target']).replace('AmazonSQS.', '')
     requests[action] = (requests[action] ?? 0) + 1
-    for (const task of tasks) goOn(task)
+    catchUp()
     if (lies.down) throw new SqsError('ServiceUnavailable', undefined, 503)
     const act = ACTIONS[action]
     if (!act) throw new SqsError('UnsupportedOperation', 'AWS.SimpleQueueService.UnsupportedOperation')
@@ -233,6 +240,16 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     return message
   }
 
+  /** Does what SQS has had the time for by itself. */
+  function catchUp(): void {
+    for (const queue of queues.values()) {
+      if (queue.emptyAt === undefined || queue.emptyAt > now()) continue
+      queue.messages = []
+      queue.emptyAt = undefined
+    }
+    for (const task of tasks) goOn(task)
+  }
+
   /** Moves what a task has had the time for; it ends where nothing more can be had of its source. */
   function goOn(task: MoveTask): void {
     const { source, destination, startedAt } = task
@@ -255,7 +272,8 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       ({ visibleAt }) => visibleAt <= now() && !(passedOver > 0 && random() < passedOver),
     )
     const rank = new Map(visible.map((message) => [message, lies.disorder ? random() : message.visibleAt]))
-    const chosen = visible.sort((a, b) => (rank.get(a) ?? 0) - (rank.get(b) ?? 0)).slice(0, most)
+    const given = lies.shortBatches ? 1 + Math.floor(random() * most) : most
+    const chosen = visible.sort((a, b) => (rank.get(a) ?? 0) - (rank.get(b) ?? 0)).slice(0, given)
     return chosen.filter((message) => {
       if (queue.deadLetters && message.receives >= queue.mostReceives) {
         queue.messages = queue.messages.filter((other) => other !== message)
@@ -391,7 +409,12 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       }
     },
     PurgeQueue(input) {
-      find(parse(OfQueue, input).QueueUrl).messages = []
+      const queue = find(parse(OfQueue, input).QueueUrl)
+      if (queue.emptyAt !== undefined) {
+        const reason = `Only one PurgeQueue operation on ${queue.name} is allowed every 60 seconds.`
+        throw new SqsError('PurgeQueueInProgress', 'AWS.SimpleQueueService.PurgeQueueInProgress', 403, reason)
+      }
+      queue.emptyAt = now() + PURGE_MS
       return {}
     },
     ChangeMessageVisibility(input) {
@@ -472,6 +495,10 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     if (!deadLetters) throw new Error(`The queue ${key} has no dead letters.`)
     return deadLetters
   }
+  const bodiesOf = (queue: Queue): unknown[] => {
+    catchUp()
+    return queue.messages.map(({ body }) => JSON.parse(body))
+  }
   const urls: Record<QueueResource, string> = {
     eventQueue: urlOf(queueOf('eventQueue')),
     deliveryQueue: urlOf(queueOf('deliveryQueue')),
@@ -482,11 +509,14 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     variables: { AWS_ENDPOINT_URL_SQS: endpoint, ...buildVariables(urls) },
     lies,
     requests,
-    count: (key) => countOf(queueOf(key), now()),
-    list: (key) => queueOf(key).messages.map(({ body }) => JSON.parse(body)),
-    listDeadLetters: (key) => deadLettersOf(key).messages.map(({ body }) => JSON.parse(body)),
+    count(key) {
+      catchUp()
+      return countOf(queueOf(key), now())
+    },
+    list: (key) => bodiesOf(queueOf(key)),
+    listDeadLetters: (key) => bodiesOf(deadLettersOf(key)),
     clear() {
-      for (const queue of queues.values()) queue.messages = []
+      for (const queue of queues.values()) Object.assign(queue, { messages: [], emptyAt: undefined })
     },
     async stop() {
       stopped = true

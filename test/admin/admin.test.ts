@@ -78,7 +78,7 @@ const test = base
         randomBytes,
         now,
       }),
-      deadLetters: { list: async () => [], redrive: async () => [], count: async () => [], drop: async () => {} },
+      deadLetters: { list: async () => [], redrive: async () => [], count: async () => [], drop: async () => [] },
       examined: NOT_EXAMINED,
       signingKeys: secretInMemory(),
       restoreItems: itemsRestorer({ client: dynamo, nameOf: (table) => tableNames[table], now, say: () => {} }),

@@ -8,7 +8,9 @@ import {
   type StartMessageMoveTaskCommandInput,
 } from '@aws-sdk/client-sqs'
 import { test as base, describe, expect, onTestFinished, vi } from 'vitest'
+import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
 import { deadLettersOf } from '../../admin/dead-letters.ts'
+import type { Admin } from '../../admin/operations.ts'
 import { sendMessages, sqsClient } from '../../lib/aws/queue.ts'
 import { createConsumers, localMappings } from '../../sandbox/consumers.ts'
 import { localConfig } from '../../sandbox/dynamo.ts'
@@ -27,6 +29,9 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
     await queues.stop()
   })
   const QueueUrl = queues.variables['DELIVERY_QUEUE_URL'] ?? ''
+  const sleep = async (ms: number) => {
+    time += ms
+  }
   return {
     queues,
     client,
@@ -54,11 +59,20 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
     /** As an operator has it done, whose pauses pass at once. */
     redrive: async () => {
       const said: string[] = []
-      const sleep = async (ms: number) => {
-        time += ms
-      }
-      const [, ofDeliveries] = await deadLettersOf(client, 'local', { sleep, say: (line) => said.push(line) }).redrive()
+      const [, ofDeliveries] = await deadLettersOf(client, 'local', {
+        sleep,
+        say: (line) => said.push(line),
+      }).redrive()
       return { ...ofDeliveries, said }
+    },
+    /** Runs an operator's command on dead letters: what it says, and what it prints in the end or fails with. */
+    run: async (...args: string[]) => {
+      const said: string[] = []
+      const deadLetters = deadLettersOf(client, 'local', { sleep, say: (line) => said.push(line) })
+      // These commands use nothing else.
+      const connect = async () => ({ deadLetters }) as Admin
+      const printed = await runCommandLine(args, connect).catch((error: unknown) => `Error: ${describeFailure(error)}`)
+      return [...said, printed].flat().join('\n')
     },
   }
 })
@@ -146,12 +160,38 @@ describe('A message', () => {
   })
 
   test('goes with all others of its queue when that is purged, though it is worked on', async ({ sqs }) => {
-    const { send, receive, client, queues, QueueUrl } = sqs
+    const { send, receive, pass, client, queues, QueueUrl } = sqs
     await send([{ i: 1 }, { i: 2 }])
     expect(await receive()).toHaveLength(2)
     await send([{ i: 3 }])
     await client.send(new PurgeQueueCommand({ QueueUrl }))
+    pass(60)
     expect(queues.list('deliveryQueue')).toEqual([])
+  })
+
+  test('can be had for a minute after its queue is purged, and goes where it was sent meanwhile', async ({ sqs }) => {
+    const { send, receive, pass, client, queues, QueueUrl } = sqs
+    await send([{ i: 1 }])
+    await client.send(new PurgeQueueCommand({ QueueUrl }))
+    pass(59)
+    expect(bodiesOf(await receive())).toEqual([{ i: 1 }])
+    await send([{ i: 2 }])
+    pass(1)
+    await send([{ i: 3 }])
+    expect(queues.list('deliveryQueue')).toEqual([{ i: 3 }])
+  })
+
+  test('keeps its queue from being purged twice within a minute', async ({ sqs: { pass, client, QueueUrl } }) => {
+    const purge = () => client.send(new PurgeQueueCommand({ QueueUrl }))
+    await purge()
+    pass(59)
+    await expect(purge()).rejects.toMatchObject({
+      name: 'PurgeQueueInProgress',
+      message: 'Only one PurgeQueue operation on vaultline-local-deliveries is allowed every 60 seconds.',
+      $metadata: { httpStatusCode: 403 },
+    })
+    pass(1)
+    await purge()
   })
 
   test('is handed out twice when the queue lies, to others while it is worked on', async ({ sqs }) => {
@@ -252,6 +292,47 @@ describe('A move of dead letters', () => {
     await expect(client.send(notDead)).rejects.toThrow('must be configured as a Dead Letter Queue')
     await expect(client.send(noSource)).rejects.toThrow("SourceArn parameter doesn't exist")
     await expect(client.send(noDestination)).rejects.toThrow("DestinationArn parameter doesn't exist")
+  })
+})
+
+describe('An operator', () => {
+  test('lists a hundred dead letters where SQS gives a few at a time, and sees how many there are', async ({ sqs }) => {
+    await sqs.giveUp(130)
+    sqs.queues.lies.shortBatches = true
+    const lines = (await sqs.run('list-dead-letters')).split('\n')
+    expect(lines.filter((line) => line.includes('{"i":'))).toHaveLength(100)
+    expect(lines.slice(-2)).toEqual([
+      'Listed of vaultline-local-events: 0, of about 0.',
+      'Listed of vaultline-local-deliveries: 100, of about 130.',
+    ])
+  })
+
+  test('deletes dead letters, and waits for the minute that SQS takes', async ({ sqs }) => {
+    await sqs.giveUp(2)
+    expect(await sqs.run('drop-dead-letters')).toMatch(/^Error: .* about 2 of vaultline-local-deliveries\. Add --yes/)
+    expect(await sqs.run('drop-dead-letters', '--yes')).toBe(
+      [
+        'SQS takes a minute, and may delete what is given up meanwhile too.',
+        'Dead letters of vaultline-local-events: deleted; left: about 0.',
+        'Dead letters of vaultline-local-deliveries: deleted; left: about 0.',
+      ].join('\n'),
+    )
+    // So that it does not move what is still to be deleted.
+    expect(await sqs.redrive()).toMatchObject({ moved: 0, left: 0 })
+  })
+
+  test('learns which queue was refused, and that the other was emptied', async ({ sqs }) => {
+    await sqs.giveUp(2)
+    const QueueUrl = sqs.QueueUrl.replace('deliveries', 'events-dead')
+    await sqs.client.send(new PurgeQueueCommand({ QueueUrl }))
+    expect(await sqs.run('drop-dead-letters', '--yes')).toBe(
+      [
+        'SQS takes a minute, and may delete what is given up meanwhile too.',
+        'Error: Dead letters of vaultline-local-events: Only one PurgeQueue operation on vaultline-local-events-dead is allowed every 60 seconds.',
+        'Dead letters of vaultline-local-deliveries: deleted; left: about 0.',
+      ].join('\n'),
+    )
+    expect(sqs.queues.listDeadLetters('deliveryQueue')).toEqual([])
   })
 })
 

