@@ -389,7 +389,18 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     z.object({ client: clientId }),
     async ({ webhooks }, { client }) =>
       columns(
-        ['WEBHOOK', 'URL', 'TYPES', 'FINALITY', 'CREATED', 'STATUS', 'WAITING', 'GIVEN UP', 'LAST FAILURE'],
+        [
+          'WEBHOOK',
+          'URL',
+          'TYPES',
+          'FINALITY',
+          'CREATED',
+          'STATUS',
+          'WAITING',
+          'NEXT ATTEMPT',
+          'GIVEN UP',
+          'LAST FAILURE',
+        ],
         (await webhooks.list(client)).map(({ id, url, types, finality, createdAt, delivery, ...rest }) => [
           id,
           url,
@@ -398,6 +409,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
           Timestamp.encode(createdAt),
           webhookStatus(rest),
           String(delivery.waiting),
+          delivery.nextAttemptAt ? Timestamp.encode(delivery.nextAttemptAt) : 'none',
           String(delivery.givenUp.length),
           describeFailure(delivery),
         ]),
@@ -466,13 +478,14 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   ),
 
   'redrive-webhooks': command(
-    'Has everything tried again that webhooks did not take, and, of all clients, what functions could not work on.',
+    'Has everything tried again now that webhooks did not take, and, of all clients, what functions could not work on.',
     z.object({ client: ofClient }),
     async (admin, { client }) => {
-      const resumed = await resumeWebhooks(admin, client)
+      const { resumed, disabled } = await resumeWebhooks(admin, client)
       const redriven = client === undefined ? await admin.deadLetters.redrive() : []
       return [
-        `Webhooks that are sent again what they gave up: ${resumed}.`,
+        `Webhooks that are sent now what they did not take: ${resumed}.`,
+        ...(disabled > 0 ? [`Switched off, which only a test of theirs ends that succeeds: ${disabled}.`] : []),
         ...redriven.map(
           ({ queue, moved, left, problem = 'done' }) =>
             `Messages of ${queue} that are worked on again: about ${moved}; left: about ${left}; ${problem}.`,

@@ -27,7 +27,7 @@ import type { DeadLetters } from './dead-letters.ts'
 import type { Examined } from './doctor.ts'
 import type { itemsRestorer } from './restore.ts'
 import type { SigningKeysSecret } from './signing-keys.ts'
-import type { GivenUpEvent, WebhooksAdmin } from './webhooks.ts'
+import type { GivenUpEvent, Resumed, WebhooksAdmin } from './webhooks.ts'
 
 /** What an operator's work needs of one environment. */
 export type Admin = {
@@ -406,11 +406,15 @@ export async function listGivenUp(admin: Admin, clientId: string | undefined): P
   return events
 }
 
-/** Has webhooks that gave up events told all that they did not take, of one client or of all; gives how many webhooks that are. */
-export async function resumeWebhooks(admin: Admin, clientId: string | undefined): Promise<number> {
-  let resumed = 0
-  for (const id of await listClientIds(admin, clientId)) resumed += (await admin.webhooks.resume(id)).length
-  return resumed
+/** Has webhooks told at once what they did not take, of one client or of all; those that are switched off are only counted. */
+export async function resumeWebhooks(admin: Admin, clientId: string | undefined): Promise<Resumed> {
+  const sum = { resumed: 0, disabled: 0 }
+  for (const id of await listClientIds(admin, clientId)) {
+    const { resumed, disabled } = await admin.webhooks.resume(id)
+    sum.resumed += resumed
+    sum.disabled += disabled
+  }
+  return sum
 }
 
 /**

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { RandomBytes } from '../lib/clients/api-key.ts'
 import type { KeysByAge } from '../lib/keys-by-age.ts'
 import type { SendWakes } from '../lib/webhooks/delivery.ts'
-import { listGivenUp, stateOf } from '../lib/webhooks/delivery-state.ts'
+import { type DeliveryState, isFailing, listGivenUp, stateOf } from '../lib/webhooks/delivery-state.ts'
 import type { DeliveryStore, WebhookKey } from '../lib/webhooks/delivery-store.ts'
 import type { EventType } from '../lib/webhooks/event.ts'
 import type { EventLogStore } from '../lib/webhooks/log-store.ts'
@@ -30,6 +30,9 @@ export type GivenUpEvent = WebhookKey & {
   readonly at: Date
 }
 
+/** Of webhooks that did not take something how many are sent it now, and how many are switched off. */
+export type Resumed = { readonly resumed: number; readonly disabled: number }
+
 /** So long others leave a webhook alone whose given-up events are dropped. */
 const LEASE_MS = 10_000
 
@@ -37,18 +40,23 @@ const LEASE_MS = 10_000
 export function webhooksAdmin({ readWebhookKeys, ...dependencies }: Dependencies) {
   const { webhooks, eventLog, deliveries, wakeDeliveries, now } = dependencies
 
-  /** A client's webhooks that gave up events, each with these. */
-  async function listGivingUp(clientId: string) {
+  /** A client's webhooks, each with how far it was told. */
+  async function listStates(clientId: string) {
     const registered = await webhooks.list(clientId)
     const states = await deliveries.list(
       clientId,
       registered.map(({ id }) => id),
     )
-    return registered.flatMap((webhook) => {
-      const events = listGivenUp(stateOf(webhook, states.get(webhook.id)), now())
-      return events.length > 0 ? [{ webhook, key: { clientId, webhookId: webhook.id }, events }] : []
-    })
+    return registered.map((webhook) => ({
+      webhook,
+      key: { clientId, webhookId: webhook.id },
+      state: stateOf(webhook, states.get(webhook.id)),
+    }))
   }
+
+  /** Whether there is anything that a webhook did not take, or a pause until it is sent more. */
+  const isBehind = (state: DeliveryState) =>
+    isFailing(state) || Object.keys(state.retries).length > 0 || listGivenUp(state, now()).length > 0
 
   return {
     add: async (clientId: string, webhook: NewWebhook) =>
@@ -58,7 +66,7 @@ export function webhooksAdmin({ readWebhookKeys, ...dependencies }: Dependencies
 
     /** The events that a client's webhooks gave up, a hundred of each. */
     async listGivenUp(clientId: string): Promise<GivenUpEvent[]> {
-      const giving = await listGivingUp(clientId)
+      const giving = (await listStates(clientId)).map(({ key, state }) => ({ key, events: listGivenUp(state, now()) }))
       const logged = await eventLog.getEvents(
         clientId,
         giving.flatMap(({ events }) => events),
@@ -71,12 +79,15 @@ export function webhooksAdmin({ readWebhookKeys, ...dependencies }: Dependencies
       )
     },
 
-    /** Has those of a client's webhooks resumed that gave up events and are not switched off; gives these webhooks. */
-    async resume(clientId: string): Promise<WebhookKey[]> {
-      const giving = await listGivingUp(clientId)
-      const keys = giving.filter(({ webhook }) => !webhook.disabledAt).map(({ key }) => key)
-      await wakeDeliveries(keys.map((key) => ({ ...key, resume: true })))
-      return keys
+    /**
+     * Has a client's webhooks resumed that did not take something: how many these are, and how many are switched off, which
+     * are left alone.
+     */
+    async resume(clientId: string): Promise<Resumed> {
+      const behind = (await listStates(clientId)).filter(({ state }) => isBehind(state))
+      const active = behind.filter(({ webhook }) => !webhook.disabledAt)
+      await wakeDeliveries(active.map(({ key }) => ({ ...key, resume: true })))
+      return { resumed: active.length, disabled: behind.length - active.length }
     },
 
     /** Forgets what a webhook gave up; false while it is being sent to. */

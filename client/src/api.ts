@@ -2082,7 +2082,7 @@ export type WebhookDelivery = {
     /** The HTTP status of the answer; null where there was none */
     status: number | null
   } | null
-  /** How many events failed and are sent again */
+  /** How many events failed and are sent again. While every delivery fails, newer events wait too, and are not counted */
   waiting: number
   /** When the next of these is sent, at the earliest; null where none waits, or it is disabled */
   nextAttemptAt: Timestamp | null

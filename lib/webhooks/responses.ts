@@ -82,7 +82,12 @@ const Delivery = z
       })
       .nullable()
       .describe('The last delivery that failed, whatever succeeded since; null where none failed'),
-    waiting: z.number().int().describe('How many events failed and are sent again'),
+    waiting: z
+      .number()
+      .int()
+      .describe(
+        'How many events failed and are sent again. While every delivery fails, newer events wait too, and are not counted',
+      ),
     nextAttemptAt: Timestamp.nullable().describe(
       'When the next of these is sent, at the earliest; null where none waits, or it is disabled',
     ),

@@ -539,7 +539,7 @@ describe('Webhooks', () => {
     expect(added).toContain(`is told deposit.completed,vault.paused at ${URL}.`)
     const list = await run('list-webhooks', ...of)
     expect(list).toMatch(
-      new RegExp(`^${id}  ${URL}  deposit.completed,vault.paused  final  .*  active +0 +0 +none$`, 'm'),
+      new RegExp(`^${id}  ${URL}  deposit.completed,vault.paused  final  .*  active +0 +none +0 +none$`, 'm'),
     )
     expect(list).not.toContain(secret)
     expect(await run('add-webhook', ...of, '--url', URL)).toContain('Webhook already registered')
@@ -561,12 +561,12 @@ describe('Webhooks', () => {
     })
     await putItems(dynamo, tableNames.webhooks, [{ ...deliveryKey(clientId, late.id), ...delivery }])
     const list = await run('list-webhooks', '--client', clientId)
-    expect(list).toMatch(/\/gone +all +final .* disabled since 2026-05-30T00:00:00.000Z: gone +0 +0 +none$/m)
+    expect(list).toMatch(/\/gone +all +final .* disabled since 2026-05-30T00:00:00.000Z: gone +0 +none +0 +none$/m)
     expect(list).toMatch(
-      /\/late +all +latest .* failing since 2026-05-31T00:00:00.000Z +1 +0 +2026-05-31T00:00:00.000Z: timeout$/m,
+      /\/late +all +latest .* failing since 2026-05-31T00:00:00.000Z +1 +2026-06-01T00:00:00.000Z +0 +2026-05-31T00:00:00.000Z: timeout$/m,
     )
     expect(await store.enable(clientId, gone)).toBe(true)
-    expect(await run('list-webhooks', '--client', clientId)).toMatch(/\/gone +all +final .* active +0 +0 +none$/m)
+    expect(await run('list-webhooks', '--client', clientId)).toMatch(/\/gone +all +final .* active +0 +none +0 +none$/m)
   })
 
   test.for([

@@ -137,6 +137,43 @@ describe('A webhook', () => {
     })
   })
 
+  test('that rests is sent everything at once when an operator asks for it, unless it is switched off', async ({
+    clock,
+    coldService: service,
+    receiver,
+    own,
+  }) => {
+    const of = ['--client', own.clientId] as const
+    receiver.status = 500
+    await own.tell('one', 'two')
+    await service.consume()
+    receiver.status = 204
+    receiver.received.length = 0
+    await own.tell('three')
+    await service.consume()
+    expect(receiver.received).toEqual([])
+    const { nextAttemptAt } = (await own.status()).delivery
+    expect(await run(service, 'list-webhooks', ...of)).toMatch(
+      new RegExp(` failing since \\S+Z +2 +${nextAttemptAt} +0 +\\S+Z: status 500$`, 'm'),
+    )
+    expect(await run(service, 'redrive-webhooks', ...of)).toBe('Webhooks that are sent now what they did not take: 1.')
+    await service.consume()
+    const sequences = receiver.received.map(({ body }) => JSON.parse(body).sequence)
+    expect(new Set(sequences)).toEqual(new Set([1, 2, 3]))
+    expect(await run(service, 'redrive-webhooks', ...of)).toContain(': 0.')
+
+    receiver.status = 410
+    await own.tell('four')
+    await service.consume()
+    clock.pass(HOUR)
+    expect(await run(service, 'redrive-webhooks', ...of)).toBe(
+      [
+        'Webhooks that are sent now what they did not take: 0.',
+        'Switched off, which only a test of theirs ends that succeeds: 1.',
+      ].join('\n'),
+    )
+  })
+
   test('can be tried: what it is sent then is signed, and in no log', async ({ receiver, own }) => {
     const { status, body } = await own.ask('POST', `/webhooks/${own.id}/test`)
     expect([status, body]).toEqual([200, { delivered: true, status: 204, reason: null }])
@@ -175,13 +212,13 @@ describe('An event that is given up', () => {
       ...{ status: 'active', failingSince: null },
       delivery: { lastFailure: { reason: 'status', status: 400 }, waiting: 0, nextAttemptAt: null, givenUp: [1] },
     })
-    expect(await run(service, 'list-webhooks', ...of)).toMatch(/ active +0 +1 +\S+Z: status 400$/m)
+    expect(await run(service, 'list-webhooks', ...of)).toMatch(/ active +0 +none +1 +\S+Z: status 400$/m)
     expect(await run(service, 'list-given-up', ...of)).toMatch(
       new RegExp(`^${own.clientId} +${own.id} +1 +deposit.completed +\\S+Z$`, 'm'),
     )
     // It is no emergency of ours.
     expect(service.backends.queues.listDeadLetters('deliveryQueue')).toEqual([])
-    expect(await run(service, 'redrive-webhooks', ...of)).toBe('Webhooks that are sent again what they gave up: 1.')
+    expect(await run(service, 'redrive-webhooks', ...of)).toBe('Webhooks that are sent now what they did not take: 1.')
     await service.consume()
     expect(receiver.received.map(({ body }) => JSON.parse(body).sequence)).toEqual([1])
     expect(await run(service, 'list-given-up', ...of)).toBe('None.')
