@@ -7,6 +7,7 @@ import { type EndpointContract, scopeOf } from '../lib/frame/contract.ts'
 import { INTRODUCTION } from '../lib/frame/introduction.ts'
 import { type Example, type JsonSchema, jsonSchema, listErrors, operationId } from '../lib/frame/openapi.ts'
 import { DELIVERED, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from '../lib/webhooks/delivery-contract.ts'
+import { WebhookEvent } from '../lib/webhooks/event.ts'
 
 // Writes docs/api.md from the contracts that the functions run on; with --check it only says whether the file is what
 // the contracts say.
@@ -23,6 +24,13 @@ Written from the contracts that the functions run on: \`npm run docs\`. The same
 
 The examples follow one user through a service on one machine, where \`npm run examples\` took them down: long lists and long
 texts are cut short here.`
+
+/** What an event has, whatever its type. */
+const EveryEvent = z.object({
+  ...WebhookEvent.options[0].shape,
+  type: z.string().describe('One of those that follow'),
+  data: z.looseObject({}).describe('What happened, and where: as follows, by `type`'),
+})
 
 const CALLERS: Record<EndpointContract['caller'], string> = {
   anyone: 'Needs no API key.',
@@ -45,14 +53,27 @@ function reference(): string {
 /** What receivers of webhooks are sent. */
 function deliveries(): string {
   const answers = Object.entries(DELIVERY_ANSWERS).map(([status, { description }]) => `| ${status} | ${description} |`)
+  const shown = new Map<string, string>()
   return [
     '## Webhooks',
     DELIVERY,
     'Receivers, and how to try them: [guides/webhooks.md](guides/webhooks.md).',
     ...fieldTable('Header', DeliveryHeaders),
     ['| you answer | what follows |', '|---|---|', ...answers].join('\n'),
-    ...DELIVERED.flatMap(({ type, schema, meaning }) => [`### ${type}`, meaning, ...fieldTable('Body', schema)]),
+    'Every event has:',
+    ...fieldTable('Body', EveryEvent),
+    ...DELIVERED.flatMap((delivered) => [`### ${delivered.type}`, delivered.meaning, ...ownTable(delivered, shown)]),
   ].join('\n\n')
+}
+
+/** What a type of event has of its own, or of which type the same stands already; `shown` are the types by their tables. */
+function ownTable({ type, schema }: (typeof DELIVERED)[number], shown: Map<string, string>): string[] {
+  if (type === 'webhook.test') return fieldTable('Body', schema)
+  const [table = ''] = fieldTable('`data`', schema.shape.data)
+  const before = shown.get(table)
+  if (before) return [`Its \`data\` is as of [${before}](#${before.replace('.', '')}).`]
+  shown.set(table, type)
+  return [table]
 }
 
 function route(contract: EndpointContract): string {
@@ -144,9 +165,10 @@ function inPlace(schema: JsonSchema, named: Readonly<Record<string, JsonSchema>>
 
 function fields(schema: z.core.JSONSchema._JSONSchema, prefix: string): string[] {
   if (typeof schema === 'boolean') return []
-  const { properties = {}, required = [], anyOf, oneOf, discriminator } = schema
+  const { properties = {}, required = [], allOf, anyOf, oneOf, discriminator } = schema
   // Each of the variants is described by itself.
   if (discriminator) return []
+  if (allOf) return allOf.flatMap((part) => fields(part, prefix))
   const variants = [...(anyOf ?? []), ...(oneOf ?? [])].flatMap((variant) => fields(variant, prefix))
   if (variants.length > 0) return [...new Set(variants)]
   return Object.entries(properties).flatMap(([name, property]) => {

@@ -62,10 +62,14 @@ function generateApi(): string {
 /** The types that this code names, and those that they name. */
 function namedTypes(code: string): string[] {
   const found = new Map<string, string>()
+  const meanings = new Map(
+    Object.values(webhooks).map(({ post }) => [typeOf(schemaOf(post.requestBody), ''), post.description]),
+  )
   const look = (within: string) => {
     for (const [name, schema] of Object.entries(components.schemas)) {
       if (found.has(name) || !new RegExp(`\\b${name}\\b`).test(within)) continue
-      const type = `${comment(schema, '')}export type ${name} = ${typeOf(schema, '')}`
+      const about = meanings.has(name) ? { description: meanings.get(name) } : schema
+      const type = `${comment(about, '')}export type ${name} = ${typeOf(schema, '')}`
       found.set(name, type)
       look(type.replace(`export type ${name}`, ''))
     }
@@ -143,12 +147,13 @@ function named(reference: string): object {
 /** A schema as a type of TypeScript. */
 function typeOf(schema: Schema, indent: string): string {
   if (typeof schema === 'boolean') return 'unknown'
-  const { $ref, anyOf, oneOf, prefixItems, items, properties, additionalProperties, pattern = '' } = schema
+  const { $ref, allOf, anyOf, oneOf, prefixItems, items, properties, additionalProperties, pattern = '' } = schema
   if ($ref) return $ref.split('/').at(-1) ?? 'unknown'
   if (schema.const !== undefined) return literal(schema.const)
   // More chains will come: their ids are no reason for another version.
   if (schema.enum)
     return [...schema.enum.map(literal), ...(schema.type === 'integer' ? ['(number & {})'] : [])].join(' | ')
+  if (allOf) return allOf.map((part) => typeOf(part, indent)).join(' & ')
   const variants = anyOf ?? oneOf
   if (variants) return [...new Set(variants.map((variant) => typeOf(variant, indent)))].join(' | ')
   if (prefixItems) return `[${prefixItems.map((item) => typeOf(item, indent)).join(', ')}]`

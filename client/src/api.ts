@@ -575,41 +575,7 @@ export type GetTokenChartResponse = {
   truncated: boolean
 }
 
-export type GetTransferStatusResponse = {
-  /** The source transaction hash */
-  depositId: TransactionHash
-  /** pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired */
-  status: 'pending' | 'bridging' | 'completed' | 'failed'
-  /** The status for people */
-  statusDescription: string
-  /** Why it failed, or why nothing more will be told of it; null for all else. source_reverted: the source transaction reverted, nothing was sent. no_deposit_in_transaction: it holds no deposit into the bridge with this index. source_dropped: it can no longer be mined, for another one took its nonce; nothing was sent. expired: nobody filled it in time, and its refund on the source chain is awaited or searched for; goes on to refunded or refund_not_found. refunded: the bridge paid it back on the source chain. refund_not_found: two weeks after its deadline no refund was found that is surely its own. destination_action_failed: it arrived, the deposit into the vault did not succeed, and the tokens were sent to the account that the transfer names for this case. destination_not_followed: its status stays bridging, for it goes to a chain that this service does not read */
-  reason: 'source_reverted' | 'no_deposit_in_transaction' | 'source_dropped' | 'expired' | 'refunded' | 'refund_not_found' | 'destination_action_failed' | 'destination_not_followed' | null
-  /** What happens on the destination: a deposit into a vault, or none, when the funds are only delivered; null until the deposit into the bridge is seen */
-  action: 'deposit' | 'none' | null
-  /** Whether nothing more is expected: stop polling */
-  terminal: boolean
-  /** Whether its blocks are final on both chains, after which it is told the same for ever; only where terminal, mostly some minutes later */
-  final: boolean
-  /** When to ask again; null when terminal */
-  nextPollAfterMs: number | null
-  srcChain: ChainName
-  /** Null until the deposit into the bridge is seen */
-  dstChain: ChainName | null
-  /** In the source token's smallest unit */
-  inputAmount: Amount | null
-  /** What arrived; when the deposit on the destination failed, what the user received as tokens */
-  outputAmount: Amount | null
-  /** When it was sent, when it arrived, and when its action was done; null before */
-  timestamps: {
-    initiated: Timestamp | null
-    bridged: Timestamp | null
-    completed: Timestamp | null
-  }
-  /** The one that sent, and the one that filled it on the other chain; null before */
-  transactions: {
-    source: TransactionHash
-    fill: TransactionHash | null
-  }
+export type GetTransferStatusResponse = TransferStatus & {
   /** Target protocol, if known */
   protocol: string | null
   /** What the answer rests on: for each chain that was read, the block, and how many hosts told it */
@@ -1780,41 +1746,7 @@ export type TransferData = {
   vaultAddress: Address
   /** The account that receives the shares of a deposit, or that withdrew; null where it is not known */
   userAddress: Address | null
-  /** The source transaction hash */
-  depositId: TransactionHash
-  /** pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired */
-  status: 'pending' | 'bridging' | 'completed' | 'failed'
-  /** The status for people */
-  statusDescription: string
-  /** Why it failed, or why nothing more will be told of it; null for all else. source_reverted: the source transaction reverted, nothing was sent. no_deposit_in_transaction: it holds no deposit into the bridge with this index. source_dropped: it can no longer be mined, for another one took its nonce; nothing was sent. expired: nobody filled it in time, and its refund on the source chain is awaited or searched for; goes on to refunded or refund_not_found. refunded: the bridge paid it back on the source chain. refund_not_found: two weeks after its deadline no refund was found that is surely its own. destination_action_failed: it arrived, the deposit into the vault did not succeed, and the tokens were sent to the account that the transfer names for this case. destination_not_followed: its status stays bridging, for it goes to a chain that this service does not read */
-  reason: 'source_reverted' | 'no_deposit_in_transaction' | 'source_dropped' | 'expired' | 'refunded' | 'refund_not_found' | 'destination_action_failed' | 'destination_not_followed' | null
-  /** What happens on the destination: a deposit into a vault, or none, when the funds are only delivered; null until the deposit into the bridge is seen */
-  action: 'deposit' | 'none' | null
-  /** Whether nothing more is expected: stop polling */
-  terminal: boolean
-  /** Whether its blocks are final on both chains, after which it is told the same for ever; only where terminal, mostly some minutes later */
-  final: boolean
-  /** When to ask again; null when terminal */
-  nextPollAfterMs: number | null
-  srcChain: ChainName
-  /** Null until the deposit into the bridge is seen */
-  dstChain: ChainName | null
-  /** In the source token's smallest unit */
-  inputAmount: Amount | null
-  /** What arrived; when the deposit on the destination failed, what the user received as tokens */
-  outputAmount: Amount | null
-  /** When it was sent, when it arrived, and when its action was done; null before */
-  timestamps: {
-    initiated: Timestamp | null
-    bridged: Timestamp | null
-    completed: Timestamp | null
-  }
-  /** The one that sent, and the one that filled it on the other chain; null before */
-  transactions: {
-    source: TransactionHash
-    fill: TransactionHash | null
-  }
-}
+} & TransferStatus
 
 /** A transfer between chains failed: `reason` says why, and where the money is. Sent once it is certain. Nothing follows. */
 export type TransferFailedEvent = {
@@ -1859,6 +1791,43 @@ export type TransferRevertedEvent = {
   final: boolean
   /** What happened, and where */
   data: RevertedData
+}
+
+export type TransferStatus = {
+  /** The source transaction hash */
+  depositId: TransactionHash
+  /** pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired */
+  status: 'pending' | 'bridging' | 'completed' | 'failed'
+  /** The status for people */
+  statusDescription: string
+  /** Why it failed, or why nothing more will be told of it; null for all else. source_reverted: the source transaction reverted, nothing was sent. no_deposit_in_transaction: it holds no deposit into the bridge with this index. source_dropped: it can no longer be mined, for another one took its nonce; nothing was sent. expired: nobody filled it in time, and its refund on the source chain is awaited or searched for; goes on to refunded or refund_not_found. refunded: the bridge paid it back on the source chain. refund_not_found: two weeks after its deadline no refund was found that is surely its own. destination_action_failed: it arrived, the deposit into the vault did not succeed, and the tokens were sent to the account that the transfer names for this case. destination_not_followed: its status stays bridging, for it goes to a chain that this service does not read */
+  reason: 'source_reverted' | 'no_deposit_in_transaction' | 'source_dropped' | 'expired' | 'refunded' | 'refund_not_found' | 'destination_action_failed' | 'destination_not_followed' | null
+  /** What happens on the destination: a deposit into a vault, or none, when the funds are only delivered; null until the deposit into the bridge is seen */
+  action: 'deposit' | 'none' | null
+  /** Whether nothing more is expected: stop polling */
+  terminal: boolean
+  /** Whether its blocks are final on both chains, after which it is told the same for ever; only where terminal, mostly some minutes later */
+  final: boolean
+  /** When to ask again; null when terminal */
+  nextPollAfterMs: number | null
+  srcChain: ChainName
+  /** Null until the deposit into the bridge is seen */
+  dstChain: ChainName | null
+  /** In the source token's smallest unit */
+  inputAmount: Amount | null
+  /** What arrived; when the deposit on the destination failed, what the user received as tokens */
+  outputAmount: Amount | null
+  /** When it was sent, when it arrived, and when its action was done; null before */
+  timestamps: {
+    initiated: Timestamp | null
+    bridged: Timestamp | null
+    completed: Timestamp | null
+  }
+  /** The one that sent, and the one that filled it on the other chain; null before */
+  transactions: {
+    source: TransactionHash
+    fill: TransactionHash | null
+  }
 }
 
 /** A vault with its live yield and state */

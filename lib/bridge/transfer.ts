@@ -33,45 +33,47 @@ const ChainName = z
   .meta({ id: 'ChainName', description: 'A chain by its id and name' })
 
 /** Where a deposit from another chain stands, or a withdrawal to one. What is not known is null. */
-export const TransferStatus = z.object({
-  depositId: TransactionHash.describe('The source transaction hash'),
-  status: z
-    .enum(['pending', 'bridging', 'completed', 'failed'])
-    .describe(
-      'pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired',
+export const TransferStatus = z
+  .object({
+    depositId: TransactionHash.describe('The source transaction hash'),
+    status: z
+      .enum(['pending', 'bridging', 'completed', 'failed'])
+      .describe(
+        'pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired',
+      ),
+    statusDescription: z.string().describe('The status for people'),
+    reason: Reason.nullable().describe(ABOUT_REASONS),
+    action: z
+      .enum(['deposit', 'none'])
+      .nullable()
+      .describe(
+        'What happens on the destination: a deposit into a vault, or none, when the funds are only delivered; null until the deposit into the bridge is seen',
+      ),
+    terminal: z.boolean().describe('Whether nothing more is expected: stop polling'),
+    final: z
+      .boolean()
+      .describe(
+        'Whether its blocks are final on both chains, after which it is told the same for ever; only where terminal, mostly some minutes later',
+      ),
+    nextPollAfterMs: z.number().int().nullable().describe('When to ask again; null when terminal'),
+    srcChain: ChainName,
+    dstChain: ChainName.nullable().describe('Null until the deposit into the bridge is seen'),
+    inputAmount: Amount.nullable().describe("In the source token's smallest unit"),
+    outputAmount: Amount.nullable().describe(
+      'What arrived; when the deposit on the destination failed, what the user received as tokens',
     ),
-  statusDescription: z.string().describe('The status for people'),
-  reason: Reason.nullable().describe(ABOUT_REASONS),
-  action: z
-    .enum(['deposit', 'none'])
-    .nullable()
-    .describe(
-      'What happens on the destination: a deposit into a vault, or none, when the funds are only delivered; null until the deposit into the bridge is seen',
-    ),
-  terminal: z.boolean().describe('Whether nothing more is expected: stop polling'),
-  final: z
-    .boolean()
-    .describe(
-      'Whether its blocks are final on both chains, after which it is told the same for ever; only where terminal, mostly some minutes later',
-    ),
-  nextPollAfterMs: z.number().int().nullable().describe('When to ask again; null when terminal'),
-  srcChain: ChainName,
-  dstChain: ChainName.nullable().describe('Null until the deposit into the bridge is seen'),
-  inputAmount: Amount.nullable().describe("In the source token's smallest unit"),
-  outputAmount: Amount.nullable().describe(
-    'What arrived; when the deposit on the destination failed, what the user received as tokens',
-  ),
-  timestamps: z
-    .object({
-      initiated: Timestamp.nullable(),
-      bridged: Timestamp.nullable(),
-      completed: Timestamp.nullable(),
-    })
-    .describe('When it was sent, when it arrived, and when its action was done; null before'),
-  transactions: z
-    .object({ source: TransactionHash, fill: TransactionHash.nullable() })
-    .describe('The one that sent, and the one that filled it on the other chain; null before'),
-})
+    timestamps: z
+      .object({
+        initiated: Timestamp.nullable(),
+        bridged: Timestamp.nullable(),
+        completed: Timestamp.nullable(),
+      })
+      .describe('When it was sent, when it arrived, and when its action was done; null before'),
+    transactions: z
+      .object({ source: TransactionHash, fill: TransactionHash.nullable() })
+      .describe('The one that sent, and the one that filled it on the other chain; null before'),
+  })
+  .meta({ id: 'TransferStatus' })
 export type TransferStatus = z.output<typeof TransferStatus>
 
 /**

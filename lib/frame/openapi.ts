@@ -199,7 +199,6 @@ function deliveries(components: Components) {
   const delivery = ({ type, schema, meaning }: (typeof DELIVERED)[number]) => {
     const name = String(schema.meta()?.id)
     const body = nameSchema(jsonSchema(schema), components)
-    Object.assign(components.schemas[name] ?? {}, { description: meaning })
     return {
       operationId: `receive${name}`,
       summary: type,

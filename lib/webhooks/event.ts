@@ -55,13 +55,15 @@ const RequestedWithdrawal = z.object({ ...withdrawal, ...estimated }).meta({ id:
 const Withdrawal = z.object(withdrawal).meta({ id: 'WithdrawalData' })
 
 const Transfer = z
-  .object({
-    ...vault,
-    userAddress: Address.nullable().describe(
-      'The account that receives the shares of a deposit, or that withdrew; null where it is not known',
-    ),
-    ...TransferStatus.shape,
-  })
+  .intersection(
+    z.object({
+      ...vault,
+      userAddress: Address.nullable().describe(
+        'The account that receives the shares of a deposit, or that withdrew; null where it is not known',
+      ),
+    }),
+    TransferStatus,
+  )
   .meta({ id: 'TransferData' })
 
 const Vault = z
@@ -82,7 +84,7 @@ const Id = z.string().meta({
 })
 
 /** One type of event, with its data. */
-const event = <const Type extends string, Data extends z.ZodObject>(type: Type, data: Data) =>
+const event = <const Type extends string, Data extends z.ZodType>(type: Type, data: Data) =>
   z
     .object({
       id: Id,

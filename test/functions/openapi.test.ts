@@ -86,12 +86,20 @@ function inPlace(part: unknown, document: Document): unknown {
   return Object.fromEntries(whole.map(([key, value]) => [key, inPlace(value, document)]))
 }
 
+/** The object that has all of what objects together have, each of which allows what it does not name. */
+function merged({ allOf, ...schema }: JsonSchema): JsonSchema {
+  const parts = (allOf ?? []) as readonly { readonly properties: object; readonly required: readonly string[] }[]
+  if (parts.length === 0) return schema
+  const properties = Object.assign({}, ...parts.map((part) => part.properties))
+  return { type: 'object', ...schema, properties, required: parts.flatMap(({ required }) => required) }
+}
+
 /** The schema with nothing allowed beyond what it names. */
 function closed(schema: unknown): JsonSchema {
   const close = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(close)
     if (typeof value !== 'object' || value === null) return value
-    const rest = value as JsonSchema
+    const rest = merged(value as JsonSchema)
     const inner = Object.fromEntries(Object.entries(rest).map(([name, part]) => [name, close(part)]))
     const isObject = inner['type'] === 'object' && inner['properties'] !== undefined
     return isObject && !('additionalProperties' in inner) ? { ...inner, additionalProperties: false } : inner

@@ -30,10 +30,10 @@ export const contract = {
         .describe('Which of several transfers in the transaction, counting from 0; at most 49'),
     }),
   },
-  response: TransferStatus.extend({
-    protocol: z.string().nullable().describe('Target protocol, if known'),
-    evidence: EvidenceList,
-  }),
+  response: z.intersection(
+    TransferStatus,
+    z.object({ protocol: z.string().nullable().describe('Target protocol, if known'), evidence: EvidenceList }),
+  ),
   errors: UPSTREAM_ERRORS,
   cacheControl: 'no-store',
   impact: 'Users cannot see where their deposits from other chains, and their withdrawals to them, stand.',
