@@ -264,36 +264,46 @@ describe('Of webhooks an alarm goes off', () => {
     ])
   })
 
-  test('where five take nothing at once, and where one is gone', async ({ service, after }) => {
-    const answers = { status: 500 }
-    const server = createServer((_, response) => response.writeHead(answers.status).end()).listen(0, '127.0.0.1')
+  test('where servers of three clients are not reached, and not where they refuse; and where one is gone', async ({
+    service,
+    after,
+  }) => {
+    const answers: { status?: number } = {}
+    const server = createServer((request, response) => {
+      if (answers.status) response.writeHead(answers.status).end()
+      else request.socket.destroy()
+    }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
-    const failed = await Promise.all(
-      [1, 2, 3, 4, 5].map(async (number) => await registered(service, `http://localhost:${port}/${number}`)),
-    )
-    const delivered = await logsOf(async () => {
-      for (const { clientId } of failed) await tell(service, clientId, [someNotice('one'), someNotice('two')])
-      await service.consume()
-    })
-    const cloud = after()
-    play(cloud, 'queues/deliver-events', delivered, times(1))
-    expect(alarmsOf(cloud)).toEqual(['queues/Failingwebhooks'])
+    const urlOf = (number: number) => `http://localhost:${port}/${number}`
+    /** The alarms after events for clients that have so many webhooks each. */
+    const alarmsAfter = async (...webhooks: number[]) => {
+      const clients = await Promise.all(webhooks.map((count) => registered(service, count, urlOf)))
+      const delivered = await logsOf(async () => {
+        for (const { clientId } of clients) await tell(service, clientId, [someNotice('one')])
+        await service.consume()
+      })
+      const cloud = after()
+      play(cloud, 'queues/deliver-events', delivered, times(1))
+      return alarmsOf(cloud)
+    }
+    expect(await alarmsAfter(1, 1, 1)).toEqual(['queues/Failingwebhooks'])
+    expect(await alarmsAfter(5)).toEqual([])
+    answers.status = 500
+    expect(await alarmsAfter(1, 1, 1)).toEqual([])
     answers.status = 410
-    const { clientId } = await registered(service, `http://localhost:${port}/6`)
-    const gone = await logsOf(() => tell(service, clientId, [someNotice('one')]))
+    expect(await alarmsAfter(1)).toEqual(['queues/webhooksswitchedoff'])
     server.close()
-    const other = after()
-    play(other, 'queues/deliver-events', gone, times(1))
-    expect(alarmsOf(other)).toEqual(['queues/webhooksswitchedoff'])
   })
 })
 
-/** A client of its own with a webhook there. */
-async function registered(service: Service, url: string): Promise<{ readonly clientId: string }> {
+/** A client of its own with so many webhooks. */
+async function registered(service: Service, count: number, urlOf: (number: number) => string) {
   const key = await service.createClient([])
-  const { status } = await service.call('POST', '/webhooks', { key, body: { url } })
-  expect(status).toBe(201)
+  for (let number = 1; number <= count; number += 1) {
+    const { status } = await service.call('POST', '/webhooks', { key, body: { url: urlOf(number) } })
+    expect(status).toBe(201)
+  }
   return { clientId: parseApiKey(key)?.clientId ?? '' }
 }
 

@@ -1,7 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path/posix'
 import { describe, expect, test } from 'vitest'
-import * as z from 'zod'
 import { consumers, endpoints, jobs } from '../../functions/contracts.ts'
 import { STAGES } from '../../infra/environments.ts'
 import { MOST_RECEIVES, QUEUE_KEYS, QUEUES } from '../../infra/queues.ts'
@@ -47,17 +46,6 @@ const ALARMS = {
   // Webhooks that fail, or are switched off; inputs of runs that failed for good.
   others: 3,
 }
-/** A rule of Contributor Insights that counts lines of logs. */
-const ContributorRule = z.object({
-  AggregateOn: z.literal('Count'),
-  Contribution: z.object({
-    Keys: z.array(z.string()),
-    Filters: z.array(
-      z.object({ Match: z.string(), In: z.array(z.string()).optional(), GreaterThan: z.number().optional() }),
-    ),
-  }),
-})
-
 type Target = { readonly Arn: string; readonly RoleArn: string }
 
 /** Where the stack has the queues that functions send to. */
@@ -583,59 +571,6 @@ describe.each(STAGES)('%s', (stage) => {
   test('the functions of queues leave half of what a new account may run at a time to the API', () => {
     const together = CONSUMERS.reduce((sum, [, { mostAtATime }]) => sum + mostAtATime, 0)
     expect(together).toBeLessThanOrEqual(10 / 2)
-  })
-
-  describe('The rule that counts the clients whom deliveries do not reach', () => {
-    const RuleName = `vaultline-${stage}-queues-failing-webhooks`
-    const rules = () =>
-      Object.values(ofType('AWS::CloudWatch::InsightRule')).filter((rule) => rule['RuleName'] === RuleName)
-
-    /** As CloudWatch counts them: every filter must match, and each client counts once. */
-    function countUnreached(lines: readonly Readonly<Record<string, unknown>>[]): number {
-      const { Keys, Filters } = ContributorRule.parse(JSON.parse(String(rules()[0]?.['RuleBody']))).Contribution
-      const of = (line: Readonly<Record<string, unknown>>, field: string) => line[field.replace('$.', '')]
-      const matched = lines.filter((line) =>
-        Filters.every(({ Match, In, GreaterThan = Number.POSITIVE_INFINITY }) =>
-          In ? In.some((value) => value === of(line, Match)) : Number(of(line, Match)) > GreaterThan,
-        ),
-      )
-      return new Set(matched.map((line) => JSON.stringify(Keys.map((key) => of(line, key))))).size
-    }
-    const failed = { message: 'deliveries failed', clientId: 'one', webhookId: 'wh_1', failures: 1, reason: 'timeout' }
-    const clients = ['one', 'two', 'three']
-
-    test('alarms where three are, within an hour', () => {
-      expect(rules()).toMatchObject([
-        { RuleName, RuleState: 'ENABLED', RuleBody: expect.stringContaining('queues/DeliverEventsLogs') },
-      ])
-      const Expression = `INSIGHT_RULE_METRIC("${RuleName}", "UniqueContributors")`
-      const alarms = Object.values(ofType('AWS::CloudWatch::Alarm')).filter((alarm) =>
-        JSON.stringify(alarm).includes('failing-webhooks'),
-      )
-      expect(alarms).toMatchObject([
-        { Threshold: 3, Metrics: [{ Expression, Period: 3600 }], AlarmActions: ['shared/AlarmsTopic'] },
-      ])
-    })
-
-    test.each(['unresolved', 'connection', 'tls', 'timeout'])('counts single events that fail by %s', (reason) => {
-      expect(countUnreached(clients.map((clientId) => ({ ...failed, clientId, reason })))).toBe(3)
-    })
-
-    test('counts a client with many webhooks once', () => {
-      const lines = ['wh_1', 'wh_2', 'wh_3', 'wh_4', 'wh_5'].map((webhookId) => ({ ...failed, webhookId, failures: 2 }))
-      expect(countUnreached(lines)).toBe(1)
-    })
-
-    test.each(['status', 'redirect', 'bad_answer', 'not_allowed'])(
-      'leaves out what is for their servers alone: %s',
-      (reason) => {
-        expect(countUnreached(clients.map((clientId) => ({ ...failed, clientId, reason, failures: 9 })))).toBe(0)
-      },
-    )
-
-    test('leaves out a batch of which something arrived', () => {
-      expect(countUnreached([{ ...failed, failures: 0 }])).toBe(0)
-    })
   })
 
   test('keeps the inputs of runs that failed for good', () => {
