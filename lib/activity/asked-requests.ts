@@ -8,35 +8,41 @@ import type { LatestPart, Look, OpenRequest } from './open-requests.ts'
 import { min, unspent } from './parts.ts'
 import { buildRequestLine } from './request-line.ts'
 
-/** What a vault says of a request, and at which block. */
-type Answer = { readonly amounts: OpenAmounts; readonly block: BlockHeader }
-
 /**
  * An open request after its vault was asked, the same where nothing follows: with the first look at what it says, where
- * clients may have to be told of that once its block is final. An answer of a block before the request's, or before that of
- * the look, says nothing of it.
+ * clients may have to be told of that once its block is final. A look stays until clients were told, whatever is requested
+ * besides; but one by which nothing can be claimed gives way to the first by which something can.
  */
-export function followRequest(request: OpenRequest, { amounts, block }: Answer): OpenRequest {
-  const { look, latest = [], timestamp, ...others } = request
-  // Blocks of one second have one time: which of them is the earlier it does not tell.
-  if (block.timestamp <= toSeconds(timestamp) || (look && (block.number < look.number || holds(look, amounts)))) {
-    return request
-  }
-  const isOver = amounts.pending === 0n
-  const open = { ...others, latest, timestamp }
-  if (isOver || amounts.claimable > 0n || latest.length > 0) return { ...open, look: { ...block, ...amounts } }
+export function followRequest(request: OpenRequest, said: Look): OpenRequest {
+  const { look, check: _, latest = [], ...others } = request
+  const { pending, claimable, cancelled } = said
+  const isSame = look && pending === look.pending && claimable === look.claimable && cancelled === look.cancelled
+  const isKept = look && !look.isJudged && (look.claimable > 0n || claimable === 0n)
+  if (isSame || isKept) return request
+  const open = { ...others, latest }
+  if (pending === 0n || claimable > 0n || latest.length > 0) return { ...open, look: said }
   return look ? open : request
 }
 
-/** Whether a look stays the one to go by: nothing else is said now, or clients are still to be told, and it is no less so. */
-function holds(look: Look, now: OpenAmounts): boolean {
-  const { pending, claimable, cancelled, isJudged } = look
-  if (now.pending === pending && now.claimable === claimable && now.cancelled === cancelled) return true
-  return !isJudged && claimable > 0n && now.pending + now.cancelled <= pending + cancelled
+/**
+ * What a vault says of an open request at a block; undefined where that says nothing of it, its block being before the
+ * request's, or before that of the look.
+ */
+export function toLook({ timestamp, look }: OpenRequest, amounts: OpenAmounts, block: BlockHeader): Look | undefined {
+  // Blocks of one second have one time: which of them is the earlier it does not tell.
+  const isEarlier = block.timestamp <= toSeconds(timestamp) || (look !== undefined && block.number < look.number)
+  return isEarlier ? undefined : { ...block, ...amounts }
+}
+
+/** Whether more is open by a later look, so that less may be settled than an earlier one says, or more was requested since. */
+export function isMoreOpen(look: Look, later: Look): boolean {
+  return later.pending + later.cancelled > look.pending + look.cancelled
 }
 
 /** What a look tells of an open request, by what happened to the account. */
 type Judgement = {
+  /** How much is settled of the requests with this id, in all: nothing but a reorganisation makes it less. */
+  readonly settled: bigint
   /** What can be claimed since, of which nobody is told yet. */
   readonly parts: readonly ClaimablePart[]
   /** Of what clients were told before it was final: what is so, and what is not. */
@@ -85,7 +91,36 @@ export function judgeRequest(
   // A vault that lets nothing be claimed may only be silent.
   const told = look.claimable > 0n ? total : total - news.reduce((sum, amount) => sum + amount, 0n)
   const isKnown = look.pending <= line.reduce((sum, { standing, claimed }) => sum + standing - claimed, 0n)
-  return { parts, upheld, contradicted, published: told > published ? told : published, isKnown }
+  return { settled: total, parts, upheld, contradicted, published: told > published ? told : published, isKnown }
+}
+
+/**
+ * Which look an open request is to be judged by once its look's block is final: the look itself, where by a later one as much
+ * is settled, as far as it is known what was requested. Else there is a check, the later one, by which it is decided once it is
+ * final: till then nobody knows whether more was requested or less is settled. `said` is what the vault says now.
+ */
+export function decideLook(
+  request: OpenRequest,
+  look: Look,
+  said: Look | undefined,
+  entries: readonly LedgerEntry[],
+): { readonly look: Look; readonly check?: Look | undefined } {
+  const { check } = request
+  const settledBy = (at: Look) => judgeRequest(request, at, entries).settled
+  const isUndone = check !== undefined && settledBy(check) < settledBy(look)
+  if (check && !isUndone) return { look }
+  const first = check ?? look
+  return { look: first, check: said && settledBy(said) < settledBy(first) ? said : undefined }
+}
+
+/**
+ * The look of an open request once clients were told what one of its looks tells: the check by which that was decided, where
+ * there was one, of which they are not told yet where more is settled by it.
+ */
+export function followLook({ check, ...request }: OpenRequest, told: Look, entries: readonly LedgerEntry[]): Look {
+  const settledBy = (at: Look) => judgeRequest(request, at, entries).settled
+  if (!check || check.number <= told.number) return { ...told, isJudged: true }
+  return settledBy(check) > settledBy(told) ? check : { ...check, isJudged: true }
 }
 
 /** Whether all of the requests with this id was claimed or taken back, by these entries. */

@@ -1,4 +1,4 @@
-import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb'
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
 import { deleteItems, getItems, putItems, queryPages } from '../aws/dynamo.ts'
 import { MAX_UINT256 } from '../codecs.ts'
@@ -62,9 +62,9 @@ export function openRequestsStore(client: DynamoDBDocumentClient, tableName: str
           const known = await getKnown(page.map((request) => itemKey(reading, request)))
           const kept = page.flatMap((request) => {
             const key = itemKey(reading, request)
-            const { look, published, latest } = request
+            const { look, check, published, latest } = request
             const own = known.get(`${key.pk} ${key.sk}`)
-            return own ? [{ ...key, ...OpenRequest.encode({ ...own, look, published, latest }) }] : []
+            return own ? [{ ...key, ...OpenRequest.encode({ ...own, look, check, published, latest }) }] : []
           })
           await putItems(client, tableName, kept)
         } while (page.length === TAKEN_OVER_AT_ONCE)
@@ -104,10 +104,13 @@ export function openRequestsStore(client: DynamoDBDocumentClient, tableName: str
   async function list(reading: Reading, { kind, lastId, after, most }: OpenRange): Promise<OpenRequest[]> {
     const from = after ? `${itemKey(reading, after).sk}\0` : `${prefixOf(reading)}#${kind}#`
     const to = `${prefixOf(reading)}#${kind}#${digits(lastId)}#~`
-    const { Items: items } = await client.send(
-      new QueryCommand({ ...between(reading, from, to), ConsistentRead: true, Limit: most }),
-    )
-    return z.array(OpenRequest).parse(items ?? [])
+    const items: unknown[] = []
+    // A page of a query ends with a megabyte too.
+    for await (const page of queryPages(client, { ...between(reading, from, to), ConsistentRead: true, Limit: most })) {
+      items.push(...page)
+      if (items.length >= most) break
+    }
+    return z.array(OpenRequest).parse(items.slice(0, most))
   }
 
   /** What waits with these keys, by them. */
@@ -127,8 +130,8 @@ export function openRequestsStore(client: DynamoDBDocumentClient, tableName: str
 export type OpenRequestsStore = ReturnType<typeof openRequestsStore>
 
 /** What is kept of a request when more is requested with its id: a look that is judged says nothing of that. */
-function sinceRequested({ look, published, latest }: Partial<OpenRequest> = {}) {
-  return { look: look?.isJudged ? undefined : look, published, latest }
+function sinceRequested({ look, check, published, latest }: Partial<OpenRequest> = {}) {
+  return { look: look?.isJudged ? undefined : look, check, published, latest }
 }
 
 /** The start of a reading's sort keys: those of earlier readings sort before those of later ones. */

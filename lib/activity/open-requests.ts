@@ -34,6 +34,8 @@ export const OpenRequest = z.object({
   timestamp: Timestamp,
   /** The first look at what the vault says of them, and how much of them clients were told as final; of vaults that are asked. */
   look: Look.optional(),
+  /** A later look, by whose block being final it is decided whether that one was so, where more is open by it. */
+  check: Look.optional(),
   published: Amount.optional(),
   /** What clients were told, or are being told, before it was final, and what became of it not yet. */
   latest: z.array(LatestPart).max(MOST_LATEST_PARTS).optional(),

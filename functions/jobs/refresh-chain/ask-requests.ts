@@ -1,4 +1,13 @@
-import { followRequest, isClosed, judgeRequest, toClaimablePart } from '../../../lib/activity/asked-requests.ts'
+import {
+  decideLook,
+  followLook,
+  followRequest,
+  isClosed,
+  isMoreOpen,
+  judgeRequest,
+  toClaimablePart,
+  toLook,
+} from '../../../lib/activity/asked-requests.ts'
 import { buildRevertedNotice } from '../../../lib/activity/latest-notices.ts'
 import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
 import { buildClaimableNotices, type SettledAt } from '../../../lib/activity/notices.ts'
@@ -14,7 +23,6 @@ import type { OpenAmounts } from '../../../lib/protocols/protocol.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import { RequestKind } from '../../../lib/protocols/request-kind.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
-import { sideBySide } from '../../../lib/side-by-side.ts'
 import { toSeconds } from '../../../lib/time.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
 import { publishOf } from './publish-notices.ts'
@@ -38,7 +46,8 @@ export async function askVaults(run: Run, latestEntries: ReadonlyMap<VaultRun, r
   const inTurn = [...due.slice(first), ...due.slice(0, first)].slice(0, MOST_ASKED)
   if (inTurn.length === 0) return
   try {
-    const asked = await askRequests({ reader, openRequests }, inTurn)
+    const most = Math.min(ASKED_OF_VAULT, Math.floor(ASKED_AT_ONCE / inTurn.length))
+    const asked = await askRequests({ reader, openRequests }, inTurn, most)
     for (const [index, vaultRun] of inTurn.entries()) {
       const { vault, progress } = vaultRun
       const entries = latestEntries.get(vaultRun)
@@ -49,6 +58,7 @@ export async function askVaults(run: Run, latestEntries: ReadonlyMap<VaultRun, r
       }
       const changed = await settleAsked({ openRequests, entriesOf, publish }, vaultRun, asked[index] ?? [], {
         final,
+        most,
         wantsLatest: entries !== undefined && progress.eventsAfter !== undefined,
       })
       if (changed) vaultRun.progress = { ...progress, ...changed }
@@ -62,29 +72,33 @@ export async function askVaults(run: Run, latestEntries: ReadonlyMap<VaultRun, r
 /** A vault whose events do not tell of settlements. */
 type AskedVault = { readonly vault: VaultOnChain; readonly progress: VaultProgress }
 
-/** Of how many requests of a kind a vault is asked in one run. */
-const ASKED_AT_ONCE = 100
+/**
+ * Of how many requests of a kind vaults are asked in one run, all together, and one vault: they share a run between them, so
+ * that one with very many, which anybody can make, has a turn of all of them the sooner.
+ */
+const ASKED_AT_ONCE = 2_000
+const ASKED_OF_VAULT = 500
 /**
  * To judge a request takes as many steps as the square of what happened to its account. Of a vault a run takes so many, about
  * a tenth of a second, and one request more; the others wait for the next run.
  */
 const MOST_STEPS = 2_000_000
+/** Of so many accounts it is read together what happened to them. */
+const JUDGED_AT_ONCE = 8
 
 /**
- * Asks vaults what became of requests that wait, in one round trip, and gives for each what it says of them. Throws
- * `upstream_*`.
+ * Asks vaults what became of requests that wait, `most` of each kind, in one round trip, and gives for each what it says of
+ * them. Throws `upstream_*`.
  */
 async function askRequests(
   { reader, openRequests }: { readonly reader: ChainReader; readonly openRequests: Pick<OpenRequestsStore, 'list'> },
   vaults: readonly AskedVault[],
+  most: number,
 ): Promise<(readonly AskedRequest[])[]> {
   const listed = await Promise.all(
     vaults.map(async ({ vault, progress: { generation, askedUpTo } }) => {
       const listOpen = (kind: RequestKind) =>
-        openRequests.list(
-          { ...vault, generation },
-          { kind, lastId: MAX_UINT256, after: askedUpTo?.[kind], most: ASKED_AT_ONCE },
-        )
+        openRequests.list({ ...vault, generation }, { kind, lastId: MAX_UINT256, after: askedUpTo?.[kind], most })
       return (await Promise.all(RequestKind.options.map(listOpen))).flat()
     }),
   )
@@ -126,54 +140,58 @@ async function settleAsked(
   { openRequests, entriesOf, publish }: Dependencies,
   { vault, progress }: AskedVault,
   asked: readonly AskedRequest[],
-  { final, wantsLatest }: { readonly final: BlockHeader; readonly wantsLatest: boolean },
+  { final, most, wantsLatest }: { readonly final: BlockHeader; readonly most: number; readonly wantsLatest: boolean },
 ): Promise<Pick<VaultProgress, 'waits' | 'hasAsked' | 'askedUpTo'> | undefined> {
   const reading = { ...vault, generation: progress.generation }
-  const isDue = ({ look }: OpenRequest) => look !== undefined && !look.isJudged && look.number <= final.number
-  const followed = asked.map(({ request, amounts, block }) => ({
-    request,
-    now: amounts ? followRequest(request, { amounts, block }) : request,
-  }))
+  const isDue = ({ look, check }: OpenRequest) =>
+    look !== undefined &&
+    !look.isJudged &&
+    look.number <= final.number &&
+    (check === undefined || check.number <= final.number)
+  const followed = asked.map(({ request, amounts, block }) => {
+    const said = amounts && toLook(request, amounts, block)
+    return { request, said, now: said ? followRequest(request, said) : request }
+  })
   const notices: Notice[] = []
   const kept: OpenRequest[] = []
   const gone: OpenRequest[] = []
-  let steps = MOST_STEPS
-  const judge = async (request: OpenRequest, look: Look) => {
-    const entries = await entriesOf(request.account)
-    if (steps < 0) return undefined
-    steps -= (entries?.length ?? 0) ** 2
-    return { entries, judged: entries && judgeRequest(request, look, entries) }
-  }
 
-  const changed: OpenRequest[] = []
-  await sideBySide(followed, async ({ request, now }) => {
-    if (now === request) return
+  const changed = new Map<OpenRequest, OpenRequest>()
+  const early = followed.flatMap(({ request, said, now }) => {
+    if (now !== request) changed.set(request, now)
     const { look, latest = [] } = now
     // A look that was due may have been told as final already, by a run that was killed.
-    const isNews = look && wantsLatest && !isDue(now) && !isDue(request)
-    const judged = isNews ? (await judge(now, look))?.judged : undefined
-    if (!look || !judged?.isKnown) {
-      changed.push(now)
-      return
-    }
+    if (!look || !said || !wantsLatest || isDue(now) || isDue(request)) return []
+    // Of what was told too early an answer may take something back.
+    const isDoubtful = !look.isJudged && latest.length > 0 && isMoreOpen(look, said)
+    return now !== request || isDoubtful ? [{ request, now, look: said }] : []
+  })
+  await judgeInOrder(early, entriesOf, ({ request, now, look }, entries) => {
+    const { latest = [] } = now
+    const judged = entries && judgeRequest(now, look, entries)
+    if (!judged?.isKnown || (now === request && judged.contradicted.length === 0)) return
     const added = judged.parts.slice(0, MOST_LATEST_PARTS - latest.length)
     const { number, timestamp } = look
     const parts = added.map(({ id, all, amount }) => ({ id, all, amount, number, timestamp }))
-    changed.push({ ...now, latest: [...latest, ...parts] })
+    const told = { ...now, look, check: undefined }
+    changed.set(request, { ...told, latest: [...latest, ...parts] })
     for (const part of judged.contradicted) notices.push(buildPartReverted(vault, now, part))
     for (const part of parts) notices.push(...buildPartNotices(vault, now, part, { isFinal: false }))
-    if (judged.contradicted.length > 0) kept.push({ ...now, latest: [...judged.upheld, ...parts] })
+    if (judged.contradicted.length > 0) kept.push({ ...told, latest: [...judged.upheld, ...parts] })
   })
   // Before anything is told of it, so that it is the same whenever it is told, and can be taken back.
-  await openRequests.put(reading, changed)
+  await openRequests.put(reading, [...changed.values()])
 
   const seconds: Record<RequestKind, number[]> = { deposit: [], withdrawal: [] }
-  await sideBySide(followed, async ({ now: request }) => {
-    const { look, latest = [], kind } = request
-    if (!look || !isDue(request)) return
-    const known = await judge(request, look)
-    if (!known) return
-    const { entries, judged } = known
+  const due = followed.flatMap(({ now, said }) => (now.look && isDue(now) ? [{ now, look: now.look, said }] : []))
+  await judgeInOrder(due, entriesOf, ({ now: request, look: first, said }, entries) => {
+    const { latest = [], kind } = request
+    const { look, check } = entries ? decideLook(request, first, said, entries) : { look: first }
+    if (check) {
+      kept.push({ ...request, look, check })
+      return
+    }
+    const judged = entries && judgeRequest(request, look, entries)
     const { parts, upheld = [], contradicted = latest } = judged ?? {}
     if (parts ? parts.length + upheld.length > 0 : look.claimable > 0n) {
       for (const part of upheld) notices.push(...buildPartNotices(vault, request, part, { isFinal: true }))
@@ -194,7 +212,8 @@ async function settleAsked(
     else
       kept.push({
         ...request,
-        look: { ...look, isJudged: true },
+        look: judged ? followLook(request, look, entries) : { ...look, isJudged: true },
+        check: undefined,
         published: judged?.published ?? request.published,
         latest: [],
       })
@@ -208,13 +227,34 @@ async function settleAsked(
   for (const kind of RequestKind.options) {
     const ofKind = asked.filter(({ request }) => request.kind === kind)
     if (seconds[kind].length > 0) waits = { ...waits, [kind]: addWaits(waits[kind] ?? [], seconds[kind]) }
-    const isPage = ofKind.length === ASKED_AT_ONCE
+    const isPage = ofKind.length === most
     isMore ||= isPage || askedUpTo[kind] !== undefined
     const { [kind]: _, ...ofOthers } = askedUpTo
     askedUpTo = isPage ? { ...ofOthers, [kind]: ofKind.at(-1)?.request } : ofOthers
   }
   const hasAsked = isMore || asked.length > gone.length
   return isMore || !hasAsked || notices.length > 0 ? { waits, askedUpTo, hasAsked } : undefined
+}
+
+/**
+ * Judges requests, those with the earliest look first, by what happened to their accounts, as far as a run has steps for it:
+ * the others have their turn before those that come later.
+ */
+async function judgeInOrder<Of extends { readonly now: OpenRequest; readonly look: Look }>(
+  requests: readonly Of[],
+  entriesOf: Dependencies['entriesOf'],
+  judge: (of: Of, entries: readonly LedgerEntry[] | undefined) => void,
+): Promise<void> {
+  const waiting = requests.toSorted((one, other) => Number(one.look.number - other.look.number))
+  let steps = MOST_STEPS
+  for (let next = 0; next < waiting.length && steps >= 0; next += JUDGED_AT_ONCE) {
+    const some = waiting.slice(next, next + JUDGED_AT_ONCE)
+    const read = await Promise.all(some.map(async (of) => ({ of, entries: await entriesOf(of.now.account) })))
+    for (const { of, entries } of read) {
+      if (steps >= 0) judge(of, entries)
+      steps -= (entries?.length ?? 0) ** 2
+    }
+  }
 }
 
 /** Where a vault was asked, as notices have it: its requests name what was settled, no event of the vault does. */

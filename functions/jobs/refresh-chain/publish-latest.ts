@@ -1,3 +1,4 @@
+import type { Address } from 'viem'
 import { MOST_LATEST, rememberNotice } from '../../../lib/activity/latest-notices.ts'
 import { isPossible } from '../../../lib/activity/ledger.ts'
 import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
@@ -10,6 +11,9 @@ import { publishOf } from './publish-notices.ts'
 import { advance, isOpen, mayReadOn, type Part, planTurn } from './read-turns.ts'
 import { postNew, type Run, save, startVaultRun, type VaultRun } from './run.ts'
 import { findNotices, hashesOf } from './slice-notices.ts'
+
+/** After so many vaults in which too much happened a run reads no further: about as many calls of its own are theirs. */
+const MOST_LEFT_OUT = 20
 
 /**
  * Tells clients that want it what happened after the last final block, up to the head. What is told is remembered before, so
@@ -67,22 +71,33 @@ export async function publishLatest(
 /** What happened in a vault after the last final block, and whether that is all of it. */
 type ReadLatest = { readonly vaultRun: VaultRun; readonly events: readonly VaultEvent[]; readonly isWhole: boolean }
 
-/** Reads these vaults' events after the last final block, in the parts that the nodes take, as far as the run goes on. */
+/**
+ * Reads these vaults' events after the last final block, in the parts that the nodes take, as far as the run goes on. Where
+ * they are more than a slice holds and more are to be read, the vault with the most is left out, and the others are read on.
+ */
 async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHeader): Promise<ReadLatest[]> {
-  const events: VaultEvent[] = []
+  let events: VaultEvent[] = []
+  const leftOut = new Set<Address>()
   // They are read further than they are recorded, so each is followed by itself.
   const ahead = wanted.map((vaultRun) => {
     const progress = { ...vaultRun.progress, through: Number(run.final.number) }
     return { vaultRun, reading: startVaultRun(vaultRun.vault, progress, undefined) }
   })
   const readings = ahead.map(({ reading }) => reading)
-  while (mayReadOn(run) && events.length < SLICE_EVENTS) {
+  const isLeft = ({ vault }: VaultRun) => leftOut.has(vault.address)
+  while (mayReadOn(run) && leftOut.size < MOST_LEFT_OUT) {
     const turn = planTurn(
       { vaultRuns: readings, final: head, apart: new Set() },
-      readings.filter((reading) => isOpen(reading, head)),
+      readings.filter((reading) => isOpen(reading, head) && !isLeft(reading)),
       undefined,
     )
     if (turn.length === 0) break
+    if (events.length >= SLICE_EVENTS) {
+      const noisiest = findNoisiest(events)
+      leftOut.add(noisiest)
+      events = events.filter(({ vault }) => vault !== noisiest)
+      continue
+    }
     const takeSlice = async ({ pack, from, to }: Part) => {
       const vaults = pack.map(({ vault }) => vault)
       const slice = await readSlice(run, { ...run, vaults, from: BigInt(from), to: BigInt(to), final: head })
@@ -97,10 +112,25 @@ async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHead
     }
     await Promise.all(turn.map((part) => advance(run, part, takeSlice)))
   }
+  if (leftOut.size > 0) {
+    const { chain } = run.reader
+    logger.warn('too much happened in vaults to be told before it is final', {
+      chainId: chain.id,
+      vaults: [...leftOut],
+    })
+  }
   const found = Map.groupBy(events, ({ vault }) => vault)
-  return ahead.map(({ vaultRun, reading }) => ({
-    vaultRun,
-    events: found.get(vaultRun.vault.address) ?? [],
-    isWhole: !isOpen(reading, head) && !reading.isRefused,
-  }))
+  return ahead
+    .filter(({ vaultRun }) => !isLeft(vaultRun))
+    .map(({ vaultRun, reading }) => ({
+      vaultRun,
+      events: found.get(vaultRun.vault.address) ?? [],
+      isWhole: !isOpen(reading, head) && !reading.isRefused,
+    }))
+}
+
+/** The vault of most of these events, of which there are some. */
+function findNoisiest(events: readonly VaultEvent[]): Address {
+  const counts = [...Map.groupBy(events, ({ vault }) => vault)].map(([vault, { length }]) => ({ vault, length }))
+  return counts.reduce((most, one) => (one.length > most.length ? one : most)).vault
 }

@@ -1,6 +1,7 @@
 import { type Hex, numberToHex, pad, toEventSelector, toFunctionSelector } from 'viem'
 import { describe, expect, onTestFinished, vi } from 'vitest'
 import { runCommandLine } from '../../../admin/command-line.ts'
+import { evmChain } from '../../../lib/chain/registry.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { someContext } from '../../support/lambda.ts'
 import { captureLogs } from '../../support/logs.ts'
@@ -309,6 +310,41 @@ describe('What an asynchronous vault says of requests when it is asked', () => {
   })
 })
 
+describe('A request of an account for which a stranger requests more before each run', () => {
+  const DUST = 20n
+  test.for(['final', 'latest'] as const)(
+    'is told as settled once, within three times what finality takes: %s',
+    async (finality, { service, asked: vault }) => {
+      const { chain, key } = vault
+      const body = { url: 'https://127.0.0.1:9/', finality }
+      expect((await service.call('POST', '/webhooks', { key, body })).status).toBe(201)
+      await vault.mint(BOB.address, DUST)
+      await vault.approve(BOB.address, DUST)
+      await vault.act(ALICE.address, 'setOperator', BOB.address, true)
+      await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
+      const before = await recorded(service, vault)
+      await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 4_000_000n, 4_000_000n)
+      const [settled] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
+      const seconds = evmChain(BASE)?.finality.seconds ?? 0
+      const runs = 6
+      for (let run = 0; run < runs; run += 1) {
+        await vault.act(BOB.address, 'requestDeposit', 1n, ALICE.address, BOB.address)
+        if (run > 0) await vault.act(BOB.address, 'deposit', 1n, BOB.address, ALICE.address)
+        await refresh(BASE)
+        await callRpc(chain, [{ method: 'evm_increaseTime', params: [Math.floor(seconds * 0.6)] }])
+        await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
+      }
+      const told = (await toldTo(service, key)).slice(before.length)
+      const claimable = told.filter(({ type, data }) => /claimable|reverted/.test(type) && data['assets'] !== '1')
+      expect(claimable.map(({ type, final, data }) => [type, final, data['assets']])).toEqual([
+        ...(finality === 'latest' ? [['deposit.claimable', false, '4000000']] : []),
+        ['deposit.claimable', true, '4000000'],
+      ])
+      expect(Number(claimable.at(-1)?.data['blockNumber'])).toBeGreaterThanOrEqual(Number(settled))
+    },
+  )
+})
+
 describe('A vault that is paused', () => {
   test('is told once it is final, and again when it is paused anew', async ({ service, lagoon }) => {
     await lagoon.act(ROLES.admin, 'pause')
@@ -372,6 +408,51 @@ describe('A client that wants to know what is not final', () => {
       [false, '5000000'],
       [false, '6000000'],
     ])
+  })
+
+  test('is told it also while more events than a slice holds are made up in another vault, of which the log says so', async ({
+    service,
+    lagoon,
+  }) => {
+    /** Emits the event of the second word of the call data as often as the first says, for the third. */
+    const LOOP = '0x6000355b6040358060203560206000a3600190038060035700'
+    const noisy = await openYieldVault(service)
+    for (const { key } of [lagoon, noisy]) expect((await register(service, key)).status).toBe(201)
+    await recordAll(lagoon.chain)
+    const { chain, address } = noisy
+    const [code] = await callRpc(chain, [{ method: 'eth_getCode', params: [address, 'latest'] }])
+    await callRpc(chain, [{ method: 'anvil_setCode', params: [address, LOOP] }])
+    const transfer = toEventSelector('Transfer(address,address,uint256)')
+    const words = [numberToHex(5_100), transfer, BOB.address].map((word) => pad(word as Hex).slice(2))
+    const call = { from: ALICE.address, to: address, data: `0x${words.join('')}`, gas: '0x1000000' }
+    for (let block = 0; block < 2; block += 1) {
+      await callRpc(chain, [{ method: 'eth_sendTransaction', params: [call] }])
+      await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
+    }
+    await callRpc(chain, [{ method: 'anvil_setCode', params: [address, code] }])
+    await lagoon.request(ALICE.address, 5_000_000n)
+    const wire = service.rpc[BASE] as Wire
+    wire.rewrite = (answer, request) => {
+      const [calls, answers] = [request, answer].map((text) => [JSON.parse(text)].flat())
+      const error = { code: -32005, message: 'query returned more than 10000 results' }
+      const told = answers?.map((one, index) =>
+        calls?.[index].method === 'eth_getLogs' && one.result?.length > 10_000
+          ? { id: one.id, jsonrpc: '2.0', error }
+          : one,
+      )
+      return JSON.stringify(answer.startsWith('[') ? told : told?.[0])
+    }
+    const { lines } = captureLogs()
+    await refresh(BASE)
+    expect((await toldTo(service, lagoon.key)).map(({ type, final }) => [type, final])).toEqual([
+      ['deposit.pending', false],
+    ])
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        message: 'too much happened in vaults to be told before it is final',
+        vaults: [address],
+      }),
+    )
   })
 
   test('is told which of it is not so after a reorganisation, and nobody else is', async ({ service, lagoon }) => {
@@ -486,6 +567,29 @@ describe('A client that wants to know at once what an asynchronous vault says wh
       ['deposit.completed', true, '1000000'],
       ['deposit.pending', true, '2000000'],
     ])
+  })
+
+  test('is told at once also where more than a hundred requests of strangers stand before it', async ({
+    service,
+    asked: vault,
+  }) => {
+    /** Emits the event of the second word of the call data for the controllers 1 to what the first says, of the third, with the fourth. */
+    const LOOP = `0x604035600052606035602052600035${'5b60006040358260203560406000a46001900380600f5700'}`
+    const { chain, address } = vault
+    const [code] = await callRpc(chain, [{ method: 'eth_getCode', params: [address, 'latest'] }])
+    await callRpc(chain, [{ method: 'anvil_setCode', params: [address, LOOP] }])
+    const topic = toEventSelector('DepositRequest(address,address,uint256,address,uint256)')
+    const words = [numberToHex(150), topic, BOB.address, '0x1'].map((word) => pad(word as Hex).slice(2))
+    const call = { from: BOB.address, to: address, data: `0x${words.join('')}`, gas: '0x1000000' }
+    await callRpc(chain, [{ method: 'eth_sendTransaction', params: [call] }])
+    await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
+    await callRpc(chain, [{ method: 'anvil_setCode', params: [address, code] }])
+    const before = await requested(service, vault)
+    await refresh(BASE)
+    await fulfil(vault, 4_000_000n)
+    await refresh(BASE)
+    const told = (await toldTo(service, vault.key)).slice(before.length)
+    expect(shown(told)).toEqual([['deposit.claimable', false, '4000000']])
   })
 
   test('costs no write where nothing is new', async ({ service, asked: vault }) => {
