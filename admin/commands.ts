@@ -410,7 +410,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
           webhookStatus(rest),
           String(delivery.waiting),
           delivery.nextAttemptAt ? Timestamp.encode(delivery.nextAttemptAt) : 'none',
-          String(delivery.givenUp.length),
+          String(delivery.givenUp.length + delivery.givenUpBefore),
           describeFailure(delivery),
         ]),
       ),

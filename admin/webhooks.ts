@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import type { RandomBytes } from '../lib/clients/api-key.ts'
 import type { KeysByAge } from '../lib/keys-by-age.ts'
 import type { SendWakes } from '../lib/webhooks/delivery.ts'
-import { type DeliveryState, isFailing, listGivenUp, stateOf } from '../lib/webhooks/delivery-state.ts'
+import { type DeliveryState, isDown, listGivenUp, stateOf } from '../lib/webhooks/delivery-state.ts'
 import type { DeliveryStore, WebhookKey } from '../lib/webhooks/delivery-store.ts'
 import type { EventType } from '../lib/webhooks/event.ts'
 import type { EventLogStore } from '../lib/webhooks/log-store.ts'
@@ -33,9 +32,6 @@ export type GivenUpEvent = WebhookKey & {
 /** Of webhooks that did not take something how many are sent it now, and how many are switched off. */
 export type Resumed = { readonly resumed: number; readonly disabled: number }
 
-/** So long others leave a webhook alone whose given-up events are dropped. */
-const LEASE_MS = 10_000
-
 /** The webhooks of clients, as operators register, see and remove them: the first methods do what the endpoints do. */
 export function webhooksAdmin({ readWebhookKeys, ...dependencies }: Dependencies) {
   const { webhooks, eventLog, deliveries, wakeDeliveries, now } = dependencies
@@ -56,7 +52,7 @@ export function webhooksAdmin({ readWebhookKeys, ...dependencies }: Dependencies
 
   /** Whether there is anything that a webhook did not take, or a pause until it is sent more. */
   const isBehind = (state: DeliveryState) =>
-    isFailing(state) || Object.keys(state.retries).length > 0 || listGivenUp(state, now()).length > 0
+    isDown(state) || Object.keys(state.retries).length > 0 || listGivenUp(state, now()).length > 0
 
   return {
     add: async (clientId: string, webhook: NewWebhook) =>
@@ -85,23 +81,14 @@ export function webhooksAdmin({ readWebhookKeys, ...dependencies }: Dependencies
      */
     async resume(clientId: string): Promise<Resumed> {
       const behind = (await listStates(clientId)).filter(({ state }) => isBehind(state))
-      const active = behind.filter(({ webhook }) => !webhook.disabledAt)
-      await wakeDeliveries(active.map(({ key }) => ({ ...key, resume: true })))
+      const active = behind.filter(({ webhook }) => !webhook.disabledAt).map(({ key }) => key)
+      for (const key of active) await deliveries.ask(key, 'all', now())
+      await wakeDeliveries(active)
       return { resumed: active.length, disabled: behind.length - active.length }
     },
 
     /** Forgets what a webhook gave up; false while it is being sent to. */
-    async dropGivenUp(key: WebhookKey): Promise<boolean> {
-      const id = randomUUID()
-      const taken = await deliveries.take(key, { id, now: now(), until: now() + LEASE_MS })
-      if (!taken) return false
-      if (taken.state) {
-        await deliveries.release(key, { ...taken.state, givenUp: [] }, { id, now: now(), anyway: true })
-      }
-      // Who came meanwhile was told that somebody looks again.
-      await wakeDeliveries([key])
-      return true
-    },
+    dropGivenUp: (key: WebhookKey) => deliveries.dropGivenUp(key, now()),
   }
 }
 export type WebhooksAdmin = ReturnType<typeof webhooksAdmin>

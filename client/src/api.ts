@@ -2035,7 +2035,7 @@ export type Webhook = {
   disabledAt: Timestamp | null
   /** Why it was switched off. gone: it answered 410. failing: no delivery succeeded for three days. Null while it is active */
   disabledReason: 'gone' | 'failing' | null
-  /** Since when every delivery has failed, of at least two events; null while deliveries succeed */
+  /** Since when every delivery has failed, of at least two events, for whatever reason; null while deliveries succeed, or where none of these events waits any more */
   failingSince: Timestamp | null
   delivery: WebhookDelivery
 }
@@ -2055,8 +2055,10 @@ export type WebhookDelivery = {
   waiting: number
   /** When the next of these is sent, at the earliest; null where none waits, or it is disabled */
   nextAttemptAt: Timestamp | null
-  /** The sequences of events that failed ten times, the newest first, at most 100: they are sent again when a test succeeds, and forgotten after 30 days */
+  /** The sequences of events that are sent no more, the newest first, at most 100: they failed ten times, or four where more than 90 waited. `GET /webhooks/events` has them. They are sent again where a test switches a disabled webhook on, and forgotten after 30 days */
   givenUp: number[]
+  /** How many more were given up before these: they are not sent again, and `GET /webhooks/events` has them */
+  givenUpBefore: number
 }
 
 /** Something that happened in a vault of yours; `type` says what */
@@ -2893,7 +2895,7 @@ RotateWebhookSecretResponse,
 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_not_found' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/webhooks/{id}/secret')
 
-/** Sends a `webhook.test` event at once and answers whether it was delivered. A success switches a disabled webhook on again, and sends what was not delivered meanwhile. */
+/** Sends a `webhook.test` event at once and answers whether it was delivered. A success ends the pause of a webhook that takes nothing; a disabled one is switched on again, and sent all that it did not take. */
 export const testWebhook = /* @__PURE__ */ operation<
 {
   /** The id of the webhook, as `GET /webhooks` lists it */

@@ -48,7 +48,7 @@ export const DELIVERY_ANSWERS = {
   default: {
     name: 'DeliveryFailed',
     description:
-      'Everything else is a failure: any other status, a redirect, which is not followed, and no answer within 5 seconds. The event is tried again after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h. A webhook that takes nothing for three days is switched off.',
+      'Everything else is a failure: any other status, a redirect, which is not followed, and no answer within 5 seconds. The event is tried again after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h. With any other 4xx it waits by itself. Else new events wait too, from two failures in a row on. A webhook that takes nothing for three days is switched off.',
   },
 } as const
 

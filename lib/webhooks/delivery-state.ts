@@ -21,18 +21,23 @@ export const DeliveryState = z.object({
   next: z.number().int(),
   page: z.number().int(),
   retries: z.record(z.string(), Retry),
-  /** The newest that were given up, which are sent again when the webhook is resumed. */
+  /** The newest that were given up, which are sent again when the webhook is resumed; and how many were before these. */
   givenUp: z.array(GivenUp).default([]),
+  givenUpBefore: z.number().int().default(0),
   /**
-   * Batches of new events in a row of which nothing arrived; the first counts as two, unless it is of one event alone. From two
-   * on the webhook fails, and since when.
+   * Batches of new events in a row that failed for the server and not for the events; the first counts as two, unless it is of
+   * one event alone. From two on the server is down.
    */
   failures: z.number().int(),
+  /** New events in a row that were not taken, for whatever reason, while any of them waits; and since when nothing was. */
+  untaken: z.number().int().default(0),
   failingSince: Millis.optional(),
   /** The last delivery that failed, whatever has arrived since. */
   lastFailure: z.object({ at: Millis, reason: SendFailure, status: z.number().int().optional() }).optional(),
   /** Until then nothing is sent. */
   restUntil: Millis.optional(),
+  /** Until then nothing is sent again while the server is down. */
+  retriesRestUntil: Millis.optional(),
   /** When the message comes that was held back for what is due later. */
   timerAt: Millis.optional(),
 })
@@ -64,8 +69,10 @@ const JITTER = 0.1
 const MOST_ATTEMPTS = PAUSES_MS.length + 1
 /** A webhook that has failed for so long is switched off. */
 const LONGEST_FAILING_MS = 3 * DAY_MS
-/** So many events in a row fail with the webhook: one alone may be refused for what it says. */
+/** So many events in a row fail with the webhook: one alone may fail for what it says. */
 const FAILING = 2
+/** The refusals (4xx) that are of the server, and not of what the event says. */
+const NO_REFUSALS: ReadonlySet<number> = new Set([408, 410, 425, 429])
 
 /** What a server says that has too much to do, and how long it is left alone where it does not say. */
 const THROTTLED: ReadonlySet<number> = new Set([429, 502, 504])
@@ -86,7 +93,8 @@ const GIVEN_UP_MS = 30 * DAY_MS
 
 /** The state of a webhook that was never told anything. */
 function beginDelivery({ createdAt, after }: Pick<Webhook, 'createdAt' | 'after'>): DeliveryState {
-  return { createdAt, next: after + 1, page: after + 1, retries: {}, givenUp: [], failures: 0 }
+  const none = { retries: {}, givenUp: [], givenUpBefore: 0, failures: 0, untaken: 0 }
+  return { createdAt, next: after + 1, page: after + 1, ...none }
 }
 
 /** The state of a webhook, by what is kept, which may be of one that was registered before at its URL. */
@@ -94,20 +102,27 @@ export function stateOf(webhook: Pick<Webhook, 'createdAt' | 'after'>, kept: Del
   return kept?.createdAt.getTime() === webhook.createdAt.getTime() ? kept : beginDelivery(webhook)
 }
 
+/** What is to be sent although it is not due: whatever waits for a rest to end, or all that failed, given up or not. */
+export const Resumption = z.enum(['rest', 'all'])
+export type Resumption = z.output<typeof Resumption>
+
 /**
- * The state in which everything that failed is sent anew and at once, what was given up too: the newest of it for which there is
- * room beside what waits, and a whole batch that fails.
+ * The state without its rests; of `all`, in which besides everything that failed is sent anew and at once, what was given up too:
+ * the newest of it for which there is room beside what waits, and a whole batch that fails.
  */
-export function resume({ failingSince: _, restUntil: __, ...state }: DeliveryState, now: number): DeliveryState {
+export function resume(state: DeliveryState, resumption: Resumption, now: number): DeliveryState {
+  const { restUntil: _, retriesRestUntil: __, ...rested } = state
+  if (resumption === 'rest') return rested
+  const { failingSince: ___, ...taking } = rested
   const room = Math.max(0, MOST_RETRIES - BATCH - Object.keys(state.retries).length)
   const kept = listGivenUp(state, now)
   const again = kept.slice(0, room)
   const waiting = [...Object.entries(state.retries), ...again.map((one) => [String(one.sequence), one] as const)]
   return {
-    ...state,
+    ...taking,
     retries: Object.fromEntries(waiting.map(([sequence, { page }]) => [sequence, { page, attempts: 0, dueAt: now }])),
     givenUp: kept.slice(room),
-    failures: 0,
+    ...{ failures: 0, untaken: 0 },
   }
 }
 
@@ -116,8 +131,13 @@ export function listGivenUp({ givenUp }: Pick<DeliveryState, 'givenUp'>, now: nu
   return givenUp.filter(({ at }) => at > now - GIVEN_UP_MS)
 }
 
-/** Whether nothing arrives, of more than one event. */
-export function isFailing({ failures }: Pick<DeliveryState, 'failures'>): boolean {
+/** Since when nothing is taken, of more than one event, in epoch milliseconds; undefined where something is. */
+export function failingSince(state: Pick<DeliveryState, 'untaken' | 'failingSince'>): number | undefined {
+  return state.untaken >= FAILING ? state.failingSince : undefined
+}
+
+/** Whether the server fails, of more than one event. */
+export function isDown({ failures }: Pick<DeliveryState, 'failures'>): boolean {
   return failures >= FAILING
 }
 
@@ -128,11 +148,17 @@ export function isResting({ restUntil = 0 }: DeliveryState, now: number): boolea
 
 /** How many events may be sent at once. */
 export function batchSize(state: DeliveryState): number {
-  return isFailing(state) ? PROBE : BATCH
+  return isDown(state) ? PROBE : BATCH
+}
+
+/** How many new events may fail until as many wait as can. */
+export function roomFor({ retries }: Pick<DeliveryState, 'retries'>): number {
+  return Math.max(0, MOST_RETRIES - Object.keys(retries).length)
 }
 
 /** The failed events that are to be sent again by this moment, the one that waits longest first, and was sent least. */
 export function listDue(state: DeliveryState, now: number): Due[] {
+  if ((state.retriesRestUntil ?? 0) > now) return []
   return listRetries(state)
     .filter(({ dueAt }) => dueAt <= now)
     .sort((left, right) => left.dueAt - right.dueAt || left.attempts - right.attempts)
@@ -140,10 +166,10 @@ export function listDue(state: DeliveryState, now: number): Due[] {
 
 /** When something is to be sent again, of a state in which nothing is to be sent now; undefined where nothing waits. */
 export function nextDueAt(state: DeliveryState, now: number): number | undefined {
-  const { restUntil } = state
+  const { restUntil, retriesRestUntil = now } = state
   if (restUntil !== undefined && restUntil > now) return restUntil
   const moments = listRetries(state).map(({ dueAt }) => dueAt)
-  return moments.length > 0 ? Math.max(now, Math.min(...moments)) : undefined
+  return moments.length > 0 ? Math.max(now, retriesRestUntil, Math.min(...moments)) : undefined
 }
 
 /** The state without events of which nobody knows any more what they said. */
@@ -154,9 +180,9 @@ export function forget(state: DeliveryState, events: readonly EventLocation[]): 
 }
 
 /**
- * What follows from what came of a batch, which is not empty. A failed event waits by itself. Where nothing arrived, of more
- * than one event in a row, the webhook fails: it rests after each that is new, and one is tried at a time. `random` is uniform
- * in [0, 1).
+ * What follows from what came of a batch, which is not empty. A failed event waits by itself, and never less than its pause.
+ * Where the server fails of more than one event in a row, it is down: nothing is sent for a while after each that is new, and one
+ * is tried at a time. `random` is uniform in [0, 1).
  */
 export function judge(
   before: DeliveryState,
@@ -171,65 +197,72 @@ export function judge(
       { page, attempts: attempts + 1, dueAt: now + pause(attempts + 1) },
     ]),
   )
-  const restFor = Math.max(0, ...failed.map(({ sent }) => throttling(sent)))
+  // What is sent again says nothing new of the webhook.
+  const fresh = failed.filter(({ due }) => !(due.sequence in before.retries)).length
+  const isTaken = failed.length < results.length
+  const isUp = isTaken || failed.some(({ sent }) => isRefusal(sent))
+  const more = fresh > 0 ? Math.max(before.failures + 1, Math.min(results.length, FAILING)) : before.failures
+  const failures = isUp ? 0 : more
+
+  const { failingSince: since, restUntil: _, retriesRestUntil: __, ...rested } = before
+  const askedFor = Math.max(0, ...failed.map(({ sent }) => throttling(sent)))
+  const restFor = isDown({ failures }) && fresh > 0 ? Math.max(askedFor, pause(failures - 1)) : askedFor
   const last = failed.at(-1)?.sent
-  const { restUntil: _, ...rested } = forget(
+  const { retries } = forget(
     before,
     results.map(({ due }) => due),
   )
-  const state = {
-    ...{ ...rested, ...(restFor > 0 && { restUntil: now + restFor }) },
+  const state: DeliveryState = {
+    ...rested,
+    ...{ failures, retries: { ...retries, ...again }, untaken: isTaken ? 0 : before.untaken + fresh },
+    ...(!isTaken && { failingSince: since ?? now }),
+    ...(restFor > 0 && { restUntil: now + restFor }),
+    // One finds out for all.
+    ...(isDown({ failures }) && { retriesRestUntil: Math.min(...Object.values(again).map(({ dueAt }) => dueAt)) }),
     ...(last && {
       lastFailure: { at: now, reason: last.reason, ...(last.status !== undefined && { status: last.status }) },
     }),
   }
-  const gone = failed.some(({ sent: { status } }) => status === GONE) && { disabled: 'gone' as const }
-  // What is sent again says nothing new of the webhook.
-  const isNew = results.some(({ due }) => due.attempts === 0)
-  const isTaking = failed.length < results.length
-  const failures = isTaking
-    ? 0
-    : isNew
-      ? Math.max(before.failures + 1, Math.min(results.length, FAILING))
-      : before.failures
-  if (!isFailing({ failures })) {
-    const { failingSince: __, ...healthy } = state
-    // What failed while nothing arrived need not wait any longer.
-    const waiting = isFailing(before) ? postpone(state.retries, () => now) : state.retries
-    return { ...makeRoom(giveUpTired({ ...healthy, failures, retries: { ...waiting, ...again } }, now), now), ...gone }
-  }
-  const { failingSince = now } = before
-  // One finds out for all.
-  const until = Math.min(...Object.values(again).map(({ dueAt }) => dueAt))
-  const waiting = postpone(state.retries, ({ dueAt }) => Math.max(dueAt, until))
-  const rest = isNew && { restUntil: now + Math.max(restFor, pause(failures - 1)) }
-  const failing = { ...state, failures, failingSince, retries: { ...waiting, ...again }, ...rest }
-  const isOver = now - failingSince >= LONGEST_FAILING_MS && { disabled: 'failing' as const }
-  return { ...giveUpTired(failing, now), ...isOver, ...gone }
+  const isGone = failed.some(({ sent: { status } }) => status === GONE)
+  const isOver = now - (failingSince(state) ?? now) >= LONGEST_FAILING_MS
+  const disabled = isGone ? 'gone' : isOver ? 'failing' : undefined
+  return { ...giveUp(state, listTired(state), now), ...(disabled && { disabled }) }
 }
 
-type Retries = DeliveryState['retries']
-
-/** These events, each due at another moment. */
-function postpone(retries: Retries, dueAt: (retry: z.output<typeof Retry>) => number): Retries {
-  const entries = Object.entries(retries)
-  return Object.fromEntries(entries.map(([sequence, retry]) => [sequence, { ...retry, dueAt: dueAt(retry) }]))
+/** The failed events that are sent no more: after ten times, and those sent most where there is no room for a batch that fails. */
+function listTired(state: DeliveryState): EventLocation[] {
+  const waiting = listRetries(state).sort((left, right) => right.attempts - left.attempts)
+  const tooMany = waiting.length - (MOST_RETRIES - BATCH)
+  return waiting.filter(
+    ({ attempts }, index) => attempts >= MOST_ATTEMPTS || (index < tooMany && attempts >= LEAST_ATTEMPTS),
+  )
 }
 
-/** The state in which some of its failed events are sent no more. */
+/** The state in which some of its failed events are sent no more; where nothing waits then, nothing is known to fail. */
 function giveUp(state: DeliveryState, events: readonly EventLocation[], now: number): Judgement {
+  if (events.length === 0) return { state, givenUp: 0 }
   const givenUp = [...events.map(({ sequence, page }) => ({ sequence, page, at: now })), ...listGivenUp(state, now)]
-  return { state: { ...forget(state, events), givenUp: givenUp.slice(0, MOST_GIVEN_UP) }, givenUp: events.length }
-}
-
-/** The same of those that were sent ten times. */
-function giveUpTired(state: DeliveryState, now: number): Judgement {
-  const tired = listRetries(state).filter(({ attempts }) => attempts >= MOST_ATTEMPTS)
-  return giveUp(state, tired, now)
+  const { failingSince: since, ...kept } = forget(state, events)
+  const isWaiting = Object.keys(kept.retries).length > 0
+  return {
+    state: {
+      ...kept,
+      ...(isWaiting && since !== undefined && { failingSince: since }),
+      untaken: isWaiting ? kept.untaken : 0,
+      givenUp: givenUp.slice(0, MOST_GIVEN_UP),
+      givenUpBefore: kept.givenUpBefore + Math.max(0, givenUp.length - MOST_GIVEN_UP),
+    },
+    givenUp: events.length,
+  }
 }
 
 function listRetries({ retries }: DeliveryState) {
   return Object.entries(retries).map(([sequence, retry]) => ({ sequence: Number(sequence), ...retry }))
+}
+
+/** Whether the server is up, and does not want this event. */
+function isRefusal({ status = 0 }: Sent): boolean {
+  return status >= 400 && status < 500 && !NO_REFUSALS.has(status)
 }
 
 /** Milliseconds for which a server wants to be left alone; 0 where it does not say so. */
@@ -238,19 +271,4 @@ function throttling({
   retryAfterMs = THROTTLED.has(status) ? THROTTLED_MS : 0,
 }: Sent & { delivered: false }) {
   return Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS)
-}
-
-/** Lets a whole batch fail next: by giving up what was sent most, or by resting until one of those that wait is due. */
-function makeRoom(judged: Judgement, now: number): Judgement {
-  const waiting = listRetries(judged.state).sort((left, right) => right.attempts - left.attempts)
-  const tooMany = waiting.length - (MOST_RETRIES - BATCH)
-  if (tooMany <= 0) return judged
-  const tired = waiting.slice(0, tooMany).filter(({ attempts }) => attempts >= LEAST_ATTEMPTS)
-  const { state, givenUp } = giveUp(judged.state, tired, now)
-  const dueAt = Math.min(...listRetries(state).map((retry) => retry.dueAt))
-  const restUntil = tired.length < tooMany ? Math.max(dueAt, now, state.restUntil ?? 0) : state.restUntil
-  return {
-    state: { ...state, ...(restUntil !== undefined && { restUntil }) },
-    givenUp: judged.givenUp + givenUp,
-  }
 }

@@ -5,12 +5,14 @@ import {
   type DeliveryState,
   type Due,
   forget,
-  isFailing,
+  isDown,
   isResting,
   judge,
   listDue,
   nextDueAt,
+  type Resumption,
   resume,
+  roomFor,
   stateOf,
 } from './delivery-state.ts'
 import type { DeliveryStore, WebhookKey } from './delivery-store.ts'
@@ -27,8 +29,6 @@ import { type Webhook, wants } from './webhook.ts'
 export type Wake = WebhookKey & {
   /** Of a message that is held back, for longer than the queue does at once: the moment at which it is meant. */
   readonly timerAt?: number | undefined
-  /** Whether all that it did not take is to be sent anew and at once, what was given up too. */
-  readonly resume?: boolean | undefined
 }
 
 /** Sends messages to the queue of deliveries, held back for whole seconds, 900 at most; throws when that is not certain. */
@@ -37,7 +37,7 @@ export type SendWakes = (messages: readonly Wake[], options?: { readonly delaySe
 type Dependencies = {
   readonly webhooks: Pick<WebhooksStore, 'list' | 'disable'>
   readonly eventLog: Pick<EventLogStore, 'listNext' | 'getEvents'>
-  readonly deliveries: Omit<DeliveryStore, 'list'>
+  readonly deliveries: Pick<DeliveryStore, 'get' | 'take' | 'save' | 'release' | 'giveWay'>
   readonly webhookKeys: KeysByAge
   readonly sendDelivery: Send
   readonly wakeDeliveries: SendWakes
@@ -58,8 +58,6 @@ const SLOW_MS = 1_000
 /** Longer than a function runs: a lease that is not let go is of one that was killed. */
 const LEASE_MS = 40_000
 const LONGEST_DELAY_SECONDS = 900
-/** When a message is looked at again that has come while the webhook was being sent to. */
-const BUSY_SECONDS = 10
 
 const NOTHING: DeliveryReport = { delivered: 0, failed: 0, givenUp: 0 }
 
@@ -72,25 +70,21 @@ export async function deliverEvents(dependencies: Dependencies, wake: Wake): Pro
   const { webhooks, deliveries, wakeDeliveries, randomUUID, now } = dependencies
   const { clientId, webhookId } = wake
   if (wake.timerAt !== undefined && wake.timerAt > now()) {
-    const state = await deliveries.get(wake)
+    const { state } = await deliveries.get(wake)
     if (state?.timerAt === wake.timerAt) await holdBack(wakeDeliveries, wake, wake.timerAt - now())
     return NOTHING
   }
   const [registered, seen] = await Promise.all([webhooks.list(clientId), deliveries.get(wake)])
   const webhook = registered.find(({ id }) => id === webhookId)
   if (!webhook || webhook.disabledAt) return NOTHING
-  const known = stateOf(webhook, seen)
-  if (!wake.resume && isResting(known, now()) && hasTimer(known, wake, now())) return NOTHING
+  const known = stateOf(webhook, seen.state)
+  if (!seen.resumption && isResting(known, now()) && hasTimer(known, wake, now())) return NOTHING
 
   const lease = { id: randomUUID(), now: now(), until: now() + LEASE_MS }
   const taken = await deliveries.take(wake, lease)
-  if (!taken) {
-    if (wake.resume) await wakeDeliveries([wake], { delaySeconds: BUSY_SECONDS })
-    return NOTHING
-  }
-  const before = stateOf(webhook, taken.state)
+  if (!taken) return NOTHING
   const turn = createTurn(dependencies, webhook, wake, { leaseId: lease.id, endsAt: lease.now + TURN_MS })
-  return await turn(wake.resume ? resume(before, now()) : before)
+  return await turn(stateOf(webhook, taken.state), taken.resumption)
 }
 
 /** Sends to a webhook whose lease is ours, from a state on; gives what came of it when the lease is let go. */
@@ -103,6 +97,7 @@ function createTurn(
   const { clientId, webhookId } = wake
   const key = { clientId, webhookId }
   const isOver = () => now() >= endsAt
+  const held = () => ({ id: leaseId, now: now() })
   const log = createLogReader(eventLog, clientId)
   const secrets = listSecrets(webhookKeys, clientId, webhook, now())
 
@@ -126,9 +121,10 @@ function createTurn(
       state,
       due.filter(({ sequence }) => !found.has(sequence)),
     )
-    // An event that is refused for what it says must not be all that is tried.
-    const isProbe = isFailing(state)
-    const { fresh, ...position } = await log.take(kept, isProbe ? most : most - old.length, { webhook, isOver })
+    // An event that fails for what it says must not be all that is tried.
+    const isProbe = isDown(state)
+    const room = Math.min(isProbe ? most : most - old.length, roomFor(kept))
+    const { fresh, ...position } = await log.take(kept, room, { webhook, isOver })
     const batch = isProbe ? [...fresh, ...old] : [...old, ...fresh]
     return { batch: batch.slice(0, most), state: { ...kept, ...position } }
   }
@@ -141,10 +137,19 @@ function createTurn(
     return { ...state, timerAt: dueAt }
   }
 
-  return async (from: DeliveryState): Promise<DeliveryReport> => {
+  /** Whether there are events in the log that can be taken from it. */
+  const isLogLeft = (state: DeliveryState) => !log.isAtEnd() && roomFor(state) > 0
+
+  return async (from: DeliveryState, asked: Resumption | undefined): Promise<DeliveryReport> => {
     let state = from
+    let resumption = asked
     let report = NOTHING
     for (;;) {
+      if (resumption) {
+        state = resume(state, resumption, now())
+        if (!(await deliveries.save(key, state, { ...held(), resumed: true }))) return report
+        resumption = undefined
+      }
       const isAwake = !isResting(state, now())
       const taken = isAwake ? await take(state) : { batch: [], state }
       state = taken.state
@@ -164,36 +169,37 @@ function createTurn(
         const { at: _, ...why } = state.lastFailure ?? {}
         if (failed > 0) {
           const of = results.length
-          logger.warn('deliveries failed', { ...key, failed, of, failures: state.failures, ...why })
+          logger.warn('deliveries failed', { ...key, failed, of, failures: state.untaken, ...why })
         }
         if (givenUp > 0) logger.warn('events given up', { ...key, events: givenUp, ...why })
         if (disabled) {
           const isNew = await webhooks.disable(clientId, webhook, { at: new Date(now()), reason: disabled })
           if (isNew) logger.warn('webhook switched off', { ...key, disabledReason: disabled, ...why })
-          await deliveries.release(key, state, { id: leaseId, now: now(), anyway: true })
+          await deliveries.giveWay(key, state, held())
           return report
         }
-        const isMore = !isResting(state, now()) && (!log.isAtEnd() || listDue(state, now()).length > 0)
+        const isMore = !isResting(state, now()) && (isLogLeft(state) || listDue(state, now()).length > 0)
         if (isMore && !isOver() && !isSlow) {
-          if (await deliveries.save(key, state, { id: leaseId, now: now(), looksAgain: false })) continue
+          if (await deliveries.save(key, state, held())) continue
           return report
         }
         if (isMore) return await giveWay(state, report)
-      } else if (isAwake && !log.isAtEnd()) {
+      } else if (isAwake && isLogLeft(state)) {
         return await giveWay(state, report)
       }
       state = await withTimer(state)
-      const anyway = isResting(state, now())
-      if (await deliveries.release(key, state, { id: leaseId, now: now(), anyway })) return report
+      if (await deliveries.release(key, state, { ...held(), isResting: isResting(state, now()) })) return report
       // There is something new, unless the lease is another's.
-      if (!(await deliveries.save(key, state, { id: leaseId, now: now(), looksAgain: true }))) return report
+      const kept = await deliveries.save(key, state, { ...held(), looksAgain: true })
+      if (!kept) return report
+      resumption = kept.resumption
       log.lookAgain()
     }
   }
 
   /** Lets others have their turn. Killed between, this message comes again. */
   async function giveWay(state: DeliveryState, report: DeliveryReport): Promise<DeliveryReport> {
-    await deliveries.release(key, state, { id: leaseId, now: now(), anyway: true })
+    await deliveries.giveWay(key, state, held())
     await wakeDeliveries([key])
     return report
   }

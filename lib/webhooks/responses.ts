@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Timestamp } from '../codecs.ts'
 import { field } from '../field.ts'
-import { listGivenUp, nextDueAt, stateOf } from './delivery-state.ts'
+import { failingSince, listGivenUp, nextDueAt, stateOf } from './delivery-state.ts'
 import type { DeliveryStore } from './delivery-store.ts'
 import { EventType } from './event.ts'
 import { SendFailure } from './sent.ts'
@@ -94,7 +94,13 @@ const Delivery = z
     givenUp: z
       .array(z.number().int())
       .describe(
-        'The sequences of events that failed ten times, the newest first, at most 100: they are sent again when a test succeeds, and forgotten after 30 days',
+        'The sequences of events that are sent no more, the newest first, at most 100: they failed ten times, or four where more than 90 waited. `GET /webhooks/events` has them. They are sent again where a test switches a disabled webhook on, and forgotten after 30 days',
+      ),
+    givenUpBefore: z
+      .number()
+      .int()
+      .describe(
+        'How many more were given up before these: they are not sent again, and `GET /webhooks/events` has them',
       ),
   })
   .meta({ id: 'WebhookDelivery', description: 'How deliveries to a webhook go' })
@@ -111,7 +117,7 @@ export const WebhookResponse = z
       'Why it was switched off. gone: it answered 410. failing: no delivery succeeded for three days. Null while it is active',
     ),
     failingSince: Timestamp.nullable().describe(
-      'Since when every delivery has failed, of at least two events; null while deliveries succeed',
+      'Since when every delivery has failed, of at least two events, for whatever reason; null while deliveries succeed, or where none of these events waits any more',
     ),
     delivery: Delivery,
   })
@@ -146,7 +152,7 @@ export async function listStatuses(
       status: webhook.disabledAt ? 'disabled' : 'active',
       disabledAt: webhook.disabledAt ?? null,
       disabledReason: webhook.disabledReason ?? null,
-      failingSince: momentOf(state.failingSince),
+      failingSince: momentOf(failingSince(state)),
       delivery: {
         lastFailure: state.lastFailure
           ? { ...state.lastFailure, at: new Date(state.lastFailure.at), status: state.lastFailure.status ?? null }
@@ -154,6 +160,7 @@ export async function listStatuses(
         waiting: Object.keys(state.retries).length,
         nextAttemptAt: webhook.disabledAt ? null : momentOf(nextDueAt(state, now())),
         givenUp: listGivenUp(state, now()).map(({ sequence }) => sequence),
+        givenUpBefore: state.givenUpBefore,
       },
     }
   })

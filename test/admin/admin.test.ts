@@ -556,7 +556,7 @@ describe('Webhooks', () => {
     await store.disable(clientId, gone, { at: new Date('2026-05-30T00:00:00.000Z'), reason: 'gone' })
     const failingSince = Date.parse('2026-05-31T00:00:00.000Z')
     const delivery = someDelivery(late.createdAt.toISOString(), {
-      ...{ failures: 2, failingSince, retries: { 1: { page: 1, attempts: 1, dueAt: failingSince } } },
+      ...{ failures: 2, untaken: 2, failingSince, retries: { 1: { page: 1, attempts: 1, dueAt: failingSince } } },
       lastFailure: { at: failingSince, reason: 'timeout' },
     })
     await putItems(dynamo, tableNames.webhooks, [{ ...deliveryKey(clientId, late.id), ...delivery }])

@@ -18,10 +18,6 @@ export const contract = {
       .int()
       .optional()
       .describe('Epoch milliseconds at which a message was to come that was held back'),
-    resume: z
-      .boolean()
-      .optional()
-      .describe('Whether all that the webhook did not take is to be sent anew and at once, what was given up too'),
   }),
   report: z.object({
     delivered: z.number().int(),

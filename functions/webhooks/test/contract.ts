@@ -7,7 +7,7 @@ export const contract = {
   path: '/webhooks/{id}/test',
   title: 'Test webhook',
   summary:
-    'Sends a `webhook.test` event at once and answers whether it was delivered. A success switches a disabled webhook on again, and sends what was not delivered meanwhile.',
+    'Sends a `webhook.test` event at once and answers whether it was delivered. A success ends the pause of a webhook that takes nothing; a disabled one is switched on again, and sent all that it did not take.',
   tag: 'Webhooks',
   caller: 'client',
   uses: { webhooks: ['GetItem', 'UpdateItem'], webhookKey: true, webhookReach: true, deliveryQueue: true },

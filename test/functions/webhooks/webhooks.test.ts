@@ -55,7 +55,7 @@ describe('A webhook', () => {
     expect(list.body.webhooks).toEqual([
       {
         ...{ ...rest, status: 'active', disabledAt: null, disabledReason: null, failingSince: null },
-        delivery: { lastFailure: null, waiting: 0, nextAttemptAt: null, givenUp: [] },
+        delivery: { lastFailure: null, waiting: 0, nextAttemptAt: null, givenUp: [], givenUpBefore: 0 },
       },
     ])
     expect(JSON.stringify(list.body)).not.toContain('whsec_')
@@ -139,7 +139,7 @@ describe('A webhook', () => {
       service.dynamo,
       table,
       deliveries.map((key, index) => ({
-        ...{ ...key, ...someDelivery((index === 0 ? kept : gone).createdAt, { failingSince }) },
+        ...{ ...key, ...someDelivery((index === 0 ? kept : gone).createdAt, { untaken: 2, failingSince }) },
       })),
     )
     expect((await ask('GET', '/webhooks')).body.webhooks).toMatchObject(

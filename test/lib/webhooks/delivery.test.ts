@@ -2,6 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import { deliverEvents, type Wake } from '../../../lib/webhooks/delivery.ts'
+import type { Resumption } from '../../../lib/webhooks/delivery-state.ts'
 import { deliveryStore } from '../../../lib/webhooks/delivery-store.ts'
 import { WebhookEvent } from '../../../lib/webhooks/event.ts'
 import { buildEventId, buildWebhookId } from '../../../lib/webhooks/ids.ts'
@@ -21,6 +22,10 @@ const KEY = 'k'.repeat(64)
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000]
 const OK: Sent = { delivered: true, status: 200 }
 const NO: Sent = { delivered: false, reason: 'status', status: 500 }
+/** That the server knows nothing of what an event is about. */
+const REFUSED: Sent = { delivered: false, reason: 'status', status: 404 }
+/** Those of the standard, after the first delivery, the second and so on. */
+const PAUSES = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR)]
 
 /** A client's webhook, registered when its log was empty. */
 function someWebhook(overrides: Partial<Webhook> = {}): Webhook {
@@ -47,7 +52,8 @@ function system(dynamo: DynamoDBDocumentClient, tableName: string) {
     deliveries: deliveryStore(dynamo, tableName),
     /** What arrived or not, in the order that it was sent in. */
     received: [] as Received[],
-    state: () => world.deliveries.get({ clientId: CLIENT, webhookId: world.webhook.id }),
+    state: async () => (await world.deliveries.get(world.key())).state,
+    key: () => ({ clientId: CLIENT, webhookId: world.webhook.id }),
     /** The sequences that were given up. */
     givenUp: async () => (await world.state())?.givenUp.map(({ sequence }) => sequence),
     answer: (_: Received): Sent | Promise<Sent> => OK,
@@ -88,8 +94,13 @@ function system(dynamo: DynamoDBDocumentClient, tableName: string) {
             return `lease ${leases}`
           },
         },
-        { clientId: CLIENT, webhookId: world.webhook.id, ...message },
+        { ...world.key(), ...message },
       ),
+    /** Asks for what is not due, all of it unless told, and has it sent. */
+    resume: async (resumption: Resumption = 'all') => {
+      await world.deliveries.ask(world.key(), resumption, time)
+      return await world.deliver()
+    },
     /** Works on what is in the queue until nothing is, or for so long; time passes until each message comes. */
     drain: async (ms = Number.POSITIVE_INFINITY) => {
       const until = time + ms
@@ -117,6 +128,12 @@ function someEvent(sequence: number, overrides: Partial<WebhookEvent>): WebhookE
 
 function sequenceOf(body: string): number {
   return JSON.parse(body).sequence
+}
+
+/** How long each event waited between its deliveries, in milliseconds. */
+function gapsOf(received: readonly Received[]): number[][] {
+  const sent = Object.values(Object.groupBy(received, ({ id }) => id))
+  return sent.map((each = []) => each.slice(1).map(({ at }, index) => at - (each[index]?.at ?? at)))
 }
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
@@ -221,8 +238,7 @@ describe('A webhook that takes nothing', () => {
     await world.deliver()
     await world.drain()
     const moments = [...new Set(world.received.map(({ at }) => at - START))]
-    const pauses = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR)]
-    expect(moments.map((at, index) => at - (moments[index - 1] ?? at))).toEqual([0, ...pauses])
+    expect(moments.map((at, index) => at - (moments[index - 1] ?? at))).toEqual([0, ...PAUSES])
     // After the first batch one event at a time finds out whether it takes anything.
     expect(world.received).toHaveLength(10 + 9)
     const [webhook] = await world.webhooks.list(CLIENT)
@@ -244,7 +260,7 @@ describe('A webhook that takes nothing', () => {
     world.answer = () => OK
     expect(webhook && (await world.webhooks.enable(CLIENT, webhook))).toBe(true)
     world.received.length = 0
-    await world.deliver({ resume: true })
+    await world.resume()
     expect(world.sequences()).toEqual(upTo(30))
   })
 
@@ -267,7 +283,7 @@ describe('A webhook that takes nothing', () => {
     world.answer = () => OK
     await world.webhooks.enable(CLIENT, world.webhook)
     world.received.length = 0
-    await world.deliver({ resume: true })
+    await world.resume()
     expect(world.sequences()).toEqual(upTo(10))
   })
 
@@ -315,7 +331,7 @@ describe('A webhook that takes nothing', () => {
     world.answer = () => OK
     await world.drain(5 * MINUTE)
     expect(world.sequences()).toEqual(upTo(25))
-    expect(await world.deliveries.get({ clientId: CLIENT, webhookId: world.webhook.id })).toMatchObject({
+    expect(await world.state()).toMatchObject({
       ...{ failures: 0, retries: {} },
     })
   })
@@ -347,6 +363,84 @@ describe('A webhook that takes nothing', () => {
   })
 })
 
+describe('An event that a server refuses', () => {
+  test('holds up no other, and is given up by itself', async ({ world }) => {
+    captureLogs()
+    await world.register(someWebhook())
+    world.answer = ({ body }) => (sequenceOf(body) <= 20 ? REFUSED : OK)
+    await world.add(1, 20)
+    await world.deliver()
+    for (let hour = 1; hour <= 80; hour += 1) {
+      world.pass(START + hour * HOUR - world.now())
+      await world.add(20 + hour, 1)
+      await world.deliver()
+      expect(world.received.at(-1)).toMatchObject({ at: START + hour * HOUR })
+      expect(sequenceOf(world.received.at(-1)?.body ?? '{}')).toBe(20 + hour)
+      await world.drain(59 * MINUTE)
+    }
+    expect(world.received).toHaveLength(20 * 10 + 80)
+    expect(await world.givenUp()).toHaveLength(20)
+    expect(await world.webhooks.list(CLIENT)).not.toHaveProperty('0.disabledAt')
+  })
+
+  test('as it does all others is sent ten times at most, and the webhook switched off after three days of that', async ({
+    world,
+  }) => {
+    captureLogs()
+    await world.register(someWebhook())
+    world.answer = () => REFUSED
+    for (let index = 0; index < 10; index += 1) {
+      world.pass(Math.max(0, START + index * 8 * HOUR - world.now()))
+      await world.add(index + 1, 1)
+      await world.deliver()
+      await world.drain(8 * HOUR)
+    }
+    const [webhook] = await world.webhooks.list(CLIENT)
+    expect(webhook).toMatchObject({ disabledReason: 'failing' })
+    expect(Number(webhook?.disabledAt) - START).toBeGreaterThanOrEqual(72 * HOUR)
+    expect(Number(webhook?.disabledAt) - START).toBeLessThan(76 * HOUR)
+    for (const gaps of gapsOf(world.received)) expect(gaps.length).toBeLessThan(10)
+  })
+
+  test('is sent again at its pauses, however often a test succeeds meanwhile', async ({ world }) => {
+    captureLogs()
+    await world.register(someWebhook())
+    world.answer = () => REFUSED
+    await world.add(1, 10)
+    await world.deliver()
+    for (let hour = 4; hour <= 80; hour += 4) {
+      await world.drain(START + hour * HOUR - world.now())
+      world.pass(START + hour * HOUR - world.now())
+      await world.resume('rest')
+    }
+    for (const gaps of gapsOf(world.received)) expect(gaps).toEqual(PAUSES)
+    expect(world.received).toHaveLength(10 * 10)
+  })
+})
+
+test('What fails in an hour in which some is taken is sent again at its pauses, and arrives', async ({ world }) => {
+  captureLogs()
+  await world.register(someWebhook())
+  const taken = new Set<number>()
+  world.answer = ({ body, at }) => {
+    const sequence = sequenceOf(body)
+    if (sequence % 3 !== 0 && at - START < HOUR) return NO
+    taken.add(sequence)
+    return OK
+  }
+  for (const sequence of upTo(30)) {
+    world.pass(Math.max(0, START + sequence * 2 * MINUTE - world.now()))
+    await world.add(sequence, 1)
+    await world.deliver()
+    await world.drain(119 * SECOND)
+  }
+  await world.drain()
+  for (const gaps of gapsOf(world.received)) {
+    for (const [index, gap] of gaps.entries()) expect(gap).toBeGreaterThanOrEqual(PAUSES[index] ?? Number.NaN)
+  }
+  expect(taken.size).toBe(30)
+})
+
 describe('An event that a webhook does not take, while it takes others,', () => {
   test('is sent ten times, holds up nothing, and is given up until the webhook is resumed', async ({ world }) => {
     const { lines } = captureLogs()
@@ -369,7 +463,7 @@ describe('An event that a webhook does not take, while it takes others,', () => 
     expect(await world.webhooks.list(CLIENT)).not.toHaveProperty('0.disabledAt')
 
     world.answer = () => OK
-    expect(await world.deliver({ resume: true })).toEqual({ delivered: 1, failed: 0, givenUp: 0 })
+    expect(await world.resume()).toEqual({ delivered: 1, failed: 0, givenUp: 0 })
     expect(await world.givenUp()).toEqual([])
     expect(world.queue()).toEqual([])
   })
@@ -441,7 +535,7 @@ describe('An event that a webhook does not take, while it takes others,', () => 
     world.answer = () => OK
     world.received.length = 0
     for (const left of [100, 10, 0]) {
-      await world.deliver({ resume: true })
+      await world.resume()
       expect(await world.givenUp()).toHaveLength(left)
     }
     expect(world.sequences()).toEqual(expect.arrayContaining(given))
@@ -466,7 +560,7 @@ describe('An event that a webhook does not take, while it takes others,', () => 
     await world.register(someWebhook())
     await world.webhooks.disable(CLIENT, world.webhook, { at: new Date(START), reason: 'failing' })
     await world.add(1, 1)
-    await world.deliver({ resume: true })
+    await world.resume()
     expect(world.received).toEqual([])
   })
 })
@@ -500,13 +594,36 @@ describe('Two messages of one webhook', () => {
     expect(await world.deliver()).toEqual({ delivered: 1, failed: 0, givenUp: 0 })
   })
 
-  test('of which one resumes it is looked at again when it comes while the other is worked on', async ({ world }) => {
+  test('of which one resumes it are one more, however often that is asked for while the other is worked on', async ({
+    world,
+  }) => {
+    captureLogs()
     await world.register(someWebhook())
     await world.add(1, 1)
-    const { gate } = killedAfter(3)
-    await expect(world.deliver({}, gate)).rejects.toThrow('killed')
-    await world.deliver({ resume: true })
-    expect(world.queue()).toMatchObject([{ at: START + 10 * SECOND, message: { resume: true } }])
+    world.answer = () => REFUSED
+    await world.deliver()
+    await world.drain()
+    expect(await world.givenUp()).toEqual([1])
+    world.received.length = 0
+    const [begun, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<Sent>()]
+    world.answer = () => {
+      begun.resolve()
+      return answered.promise
+    }
+    await world.add(2, 1)
+    const first = world.deliver()
+    await begun.promise
+    // A test that succeeds asks for less, and takes nothing back.
+    for (const resumption of ['rest', 'all', 'all', 'rest'] as const) {
+      expect(await world.resume(resumption)).toEqual({ delivered: 0, failed: 0, givenUp: 0 })
+    }
+    expect(world.queue()).toEqual([])
+    world.answer = () => OK
+    // It fails, and is resumed with what was given up.
+    answered.resolve(NO)
+    expect(await first).toEqual({ delivered: 2, failed: 1, givenUp: 0 })
+    expect(world.received.map(({ body }) => sequenceOf(body)).sort()).toEqual([1, 2, 2])
+    expect(await world.deliveries.get(world.key())).not.toHaveProperty('resumption')
   })
 })
 
@@ -607,7 +724,7 @@ describe('Wherever it is killed,', () => {
         let failing = 0
         const resume = async () => {
           await world.webhooks.enable(CLIENT, world.webhook)
-          await world.deliver({ resume: true })
+          await world.resume()
         }
         world.answer = ({ body }) => {
           const isBad = failing === 3 || (failing > 0 && sequenceOf(body) % failing === 0)
@@ -649,6 +766,100 @@ describe('Wherever it is killed,', () => {
         expect(await world.givenUp()).toEqual([])
       }),
       { numRuns: 15 },
+    )
+  })
+
+  test('and whatever is refused, down, tested and resumed: no event is in two places, or sent before its pause, and a good one waits behind none that is refused', async ({
+    world,
+  }) => {
+    captureLogs()
+    const step = fc.oneof(
+      {
+        weight: 3,
+        arbitrary: fc.record({
+          do: fc.constant('add' as const),
+          kinds: fc.array(fc.boolean(), { minLength: 1, maxLength: 12 }),
+        }),
+      },
+      {
+        weight: 2,
+        arbitrary: fc.record({ do: fc.constant('pass' as const), minutes: fc.integer({ min: 1, max: 150 }) }),
+      },
+      { weight: 1, arbitrary: fc.record({ do: fc.constant('fail' as const), of: fc.constantFrom(1, 2, 3) }) },
+      { weight: 1, arbitrary: fc.constant({ do: 'mend' as const }) },
+      { weight: 1, arbitrary: fc.constant({ do: 'test' as const }) },
+      { weight: 1, arbitrary: fc.constant({ do: 'resume' as const }) },
+    )
+    let [round, last] = [0, 0]
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 12 }), async (steps) => {
+        round += 1
+        await world.webhooks.remove(CLIENT, world.webhook.id)
+        const after = last
+        await world.register(someWebhook({ createdAt: new Date(START + round), after }))
+        const refused = new Set<number>()
+        const taken = new Map<number, number>()
+        const sent = new Map<number, number[]>()
+        /** The server fails for each event whose sequence it divides; not at all while it is null. */
+        let failing: number | null = null
+        /** Whether nothing was taken since the server failed. */
+        let isDown = false
+        world.answer = ({ body, at }) => {
+          const sequence = sequenceOf(body)
+          sent.set(sequence, [...(sent.get(sequence) ?? []), at])
+          if (failing !== null && sequence % failing === 0) return NO
+          if (refused.has(sequence)) return REFUSED
+          taken.set(sequence, at)
+          isDown = failing !== null
+          return OK
+        }
+        const check = async () => {
+          const { next = after + 1, retries = {}, givenUp = [], givenUpBefore = 0 } = (await world.state()) ?? {}
+          const places = [
+            ...taken.keys(),
+            ...Object.keys(retries).map(Number),
+            ...givenUp.map(({ sequence }) => sequence),
+            ...Array.from({ length: last + 1 - next }, (_, index) => next + index),
+          ]
+          expect(givenUpBefore).toBe(0)
+          expect(places.sort((a, b) => a - b)).toEqual(upTo(last - after).map((index) => after + index))
+          for (const moments of sent.values()) {
+            expect(moments.length).toBeLessThanOrEqual(10)
+            for (const [index, pause] of PAUSES.entries()) {
+              const [at, again] = [moments[index], moments[index + 1]]
+              if (at !== undefined && again !== undefined) expect(again - at).toBeGreaterThanOrEqual(pause)
+            }
+          }
+        }
+        for (const one of steps) {
+          if (one.do === 'add') {
+            const added = one.kinds.map((isRefused, index) => ({ sequence: last + 1 + index, isRefused }))
+            for (const { sequence, isRefused } of added) if (isRefused) refused.add(sequence)
+            await world.add(last + 1, added.length)
+            last += added.length
+            await world.deliver()
+            const [webhook] = await world.webhooks.list(CLIENT)
+            if (!isDown && !webhook?.disabledAt) {
+              for (const { sequence, isRefused } of added) if (!isRefused) expect(taken.get(sequence)).toBe(world.now())
+            }
+          }
+          if (one.do === 'pass') {
+            const until = world.now() + one.minutes * MINUTE
+            await world.drain(one.minutes * MINUTE)
+            world.pass(until - world.now())
+          }
+          if (one.do === 'fail') [failing, isDown] = [one.of, true]
+          if (one.do === 'mend') failing = null
+          if (one.do === 'test') await world.resume('rest')
+          if (one.do === 'resume') {
+            sent.clear()
+            await world.webhooks.enable(CLIENT, world.webhook)
+            await world.resume()
+          }
+          await check()
+        }
+      }),
+      { numRuns: 12 },
     )
   })
 })
