@@ -18,6 +18,7 @@ import { type Begun, beginAddition, recover, registerUser, someEmail, someSessio
 import { someKeyPair } from '../support/credentials.ts'
 import { buildExample, EXAMPLES_FILE, findEndpoint } from '../support/examples.ts'
 import { someContext } from '../support/lambda.ts'
+import { recordAll } from '../support/records.ts'
 import { test as base, type HttpReply, type Service, USERS } from '../support/service.ts'
 import { refusedByIam } from '../support/uses.ts'
 import { playWallet } from '../support/wallet-story.ts'
@@ -657,7 +658,9 @@ describe('A live answer is as the document says:', () => {
         verify(findEndpoint(request[0], request[1]).name, reply)
         return reply
       }
-      await playWallet({ ...service, call }, vaults)
+      const [chain] = service.backends.chains
+      if (!chain) throw new Error('The story needs a chain')
+      await playWallet({ ...service, call }, { ...vaults, tell: () => recordAll(chain) })
     },
   )
 

@@ -13,6 +13,7 @@ import { CONSUMERS, ENDPOINTS, JOBS } from '../../infra/functions.ts'
 import { queueName } from '../../infra/queues.ts'
 import { tableName } from '../../infra/tables.ts'
 import { findQueueUrl, sqsClient } from '../../lib/aws/queue.ts'
+import { parseApiKey } from '../../lib/clients/api-key.ts'
 import { Scope } from '../../lib/clients/key-limits.ts'
 import type { SynthesizedStack } from '../../sandbox/assembly.ts'
 import { type Backends, startBackends } from '../../sandbox/backends.ts'
@@ -21,6 +22,7 @@ import { startReceiver } from '../../sandbox/receiver.ts'
 import { type RunningTemplate, startTemplate } from '../../sandbox/template.ts'
 import { callerOf, type Service, senderOn, USERS } from '../support/service.ts'
 import { playWallet } from '../support/wallet-story.ts'
+import { publishTo, someNotice } from '../support/webhooks.ts'
 import { synthesizeDev } from './synthesize.ts'
 
 // To collect garbage would take esbuild a quarter of its time.
@@ -254,7 +256,8 @@ test('every endpoint does for a wallet what it is for, with the permissions that
   const wallets = { ...asked, call, consume: template.consume, send: senderOn(backends.chains) }
   // The wallet's story goes by no wire, and asks nothing of the tables by itself.
   const service = { ...wallets, backends: { ...backends, environment } } as unknown as Service
-  await playWallet(service, { asyncVault, otherUsdc })
+  const clientId = parseApiKey(service.apiKey)?.clientId ?? ''
+  await playWallet(service, { asyncVault, otherUsdc, tell: () => publishTo(service, clientId, [someNotice('claim')]) })
   const lambdas = new Set(template.calls().map(({ principal }) => principal.split('/').at(-1)))
   expect(lambdas.size, 'functions that asked something of AWS').toBeGreaterThan(45)
 })

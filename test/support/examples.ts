@@ -46,7 +46,12 @@ export function buildExample(
 
 /** A value of JSON as a reader wants to see it. */
 function present(value: unknown): unknown {
-  if (typeof value === 'string') return value.replace(/(?<=^otpauth:.*secret=)\w+/, 'EXAMPLE')
+  if (typeof value === 'string') {
+    // The local service sends to this machine alone, and every other to public hosts.
+    return value
+      .replace(/(?<=^otpauth:.*secret=)\w+/, 'EXAMPLE')
+      .replace(/^http:\/\/127\.0\.0\.1:\d+(?=\/vaultline$)/, 'https://hooks.example.com')
+  }
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) {
     const items = value.filter((item) => typeof item !== 'object' || !isOtherNetwork(item?.chain))

@@ -1,18 +1,17 @@
 import type { Address } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { parseApiKey } from '../../lib/clients/api-key.ts'
 import { settle } from '../../sandbox/curator.ts'
 import { addCredential, beginRecovery, completeRecovery, openSession, registerUser, signRecovery } from './accounts.ts'
 import { someKeyPair, somePasskey } from './credentials.ts'
+import { serve } from './serve.ts'
 import { type HttpReply, type Service, USERS } from './service.ts'
-import { someNotice, tell } from './webhooks.ts'
 
 const [ALICE] = USERS
 const EMAIL = 'alice@example.com'
 const AMOUNT = '1000000000'
 
-/** Where the story plays: the vault that Alice deposits into, and its token on the other chain. */
-export type Stage = { readonly asyncVault: Address; readonly otherUsdc: Address }
+/** Where the story plays: the vault that Alice deposits into, its token on the other chain, and what has clients told of it. */
+export type Stage = { readonly asyncVault: Address; readonly otherUsdc: Address; readonly tell: () => Promise<void> }
 
 /**
  * What a wallet does over time, in an order that makes sense: Alice registers, links her wallet, looks around, deposits
@@ -117,11 +116,11 @@ async function invest(service: Service, { asyncVault, otherUsdc }: Stage): Promi
 }
 
 /** What happened in the vaults reaches her wallet's own server, which asks for a new secret once, and is moved in the end. */
-async function beTold(service: Service, { asyncVault }: Stage): Promise<void> {
-  const clientId = parseApiKey(service.apiKey)?.clientId ?? ''
-  const { body } = await service.call('POST', '/webhooks', { body: { url: 'http://localhost:8080/vaultline' } })
-  const data = { vaultAddress: asyncVault, userAddress: ALICE.address, assets: BigInt(AMOUNT), shares: BigInt(AMOUNT) }
-  await tell(service, clientId, [someNotice('claim', { data })])
+async function beTold(service: Service, { tell }: Stage): Promise<void> {
+  const url = await serve((_, response) => response.writeHead(204).end())
+  const { body } = await service.call('POST', '/webhooks', { body: { url: `${url}/vaultline` } })
+  await tell()
+  await service.consume()
   await service.call('GET', '/webhooks/events')
   await service.call('GET', '/webhooks')
   await service.call('POST', `/webhooks/${body.id}/secret`)
