@@ -58,6 +58,9 @@ const Transfer = z
   .intersection(
     z.object({
       ...vault,
+      vaultAddress: Address.describe(
+        'The vault that the transfer deposits into. Where it deposits into none: the vault that paid what was sent, in the same transaction or as the last one to pay the account before it, at least as much as was sent within a day. What no vault of yours paid is no event',
+      ),
       userAddress: Address.nullable().describe(
         'The account that receives the shares of a deposit, or that withdrew; null where it is not known',
       ),

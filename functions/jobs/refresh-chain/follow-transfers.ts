@@ -120,11 +120,12 @@ function needsPoll({ source, fillTransaction, isUnfilled }: Transfer): boolean {
 }
 
 /** When to poll a transfer next, undefined for never. */
-export function getNextPoll({ source, fillTransaction }: Transfer, now: number): Date | undefined {
+export function getNextPoll({ source, fillTransaction, latest }: Transfer, now: number): Date | undefined {
   const age = now - (source?.initiated.getTime() ?? now)
   if (age > FOLLOWED_MS) return undefined
   const wait = Math.min(LONGEST_WAIT_MS, Math.max(0, age * AGE_SHARE))
   // A fill that is known is only waited for to be final.
   const finalAfter = fillTransaction ? (evmChain(source?.deposit.destinationChainId ?? 0)?.finality.seconds ?? 0) : 0
-  return new Date(now + Math.max(wait, finalAfter * 1000))
+  const filledAt = latest?.endings.at(-1)?.timestamps.bridged?.getTime() ?? now
+  return new Date(Math.max(now + wait, filledAt + finalAfter * 1000))
 }

@@ -1,6 +1,9 @@
+import type { Address } from 'viem'
+import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
 import type { RecordsStore } from '../../../lib/activity/store.ts'
 import { parseOwnTransfer } from '../../../lib/bridge/events.ts'
 import { buildTransferNotices, notePublished } from '../../../lib/bridge/notices.ts'
+import { findPayer } from '../../../lib/bridge/payer.ts'
 import { getTarget } from '../../../lib/bridge/status.ts'
 import type { TransfersStore } from '../../../lib/bridge/store.ts'
 import type { RecordedTransfer } from '../../../lib/bridge/transfer.ts'
@@ -20,27 +23,55 @@ type Dependencies = {
   readonly publish: (notices: readonly Notice[], clientsOf: (notice: Notice) => readonly string[]) => Promise<unknown>
 }
 
+/** What a run knows of a vault: all that happened in it up to a block, recorded or read at the head. */
+export type KnownVault = {
+  /** The last block whose events are recorded, by the reading that is in force, and the last whose events are known. */
+  readonly recorded: number
+  readonly generation: number | undefined
+  readonly through: number
+  /** What happened between the two. */
+  readonly entries: readonly LedgerEntry[]
+}
+
+type Ended = {
+  readonly chainId: number
+  readonly ofChain: ClientsVaults
+  readonly ended: readonly RecordedTransfer[]
+  /** The chain's vaults by their addresses; undefined before they are read. */
+  readonly known: ReadonlyMap<Address, KnownVault> | undefined
+}
+
 /** What ended so long before somebody asked for it first is news to nobody. */
 const NEWS_MS = 7 * 86_400_000
 
+/** Until so long after its beginning a transfer waits for the vault that paid it to be known. */
+const UNKNOWN_MS = 86_400_000
+
 /**
  * Tells clients how transfers have ended, each the clients of the vault that it ended or began in, and then looks no more at
- * those that have ended for good. Gives of how many they could not be told: a later run tells them.
+ * those that have ended for good. Gives of how many they could not be told, and those of which it is not known yet which
+ * vault paid them: a later run tells of both.
  */
 export async function publishTransfers(
   dependencies: Dependencies,
-  { chainId, ofChain, ended }: { chainId: number; ofChain: ClientsVaults; ended: readonly RecordedTransfer[] },
-): Promise<number> {
+  { chainId, ofChain, ended, known }: Ended,
+): Promise<{ readonly unpublished: number; readonly waiting: readonly RecordedTransfer[] }> {
+  if (ended.length === 0) return { unpublished: 0, waiting: [] }
   const { clients, records, transfers, publish, now } = dependencies
-  const known = new Map([[chainId, Promise.resolve(ofChain)]])
+  const listed = new Map([[chainId, Promise.resolve(ofChain)]])
   const clientsOn = (id: number) => {
-    const listed = known.get(id) ?? clients.listVaultsOnChain(id)
-    known.set(id, listed)
-    return listed
+    const ofOther = listed.get(id) ?? clients.listVaultsOnChain(id)
+    listed.set(id, ofOther)
+    return ofOther
   }
+  const waiting: RecordedTransfer[] = []
   const found = await Promise.all(
     ended.map(async (one) => {
-      const vault = await findVault(records, ofChain, one)
+      const vault = await findVault({ records, now }, { ofChain, known }, one)
+      if (vault === 'not known yet') {
+        waiting.push(one)
+        return []
+      }
       const notices = vault ? buildTransferNotices(vault, one) : []
       // What was published before it was final is followed by what is.
       const isNews = ({ timestamp }: Notice) => one.recorded.latest || now() - timestamp.getTime() < NEWS_MS
@@ -52,7 +83,7 @@ export async function publishTransfers(
     logger.error('clients not told', { chainId, transfers: ended.length, reason: String(error) })
     return undefined
   })
-  if (!found) return ended.length
+  if (!found) return { unpublished: ended.length, waiting: [] }
   const clientIds = new Map(found.flat().flatMap((one) => one.notices.map((notice) => [notice, one.clientIds])))
   const { published } = await publishGroups(
     (notices) => publish(notices, (notice) => clientIds.get(notice) ?? []),
@@ -71,12 +102,18 @@ export async function publishTransfers(
     }),
   )
   const done: ReadonlySet<object> = new Set(published)
-  return found.flat().filter((one) => one.notices.length > 0 && !done.has(one)).length
+  return { unpublished: found.flat().filter((one) => one.notices.length > 0 && !done.has(one)).length, waiting }
+}
+
+/** The token of a transfer of which no vault is known yet that paid it; undefined where it names its vault, or none did. */
+export function getPaidToken({ recorded }: RecordedTransfer): Address | undefined {
+  if (getTarget(recorded) ?? recorded.latest?.vault) return undefined
+  return recorded.source && parseOwnTransfer(recorded.source.deposit)?.token
 }
 
 /**
- * Keeps in which vault an ending that is not final is told, before it is: another one may have paid the account by what is
- * recorded later. Undefined where something else was seen of the transfer meanwhile.
+ * Keeps in which vault an ending that is not final is told, before it is, so that what follows goes to the same clients.
+ * Undefined where something else was seen of the transfer meanwhile.
  */
 async function keepVault(
   transfers: Pick<TransfersStore, 'record'>,
@@ -91,27 +128,39 @@ async function keepVault(
 }
 
 /**
- * The vault that a transfer ends in, else the one on this chain that paid what it sends: of several that may be the last that
- * paid the account. Undefined where there is none.
+ * The vault that a transfer ends in, else the one on this chain that paid what it sends; undefined where there is none. That is
+ * known once all that may have paid it are, up to its block; a day after it began those that are not known paid nothing, and
+ * where the account has something in one of them nobody is told.
  */
 async function findVault(
-  records: Dependencies['records'],
-  { vaults }: ClientsVaults,
-  { recorded }: RecordedTransfer,
-): Promise<VaultKey | undefined> {
+  { records, now }: Pick<Dependencies, 'records' | 'now'>,
+  { ofChain: { vaults }, known }: Pick<Ended, 'ofChain' | 'known'>,
+  { key, recorded }: RecordedTransfer,
+): Promise<VaultKey | 'not known yet' | undefined> {
   const target = getTarget(recorded) ?? recorded.latest?.vault
   if (target || !recorded.source) return target
-  const { deposit, initiated } = recorded.source
+  const { deposit, initiated, blockNumber } = recorded.source
   const sent = parseOwnTransfer(deposit)
   const paying = vaults.filter(({ asset }) => asset === sent?.token)
   if (!sent || paying.length === 0) return undefined
-  const entries = (await records.listEntries(sent.account, paying)).flatMap((ofVault) => ofVault ?? [])
-  const last = entries
-    .filter(({ kind, timestamp }) => kind === 'withdraw' && timestamp <= initiated)
-    .reduce<(typeof entries)[number] | undefined>(
-      (latest, entry) => (latest && latest.timestamp > entry.timestamp ? latest : entry),
-      undefined,
-    )
-  const address = last?.vault ?? entries[0]?.vault
-  return paying.find((vault) => vault.address === address)
+  if (!known) return 'not known yet'
+  const listed = await records.listEntries(sent.account, paying)
+  let isKnown = true
+  let mayBeUnknown = false
+  const entries = paying.flatMap((vault, index) => {
+    const of = known.get(vault.address)
+    const ofAccount = listed[index]
+    if (!of || !ofAccount || blockNumber === undefined || of.through < blockNumber) {
+      isKnown = false
+      mayBeUnknown ||= ofAccount?.length !== 0
+      return []
+    }
+    const isOfReading = (entry: LedgerEntry) => entry.generation === of.generation && entry.blockNumber <= of.recorded
+    return [...ofAccount.filter(isOfReading), ...of.entries.filter(({ account }) => account === sent.account)]
+  })
+  if (!isKnown && now() - initiated.getTime() < UNKNOWN_MS) return 'not known yet'
+  if (mayBeUnknown || blockNumber === undefined) return undefined
+  const { inputAmount } = deposit.relayData
+  const payer = findPayer(entries, { transactionHash: key.transactionHash, blockNumber, initiated, inputAmount })
+  return paying.find((vault) => vault.address === payer)
 }

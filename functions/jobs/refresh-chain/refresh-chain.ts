@@ -4,7 +4,7 @@ import type { Services } from '../../../lib/services.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
 import { publish } from '../../../lib/webhooks/publish.ts'
 import { followTransfers } from './follow-transfers.ts'
-import { publishTransfers } from './publish-transfers.ts'
+import { getPaidToken, publishTransfers } from './publish-transfers.ts'
 import { refreshVaults } from './refresh-vaults.ts'
 import { watchPins } from './watch-pins.ts'
 
@@ -45,18 +45,14 @@ export function refreshChain(dependencies: Dependencies) {
     const publishTo = async (notices: readonly Notice[], of: (notice: Notice) => readonly string[]) => {
       await publish(dependencies, notices, of)
     }
-    let untoldVaults = 0
-    if (ended.length > 0) {
-      untoldVaults = await publishTransfers(
-        { clients, records, transfers, publish: publishTo, now },
-        { chainId, ofChain, ended },
-      )
-    }
-    if (vaults.length === 0) return { chainId, outcome: 'no vaults' as const, ...followed, untoldVaults }
+    const publishEnded = (of: Pick<Parameters<typeof publishTransfers>[1], 'ended' | 'known'>) =>
+      publishTransfers({ clients, records, transfers, publish: publishTo, now }, { chainId, ofChain, ...of })
+    const { unpublished, waiting } = await publishEnded({ ended, known: undefined })
+    if (vaults.length === 0) return { chainId, outcome: 'no vaults' as const, ...followed, untoldVaults: unpublished }
 
     const owner = randomUUID()
     const taken = await records.takeLease(chainId, owner, { now: now(), until: now() + LEASE_MS })
-    if (!taken) return { chainId, outcome: 'another run is at work' as const, ...followed, untoldVaults }
+    if (!taken) return { chainId, outcome: 'another run is at work' as const, ...followed, untoldVaults: unpublished }
     try {
       const reader = getReader(chainId)
       const publishOfVaults = (notices: readonly Notice[]) =>
@@ -66,23 +62,33 @@ export function refreshChain(dependencies: Dependencies) {
           ...new Set(vaults.flatMap(({ address }) => clientsOf(address))),
         ])
         const wantsLatest = (id: string) => registered.get(id)?.some(({ finality }) => finality === 'latest') === true
-        return (address: VaultOnChain['address']) => clientsOf(address).some(wantsLatest)
+        const wanted = vaults.filter(({ address }) => clientsOf(address).some(wantsLatest))
+        // Which of them paid a transfer is known once all of its token are read as far.
+        const sent = new Set(waiting.map(getPaidToken))
+        const tokens = new Set(wanted.map(({ asset }) => asset).filter((asset) => sent.has(asset)))
+        const read = new Set(
+          [...wanted, ...vaults.filter(({ asset }) => tokens.has(asset))].map(({ address }) => address),
+        )
+        return (address: VaultOnChain['address']) => read.has(address)
       }
       // A failure is told after what happened is recorded.
       const watching = watchPins({ reader, pinStore, publish: publishOfVaults, now }, vaults)
       watching.catch(() => {})
       const holdsLease = () => records.keepLease(chainId, owner, now() + LEASE_MS)
-      const report = await refreshVaults(
+      const { report, known } = await refreshVaults(
         { reader, records, openRequests, states, publish: publishOfVaults, getWantsLatest, now },
         vaults,
         { until, holdsLease },
       )
+      const later = await publishEnded({ ended: waiting, known })
+      // Behind all others that are due, so that they keep none of them from being polled.
+      await Promise.all(later.waiting.map(({ key }) => transfers.postpone(key, new Date(now()))))
       const { changedVaults, ...watched } = await watching
       return {
         ...report,
         outcome: 'refreshed' as const,
         changedVaults,
-        untoldVaults: untoldVaults + report.untoldVaults + watched.untoldVaults,
+        untoldVaults: unpublished + later.unpublished + report.untoldVaults + watched.untoldVaults,
         ...followed,
       }
     } finally {

@@ -1,3 +1,4 @@
+import type { Address } from 'viem'
 import { lagOf } from '../../../lib/activity/lag.ts'
 import { initialProgress } from '../../../lib/activity/store.ts'
 import { readFinalBlock } from '../../../lib/chain/finality.ts'
@@ -7,6 +8,7 @@ import { readOverviews } from '../../../lib/vaults/overview.ts'
 import { askVaults } from './ask-requests.ts'
 import { publishLatest } from './publish-latest.ts'
 import { publishPauses } from './publish-pauses.ts'
+import type { KnownVault } from './publish-transfers.ts'
 import { recordEvents } from './record-events.ts'
 import { readOverviewsAt, recordOverviews } from './record-overviews.ts'
 import { deleteOldRecords, replaceRecords } from './replace-records.ts'
@@ -24,7 +26,7 @@ import {
 
 /**
  * Records what happened in a chain's vaults up to its last final block, and their states, until there is nothing more or
- * the time is used, and returns the report. It works in slices: a slice's ledger entries and prices are written, then how
+ * the time is used, and returns the report, and what is known of each vault by its address. It works in slices: a slice's ledger entries and prices are written, then how
  * far its vaults are recorded, so that the next run continues wherever one ends. Read side by side are the vaults that
  * have caught up, those that are recorded least far, and one of those with so many events that others would wait for
  * them. A vault whose events the nodes refuse is left for the next run. Of a vault that an older version of its books
@@ -79,7 +81,8 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
   if (overviews) await publishPauses(run, overviews)
   await replaceRecords(run)
   await save(run, listUnsaved(run))
-  await askVaults(run, await publishLatest(run, head))
+  const latestEntries = await publishLatest(run, head)
+  await askVaults(run, latestEntries)
   await deleteOldRecords(run)
 
   const [front] = vaultRuns
@@ -88,7 +91,13 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     .toSorted((left, right) => right.through - left.through)
   const reached = Math.min(front?.through ?? 0, Number(final.number))
   const { entries, prices, states } = run.done
-  return {
+  const known = vaultRuns.map((vaultRun): [Address, KnownVault] => {
+    const { through: recorded, generation } = vaultRun.progress
+    const latest = latestEntries.get(vaultRun)
+    const through = latest ? Number(head.number) : recorded
+    return [vaultRun.vault.address, { recorded, generation, through, entries: latest ?? [] }]
+  })
+  const report = {
     chainId,
     vaults: vaults.length,
     through: front?.through ?? null,
@@ -99,4 +108,5 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     states,
     untoldVaults: run.unpublished.size,
   }
+  return { report, known: new Map(known) }
 }

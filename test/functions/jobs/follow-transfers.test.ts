@@ -47,6 +47,12 @@ async function openKnown(transfers: Transfers, vault: TestVault, count: number):
   return opened
 }
 
+/** A deposit of 60 USDC of Alice's into a synchronous vault. */
+async function holdIn(vault: TestVault): Promise<void> {
+  await vault.mint(ALICE.address, 60_000_000n)
+  expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, 60_000_000n)))
+}
+
 async function fillTogether(transfers: Transfers, opened: readonly Transfer[]): Promise<void> {
   await transfers.sendTogether(
     BASE,
@@ -105,8 +111,8 @@ describe('A run of the job', () => {
   }) => {
     await transfers.finalise()
     const vault = await openYieldVault(service, { chainId: ARBITRUM })
-    await vault.mint(ALICE.address, 10_000_000n)
-    expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, 10_000_000n)))
+    await holdIn(vault)
+    expectSuccess(await vault.send(ALICE, await vault.withdraw(ALICE, { amount: '50000000' })))
     const another = await openYieldVault(service, { chainId: ARBITRUM, asset: 'DAI' })
 
     const sent = await transfers.open()
@@ -123,9 +129,19 @@ describe('A run of the job', () => {
     await transfers.relayer.fill(sent.deposit)
     expect(await run(3_600)).toMatchObject({ open: 1, ended: 1 })
     await transfers.finalise()
-    for (let look = 0; look < 2; look += 1) await run(3_600)
-    expect(await run(3_600)).toMatchObject({ open: 0 })
-    await run()
+    const source = service.rpc[ARBITRUM] as Wire
+    source.rewrite = (answer, request) => {
+      if (!request.includes('eth_getLogs')) return answer
+      const answers: { readonly id: number }[] = [JSON.parse(answer)].flat()
+      const refused = answers.map(({ id }) => ({ id, jsonrpc: '2.0', error: { code: -32000, message: 'not now' } }))
+      return JSON.stringify(answer.startsWith('[') ? refused : refused[0])
+    }
+    for (let look = 0; look < 3; look += 1) await run(3_600).catch(() => {})
+    // It is not known which vault paid it.
+    expect((await toldTo(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))).toEqual([])
+    source.reset()
+    for (let look = 0; look < 3; look += 1) await run(3_600)
+    expect(await run(3_600)).toMatchObject({ open: 0, untold: 0 })
     expect((await toldTo(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))).toMatchObject([
       { type: 'transfer.completed', data: { chainId: ARBITRUM, vaultAddress: vault.address, action: 'none' } },
     ])
@@ -246,6 +262,58 @@ describe('A client that wants to know what is not final', () => {
     ]
     expect(shown(await ofTransfers(service, vault.key))).toEqual(told)
     expect(shown(await ofTransfers(service, other))).toEqual(told.slice(1))
+  })
+
+  test('is told in the vault that paid what was sent, and nobody else, though it is not final what it paid', async ({
+    transfers,
+    run,
+    service,
+  }) => {
+    await transfers.finalise()
+    const harbor = await openYieldVault(service, { chainId: ARBITRUM })
+    const cove = await openYieldVault(service, { chainId: ARBITRUM })
+    // What the account had in both long ago, and that one of them paid it lately, says nothing of which one pays now.
+    for (const vault of [harbor, cove]) await holdIn(vault)
+    expectSuccess(await harbor.send(ALICE, await harbor.withdraw(ALICE, { amount: '60000000' })))
+    await recordAll(cove.chain)
+    const body = { url: 'https://127.0.0.1:9/', finality: 'latest' }
+    expect((await service.call('POST', '/webhooks', { key: cove.key, body })).status).toBe(201)
+    expectSuccess(await cove.send(ALICE, await cove.withdraw(ALICE, { amount: '50000000' })))
+    const sent = await transfers.open()
+    await sent.shows('bridging', { key: cove.key })
+    await transfers.relayer.fill(sent.deposit)
+    for (let look = 0; look < 3; look += 1) await run(600)
+    expect(shown(await ofTransfers(service, cove.key))).toEqual([['transfer.completed', false]])
+
+    await transfers.finalise()
+    for (let look = 0; look < 4; look += 1) await run(3_600)
+    const told = await ofTransfers(service, cove.key)
+    expect(shown(told)).toEqual([
+      ['transfer.completed', false],
+      ['transfer.completed', true],
+    ])
+    for (const { data } of told) {
+      expect(data).toMatchObject({ chainId: ARBITRUM, vaultAddress: cove.address, userAddress: ALICE.address })
+    }
+    expect(await ofTransfers(service, harbor.key)).toEqual([])
+  })
+
+  test('is not told of what an account sends that no vault paid it', async ({ transfers, run, service }) => {
+    await transfers.finalise()
+    const vault = await openYieldVault(service, { chainId: ARBITRUM })
+    const body = { url: 'https://127.0.0.1:9/', finality: 'latest' }
+    expect((await service.call('POST', '/webhooks', { key: vault.key, body })).status).toBe(201)
+    await holdIn(vault)
+    expectSuccess(await vault.send(ALICE, await vault.withdraw(ALICE, { amount: '49999999' })))
+    await recordAll(vault.chain)
+    const sent = await transfers.open()
+    await sent.shows('bridging', { key: vault.key })
+    await transfers.relayer.fill(sent.deposit)
+    await transfers.finalise()
+    for (let look = 0; look < 5; look += 1) await run(3_600)
+    expect(await ofTransfers(service, vault.key)).toEqual([])
+    // And nobody looks at it any more.
+    expect(await run(3_600)).toMatchObject({ open: 0, untold: 0 })
   })
 
   test('is told that a transfer has not ended so after a reorganisation, and how it has', async ({

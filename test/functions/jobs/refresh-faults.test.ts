@@ -196,7 +196,7 @@ describe('A block with more events than a node gives', () => {
       })
     })
     const { records, throughOf } = memory(FINAL - 600_000)
-    const report = await refreshVaults(
+    const { report } = await refreshVaults(
       { reader, records, openRequests, states, publish, getWantsLatest, now: Date.now },
       [one, other],
       {
@@ -276,7 +276,7 @@ describe('Vaults that an older version of their books recorded', () => {
     while (!isDone) {
       clock = runs * 60_000
       const until = clock + 20_000
-      const { behind } = await refreshVaults(
+      const { report } = await refreshVaults(
         { reader, records, openRequests, states, publish, getWantsLatest, now: () => clock },
         vaults,
         {
@@ -289,7 +289,7 @@ describe('Vaults that an older version of their books recorded', () => {
       const progress = await records.getProgress(vaults)
       read.push(Math.min(...progress.map((of) => (of?.booksVersion === 3 ? FINAL : (of?.rebuild?.through ?? 0)))))
       isDone = progress.every((of) => of?.booksVersion === 3 && of.rebuild === undefined)
-      if (isDone) expect(behind).toBe(0)
+      if (isDone) expect(report.behind).toBe(0)
       runs += 1
     }
     expect(runs).toBeGreaterThan(3)
@@ -304,12 +304,12 @@ test('Nodes that all stand still are behind by the clock, less what finality tak
   const hour = 3_600
   const now = () => (timeOf(FINAL + 1_000) + hour) * 1000
   const run = { until: now() + 60_000, holdsLease }
-  const { lagSeconds } = await refreshVaults(
+  const { report } = await refreshVaults(
     { reader: nodeWith([]), records, openRequests, states, publish, getWantsLatest, now },
     [vault(1)],
     run,
   )
-  expect(lagSeconds).toBe(timeOf(FINAL + 1_000) - timeOf(FINAL) + hour - BASE.finality.seconds)
+  expect(report.lagSeconds).toBe(timeOf(FINAL + 1_000) - timeOf(FINAL) + hour - BASE.finality.seconds)
 })
 
 describe('A head that is far too high, of one answer', () => {

@@ -40,7 +40,7 @@ function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
   async function run(vaults: readonly VaultOnChain[]) {
     const before = { ...chain.counts, table: table.requests(), begun: clock.now() }
     await records.takeLease(8453, 'this run', { now: clock.now(), until: clock.now() + 90_000 })
-    const report = await refreshVaults(
+    const { report } = await refreshVaults(
       { reader: chain.reader, records, openRequests, states, publish, getWantsLatest, now: clock.now },
       vaults,
       {
