@@ -32,14 +32,14 @@ export type Unlogged = {
   readonly event: WebhookEvent
 }
 
-const Waiting = z.object({
+const PendingEvent = z.object({
   key: z.string(),
   event: z.looseObject({ id: z.string(), timestamp: z.string(), final: z.boolean() }),
 })
 /** A pending event, as it is stored: all of it but its sequence. */
-export type Waiting = z.output<typeof Waiting>
+export type PendingEvent = z.output<typeof PendingEvent>
 
-const Pending = z.object({ sk: z.string(), events: z.array(Waiting), expiresAt: EpochSeconds })
+const Pending = z.object({ sk: z.string(), events: z.array(PendingEvent), expiresAt: EpochSeconds })
 /** An item of pending events, which were published together. */
 export type Pending = z.output<typeof Pending>
 
@@ -95,7 +95,7 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
       const expiresAt = EpochSeconds.encode(until)
       const rounds: Parameters<typeof putItems>[2][number][][] = []
       for (const [clientId, ofClient] of Map.groupBy(events, (event) => event.clientId)) {
-        let rest = inOrder(ofClient.map(toWaiting))
+        let rest = inOrder(ofClient.map(toPendingEvent))
         for (let round = 0; rest.length > 0; round += 1) {
           const together = rest.slice(0, countFitting(rest.map(({ event }) => event)))
           const item = { pk: clientPartition(clientId), sk: pendingKey(together), events: together, expiresAt }
@@ -245,16 +245,17 @@ export function countFitting(events: readonly unknown[]): number {
 }
 
 /** Pending events by their timestamps; of the same one, those first that are not final, and by their keys. */
-export function inOrder<Event extends Waiting>(events: readonly Event[]): Event[] {
+export function inOrder<Event extends PendingEvent>(events: readonly Event[]): Event[] {
   const sorted = events.map((event) => ({ event, order: orderOf(event) }))
   return sorted.sort((left, right) => (left.order < right.order ? -1 : 1)).map(({ event }) => event)
 }
 
-function orderOf({ key, event: { timestamp, final } }: Waiting): string {
+/** As text, in which `early` comes before `final`. */
+function orderOf({ key, event: { timestamp, final } }: PendingEvent): string {
   return `${timestamp}#${final ? 'final' : 'early'}#${key}`
 }
 
-function toWaiting({ key, event }: Unlogged): Waiting {
+function toPendingEvent({ key, event }: Unlogged): PendingEvent {
   const { sequence: _, ...encoded } = WebhookEvent.encode(event)
   return { key, event: encoded }
 }
@@ -262,7 +263,7 @@ function toWaiting({ key, event }: Unlogged): Waiting {
 const PENDING = 'PENDING#'
 
 /** Sorts by the first event, and has a hash of all: the same events are the same item, and others never replace it. */
-function pendingKey(events: readonly Waiting[]): string {
+function pendingKey(events: readonly PendingEvent[]): string {
   const hash = createHash('sha256').update(events.map(({ event }) => event.id).join(' '))
   return `${PENDING}${events[0] ? orderOf(events[0]) : ''}#${hash.digest('hex').slice(0, 32)}`
 }

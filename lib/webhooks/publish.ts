@@ -15,8 +15,8 @@ type Dependencies = {
 /**
  * Tells clients of what happened, each once by the notice's key, and gives how many events wait for their places in logs
  * since. Of one moment what is not final is told first, and in the order of the keys, which have at most 900 bytes. What is
- * not final is told to clients alone that have a webhook for it, and that it is not so to those that were told it. When this
- * throws, some are told and some are not: told again, nobody is told twice.
+ * not final is told to clients alone that have a webhook for it; where it is taken back, those that were told it are told that.
+ * When this throws, some are told and some are not: told again, nobody is told twice.
  */
 export async function publish(
   { eventLog, webhooks, wakeRelays, now }: Dependencies,

@@ -1,5 +1,5 @@
 import { WebhookEvent } from './event.ts'
-import { countFitting, type EventLogStore, inOrder, type Pending, type Waiting } from './log-store.ts'
+import { countFitting, type EventLogStore, inOrder, type Pending, type PendingEvent } from './log-store.ts'
 import type { WebhooksStore } from './store.ts'
 import { wants } from './webhook.ts'
 
@@ -94,7 +94,7 @@ async function finishPage(
 }
 
 /** The pending events in order, each once, without those that have ended: their marks may have ended too. */
-function findWaiting(pending: readonly Pending[], now: number): Waiting['event'][] {
+function findWaiting(pending: readonly Pending[], now: number): PendingEvent['event'][] {
   const waiting = inOrder(pending.flatMap(({ events, expiresAt }) => (expiresAt.getTime() > now ? events : [])))
   return [...new Map(waiting.map(({ event }) => [event.id, event])).values()]
 }

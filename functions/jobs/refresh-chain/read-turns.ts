@@ -64,9 +64,9 @@ export function planTurn(
 }
 
 /**
- * Takes a slice of a part, which gives its last block. Where that fails fewer blocks are asked for at the next turn if it took too long, else fewer
- * vaults at once, and fewer blocks of the one at fault; what cannot be read so either is left for the next run. Nothing
- * is begun after the run's time, or after too many failures.
+ * Takes a slice of a part, which gives its last block. Where that fails fewer blocks are asked for at the next turn if it
+ * took too long, else fewer vaults at once, and fewer blocks of the one at fault; what cannot be read so either is left for
+ * the next run. Nothing is begun after the run's time, or after too many failures.
  */
 export async function advance(run: Run, part: Part, take: (part: Part) => Promise<number>): Promise<void> {
   const { pack, from, to } = part

@@ -38,7 +38,10 @@ export async function recordEvents(run: Run): Promise<void> {
   if (failures[0] && done.slices === 0) throw failures[0]
 }
 
-/** Reads the next slice of a part and records it; gives its last block. A vault with most of very many events is read apart from now on. */
+/**
+ * Reads the next slice of a part and records it; gives its last block. A vault with most of very many events is read apart
+ * from now on.
+ */
 async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> {
   const { records, openRequests, done, apart } = run
   const vaults = [...new Map(pack.map(({ vault }) => [vault.address, vault])).values()]

@@ -25,13 +25,13 @@ import {
 } from './run.ts'
 
 /**
- * Records what happened in a chain's vaults up to its last final block, and their states, until there is nothing more or
- * the time is used, and returns the report, and what is known of each vault by its address. It works in slices: a slice's ledger entries and prices are written, then how
- * far its vaults are recorded, so that the next run continues wherever one ends. Read side by side are the vaults that
- * have caught up, those that are recorded least far, and one of those with so many events that others would wait for
- * them. A vault whose events the nodes refuse is left for the next run. Of a vault that an older version of its books
- * recorded the past is read again, as that of a new one is, and then takes the place of its records. Throws `upstream_*` where nothing could be read,
- * and an Error when the lease was lost.
+ * Records what happened in a chain's vaults up to its last final block, and their states, until there is nothing more or the
+ * time is used, and returns the report, and what is known of each vault by its address. It works in slices: a slice's ledger
+ * entries and prices are written, then how far its vaults are recorded, so that the next run continues wherever one ends.
+ * Read side by side are the vaults that have caught up, those that are recorded least far, and one of those with so many
+ * events that others would wait for them. A vault whose events the nodes refuse is left for the next run. Of a vault that an
+ * older version of its books recorded the past is read again, as that of a new one is, and then takes the place of its
+ * records. Throws `upstream_*` where nothing could be read, and an Error when the lease was lost.
  */
 export async function refreshVaults(dependencies: Dependencies, vaults: readonly VaultOnChain[], limits: Limits) {
   const { reader, records } = dependencies

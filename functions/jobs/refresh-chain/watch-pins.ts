@@ -42,8 +42,9 @@ type Watched = {
 
 /**
  * Looks whether vaults still are as they are pinned, in one HTTP request: marks those that are not, which stops their
- * deposits, tells clients once, and moves the prices of the others along, the furthest first. As many writes as vaults at most, so that no price
- * is left behind. How many are marked, and of how many clients could not be told: the next run tells them. Throws `upstream_*`.
+ * deposits, tells clients once, and moves the prices of the others along, the furthest first. As many writes as vaults at
+ * most, so that no price is left behind. How many are marked, and of how many clients could not be told: the next run tells
+ * them. Throws `upstream_*`.
  */
 export async function watchPins(
   { reader, pinStore, publish, now }: Dependencies,
