@@ -122,7 +122,7 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'activity/withdrawals': 513,
   // The records, the bridge, what clients are told of both before it is final and after, its types by their names, the queue;
   // nobody waits for it.
-  'jobs/refresh-chain': 637,
+  'jobs/refresh-chain': 639,
   // Without the client of Secrets Manager, which functions without a secret have no use for: 12 KiB.
   'queues/relay-events': 378,
   // The frame alone: middy, the logger, zod and every error's text.
