@@ -121,7 +121,7 @@ function clientChecks(url: string, key: string | undefined): Check[] {
         return `${positions.length} of an account that is asked about`
       },
     ],
-    [
+    withScope('markets', [
       'coins',
       async () => {
         const coins = await listCoins(await clientOf())
@@ -129,7 +129,7 @@ function clientChecks(url: string, key: string | undefined): Check[] {
         if (coins.ok && coins.ageMs > OLDEST_MARKET_MS) throw new Error(`they are ${coins.ageMs / 60_000} minutes old`)
         return `${length} coins`
       },
-    ],
+    ]),
     withScope('webhooks', [
       'webhooks',
       async () => {
