@@ -281,6 +281,7 @@ describe('The document', () => {
   }) => {
     expect(Object.keys(document.webhooks)).toEqual([...EventType.options, 'webhook.test'])
     for (const [type, webhook] of Object.entries(document.webhooks)) {
+      // What differs from this form fails below.
       const { post } = inPlace(webhook, document) as { post: Delivery }
       expect(post.summary).toBe(type)
       // What it means, when it is sent, and, of what is in the log, what comes before or after.

@@ -41,6 +41,7 @@ const PSEUDO: Record<string, string> = {
 export const STAGES_FILE = fileURLToPath(new URL('stages.json', import.meta.url))
 
 /** What `dev` is without a file of stages. */
+// `dev` is there in any case.
 export const DEV = parseStages('{}').get('dev') as StageEnvironment
 
 /** A stage as it is synthesized. */

@@ -152,6 +152,7 @@ test.for<[string, Parameters<typeof change>[1][number], string]>([
     [
       'AWS::Lambda::Function',
       'system/JwksFunction',
+      // Each function of the template has variables.
       ({ Environment }) => Object.assign((Environment as Variables).Variables, { MORE: 'x'.repeat(4096) }),
     ],
     'Lambda takes 4 KB',
@@ -191,6 +192,7 @@ test('each grant, variable, route, permission and origin that is missing fails t
       'AWS::Lambda::Function',
       'vaults/DepositFunction',
       ({ Environment }) => {
+        // Each function of the template has variables.
         delete (Environment as Variables).Variables['CACHE_TABLE']
       },
     ],
