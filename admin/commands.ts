@@ -30,6 +30,7 @@ import {
   issueKey,
   limitKey,
   listGivenUp,
+  listWebhooks,
   rebuildRecords,
   removeSigningKey,
   removeUser,
@@ -385,11 +386,12 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   ),
 
   'list-webhooks': command(
-    'Lists the webhooks of a client, and how they take what is sent.',
-    z.object({ client: clientId }),
-    async ({ webhooks }, { client }) =>
+    'Lists the webhooks of clients, and how they take what is sent.',
+    z.object({ client: ofClient }),
+    async (admin, { client }) =>
       columns(
         [
+          'CLIENT',
           'WEBHOOK',
           'URL',
           'TYPES',
@@ -401,18 +403,21 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
           'GIVEN UP',
           'LAST FAILURE',
         ],
-        (await webhooks.list(client)).map(({ id, url, types, finality, createdAt, delivery, ...rest }) => [
-          id,
-          url,
-          types?.join() ?? 'all',
-          finality,
-          Timestamp.encode(createdAt),
-          webhookStatus(rest),
-          String(delivery.waiting),
-          delivery.nextAttemptAt ? Timestamp.encode(delivery.nextAttemptAt) : 'none',
-          String(delivery.givenUp.length + delivery.givenUpBefore),
-          describeFailure(delivery),
-        ]),
+        (await listWebhooks(admin, client)).map(
+          ({ clientId, id, url, types, finality, createdAt, delivery, ...rest }) => [
+            clientId,
+            id,
+            url,
+            types?.join() ?? 'all',
+            finality,
+            Timestamp.encode(createdAt),
+            webhookStatus(rest),
+            String(delivery.waiting),
+            delivery.nextAttemptAt ? Timestamp.encode(delivery.nextAttemptAt) : 'none',
+            String(delivery.givenUp.length + delivery.givenUpBefore),
+            describeFailure(delivery),
+          ],
+        ),
       ),
   ),
 
@@ -477,19 +482,24 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     (admin, { yes }) => dropDeadLetters(admin, { isConfirmed: yes }),
   ),
 
-  'redrive-webhooks': command(
-    'Has everything tried again now that webhooks did not take, and, of all clients, what functions could not work on.',
+  'redrive-dead-letters': command(
+    'Has the messages that functions could not work on worked on again.',
+    z.object({}),
+    async ({ deadLetters }) =>
+      (await deadLetters.redrive()).map(
+        ({ queue, moved, left, problem = 'done' }) =>
+          `Messages of ${queue} that are worked on again: about ${moved}; left: about ${left}; ${problem}.`,
+      ),
+  ),
+
+  'resume-webhooks': command(
+    'Has everything sent again now that webhooks did not take.',
     z.object({ client: ofClient }),
     async (admin, { client }) => {
       const { resumed, disabled } = await resumeWebhooks(admin, client)
-      const redriven = client === undefined ? await admin.deadLetters.redrive() : []
       return [
         `Webhooks that are sent now what they did not take: ${resumed}.`,
         ...(disabled > 0 ? [`Switched off, which only a test of theirs ends that succeeds: ${disabled}.`] : []),
-        ...redriven.map(
-          ({ queue, moved, left, problem = 'done' }) =>
-            `Messages of ${queue} that are worked on again: about ${moved}; left: about ${left}; ${problem}.`,
-        ),
       ]
     },
   ),

@@ -20,7 +20,7 @@ import { createSigningKey, keyIdOf, type SigningKey } from '../lib/signing/keys.
 import type { Pin } from '../lib/vaults/pin.ts'
 import type { PinStore } from '../lib/vaults/pin-store.ts'
 import type { Vault, VaultKey } from '../lib/vaults/vault.ts'
-import type { NewWebhook } from '../lib/webhooks/responses.ts'
+import type { NewWebhook, WebhookResponse } from '../lib/webhooks/responses.ts'
 import type { Nodes } from './check-nodes.ts'
 import type { ClientsAdminStore } from './clients.ts'
 import type { DeadLetters } from './dead-letters.ts'
@@ -399,6 +399,18 @@ export async function removeWebhook(admin: Admin, clientId: string, id: string):
   throw new AdminError(`Client ${clientId} has no webhook ${id}. See list-webhooks.`)
 }
 
+/** The webhooks of one client, or of all, a client after the other. */
+export async function listWebhooks(
+  admin: Admin,
+  clientId: string | undefined,
+): Promise<(WebhookResponse & { clientId: string })[]> {
+  const webhooks: (WebhookResponse & { clientId: string })[] = []
+  for (const id of await listClientIds(admin, clientId)) {
+    webhooks.push(...(await admin.webhooks.list(id)).map((webhook) => ({ clientId: id, ...webhook })))
+  }
+  return webhooks
+}
+
 /** The events that webhooks gave up, of one client or of all, a client after the other. */
 export async function listGivenUp(admin: Admin, clientId: string | undefined): Promise<GivenUpEvent[]> {
   const events: GivenUpEvent[] = []
@@ -426,9 +438,11 @@ export async function dropGivenUp(
   { clientId, webhookId }: { clientId: string | undefined; webhookId: string | undefined },
   { isConfirmed }: { isConfirmed: boolean },
 ): Promise<number> {
-  const events = (await listGivenUp(admin, clientId)).filter(
-    (event) => event.webhookId === (webhookId ?? event.webhookId),
-  )
+  const isMeant = (id: string) => webhookId === undefined || id === webhookId
+  if (webhookId !== undefined && !(await listWebhooks(admin, clientId)).some(({ id }) => isMeant(id))) {
+    throw new AdminError(`There is no webhook ${webhookId}. See list-webhooks.`)
+  }
+  const events = (await listGivenUp(admin, clientId)).filter((event) => isMeant(event.webhookId))
   const webhooks = [...new Map(events.map((event) => [`${event.clientId} ${event.webhookId}`, event])).values()]
   if (!isConfirmed) {
     throw new AdminError(

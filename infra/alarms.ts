@@ -228,7 +228,7 @@ export class Alarms extends Construct {
   /** Alarms while a dead-letter queue holds messages that a function could not work on: never what a client's server refused. */
   onUndone(stack: Stack, name: FunctionName, deadLetters: Queue): void {
     this.#alarm(stack, `Undone ${name}`, {
-      impact: `Some events reach nobody: ${name} could not work on messages. Mend what its log says, then admin redrive-webhooks.`,
+      impact: `Some events reach nobody: ${name} could not work on messages. Mend what its log says, then admin redrive-dead-letters.`,
       runbook: 'undone-messages',
       metric: waitingIn(deadLetters),
       threshold: 1,

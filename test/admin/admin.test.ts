@@ -539,8 +539,12 @@ describe('Webhooks', () => {
     expect(added).toContain(`is told deposit.completed,vault.paused at ${URL}.`)
     const list = await run('list-webhooks', ...of)
     expect(list).toMatch(
-      new RegExp(`^${id}  ${URL}  deposit.completed,vault.paused  final  .*  active +0 +none +0 +none$`, 'm'),
+      new RegExp(
+        `^${clientId}  ${id}  ${URL}  deposit.completed,vault.paused  final  .*  active +0 +none +0 +none$`,
+        'm',
+      ),
     )
+    expect(await run('list-webhooks')).toContain(`${clientId}  ${id} `)
     expect(list).not.toContain(secret)
     expect(await run('add-webhook', ...of, '--url', URL)).toContain('Webhook already registered')
     expect(await run('remove-webhook', ...of, '--webhook', id)).toContain(`has the webhook ${id} no longer`)

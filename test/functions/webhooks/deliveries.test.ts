@@ -156,17 +156,17 @@ describe('A webhook', () => {
     expect(await run(service, 'list-webhooks', ...of)).toMatch(
       new RegExp(` failing since \\S+Z +2 +${nextAttemptAt} +0 +\\S+Z: status 500$`, 'm'),
     )
-    expect(await run(service, 'redrive-webhooks', ...of)).toBe('Webhooks that are sent now what they did not take: 1.')
+    expect(await run(service, 'resume-webhooks', ...of)).toBe('Webhooks that are sent now what they did not take: 1.')
     await service.consume()
     const sequences = receiver.received.map(({ body }) => JSON.parse(body).sequence)
     expect(new Set(sequences)).toEqual(new Set([1, 2, 3]))
-    expect(await run(service, 'redrive-webhooks', ...of)).toContain(': 0.')
+    expect(await run(service, 'resume-webhooks', ...of)).toContain(': 0.')
 
     receiver.status = 410
     await own.tell('four')
     await service.consume()
     clock.pass(HOUR)
-    expect(await run(service, 'redrive-webhooks', ...of)).toBe(
+    expect(await run(service, 'resume-webhooks', ...of)).toBe(
       [
         'Webhooks that are sent now what they did not take: 0.',
         'Switched off, which only a test of theirs ends that succeeds: 1.',
@@ -218,7 +218,7 @@ describe('An event that is given up', () => {
     )
     // It is no emergency of ours.
     expect(service.backends.queues.listDeadLetters('deliveryQueue')).toEqual([])
-    expect(await run(service, 'redrive-webhooks', ...of)).toBe('Webhooks that are sent now what they did not take: 1.')
+    expect(await run(service, 'resume-webhooks', ...of)).toBe('Webhooks that are sent now what they did not take: 1.')
     await service.consume()
     expect(receiver.received.map(({ body }) => JSON.parse(body).sequence)).toEqual([1])
     expect(await run(service, 'list-given-up', ...of)).toBe('None.')
@@ -238,7 +238,9 @@ describe('An event that is given up', () => {
   test('is dropped by an operator who confirms it', async ({ given: { service, of }, receiver, own }) => {
     const drop = (...more: string[]) => run(service, 'drop-given-up', ...of, '--webhook', own.id, ...more)
     expect(await drop()).toBe('Events that would be sent no more: 1, of webhooks: 1. Add --yes to do it.')
-    expect(await run(service, 'drop-given-up', ...of, '--webhook', 'wh_other', '--yes')).toContain('no more: 0')
+    expect(await run(service, 'drop-given-up', ...of, '--webhook', 'wh_other', '--yes')).toBe(
+      'There is no webhook wh_other. See list-webhooks.',
+    )
     expect(await own.status()).toMatchObject({ delivery: { givenUp: [1] } })
     expect(await drop('--yes')).toBe('Events that are sent no more: 1.')
     expect(await run(service, 'list-given-up', ...of)).toBe('None.')
@@ -253,7 +255,7 @@ describe('An event that is given up', () => {
   test('goes with its webhook', async ({ given: { service, of }, own }) => {
     await own.ask('DELETE', `/webhooks/${own.id}`)
     expect(await run(service, 'list-given-up', ...of)).toBe('None.')
-    expect(await run(service, 'redrive-webhooks', ...of)).toContain(': 0.')
+    expect(await run(service, 'resume-webhooks', ...of)).toContain(': 0.')
   })
 })
 
@@ -277,7 +279,7 @@ test('A message that cannot be understood is handed out five times, and waits fo
   expect(queues.listDeadLetters('deliveryQueue')).toEqual([{ nothing: 'known' }])
   expect(await run(service, 'list-dead-letters')).toMatch(/^vaultline-local-deliveries +\S+Z +{"nothing":"known"}$/m)
   clock.pass(30)
-  expect(await run(service, 'redrive-webhooks')).toContain(
+  expect(await run(service, 'redrive-dead-letters')).toContain(
     'Messages of vaultline-local-deliveries that are worked on again: about 1; left: about 0; done.',
   )
   expect(queues.listDeadLetters('deliveryQueue')).toEqual([])
