@@ -32,6 +32,7 @@ import {
   listGivenUp,
   listWebhooks,
   rebuildRecords,
+  relistVaults,
   removeSigningKey,
   removeUser,
   removeVault,
@@ -174,9 +175,11 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
         .default(false)
         .register(optionHelp, { meaning: 'Do it; without it, what would come back is counted' }),
     }),
-    async ({ restoreItems }, { table, from, partition, replace, yes }) => {
+    async (admin, { table, from, partition, replace, yes }) => {
       const wanted = { table, from, partition, isReplaced: replace, isConfirmed: yes }
-      const { items, missing, different } = await restoreItems(wanted)
+      const { items, missing, different } = await admin.restoreItems(wanted)
+      // The jobs find vaults by their chains, which a client's own partition does not hold.
+      if (table === 'clients' && yes) await relistVaults(admin)
       const [lacking, differing] = yes
         ? ['put back', replace ? 'replaced' : 'left as they are']
         : ['missing', 'different']
@@ -319,6 +322,12 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     const { vaults } = (await getClient(admin, client)).client
     return vaultColumns(vaults, await admin.pinStore.get(vaults))
   }),
+
+  'relist-vaults': command(
+    'Has the jobs look after each vault of a client, where the table was changed by other means than these commands.',
+    z.object({}),
+    async (admin) => [`Vaults of clients that the jobs did not look after and do now: ${await relistVaults(admin)}.`],
+  ),
 
   'confirm-vault': command(
     'Shows what of a vault has changed since it was pinned, and pins it anew, so that deposits go on; for all clients.',

@@ -33,7 +33,7 @@ export type Examined = {
 }
 
 type Admin = {
-  readonly clients: Pick<ClientsAdminStore, 'listWithKeys' | 'listVaultsOnChain'>
+  readonly clients: Pick<ClientsAdminStore, 'listWithKeys' | 'listVaultsOnChain' | 'findUnlisted'>
   readonly pinStore: Pick<PinStore, 'get'>
   readonly records: Pick<RecordsStore, 'getProgress'>
   readonly deadLetters: Pick<DeadLetters, 'count'>
@@ -58,7 +58,7 @@ export class FailedExamination extends Error {
 /**
  * What is found of an environment, a line each with what to do on the next one. Throws FailedExamination, with the same
  * lines, where something FAILs. Asks each URL of a node twice, each source once and the passkeys' domain twice; of AWS it
- * reads the table of clients, and asks forty other questions at most and two more for each hundred vaults.
+ * reads the table of clients twice, and asks forty other questions at most and two more for each hundred vaults.
  */
 export async function runDoctor(admin: Admin, stagesFile: string | undefined): Promise<string[]> {
   const { limitMs } = admin.examined
@@ -80,7 +80,7 @@ function listChecks(admin: Admin, stagesFile: string | undefined): readonly Chec
     return data
   })
   const listVaults = once(() =>
-    Promise.all(EVM_CHAINS.map(async (chain) => ({ chain, ...(await clients.listVaultsOnChain(chain.id)) }))),
+    Promise.all(EVM_CHAINS.map(async (chain) => ({ chain, vaults: await clients.listVaultsOnChain(chain.id) }))),
   )
   const listUsedChains = async () => (await listVaults()).filter(({ vaults }) => vaults.length > 0)
   const askAllNodes = once(async () => {
@@ -115,7 +115,8 @@ function listChecks(admin: Admin, stagesFile: string | undefined): readonly Chec
       name: 'vaults',
       look: async () => {
         const vaults = (await listVaults()).flatMap((ofChain) => ofChain.vaults)
-        return judgeVaults(vaults, await pinStore.get(vaults), command)
+        const [pins, unlisted] = await Promise.all([pinStore.get(vaults), clients.findUnlisted()])
+        return judgeVaults(vaults, { pins, unlisted: unlisted.map(({ vault }) => vault) }, command)
       },
     },
     {

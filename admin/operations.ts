@@ -221,11 +221,10 @@ export async function removeVault(
   admin: Admin,
   { clientId, chainId, address }: { clientId: string } & VaultKey,
 ): Promise<boolean> {
-  const { client } = await getClient(admin, clientId)
-  const isThere = client.vaults.some((vault) => vault.chainId === chainId && vault.address === address)
-  if (!isThere) throw new AdminError(`Client ${clientId} does not have the vault ${address} on chain ${chainId}.`)
-  await admin.clients.removeVault(clientId, chainId, address)
-  if (await admin.clients.isVaultOfAnother(clientId, chainId, address)) return false
+  await getClient(admin, clientId)
+  const removed = await admin.clients.removeVault(clientId, { chainId, address })
+  if (!removed) throw new AdminError(`Client ${clientId} does not have the vault ${address} on chain ${chainId}.`)
+  if (!removed.isLast) return false
   await Promise.all([admin.records.forget({ chainId, address }), admin.pinStore.forget({ chainId, address })])
   return true
 }
@@ -342,11 +341,16 @@ function digestOf({ code, price }: Pin): string {
 }
 
 async function findVaultOfAny(admin: Admin, { chainId, address }: VaultKey): Promise<VaultOnChain> {
-  const vault = (await admin.clients.listVaultsOnChain(chainId)).vaults.find(
-    (candidate) => candidate.address === address,
-  )
+  const vault = await admin.clients.getVaultOnChain({ chainId, address })
   if (!vault) throw new AdminError(`No client has a vault ${address} on chain ${chainId}. See list-vaults.`)
   return vault
+}
+
+/** Lists vaults of clients with their chains that are not listed there, as after a part of the table was restored; how many. */
+export async function relistVaults({ clients }: Pick<Admin, 'clients'>): Promise<number> {
+  const unlisted = await clients.findUnlisted()
+  for (const vault of unlisted) await clients.listAgain(vault)
+  return unlisted.length
 }
 
 /** Has the job read a vault's past again and put it in the place of its records; the line to print. */

@@ -18,12 +18,7 @@ const SK = { name: 'sk', type: 'S' } as const
 
 /** The service's tables: the stack deploys them and the local service creates them from this. */
 export const TABLES = {
-  clients: {
-    partitionKey: PK,
-    sortKey: SK,
-    // Sorted by `sk`, the entries that several clients have for one vault stand together.
-    indexes: [{ name: 'byChain', partitionKey: { name: 'vaultChainId', type: 'N' }, sortKey: SK }],
-  },
+  clients: { partitionKey: PK, sortKey: SK, indexes: [] },
   deposits: {
     partitionKey: PK,
     sortKey: SK,

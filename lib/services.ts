@@ -24,7 +24,7 @@ import { chainReaders } from './chain/readers.ts'
 import { SOLANA } from './chain/registry.ts'
 import { witnessedReaders } from './chain/witness.ts'
 import type { Client } from './clients/client.ts'
-import { clientsStore } from './clients/store.ts'
+import { listedVaultsStore } from './clients/listed-vaults-store.ts'
 import { Config } from './config.ts'
 import type { Built } from './frame/container.ts'
 import type { Env } from './frame/resources.ts'
@@ -105,7 +105,8 @@ export const limitTries = (env: Env<'users' | 'rateLimits'>) =>
     now: Date.now,
   })
 
-export const clients = (env: Env<'clients'>) => clientsStore(dynamo(), env.clients)
+/** The vaults that any client has, and which clients. */
+export const listedVaults = (env: Env<'clients'>) => listedVaultsStore(dynamo(), env.clients)
 
 /** What happened in vaults, and how far that is recorded. */
 export const records = (env: Env<'deposits'>) => recordsStore(dynamo(), env.deposits)

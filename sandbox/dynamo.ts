@@ -1,4 +1,4 @@
-import { EventEmitter, once } from 'node:events'
+import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import {
   type AttributeDefinition,
@@ -13,7 +13,8 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import dynalite from 'dynalite'
 import { TABLES, type TableDefinition, type TableKey, tableName } from '../infra/tables.ts'
 import { documentClient } from '../lib/aws/dynamo.ts'
-import type { Answer, Asked } from './exchange.ts'
+import { addTransactions } from './dynamo-transactions.ts'
+import { type Answer, type Asked, handTo } from './exchange.ts'
 
 /** The physical name of each table. */
 export type TableNames = Readonly<Record<TableKey, string>>
@@ -31,6 +32,7 @@ export type LocalDynamo = {
 /** Starts DynamoDB in this process on a free port with all tables; in memory unless given a path, where tables are kept. */
 export async function startDynamo({ path }: { path?: string } = {}): Promise<LocalDynamo> {
   const server = dynalite({ createTableMs: 0, ...(path && { path }) })
+  addTransactions(server, { now: Date.now })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -57,24 +59,6 @@ export async function startDynamo({ path }: { path?: string } = {}): Promise<Loc
       await Promise.all([...underWay, closed])
     },
   }
-}
-
-/** Hands a server a request as if it had arrived, with as much of it, and of its response, as dynalite looks at. */
-function handTo(server: EventEmitter, { headers = {}, body = '' }: Asked): Promise<Answer> {
-  return new Promise((resolve) => {
-    const request = Object.assign(new EventEmitter(), { method: 'POST', url: '/', headers })
-    const told: Record<string, string> = {}
-    const response = {
-      statusCode: 200,
-      setHeader(name: string, value: string | number) {
-        told[name.toLowerCase()] = String(value)
-      },
-      end: (text: string) => resolve({ status: response.statusCode, headers: told, text }),
-    }
-    server.emit('request', request, response)
-    request.emit('data', Buffer.from(body))
-    request.emit('end')
-  })
 }
 
 /** The environment of an AWS client on this machine: made-up credentials, which nothing here checks. */

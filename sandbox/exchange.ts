@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http'
 
 /** A complete HTTP response. */
@@ -24,5 +25,23 @@ export function exchange(url: string, { method = 'POST', headers = {}, body = ''
         .once('end', () => resolve({ status, headers, text: Buffer.concat(chunks).toString() }))
     })
     asked.end(body)
+  })
+}
+
+/** Hands a server of this process a POST as if it had arrived, with as much of it, and of its response, as dynalite looks at. */
+export function handTo(server: EventEmitter, { headers = {}, body = '' }: Asked): Promise<Answer> {
+  return new Promise((resolve) => {
+    const request = Object.assign(new EventEmitter(), { method: 'POST', url: '/', headers })
+    const told: Record<string, string> = {}
+    const response = {
+      statusCode: 200,
+      setHeader(name: string, value: string | number) {
+        told[name.toLowerCase()] = String(value)
+      },
+      end: (text: string) => resolve({ status: response.statusCode, headers: told, text }),
+    }
+    server.emit('request', request, response)
+    request.emit('data', Buffer.from(body))
+    request.emit('end')
   })
 }

@@ -1,9 +1,10 @@
-import { DeleteCommand, type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
+import { DeleteCommand, type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
 import { getItems, putNew, updateItem } from '../aws/dynamo.ts'
 import { Timestamp } from '../codecs.ts'
 import { type DisabledReason, MOST_WEBHOOKS, SecretVersions, Webhook } from './webhook.ts'
 
+const LatestItem = z.object({ clients: z.set(z.string()) })
 const Item = z.object({ pk: z.string(), webhooks: z.record(z.string(), Webhook) })
 
 /**
@@ -35,8 +36,26 @@ export function webhooksStore(client: DynamoDBDocumentClient, tableName: string)
       return new Map(items.map((item) => [item.pk.slice(CLIENT.length), sorted(item)]))
     },
 
+    /** Clients that may want to be told what is not final: all that have ever registered a webhook for it. */
+    async listLatestClients(): Promise<ReadonlySet<string>> {
+      const command = new GetCommand({ TableName: tableName, Key: LATEST_KEY, ConsistentRead: true })
+      const { Item: item } = await client.send(command)
+      return item ? LatestItem.parse(item).clients : new Set()
+    },
+
     /** Adds a webhook; false where the client has one with its id, or as many as there can be. */
     async add(clientId: string, webhook: Webhook): Promise<boolean> {
+      // Before it is there, so that no client with one is missing, and never taken back, as another may be added meanwhile.
+      if (webhook.finality === 'latest') {
+        await client.send(
+          new UpdateCommand({
+            TableName: tableName,
+            Key: LATEST_KEY,
+            UpdateExpression: 'ADD clients :client',
+            ExpressionAttributeValues: { ':client': new Set([clientId]) },
+          }),
+        )
+      }
       const key = webhooksKey(clientId)
       const encoded = Webhook.encode(webhook)
       if (await putNew(client, tableName, { ...key, webhooks: { [webhook.id]: encoded } })) return true
@@ -117,6 +136,9 @@ export function webhooksStore(client: DynamoDBDocumentClient, tableName: string)
   }
 }
 export type WebhooksStore = ReturnType<typeof webhooksStore>
+
+/** The key of the one item with the ids of clients that may want to be told what is not final: 400 KB of 25,000 clients. */
+const LATEST_KEY = { pk: 'LATEST', sk: 'CLIENTS' }
 
 const CLIENT = 'CLIENT#'
 const DELIVERY = 'DELIVERY#'

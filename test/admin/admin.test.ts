@@ -745,7 +745,7 @@ test('What was done is told, also where the answer of the table was lost', async
   expect(await records.takeLease(8453, 'another run', { now: admin.now(), until: admin.now() + 1 })).toBe(false)
   expect(await records.releaseLease(8453, 'this run')).toBe(true)
   // Each write was made twice.
-  const writes = requests.filter((request) => /^(Put|Update|Delete)Item$/.test(request))
+  const writes = requests.filter((request) => /^((Put|Update|Delete)Item|TransactWriteItems)$/.test(request))
   expect(writes).toHaveLength(2 * 9 + 2)
 })
 

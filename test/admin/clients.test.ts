@@ -1,6 +1,9 @@
 import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
+import { getAddress, type Hex, padHex, zeroAddress } from 'viem'
 import { describe, expect } from 'vitest'
 import { clientsAdminStore } from '../../admin/clients.ts'
+import { relistVaults } from '../../admin/operations.ts'
+import { vaultKey } from '../../lib/clients/store.ts'
 import { VaultOnChain } from '../../lib/protocols/vault-on-chain.ts'
 import { Vault } from '../../lib/vaults/vault.ts'
 import { someClient, someKey, someVault } from '../support/clients.ts'
@@ -139,7 +142,7 @@ describe('A vault', () => {
 
     expect(await table.putVault(client.clientId, vault)).toBe(true)
     expect(await table.putVault(client.clientId, vault)).toBe(false)
-    await table.removeVault(client.clientId, vault.chainId, vault.address)
+    await table.removeVault(client.clientId, vault)
     expect((await table.get(client.clientId))?.client.vaults).toEqual([])
   })
 
@@ -148,7 +151,7 @@ describe('A vault', () => {
     await table.create(client)
     for (const chainId of [8453, 42161])
       expect(await table.putVault(client.clientId, someVault({ chainId }))).toBe(true)
-    await table.removeVault(client.clientId, 8453, someVault().address)
+    await table.removeVault(client.clientId, someVault({ chainId: 8453 }))
 
     expect((await table.get(client.clientId))?.client.vaults.map(({ chainId }) => chainId)).toEqual([42161])
   })
@@ -163,23 +166,105 @@ describe('A vault', () => {
     await table.putVault('0000000002', single)
     await table.putVault('0000000002', elsewhere)
 
-    const addresses = (await table.listVaultsOnChain(8453)).vaults.map(({ address }) => address)
+    const addresses = (await table.listVaultsOnChain(8453)).map(({ address }) => address)
     expect(addresses).toEqual([shared.address, single.address])
-    expect((await table.listVaultsOnChain(1)).vaults).toEqual([])
+    expect(await table.listVaultsOnChain(1)).toEqual([])
   })
 
-  test('is found by its chain also when the vaults fill more than one page', async ({ table, requests }) => {
+  test('is listed with its chain once, as the chain told it last, and read once however many clients have it', async ({
+    table,
+    requests,
+  }) => {
     const description = 'x'.repeat(300_000)
-    for (const clientId of ['0000000001', '0000000002', '0000000003', '0000000004', '0000000005']) {
-      await table.putVault(clientId, someVault({ description }))
-    }
+    const clientIds = ['0000000001', '0000000002', '0000000003', '0000000004', '0000000005']
+    for (const clientId of clientIds) await table.putVault(clientId, someVault({ description }))
     const last = someVault({ address: '0x00000000000000000000000000000000000000b2' })
     await table.putVault('0000000001', last)
 
     requests.length = 0
     // What the chain told of them, and nothing that is the clients' own.
     const vaults = [someVault(), last].map((vault) => VaultOnChain.parse(Vault.encode(vault)))
-    expect((await table.listVaultsOnChain(8453)).vaults).toEqual(vaults)
-    expect(requests).toEqual(['Query', 'Query'])
+    expect(await table.listVaultsOnChain(8453)).toEqual(vaults)
+    expect(await table.listClientsOf([last, someVault(), someVault({ chainId: 10 })])).toEqual([
+      ['0000000001'],
+      clientIds,
+      [],
+    ])
+    expect(requests).toEqual(['Query', 'BatchGetItem'])
+  })
+
+  test('is found between two addresses by the number that its address is, whatever letters are large', async ({
+    table,
+  }) => {
+    const addresses = ['0xA1', '0xaa', '0xb2', '0xBC', '0xc3'].map((text) =>
+      getAddress(padHex(text.toLowerCase() as Hex, { size: 20 })),
+    )
+    for (const address of addresses) await table.putVault('0000000001', someVault({ address }))
+    const [, from = zeroAddress, , to = zeroAddress] = addresses
+    const found = await table.listVaultsOnChain(8453, { from, to })
+    expect(found.map(({ address }) => address)).toEqual(addresses.slice(1, 4))
+  })
+
+  test('that operators add to clients and remove at the same time is listed as long as one client has it', async ({
+    table,
+  }) => {
+    const clientIds = Array.from({ length: 6 }, (_, index) => `000000000${index}`)
+    const vault = someVault()
+    const add = (clientId: string) => table.putVault(clientId, vault)
+    const remove = (clientId: string) => table.removeVault(clientId, vault)
+    expect(await Promise.all(clientIds.map(add))).toEqual(clientIds.map(() => true))
+    expect(await table.listClientsOf([vault])).toEqual([clientIds])
+
+    const [first = '', ...others] = clientIds
+    await Promise.all([...others.map(remove), add('0000000009')])
+    expect(await table.listClientsOf([vault])).toEqual([[first, '0000000009']])
+    expect(await table.getVaultOnChain(vault)).toMatchObject({ address: vault.address })
+
+    const removed = await Promise.all([first, '0000000009', first].map(remove))
+    expect(removed.filter((one) => one?.isLast)).toHaveLength(1)
+    expect(removed.filter((one) => one === undefined)).toHaveLength(1)
+    expect(await table.listClientsOf([vault])).toEqual([[]])
+    expect(await table.listVaultsOnChain(vault.chainId)).toEqual([])
+  })
+
+  test('is added and removed once where the answers are lost', async ({ table, loseAnswers }) => {
+    loseAnswers()
+    const vault = someVault()
+    expect(await table.putVault('0000000001', vault)).toBe(true)
+    expect(await table.putVault('0000000002', vault)).toBe(true)
+    expect(await table.removeVault('0000000001', vault)).toEqual({ isLast: false })
+    expect(await table.listClientsOf([vault])).toEqual([['0000000002']])
+  })
+
+  test('of a client whose partition alone was restored is listed again, and where it was not removed too', async ({
+    table,
+    dynamo,
+    tableNames,
+  }) => {
+    const [vault, kept] = [someVault(), someVault({ chainId: 42161 })]
+    for (const one of [vault, kept]) await table.putVault('0000000001', one)
+    await table.putVault('0000000002', kept)
+    const { Items = [] } = await dynamo.send(new ScanCommand({ TableName: tableNames.clients }))
+    for (const one of [vault, kept]) await table.removeVault('0000000001', one)
+    for (const Item of Items.filter(({ pk }) => pk === 'CLIENT#0000000001')) {
+      await dynamo.send(new PutCommand({ TableName: tableNames.clients, Item }))
+    }
+    expect(await relistVaults({ clients: table })).toBe(2)
+    expect(await table.findUnlisted()).toEqual([])
+    expect(await table.listClientsOf([vault, kept])).toEqual([['0000000001'], ['0000000001', '0000000002']])
+    expect(await table.listVaultsOnChain(vault.chainId)).toHaveLength(1)
+  })
+
+  test('that is not listed is removed from its client, and of others it stays', async ({
+    table,
+    dynamo,
+    tableNames,
+  }) => {
+    const vault = someVault()
+    await table.putVault('0000000001', vault)
+    const Item = { ...vaultKey('0000000002', vault.chainId, vault.address), ...Vault.encode(vault) }
+    await dynamo.send(new PutCommand({ TableName: tableNames.clients, Item }))
+    expect(await table.removeVault('0000000002', vault)).toEqual({ isLast: false })
+    expect(await table.listClientsOf([vault])).toEqual([['0000000001']])
   })
 })

@@ -12,8 +12,10 @@ import { COMMANDS } from '../../admin/commands.ts'
 import { examine } from '../../admin/doctor/examine.ts'
 import type { Admin } from '../../admin/operations.ts'
 import { buildAppleAssociation, buildAssetLinks } from '../../lib/accounts/relying-party.ts'
+import { deleteItems } from '../../lib/aws/dynamo.ts'
 import { findQueueUrl, sendMessages, sqsClient } from '../../lib/aws/queue.ts'
 import { RpcUrls } from '../../lib/chain/readers.ts'
+import { chainVaultKey } from '../../lib/clients/listed-vaults-store.ts'
 import { createSigningKey, keyIdOf, SigningKeys } from '../../lib/signing/keys.ts'
 import { pinStore } from '../../lib/vaults/pin-store.ts'
 import type { BackendsOptions } from '../../sandbox/backends.ts'
@@ -145,7 +147,7 @@ async function makeWell(service: Service): Promise<void> {
   await refreshMarket({}, someContext())
   for (const chain of backends.chains) await recordAll(chain)
   const store = pinStore(dynamo, backends.dynamo.tableNames.deposits)
-  const { vaults } = await backends.admin.clients.listVaultsOnChain(BASE)
+  const vaults = await backends.admin.clients.listVaultsOnChain(BASE)
   for (const vault of vaults) {
     const { nodes: _, ...pin } = await backends.admin.readPin(vault)
     await store.add(vault, { ...pin, pinnedAt: new Date() })
@@ -204,7 +206,7 @@ test('Of a deployed stage it says the same, of its passkeys and alarms too, and 
   expect(text).toMatch(/^WARN {2}nodes of Base +one host alone is asked, and believed/m)
   expect(domain.asked).toHaveLength(2)
   expect(rpc?.bodies).toHaveLength(2)
-  expect(account.requests.filter((action) => action === 'Scan')).toHaveLength(1)
+  expect(account.requests.filter((action) => action === 'Scan')).toHaveLength(2)
   expect(account.requests.length).toBeLessThanOrEqual(40)
   for (const { requests } of sources) expect(requests.length).toBeLessThanOrEqual(12)
 })
@@ -377,7 +379,7 @@ describe('It finds', () => {
     await clients.putKey(client.clientId, someKey(client.clientId, { keyId: 'Ending0001', expiresAt: inDays(3) }).key)
     await clients.putKey(client.clientId, someKey(client.clientId, { keyId: 'Ended00001', expiresAt: inDays(-3) }).key)
     const store = pinStore(dynamo, backends.dynamo.tableNames.deposits)
-    const [vault] = (await clients.listVaultsOnChain(BASE)).vaults
+    const [vault] = await clients.listVaultsOnChain(BASE)
     if (!vault) throw new Error('There is no vault.')
     const [pin] = await store.get([vault])
     if (pin) await store.replace(vault, { ...pin, changedAt: new Date() })
@@ -399,6 +401,20 @@ describe('It finds', () => {
       /^WARN {2}dead letters +1 of vaultline-local-events\n {6}npm run admin -- list-dead-letters, and docs/m,
     )
     backends.queues.clear()
+  })
+
+  test('vaults of clients that the jobs do not look after', async ({ service, examineLocal }) => {
+    const { dynamo, backends } = service
+    await service.restore('ills', () => makeWell(service))
+    const [vault] = await backends.admin.clients.listVaultsOnChain(BASE)
+    if (!vault) throw new Error('There is no vault.')
+    await deleteItems(dynamo, backends.dynamo.tableNames.clients, [chainVaultKey(vault)])
+
+    const { code, text } = await examineLocal()
+    expect(code).toBe(1)
+    expect(text).toMatch(
+      new RegExp(`^FAIL {2}vaults not looked after +8453:${vault.address}\\n {6}.*relist-vaults`, 'm'),
+    )
   })
 })
 

@@ -38,7 +38,7 @@ export const test = base
       (next) => async (args) => {
         const answer = await next(args)
         const invocation = headersOf(args.request)['amz-sdk-invocation-id'] ?? ''
-        const isWrite = /^(Put|Update|Delete)Item$/.test(operationOf(args.request))
+        const isWrite = /^(Put|Update|Delete)Item$|^TransactWriteItems$/.test(operationOf(args.request))
         if (!isWrite || lost.has(invocation)) return answer
         lost.add(invocation)
         throw Object.assign(new Error('The answer was lost.'), { code: 'ECONNRESET' })

@@ -19,9 +19,9 @@ export const contract = {
   summary:
     "Records what happened in one chain's vaults: deposits, withdrawals, prices and states, block by final block.",
   uses: {
-    clients: ['Query byChain'],
+    clients: ['Query', 'BatchGetItem'],
     deposits: ['Query', 'Query followedTransfers', 'BatchGetItem', 'PutItem', 'BatchWriteItem', 'UpdateItem'],
-    webhooks: ['BatchGetItem', 'BatchWriteItem'],
+    webhooks: ['GetItem', 'BatchGetItem', 'BatchWriteItem'],
     eventQueue: true,
     config: true,
   },

@@ -1,8 +1,8 @@
 import { job } from '../../../lib/frame/job.ts'
 import {
-  clients,
   eventLog,
   getWitnessedReader,
+  listedVaults,
   now,
   openRequests,
   pinStore,
@@ -19,7 +19,7 @@ import { refreshChain } from './refresh-chain.ts'
 export const handler = job(
   contract,
   {
-    clients,
+    listedVaults,
     records,
     openRequests,
     states,

@@ -7,15 +7,16 @@ import { findPayer } from '../../../lib/bridge/payer.ts'
 import { getTarget } from '../../../lib/bridge/status.ts'
 import type { TransfersStore } from '../../../lib/bridge/store.ts'
 import type { RecordedTransfer } from '../../../lib/bridge/transfer.ts'
-import type { ClientsStore, ClientsVaults } from '../../../lib/clients/store.ts'
+import type { FindClients } from '../../../lib/clients/find-clients.ts'
 import { logger } from '../../../lib/logger.ts'
+import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import type { VaultKey } from '../../../lib/vaults/vault.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
 import { getNextPoll } from './follow-transfers.ts'
 import { publishGroups } from './publish-notices.ts'
 
 type Dependencies = {
-  readonly clients: Pick<ClientsStore, 'listVaultsOnChain'>
+  readonly findClients: FindClients
   readonly records: Pick<RecordsStore, 'listEntries'>
   readonly transfers: Pick<TransfersStore, 'postpone' | 'record'>
   /** Epoch milliseconds. */
@@ -35,7 +36,8 @@ export type KnownVault = {
 
 type Ended = {
   readonly chainId: number
-  readonly ofChain: ClientsVaults
+  /** The chain's vaults. */
+  readonly vaults: readonly VaultOnChain[]
   readonly ended: readonly RecordedTransfer[]
   /** The chain's vaults by their addresses; undefined before they are read. */
   readonly known: ReadonlyMap<Address, KnownVault> | undefined
@@ -54,20 +56,14 @@ const UNKNOWN_MS = 86_400_000
  */
 export async function publishTransfers(
   dependencies: Dependencies,
-  { chainId, ofChain, ended, known }: Ended,
+  { chainId, vaults, ended, known }: Ended,
 ): Promise<{ readonly unpublished: number; readonly waiting: readonly RecordedTransfer[] }> {
   if (ended.length === 0) return { unpublished: 0, waiting: [] }
-  const { clients, records, transfers, publish, now } = dependencies
-  const listed = new Map([[chainId, Promise.resolve(ofChain)]])
-  const clientsOn = (id: number) => {
-    const ofOther = listed.get(id) ?? clients.listVaultsOnChain(id)
-    listed.set(id, ofOther)
-    return ofOther
-  }
+  const { findClients, records, transfers, publish, now } = dependencies
   const waiting: RecordedTransfer[] = []
   const found = await Promise.all(
     ended.map(async (one) => {
-      const vault = await findVault({ records, now }, { ofChain, known }, one)
+      const vault = await findVault({ records, now }, { vaults, known }, one)
       if (vault === 'not known yet') {
         waiting.push(one)
         return []
@@ -75,7 +71,7 @@ export async function publishTransfers(
       const notices = vault ? buildTransferNotices(vault, one) : []
       // What was published before it was final is followed by what is.
       const isNews = ({ timestamp }: Notice) => one.recorded.latest || now() - timestamp.getTime() < NEWS_MS
-      const clientIds = vault && notices.length > 0 ? (await clientsOn(vault.chainId)).clientsOf(vault.address) : []
+      const clientIds = vault && notices.length > 0 ? (await findClients([vault]))(vault) : []
       const kept = await keepVault(transfers, one, vault)
       return kept ? [{ ...kept, notices: notices.filter(isNews), clientIds }] : []
     }),
@@ -134,7 +130,7 @@ async function keepVault(
  */
 async function findVault(
   { records, now }: Pick<Dependencies, 'records' | 'now'>,
-  { ofChain: { vaults }, known }: Pick<Ended, 'ofChain' | 'known'>,
+  { vaults, known }: Pick<Ended, 'vaults' | 'known'>,
   { key, recorded }: RecordedTransfer,
 ): Promise<VaultKey | 'not known yet' | undefined> {
   const target = getTarget(recorded) ?? recorded.latest?.vault

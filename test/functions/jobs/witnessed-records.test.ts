@@ -8,7 +8,7 @@ import { recordsStore } from '../../../lib/activity/store.ts'
 import { transfersStore } from '../../../lib/bridge/store.ts'
 import type { RpcUrls } from '../../../lib/chain/readers.ts'
 import { witnessedReaders } from '../../../lib/chain/witness.ts'
-import { clientsStore } from '../../../lib/clients/store.ts'
+import { listedVaultsStore } from '../../../lib/clients/listed-vaults-store.ts'
 import { toResult } from '../../../lib/result.ts'
 import { pinStore } from '../../../lib/vaults/pin-store.ts'
 import { stateStore } from '../../../lib/vaults/state-store.ts'
@@ -123,7 +123,7 @@ const test = base
     const { tableNames } = backends.dynamo
     const { clients, deposits } = tableNames
     const stores = {
-      clients: clientsStore(dynamo, clients),
+      listedVaults: listedVaultsStore(dynamo, clients),
       records: recordsStore(dynamo, deposits),
       openRequests: openRequestsStore(dynamo, deposits),
       states: stateStore(dynamo, deposits),

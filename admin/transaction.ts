@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { TransactionCanceledException } from '@aws-sdk/client-dynamodb'
+import {
+  type DynamoDBDocumentClient,
+  TransactWriteCommand,
+  type TransactWriteCommandInput,
+} from '@aws-sdk/lib-dynamodb'
+
+/** Milliseconds before a transaction that another one was in the way of is tried again; then it is a failure. */
+const PAUSES_MS = [50, 100, 200, 400, 800, 1_600]
+
+/**
+ * Makes all of these writes or none; the index of the first one of which the condition did not hold, where there is one. An
+ * answer that is lost has nothing made twice: the SDK asks again by the same token. Throws any other failure.
+ */
+export async function writeTogether(
+  client: DynamoDBDocumentClient,
+  TransactItems: NonNullable<TransactWriteCommandInput['TransactItems']>,
+): Promise<number | undefined> {
+  for (const pause of [...PAUSES_MS, undefined]) {
+    try {
+      await client.send(new TransactWriteCommand({ TransactItems }))
+      return undefined
+    } catch (error) {
+      if (!(error instanceof TransactionCanceledException)) throw error
+      const codes = (error.CancellationReasons ?? []).map(({ Code }) => Code)
+      const refused = codes.indexOf('ConditionalCheckFailed')
+      if (refused >= 0) return refused
+      if (pause === undefined || !codes.includes('TransactionConflict')) throw error
+      await sleep(pause)
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,18 @@
+import { type VaultKey, vaultPartition } from '../vaults/vault.ts'
+import type { ListedVaultsStore } from './listed-vaults-store.ts'
+
+/** Finds which clients have these vaults. Throws when the table cannot be reached. */
+export type FindClients = (vaults: readonly VaultKey[]) => Promise<(vault: VaultKey) => readonly string[]>
+
+/** Looks up each vault's clients once, and of those vaults alone that are asked for. */
+export function clientsFinder({ listClientsOf }: Pick<ListedVaultsStore, 'listClientsOf'>): FindClients {
+  const found = new Map<string, readonly string[]>()
+  return async (vaults) => {
+    const unknown = [...new Map(vaults.map((vault) => [vaultPartition(vault), vault]))]
+      .filter(([key]) => !found.has(key))
+      .map(([, vault]) => vault)
+    const listed = unknown.length > 0 ? await listClientsOf(unknown) : []
+    for (const [index, vault] of unknown.entries()) found.set(vaultPartition(vault), listed[index] ?? [])
+    return (vault) => found.get(vaultPartition(vault)) ?? []
+  }
+}
