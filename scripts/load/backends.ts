@@ -1,0 +1,45 @@
+import { issueKey, seedClient } from '../../admin/operations.ts'
+import { documentClient } from '../../lib/aws/dynamo.ts'
+import { sharedCache } from '../../lib/cache/cache.ts'
+import { cacheStore } from '../../lib/cache/store.ts'
+import { DEFAULT_LIMITS } from '../../lib/clients/key-limits.ts'
+import { startBackends } from '../../sandbox/backends.ts'
+import { localConfig } from '../../sandbox/dynamo.ts'
+import { putMarket } from './market.ts'
+import { startProcess, tellParent } from './process.ts'
+
+/** What is told of the backends once they run. */
+export type Told = {
+  readonly environment: Readonly<Record<string, string>>
+  /** Of a key that nothing limits. */
+  readonly apiKey: string
+  readonly vaults: number
+  readonly tokens: number
+}
+
+// Everything that functions talk to: two chains behind nodes that answer from what they have recorded, the tables with a
+// client that has all vaults, and a market of many tokens.
+
+/** More than any machine asks. */
+const RATE = { requests: 1_000_000, seconds: 10 }
+const TOKENS = 2_400
+
+const backends = await startBackends()
+const { admin, chains, dynamo } = backends
+const nodes = await Promise.all(
+  chains.map(({ rpcUrl }) => startProcess<string>(new URL('node.ts', import.meta.url), [rpcUrl])),
+)
+backends.setRpcUrls(Object.fromEntries(chains.map(({ chainId }, i) => [chainId, [nodes[i]?.told ?? '']])))
+const vaults = chains.flatMap(({ vaults }) => vaults.map(({ chainId, address }) => ({ chainId, address })))
+const { clientId } = await seedClient(admin, { name: 'load', vaults })
+const { text: apiKey } = await issueKey(admin, { clientId, name: 'load', limits: { ...DEFAULT_LIMITS, rate: RATE } })
+
+const tables = documentClient(localConfig(dynamo.endpoint))
+await putMarket(sharedCache({ table: cacheStore(tables, dynamo.tableNames.cache), now: Date.now }), TOKENS)
+tables.destroy()
+
+const told: Told = { environment: backends.environment, apiKey, vaults: vaults.length, tokens: TOKENS }
+tellParent(told, async () => {
+  await Promise.all(nodes.map((node) => node.stop()))
+  await backends.stop()
+})

@@ -1,0 +1,74 @@
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { gunzipSync } from 'node:zlib'
+
+/** Where to ask, and as whom. */
+export type Target = { readonly url: string; readonly headers: Readonly<Record<string, string>> }
+
+/** What came of asking for some time. */
+export type Driven = {
+  readonly seconds: number
+  /** How many milliseconds each answer took that was right. */
+  readonly milliseconds: readonly number[]
+  /** Bytes of bodies as they came. */
+  readonly bytes: number
+  /** What was not a whole answer of 200. */
+  readonly errors: readonly string[]
+}
+
+/** Asks over so many connections, on each one request after the other, for so long; what has begun by then is waited for. */
+export async function drive({ url, headers }: Target, connections: number, seconds: number): Promise<Driven> {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  const options = { agent, headers }
+  const milliseconds: number[] = []
+  const errors: string[] = []
+  let bytes = 0
+  const start = performance.now()
+  const end = start + seconds * 1000
+  const askOn = async () => {
+    while (performance.now() < end) {
+      const begun = performance.now()
+      try {
+        const { statusCode, length } = await receive(url, options)
+        bytes += length
+        if (statusCode === 200) milliseconds.push(performance.now() - begun)
+        else errors.push(`status ${statusCode}`)
+      } catch (error) {
+        errors.push(error instanceof Error ? error.message : String(error))
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: connections }, askOn))
+  const took = (performance.now() - start) / 1000
+  agent.destroy()
+  return { seconds: took, milliseconds, bytes, errors }
+}
+
+/** What is answered there, as JSON. Throws where the answer is not 200. */
+export async function readAnswer({ url, headers }: Target): Promise<unknown> {
+  const response = await ask(url, { headers })
+  const body = await buffer(response)
+  if (response.statusCode !== 200) throw new Error(`${url} answers ${response.statusCode} ${body}`)
+  return JSON.parse((response.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body).toString())
+}
+
+function ask(url: string, options: Parameters<typeof request>[1]): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request(url, options).once('response', resolve).once('error', reject).end()
+  })
+}
+
+/** An answer whose body is counted and dropped. */
+async function receive(url: string, options: Parameters<typeof request>[1]) {
+  const response = await ask(url, options)
+  let length = 0
+  await new Promise<void>((resolve, reject) => {
+    response
+      .on('data', (chunk: Buffer) => {
+        length += chunk.length
+      })
+      .once('end', resolve)
+      .once('error', reject)
+  })
+  return { statusCode: response.statusCode, length }
+}

@@ -1,0 +1,67 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+
+/** A process of this script's, which answers each message with one of its own, and ends with this process. */
+export type Helper<Told> = {
+  /** What it said once it was ready. */
+  readonly told: Told
+  /** Milliseconds of CPU time that it has used since this was last asked. */
+  readonly cpu: () => Promise<number>
+  stop(): Promise<void>
+}
+
+const MOST_COMPLAINT = 2_000
+
+/** Starts a file as a process with this in its environment. What it logs is thrown away; throws with it where the process ends instead. */
+export async function startProcess<Told>(
+  file: URL,
+  args: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Helper<Told>> {
+  const { PATH, HOME } = process.env
+  const env = { PATH, HOME, ...environment }
+  const child = fork(file, args, { env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
+  let complaint = ''
+  child.stderr?.on('data', (text) => {
+    complaint = `${complaint}${text}`.slice(-MOST_COMPLAINT)
+  })
+  const nextMessage = async <Message>(): Promise<Message> => {
+    const answered = new AbortController()
+    const until = { signal: answered.signal }
+    const ended = once(child, 'exit', until).then(() => {
+      throw new Error(`A process has ended before it answered: ${complaint}`)
+    })
+    try {
+      const [message] = await Promise.race([once(child, 'message', until), ended])
+      return message
+    } finally {
+      answered.abort()
+    }
+  }
+  const told: Told = await nextMessage()
+  return {
+    told,
+    cpu() {
+      const answer = nextMessage<number>()
+      child.send('cpu')
+      return answer
+    },
+    async stop() {
+      const ended = once(child, 'exit')
+      child.disconnect()
+      await ended
+    },
+  }
+}
+
+/** Says in a process that was started so that it is ready, and answers what it is asked from then on. */
+export function tellParent(told: unknown, stop: () => Promise<unknown>): void {
+  let before = process.cpuUsage()
+  process.on('message', () => {
+    const { user, system } = process.cpuUsage(before)
+    before = process.cpuUsage()
+    process.send?.((user + system) / 1000)
+  })
+  process.once('disconnect', () => void stop().finally(() => process.exit()))
+  process.send?.(told)
+}
