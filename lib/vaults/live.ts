@@ -7,10 +7,10 @@ import { logger } from '../logger.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { vaultType } from '../protocols/vault-on-chain.ts'
 import { type Yield, yieldText } from './apy.ts'
-import { readOverviews } from './overview.ts'
 import type { Pin } from './pin.ts'
 import type { Pins } from './pins.ts'
 import type { VaultResponse } from './response.ts'
+import { sharedOverviews } from './shared-overviews.ts'
 import type { StateStore } from './state-store.ts'
 import type { Vault, VaultKey } from './vault.ts'
 import type { StateAsOf, VaultState } from './vault-state.ts'
@@ -33,25 +33,30 @@ type Dependencies = {
   readonly states: Pick<StateStore, 'get'>
   readonly pins: Pick<Pins, 'list'>
   readonly getYield: (vault: VaultKey, price: bigint | undefined, at?: Date) => Promise<Yield | null>
+  /** Epoch milliseconds. */
+  readonly now: () => number
 }
 
 /**
- * Returns the function that reads vaults with their live yield and state, chains side by side, one round trip each. A chain that
- * cannot be read gives its vaults' last recorded states and yields, with their own time, and never holds up the others.
+ * Returns the function that reads vaults with their live yield and state, chains side by side, one round trip each, which
+ * requests share. A chain that cannot be read gives its vaults' last recorded states and yields, with their own time, and
+ * never holds up the others.
  */
-export function liveVaults({ getReader, states, pins, getYield }: Dependencies) {
+export function liveVaults({ getReader, states, pins, getYield, now }: Dependencies) {
+  const readOverviews = sharedOverviews({ getReader, now })
+
   async function readChain(chainId: number, vaults: readonly Vault[]): Promise<LiveVault[]> {
-    const [{ block, blocks, overviews, evidence }] = await Promise.all([
-      readOverviews(getReader(chainId), vaults).then(async (read) => ({ ...read, evidence: await read.evidence() })),
+    const [read] = await Promise.all([
+      readOverviews(chainId, vaults),
       // What a yield compares with is looked up meanwhile, and remembered.
       ...vaults.map((vault) => getYield(vault, undefined, undefined)),
     ])
     return Promise.all(
-      vaults.map(async (vault, index) => {
-        const overview = overviews[index]
+      vaults.map(async (vault) => {
+        const { overview, block } = read.of(vault.address)
         if (!overview) return (await lastRecorded([vault]))[0] ?? unknownVault(vault)
         const { sharePrice, hasCap, state } = overview
-        const asOf = stateAsOf(blocks[index] ?? block)
+        const [asOf, { evidence }] = [stateAsOf(block), read]
         return { vault, apy: await getYield(vault, sharePrice, asOf.timestamp), hasCap, state, asOf, evidence }
       }),
     )

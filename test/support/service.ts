@@ -58,6 +58,10 @@ export type Service = {
   createClient(vaults: readonly Pick<Vault, 'chainId' | 'address'>[]): Promise<string>
   /** Has the functions of queues work on all that can be had there now, and what comes of it; how many messages that were. */
   consume(): Promise<number>
+  /** Lets this much time pass for all containers: what requests share for a moment is over after half a second. */
+  readonly pass: (seconds: number) => void
+  /** Does this while the time of all containers stands still but for what is let pass, however busy the machine is. */
+  standingStill<T>(work: () => Promise<T>): Promise<T>
   /** Takes the chains, the clients with their vaults, the records and the users back to what was built under a name. */
   readonly restore: Restore
   /** Signs and sends transactions in order as a plain wallet does; the receipts, reverted or not. */
@@ -138,6 +142,10 @@ const GATEWAY = {
 }
 
 async function startService(options: BackendsOptions): Promise<{ service: Service; stop: () => Promise<void> }> {
+  const { now } = Date
+  let passed = 0
+  let standing: number | undefined
+  Date.now = () => (standing ?? now()) + passed
   const backends = await startBackends(options)
   const table = await startWire(backends.dynamo)
   const wires = await Promise.all(
@@ -167,6 +175,15 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
     call: callerOf({ baseUrl, apiKey, backends }),
     createClient,
     consume: () => gateway.consume(),
+    pass(seconds) {
+      passed += seconds * 1000
+    },
+    async standingStill(work) {
+      standing = now()
+      return await work().finally(() => {
+        standing = undefined
+      })
+    },
     restore: restorer([
       ...backends.chains.map(rememberChain),
       ...[tableNames.clients, tableNames.deposits, tableNames.users, tableNames.webhooks].map((name) =>
@@ -176,6 +193,7 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
     send: senderOn(backends.chains),
   }
   const stop = async () => {
+    Date.now = now
     await gateway.stop()
     dynamo.destroy()
     await Promise.all([...Object.values(rpc), table, backends].map((part) => part.stop()))

@@ -2,11 +2,11 @@ import { listVisibleVaults } from '../../../lib/clients/key-limits.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { getReader, getYield, pins, type Services, states } from '../../../lib/services.ts'
+import { getReader, getYield, now, pins, type Services, states } from '../../../lib/services.ts'
 import { liveVaults } from '../../../lib/vaults/live.ts'
 import { contract } from './contract.ts'
 
-function listVaults(services: Services<'getReader' | 'states' | 'pins' | 'getYield'>) {
+function listVaults(services: Services<'getReader' | 'states' | 'pins' | 'getYield' | 'now'>) {
   const read = liveVaults(services)
   return async ({ client, limits }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vaults = listVisibleVaults({ client, limits })
@@ -16,4 +16,4 @@ function listVaults(services: Services<'getReader' | 'states' | 'pins' | 'getYie
   }
 }
 
-export const handler = endpoint(contract, { getReader, states, pins, getYield }, listVaults)
+export const handler = endpoint(contract, { getReader, states, pins, getYield, now }, listVaults)

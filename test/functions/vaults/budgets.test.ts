@@ -110,6 +110,7 @@ describe('The vault list asks each chain in one HTTP request of one call for eve
       onTestFinished(() => clearInterval(blocks))
       for (let round = 0; round < 3; round += 1) {
         forget(service)
+        service.pass(0.5)
         const { body } = await service.call('GET', LIST, { key })
         expect(body.data).toHaveLength(isLarge ? 106 : countOf(service))
         expect(body.data.every((vault: { stateAsOf?: { stale: boolean } }) => vault.stateAsOf?.stale !== true)).toBe(
@@ -141,9 +142,104 @@ describe('The vault list asks each chain in one HTTP request of one call for eve
     expect(body.data[0].stateAsOf.stale).toBe(false)
   })
 
+  test('once for 50 requests side by side, and not at all for those that come within half a second', async ({
+    coldService: service,
+  }) => {
+    await service.standingStill(async () => {
+      const list = () => service.call('GET', LIST)
+      const replies = await Promise.all(Array.from({ length: 50 }, list))
+      expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
+      const [first] = replies
+      for (const { status, body } of replies) expect({ status, body }).toEqual({ status: 200, body: first?.body })
+
+      forget(service)
+      service.pass(0.4)
+      expect((await list()).body).toEqual(first?.body)
+      expect(askedOf(service)).toEqual({ base: 0, arbitrum: 0 })
+      expect(service.table.bodies).toEqual([])
+      service.pass(0.1)
+      await list()
+      expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
+    })
+  })
+
+  test('for all clients that have the same vaults, or some of them, and again for one that has another', async ({
+    service,
+    asyncVault,
+    syncVault,
+  }) => {
+    const keyOf = (...addresses: Address[]) =>
+      service.createClient(addresses.map((address) => ({ chainId: 8453, address })))
+    const other = service.backends.chains[0]?.vaults[1]?.address as Address
+    const keys = [await keyOf(asyncVault, syncVault), await keyOf(syncVault), await keyOf(syncVault, other)]
+    for (const key of keys) await service.call('GET', LIST, { key })
+    forget(service)
+    service.pass(0.5)
+    const asked: (number | undefined)[] = []
+    await service.standingStill(async () => {
+      for (const key of keys) {
+        const { body } = await service.call('GET', LIST, { key })
+        expect(body.evidence).toMatchObject([{ chainId: 8453, blockNumber: body.data[0].stateAsOf.blockNumber }])
+        asked.push(askedOf(service).base)
+      }
+    })
+    expect(asked).toEqual([1, 1, 2])
+  })
+
+  test('and says the block that it is of, however many came since', async ({ service }) => {
+    const [chain] = service.backends.chains
+    const list = async () => (await service.call('GET', LIST)).body
+    const blockOf = ({ evidence }: { evidence: { chainId: number; blockNumber: number }[] }) =>
+      evidence.find(({ chainId }) => chainId === chain?.chainId)?.blockNumber ?? 0
+    await service.standingStill(async () => {
+      service.pass(0.5)
+      const before = await list()
+      if (chain) await callRpc(chain, [{ method: 'anvil_mine', params: ['0x5'] }])
+      expect(await list()).toEqual(before)
+      service.pass(0.5)
+      expect(blockOf(await list())).toBe(blockOf(before) + 5)
+    })
+  })
+
+  test('and again after a reading that failed, which none but those who waited for it are told of', async ({
+    service,
+  }) => {
+    const list = async () => (await service.call('GET', LIST)).body.data
+    const isStale = (vaults: { stateAsOf: { stale: boolean } | null }[]) =>
+      vaults.every(({ stateAsOf }) => stateAsOf === null || stateAsOf.stale)
+    await service.standingStill(async () => {
+      service.pass(0.5)
+      for (const wire of Object.values(service.rpc)) wire.behaviour = 'answer 500'
+      const failed = await Promise.all([list(), list(), list()])
+      expect(failed.map(isStale)).toEqual([true, true, true])
+      // The only node is asked twice.
+      expect(askedOf(service)).toEqual({ base: 2, arbitrum: 2 })
+      forget(service)
+      expect(isStale(await list())).toBe(false)
+      expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
+    })
+  })
+
+  test('and never for what is signed, nor for what a user has', async ({ service, syncVault }) => {
+    await service.standingStill(async () => {
+      await service.call('GET', LIST)
+      for (const [method, path, body] of [
+        ['POST', DEPOSIT, depositOf(syncVault)],
+        ['GET', `/defi-vaults/v1/defi/user/${USER.address}/positions`, undefined],
+      ] as const) {
+        for (let time = 1; time <= 2; time += 1) {
+          forget(service)
+          expect(await service.call(method, path, { body })).toMatchObject({ status: 200 })
+          expect(askedOf(service).base).toBeGreaterThan(0)
+        }
+      }
+    })
+  })
+
   test('and not the chains on which the client has no vault', async ({ service, asyncVault }) => {
     const key = await service.createClient([{ chainId: 8453, address: asyncVault }])
     forget(service)
+    service.pass(0.5)
     const { body } = await service.call('GET', LIST, { key })
     expect(body.data).toHaveLength(1)
     expect(askedOf(service)).toEqual({ base: 1, arbitrum: 0 })
@@ -405,6 +501,7 @@ describe('Who calls and what they may see takes', () => {
   test('nothing more when a chain fails but one question for all its last states', async ({ service }) => {
     await service.call('GET', LIST)
     forget(service)
+    service.pass(0.5)
     for (const wire of Object.values(service.rpc)) wire.behaviour = 'answer 500'
     const { body } = await service.call('GET', LIST)
     expect(body.data).toHaveLength(countOf(service))

@@ -40,7 +40,8 @@ const test = base
   )
 
 /** The list as a wallet sees it that waits four seconds. */
-async function list({ baseUrl, apiKey }: Service, key = apiKey): Promise<{ status: number; vaults: Listed[] }> {
+async function list({ baseUrl, apiKey, pass }: Service, key = apiKey): Promise<{ status: number; vaults: Listed[] }> {
+  pass(0.5)
   const signal = AbortSignal.timeout(PATIENCE_MS)
   const response = await fetch(baseUrl + LIST, { headers: { 'x-join-key': key }, signal })
   const { data } = (await response.json()) as { data: Listed[] }

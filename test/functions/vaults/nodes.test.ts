@@ -120,6 +120,7 @@ async function prepare(service: Service) {
   return {
     /** What wallets ask for, all at the same time. */
     async ask(of: Service, endpoints: readonly Endpoint[] = ENDPOINTS): Promise<Replies> {
+      of.pass(0.5)
       const asked = endpoints.map(async (endpoint) => {
         const [method, path, body] = requests[endpoint]
         return [endpoint, await of.call(method, path, { key, ...(body && { body }) })] as const

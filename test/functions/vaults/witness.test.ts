@@ -509,6 +509,7 @@ describe('What is shown says which blocks it rests on:', () => {
     await callRpc(stage.vault.chain, [{ method: 'anvil_mine', params: ['0x3'] }])
     const [before] = (await service.call('GET', VAULTS, { key: stage.key })).body.evidence
     honest.behaviour = 'answer 500'
+    service.pass(0.5)
     const { data, evidence } = (await service.call('GET', VAULTS, { key: stage.key })).body
     const [{ stateAsOf }] = data
     expect(stateAsOf.stale).toBe(true)

@@ -1,0 +1,96 @@
+import type { Address } from 'viem'
+import type { Evidence } from '../chain/evidence.ts'
+import type { BlockHeader } from '../chain/logs.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import type { EvmChain } from '../chain/registry.ts'
+import type { Overview } from '../protocols/protocol.ts'
+import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
+import { readOverviews } from './overview.ts'
+
+/** What was read of vaults of one chain: each by its address, undefined where it cannot be read, with the block that it is of. */
+type Read = {
+  readonly of: (vault: Address) => { readonly overview: Overview | undefined; readonly block: BlockHeader }
+  readonly evidence: Evidence
+}
+
+type Reading = {
+  readonly chainId: number
+  readonly vaults: ReadonlySet<Address>
+  /** Epoch milliseconds. */
+  readonly begun: number
+  readonly read: Promise<Read>
+}
+
+/** A reading is shared for as long as a block takes, within these bounds, in milliseconds. */
+const SHORTEST_SHARED_MS = 500
+const LONGEST_SHARED_MS = 2_000
+/** How many vaults are remembered at most, over all readings: about 2 KB each. */
+const MOST_VAULTS = 5_000
+
+/**
+ * Returns the function that reads the overviews of vaults of one chain for what is shown, never for what is signed: a
+ * request is given what another one asked of the chain for all of its vaults, half a second to two seconds before at most,
+ * also while the answer is on its way. What fails is told those alone who wait for it. `now` in epoch milliseconds. The
+ * function throws as `readOverviews` does.
+ */
+export function sharedOverviews({
+  getReader,
+  now,
+}: {
+  readonly getReader: (chainId: number) => ChainReader
+  readonly now: () => number
+}) {
+  let readings: readonly Reading[] = []
+
+  const begin = (reader: ChainReader, vaults: readonly VaultOnChain[], begun: number): Reading => {
+    const reading = {
+      chainId: reader.chain.id,
+      vaults: new Set(vaults.map(({ address }) => address)),
+      begun,
+      read: read(reader, vaults),
+    }
+    reading.read.catch(() => {
+      readings = readings.filter((one) => one !== reading)
+    })
+    return reading
+  }
+
+  return (chainId: number, vaults: readonly VaultOnChain[]): Promise<Read> => {
+    const reader = getReader(chainId)
+    const asked = now()
+    const isShared = (reading: Reading) =>
+      reading.chainId === chainId &&
+      Math.abs(asked - reading.begun) < sharedMs(reader.chain) &&
+      vaults.every(({ address }) => reading.vaults.has(address))
+    const shared = readings.find(isShared)
+    if (shared) return shared.read
+    const reading = begin(reader, vaults, asked)
+    readings = newest([reading, ...readings], asked)
+    return reading.read
+  }
+}
+
+function sharedMs({ blockSeconds }: EvmChain): number {
+  return Math.min(Math.max(blockSeconds * 1000, SHORTEST_SHARED_MS), LONGEST_SHARED_MS)
+}
+
+/** Those of the readings, the newest first, that may still be shared, as many as are remembered. */
+function newest(readings: readonly Reading[], now: number): Reading[] {
+  let vaults = 0
+  return readings.filter((reading, index) => {
+    vaults += reading.vaults.size
+    return now - reading.begun < LONGEST_SHARED_MS && (index === 0 || vaults <= MOST_VAULTS)
+  })
+}
+
+async function read(reader: ChainReader, vaults: readonly VaultOnChain[]): Promise<Read> {
+  const { block, blocks, overviews, evidence } = await readOverviews(reader, vaults)
+  const indexOf = new Map(vaults.map(({ address }, index) => [address, index]))
+  return {
+    of: (vault) => {
+      const index = indexOf.get(vault) ?? -1
+      return { overview: overviews[index], block: blocks[index] ?? block }
+    },
+    evidence: await evidence(),
+  }
+}
