@@ -206,7 +206,7 @@ export const coinGecko = async (env: Env<'config' | 'cache'>, limits: Pick<Upstr
   createCoinGecko(upstream(env, { ...(await config(env)).coinGecko, name: 'CoinGecko', ...limits }))
 
 /** Tells which coins CoinGecko has. */
-export const isListedCoin = (env: Env<'cache'>) => listedCoins({ cache: cache(env), now: Date.now })
+export const isListedCoin = (env: Env<'cache'>) => listedCoins({ cache: cache(env) })
 
 /** The sources of prices, the preferred one first; a request takes 3 s at most unless told. */
 export const priceSources = async (

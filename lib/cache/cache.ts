@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { AppError, badAnswer, codeOf } from '../errors.ts'
 import { logger } from '../logger.ts'
 import type { Budget } from './budget.ts'
+import { type Answer, type Answers, cacheMemory, nameOf } from './memory.ts'
 import { type CacheStore, type Entry, FailureCode } from './store.ts'
 
 /** Answers of one form: the first part of their keys, their schema, and for how many seconds they are fresh and kept. */
@@ -12,6 +13,8 @@ export type Namespace<T> = {
   readonly schema: z.ZodType<T>
   readonly freshSeconds: number
   readonly keepSeconds: number
+  /** For how long a container gives an answer without another look at the table: only where no request chooses the key. */
+  readonly rememberedSeconds?: number
 }
 
 /** An answer and its time; stale when it is no longer fresh. */
@@ -55,15 +58,31 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
     const asOf = new Date(now())
     const answer = { json: z.encode(schema, value), asOf, freshUntil: now() + freshMs }
     await table.put(nameOf(cacheKey), answer, Math.ceil(now() / 1000) + keepSeconds)
+    memory.replace(cacheKey, { value, asOf, freshUntil: answer.freshUntil })
     return { value, asOf, isStale: false }
   }
 
-  /** The answer of an entry; undefined where it has none that can still be given. */
-  function answerIn<T>({ namespace }: CacheKey<T>, { answer }: Entry): Aged<T> | undefined {
+  /** An answer as it is now; undefined where there is none that can still be given. */
+  function aged<T>({ namespace }: CacheKey<T>, answer: Answer<T> | undefined): Aged<T> | undefined {
     if (!answer || answer.asOf.getTime() + namespace.keepSeconds * 1000 < now()) return undefined
-    // An entry in another form counts as none (decision 0016).
-    const { success, data } = namespace.schema.safeParse(answer.json)
-    return success ? { value: data, asOf: answer.asOf, isStale: answer.freshUntil <= now() } : undefined
+    return { value: answer.value, asOf: answer.asOf, isStale: answer.freshUntil <= now() }
+  }
+
+  async function read(keys: readonly CacheKey<unknown>[]): Promise<Answers> {
+    const entries = await table.getMany(keys.map(nameOf))
+    const answers = keys.map((key): [string, Answer<unknown> | undefined] => [
+      nameOf(key),
+      parseAnswer(key, entries.get(nameOf(key))?.answer),
+    ])
+    return new Map(answers.flatMap(([name, answer]) => (answer ? [[name, answer]] : [])))
+  }
+  const memory = cacheMemory({ read, now })
+
+  function named<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys, answers: Answers): Cached<Keys> {
+    // Entries that are put together lose their names, and with them the type of each answer.
+    return Object.fromEntries(
+      Object.entries(keys).map(([name, cacheKey]) => [name, aged(cacheKey, answers.get(nameOf(cacheKey)))]),
+    ) as Cached<Keys>
   }
 
   /**
@@ -94,11 +113,15 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
 
     /** The cached answers of these keys, at most 100, in one read; nothing is fetched. */
     async get<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys): Promise<Cached<Keys>> {
-      const entries = await table.getMany(Object.values(keys).map(nameOf))
-      // Entries that are put together lose their names, and with them the type of each answer.
-      return Object.fromEntries(
-        Object.entries(keys).map(([name, cacheKey]) => [name, answerIn(cacheKey, entries.get(nameOf(cacheKey)) ?? {})]),
-      ) as Cached<Keys>
+      return named(keys, await read(Object.values(keys)))
+    },
+
+    /**
+     * The same for those who may be told what this container remembers of namespaces with `rememberedSeconds`, with its true
+     * age: each is read once in so long, and by one of many who ask at once. While the table fails they have what was remembered.
+     */
+    async recall<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys): Promise<Cached<Keys>> {
+      return named(keys, await memory.recall(Object.values(keys)))
     },
 
     /**
@@ -111,7 +134,7 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
       const deadline = now() + LONGEST_WAIT_MS
       for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
         const entry = await table.get(name)
-        const cached = answerIn(cacheKey, entry)
+        const cached = aged(cacheKey, parseAnswer(cacheKey, entry.answer))
         if (cached && !cached.isStale) return cached
 
         const failure = entry.failure && entry.failure.until > now() ? entry.failure : undefined
@@ -139,8 +162,11 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
 }
 export type SharedCache = ReturnType<typeof sharedCache>
 
-function nameOf({ namespace, key }: CacheKey<unknown>): string {
-  return `${namespace.name}#${key}`
+/** What is stored of an answer, as its schema knows it. An entry in another form counts as none (decision 0016). */
+function parseAnswer<T>({ namespace }: CacheKey<T>, stored: Entry['answer']): Answer<T> | undefined {
+  if (!stored) return undefined
+  const { success, data } = namespace.schema.safeParse(stored.json)
+  return success ? { value: data, asOf: stored.asOf, freshUntil: stored.freshUntil } : undefined
 }
 
 /** The error for a caller that did not fetch; `upstream_unavailable` tells when to come back. */

@@ -23,7 +23,7 @@ import { supportedTokens } from './tokens.ts'
 
 type Dependencies = {
   readonly budgets: Budgets
-  readonly cache: Pick<SharedCache, 'get' | 'getOrFetch'>
+  readonly cache: Pick<SharedCache, 'recall' | 'getOrFetch'>
   readonly priceSources: PriceSources
   /** Epoch milliseconds. */
   readonly now: () => number
@@ -56,7 +56,7 @@ export async function chartByAddress(
   if (address === undefined) throw new AppError('token_not_found')
   if (address === 'native' || address === WRAPPED_SOL)
     return fetchChart(services, coinById(chain.nativeCoin.coinGeckoId), question)
-  const { tokens } = await services.cache.get({ tokens: tokensKey(chain.key) })
+  const { tokens } = await services.cache.recall({ tokens: tokensKey(chain.key) })
   const listed = supportedTokens(chain, tokens).find((token) => token.address === address)
   const coin = listed?.coinGeckoId ? coinById(listed.coinGeckoId) : coinByAddress(chain, address)
   return fetchChart(services, coin, question)

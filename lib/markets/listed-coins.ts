@@ -1,28 +1,17 @@
 import type { SharedCache } from '../cache/cache.ts'
-import { MINUTE } from '../time.ts'
+import { oncePer } from '../once.ts'
 import { COIN_IDS } from './cache-keys.ts'
 
-/** For how long a container remembers the list, which is a read of 150 KB. */
-const REMEMBERED_MS = 10 * MINUTE * 1000
-
-type Dependencies = {
-  readonly cache: Pick<SharedCache, 'get'>
-  /** Epoch milliseconds. */
-  readonly now: () => number
-}
+type Dependencies = { readonly cache: Pick<SharedCache, 'recall'> }
 
 /** Whether CoinGecko has a coin of this id; undefined where no list of all coins is cached that is younger than a day. */
 export type IsListedCoin = (id: string) => Promise<boolean | undefined>
 
-/** An IsListedCoin that reads the list at its first call, and every ten minutes where there is one. */
-export function listedCoins({ cache, now }: Dependencies): IsListedCoin {
-  let remembered: { readonly ids: ReadonlySet<string>; readonly until: number } | undefined
+/** An IsListedCoin by the list that the container remembers. */
+export function listedCoins({ cache }: Dependencies): IsListedCoin {
+  const setOf = oncePer(async (ids: readonly string[]) => new Set(ids))
   return async (id) => {
-    if (!remembered || remembered.until <= now()) {
-      const { all } = await cache.get({ all: COIN_IDS })
-      if (!all || all.isStale) return undefined
-      remembered = { ids: new Set(all.value), until: now() + REMEMBERED_MS }
-    }
-    return remembered.ids.has(id)
+    const { all } = await cache.recall({ all: COIN_IDS })
+    return all && !all.isStale ? (await setOf(all.value)).has(id) : undefined
   }
 }

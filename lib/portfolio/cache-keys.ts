@@ -43,6 +43,6 @@ export function nftsKey(chainKey: string, wallet: string): CacheKey<OwnedNfts> {
 
 /** What must stay in an account on Solana, in lamports. */
 export const RENT: CacheKey<bigint> = {
-  namespace: { name: 'rent', schema: Amount, freshSeconds: HOUR, keepSeconds: 30 * DAY },
+  namespace: { name: 'rent', schema: Amount, freshSeconds: HOUR, keepSeconds: 30 * DAY, rememberedSeconds: MINUTE },
   key: 'solana-mainnet',
 }

@@ -2,43 +2,65 @@ import { ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { deleteItems } from '../../lib/aws/dynamo.ts'
 import { sharedCache } from '../../lib/cache/cache.ts'
 import { cacheStore } from '../../lib/cache/store.ts'
+import type { BackendsOptions } from '../../sandbox/backends.ts'
 import { someContext } from './lambda.ts'
 import { chainlessTest, type Service } from './service.ts'
 
-/** Tests of the running service with local sources of market data and an empty cache. */
-export const test = chainlessTest.extend('markets', async ({ service }) => {
-  const { dynamo } = service
-  const { coinGecko, defiLlama, liFi } = service.backends.providers
-  const fakes = [coinGecko, defiLlama, liFi]
-  for (const fake of fakes) {
-    fake.rewrite = undefined
-    fake.requests.length = 0
-  }
-  const TableName = service.backends.dynamo.tableNames.cache
-  const { Items = [] } = await dynamo.send(new ScanCommand({ TableName, ProjectionExpression: 'pk, sk' }))
-  await deleteItems(
-    dynamo,
-    TableName,
-    Items.map(({ pk, sk }) => ({ pk, sk })),
-  )
-  return {
-    coinGecko,
-    defiLlama,
-    liFi,
-    /** What all of them were asked, without their prefixes. */
-    asked: () => fakes.flatMap(({ requests }) => requests),
-    /** The cache, written to behind the service's back; `now` in epoch milliseconds. */
-    cacheAt: (now = Date.now()) => sharedCache({ table: cacheStore(dynamo, TableName), now: () => now }),
-    /** Runs both jobs once, in containers that have started by now. */
-    async refresh() {
-      for (const job of ['refresh-tokens', 'refresh-market']) {
-        const { handler } = await import(`../../functions/jobs/${job}/handler.ts`)
-        await handler({}, someContext())
-      }
-      for (const fake of fakes) fake.requests.length = 0
-    },
-  }
-})
+/** Longer than containers remember anything of the cache. */
+const TEN_MINUTES_MS = 600_000
+
+/** Tests of the running service with local sources of market data, and with an empty cache of which it remembers nothing. */
+export const test = chainlessTest
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
+  .extend('time', { scope: 'file' }, ({}, { onCleanup }) => {
+    const { now } = Date
+    const time = { passedMs: 0 }
+    Date.now = () => now() + time.passedMs
+    onCleanup(() => {
+      Date.now = now
+    })
+    return time
+  })
+  .extend('backendsOptions', { scope: 'file' }, ({ time: _ }): BackendsOptions => ({ chainIds: [] }))
+  .extend('markets', async ({ service, time }) => {
+    const forget = () => {
+      time.passedMs += TEN_MINUTES_MS
+    }
+    forget()
+    const { dynamo } = service
+    const { coinGecko, defiLlama, liFi } = service.backends.providers
+    const fakes = [coinGecko, defiLlama, liFi]
+    for (const fake of fakes) {
+      fake.rewrite = undefined
+      fake.requests.length = 0
+    }
+    const TableName = service.backends.dynamo.tableNames.cache
+    const { Items = [] } = await dynamo.send(new ScanCommand({ TableName, ProjectionExpression: 'pk, sk' }))
+    await deleteItems(
+      dynamo,
+      TableName,
+      Items.map(({ pk, sk }) => ({ pk, sk })),
+    )
+    return {
+      coinGecko,
+      defiLlama,
+      liFi,
+      /** What all of them were asked, without their prefixes. */
+      asked: () => fakes.flatMap(({ requests }) => requests),
+      /** Lets so much time pass that the service forgets what it remembers of the cache. */
+      forget,
+      /** The cache, written to behind the service's back; `now` in epoch milliseconds. */
+      cacheAt: (now = Date.now()) => sharedCache({ table: cacheStore(dynamo, TableName), now: () => now }),
+      /** Runs both jobs once, in containers that have started by now. */
+      async refresh() {
+        for (const job of ['refresh-tokens', 'refresh-market']) {
+          const { handler } = await import(`../../functions/jobs/${job}/handler.ts`)
+          await handler({}, someContext())
+        }
+        for (const fake of fakes) fake.requests.length = 0
+      },
+    }
+  })
 
 /** The answer of the service to a GET below /portfolio-indexor. */
 export const get = (service: Service, path: string) => service.call('GET', `/portfolio-indexor${path}`)

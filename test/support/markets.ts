@@ -98,7 +98,7 @@ export const test = base
     return {
       cache,
       budgets: () => UNLIMITED,
-      isListedCoin: listedCoins({ cache, now: clock.now }),
+      isListedCoin: listedCoins({ cache }),
       now: clock.now,
       fakes,
       coinGecko: market,

@@ -41,7 +41,7 @@ const DOLLAR_PRICE: Namespace<z.output<typeof DollarPrice> | null> = {
  */
 export function getCoin({ budgets, cache, coinGecko, isListedCoin, priceSources, now }: Dependencies) {
   async function fetchQuote(id: string, currency: Currency, isListed: boolean): Promise<Coin | null> {
-    const [quotes, cached] = await Promise.all([coinGecko.fetchCoins([id], currency), cache.get(ALL_TOKENS)])
+    const [quotes, cached] = await Promise.all([coinGecko.fetchCoins([id], currency), cache.recall(ALL_TOKENS)])
     const quote = quotes.get(id)
     if (quote === undefined && isListed) throw badAnswer('CoinGecko: a listed coin is unknown')
     return quote ? { ...quote, platforms: platformsOf(id, cached) } : null
@@ -49,7 +49,7 @@ export function getCoin({ budgets, cache, coinGecko, isListedCoin, priceSources,
 
   /** A coin as the cached market has it. Throws `upstream_unavailable` for a coin, a price or a currency that is not there. */
   async function getFromMarket(id: string, currency: Currency, clientId: string): Promise<Aged<Coin | null>> {
-    const { market, rates, ...tokens } = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS })
+    const { market, rates, ...tokens } = await cache.recall({ market: MARKET, rates: RATES, ...ALL_TOKENS })
     const listed = market?.value.find((coin) => coin.id === id)
     if (!market || !listed) throw unavailable('the coin is not in the cached market')
 

@@ -12,7 +12,7 @@ import type { contract } from './contract.ts'
 /** Lists the tokens that the service supports on all chains, in one read. Throws `upstream_unavailable` when the currency's rate is unknown. */
 export function listCoins({ cache, now }: Services<'cache' | 'now'>) {
   return async ({ query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const cached = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
+    const cached = await cache.recall({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
     const conversion = conversionInto(currency, cached.rates)
     const coins = new Map(cached.market?.value.map((coin) => [coin.id, coin]))
     const supported = CHAINS.flatMap((chain) => {

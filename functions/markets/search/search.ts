@@ -38,7 +38,7 @@ const FOUND_PRICES: Namespace<FoundPrice[]> = {
 export function searchCoins({ budgets, cache, coinGecko, now }: Services<'budgets' | 'cache' | 'coinGecko' | 'now'>) {
   /** What the coins of the cached market are worth. Throws `upstream_unavailable` where the currency's rate is not cached. */
   async function getMarketPrices(currency: Currency): Promise<Aged<FoundPrice[]>> {
-    const { market, rates } = await cache.get({ market: MARKET, rates: RATES })
+    const { market, rates } = await cache.recall({ market: MARKET, rates: RATES })
     const conversion = conversionInto(currency, rates)
     const prices = (market?.value ?? []).map(({ id, price, change24h }) => ({
       id,
@@ -51,7 +51,7 @@ export function searchCoins({ budgets, cache, coinGecko, now }: Services<'budget
   async function fetchFound(text: string): Promise<FoundCoin[]> {
     const found = await coinGecko.searchCoins(text)
     if (found.length > 0) return found.slice(0, MOST_FOUND)
-    const { market } = await cache.get({ market: MARKET })
+    const { market } = await cache.recall({ market: MARKET })
     const isNamed = ({ id, symbol, name }: MarketCoin) => [id, symbol, name].some((word) => word.toLowerCase() === text)
     if (market?.value.some(isNamed)) throw badAnswer('CoinGecko: a search does not find a coin of the market')
     return []

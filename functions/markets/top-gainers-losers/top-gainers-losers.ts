@@ -18,7 +18,7 @@ const LEAST_VOLUME_DOLLARS = 50_000
  */
 export function listTopMovers({ cache, now }: Services<'cache' | 'now'>) {
   return async ({ query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const { market, rates } = await cache.get({ market: MARKET, rates: RATES })
+    const { market, rates } = await cache.recall({ market: MARKET, rates: RATES })
     if (!market) throw new AppError('upstream_unavailable', { cause: new Error('no market is cached') })
     const conversion = conversionInto(currency, rates)
     const movers = market.value

@@ -1,10 +1,11 @@
+import type { Session } from '../../../lib/accounts/session.ts'
 import { listWallets } from '../../../lib/accounts/user.ts'
 import { addressesOn } from '../../../lib/accounts/wallet.ts'
 import type { Aged, CacheKey } from '../../../lib/cache/cache.ts'
 import { CHAINS, type Chain } from '../../../lib/chain/registry.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { logger } from '../../../lib/logger.ts'
-import { ALL_PRICES, ALL_TOKENS, ofEveryChain, RATES } from '../../../lib/markets/cache-keys.ts'
+import { ALL_PRICES, ALL_TOKENS, RATES } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken, TokenPrice } from '../../../lib/markets/coin.ts'
 import type { ExchangeRate } from '../../../lib/markets/currency.ts'
 import { decimal, times, tokens, toNumber } from '../../../lib/markets/decimal.ts'
@@ -22,16 +23,22 @@ import { readSolanaBalances } from './solana.ts'
 
 type Dependencies = Services<'users' | 'budgets' | 'cache' | 'getReader' | 'solana' | 'goldRush' | 'now'>
 
+/** A chain, and the user's wallets there. */
+type Place = { readonly chain: Chain; readonly wallets: readonly string[] }
+
 /** A chain, and what is to be read there. */
-type ChainInput = {
+type ChainInput = Place & {
   readonly clientId: string
-  readonly chain: Chain
-  readonly wallets: readonly string[]
   readonly listed: readonly ListedToken[]
   readonly vaults: readonly Vault[]
   readonly cacheKey: CacheKey<CachedBalances>
-  /** The last good balances of the same wallets. */
-  readonly last: Aged<CachedBalances> | undefined
+  readonly own: Promise<Own>
+}
+
+/** What is cached of a user: the last good balances by chain, and what the index knew by `unlistedName`. */
+type Own = {
+  readonly last: Readonly<Record<string, Aged<CachedBalances> | undefined>>
+  readonly unlisted: Readonly<Record<string, Aged<IndexedToken[]> | undefined>>
 }
 
 /** What is known of the user on a chain. */
@@ -54,10 +61,10 @@ const DOLLAR: ExchangeRate = { now: 1, dayAgo: 1 }
  */
 export function readAllBalances({ users, budgets, cache, getReader, solana, goldRush, now }: Dependencies) {
   async function readHoldings(input: ChainInput): Promise<Found> {
-    const { chain, wallets, listed, last } = input
+    const { chain, wallets, listed } = input
     const here = { ...NOTHING, chain: chain.key, wallets }
     if (wallets.length === 0) return { ...here, holdings: [] }
-    const [live, indexed] = await Promise.all([toResult(readChain(input)), fetchIndexed(input)])
+    const [live, indexed, last] = await Promise.all([toResult(readChain(input)), fetchIndexed(input), lastOf(input)])
     if ('error' in live) {
       logger.warn('chain not read, serving its last balances', { chain: chain.key, cause: String(live.error.cause) })
       const failure = last ? undefined : live.error
@@ -72,7 +79,7 @@ export function readAllBalances({ users, budgets, cache, getReader, solana, gold
     const isStillKnown = ({ address, isListed }: Holding) =>
       !known.has(address) && (isUnread(address) || (!isListed && indexed === undefined))
     const all = [...holdings, ...(last?.value.holdings ?? []).filter(isStillKnown)]
-    await cacheBalances(input, all)
+    await cacheBalances(input, all, last)
     const errors = [
       unread.length > 0 && 'Some tokens could not be read',
       !indexed && 'Unlisted tokens could not be read',
@@ -96,11 +103,15 @@ export function readAllBalances({ users, budgets, cache, getReader, solana, gold
     clientId,
     chain,
     wallets,
+    own,
   }: ChainInput): Promise<readonly IndexedToken[][] | undefined> {
     if (!goldRush) return []
     const budget = budgets('goldrush', clientId)
+    const { unlisted } = await own
     const asking = wallets.map(async (wallet) => {
       const cacheKey = unlistedKey(chain.key, wallet)
+      const known = unlisted[unlistedName(chain, wallet)]
+      if (known && !known.isStale) return known.value
       return (await cache.getOrFetch(cacheKey, budget, () => goldRush.fetchTokens(chain.key, wallet))).value
     })
     const result = await toResult(Promise.all(asking))
@@ -110,7 +121,11 @@ export function readAllBalances({ users, budgets, cache, getReader, solana, gold
   }
 
   /** Caches the balances where they have changed, or were cached an hour ago. */
-  async function cacheBalances({ cacheKey, wallets, last }: ChainInput, holdings: readonly Holding[]): Promise<void> {
+  async function cacheBalances(
+    { cacheKey, wallets }: ChainInput,
+    holdings: readonly Holding[],
+    last: Aged<CachedBalances> | undefined,
+  ): Promise<void> {
     const balances = { wallets: [...wallets], holdings: [...holdings] }
     if (last && !last.isStale && textOf(last.value) === textOf(balances)) return
     await cache.put(cacheKey, balances).catch((error: unknown) => logger.error('balances not cached', { error }))
@@ -122,33 +137,41 @@ export function readAllBalances({ users, budgets, cache, getReader, solana, gold
     return 'value' in result ? result.value.rent : undefined
   }
 
+  /** What is cached of the user, in two reads. */
+  async function getOwn(session: Session, places: readonly Place[]): Promise<Own> {
+    const used = places.filter(({ wallets }) => wallets.length > 0)
+    const balances = used.map(({ chain: { key } }) => [key, balancesKey(key, session)] as const)
+    const indexed = used.flatMap(({ chain, wallets }) =>
+      wallets.map((wallet) => [unlistedName(chain, wallet), unlistedKey(chain.key, wallet)] as const),
+    )
+    const [last, unlisted] = await Promise.all([
+      cache.get(Object.fromEntries(balances)),
+      cache.get(goldRush ? Object.fromEntries(indexed) : {}),
+    ])
+    return { last, unlisted }
+  }
+
   return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { session, query } = request
     const { currency } = query
     const [user, cached] = await Promise.all([
       users.get({ clientId: session.clientId, email: session.user.email }),
-      cache.get({
-        ...ALL_TOKENS,
-        ...ALL_PRICES,
-        ...ofEveryChain('balances', (chainKey) => balancesKey(chainKey, session)),
-        rates: RATES,
-        rent: RENT,
-      }),
+      cache.recall({ ...ALL_TOKENS, ...ALL_PRICES, rates: RATES, rent: RENT }),
     ])
     const linked = listWallets(user)
-    const inputs = CHAINS.map((chain): ChainInput => {
-      const wallets = addressesOn(chain, linked)
-      const last = cached[`balances ${chain.key}`]
-      return {
+    const places = CHAINS.map((chain): Place => ({ chain, wallets: addressesOn(chain, linked) }))
+    const own = getOwn(session, places)
+    const inputs = places.map(
+      ({ chain, wallets }): ChainInput => ({
         clientId: session.clientId,
         chain,
         wallets,
         listed: supportedTokens(chain, cached[`tokens ${chain.key}`]),
         vaults: request.client.vaults.filter(({ chainId }) => chainId === chain.id),
         cacheKey: balancesKey(chain.key, session),
-        last: last && last.value.wallets.join() === wallets.join() ? last : undefined,
-      }
-    })
+        own,
+      }),
+    )
     const rate = cached.rates?.value[currency] ?? (currency === 'usd' ? DOLLAR : undefined)
     const readAndValue = async (input: ChainInput) => {
       const { holdings, ...found } = await readHoldings(input)
@@ -160,6 +183,7 @@ export function readAllBalances({ users, budgets, cache, getReader, solana, gold
     const [chains, rentAlone] = await Promise.all([
       Promise.all(inputs.map(readAndValue)),
       isRentFresh || linked.some(({ chain }) => chain === 'solana') ? undefined : readRent(),
+      own,
     ])
     const response = walletsResponse(chains)
     const rent = rentAlone ?? chains.find((one) => one.rent !== undefined)?.rent
@@ -182,6 +206,16 @@ function priceOf(
   prices: Readonly<Record<string, TokenPrice>>,
 ): TokenPrice | undefined {
   return isListed ? prices[share?.asset ?? address] : undefined
+}
+
+/** The last good balances, where they are of the same wallets. */
+async function lastOf({ chain, wallets, own }: ChainInput): Promise<Aged<CachedBalances> | undefined> {
+  const last = (await own).last[chain.key]
+  return last?.value.wallets.join() === wallets.join() ? last : undefined
+}
+
+function unlistedName({ key }: Chain, wallet: string): string {
+  return `${key} ${wallet}`
 }
 
 function textOf(balances: CachedBalances): string {

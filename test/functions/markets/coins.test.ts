@@ -94,6 +94,7 @@ describe('A coin', () => {
     rewriteJson(markets.coinGecko, (body, { pathname }) => (pathname.endsWith('/coins/markets') ? [] : body))
     const { status, body } = await get(coldService, '/markets/coins/bitcoin')
     expect([status, body.name]).toEqual([200, 'Bitcoin (made-up price)'])
+    markets.forget()
     await markets.cacheAt().put(MARKET, [])
     expectError(await get(coldService, '/markets/coins/ethereum'), 'upstream_bad_answer')
   })

@@ -38,9 +38,10 @@ const test = base
   )
   /** The tokens of the local chains: what the job would keep. */
   .extend('lists', { auto: true, scope: 'file' }, async ({ cache, sharedService }) => {
+    for (const key of KEYS) await cache.put(tokensKey(key), wellKnown(key))
     for (const { tokens, chainId } of sharedService.backends.chains) {
       const chain = evmChain(chainId)?.key ?? ''
-      const native = WELL_KNOWN_TOKENS.filter((token) => token.chain === chain && token.address === 'native')
+      const native = wellKnown(chain).filter(({ address }) => address === 'native')
       const listed = tokens.map((token) => ({ ...token, chain, coinKey: '', logoUrl: '', coinGeckoId: '' }))
       await cache.put(tokensKey(chain), [...native, ...listed])
     }
@@ -48,6 +49,7 @@ const test = base
   /** Prices of Base's coin and dollar, and the euro: what the jobs would keep. */
   .extend('prices', { scope: 'file' }, async ({ cache, sharedService }) => {
     const [chain] = sharedService.backends.chains
+    for (const key of KEYS) await cache.put(pricesKey(key), {})
     const unlisted = (chain?.unlisted ?? []).map(({ address }) => [address, { now: 1, dayAgo: 1, at: AT }] as const)
     await cache.put(pricesKey('base-mainnet'), {
       // Whatever it says, it is not listed.
@@ -277,9 +279,10 @@ describe('What a user has', () => {
     expect(reply.body.addresses).toEqual([{ address: SOLANA_WALLET.address, chain: 'solana-mainnet' }])
   })
 
-  test('costs one request to a chain, one read of the cache, and a write where something has changed', async ({
+  test('costs one request to a chain, four of the table for its own items, and a write where something has changed', async ({
     service,
     session,
+    prices: _,
   }) => {
     await linkEvm(service, session, BOB)
     await linkEvm(service, session, CAROL)
@@ -292,7 +295,14 @@ describe('What a user has', () => {
       const calls = callsIn(service.rpc[chainId] as Wire).map((batch) => batch.map(({ method }) => method))
       expect(calls).toEqual([Array(2 + vaults.length).fill('eth_call')])
     }
-    expect(service.table.bodies.filter((body) => body.includes('RequestItems'))).toHaveLength(1)
+    // The session, the user, the last balances, and what the index knows of each wallet; the key's requests besides, by leases.
+    const actions = service.table.actions.filter(({ body }) => !body.includes('rate#')).map(({ action }) => action)
+    expect(actions.toSorted()).toEqual(['BatchGetItem', 'BatchGetItem', 'GetItem', 'GetItem'])
+    const read = service.table.bodies.flatMap((body) => Object.values(JSON.parse(body).RequestItems ?? {}))
+    const keys = read.flatMap((of) =>
+      (of as { Keys: { pk: { S: string } }[] }).Keys.map(({ pk }) => pk.S.split('#')[0]),
+    )
+    expect(keys.toSorted()).toEqual([...Array(7).fill('balances'), ...Array(14).fill('unlisted')])
     expect(written(service)).toEqual([])
 
     await transfer(service, BOB.address, ALICE.address, 1n)
@@ -302,11 +312,14 @@ describe('What a user has', () => {
   })
 
   test('with 300 listed tokens on each EVM chain costs one round trip, to all of them at once', async ({
-    service,
+    clock,
+    coldService: service,
     session,
     cache,
     onTestFinished,
   }) => {
+    await linkEvm(service, session, ALICE)
+    await balancesOf(service, session)
     const questions = Object.fromEntries(EVM_KEYS.map((key) => [key, tokensKey(key)]))
     const before = await cache.get(questions)
     onTestFinished(async () => {
@@ -317,7 +330,8 @@ describe('What a user has', () => {
       const more = Array.from({ length: 300 - listed.length }, (_, i) => someToken(key, i))
       await cache.put(tokensKey(key), [...listed, ...more])
     }
-    await linkEvm(service, session, ALICE)
+    // Until then it remembers the lists before.
+    clock.pass(60)
     const { requests } = service.backends.providers.idleChains
     requests.length = 0
     for (const wire of Object.values(service.rpc)) wire.reset()

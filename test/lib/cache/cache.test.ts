@@ -403,3 +403,126 @@ describe('Many questions', () => {
     expect(requests).toEqual([])
   })
 })
+
+describe('What a container remembers', () => {
+  const COINS: Namespace<string[]> = {
+    name: 'coins',
+    schema: z.array(z.string()),
+    freshSeconds: 300,
+    keepSeconds: 3600,
+    rememberedSeconds: 60,
+  }
+  const coins: CacheKey<string[]> = { namespace: COINS, key: 'all' }
+  const market: CacheKey<string[]> = { namespace: COINS, key: 'market' }
+  const remembering = test
+    /** The cache as another container has it. */
+    .extend('other', ({ table, clock }) => sharedCache({ table, now: clock.now }))
+    /** Whether the table refuses everything, and how often it has. */
+    .extend('failing', ({ dynamo }) => {
+      const failing = { isOn: false, count: 0 }
+      dynamo.middlewareStack.add((next) => (args) => {
+        if (!failing.isOn) return next(args)
+        failing.count += 1
+        throw new ProvisionedThroughputExceededException({ message: 'no throughput is left', $metadata: {} })
+      })
+      return failing
+    })
+
+  remembering(
+    'is read once in a minute and not parsed again, with its true age',
+    async ({ cache, other, clock, requests }) => {
+      await other.put(coins, ['bitcoin'])
+      clock.pass(290)
+      const first = await cache.recall({ coins })
+      expect(first.coins).toEqual({ value: ['bitcoin'], asOf: new Date(START), isStale: false })
+      await other.put(coins, ['bitcoin', 'ethereum'])
+      requests.length = 0
+      clock.pass(59.999)
+      const later = await cache.recall({ coins })
+      expect(later.coins?.value).toBe(first.coins?.value)
+      expect(later.coins).toEqual({ value: ['bitcoin'], asOf: new Date(START), isStale: true })
+      expect(requests).toEqual([])
+      clock.pass(0.001)
+      expect((await cache.recall({ coins })).coins).toMatchObject({ value: ['bitcoin', 'ethereum'], isStale: false })
+      expect(requests).toEqual(['BatchGetItem'])
+    },
+  )
+
+  remembering('is read once for fifty who ask side by side', async ({ cache, other, requests }) => {
+    await other.put(coins, ['bitcoin'])
+    await other.put(market, ['ethereum'])
+    requests.length = 0
+    const all = await Promise.all(Array.from({ length: 50 }, () => cache.recall({ coins, market })))
+    expect(requests).toEqual(['BatchGetItem'])
+    for (const known of all) expect([known.coins?.value, known.market?.value]).toEqual([['bitcoin'], ['ethereum']])
+  })
+
+  remembering(
+    'is only what requests cannot choose: the rest is read with what is due',
+    async ({ cache, other, requests }) => {
+      const words = Object.fromEntries(['a', 'b'].map((key) => [key, { namespace: WORD, key }]))
+      for (const [word, key] of Object.entries(words)) await other.put(key, word)
+      await other.put(coins, ['bitcoin'])
+      requests.length = 0
+      for (const _ of [1, 2, 3]) expect(await cache.recall({ ...words, coins })).toMatchObject({ a: { value: 'a' } })
+      expect(requests).toEqual(['BatchGetItem', 'BatchGetItem', 'BatchGetItem'])
+      requests.length = 0
+      await cache.recall({ coins })
+      expect(requests).toEqual([])
+    },
+  )
+
+  remembering('is what it last put itself', async ({ cache, requests }) => {
+    await cache.put(coins, ['bitcoin'])
+    await cache.recall({ coins })
+    await cache.put(coins, ['ethereum'])
+    requests.length = 0
+    expect((await cache.recall({ coins })).coins?.value).toEqual(['ethereum'])
+    expect(requests).toEqual([])
+  })
+
+  remembering('is nothing where there was nothing', async ({ cache, other }) => {
+    expect(await cache.recall({ coins })).toEqual({ coins: undefined })
+    await other.put(coins, ['bitcoin'])
+    expect((await cache.recall({ coins })).coins?.value).toEqual(['bitcoin'])
+  })
+
+  remembering('is no failure, which all who asked side by side are told', async ({ cache, other, failing }) => {
+    await other.put(coins, ['bitcoin'])
+    failing.isOn = true
+    for (const _ of [1, 2]) {
+      const results = await Promise.allSettled(Array.from({ length: 5 }, () => cache.recall({ coins })))
+      expect(results.map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'rejected'))
+    }
+    failing.isOn = false
+    expect((await cache.recall({ coins })).coins?.value).toEqual(['bitcoin'])
+  })
+
+  remembering(
+    'stays while the table fails, as long as it may be kept, and ever older',
+    async ({ cache, other, clock, failing }) => {
+      await other.put(coins, ['bitcoin'])
+      await cache.recall({ coins })
+      failing.isOn = true
+      clock.pass(3600)
+      for (const _ of [1, 2]) {
+        const known = await cache.recall({ coins })
+        expect(known.coins).toEqual({ value: ['bitcoin'], asOf: new Date(START), isStale: true })
+      }
+      expect(failing.count).toBe(1)
+      clock.pass(0.001)
+      expect(await cache.recall({ coins })).toEqual({ coins: undefined })
+      failing.isOn = false
+      await other.put(coins, ['ethereum'])
+      clock.pass(60)
+      expect((await cache.recall({ coins })).coins?.value).toEqual(['ethereum'])
+    },
+  )
+
+  remembering('is not what the others are told, who ask the table', async ({ cache, other }) => {
+    await other.put(coins, ['bitcoin'])
+    await cache.recall({ coins })
+    await other.put(coins, ['ethereum'])
+    expect((await cache.get({ coins })).coins?.value).toEqual(['ethereum'])
+  })
+})

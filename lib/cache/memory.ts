@@ -1,0 +1,74 @@
+import type { CacheKey } from './cache.ts'
+
+/** An answer as an entry has it: `freshUntil` in epoch milliseconds. */
+export type Answer<T> = { readonly value: T; readonly asOf: Date; readonly freshUntil: number }
+
+/** The answers that there are of keys, by their names. */
+export type Answers = ReadonlyMap<string, Answer<unknown>>
+
+/** The answer of a key, or the reading of it that is on its way, and until when it is not read again. */
+type Remembered = { readonly answer: Promise<Answer<unknown> | undefined>; readonly until: number }
+
+type Dependencies = {
+  readonly read: (keys: readonly CacheKey<unknown>[]) => Promise<Answers>
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}
+
+/**
+ * What a container remembers of the answers that it reads: those of namespaces with `rememberedSeconds`, whose keys no
+ * request chooses, so that they are few. That there is none is not remembered.
+ */
+export function cacheMemory({ read, now }: Dependencies) {
+  const memory = new Map<string, Remembered>()
+
+  function remember(key: CacheKey<unknown>, seconds: number, reading: Promise<Answers>): void {
+    const name = nameOf(key)
+    const before = memory.get(name)
+    const answer = reading.then(
+      (answers) => answers.get(name),
+      (error: unknown) => {
+        if (before) return before.answer
+        throw error
+      },
+    )
+    const remembered = { answer, until: now() + seconds * 1000 }
+    const forget = () => {
+      if (memory.get(name) === remembered) memory.delete(name)
+    }
+    answer.then((found) => found ?? forget(), forget)
+    memory.set(name, remembered)
+  }
+
+  return {
+    /**
+     * The answers of these keys: the remembered ones, and the others in one read, which all wait for who ask meanwhile.
+     * Where that fails, what was remembered is good for as long again; throws where nothing was.
+     */
+    async recall(keys: readonly CacheKey<unknown>[]): Promise<Answers> {
+      const due = keys.filter((key) => (memory.get(nameOf(key))?.until ?? 0) <= now())
+      const reading = read(due)
+      for (const key of due) {
+        const { rememberedSeconds } = key.namespace
+        if (rememberedSeconds !== undefined) remember(key, rememberedSeconds, reading)
+      }
+      const recalled = keys.map(async (key): Promise<[string, Answer<unknown> | undefined]> => {
+        const name = nameOf(key)
+        const remembered = memory.get(name)
+        return [name, remembered ? await remembered.answer : (await reading).get(name)]
+      })
+      return new Map((await Promise.all(recalled)).flatMap(([name, answer]) => (answer ? [[name, answer]] : [])))
+    },
+
+    /** Puts an answer in the place of a remembered one. */
+    replace(key: CacheKey<unknown>, answer: Answer<unknown>): void {
+      const remembered = memory.get(nameOf(key))
+      if (remembered) memory.set(nameOf(key), { ...remembered, answer: Promise.resolve(answer) })
+    },
+  }
+}
+
+/** What the entry of a key is called in the table. */
+export function nameOf({ namespace, key }: CacheKey<unknown>): string {
+  return `${namespace.name}#${key}`
+}
