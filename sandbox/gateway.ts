@@ -9,7 +9,7 @@ import { AppError, type ErrorCode } from '../lib/errors.ts'
 import { type EndpointContract, methodsOf } from '../lib/frame/contract.ts'
 import { errorReply } from '../lib/frame/replies.ts'
 import { createConsumers, localMappings } from './consumers.ts'
-import { findRoute, MAX_BODY_BYTES, routesOf, toEvent, urlOf } from './http-api.ts'
+import { bytesOf, findRoute, MAX_BODY_BYTES, routesOf, toEvent, urlOf } from './http-api.ts'
 import { lambdaContext } from './lambda-context.ts'
 import { readBody } from './read-body.ts'
 
@@ -162,8 +162,11 @@ function scheduleJobs(handlerOf: HandlerOf, everySeconds: Readonly<Record<string
   return () => stopping.abort()
 }
 
-function send(response: ServerResponse, { statusCode = 200, headers, body }: APIGatewayProxyStructuredResultV2): void {
-  response.writeHead(statusCode, headers as Record<string, string>).end(body)
+function send(
+  response: ServerResponse,
+  { statusCode = 200, headers, ...reply }: APIGatewayProxyStructuredResultV2,
+): void {
+  response.writeHead(statusCode, headers as Record<string, string>).end(bytesOf(reply))
 }
 
 function corsHeadersFor(origin: string | undefined, { allowOrigins }: Cors): Record<string, string> {

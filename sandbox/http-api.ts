@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { APIGatewayProxyEventV2 } from 'aws-lambda'
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
 
 /** A route of an HTTP API, and the function that it leads to. */
 export type Route = {
@@ -82,6 +82,14 @@ export function toEvent(
       timeEpoch: Date.now(),
     },
   }
+}
+
+/** The body that API Gateway sends of what a function answers. */
+export function bytesOf({
+  body = '',
+  isBase64Encoded = false,
+}: Pick<APIGatewayProxyStructuredResultV2, 'body' | 'isBase64Encoded'>): Buffer {
+  return Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8')
 }
 
 /** A request's URL. */

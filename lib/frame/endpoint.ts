@@ -83,6 +83,8 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
   const run = container(env, services, work, frame.readVersion)
   const signer = once(async () => frame.findSigner(await env()))
   const answer = middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, Ready<C>>()
+    // Before what puts the contract's headers in the place of the request's.
+    .use(replyEncoding(contract, Date.now))
     .use(
       callerIdentification(
         contract,
@@ -90,7 +92,6 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
       ),
     )
     .use(requestValidation(contract))
-    .use(replyEncoding(contract, Date.now))
     .handler(async (event, { building }) => {
       const respond = await building
       // What the middlewares made of the event, and make of the reply, is what the contract says.

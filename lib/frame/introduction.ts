@@ -18,7 +18,8 @@ export const INTRODUCTION = `* JSON in, JSON out; header names in any case. Ever
   are ignored. Optional fields of a body may be null, which is the same as leaving them out.
 * Answers of the markets may be kept as long as \`cache-control\` says, which is a minute from when you get them: \`age\` is how
   old they were then, and \`max-age\` includes it. One past its time, because its source is down, has \`x-stale\` and is not
-  to be kept.
+  to be kept. With \`If-None-Match\` and the \`etag\` of the one that you have, the same is 304 without a body.
+* What is not signed is compressed, by Brotli or gzip, where \`Accept-Encoding\` says so; what is signed never is.
 * An empty part of a path, such as \`//status\`, gets the error of the parameter that is missing there. So does a required
   query parameter that is empty.
 * Every success that is about a user, a chain or a transaction and has a body is signed (RFC 9421, RFC 9530), by a key of

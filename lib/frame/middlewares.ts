@@ -6,6 +6,7 @@ import { logger } from '../logger.ts'
 import type { Signer } from '../signing/keys.ts'
 import type { Identified, Identify } from './callers.ts'
 import { type EndpointContract, isSafe, isSigned, scopeOf } from './contract.ts'
+import { openReplies } from './open-replies.ts'
 import { errorReply, jsonReply } from './replies.ts'
 import { parseRequest } from './request.ts'
 import { requireSignablePath, signatureHeaders, verifyContentDigest } from './signature.ts'
@@ -64,7 +65,9 @@ export function signedReplies(findSigner: FindSigner, now: () => number): HttpMi
 /** Takes the body off the replies to HEAD. */
 export function headReplies(): HttpMiddleware {
   const finish: HttpMiddleware['after'] = ({ event, response }) => {
-    if (response && event.requestContext.http.method === 'HEAD') delete response.body
+    if (!response || event.requestContext.http.method !== 'HEAD') return
+    delete response.body
+    delete response.isBase64Encoded
   }
   return { after: finish, onError: finish }
 }
@@ -147,15 +150,25 @@ export function requestValidation(contract: EndpointContract): HttpMiddleware {
 /** Turns the work's reply into the HTTP response that the contract says, one that can be old with its age. */
 export function replyEncoding(contract: EndpointContract, now: () => number): HttpMiddleware {
   const { response: schema, status = 200, cacheControl, aged } = contract
+  const encode = (value: unknown) => schema.encode(value)
+  const openReply = isSigned(contract) ? undefined : openReplies(encode)
+  /** As they came: those of the contract take their place. */
+  const asked = new WeakMap<object, APIGatewayProxyEventV2['headers']>()
   return {
+    before: ({ event }) => {
+      asked.set(event, event.headers)
+    },
     after: (request) => {
       const reply: unknown = request.response
       // The contract says whether its work's replies have an age.
       const { value, ...age } = aged ? (reply as Aged<unknown>) : { value: reply }
-      const headers = 'asOf' in age ? ageHeaders(cacheControl, age, now()) : { 'cache-control': cacheControl }
+      const told = 'asOf' in age ? ageHeaders(cacheControl, age, now()) : { 'cache-control': cacheControl }
       // What a browser may keep for one page is without the headers that let another one read it.
       const vary = cacheControl !== 'no-store' && { vary: 'origin' }
-      request.response = jsonReply(status, schema.encode(value), { ...headers, ...vary })
+      const headers = { ...told, ...vary }
+      request.response = openReply
+        ? openReply(status, value, headers, asked.get(request.event) ?? {})
+        : jsonReply(status, encode(value), headers)
     },
   }
 }

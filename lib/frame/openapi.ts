@@ -149,7 +149,8 @@ type Components = {
 }
 
 function operation(contract: EndpointContract, components: Components, example?: Example) {
-  const { title, summary, tag, caller, request, response, status = 200, aged = false } = contract
+  const { title, summary, tag, caller, request, response, status = 200, aged = false, cacheControl } = contract
+  const isKept = cacheControl !== 'no-store'
   const id = operationId(contract)
   const name = id.charAt(0).toUpperCase() + id.slice(1)
   const responses: Readonly<Record<string, object>> = {
@@ -159,12 +160,14 @@ function operation(contract: EndpointContract, components: Components, example?:
         'x-request-id': REQUEST_ID,
         ...(caller !== 'anyone' && RATE_LIMITED),
         ...(aged && AGED),
+        ...(isKept && TAGGED),
         ...(isSigned(contract) && SIGNED),
       },
       ...(!(response instanceof z.ZodUndefined) && {
         content: json(nameSchema(jsonSchema(response), components, `${name}Response`), example?.response),
       }),
     },
+    ...(isKept && { 304: { description: 'The answer that If-None-Match names is still that.', headers: TAGGED } }),
     ...errorResponses(listErrors(contract), components),
   }
   return {
@@ -241,6 +244,13 @@ const AGED = {
   'x-stale': {
     description: 'Present when the answer is past its time, because its source cannot be reached.',
     schema: { const: 'true' },
+  },
+}
+
+const TAGGED = {
+  etag: {
+    description: 'Names the answer: sent as If-None-Match, it has only another one sent.',
+    schema: { type: 'string' },
   },
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import * as z from 'zod'
-import { findRoute, MAX_BODY_BYTES, routesOf, toEvent, urlOf } from '../http-api.ts'
+import { bytesOf, findRoute, MAX_BODY_BYTES, routesOf, toEvent, urlOf } from '../http-api.ts'
 import { readBody } from '../read-body.ts'
 import { arnOf, type Deployed } from './deployed.ts'
 import { fits } from './policies.ts'
@@ -45,6 +45,7 @@ const Reply = z.object({
   statusCode: z.number(),
   headers: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
   body: z.string().default(''),
+  isBase64Encoded: z.boolean().default(false),
 })
 type Cors = z.output<typeof Api>['CorsConfiguration']
 
@@ -95,9 +96,9 @@ export async function startHttpApi(deployed: Deployed, invoke: Invoke, port: num
       await invoke(name, toEvent(request, url, body, { requestId, ...found })).catch(() => undefined),
     )
     if (!reply.success) return refuse(response, 500, 'Internal Server Error')
-    const { statusCode, headers: told, body: text } = reply.data
+    const { statusCode, headers: told, ...content } = reply.data
     for (const [header, value] of Object.entries(told)) response.setHeader(header, String(value))
-    response.writeHead(statusCode).end(text)
+    response.writeHead(statusCode).end(bytesOf(content))
   }
 
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {

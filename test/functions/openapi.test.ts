@@ -187,6 +187,7 @@ describe('The document', () => {
     const codes = listErrors(contract)
     const statuses = new Set([
       String(contract.status ?? 200),
+      ...(contract.cacheControl === 'no-store' ? [] : ['304']),
       '429',
       ...codes.map((code) => ERRORS[code].status.toString()),
     ])

@@ -1,27 +1,36 @@
 import { combine } from '../../../lib/cache/aged.ts'
+import { derived } from '../../../lib/cache/derived.ts'
 import { CHAINS, type Chain } from '../../../lib/chain/registry.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { shownAddress, WRAPPED_SOL } from '../../../lib/markets/address.ts'
 import { ALL_PRICES, ALL_TOKENS, MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken, MarketCoin, TokenPrice } from '../../../lib/markets/coin.ts'
 import { type Conversion, changeInPercent, conversionInto } from '../../../lib/markets/convert.ts'
+import type { Currency } from '../../../lib/markets/currency.ts'
 import { supportedTokens } from '../../../lib/markets/tokens.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
+/** Of how many currencies a container remembers the answer: 3 MB each of a market of 2,400 tokens, all its forms included. */
+const MOST_CURRENCIES = 16
+
 /** Lists the tokens that the service supports on all chains, in one read. Throws `upstream_unavailable` when the currency's rate is unknown. */
 export function listCoins({ cache, now }: Services<'cache' | 'now'>) {
+  const remembered = derived<Currency, ReturnType<typeof toReply>[]>(MOST_CURRENCIES)
   return async ({ query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const cached = await cache.recall({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
     const conversion = conversionInto(currency, cached.rates)
-    const coins = new Map(cached.market?.value.map((coin) => [coin.id, coin]))
-    const supported = CHAINS.flatMap((chain) => {
-      const prices = cached[`prices ${chain.key}`]?.value ?? {}
-      return supportedTokens(chain, cached[`tokens ${chain.key}`])
-        .filter(({ address }) => address !== WRAPPED_SOL) // Its address is shown for the coin that it wraps.
-        .map((token) =>
-          toReply(chain, token, { price: prices[token.address], coin: coins.get(token.coinGeckoId) }, conversion),
-        )
+    const parts = Object.values(cached).map((part) => part?.value)
+    const supported = remembered(parts, currency, () => {
+      const coins = new Map(cached.market?.value.map((coin) => [coin.id, coin]))
+      return CHAINS.flatMap((chain) => {
+        const prices = cached[`prices ${chain.key}`]?.value ?? {}
+        return supportedTokens(chain, cached[`tokens ${chain.key}`])
+          .filter(({ address }) => address !== WRAPPED_SOL) // Its address is shown for the coin that it wraps.
+          .map((token) =>
+            toReply(chain, token, { price: prices[token.address], coin: coins.get(token.coinGeckoId) }, conversion),
+          )
+      })
     })
     // A list of tokens that is past its time makes the answer old; one that is not does not.
     const oldTokens = CHAINS.map(({ key }) => cached[`tokens ${key}`]).filter((tokens) => tokens?.isStale)

@@ -125,6 +125,20 @@ describe('The supported coins', () => {
     ])
   })
 
+  test('are sent compressed to who accepts that, and not again to who has them', async ({ service, markets }) => {
+    await markets.refresh()
+    const ask = (headers: Record<string, string>) =>
+      fetch(`${service.baseUrl}/portfolio-indexor/markets`, { headers: { 'x-join-key': service.apiKey, ...headers } })
+    const { body } = await get(service, '/markets')
+    for (const coding of ['br', 'gzip']) {
+      const reply = await ask({ 'accept-encoding': coding })
+      expect(reply.headers.get('content-encoding')).toBe(coding)
+      expect(await reply.json()).toEqual(body)
+      const again = await ask({ 'if-none-match': reply.headers.get('etag') ?? '' })
+      expect([again.status, await again.text()]).toEqual([304, ''])
+    }
+  })
+
   test('cost no question to any source and one read in a minute, however often they are asked for', async ({
     service,
     markets,

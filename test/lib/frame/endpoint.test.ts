@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as z from 'zod'
@@ -179,6 +180,111 @@ describe('A reply', () => {
   })
 })
 
+describe('A reply that is about nobody', () => {
+  const kept = {
+    ...contract,
+    method: 'GET',
+    request: {},
+    response: z.object({ name: z.string() }),
+    cacheControl: 'public, max-age=60',
+  } as const satisfies EndpointContract
+  const LONG = { name: 'long '.repeat(300) }
+  const open = (reply = LONG) => openEndpoint(kept, { version }, () => async () => reply)
+  const ask = (handler: Handler, headers: Record<string, string> = {}, method = 'GET') =>
+    handler(someEvent(method, '/things', { headers }), someContext())
+  const DECODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = { br: brotliDecompressSync, gzip: gunzipSync }
+
+  test.for([
+    ['gzip', 'gzip'],
+    ['gzip, deflate, br, zstd', 'br'],
+    ['br;q=0.5, gzip;q=0.8', 'gzip'],
+    ['GZIP ; Q=0.001', 'gzip'],
+    ['*', 'br'],
+    ['br;q=0, *;q=0.5', 'gzip'],
+    ['identity;q=0.5, gzip;q=0.5', 'gzip'],
+  ] as const)('leaves compressed where the caller accepts %s', async ([accepted, coding]) => {
+    const { body = '', headers, isBase64Encoded } = await ask(open(), { 'accept-encoding': accepted })
+    expect(isBase64Encoded).toBe(true)
+    expect(headers).toMatchObject({ 'content-encoding': coding, vary: 'origin, accept-encoding' })
+    const bytes = Buffer.from(body, 'base64')
+    expect(bytes.length).toBeLessThan(100)
+    expect(JSON.parse(`${DECODERS[coding]?.(bytes)}`)).toEqual(LONG)
+  })
+
+  test.for([
+    undefined,
+    '',
+    'identity',
+    'deflate, zstd',
+    'gzip;q=0, br;q=0.000',
+    '*;q=0',
+    'gzip;q=high',
+    'gzip;q=0.4, identity;q=0.5',
+    'identity;q=0',
+  ])('leaves as it is where the caller accepts %s', async (accepted) => {
+    const reply = await ask(open(), accepted === undefined ? {} : { 'accept-encoding': accepted })
+    expect(reply.body).toBe(JSON.stringify(LONG))
+    expect(reply.headers).toMatchObject({ vary: 'origin, accept-encoding' })
+    expect(reply.headers).not.toHaveProperty('content-encoding')
+    expect(reply).not.toHaveProperty('isBase64Encoded')
+  })
+
+  test('leaves as it is below a kilobyte, and so does an error', async () => {
+    const compressing = { 'accept-encoding': 'gzip' }
+    expect((await ask(open({ name: 'short' }), compressing)).body).toBe('{"name":"short"}')
+    const details = Array.from({ length: 100 }, (_, i) => ({ field: `${i}`, issue: 'is required' }))
+    const failing = openEndpoint(kept, { version }, () => async () => {
+      throw new AppError('invalid_json', { details })
+    })
+    expect(JSON.parse((await ask(failing, compressing)).body ?? '')).toMatchObject({ code: 'invalid_json', details })
+  })
+
+  test('is not sent again to who has it, compressed or not', async () => {
+    const handler = open()
+    const { headers: told } = await ask(handler, { 'accept-encoding': 'gzip' })
+    const tag = String(told?.['etag'])
+    expect(tag).toMatch(/^W\/"[\w-]{22}"$/)
+    expect((await ask(handler)).headers).toMatchObject({ etag: tag })
+    for (const known of [tag, tag.slice(2), `"other", ${tag}`, '*']) {
+      const { statusCode, headers, body } = await ask(handler, { 'if-none-match': known, 'accept-encoding': 'br' })
+      expect([statusCode, body]).toEqual([304, undefined])
+      expect(headers).toMatchObject({
+        etag: tag,
+        'cache-control': 'public, max-age=60',
+        vary: 'origin, accept-encoding',
+      })
+      expect(headers).not.toHaveProperty('content-encoding')
+    }
+    const other = await ask(open({ name: 'another' }), { 'if-none-match': tag })
+    expect([other.statusCode, other.headers?.['etag'] === tag]).toEqual([200, false])
+  })
+
+  test('has no tag where nobody may keep it', async () => {
+    const handler = openEndpoint({ ...kept, cacheControl: 'no-store' }, { version }, () => async () => LONG)
+    const { statusCode, headers } = await ask(handler, { 'if-none-match': '*', 'accept-encoding': 'gzip' })
+    expect(statusCode).toBe(200)
+    expect(headers).toMatchObject({ vary: 'accept-encoding', 'content-encoding': 'gzip' })
+    expect(headers).not.toHaveProperty('etag')
+  })
+
+  test('to HEAD has the headers alone', async () => {
+    const reply = await ask(open(), { 'accept-encoding': 'gzip' }, 'HEAD')
+    expect(reply.headers).toMatchObject({ 'content-encoding': 'gzip' })
+    expect([reply.body, reply.isBase64Encoded]).toEqual([undefined, undefined])
+  })
+
+  test('is encoded and compressed once for as long as it is the same object', async () => {
+    const encodings = vi.fn((name: string) => name)
+    const name = z.codec(z.string(), z.string(), { decode: (text) => text, encode: encodings })
+    const reply = { ...LONG }
+    const handler = openEndpoint({ ...kept, response: z.object({ name }) }, { version }, () => async () => reply)
+    const accepted = ['gzip', 'gzip', 'br', 'identity']
+    const replies = await Promise.all(accepted.map((one) => ask(handler, { 'accept-encoding': one })))
+    expect(encodings).toHaveBeenCalledTimes(1)
+    expect(replies[0]?.body).toBe(replies[1]?.body)
+  })
+})
+
 describe('A reply that is about somebody', () => {
   const key = createSigningKey(new Date())
   const { body: _, ...request } = contract.request
@@ -193,9 +299,15 @@ describe('A reply that is about somebody', () => {
     return endpoint(signed, {}, () => run)
   }
 
-  test('is signed, the error that comes instead of it is not', async () => {
+  test('is signed and never compressed, the error that comes instead of it is not signed', async () => {
     vi.mocked(signerIn).mockReturnValue(async () => signerOf(key))
-    const { headers, body } = await invoke(handle(async () => REPLY))
+    const long = { ...REPLY, parts: [{ name: 'long '.repeat(300) }] }
+    const accepting = { headers: { 'accept-encoding': 'gzip, br' } }
+    const { headers, body } = await invoke(
+      handle(async () => long),
+      accepting,
+    )
+    expect(headers.has('content-encoding')).toBe(false)
     const asked = { method: 'POST', url: `https://api.example/things/${THING}`, headers: {} }
     const response = { status: 200, headers: Object.fromEntries(headers) }
     expect(await isSignedBy(publicKeyOf(key), { request: asked, response }, JSON.stringify(body))).toBe(true)
