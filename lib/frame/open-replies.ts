@@ -81,7 +81,7 @@ function isNamed(tag: string, named = ''): boolean {
 }
 
 /** The coding that a caller would rather have than none (RFC 9110, 12.5.3): of those that it weighs the same the first of ours. */
-export function preferredCoding(accepted = ''): Coding | undefined {
+function preferredCoding(accepted = ''): Coding | undefined {
   const weights = new Map(accepted.split(',').map(weighted))
   const weightOf = (coding: Coding) => weights.get(coding) ?? weights.get('*') ?? 0
   const [best] = NAMES.toSorted((left, right) => weightOf(right) - weightOf(left))

@@ -6,7 +6,7 @@ import { ListedToken, MarketCoin, TokenPrice } from './coin.ts'
 import { CURRENCIES, type Currency, ExchangeRate } from './currency.ts'
 
 // Each is fresh for somewhat longer than it takes until its job puts the next one: stale means that the job failed. The keys
-// are a closed list, which containers remember: 5 MB of a market of 2,400 tokens.
+// are a closed list, which containers remember: 3 MB of a market of 2,400 tokens.
 const TOKENS: Namespace<ListedToken[]> = {
   name: 'tokens',
   schema: z.array(ListedToken),
@@ -75,7 +75,7 @@ export const RATES: CacheKey<Partial<Record<Currency, ExchangeRate>>> = {
 }
 
 /** A cache key for every chain, named by a word and the chain's key. */
-export function ofEveryChain<Word extends string, T>(word: Word, keyOf: (chainKey: string) => CacheKey<T>) {
+function ofEveryChain<Word extends string, T>(word: Word, keyOf: (chainKey: string) => CacheKey<T>) {
   const keys = CHAINS.map(({ key }) => [`${word} ${key}`, keyOf(key)] as const)
   // Entries that are put together lose their names.
   return Object.fromEntries(keys) as Record<`${Word} ${ChainKey}`, CacheKey<T>>

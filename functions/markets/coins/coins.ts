@@ -11,7 +11,7 @@ import { supportedTokens } from '../../../lib/markets/tokens.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
-/** Of how many currencies a container remembers the answer: 3 MB each of a market of 2,400 tokens, all its forms included. */
+/** Of how many currencies a container remembers the answer: 2 MB each of a market of 2,400 tokens, with its compressed forms. */
 const MOST_CURRENCIES = 16
 
 /** Lists the tokens that the service supports on all chains, in one read. Throws `upstream_unavailable` when the currency's rate is unknown. */

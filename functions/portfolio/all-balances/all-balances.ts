@@ -24,10 +24,10 @@ import { readSolanaBalances } from './solana.ts'
 type Dependencies = Services<'users' | 'budgets' | 'cache' | 'getReader' | 'solana' | 'goldRush' | 'now'>
 
 /** A chain, and the user's wallets there. */
-type Place = { readonly chain: Chain; readonly wallets: readonly string[] }
+type WalletsOnChain = { readonly chain: Chain; readonly wallets: readonly string[] }
 
 /** A chain, and what is to be read there. */
-type ChainInput = Place & {
+type ChainInput = WalletsOnChain & {
   readonly clientId: string
   readonly listed: readonly ListedToken[]
   readonly vaults: readonly Vault[]
@@ -138,8 +138,8 @@ export function readAllBalances({ users, budgets, cache, getReader, solana, gold
   }
 
   /** What is cached of the user, in two reads. */
-  async function getOwn(session: Session, places: readonly Place[]): Promise<Own> {
-    const used = places.filter(({ wallets }) => wallets.length > 0)
+  async function getOwn(session: Session, linked: readonly WalletsOnChain[]): Promise<Own> {
+    const used = linked.filter(({ wallets }) => wallets.length > 0)
     const balances = used.map(({ chain: { key } }) => [key, balancesKey(key, session)] as const)
     const indexed = used.flatMap(({ chain, wallets }) =>
       wallets.map((wallet) => [unlistedName(chain, wallet), unlistedKey(chain.key, wallet)] as const),
@@ -159,9 +159,9 @@ export function readAllBalances({ users, budgets, cache, getReader, solana, gold
       cache.recall({ ...ALL_TOKENS, ...ALL_PRICES, rates: RATES, rent: RENT }),
     ])
     const linked = listWallets(user)
-    const places = CHAINS.map((chain): Place => ({ chain, wallets: addressesOn(chain, linked) }))
-    const own = getOwn(session, places)
-    const inputs = places.map(
+    const onChains = CHAINS.map((chain): WalletsOnChain => ({ chain, wallets: addressesOn(chain, linked) }))
+    const own = getOwn(session, onChains)
+    const inputs = onChains.map(
       ({ chain, wallets }): ChainInput => ({
         clientId: session.clientId,
         chain,

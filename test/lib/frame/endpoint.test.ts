@@ -293,7 +293,7 @@ describe('A reply that is about somebody', () => {
     tag: 'Vaults',
     request: { ...request, path: z.object({ thing: field(z.string(), 'vault_not_found') }) },
   } as const satisfies EndpointContract
-  const handle = (run: () => Promise<typeof REPLY>) => {
+  const handle = (run: () => Promise<z.output<typeof contract.response>>) => {
     vi.stubEnv('SIGNING_SECRET', 'signing')
     vi.mocked(identifyCaller).mockReturnValue(async () => ({}))
     return endpoint(signed, {}, () => run)
