@@ -5,7 +5,7 @@ import { cacheStore } from '../../lib/cache/store.ts'
 import { DEFAULT_LIMITS } from '../../lib/clients/key-limits.ts'
 import { startBackends } from '../../sandbox/backends.ts'
 import { localConfig } from '../../sandbox/dynamo.ts'
-import { putMarket } from './market.ts'
+import { fillMarket } from './market.ts'
 import { startProcess, tellParent } from './process.ts'
 
 /** What is told of the backends once they run. */
@@ -35,7 +35,7 @@ const { clientId } = await seedClient(admin, { name: 'load', vaults })
 const { text: apiKey } = await issueKey(admin, { clientId, name: 'load', limits: { ...DEFAULT_LIMITS, rate: RATE } })
 
 const tables = documentClient(localConfig(dynamo.endpoint))
-await putMarket(sharedCache({ table: cacheStore(tables, dynamo.tableNames.cache), now: Date.now }), TOKENS)
+await fillMarket(sharedCache({ table: cacheStore(tables, dynamo.tableNames.cache), now: Date.now }), TOKENS)
 tables.destroy()
 
 const told: Told = { environment: backends.environment, apiKey, vaults: vaults.length, tokens: TOKENS }

@@ -1,26 +1,32 @@
 import { getAddress, keccak256, sliceHex, toHex } from 'viem'
 import type { SharedCache } from '../../lib/cache/cache.ts'
 import { CHAINS } from '../../lib/chain/registry.ts'
-import { MARKET, pricesKey, RATES, tokensKey } from '../../lib/markets/cache-keys.ts'
+import { ALL_PRICES, ALL_TOKENS, MARKET, pricesKey, RATES, tokensKey } from '../../lib/markets/cache-keys.ts'
 import type { ListedToken, MarketCoin } from '../../lib/markets/coin.ts'
 import { CURRENCIES } from '../../lib/markets/currency.ts'
 
 const COINS = 1_000
 
-/** Puts a made-up market of so many tokens, the same number on each chain, and of the 1,000 largest coins, as the jobs put theirs. */
-export async function putMarket(cache: Pick<SharedCache, 'put'>, tokens: number): Promise<void> {
-  await cache.put(MARKET, Array.from({ length: COINS }, buildCoin))
-  await cache.put(RATES, Object.fromEntries(CURRENCIES.map((currency) => [currency, { now: 1.1, dayAgo: 1.09 }])))
-  for (const [place, chain] of CHAINS.entries()) {
-    const first = Math.round((place * tokens) / CHAINS.length)
-    const end = Math.round(((place + 1) * tokens) / CHAINS.length)
-    const listed = Array.from({ length: end - first }, (_, i) => buildToken(chain.key, first + i))
-    await cache.put(tokensKey(chain.key), listed)
-    const prices = listed.map(({ address }, i) => [
+/**
+ * Adds made-up tokens to those that are cached until there are so many, as many on each chain, and made-up coins to the
+ * market until it has 1,000, with a price of each.
+ */
+export async function fillMarket(cache: Pick<SharedCache, 'get' | 'put'>, tokens: number): Promise<void> {
+  const cached = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
+  const coins = cached.market?.value ?? []
+  await cache.put(MARKET, [...coins, ...Array.from({ length: COINS }, buildCoin)].slice(0, COINS))
+  const rates = CURRENCIES.map((currency) => [currency, { now: 1.1, dayAgo: 1.09 }])
+  await cache.put(RATES, { ...Object.fromEntries(rates), ...cached.rates?.value })
+  for (const [place, { key }] of CHAINS.entries()) {
+    const known = cached[`tokens ${key}`]?.value ?? []
+    const all = Math.round(((place + 1) * tokens) / CHAINS.length) - Math.round((place * tokens) / CHAINS.length)
+    const added = Array.from({ length: all - known.length }, (_, index) => buildToken(key, index))
+    await cache.put(tokensKey(key), [...known, ...added])
+    const prices = added.map(({ address }, index) => [
       address,
-      { now: 1.2345 * (i + 1), dayAgo: 1.2 * (i + 1), at: Date.now() },
+      { now: 1.5 * (index + 1), dayAgo: 1.4 * (index + 1), at: Date.now() },
     ])
-    await cache.put(pricesKey(chain.key), Object.fromEntries(prices))
+    await cache.put(pricesKey(key), { ...Object.fromEntries(prices), ...cached[`prices ${key}`]?.value })
   }
 }
 

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual, promisify } from 'node:util'
 import { GetSecretValueCommand, PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import type { Address } from 'viem'
@@ -13,13 +14,18 @@ import { CONSUMERS, ENDPOINTS, JOBS } from '../../infra/functions.ts'
 import { queueName } from '../../infra/queues.ts'
 import { tableName } from '../../infra/tables.ts'
 import { findQueueUrl, sqsClient } from '../../lib/aws/queue.ts'
+import { CHAINS } from '../../lib/chain/registry.ts'
 import { parseApiKey } from '../../lib/clients/api-key.ts'
 import { Scope } from '../../lib/clients/key-limits.ts'
+import type { LocalAccount } from '../../sandbox/accounts.ts'
 import type { SynthesizedStack } from '../../sandbox/assembly.ts'
 import { type Backends, startBackends } from '../../sandbox/backends.ts'
 import { localConfig } from '../../sandbox/dynamo.ts'
 import { startReceiver } from '../../sandbox/receiver.ts'
 import { type RunningTemplate, startTemplate } from '../../sandbox/template.ts'
+import { COUNTS_FILE, Counted, type Counts } from '../../scripts/cost/counts.ts'
+import { costMeter, countJobs, countStage, differences, playInTurns, receive, TOKENS } from '../support/costs.ts'
+import { type Meter, startMeter } from '../support/meter.ts'
 import { callerOf, type Service, senderOn, USERS } from '../support/service.ts'
 import { playWallet } from '../support/wallet-story.ts'
 import { publishTo, someNotice } from '../support/webhooks.ts'
@@ -52,12 +58,21 @@ const test = base
     onCleanup(backends.stop)
     return backends
   })
+  /** What stands between the template and all that its functions ask. */
+  .extend('meter', { scope: 'file' }, async ({ backends }, { onCleanup }) => {
+    const { dynamo, queues, providers, chains } = backends
+    const aws = { dynamodb: dynamo.endpoint, sqs: queues.endpoint, secretsmanager: providers.url }
+    const nodes = chains.map(({ chainId, nodes }) => [`chain-${chainId}`, nodes.url])
+    const meter = await startMeter({ ...aws, providers: providers.url, ...Object.fromEntries(nodes) })
+    onCleanup(meter.stop)
+    return meter
+  })
   /** The stage as an operator leaves it: deployed, with the secrets, and with a client that has a key and all vaults. */
-  .extend('stage', { scope: 'file' }, async ({ stacks, backends }, { onCleanup }) => {
-    const template = await deploy(stacks, backends)
+  .extend('stage', { scope: 'file' }, async ({ stacks, backends, meter }, { onCleanup }) => {
+    const template = await deploy(stacks, meter)
     onCleanup(template.stop)
     Object.assign(process.env, template.operator)
-    await copySecrets(backends)
+    await copySecrets(backends, meter)
     const [created = ''] = await administer('create-client', '--name', 'Wallet')
     const [, clientId = ''] = /Created client (\w+)/.exec(created) ?? []
     const scopes = Scope.options.join()
@@ -70,17 +85,25 @@ const test = base
   })
 
 /** The stacks on this machine. Nothing can be sent to a public address here. */
-function deploy(stacks: readonly SynthesizedStack[], { dynamo, queues, providers }: Backends) {
-  const services = { dynamodb: dynamo.endpoint, sqs: queues.endpoint, secretsmanager: providers.url }
+function deploy(stacks: readonly SynthesizedStack[], { urlOf }: Meter) {
+  const services = { dynamodb: urlOf('dynamodb'), sqs: urlOf('sqs'), secretsmanager: urlOf('secretsmanager') }
   return startTemplate(stacks, services, { variables: { WEBHOOK_REACH: 'loopback' } })
 }
 
 /** Stores what an operator does: where the chains and the services are, and the keys that sign. */
-async function copySecrets({ providers }: Backends): Promise<void> {
+async function copySecrets({ providers, chains }: Backends, { urlOf }: Meter): Promise<void> {
+  const metered = (text: string) =>
+    chains.reduce(
+      (changed, { chainId, nodes }) => changed.replaceAll(nodes.url, urlOf(`chain-${chainId}`)),
+      text.replaceAll(providers.url, urlOf('providers')),
+    )
+
   const secrets = new SecretsManagerClient(localConfig(providers.url))
   for (const name of ['config', 'signing']) {
     const { SecretString } = await secrets.send(new GetSecretValueCommand({ SecretId: `vaultline/local/${name}` }))
-    await secrets.send(new PutSecretValueCommand({ SecretId: `vaultline/dev/${name}`, SecretString }))
+    await secrets.send(
+      new PutSecretValueCommand({ SecretId: `vaultline/dev/${name}`, SecretString: metered(SecretString ?? '') }),
+    )
   }
   secrets.destroy()
 }
@@ -157,8 +180,8 @@ test.for<[string, Parameters<typeof change>[1][number], string]>([
     ],
     'Lambda takes 4 KB',
   ],
-])('is not deployed with %s', async ([, broken, reason], { stacks, backends }) => {
-  await expect(deploy(change(stacks, [broken]), backends)).rejects.toThrow(reason)
+])('is not deployed with %s', async ([, broken, reason], { stacks, meter }) => {
+  await expect(deploy(change(stacks, [broken]), meter)).rejects.toThrow(reason)
 })
 
 test('a message, and a job, do what they are for', async ({ stage: { template, apiKey }, backends }) => {
@@ -183,7 +206,7 @@ test('a message, and a job, do what they are for', async ({ stage: { template, a
 
 test('each grant, variable, route, permission and origin that is missing fails the check that needs it', async ({
   stacks,
-  backends,
+  meter,
   stage: { apiKey },
 }) => {
   const broken = change(stacks, [
@@ -218,7 +241,7 @@ test('each grant, variable, route, permission and origin that is missing fails t
       },
     ],
   ])
-  const template = await deploy(broken, backends)
+  const template = await deploy(broken, meter)
   const failed = Object.entries(await smoke(template, apiKey)).filter(([, told]) => told !== 'ok')
   const logOf = (name: string) => template.logs(template.names().find((each) => each.includes(name)) ?? '')
   const logs = { positions: logOf('activity-PositionsFunction'), deposit: logOf('vaults-DepositFunction') }
@@ -237,16 +260,20 @@ test('each grant, variable, route, permission and origin that is missing fails t
   expect(logs.deposit).toMatch(/The environment lacks CACHE_TABLE\..*at readEnv \(file/)
 })
 
-test('every endpoint does for a wallet what it is for, with the permissions that the template gives it', async ({
-  stage: { template, apiKey },
-  backends,
-}) => {
+test('every endpoint does for a wallet what it is for, with the permissions that the template gives it, and costs what it did', {
+  timeout: 300_000,
+}, async ({ stacks, stage: { apiKey }, backends, meter }) => {
   const [chain, other] = backends.chains
   const asyncVault = chain?.vaults.find(({ type }) => type === 'async')?.address as Address
   const otherUsdc = other?.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address
+  // New containers: each function's first request there is counted.
+  const template = await deploy(stacks, meter)
+  onTestFinished(template.stop)
   const asked = { baseUrl: template.url, apiKey, backends }
   const ask = callerOf(asked)
-  const call: Service['call'] = async (...request) => {
+  const strict: Service['call'] = async (...request) => {
+    // A client may try its webhooks once a second.
+    if (request[1].endsWith('/test')) await sleep(1000)
     const reply = await ask(...request)
     expect(reply.status, `${request[0]} ${request[1]}: ${JSON.stringify(reply.body)}`).toBeLessThan(300)
     return reply
@@ -255,13 +282,49 @@ test('every endpoint does for a wallet what it is for, with the permissions that
     WEBHOOKS_TABLE: tableName('dev', 'webhooks'),
     EVENT_QUEUE_URL: await findQueueUrl(queueName('dev', 'eventQueue')),
   }
-  const wallets = { ...asked, call, consume: template.consume, send: senderOn(backends.chains) }
-  // The wallet's story goes by no wire, and asks nothing of the tables by itself.
-  const service = { ...wallets, backends: { ...backends, environment } } as unknown as Service
-  const clientId = parseApiKey(service.apiKey)?.clientId ?? ''
-  await playWallet(service, { asyncVault, otherUsdc, tell: () => publishTo(service, clientId, [someNotice('claim')]) })
+  const costs = costMeter(meter, { url: template.url, key: apiKey })
+  const jobs = await countJobs(template, backends, costs)
+  let event: Counts | undefined
+  const clientId = parseApiKey(apiKey)?.clientId ?? ''
+  const play =
+    (user: LocalAccount, email: string, temperature: 'cold' | 'warm') => async (pass: () => Promise<void>) => {
+      const call = costs.counting(strict, temperature, pass)
+      const wallets = { ...asked, call, consume: template.consume, send: senderOn(backends.chains) }
+      // The wallet's story goes by no wire, and asks nothing of the tables by itself.
+      const service = { ...wallets, backends: { ...backends, environment } } as unknown as Service
+      const tell = async () => {
+        const counts = await costs.during(async () => {
+          await publishTo(service, clientId, [someNotice(email)])
+          await template.consume()
+        })
+        event ??= counts
+      }
+      await playWallet(service, { asyncVault, otherUsdc, tell, alice: { account: user, email } })
+    }
+  const [alice, , carol] = USERS
+  await playInTurns([play(alice, 'alice@example.com', 'cold'), play(carol, 'carol@example.com', 'warm')])
   const lambdas = new Set(template.calls().map(({ principal }) => principal.split('/').at(-1)))
   expect(lambdas.size, 'functions that asked something of AWS').toBeGreaterThan(45)
+  const unknown = () => receive(`${template.url}/nowhere`, {})
+  const [cold, warm] = [await costs.during(unknown), await costs.during(unknown)]
+  const { chains } = backends
+  const counted = Counted.parse({
+    size: {
+      vaults: chains.flatMap(({ vaults }) => vaults).length,
+      chainsWithVaults: chains.length,
+      chains: CHAINS.length,
+      tokens: TOKENS,
+    },
+    endpoints: { ...costs.endpoints, 'system/unknown-route': { cold, warm, bytes: await unknown() } },
+    jobs: jobs.counts,
+    event,
+    stage: { ...countStage(stacks), ownMetrics: jobs.ownMetrics },
+  })
+  const written: unknown = existsSync(COUNTS_FILE) ? JSON.parse(readFileSync(COUNTS_FILE, 'utf8')) : {}
+  const differing = differences(counted, written)
+  if (process.env['COSTS'] !== 'write') expect(differing, 'Write the costs anew: npm run cost').toEqual([])
+  // What differs by no more than it does each time stays as it was.
+  else if (differing.length > 0) writeFileSync(COUNTS_FILE, JSON.stringify(counted))
 })
 
 test('who is not known to AWS is refused', async ({ stage: { template } }) => {

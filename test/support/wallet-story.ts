@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import type { LocalAccount } from '../../sandbox/accounts.ts'
 import { settle } from '../../sandbox/curator.ts'
 import { addCredential, beginRecovery, completeRecovery, openSession, registerUser, signRecovery } from './accounts.ts'
 import { someKeyPair, somePasskey } from './credentials.ts'
@@ -7,11 +8,19 @@ import { serve } from './serve.ts'
 import { type HttpReply, type Service, USERS } from './service.ts'
 
 const [ALICE] = USERS
-const EMAIL = 'alice@example.com'
 const AMOUNT = '1000000000'
 
 /** Where the story plays: the vault that Alice deposits into, its token on the other chain, and what has clients told of it. */
-export type Stage = { readonly asyncVault: Address; readonly otherUsdc: Address; readonly tell: () => Promise<void> }
+export type Stage = {
+  readonly asyncVault: Address
+  readonly otherUsdc: Address
+  readonly tell: () => Promise<void>
+  /** Who plays her part; she herself unless told. */
+  readonly alice?: Alice
+}
+type Alice = { readonly account: LocalAccount; readonly email: string }
+
+const HERSELF: Alice = { account: ALICE, email: 'alice@example.com' }
 
 /**
  * What a wallet does over time, in an order that makes sense: Alice registers, links her wallet, looks around, deposits
@@ -22,18 +31,19 @@ export async function playWallet(service: Service, stage: Stage): Promise<void> 
     await service.call('GET', path, { key: null })
   }
   for (const path of ['assetlinks', 'jwks']) await service.call('GET', `/.well-known/${path}.json`, { key: null })
-  const { recoveryKey, headers } = await join(service)
+  const { alice = HERSELF } = stage
+  const { recoveryKey, headers } = await join(service, alice)
   await lookAround(service, headers, stage)
-  await invest(service, stage)
+  await invest(service, stage, alice)
   await beTold(service, stage)
-  await leave(service, recoveryKey)
+  await leave(service, recoveryKey, alice)
 }
 
 /** Alice registers with a passkey, logs in, renews her recovery key, ends her other sessions and links her wallet. */
-async function join(service: Service) {
+async function join(service: Service, { account, email }: Alice) {
   const passkey = somePasskey()
   const recoveryKey = someKeyPair()
-  await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }), { email: EMAIL })
+  await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }), { email })
   const logIn = () => openSession(service, undefined, (begun) => ({ firstFactor: passkey.get(begun) }))
   const headers = await logIn()
   const addRecoveryKey = (key: typeof recoveryKey) =>
@@ -54,7 +64,7 @@ async function join(service: Service) {
   await service.call('DELETE', `/auth/sessions/${other.id}`, { headers })
   await service.call('DELETE', '/auth/sessions', { headers })
 
-  const wallet = privateKeyToAccount(ALICE.privateKey)
+  const wallet = privateKeyToAccount(account.privateKey)
   const asked = { headers, body: { address: wallet.address, chain: 'evm' } }
   const { message } = (await service.call('POST', '/auth/wallets/init', asked)).body
   const signature = await wallet.signMessage({ message })
@@ -77,19 +87,19 @@ async function lookAround(service: Service, headers: Record<string, string>, { o
 }
 
 /** Deposits that are settled and claimed, one of them from another chain, and a withdrawal. */
-async function invest(service: Service, { asyncVault, otherUsdc }: Stage): Promise<void> {
+async function invest(service: Service, { asyncVault, otherUsdc }: Stage, { account }: Alice): Promise<void> {
   const { chains, relayer } = service.backends
   const [chain, source] = chains
   if (!chain || !source) throw new Error('The story needs two chains')
   const vaults = '/defi-vaults/v1/defi/vault'
-  const user = `/defi-vaults/v1/defi/user/${ALICE.address}`
-  const alices = { vaultAddress: asyncVault, userAddress: ALICE.address }
+  const user = `/defi-vaults/v1/defi/user/${account.address}`
+  const alices = { vaultAddress: asyncVault, userAddress: account.address }
   const prepare = (what: string, body: object) =>
     service.call('POST', `${vaults}/${what}`, { body: { ...alices, ...body } })
   const send = ({ body }: HttpReply, chainId = chain.chainId) =>
-    service.send(chainId, ALICE, [...body.approval, ...body.operations])
+    service.send(chainId, account, [...body.approval, ...body.operations])
   const statusOf = (what: string) =>
-    service.call('GET', `${vaults}/${asyncVault}/${what}-status?userAddress=${ALICE.address}`)
+    service.call('GET', `${vaults}/${asyncVault}/${what}-status?userAddress=${account.address}`)
 
   await service.call('GET', '/defi-vaults/v1/vaults')
   await service.call('GET', `/defi-vaults/v1/vault/${asyncVault}`)
@@ -129,9 +139,13 @@ async function beTold(service: Service, { tell }: Stage): Promise<void> {
 }
 
 /** Her passkey is lost: she recovers with another, and deletes what is left. */
-async function leave(service: Service, recoveryKey: ReturnType<typeof someKeyPair>): Promise<void> {
+async function leave(
+  service: Service,
+  recoveryKey: ReturnType<typeof someKeyPair>,
+  { account, email }: Alice,
+): Promise<void> {
   const passkey = somePasskey()
-  const begun = await beginRecovery(service, EMAIL, { credentialId: recoveryKey.id })
+  const begun = await beginRecovery(service, email, { credentialId: recoveryKey.id })
   const credentials = {
     firstFactorCredential: passkey.create(begun),
     recoveryCredential: someKeyPair().create(begun, {}, { kind: 'RecoveryKey' }),
@@ -139,7 +153,7 @@ async function leave(service: Service, recoveryKey: ReturnType<typeof someKeyPai
   await completeRecovery(service, begun, signRecovery(recoveryKey, credentials), credentials)
   const logIn = () => openSession(service, undefined, (begun) => ({ firstFactor: passkey.get(begun) }))
   const headers = await logIn()
-  await service.call('DELETE', `/auth/wallets/${ALICE.address}`, { headers })
+  await service.call('DELETE', `/auth/wallets/${account.address}`, { headers })
   await service.call('POST', '/auth/logout', { headers })
   await service.call('DELETE', '/auth/user', { headers: await logIn() })
 }

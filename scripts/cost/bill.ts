@@ -1,0 +1,180 @@
+import { consumers, endpoints, jobs } from '../../functions/contracts.ts'
+import type { EndpointContract, JobContract } from '../../lib/frame/contract.ts'
+import type { Counted, Counts, EndpointCounts } from './counts.ts'
+import { ASSUMED, EVENTS_PER_OPEN, OPENS_PER_MONTH, PER_OPEN } from './model.ts'
+import { AWS_PRICES, RPC_PRICES, SOURCE_PRICES } from './prices.ts'
+
+/** Dollars by what they are paid for. */
+export type Bill = { readonly [Item in (typeof ITEMS)[number]]: number }
+
+/** What something is paid for. */
+export const ITEMS = [
+  'gateway',
+  'compute',
+  'tables',
+  'secrets and queues',
+  'nodes',
+  'sources',
+  'egress',
+  'logs',
+] as const
+
+const GB = 1e9
+const MONTH_MINUTES = 30.4 * 24 * 60
+/** SQS is asked by five pollers for each function that takes from a queue, each of which waits 20 s. */
+const POLLS_PER_MONTH = (5 * MONTH_MINUTES * 60) / 20
+
+/** Bills together. */
+export function sumOf(bills: readonly Bill[]): Bill {
+  return billOf((item) => bills.reduce((sum, bill) => sum + bill[item], 0))
+}
+
+/** A bill of so many of the same. */
+function times(bill: Bill, count: number): Bill {
+  return billOf((item) => bill[item] * count)
+}
+
+/** All of a bill, in dollars. */
+export function totalOf(bill: Bill): number {
+  return ITEMS.reduce((sum, item) => sum + bill[item], 0)
+}
+
+function billOf(of: (item: (typeof ITEMS)[number]) => number): Bill {
+  // Each item of the list, and no other.
+  return Object.fromEntries(ITEMS.map((item) => [item, of(item)])) as Bill
+}
+
+/** What one call of an endpoint costs: of a container's first, of the next, of one that asks the same again, and on average. */
+export function billCall(name: keyof typeof endpoints, counted: EndpointCounts, memoryMiB: number) {
+  const contract: EndpointContract = endpoints[name]
+  const { cold, warm, again, bytes } = counted
+  const bill = (counts: Counts, startMs = 0): Bill => {
+    const { headers, body } = bytes
+    const answer = headers + body
+    const cpu = cpuMs(counts, body)
+    const lease = contract.caller === 'anyone' || startMs > 0 ? 0 : AWS_PRICES.writeUnit / ASSUMED.requestsPerLease
+    const work = billWork(counts, {
+      ms: startMs + cpu,
+      memoryMiB,
+      hosts: isWitnessed(contract) ? ASSUMED.hosts : 1,
+    })
+    return {
+      ...work,
+      gateway: AWS_PRICES.gatewayRequest * Math.max(1, Math.ceil(answer / AWS_PRICES.gatewayBytes)),
+      tables: work.tables + lease,
+      egress: (answer / GB) * AWS_PRICES.egressGb,
+    }
+  }
+  const [first, next] = [bill(cold, ASSUMED.startMs), bill(warm)]
+  const usual = again ? sumOf([times(bill(again), ASSUMED.againShare), times(next, 1 - ASSUMED.againShare)]) : next
+  const average = sumOf([times(first, ASSUMED.coldShare), times(usual, 1 - ASSUMED.coldShare)])
+  return { first, next, average }
+}
+
+function isWitnessed({ errors }: EndpointContract): boolean {
+  return errors.includes('nodes_disagree')
+}
+
+/** What one run of a job costs. */
+function billRun(name: string, counts: Counts, memoryMiB: number): Bill {
+  const [job = ''] = name.split(' ')
+  const contract: JobContract | undefined = Object.entries(jobs).find(([of]) => of === job)?.[1]
+  const hosts = contract?.isWitnessed ? ASSUMED.hosts : 1
+  const run = billWork(counts, { ms: cpuMs(counts, 0), memoryMiB, hosts })
+  return { ...run, compute: run.compute + AWS_PRICES.scheduledRun }
+}
+
+function cpuMs({ rpc }: Counts, answerBytes: number): number {
+  const { request, answerKb, rpcCall } = ASSUMED.cpuMs
+  return request + (answerKb * answerBytes) / 1000 + rpcCall * Object.values(rpc).reduce((sum, calls) => sum + calls, 0)
+}
+
+/** What the work of one invocation costs that takes so many milliseconds besides what it waits for. */
+function billWork(
+  { table, secrets, queue, rpc, sources, inSeries }: Counts,
+  { ms, memoryMiB, hosts }: { readonly ms: number; readonly memoryMiB: number; readonly hosts: number },
+): Bill {
+  const { aws, rpc: node, sources: source } = ASSUMED.waitMs
+  const waited = inSeries.aws * aws + inSeries.rpc * node + inSeries.sources * source
+  const units: Readonly<Record<string, number>> = RPC_PRICES.units
+  const prices: Readonly<Record<string, { readonly request: number }>> = SOURCE_PRICES
+  const sum = (asked: Readonly<Record<string, number>>, price: (name: string) => number | undefined) =>
+    Object.entries(asked).reduce((total, [name, count]) => {
+      const one = price(name)
+      if (one === undefined) throw new Error(`There is no price of ${name} (scripts/cost/prices.ts).`)
+      return total + one * count
+    }, 0)
+  return {
+    gateway: 0,
+    compute: AWS_PRICES.lambdaRequest + ((ms + waited) / 1000) * (memoryMiB / 1024) * AWS_PRICES.lambdaGbSecond,
+    tables: table.readUnits * AWS_PRICES.readUnit + table.writeUnits * AWS_PRICES.writeUnit,
+    'secrets and queues': secrets * AWS_PRICES.secretsRequest + queue * AWS_PRICES.queueRequest,
+    nodes: hosts * RPC_PRICES.computeUnit * sum(rpc, (method) => units[method]),
+    sources: sum(sources, (name) => prices[name]?.request),
+    egress: 0,
+    logs: (ASSUMED.logBytes / GB) * AWS_PRICES.logGb,
+  }
+}
+
+/** What a stage costs in a month to which nobody comes: each item with what there is of it, and its dollars. */
+export function billIdle({
+  stage,
+  jobs: runs,
+  size,
+}: Counted): readonly { readonly what: string; readonly usd: number }[] {
+  const jobsOf = (prefix: string) =>
+    Object.entries(runs)
+      .filter(([name]) => name.startsWith(prefix))
+      .map(([name, { counts, everyMinutes }]) => ({
+        runs: MONTH_MINUTES / everyMinutes,
+        bill: billRun(name, counts, stage.memoryMiB.others),
+      }))
+  const cost = (prefix: string, of: (bill: Bill) => number) =>
+    jobsOf(prefix).reduce((sum, { runs: times, bill }) => sum + times * of(bill), 0)
+  const ours = (bill: Bill) => totalOf(bill) - bill.nodes - bill.sources
+  const all = jobsOf('jobs/').reduce((sum, { runs: times }) => sum + times, 0)
+  const polls = stage.queuesAsked * POLLS_PER_MONTH
+  return [
+    {
+      what: `the job of each chain: ${jobsOf('jobs/refresh-chain').length} chains, each minute, ${size.chainsWithVaults} of them with vaults`,
+      usd: cost('jobs/refresh-chain', ours),
+    },
+    { what: 'the nodes that it asks', usd: cost('jobs/refresh-chain', ({ nodes }) => nodes) },
+    {
+      what: 'the market each 5 minutes, the tokens each hour, and what they write',
+      usd: cost('jobs/refresh-market', ours) + cost('jobs/refresh-tokens', ours),
+    },
+    {
+      what: `${stage.alarms} alarms, which watch ${stage.alarmMetrics} metrics`,
+      usd: stage.alarmMetrics * AWS_PRICES.alarmMetricMonth,
+    },
+    { what: 'a dashboard', usd: stage.dashboards * AWS_PRICES.dashboardMonth },
+    { what: `${stage.ownMetrics} metrics of the jobs' own`, usd: stage.ownMetrics * AWS_PRICES.ownMetricMonth },
+    { what: `${stage.secrets} secrets`, usd: stage.secrets * AWS_PRICES.secretMonth },
+    {
+      what: `${stage.queuesAsked} queues that are asked all the time: ${Math.round(polls / 1e5) / 10} million requests, by five pollers each that wait 20 s`,
+      usd: polls * AWS_PRICES.queueRequest,
+    },
+    { what: `${Math.round(all / 1000)},000 runs in all; tables, API and functions without requests`, usd: 0 },
+  ]
+}
+
+/** What so many registered users cost in a month besides a stage without them, by endpoint, and the requests that they make. */
+export function billUsers({ endpoints: counted, event, stage }: Counted, users: number) {
+  const opens = users * OPENS_PER_MONTH
+  const calls = Object.entries(PER_OPEN).map(([name, perOpen]) => {
+    // The model has names of endpoints alone.
+    const endpoint = name as keyof typeof endpoints
+    const counts = counted[endpoint]
+    if (!counts) throw new Error(`${name} is not counted.`)
+    return {
+      name,
+      calls: opens * perOpen,
+      bill: times(billCall(endpoint, counts, stage.memoryMiB.endpoints).average, opens * perOpen),
+    }
+  })
+  const invocations = Object.keys(consumers).length
+  const one = billWork(event, { ms: cpuMs(event, 0) * invocations, memoryMiB: stage.memoryMiB.others, hosts: 1 })
+  const events = opens * EVENTS_PER_OPEN
+  return [...calls, { name: 'events to webhooks', calls: events, bill: times(one, events) }]
+}

@@ -1,0 +1,62 @@
+import type { endpoints } from '../../functions/contracts.ts'
+
+/** What is taken for granted where nothing can be counted on one machine. */
+export const ASSUMED = {
+  /** Milliseconds of one request that goes out, those side by side together. */
+  waitMs: { aws: 5, rpc: 60, sources: 250 },
+  /** CPU of one request: for itself, for each KB of its answer and for each call of a chain. */
+  cpuMs: { request: 3, answerKb: 0.05, rpcCall: 0.5 },
+  /** More that a container takes for its first request. */
+  startMs: 300,
+  /** The share of requests that are a container's first, which read its client and its secrets. */
+  coldShare: 0.01,
+  /** The share of GET requests that ask what was asked a moment before. */
+  againShare: 0.5,
+  /** Hosts that are asked about what is signed or recorded. */
+  hosts: 2,
+  /** Requests of a key that a container lets through for each that it takes out of the table, at least. */
+  requestsPerLease: 6,
+  /** Our line about a request and what Lambda writes of it, in bytes. */
+  logBytes: 1_100,
+} as const
+
+/** How often a registered user opens the wallet in a month: one in ten does on a day, three times. */
+export const OPENS_PER_MONTH = 9
+
+/** What a wallet asks each time that it is opened; an endpoint that is not here is asked for too seldom to count. */
+export const PER_OPEN: Readonly<Partial<Record<keyof typeof endpoints, number>>> = {
+  'accounts/login-init': 0.1,
+  'accounts/login': 0.1,
+  'accounts/wallets-list': 0.5,
+  'accounts/credentials-list': 0.02,
+  'accounts/sessions-list': 0.02,
+  'accounts/register-init': 0.005,
+  'accounts/register': 0.005,
+  'accounts/wallets-init': 0.005,
+  'accounts/wallets-link': 0.005,
+  'accounts/logout': 0.01,
+  'portfolio/all-balances': 1,
+  'portfolio/nfts': 0.3,
+  'portfolio/token-chart-by-id': 0.2,
+  'portfolio/token-chart-by-address': 0.2,
+  'markets/coins': 1,
+  'markets/top-gainers-losers': 0.3,
+  'markets/coin': 0.2,
+  'markets/search': 0.1,
+  'vaults/list': 1,
+  'vaults/vault': 0.3,
+  'vaults/deposit': 0.03,
+  'vaults/deposit-status': 0.2,
+  'vaults/claim': 0.02,
+  'vaults/cancel': 0.001,
+  'vaults/withdraw': 0.02,
+  'vaults/withdraw-status': 0.1,
+  'vaults/cross-chain-status': 0.05,
+  'activity/positions': 1,
+  'activity/position': 0.3,
+  'activity/deposits': 0.2,
+  'activity/withdrawals': 0.1,
+}
+
+/** Events that a client's webhooks are sent, for each time that a wallet is opened. */
+export const EVENTS_PER_OPEN = 0.05

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { billCall, totalOf } from '../../scripts/cost/bill.ts'
+import type { Counts, EndpointCounts } from '../../scripts/cost/counts.ts'
+import { differences } from '../support/costs.ts'
+
+const NOTHING: Counts = {
+  table: { requests: 0, readUnits: 0, writeUnits: 0 },
+  secrets: 0,
+  queue: 0,
+  rpc: {},
+  sources: {},
+  inSeries: { aws: 0, rpc: 0, sources: 0 },
+}
+const MILLION = 1e6
+const MEMORY = 1024
+
+/** An endpoint of which each request asks this, and answers as many bytes. */
+function someCounts(counts: Partial<Counts>, body = 0): EndpointCounts {
+  const all = { ...NOTHING, ...counts }
+  return { cold: all, warm: all, bytes: { headers: 0, body } }
+}
+
+test('An answer of more than 512 KB is paid for twice at the gateway, and each byte on its way out', () => {
+  const { next } = billCall('system/health', someCounts({}, 600_000), MEMORY)
+  expect(next.gateway * MILLION).toBeCloseTo(2)
+  expect(next.egress * MILLION).toBeCloseTo(600 * 0.09)
+})
+
+test('A function is paid for while it waits, a new container for its start too', () => {
+  const { first, next } = billCall('system/health', someCounts({ inSeries: { aws: 0, rpc: 1, sources: 0 } }), MEMORY)
+  expect(next.compute * MILLION).toBeCloseTo(0.2 + 0.063 * 13.3334)
+  expect(first.compute * MILLION).toBeCloseTo(0.2 + 0.363 * 13.3334)
+})
+
+test('What is signed to be sent asks two hosts, what is shown one', () => {
+  const asked = someCounts({ rpc: { eth_call: 1, eth_getLogs: 1 } })
+  expect(billCall('vaults/list', asked, MEMORY).next.nodes * MILLION).toBeCloseTo(86 * 0.45)
+  expect(billCall('vaults/deposit', asked, MEMORY).next.nodes * MILLION).toBeCloseTo(2 * 86 * 0.45)
+})
+
+test('What has no price is not taken for free', () => {
+  const asked = someCounts({ rpc: { eth_newMethod: 1 } })
+  expect(() => billCall('vaults/list', asked, MEMORY)).toThrow('There is no price of eth_newMethod')
+})
+
+test('The average is of first requests, of others, and of those that ask the same again', () => {
+  const table = { requests: 1, readUnits: 100, writeUnits: 0 }
+  const counted = { ...someCounts({ table }), again: NOTHING }
+  const { average, next } = billCall('system/health', counted, MEMORY)
+  expect(average.tables / next.tables).toBeCloseTo(0.01 + 0.99 / 2)
+  expect(totalOf(average)).toBeLessThan(totalOf(next))
+})
+
+test('A call more is a difference, a tenth of the bytes and of the units is none', () => {
+  const [before, now] = [
+    { 'vaults/list': { warm: { ...NOTHING, rpc: { eth_call: 2 } }, bytes: { headers: 700, body: 10_000 } } },
+    { 'vaults/list': { warm: { ...NOTHING, rpc: { eth_call: 3 } }, bytes: { headers: 710, body: 10_900 } } },
+  ]
+  expect(differences(now, before)).toEqual(['vaults/list.warm.rpc.eth_call: 2 before, 3 now'])
+})

@@ -1,0 +1,233 @@
+import { type IncomingMessage, request } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as z from 'zod'
+import { JOBS } from '../../infra/functions.ts'
+import { tableName } from '../../infra/tables.ts'
+import { documentClient } from '../../lib/aws/dynamo.ts'
+import { sharedCache } from '../../lib/cache/cache.ts'
+import { cacheStore } from '../../lib/cache/store.ts'
+import type { SynthesizedStack } from '../../sandbox/assembly.ts'
+import type { Backends } from '../../sandbox/backends.ts'
+import { localConfig } from '../../sandbox/dynamo.ts'
+import { callRpc } from '../../sandbox/rpc.ts'
+import type { RunningTemplate } from '../../sandbox/template.ts'
+import type { Counts, EndpointCounts } from '../../scripts/cost/counts.ts'
+import { fillMarket } from '../../scripts/load/market.ts'
+import { findEndpoint } from './examples.ts'
+import { isReading, type Meter, type Metered } from './meter.ts'
+import type { Service } from './service.ts'
+
+type Call = Service['call']
+
+/** What the stand-in asks all the time, and what its receipts are for: AWS's pollers, which are paid for otherwise. */
+const POLLS = ['ReceiveMessage', 'GetQueueUrl', 'GetQueueAttributes']
+/** What was asked, of whom. */
+function countsOf(metered: readonly Metered[]): Counts {
+  const to = (target: string) => metered.filter((one) => one.target === target)
+  const of = (kind: Metered['kind']) => metered.filter((one) => one.kind === kind)
+  const [tables, queues, secrets] = [to('dynamodb'), to('sqs'), to('secretsmanager')]
+  const [rpc, sources] = [of('rpc'), of('http')]
+  const units = (reads: boolean) =>
+    tables.filter(({ asked: [action = ''] }) => isReading(action) === reads).reduce((sum, one) => sum + one.units, 0)
+  return {
+    table: { requests: tables.length, readUnits: units(true), writeUnits: units(false) },
+    secrets: secrets.length,
+    queue: queues.filter(({ asked: [action = ''] }) => !POLLS.includes(action)).length,
+    rpc: timesOf(rpc),
+    sources: timesOf(sources),
+    inSeries: { aws: countInSeries([...tables, ...secrets]), rpc: countInSeries(rpc), sources: countInSeries(sources) },
+  }
+}
+
+function timesOf(metered: readonly Metered[]): Record<string, number> {
+  const groups = Map.groupBy(
+    metered.flatMap(({ asked }) => asked),
+    (name) => name,
+  )
+  return Object.fromEntries([...groups].sort(([a], [b]) => a.localeCompare(b)).map(([name, all]) => [name, all.length]))
+}
+
+/** The most of these of which each began when the one before had ended. */
+function countInSeries(metered: readonly Metered[]): number {
+  let [count, end] = [0, Number.NEGATIVE_INFINITY]
+  for (const one of metered.toSorted((a, b) => a.ended - b.ended)) {
+    if (one.begun < end) continue
+    count += 1
+    end = one.ended
+  }
+  return count
+}
+
+/**
+ * Plays the same story for each of several, call by call in turns: what a story does after a call, up to its next one's
+ * answer, is done while the others wait.
+ */
+export async function playInTurns(plays: readonly ((pass: () => Promise<void>) => Promise<void>)[]): Promise<void> {
+  const waiting: (() => void)[] = []
+  const wait = () => new Promise<void>((resolve) => waiting.push(resolve))
+  const wakeNext = () => waiting.shift()?.()
+  const pass = async () => {
+    const turn = wait()
+    wakeNext()
+    await turn
+  }
+  await Promise.all(
+    plays.map(async (play, index) => {
+      if (index > 0) await wait()
+      await play(pass).finally(wakeNext)
+    }),
+  )
+}
+
+/**
+ * What differs between what was counted and what was written down, by its place in the file. Bytes and units may differ by a
+ * tenth, which times and addresses are good for; what goes out side by side is a matter of a moment, and is not compared.
+ */
+export function differences(counted: unknown, written: unknown, place = ''): string[] {
+  if (place.endsWith('.inSeries')) return []
+  if (typeof counted === 'object' && typeof written === 'object' && counted !== null && written !== null) {
+    // Both are JSON.
+    const [one, other] = [counted, written] as Record<string, unknown>[]
+    const names = new Set([...Object.keys(one ?? {}), ...Object.keys(other ?? {})])
+    return [...names].flatMap((name) => differences(one?.[name], other?.[name], place ? `${place}.${name}` : name))
+  }
+  if (counted === written) return []
+  const isAbout =
+    /(Units|headers|body)$/.test(place) &&
+    Math.abs(Number(counted) - Number(written)) <= Math.max(1, Number(written) / 10)
+  return isAbout ? [] : [`${place}: ${written} before, ${counted} now`]
+}
+
+/** As many tokens as the lists of all chains have together where they are what the real sources tell. */
+export const TOKENS = 2_400
+
+/**
+ * Counts a run of each job in a container that has run it before, by the job and its chain: blocks have come, and nothing has
+ * happened. The market has as many tokens from then on as the real one.
+ */
+export async function countJobs(
+  { schedules, names }: RunningTemplate,
+  { chains, dynamo }: Backends,
+  { during }: Pick<ReturnType<typeof costMeter>, 'during'>,
+) {
+  const tables = documentClient(localConfig(dynamo.endpoint))
+  const table = cacheStore(tables, tableName('dev', 'cache'))
+  const counts: Record<string, { counts: Counts; everyMinutes: number }> = {}
+  let ownMetrics = 0
+  for (const [name, { everyMinutes, metrics }] of JOBS.toSorted(([, a], [, b]) => b.everyMinutes - a.everyMinutes)) {
+    const lambda = names().find((one) => one.includes(pascalCase(name)))
+    for (const { run, input } of schedules.filter((schedule) => schedule.name === lambda)) {
+      await run()
+      await Promise.all(chains.map((chain) => callRpc(chain, [MINE, MINE, MINE])))
+      let report: unknown
+      const of = await during(async () => {
+        report = await run()
+      })
+      const told = z.record(z.string(), z.unknown()).parse(report)
+      ownMetrics += Object.keys(metrics).filter((metric) => typeof told[metric] === 'number').length
+      const { chainId } = z.object({ chainId: z.int().optional() }).parse(input)
+      counts[chainId === undefined ? name : `${name} ${chainId}`] = { counts: of, everyMinutes }
+    }
+    if (everyMinutes === LONGEST) await fillMarket(sharedCache({ table, now: Date.now }), TOKENS)
+  }
+  tables.destroy()
+  return { counts, ownMetrics }
+}
+
+const MINE = { method: 'evm_mine', params: [] }
+const LONGEST = Math.max(...JOBS.map(([, { everyMinutes }]) => everyMinutes))
+
+function pascalCase(name: string): string {
+  return (name.split('/').at(-1) ?? '').replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+const Lambda = z.object({ MemorySize: z.int() })
+const Alarm = z.object({ Metrics: z.array(z.object({ MetricStat: z.unknown().optional() })).optional() })
+
+/** What of a stage costs something whether it is asked or not. */
+export function countStage(stacks: readonly SynthesizedStack[]) {
+  const resources = stacks.flatMap(({ template }) => Object.values(template.Resources))
+  const of = (type: string) => resources.filter(({ Type }) => Type === type)
+  const alarmMetrics = of('AWS::CloudWatch::Alarm').map(
+    ({ Properties }) => Alarm.parse(Properties).Metrics?.filter(({ MetricStat }) => MetricStat).length ?? 1,
+  )
+  const memory = of('AWS::Lambda::Function').map(({ Properties }) => Lambda.parse(Properties).MemorySize)
+  return {
+    alarms: alarmMetrics.length,
+    alarmMetrics: alarmMetrics.reduce((sum, count) => sum + count, 0),
+    dashboards: of('AWS::CloudWatch::Dashboard').length,
+    secrets: of('AWS::SecretsManager::Secret').length,
+    queuesAsked: of('AWS::Lambda::EventSourceMapping').length,
+    // Who waits for an answer has more of it than what nobody waits for.
+    memoryMiB: { endpoints: Math.max(...memory), others: Math.min(...memory) },
+  }
+}
+
+/** What these read of chains is given to others for at most so long. */
+const SHARED_A_MOMENT: readonly string[] = ['vaults/list', 'vaults/vault']
+const SHARED_MS = 2_100
+
+/** Counts what the calls of a story cost that is played for two in turns: those of the first one find new containers. */
+export function costMeter(meter: Meter, { url, key }: { readonly url: string; readonly key: string }) {
+  const endpoints: Record<string, Partial<EndpointCounts>> = {}
+  const during = async (work: () => Promise<unknown>) => countsOf(await meter.during(work))
+  return {
+    endpoints,
+    /** A caller that counts the first call of each endpoint. */
+    counting:
+      (call: Call, temperature: 'cold' | 'warm', pass: () => Promise<void>): Call =>
+      async (...asked) => {
+        const [method, path, options = {}] = asked
+        const { name } = findEndpoint(method, path)
+        const counted = endpoints[name] ?? {}
+        endpoints[name] = counted
+        let reply: Awaited<ReturnType<Call>> | undefined
+        // What requests share for a moment is over: who asks next asks anew.
+        if (SHARED_A_MOMENT.includes(name) && !counted[temperature]) await sleep(SHARED_MS)
+        const counts = await during(async () => {
+          reply = await call(...asked)
+        })
+        if (!reply) throw new Error('It was answered.')
+        if (!counted[temperature]) {
+          counted[temperature] = counts
+          const headers = {
+            ...(options.key !== null && { 'x-join-key': options.key ?? key }),
+            'accept-encoding': 'gzip',
+            ...options.headers,
+          }
+          if (method !== 'GET') counted.bytes = bytesOf([...reply.headers].flat(), JSON.stringify(reply.body) ?? '')
+          else if (temperature === 'warm') {
+            const again = () =>
+              during(async () => {
+                counted.bytes = await receive(`${url}${path}`, headers)
+              })
+            // A moment may pass on a busy machine: of three the least.
+            const tries = [await again(), await again(), await again()]
+            counted.again = tries.toSorted((a, b) => sizeOf(a) - sizeOf(b))[0]
+          }
+        }
+        await pass()
+        return reply
+      },
+    during,
+  }
+}
+
+function sizeOf({ table, rpc }: Counts): number {
+  return Object.values(rpc).reduce((sum, calls) => sum + calls, table.requests)
+}
+
+function bytesOf(headers: readonly string[], body: string | Buffer): EndpointCounts['bytes'] {
+  // Each header has ": " and an end, and there is a line for the status before them and an empty one after them.
+  const told = headers.join('').length + headers.length * 2 + 'HTTP/1.1 200 OK\r\n\r\n'.length
+  return { headers: told, body: Buffer.byteLength(body) }
+}
+
+/** The bytes of an answer as they come. */
+export async function receive(url: string, headers: Record<string, string>): Promise<EndpointCounts['bytes']> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request(url, { headers }).once('response', resolve).once('error', reject).end()
+  })
+  return bytesOf(response.rawHeaders, await buffer(response))
+}
