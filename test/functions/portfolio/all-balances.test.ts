@@ -343,7 +343,7 @@ describe('What a user has', () => {
 
     const reply = balancesOf(service, session)
     const arrived = () => requests.length + Object.values(service.rpc).flatMap(({ bodies }) => bodies).length
-    await vi.waitUntil(() => arrived() === EVM_KEYS.length).finally(release)
+    await vi.waitUntil(() => arrived() === EVM_KEYS.length, { timeout: 5_000 }).finally(release)
     const { status, body } = await reply
     expect(status).toBe(200)
     expect(arrived()).toBe(EVM_KEYS.length)
