@@ -16,6 +16,7 @@ import { queueName } from '../infra/queues.ts'
 import { tableName } from '../infra/tables.ts'
 import { usersStore } from '../lib/accounts/store.ts'
 import { requestRebuild } from '../lib/activity/rebuild.ts'
+import { type RunsStore, runsStore } from '../lib/activity/runs-store.ts'
 import { type RecordsStore, recordsStore } from '../lib/activity/store.ts'
 import { CLIENT_DEFAULTS } from '../lib/aws/client-defaults.ts'
 import { documentClient, dynamo } from '../lib/aws/dynamo.ts'
@@ -82,7 +83,7 @@ export function localAdmin({
   const secrets = new SecretsManagerClient(localConfig(providersUrl))
   const queues = sqsClient(localConfig(new URL(deliveryQueueUrl).origin))
   return {
-    ...surroundings(chainIds, recordsStore(client, tables.deposits), (chainId) => {
+    ...surroundings(chainIds, recordStores(client, tables.deposits), (chainId) => {
       const chain = chains.find((candidate) => candidate.chainId === chainId)
       if (!chain) throw new AdminError(`The local service has no chain ${chainId}.`)
       return chain.nodeUrls ?? [chain.rpcUrl]
@@ -113,7 +114,7 @@ export function localAdmin({
 export function connectStage(stage: Stage): Admin {
   const chainIds = EVM_CHAINS.map(({ id }) => id)
   return {
-    ...surroundings(chainIds, recordsStore(dynamo(), tableName(stage, 'deposits')), async (chainId) => {
+    ...surroundings(chainIds, recordStores(dynamo(), tableName(stage, 'deposits')), async (chainId) => {
       const { rpcUrls } = await readSecretJson(configSecretName(stage), Config)
       const urls = rpcUrls[chainId] ?? evmChain(chainId)?.rpcUrls
       if (!urls) throw new AdminError(`Chain ${chainId} is not supported.`)
@@ -177,9 +178,13 @@ function webhookStores(client: DynamoDBDocumentClient, table: string) {
   }
 }
 
+function recordStores(client: DynamoDBDocumentClient, table: string) {
+  return { records: recordsStore(client, table), runs: runsStore(client, table) }
+}
+
 function surroundings(
   chainIds: readonly number[],
-  records: RecordsStore,
+  { records, runs }: { readonly records: RecordsStore; readonly runs: RunsStore },
   urlsOf: (chainId: number) => Urls | Promise<Urls>,
 ): Pick<Admin, 'records' | 'randomBytes' | 'now' | 'describeVault' | 'readPin' | 'nodes' | 'requestRebuild'> {
   const environment = { fetch, random: Math.random, now: Date.now }
@@ -196,7 +201,7 @@ function surroundings(
       return await describeVault({ reader: await readerOf(chainId), archive }, address)
     },
     readPin: async (vault) => await readPin(await readerOf(vault.chainId), vault),
-    requestRebuild: (vault) => requestRebuild({ records, now: Date.now, sleep }, vault),
+    requestRebuild: (vault) => requestRebuild({ records, runs, now: Date.now, sleep }, vault),
     nodes: {
       chainIds,
       urlsOf: async (chainId) => await urlsOf(chainId),

@@ -35,6 +35,7 @@ import {
   requestsOf,
   waitingIn,
 } from './metrics.ts'
+import type { QueueKey } from './queues.ts'
 import type { ServiceFunction } from './service-function.ts'
 
 /** So long after it was sent a message is late: it may be held back for a quarter of an hour, and fail twice after it. */
@@ -63,6 +64,20 @@ type Runbook =
   | 'undone-messages'
   | 'untold-vaults'
 
+type QueueAlarms = {
+  readonly failing: Runbook
+  readonly failures: number
+  readonly late: Runbook
+  readonly undone: Runbook
+  /** What is lost with messages that are given up. */
+  readonly lost: string
+}
+
+const WEBHOOK_ALARMS: QueueAlarms = {
+  ...{ failing: 'late-webhooks', failures: 3, late: 'late-webhooks' },
+  ...{ undone: 'undone-messages', lost: 'Some events reach nobody' },
+}
+
 type Told = {
   /** What users notice, as sentences. */
   readonly impact: string
@@ -74,6 +89,23 @@ type Condition = Told & {
   readonly periods?: number
   /** Whether silence is an alarm too. */
   readonly isSilenceBad?: boolean
+}
+
+/** What a queue's messages are for, and what users notice where they wait. */
+type OfQueue = { readonly of: QueueKey; readonly impact: string }
+
+/** Of each queue where to look when its function fails, and from how many failures on; when messages wait; and when they are given up. */
+const QUEUE_ALARMS: Readonly<Record<QueueKey, QueueAlarms>> = {
+  eventQueue: WEBHOOK_ALARMS,
+  deliveryQueue: WEBHOOK_ALARMS,
+  // One minute of a node that is down fails all groups of its chain at once, and the lag tells what lasts.
+  groupQueue: {
+    ...{ failing: 'failing-jobs', failures: EVM_CHAINS.length * 3, late: 'lagging-jobs' },
+    ...{
+      undone: 'failing-jobs',
+      lost: 'Runs over groups of vaults ended by time-out or for want of memory five times',
+    },
+  },
 }
 
 /** Alarms are told to one topic of the stage, and stand beside what they watch. Each says what users notice, and its runbook. */
@@ -180,12 +212,12 @@ export class Alarms extends Construct {
   }
 
   /**
-   * Alarms when messages could not be worked on three times in a quarter of an hour: they come again, which makes good one
-   * failure.
+   * Alarms when messages could not be worked on so often in a quarter of an hour that it is more than one failure, which the next
+   * message makes good.
    */
-  onConsumer(name: FunctionName, deployed: ServiceFunction, impact: string): Alarm {
-    const often = { period: Duration.minutes(15), threshold: 3 }
-    return this.#onErrors(name, deployed, { impact, runbook: 'late-webhooks' }, often)
+  onConsumer(name: FunctionName, deployed: ServiceFunction, { impact, of }: OfQueue): Alarm {
+    const { failing: runbook, failures: threshold } = QUEUE_ALARMS[of]
+    return this.#onErrors(name, deployed, { impact, runbook }, { period: Duration.minutes(15), threshold })
   }
 
   #onErrors(
@@ -216,20 +248,21 @@ export class Alarms extends Construct {
    * Alarms when a message waits for longer than it takes to notice: its function is throttled, or cannot keep up. What a function
    * fails with is not seen here: SQS leaves out of the age what was received three times.
    */
-  onBacklog(stack: Stack, name: FunctionName, queue: Queue): void {
+  onBacklog(stack: Stack, name: FunctionName, queue: Queue, { impact, of }: OfQueue): void {
     this.#alarm(stack, `Backlog ${name}`, {
-      impact: `Clients are told late of what happens: messages have waited for half an hour, as ${name} is throttled, or cannot keep up.`,
-      runbook: 'late-webhooks',
+      impact: `${impact} Messages have waited for half an hour, as ${name} is throttled, or cannot keep up.`,
+      runbook: QUEUE_ALARMS[of].late,
       metric: oldestIn(queue),
       threshold: LONGEST_WAIT_SECONDS,
     })
   }
 
   /** Alarms while a dead-letter queue holds messages that a function could not work on: never what a client's server refused. */
-  onUndone(stack: Stack, name: FunctionName, deadLetters: Queue): void {
+  onUndone(stack: Stack, name: FunctionName, deadLetters: Queue, { of }: OfQueue): void {
+    const { undone, lost } = QUEUE_ALARMS[of]
     this.#alarm(stack, `Undone ${name}`, {
-      impact: `Some events reach nobody: ${name} could not work on messages. Mend what its log says, then admin redrive-dead-letters.`,
-      runbook: 'undone-messages',
+      impact: `${lost}: ${name} could not work on messages. Mend what its log says, then admin redrive-dead-letters.`,
+      runbook: undone,
       metric: waitingIn(deadLetters),
       threshold: 1,
     })

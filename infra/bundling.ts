@@ -124,7 +124,9 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'activity/withdrawals': 516,
   // The records, the bridge, what clients are told of both before it is final and after, its types by their names, the queue;
   // nobody waits for it.
-  'jobs/refresh-chain': 641,
+  'jobs/refresh-chain': 644,
+  // The same without the bridge.
+  'queues/refresh-group': 588,
   // Without the client of Secrets Manager, which functions without a secret have no use for: 12 KiB; who wants what is not
   // final is part of the store of webhooks.
   'queues/relay-events': 380,

@@ -8,7 +8,7 @@ import type { SharedStack } from './shared-stack.ts'
 
 type Settings = StackProps & { readonly shared: SharedStack }
 
-/** What SQS hands out at a time without waiting for more. */
+/** What SQS hands out at a time without waiting for more, unless a contract says less. */
 const BATCH = 10
 
 /** The functions that take the messages of queues, and what is alarmed of these. */
@@ -17,7 +17,15 @@ export class QueuesStack extends Stack {
     super(scope, 'queues', props)
     const deploys = new GradualDeploys(this, shared)
     const deployed = CONSUMERS.map(([name, contract]) => {
-      const { queue, timeoutSeconds, mostAtATime, wakesItself = false, impact } = contract
+      const {
+        queue,
+        timeoutSeconds,
+        mostAtATime,
+        batchSize = BATCH,
+        wakesItself = false,
+        isWitnessed,
+        impact,
+      } = contract
       const consumer = new ServiceFunction(this, name, {
         ...shared.settingsFor(contract),
         // It waits for tables and for others' servers, and nobody waits for it.
@@ -28,17 +36,18 @@ export class QueuesStack extends Stack {
       const { queue: source, deadLetters } = shared.queues[queue]
       consumer.live.addEventSource(
         new SqsEventSource(source, {
-          batchSize: BATCH,
+          batchSize,
           // Else one failure has the whole batch come again.
           reportBatchItemFailures: true,
-          // All of these together half of the ten that a new account may run at a time, which the API needs too; reserved
+          // Those of webhooks together half of the ten that a new account may run at a time, which the API needs too; reserved
           // concurrency would have messages that are throttled count as handed out, and end in the dead letters.
           maxConcurrency: mostAtATime,
         }),
       )
-      deploys.add(consumer, shared.alarms.onConsumer(name, consumer, impact))
-      shared.alarms.onBacklog(this, name, source)
-      shared.alarms.onUndone(this, name, deadLetters)
+      deploys.add(consumer, shared.alarms.onConsumer(name, consumer, { impact, of: queue }))
+      shared.alarms.onBacklog(this, name, source, { impact, of: queue })
+      shared.alarms.onUndone(this, name, deadLetters, { impact, of: queue })
+      if (isWitnessed) shared.alarms.count('nodes disagree on what is recorded', [consumer])
       return consumer
     })
     shared.alarms.onDeliveries(this, deployed)

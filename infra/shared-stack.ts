@@ -75,8 +75,9 @@ export class SharedStack extends Stack {
     }
     const events = this.#queue(stage, 'eventQueue')
     const deliveries = this.#queue(stage, 'deliveryQueue')
-    this.queues = { eventQueue: events, deliveryQueue: deliveries }
-    this.#queues = { eventQueue: events.queue, deliveryQueue: deliveries.queue }
+    const groups = this.#queue(stage, 'groupQueue')
+    this.queues = { eventQueue: events, deliveryQueue: deliveries, groupQueue: groups }
+    this.#queues = { eventQueue: events.queue, deliveryQueue: deliveries.queue, groupQueue: groups.queue }
     this.#secrets = {
       config: this.#configSecret(stage),
       identity: this.#identitySecret(stage),
@@ -98,6 +99,7 @@ export class SharedStack extends Stack {
       cache: this.#tables.cache.tableName,
       eventQueue: this.#queues.eventQueue.queueUrl,
       deliveryQueue: this.#queues.deliveryQueue.queueUrl,
+      groupQueue: this.#queues.groupQueue.queueUrl,
       config: this.#secrets.config.secretArn,
       identity: this.#secrets.identity.secretArn,
       signing: this.#secrets.signing.secretArn,

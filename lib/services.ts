@@ -7,6 +7,8 @@ import { accountRecordsStore } from './activity/account-records.ts'
 import { depositSourceStore } from './activity/deposit-source-store.ts'
 import { cachedEstimates } from './activity/estimates.ts'
 import { openRequestsStore } from './activity/open-requests-store.ts'
+import type { WakeGroups } from './activity/recording/record-group.ts'
+import { runsStore } from './activity/runs-store.ts'
 import { recordsStore } from './activity/store.ts'
 import { yieldLookup } from './activity/yields.ts'
 import { dynamo } from './aws/dynamo.ts'
@@ -111,6 +113,9 @@ export const listedVaults = (env: Env<'clients'>) => listedVaultsStore(dynamo(),
 /** What happened in vaults, and how far that is recorded. */
 export const records = (env: Env<'deposits'>) => recordsStore(dynamo(), env.deposits)
 
+/** Who records which vaults of a chain at the moment, and what the last runs said. */
+export const runs = (env: Env<'deposits'>) => runsStore(dynamo(), env.deposits)
+
 /** Tells how long settlements take. */
 export const getEstimate = (env: Env<'deposits'>) => cachedEstimates({ records: records(env), now: Date.now })
 
@@ -173,6 +178,12 @@ export const webhooks = (env: Env<'webhooks'>) => webhooksStore(dynamo(), env.we
 
 /** What each client is told, in order. */
 export const eventLog = (env: Env<'webhooks'>) => eventLogStore(dynamo(), env.webhooks)
+
+/** Has groups of vaults recorded, each by a run of its own. */
+export const wakeGroups =
+  (env: Env<'groupQueue'>): WakeGroups =>
+  (messages) =>
+    sendMessages(env.groupQueue, messages)
 
 /** Has the pending events of clients moved into their logs. */
 export const wakeRelays =

@@ -54,7 +54,7 @@ export function localMappings(): Mapping[] {
   }
   return Object.entries<QueueContract>(consumers).map(([name, contract]) => ({
     ...{ wakesItself: false, ...contract },
-    ...{ name, batchSize: BATCH, reportsFailures: true, place: () => place(contract) },
+    ...{ name, batchSize: contract.batchSize ?? BATCH, reportsFailures: true, place: () => place(contract) },
     queueArn: `arn:aws:sqs:eu-west-1:000000000000:${contract.queue}`,
   }))
 }

@@ -84,7 +84,7 @@ export async function readAccountVaults(
   account: Address,
   { needsCurrentBooks = false } = {},
 ): Promise<AccountVaults> {
-  const progress = await records.getProgress(vaults)
+  const progress = await records.getProgress(vaults, { isConsistent: false })
   const followed = vaults.map((vault, index) => ({ vault, progress: progress[index] ?? initialProgress(vault) }))
   const byChain = [...Map.groupBy(followed, ({ vault }) => vault.chainId)]
   // The ledger entries are read after the progress, so none that it counts is missing.
@@ -128,7 +128,7 @@ export async function readAccountEntries(
   { getReader, records, now }: Dependencies,
   { vault, account, to }: { readonly vault: Vault; readonly account: Address; readonly to: bigint },
 ): Promise<readonly LedgerEntry[]> {
-  const [progress = initialProgress(vault)] = await records.getProgress([vault])
+  const [progress = initialProgress(vault)] = await records.getProgress([vault], { isConsistent: false })
   const followed = { vault, progress }
   const on = { reader: getReader(vault.chainId), account, now, needsCurrentBooks: false }
   const [[recorded], tails] = await Promise.all([records.listEntries(account, [vault]), readTails(on, [followed], to)])

@@ -1,8 +1,12 @@
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
+import { groupOf } from './recording/vault-groups.ts'
+import type { RunsStore } from './runs-store.ts'
 import { initialProgress, type RecordsStore, type VaultProgress } from './store.ts'
 
 /** How long the lease is held, and how long and how often it is asked for while the job has it. */
 const LEASE_MS = 90_000
+/** Vaults that begin with as many bits alike are left by the job meanwhile: few, and no more than 256 leases of a chain. */
+const GROUP_BITS = 8
 const PATIENCE_MS = 5 * 60_000
 const RETRY_MS = 1_000
 
@@ -19,7 +23,8 @@ export function beginRebuild(
 }
 
 type Dependencies = {
-  readonly records: Pick<RecordsStore, 'getProgress' | 'putProgress' | 'takeLease' | 'keepLease' | 'releaseLease'>
+  readonly records: Pick<RecordsStore, 'getProgress' | 'putProgress'>
+  readonly runs: Pick<RunsStore, 'takeLease' | 'releaseLease'>
   /** Epoch milliseconds. */
   readonly now: () => number
   readonly sleep: (milliseconds: number) => Promise<unknown>
@@ -29,12 +34,12 @@ type Dependencies = {
  * Has the job read a vault's past again, whatever version of the books it was recorded by; an unfinished reading begins
  * anew. Throws an Error where nothing is recorded of the vault, or the job never leaves the chain.
  */
-export async function requestRebuild({ records, now, sleep }: Dependencies, vault: VaultOnChain): Promise<void> {
-  const { chainId } = vault
+export async function requestRebuild({ records, runs, now, sleep }: Dependencies, vault: VaultOnChain): Promise<void> {
+  const of = { chainId: vault.chainId, group: groupOf(vault.address, GROUP_BITS) }
   const owner = `rebuild ${now()}`
   const giveUpAt = now() + PATIENCE_MS
   // The job writes progress with the lease alone, so that neither overwrites what the other has written.
-  while (!(await records.takeLease(chainId, owner, { now: now(), until: now() + LEASE_MS }))) {
+  while (!(await runs.takeLease(of, owner, { now: now(), until: now() + LEASE_MS }))) {
     if (now() > giveUpAt) throw new Error('The job does not leave the chain. Try again later.')
     await sleep(RETRY_MS)
   }
@@ -43,6 +48,6 @@ export async function requestRebuild({ records, now, sleep }: Dependencies, vaul
     if (!progress) throw new Error('Nothing is recorded of the vault yet: the job reads its past.')
     await records.putProgress([[vault, { ...progress, rebuild: beginRebuild(vault, progress, now()) }]])
   } finally {
-    await records.releaseLease(chainId, owner)
+    await runs.releaseLease(of, owner)
   }
 }

@@ -1,7 +1,7 @@
 import { type DynamoDBDocumentClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb'
 import type { Address } from 'viem'
 import * as z from 'zod'
-import { deleteItems, getItems, listItems, putItems, queryPages, updateItem } from '../aws/dynamo.ts'
+import { deleteItems, getItems, listItems, putItems, queryPages } from '../aws/dynamo.ts'
 import { StoredBlock } from '../chain/blocks.ts'
 import { Address as AddressText, Amount } from '../codecs.ts'
 import { Ledger } from '../protocols/books.ts'
@@ -112,9 +112,15 @@ const DELETED_AT_ONCE = 500
  * under the same key, so one that is written again changes nothing, and they are written in batches without a condition.
  */
 export function recordsStore(client: DynamoDBDocumentClient, tableName: string) {
-  /** How far these vaults are recorded, in order; undefined for one that is not recorded yet. */
-  async function getProgress(vaults: readonly VaultKey[]): Promise<(VaultProgress | undefined)[]> {
-    const items = z.array(ProgressItem).parse(await getItems(client, tableName, vaults.map(progressKey)))
+  /**
+   * How far these vaults are recorded, in order; undefined for one that is not recorded yet. Read consistently unless told: what
+   * is shown can rest on the progress of a moment ago, which is whole, at half the price.
+   */
+  async function getProgress(
+    vaults: readonly VaultKey[],
+    options: { readonly isConsistent?: boolean } = {},
+  ): Promise<(VaultProgress | undefined)[]> {
+    const items = z.array(ProgressItem).parse(await getItems(client, tableName, vaults.map(progressKey), options))
     const found = new Map(items.map(({ pk, ...progress }) => [pk, progress]))
     return vaults.map((vault) => found.get(vaultPartition(vault)))
   }
@@ -258,36 +264,6 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
      * records stay, and are written again under the same keys.
      */
     forget: (vault: VaultKey): Promise<void> => deleteItems(client, tableName, [progressKey(vault)]),
-
-    /** Takes the right to record a chain until a moment, in epoch milliseconds; false while somebody else has it. */
-    takeLease: (chainId: number, owner: string, { now, until }: { now: number; until: number }): Promise<boolean> =>
-      updateLease(chainId, {
-        set: ['leaseOwner = :owner', 'leaseUntil = :until'],
-        condition: 'attribute_not_exists(leaseUntil) OR leaseUntil < :now',
-        ExpressionAttributeValues: { ':owner': owner, ':until': until, ':now': now },
-      }),
-
-    /** Whether the lease is still the owner's; it then lasts until this moment, in epoch milliseconds. */
-    keepLease: (chainId: number, owner: string, until: number): Promise<boolean> =>
-      updateLease(chainId, {
-        set: ['leaseUntil = :until'],
-        condition: 'leaseOwner = :owner',
-        ExpressionAttributeValues: { ':owner': owner, ':until': until },
-      }),
-
-    /** Releases the lease; false when somebody else has it by now. */
-    releaseLease: (chainId: number, owner: string): Promise<boolean> =>
-      updateLease(chainId, {
-        remove: ['leaseOwner', 'leaseUntil'],
-        condition: 'leaseOwner = :owner',
-        ExpressionAttributeValues: { ':owner': owner },
-      }),
-  }
-
-  /** Changes a chain's lease; false where the condition does not hold. */
-  async function updateLease(chainId: number, change: Omit<Parameters<typeof updateItem>[2], 'key'>): Promise<boolean> {
-    const key = { pk: `LEASE#${chainId}`, sk: 'LEASE' }
-    return (await updateItem(client, tableName, { key, ...change })) !== null
   }
 
   async function getPrice(vault: VaultGeneration, { last, isFirst }: { last: string; isFirst: boolean }) {

@@ -7,8 +7,11 @@ import { once } from '../once.ts'
 import { type Built, container, type Providers, readEnv, readSecretVersions } from './container.ts'
 import type { EnvOf, QueueContract } from './contract.ts'
 
-/** The work of one message. */
-type Work<C extends QueueContract> = (message: z.output<C['message']>) => Promise<z.output<C['report']>>
+/** The work of one message; it is told how many milliseconds it has until it is killed. */
+type Work<C extends QueueContract> = (
+  message: z.output<C['message']>,
+  time: { readonly remainingMs: () => number },
+) => Promise<z.output<C['report']>>
 
 /** The contract of a function that is built with no secret. */
 type PlainContract = QueueContract & { readonly uses: { readonly config?: never; readonly webhookKey?: never } }
@@ -51,13 +54,15 @@ function createHandler<const C extends QueueContract, P extends Providers<C>>(
   return middy<SQSEvent, SQSBatchResponse>()
     .use(injectLambdaContext(logger, { resetKeys: true }))
     .onError(({ error }) => logger.error('batch failed', { error }))
-    .handler(async ({ Records }) => {
+    .handler(async ({ Records }, context) => {
       const run = await start()
       const take = async ({ messageId, body, attributes }: SQSRecord) => {
         try {
           // What a contract's own schema parsed.
           const message = contract.message.parse(parseJson(body)) as z.output<C['message']>
-          const report = contract.report.encode(await run(message))
+          const report = contract.report.encode(
+            await run(message, { remainingMs: () => context.getRemainingTimeInMillis() }),
+          )
           logger.info('report', { messageId, report })
           return []
         } catch (error) {

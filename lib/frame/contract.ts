@@ -102,8 +102,12 @@ export type QueueContract = {
   readonly report: z.ZodType
   /** After so long the function is ended; a message that it has not done is taken again after six times as long. */
   readonly timeoutSeconds: number
-  /** How many batches of ten messages are worked on at a time, at most. */
+  /** How many batches of messages are worked on at a time, at most. */
   readonly mostAtATime: number
+  /** The most messages of a batch, which are worked on side by side; ten unless given. */
+  readonly batchSize?: number
+  /** Whether what it records is told by two hosts, of which an alarm says when they differ. */
+  readonly isWitnessed?: boolean
   /**
    * Whether it sends messages to the queue that it takes from. Lambda drops a message that is the 16th such one in a row,
    * unless it is told that the loop is meant; what ends it stands beside this.

@@ -1,19 +1,11 @@
-import { createHash } from 'node:crypto'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
 import { getItems, putItems } from '../aws/dynamo.ts'
 import { Evidence } from '../chain/evidence.ts'
+import type { RecordedState } from './recorded-state.ts'
 import type { VaultKey } from './vault.ts'
 import { vaultPartition } from './vault.ts'
 import { StateAsOf, VaultState } from './vault-state.ts'
-
-/** A vault's state and the block that it is of. */
-export type RecordedState = {
-  readonly state: VaultState
-  readonly asOf: Omit<StateAsOf, 'stale'>
-  /** The hash of that block and how many hosts told it, where that is known. */
-  readonly told?: Pick<Evidence, 'blockHash' | 'nodes'> | undefined
-}
 
 const Item = z.object({
   pk: z.string(),
@@ -48,11 +40,3 @@ export function stateStore(client: DynamoDBDocumentClient, tableName: string) {
   }
 }
 export type StateStore = ReturnType<typeof stateStore>
-
-/** A text that differs where states do. */
-export function stateDigest(state: VaultState): string {
-  return createHash('sha256')
-    .update(JSON.stringify(VaultState.encode(state)))
-    .digest('base64url')
-    .slice(0, 22)
-}

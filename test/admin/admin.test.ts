@@ -17,6 +17,8 @@ import { webhooksAdmin } from '../../admin/webhooks.ts'
 import { usersStore } from '../../lib/accounts/store.ts'
 import type { User } from '../../lib/accounts/user.ts'
 import { requestRebuild } from '../../lib/activity/rebuild.ts'
+import { ALL_VAULTS } from '../../lib/activity/recording/vault-groups.ts'
+import { runsStore } from '../../lib/activity/runs-store.ts'
 import { recordsStore } from '../../lib/activity/store.ts'
 import { putItems } from '../../lib/aws/dynamo.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
@@ -58,9 +60,10 @@ const test = base
   .extend('users', ({ dynamo, tableNames }) => usersStore(dynamo, tableNames.users))
   .extend('transfers', ({ dynamo, tableNames }) => transfersStore(dynamo, tableNames.deposits))
   .extend('records', ({ dynamo, tableNames }) => recordsStore(dynamo, tableNames.deposits))
+  .extend('runs', ({ dynamo, tableNames }) => runsStore(dynamo, tableNames.deposits))
   .extend('pinStore', ({ dynamo, tableNames }) => pinStore(dynamo, tableNames.deposits))
   .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
-  .extend('admin', ({ dynamo, tableNames, clients, users, transfers, records, pinStore, clock }): Admin => {
+  .extend('admin', ({ dynamo, tableNames, clients, users, transfers, records, runs, pinStore, clock }): Admin => {
     const now = () => clock.now
     return {
       clients,
@@ -88,7 +91,7 @@ const test = base
       describeVault: async (chainId, address) => found(chainId, address),
       readPin: async () => PINNED,
       nodes: { chainIds: [], urlsOf: async () => [], fetch, now, say: () => {} },
-      requestRebuild: (vault) => requestRebuild({ records, now, sleep: async () => {} }, vault),
+      requestRebuild: (vault) => requestRebuild({ records, runs, now, sleep: async () => {} }, vault),
     }
   })
   /** Runs a command in this process and gives what it prints; failures as the operator would read them. */
@@ -723,7 +726,7 @@ test('forget-transfer has a transfer looked at again whose answer was final', as
 
 test('What was done is told, also where the answer of the table was lost', async ({
   admin,
-  records,
+  runs,
   transfers,
   run,
   requests,
@@ -741,9 +744,10 @@ test('What was done is told, also where the answer of the table was lost', async
   const place = ['--chain', '8453', '--address', VAULT]
   expect(await run('remove-vault', ...client, ...place)).not.toContain('does not have')
   expect(await run('forget-transfer', '--chain', '8453', '--tx', key.transactionHash)).toContain('is forgotten')
-  expect(await records.takeLease(8453, 'this run', { now: admin.now(), until: admin.now() + 1 })).toBe(true)
-  expect(await records.takeLease(8453, 'another run', { now: admin.now(), until: admin.now() + 1 })).toBe(false)
-  expect(await records.releaseLease(8453, 'this run')).toBe(true)
+  const of = { chainId: 8453, group: ALL_VAULTS }
+  expect(await runs.takeLease(of, 'this run', { now: admin.now(), until: admin.now() + 1 })).toBe(true)
+  expect(await runs.takeLease(of, 'another run', { now: admin.now(), until: admin.now() + 1 })).toBe(false)
+  expect(await runs.releaseLease(of, 'this run')).toBe(true)
   // Each write was made twice.
   const writes = requests.filter((request) => /^((Put|Update|Delete)Item|TransactWriteItems)$/.test(request))
   expect(writes).toHaveLength(2 * 9 + 2)

@@ -264,6 +264,26 @@ describe('Of webhooks an alarm goes off', () => {
     ])
   })
 
+  test('where groups of vaults cannot be recorded, wait, or are given up', async ({ service, after }) => {
+    service.backends.setRpcUrls({ [BASE]: ['http://127.0.0.1:9'] })
+    const body = JSON.stringify({ chainId: BASE, group: '', askedAt: Date.now() + 60_000 })
+    const record = { messageId: randomUUID(), body, attributes: { ApproximateReceiveCount: '1' } }
+    const failing = await invoke('queues/refresh-group', { Records: [record] })
+    service.backends.setRpcUrls({ [BASE]: [service.rpc[BASE]?.url ?? ''] })
+    const cloud = after()
+    play(cloud, 'queues/refresh-group', failing, times(30))
+    expect(alarmsOf(cloud)).toEqual(['queues/RefreshGroupAlarm'])
+    const ofQueue = (name: string, queue: string) => ({
+      ...{ namespace: 'AWS/SQS', name },
+      dimensions: { QueueName: `${queue}.QueueName` },
+    })
+    cloud.measure(ofQueue('ApproximateAgeOfOldestMessage', 'shared/groupQueue'), 1800, NOW - 1)
+    cloud.measure(ofQueue('ApproximateNumberOfMessagesVisible', 'shared/groupQueuedeadletters'), 1, NOW - 1)
+    expect(alarmsOf(cloud)).toEqual([
+      ...['queues/Backlogqueuesrefreshgroup', 'queues/RefreshGroupAlarm', 'queues/Undonequeuesrefreshgroup'],
+    ])
+  })
+
   test('where servers of three clients are not reached, and not where they refuse; and where one is gone', async ({
     service,
     after,

@@ -86,8 +86,8 @@ export async function scanRecords({ dynamo, backends }: Service): Promise<Map<st
   }
   return new Map(
     [...records]
-      .filter(([, item]) => !isLeft(item))
-      .map(([key, { leaseOwner: _, leaseUntil: __, writeId: ___, ...record }]) => [key, record]),
+      .filter(([key, item]) => !key.startsWith('LEASE#') && !isLeft(item))
+      .map(([key, { writeId: _, ...record }]) => [key, record]),
   )
 }
 
@@ -101,7 +101,7 @@ export async function expireLease(service: Service, chainId: number): Promise<vo
   await service.dynamo.send(
     new UpdateCommand({
       TableName: service.backends.dynamo.tableNames.deposits,
-      Key: { pk: `LEASE#${chainId}`, sk: 'LEASE' },
+      Key: { pk: `LEASE#${chainId}`, sk: 'GROUP#' },
       UpdateExpression: 'SET leaseUntil = :past',
       ExpressionAttributeValues: { ':past': 0 },
     }),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { RunReport } from '../../../lib/activity/recording/report.ts'
 import { ChainId, EVM_CHAINS } from '../../../lib/chain/registry.ts'
 import type { JobContract } from '../../../lib/frame/contract.ts'
 
@@ -9,10 +10,7 @@ const Followed = {
     .int()
     .describe('Transfers from this chain that were due and had no final status; at most 100'),
   endedTransfers: z.number().int().describe('Those of them that came to their end'),
-  untoldVaults: z
-    .number()
-    .int()
-    .describe('Vaults in which something happened that clients could not be told, and transfers that ended so'),
+  untoldVaults: RunReport.shape.untoldVaults,
 }
 
 export const contract = {
@@ -23,6 +21,7 @@ export const contract = {
     deposits: ['Query', 'Query followedTransfers', 'BatchGetItem', 'PutItem', 'BatchWriteItem', 'UpdateItem'],
     webhooks: ['GetItem', 'BatchGetItem', 'BatchWriteItem'],
     eventQueue: true,
+    groupQueue: true,
     config: true,
   },
   event: z.object({ chainId: ChainId }),
@@ -31,26 +30,13 @@ export const contract = {
     z.object({
       outcome: z.literal('refreshed'),
       ...Followed,
-      vaults: z.number().int(),
-      through: z
+      groups: z
         .number()
         .int()
-        .nullable()
-        .describe('The last recorded block of the vaults that are recorded furthest; null before'),
-      behind: z
-        .number()
-        .int()
-        .describe('Vaults that are recorded less far, as those whose past is still being read, or read again'),
-      lagSeconds: z
-        .number()
-        .describe("How much older that block is than the chain's last one, or than now less what finality takes"),
-      entries: z.number().int(),
-      prices: z.number().int(),
-      states: z.number().int(),
-      changedVaults: z
-        .number()
-        .int()
-        .describe('Vaults whose deposits are stopped, because they are not what an operator confirmed'),
+        .describe(
+          'In how many groups its vaults are recorded, each by a run of its own: of more than one, what their last runs said',
+        ),
+      ...RunReport.shape,
     }),
   ]),
   // Each costs $0.30 a month for each chain: what one would draw, and the rest is in the log.

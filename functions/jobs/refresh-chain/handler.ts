@@ -7,9 +7,11 @@ import {
   openRequests,
   pinStore,
   records,
+  runs,
   sources,
   states,
   transfers,
+  wakeGroups,
   wakeRelays,
   webhooks,
 } from '../../../lib/services.ts'
@@ -20,6 +22,7 @@ export const handler = job(
   contract,
   {
     listedVaults,
+    runs,
     records,
     openRequests,
     states,
@@ -30,6 +33,7 @@ export const handler = job(
     eventLog,
     webhooks,
     wakeRelays,
+    wakeGroups,
     now,
   },
   refreshChain,

@@ -1,5 +1,7 @@
 import type { Address } from 'viem'
 import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
+import type { KnownVault } from '../../../lib/activity/recording/known-vault.ts'
+import { publishGroups } from '../../../lib/activity/recording/publish-notices.ts'
 import type { RecordsStore } from '../../../lib/activity/store.ts'
 import { parseOwnTransfer } from '../../../lib/bridge/events.ts'
 import { buildTransferNotices, notePublished } from '../../../lib/bridge/notices.ts'
@@ -13,7 +15,6 @@ import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import type { VaultKey } from '../../../lib/vaults/vault.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
 import { getNextPoll } from './follow-transfers.ts'
-import { publishGroups } from './publish-notices.ts'
 
 type Dependencies = {
   readonly findClients: FindClients
@@ -22,16 +23,6 @@ type Dependencies = {
   /** Epoch milliseconds. */
   readonly now: () => number
   readonly publish: (notices: readonly Notice[], clientsOf: (notice: Notice) => readonly string[]) => Promise<unknown>
-}
-
-/** What a run knows of a vault: all that happened in it up to a block, recorded or read at the head. */
-export type KnownVault = {
-  /** The last block whose events are recorded, by the reading that is in force, and the last whose events are known. */
-  readonly recorded: number
-  readonly generation: number | undefined
-  readonly through: number
-  /** What happened between the two. */
-  readonly entries: readonly LedgerEntry[]
 }
 
 type Ended = {

@@ -2,6 +2,7 @@ import type { Address } from 'viem'
 import { describe, expect } from 'vitest'
 import { rebuildRecords } from '../../../admin/operations.ts'
 import { requestRebuild } from '../../../lib/activity/rebuild.ts'
+import { runsStore } from '../../../lib/activity/runs-store.ts'
 import type { VaultProgress } from '../../../lib/activity/store.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import {
@@ -47,7 +48,8 @@ async function openSeasonedVault(service: Service): Promise<TestVault> {
 
 /** The operator's command over the local service. */
 function ask(service: Service, { address }: Pick<TestVault, 'address'>) {
-  const dependencies = { records: recordsOf(service), now: Date.now, sleep: async () => {} }
+  const runs = runsStore(service.dynamo, service.backends.dynamo.tableNames.deposits)
+  const dependencies = { records: recordsOf(service), runs, now: Date.now, sleep: async () => {} }
   const admin = {
     ...service.backends.admin,
     requestRebuild: (vault: VaultOnChain) => requestRebuild(dependencies, vault),

@@ -10,8 +10,8 @@ import {
   zeroAddress,
 } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { refreshVaults } from '../../../functions/jobs/refresh-chain/refresh-vaults.ts'
 import { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
+import { refreshVaults } from '../../../lib/activity/recording/refresh-vaults.ts'
 import { VaultProgress, type VaultRecords } from '../../../lib/activity/store.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'

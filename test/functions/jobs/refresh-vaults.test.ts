@@ -1,14 +1,18 @@
 import { getAddress, numberToHex, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { refreshVaults } from '../../../functions/jobs/refresh-chain/refresh-vaults.ts'
 import { openRequestsStore } from '../../../lib/activity/open-requests-store.ts'
+import { refreshVaults } from '../../../lib/activity/recording/refresh-vaults.ts'
+import { ALL_VAULTS } from '../../../lib/activity/recording/vault-groups.ts'
+import { runsStore } from '../../../lib/activity/runs-store.ts'
 import { recordsStore } from '../../../lib/activity/store.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
-import { stateDigest, stateStore } from '../../../lib/vaults/state-store.ts'
+import { stateDigest } from '../../../lib/vaults/recorded-state.ts'
+import { stateStore } from '../../../lib/vaults/state-store.ts'
 import { buildVaultState } from '../../../lib/vaults/vault-state.ts'
 import { countedChain, countedTable, depositOf, transferOf, virtualClock } from '../../support/counted.ts'
 
 const RUN_MS = 42_000
+const OF_CHAIN = { chainId: 8453, group: ALL_VAULTS }
 const LEDGER = { assets: 10n ** 12n, supply: 10n ** 12n }
 
 function vaultAt(index: number, firstBlock: number): VaultOnChain {
@@ -33,22 +37,23 @@ function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
   const chain = countedChain(clock, { ...limits, delayMs: 50 })
   const table = countedTable(clock, 50)
   const records = recordsStore(table.client, 'records')
+  const runs = runsStore(table.client, 'records')
   const openRequests = openRequestsStore(table.client, 'records')
   const states = stateStore(table.client, 'records')
   const publish = async () => {}
   const getWantsLatest = async () => () => false
   async function run(vaults: readonly VaultOnChain[]) {
     const before = { ...chain.counts, table: table.requests(), begun: clock.now() }
-    await records.takeLease(8453, 'this run', { now: clock.now(), until: clock.now() + 90_000 })
+    await runs.takeLease(OF_CHAIN, 'this run', { now: clock.now(), until: clock.now() + 90_000 })
     const { report } = await refreshVaults(
       { reader: chain.reader, records, openRequests, states, publish, getWantsLatest, now: clock.now },
       vaults,
       {
         until: clock.now() + RUN_MS,
-        holdsLease: () => records.keepLease(8453, 'this run', clock.now() + 90_000),
+        holdsLease: () => runs.keepLease(OF_CHAIN, 'this run', clock.now() + 90_000),
       },
     )
-    await records.releaseLease(8453, 'this run')
+    await runs.releaseLease(OF_CHAIN, 'this run')
     const took = {
       requests: chain.counts.requests - before.requests,
       calls: chain.counts.calls - before.calls,
@@ -107,7 +112,7 @@ describe('A run over 2,000 vaults, all long due and all with a new state, with 1
   })
 })
 
-test('A silent run over 95 vaults asks the table nine times, and the chain six and for its id', async () => {
+test('A silent run over 95 vaults asks the table ten times, and the chain six and for its id', async () => {
   const { chain, run, seed } = countedJob({ mostCalls: 500, mostBlocks: 10_000 })
   const vaults = Array.from({ length: 95 }, (_, index) => vaultAt(index, 0))
   chain.state.head = 100_000
@@ -118,7 +123,7 @@ test('A silent run over 95 vaults asks the table nine times, and the chain six a
   expect(report).toMatchObject({ behind: 0, entries: 0 })
   // A vault's refresh is due once an hour: that of two in each run.
   expect(report).toMatchObject({ prices: 2, states: 2 })
-  expect(took).toMatchObject({ table: 9, calls: 7 })
+  expect(took).toMatchObject({ table: 10, calls: 7 })
 })
 
 test('A hundred vaults that are added with 37 days of Base behind them cost a request for eight ranges, and no second run', async () => {

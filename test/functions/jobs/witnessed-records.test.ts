@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished } from 'vitest'
 import { refreshChain } from '../../../functions/jobs/refresh-chain/refresh-chain.ts'
 import { depositSourceStore } from '../../../lib/activity/deposit-source-store.ts'
 import { openRequestsStore } from '../../../lib/activity/open-requests-store.ts'
+import { runsStore } from '../../../lib/activity/runs-store.ts'
 import { recordsStore } from '../../../lib/activity/store.ts'
 import { transfersStore } from '../../../lib/bridge/store.ts'
 import type { RpcUrls } from '../../../lib/chain/readers.ts'
@@ -124,6 +125,7 @@ const test = base
     const { clients, deposits } = tableNames
     const stores = {
       listedVaults: listedVaultsStore(dynamo, clients),
+      runs: runsStore(dynamo, deposits),
       records: recordsStore(dynamo, deposits),
       openRequests: openRequestsStore(dynamo, deposits),
       states: stateStore(dynamo, deposits),
@@ -133,6 +135,7 @@ const test = base
       eventLog: eventLogStore(dynamo, tableNames.webhooks),
       webhooks: webhooksStore(dynamo, tableNames.webhooks),
       wakeRelays: async () => {},
+      wakeGroups: async () => {},
     }
     return (...nodes: [At, ...At[]]) => {
       const [first, ...others] = nodes.map(({ url }) => url)

@@ -1,25 +1,19 @@
 import type { Address, Hash } from 'viem'
-import { buildPlaceKey, isNothing, type LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
-import {
-  buildClaimableNotices,
-  buildEntryNotice,
-  listStanding,
-  needsLine,
-  type SettledAt,
-} from '../../../lib/activity/notices.ts'
-import { findOpenRequests, type OpenRequest } from '../../../lib/activity/open-requests.ts'
-import type { OpenRequestsStore } from '../../../lib/activity/open-requests-store.ts'
-import { addWaits, estimateSettlement } from '../../../lib/activity/settlement-waits.ts'
-import type { RecordsStore, VaultProgress } from '../../../lib/activity/store.ts'
-import { byLocation, toStoredBlock } from '../../../lib/chain/logs.ts'
-import type { Settlement, VaultEvent } from '../../../lib/protocols/books.ts'
-import { getProtocol } from '../../../lib/protocols/protocols.ts'
-import { RequestKind } from '../../../lib/protocols/request-kind.ts'
-import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
-import { sideBySide } from '../../../lib/side-by-side.ts'
-import { toSeconds } from '../../../lib/time.ts'
-import type { VaultKey } from '../../../lib/vaults/vault.ts'
-import type { Notice } from '../../../lib/webhooks/event.ts'
+import { byLocation, toStoredBlock } from '../../chain/logs.ts'
+import type { Settlement, VaultEvent } from '../../protocols/books.ts'
+import { getProtocol } from '../../protocols/protocols.ts'
+import { RequestKind } from '../../protocols/request-kind.ts'
+import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
+import { sideBySide } from '../../side-by-side.ts'
+import { toSeconds } from '../../time.ts'
+import type { VaultKey } from '../../vaults/vault.ts'
+import type { Notice } from '../../webhooks/event.ts'
+import { buildPlaceKey, isNothing, type LedgerEntry } from '../ledger-entry.ts'
+import { buildClaimableNotices, buildEntryNotice, listStanding, needsLine, type SettledAt } from '../notices.ts'
+import { findOpenRequests, type OpenRequest } from '../open-requests.ts'
+import type { OpenRequestsStore } from '../open-requests-store.ts'
+import { addWaits, estimateSettlement } from '../settlement-waits.ts'
+import type { RecordsStore, VaultProgress } from '../store.ts'
 
 /** One vault's part of a slice: what happened in it after its progress, in order. */
 export type SliceOfVault = {

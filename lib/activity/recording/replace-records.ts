@@ -1,8 +1,8 @@
-import type { OpenRequestsStore } from '../../../lib/activity/open-requests-store.ts'
-import { type RecordsStore, startOfHour, type VaultProgress } from '../../../lib/activity/store.ts'
-import { YIELD_SECONDS } from '../../../lib/activity/yields.ts'
-import { getProtocol } from '../../../lib/protocols/protocols.ts'
-import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
+import { getProtocol } from '../../protocols/protocols.ts'
+import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
+import type { OpenRequestsStore } from '../open-requests-store.ts'
+import { type RecordsStore, startOfHour, type VaultProgress } from '../store.ts'
+import { YIELD_SECONDS } from '../yields.ts'
 import { type Run, save } from './run.ts'
 
 /** So many readings a run puts in force at most. */

@@ -1,9 +1,9 @@
-import type { BlockHeader } from '../../../lib/chain/logs.ts'
-import type { ChainReader } from '../../../lib/chain/reader.ts'
-import { logger } from '../../../lib/logger.ts'
-import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
-import { sideBySide } from '../../../lib/side-by-side.ts'
-import { buildChangedNotice } from '../../../lib/vaults/notices.ts'
+import type { BlockHeader } from '../../chain/logs.ts'
+import type { ChainReader } from '../../chain/reader.ts'
+import { logger } from '../../logger.ts'
+import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
+import { sideBySide } from '../../side-by-side.ts'
+import { buildChangedNotice } from '../../vaults/notices.ts'
 import {
   compareWithPin,
   finishSeenCode,
@@ -13,18 +13,26 @@ import {
   type SeenCode,
   seenCodeRequests,
   seenPlan,
-} from '../../../lib/vaults/pin.ts'
-import type { PinStore } from '../../../lib/vaults/pin-store.ts'
-import type { Notice } from '../../../lib/webhooks/event.ts'
+} from '../../vaults/pin.ts'
+import type { VaultKey } from '../../vaults/vault.ts'
+import type { Notice } from '../../webhooks/event.ts'
 import { publishGroups } from './publish-notices.ts'
 
 type Dependencies = {
   readonly reader: ChainReader
-  readonly pinStore: Pick<PinStore, 'get' | 'movePrice' | 'markChanged' | 'markPublished'>
+  readonly pinStore: Pins
   /** Tells clients of what happened. */
   readonly publish: (notices: readonly Notice[]) => Promise<void>
   /** Epoch milliseconds. */
   readonly now: () => number
+}
+
+/** What of each vault is pinned. */
+type Pins = {
+  readonly get: (vaults: readonly VaultKey[]) => Promise<(Pin | undefined)[]>
+  readonly movePrice: (vault: VaultKey, pin: Pin, price: bigint) => Promise<void>
+  readonly markChanged: (vault: VaultKey, pin: Pin, changedAt: Date, seenAt: BlockHeader) => Promise<boolean>
+  readonly markPublished: (vault: VaultKey, pin: Pin) => Promise<void>
 }
 
 /** A price that moved by no more than this part is not written. */

@@ -1,17 +1,18 @@
 import type { Address } from 'viem'
-import { type Posted, postEvents } from '../../../lib/activity/ledger.ts'
-import type { OpenRequestsStore } from '../../../lib/activity/open-requests-store.ts'
-import { beginRebuild } from '../../../lib/activity/rebuild.ts'
-import type { RecordsStore, VaultProgress, VaultRecords } from '../../../lib/activity/store.ts'
-import type { BlockHeader } from '../../../lib/chain/logs.ts'
-import type { ChainReader } from '../../../lib/chain/reader.ts'
-import type { AppError } from '../../../lib/errors.ts'
-import { logger } from '../../../lib/logger.ts'
-import type { VaultEvent } from '../../../lib/protocols/books.ts'
-import { getProtocol } from '../../../lib/protocols/protocols.ts'
-import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
-import type { StateStore } from '../../../lib/vaults/state-store.ts'
-import type { Notice } from '../../../lib/webhooks/event.ts'
+import type { BlockHeader } from '../../chain/logs.ts'
+import type { ChainReader } from '../../chain/reader.ts'
+import type { AppError } from '../../errors.ts'
+import { logger } from '../../logger.ts'
+import type { VaultEvent } from '../../protocols/books.ts'
+import { getProtocol } from '../../protocols/protocols.ts'
+import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
+import type { RecordedState } from '../../vaults/recorded-state.ts'
+import type { VaultKey } from '../../vaults/vault.ts'
+import type { Notice } from '../../webhooks/event.ts'
+import { type Posted, postEvents } from '../ledger.ts'
+import type { OpenRequestsStore } from '../open-requests-store.ts'
+import { beginRebuild } from '../rebuild.ts'
+import type { RecordsStore, VaultProgress, VaultRecords } from '../store.ts'
 
 /** What a run works with. */
 export type Dependencies = {
@@ -28,7 +29,7 @@ export type Dependencies = {
     | 'listEntries'
   >
   readonly openRequests: OpenRequestsStore
-  readonly states: Pick<StateStore, 'record'>
+  readonly states: { readonly record: (states: readonly (readonly [VaultKey, RecordedState])[]) => Promise<void> }
   /** Tells clients of what happened; when it throws, what it was given may be told again. */
   readonly publish: (notices: readonly Notice[]) => Promise<void>
   /** Finds the vaults of which clients want to be told also what is not final. */

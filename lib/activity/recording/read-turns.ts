@@ -1,7 +1,7 @@
-import { BATCH_DISTANCE_BLOCKS } from '../../../lib/activity/events.ts'
-import type { BlockHeader } from '../../../lib/chain/logs.ts'
-import { AppError } from '../../../lib/errors.ts'
-import { toResult } from '../../../lib/result.ts'
+import type { BlockHeader } from '../../chain/logs.ts'
+import { AppError } from '../../errors.ts'
+import { toResult } from '../../result.ts'
+import { BATCH_DISTANCE_BLOCKS } from '../events.ts'
 import { type Run, refuse, type VaultRun } from './run.ts'
 
 /** How many vaults' events one call asks for. Geth takes 1,000 addresses, and a share token may have one of its own. */

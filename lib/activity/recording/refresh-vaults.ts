@@ -1,14 +1,14 @@
 import type { Address } from 'viem'
-import { lagOf } from '../../../lib/activity/lag.ts'
-import { initialProgress } from '../../../lib/activity/store.ts'
-import { readFinalBlock } from '../../../lib/chain/finality.ts'
-import { logger } from '../../../lib/logger.ts'
-import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
-import { readOverviews } from '../../../lib/vaults/overview.ts'
+import { readFinalBlock } from '../../chain/finality.ts'
+import { logger } from '../../logger.ts'
+import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
+import { readOverviews } from '../../vaults/overview.ts'
+import { lagOf } from '../lag.ts'
+import { initialProgress } from '../store.ts'
 import { askVaults } from './ask-requests.ts'
+import type { KnownVault } from './known-vault.ts'
 import { publishLatest } from './publish-latest.ts'
 import { publishPauses } from './publish-pauses.ts'
-import type { KnownVault } from './publish-transfers.ts'
 import { recordEvents } from './record-events.ts'
 import { readOverviewsAt, recordOverviews } from './record-overviews.ts'
 import { deleteOldRecords, replaceRecords } from './replace-records.ts'
@@ -98,7 +98,6 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     return [vaultRun.vault.address, { recorded, generation, through, entries: latest ?? [] }]
   })
   const report = {
-    chainId,
     vaults: vaults.length,
     through: front?.through ?? null,
     behind: vaultRuns.filter((vaultRun) => vaultRun.progress.through < reached || run.rebuilds.has(vaultRun)).length,
@@ -108,5 +107,5 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     states,
     untoldVaults: run.unpublished.size,
   }
-  return { report, known: new Map(known) }
+  return { report, recordedAt: front?.timestamp === undefined ? null : Number(front.timestamp), known: new Map(known) }
 }

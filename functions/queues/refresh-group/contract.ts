@@ -1,0 +1,37 @@
+import * as z from 'zod'
+import { RunReport } from '../../../lib/activity/recording/report.ts'
+import { VaultGroup } from '../../../lib/activity/recording/vault-groups.ts'
+import { ChainId } from '../../../lib/chain/registry.ts'
+import type { QueueContract } from '../../../lib/frame/contract.ts'
+
+const OfGroup = { chainId: ChainId, group: VaultGroup }
+
+export const contract = {
+  summary: 'Records what happened in a group of the vaults of a chain that has too many for one run.',
+  uses: {
+    clients: ['Query', 'BatchGetItem'],
+    deposits: ['Query', 'BatchGetItem', 'BatchWriteItem', 'UpdateItem'],
+    webhooks: ['GetItem', 'BatchGetItem', 'BatchWriteItem'],
+    eventQueue: true,
+    config: true,
+  },
+  queue: 'groupQueue',
+  message: z.object({
+    ...OfGroup,
+    askedAt: z
+      .number()
+      .int()
+      .describe('Epoch milliseconds: a message of which the group was begun since asks for nothing more'),
+  }),
+  report: z.discriminatedUnion('outcome', [
+    z.object({ outcome: z.enum(['no vaults', 'nothing to do']), ...OfGroup }),
+    z.object({ outcome: z.literal('refreshed'), ...OfGroup, ...RunReport.shape }),
+  ]),
+  timeoutSeconds: 50,
+  // As many groups at a time as ask the nodes of one chain side by side, each at most eight requests of a URL.
+  mostAtATime: 4,
+  batchSize: 1,
+  isWitnessed: true,
+  impact:
+    'Positions and histories of a chain with more than 1,000 vaults take longer, and yields and the states of unreachable chains grow old; after two days without records vaults are left out.',
+} as const satisfies QueueContract

@@ -1,0 +1,25 @@
+import { consumer } from '../../../lib/frame/consumer.ts'
+import {
+  eventLog,
+  getWitnessedReader,
+  listedVaults,
+  now,
+  openRequests,
+  pinStore,
+  records,
+  runs,
+  states,
+  wakeRelays,
+  webhooks,
+} from '../../../lib/services.ts'
+import { contract } from './contract.ts'
+import { refreshGroup } from './refresh-group.ts'
+
+export const handler = consumer(
+  contract,
+  {
+    ...{ listedVaults, runs, records, openRequests, states, pinStore, eventLog, webhooks, wakeRelays, now },
+    getReader: getWitnessedReader,
+  },
+  refreshGroup,
+)

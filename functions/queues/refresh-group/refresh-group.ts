@@ -1,0 +1,38 @@
+import { recordGroup } from '../../../lib/activity/recording/record-group.ts'
+import { addressesOf } from '../../../lib/activity/recording/vault-groups.ts'
+import type { GroupKey } from '../../../lib/activity/runs-store.ts'
+import { clientsFinder } from '../../../lib/clients/find-clients.ts'
+import type { Services } from '../../../lib/services.ts'
+
+type Dependencies = Services<
+  | 'listedVaults'
+  | 'runs'
+  | 'records'
+  | 'openRequests'
+  | 'states'
+  | 'pinStore'
+  | 'getReader'
+  | 'eventLog'
+  | 'webhooks'
+  | 'wakeRelays'
+  | 'now'
+>
+
+/** The part of a run's time that is reserved for its last writes. */
+const LAST_WRITES_MS = 8_000
+
+export function refreshGroup(dependencies: Dependencies) {
+  const { listedVaults, now } = dependencies
+  return async (
+    { chainId, group, askedAt }: GroupKey & { readonly askedAt: number },
+    { remainingMs }: { remainingMs: () => number },
+  ) => {
+    const until = now() + Math.max(0, remainingMs() - LAST_WRITES_MS)
+    const vaults = await listedVaults.list(chainId, addressesOf(group))
+    if (vaults.length === 0) return { chainId, group, outcome: 'no vaults' as const }
+    const findClients = clientsFinder(listedVaults)
+    const report = await recordGroup({ ...dependencies, findClients }, { chainId, group, vaults, askedAt }, until)
+    if (!report) return { chainId, group, outcome: 'nothing to do' as const }
+    return { chainId, group, outcome: 'refreshed' as const, ...report }
+  }
+}

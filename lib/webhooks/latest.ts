@@ -1,0 +1,19 @@
+import type { WebhooksStore } from './store.ts'
+
+type Dependencies = { readonly webhooks: Pick<WebhooksStore, 'listLatestClients' | 'listOf'> }
+
+/**
+ * Finds those of some clients that want to be told what is not final; `listClientIds` is asked only where some client of the
+ * stage may want it.
+ */
+export async function findLatestClients(
+  { webhooks }: Dependencies,
+  listClientIds: () => Promise<readonly string[]>,
+): Promise<ReadonlySet<string>> {
+  const candidates = await webhooks.listLatestClients()
+  if (candidates.size === 0) return new Set()
+  const asked = new Set(await listClientIds()).intersection(candidates)
+  const registered = await webhooks.listOf([...asked])
+  const wantsLatest = (id: string) => registered.get(id)?.some(({ finality }) => finality === 'latest') === true
+  return new Set([...asked].filter(wantsLatest))
+}

@@ -1,0 +1,251 @@
+import { getAddress, keccak256, numberToHex, sliceHex, zeroAddress } from 'viem'
+import { describe, expect } from 'vitest'
+import * as z from 'zod'
+import { refreshChain } from '../../../functions/jobs/refresh-chain/refresh-chain.ts'
+import { contract } from '../../../functions/queues/refresh-group/contract.ts'
+import { refreshGroup } from '../../../functions/queues/refresh-group/refresh-group.ts'
+import { depositSourceStore } from '../../../lib/activity/deposit-source-store.ts'
+import { openRequestsStore } from '../../../lib/activity/open-requests-store.ts'
+import { runsStore } from '../../../lib/activity/runs-store.ts'
+import { recordsStore } from '../../../lib/activity/store.ts'
+import { putItems } from '../../../lib/aws/dynamo.ts'
+import { transfersStore } from '../../../lib/bridge/store.ts'
+import { chainVaultKey, listedVaultsStore, vaultClientsKey } from '../../../lib/clients/listed-vaults-store.ts'
+import { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
+import { pinStore } from '../../../lib/vaults/pin-store.ts'
+import { stateStore } from '../../../lib/vaults/state-store.ts'
+import { eventLogStore } from '../../../lib/webhooks/log-store.ts'
+import { relayEvents } from '../../../lib/webhooks/relay.ts'
+import { webhooksStore } from '../../../lib/webhooks/store.ts'
+import { someVault } from '../../support/clients.ts'
+import { countedChain, depositOf, virtualClock } from '../../support/counted.ts'
+import { test as base } from '../../support/dynamo.ts'
+import { scanTable } from '../../support/tables.ts'
+
+const BASE = 8453
+const CLIENTS = ['0000000001', '0000000002']
+const TIME = { remainingMs: () => 50_000 }
+/** So many vaults fill a group here. */
+const MOST = 4
+const VAULTS = Array.from({ length: 12 }, (_, index) => {
+  const address = getAddress(sliceHex(keccak256(numberToHex(index, { size: 32 })), 12))
+  return someVault({ address, shareToken: address, poolId: address, asset: zeroAddress })
+})
+
+type Message = z.output<typeof contract.message>
+type Hold = { readonly begun: Promise<void>; readonly end: () => void }
+
+const test = base
+  .extend('clock', () => virtualClock())
+  .extend('chain', ({ clock }) => {
+    const chain = countedChain(clock, { mostCalls: 500, mostBlocks: 10_000, delayMs: 10 })
+    chain.state.head = 10_000
+    return chain
+  })
+  .extend('stage', async ({ dynamo, tableNames, clock, chain }) => {
+    const { clients, deposits, webhooks } = tableNames
+    await putItems(
+      dynamo,
+      clients,
+      VAULTS.flatMap((vault) => [
+        { ...chainVaultKey(vault), ...VaultOnChain.encode(vault) },
+        { ...vaultClientsKey(vault), clients: new Set(CLIENTS) },
+      ]),
+    )
+    const messages: Message[] = []
+    let hold: { begin: () => void; end: Promise<void> } | undefined
+    const records = recordsStore(dynamo, deposits)
+    const services = {
+      listedVaults: listedVaultsStore(dynamo, clients),
+      runs: runsStore(dynamo, deposits),
+      records: {
+        ...records,
+        async record(...of: Parameters<typeof records.record>) {
+          const held = hold
+          hold = undefined
+          held?.begin()
+          await held?.end
+          return await records.record(...of)
+        },
+      },
+      openRequests: openRequestsStore(dynamo, deposits),
+      states: stateStore(dynamo, deposits),
+      pinStore: pinStore(dynamo, deposits),
+      transfers: transfersStore(dynamo, deposits),
+      sources: depositSourceStore(dynamo, deposits),
+      eventLog: eventLogStore(dynamo, webhooks),
+      webhooks: webhooksStore(dynamo, webhooks),
+      wakeRelays: async () => {},
+      wakeGroups: async (asked: readonly object[]) => {
+        messages.push(...z.array(contract.message).parse(JSON.parse(JSON.stringify(asked))))
+      },
+      getReader: () => chain.reader,
+      now: clock.now,
+    }
+    const ofChain = (mostInGroup: number) => () => refreshChain(services, { mostInGroup })({ chainId: BASE }, TIME)
+    return {
+      services,
+      divided: ofChain(MOST),
+      whole: ofChain(1_000),
+      take: async (message: Message) => contract.report.parse(await refreshGroup(services)(message, TIME)),
+      /** The messages that were sent since this was last asked. */
+      sent: () => messages.splice(0),
+      /** Goes on to the next minute. */
+      pass: (seconds = 60) => clock.set(clock.now() + seconds * 1000),
+      /** Holds up the next run that has read events, before it records them. */
+      hold(): Hold {
+        const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+        hold = { begin: begun.resolve, end: end.promise }
+        return { begun: begun.promise, end: end.resolve }
+      },
+      /** Has a deposit in each vault, and so many blocks after it that it is final. */
+      deposit() {
+        const block = chain.state.head
+        chain.emit(VAULTS.map(({ address }) => depositOf(address, block, 5_000_000n)))
+        chain.state.head += 2_000
+      },
+      /** What is recorded, by its keys. */
+      async recorded() {
+        const items = await scanTable(dynamo, deposits)
+        return new Map([...items].filter(([key]) => !key.startsWith('LEASE#')))
+      },
+      /** What each client was told, in order of its vaults. */
+      async told() {
+        const { eventLog, webhooks: registered } = services
+        const all = CLIENTS.map(async (clientId) => {
+          await relayEvents(
+            {
+              eventLog,
+              webhooks: registered,
+              wakeRelays: async () => {},
+              wakeDeliveries: async () => {},
+              now: Date.now,
+            },
+            clientId,
+          )
+          const events = await eventLog.list(clientId, { after: 0, limit: 1_000, now: 0 })
+          return events.map(({ type, data }) => `${type} ${data.vaultAddress}`).toSorted()
+        })
+        return await Promise.all(all)
+      },
+    }
+  })
+
+const everyVaultOnce = CLIENTS.map(() => VAULTS.map(({ address }) => `deposit.completed ${address}`).toSorted())
+
+describe('A chain with more vaults than one run records', () => {
+  test('is recorded in groups, each once however often and in whatever order it is asked for, as one run would', async ({
+    stage,
+    chain,
+  }) => {
+    expect(await stage.divided()).toMatchObject({ outcome: 'refreshed', vaults: 12, through: null, lagSeconds: 0 })
+    const first = stage.sent()
+    expect(first.length).toBeGreaterThanOrEqual(3)
+    for (const message of first) expect(await stage.take(message)).toMatchObject({ outcome: 'refreshed', behind: 0 })
+
+    stage.deposit()
+    stage.pass()
+    await stage.divided()
+    const second = stage.sent()
+    const outcomes = await Promise.all([...second, ...second.toReversed(), ...first].map(stage.take))
+    expect(outcomes.filter(({ outcome }) => outcome === 'refreshed')).toHaveLength(second.length)
+    const { requests } = chain.counts
+    for (const message of [...first, ...second]) {
+      expect(await stage.take(message)).toMatchObject({ outcome: 'nothing to do' })
+    }
+    expect(chain.counts.requests).toBe(requests)
+    expect(await stage.told()).toEqual(everyVaultOnce)
+
+    expect(await stage.divided()).toMatchObject({
+      groups: second.length,
+      ...{ vaults: 12, through: 11_000, behind: 0, entries: 12, untoldVaults: 0, changedVaults: 0 },
+    })
+    expect(stage.sent()).toHaveLength(second.length)
+    const recorded = await stage.recorded()
+    // One run over all has nothing to add.
+    expect(await stage.whole()).toMatchObject({ groups: 1, vaults: 12, entries: 0, prices: 0 })
+    expect(await stage.recorded()).toEqual(recorded)
+  })
+
+  test('is behind by its group that is furthest behind', async ({ stage, chain }) => {
+    await stage.divided()
+    const [stuck, ...others] = stage.sent()
+    for (const message of [stuck, ...others]) if (message) await stage.take(message)
+    const { lagSeconds: atFirst } = z.object({ lagSeconds: z.number() }).parse(await stage.divided())
+    stage.sent()
+    chain.state.head += 36_000
+    stage.pass(7_200)
+    await stage.divided()
+    for (const message of stage.sent().filter(({ group }) => group !== stuck?.group)) await stage.take(message)
+    const { lagSeconds } = z.object({ lagSeconds: z.number() }).parse(await stage.divided())
+    expect(lagSeconds - atFirst).toBeGreaterThanOrEqual(7_200)
+  })
+
+  test('has the other groups recorded where one fails', async ({ stage }) => {
+    await stage.divided()
+    for (const message of stage.sent()) await stage.take(message)
+    stage.deposit()
+    stage.pass()
+    await stage.divided()
+    const [failing, ...others] = stage.sent()
+    const { records } = stage.services
+    stage.services.records = { ...records, getProgress: () => Promise.reject(new Error('No table.')) }
+    await expect(failing && stage.take(failing)).rejects.toThrow('No table.')
+    stage.services.records = records
+    for (const message of others) expect(await stage.take(message)).toMatchObject({ outcome: 'refreshed' })
+    stage.pass()
+    await stage.divided()
+    for (const message of stage.sent()) await stage.take(message)
+    expect(await stage.told()).toEqual(everyVaultOnce)
+  })
+})
+
+describe('Where the number of groups changes while a run is at work', () => {
+  test.for([
+    ['more', 'whole', 'divided'],
+    ['fewer', 'divided', 'whole'],
+  ] as const)(
+    'to %s, no vault is recorded by two, and what happened is told once',
+    async ([, before, after], { stage }) => {
+      const takeAll = async () => Promise.all(stage.sent().map(stage.take))
+      await stage[before]()
+      await takeAll()
+      stage.deposit()
+      stage.pass()
+      const { begun, end } = stage.hold()
+      const atWork = stage[before]().then(async (report) => [report, ...(await takeAll())])
+      await begun
+      const ofOthers = [await stage[after](), ...(await takeAll())]
+      // Of groups those that are done by now are free.
+      const overlapping = ofOthers.filter(({ outcome }) => /work|nothing/.test(outcome))
+      expect(overlapping.length).toBeGreaterThan(0)
+      end()
+      await atWork
+      expect(await stage.told()).toEqual(everyVaultOnce)
+      stage.pass()
+      const next = [await stage[after](), ...(await takeAll())]
+      expect(next.map(({ outcome }) => outcome)).toEqual(next.map(() => 'refreshed'))
+      expect(await stage.told()).toEqual(everyVaultOnce)
+    },
+  )
+
+  test('a run that has outlived its lease records nothing over what the groups have recorded since', async ({
+    stage,
+  }) => {
+    await stage.whole()
+    stage.deposit()
+    stage.pass()
+    const { begun, end } = stage.hold()
+    const late = expect(stage.whole()).rejects.toThrow('the lease was lost')
+    await begun
+    stage.pass(120)
+    await stage.divided()
+    const outcomes = await Promise.all(stage.sent().map(stage.take))
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(outcomes.map(() => 'refreshed'))
+    const recorded = await stage.recorded()
+    end()
+    await late
+    expect(await stage.recorded()).toEqual(recorded)
+    expect(await stage.told()).toEqual(everyVaultOnce)
+  })
+})
