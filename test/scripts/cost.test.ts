@@ -51,7 +51,7 @@ test('The average is of first requests, of others, and of those that ask the sam
   expect(totalOf(average)).toBeLessThan(totalOf(next))
 })
 
-test('A call more is a difference, a tenth of the bytes and of the units is none', () => {
+test('A call more is a difference, a tenth of the bytes is none', () => {
   const [before, now] = [
     { 'vaults/list': { warm: { ...NOTHING, rpc: { eth_call: 2 } }, bytes: { headers: 700, body: 10_000 } } },
     { 'vaults/list': { warm: { ...NOTHING, rpc: { eth_call: 3 } }, bytes: { headers: 710, body: 10_900 } } },
