@@ -4,7 +4,7 @@ import { GoldRushApi } from '../lib/portfolio/apis.ts'
 import { type Bill, billCall, billIdle, billUsers, ITEMS, sumOf, totalOf } from './cost/bill.ts'
 import { COUNTS_FILE, Counted } from './cost/counts.ts'
 import { ASSUMED, EVENTS_PER_OPEN, OPENS_PER_MONTH, PER_OPEN } from './cost/model.ts'
-import { AWS_PRICES, RPC_PRICES, SOURCE_PRICES } from './cost/prices.ts'
+import { AWS_PRICES, COMPILED_ON, RPC_PRICES, SOURCE_PRICES } from './cost/prices.ts'
 
 // Writes docs/cost.md from what the tests have counted (docs/cost.json) and from list prices; with --check it only says
 // whether the page is what these say.
@@ -150,7 +150,7 @@ function assumptions(): string {
     '- **Sources** at what a request costs beyond those that a plan has: GoldRush $250 a month with 300,000, CoinGecko $129 with 500,000. The jobs ask CoinGecko each half an hour, which its free plan allows (decision 0006); the run that was counted had nothing to ask for.',
     `- **GoldRush is bounded**: a client may ask it ${questionsPerClient.toLocaleString('en')} questions in ten minutes (\`questionsPerClient\`, docs/deploy.md), which is at most ${dollars(mostGoldRush, 0)} a month and client. Beyond that users are shown no tokens that are not listed, and no new NFTs; the figures of users here are what it takes to ask for all of them.`,
     '- **Left out:** what tables store ($0.25 a GB and month, and $0.20 for recovery to a point in time), domains, e-mails of alarms, support, taxes, discounts. Traces are off.',
-    `- **List prices** of us-east-1, as of ${AWS_PRICES.asOf}: ${pages.map((url) => `<${url}>`).join(', ')}.`,
+    `- **List prices** of us-east-1, compiled on ${COMPILED_ON}, in part from copies of these pages; compare them before much depends on them: ${pages.map((url) => `<${url}>`).join(', ')}.`,
   ].join('\n')
 }
 

@@ -1,7 +1,11 @@
 // List prices in US dollars, of us-east-1 where a price has a region, of the first tier, without the free tier and without
-// taxes. Each was last compared with its page on the day that stands there.
+// taxes. They were compiled on one day, in part from copies and excerpts of the pages that are named: compare a price with its
+// page before much depends on it.
 
-/** Where prices of AWS stand, and when they were read there. */
+/** The day on which all prices were compiled. */
+export const COMPILED_ON = '2026-11-23'
+
+/** Those of AWS, and where they stand. */
 export const AWS_PRICES = {
   pages: [
     'https://aws.amazon.com/api-gateway/pricing/',
@@ -13,7 +17,6 @@ export const AWS_PRICES = {
     'https://aws.amazon.com/eventbridge/pricing/',
     'https://aws.amazon.com/ec2/pricing/on-demand/#Data_Transfer',
   ],
-  asOf: '2026-11-23',
   /** A request of an HTTP API, for each 512 KB of it begun. */
   gatewayRequest: 1 / 1e6,
   gatewayBytes: 512 * 1024,
@@ -37,7 +40,6 @@ export const AWS_PRICES = {
 /** Alchemy's, as one of the hosts of nodes. */
 export const RPC_PRICES = {
   pages: ['https://www.alchemy.com/pricing', 'https://www.alchemy.com/docs/reference/compute-unit-costs'],
-  asOf: '2026-11-23',
   /** Pay as you go, of the first 300 million units of a month. */
   computeUnit: 0.45 / 1e6,
   /** Of each method that is asked for; of Solana's, what such a host asks for a small one. */
@@ -68,7 +70,6 @@ export const SOURCE_PRICES = {
   /** Professional, with 300,000 credits; balances and NFTs of a wallet on a chain are one each. */
   goldrush: {
     page: 'https://goldrush.dev/pricing/',
-    asOf: '2026-11-23',
     request: 0.00077,
     plan: 250,
     included: 300_000,
@@ -76,13 +77,12 @@ export const SOURCE_PRICES = {
   /** Analyst, with 500,000 requests. */
   coingecko: {
     page: 'https://www.coingecko.com/en/api/pricing',
-    asOf: '2026-11-23',
     request: 0.0005,
     plan: 129,
     included: 500_000,
   },
-  defillama: { page: 'https://defillama.com/pricing', asOf: '2026-11-23', request: 0, plan: 0, included: 0 },
-  lifi: { page: 'https://docs.li.fi/', asOf: '2026-11-23', request: 0, plan: 0, included: 0 },
+  defillama: { page: 'https://defillama.com/pricing', request: 0, plan: 0, included: 0 },
+  lifi: { page: 'https://docs.li.fi/', request: 0, plan: 0, included: 0 },
   /** The bridge's. */
-  api: { page: 'https://docs.across.to/', asOf: '2026-11-23', request: 0, plan: 0, included: 0 },
+  api: { page: 'https://docs.across.to/', request: 0, plan: 0, included: 0 },
 } as const
