@@ -289,6 +289,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       description: text(1000).optional().register(optionHelp, { value: 'text', meaning: 'What to say of it' }),
       logoUrl: z
         .url({ protocol: /^https$/, error: 'must be an https URL' })
+        .max(500)
         .optional()
         .register(optionHelp, { value: 'url', meaning: 'Its logo' }),
       riskProfile: text(50).optional().register(optionHelp, { value: 'text', meaning: 'How risky it is' }),

@@ -167,6 +167,12 @@ export async function revokeKey(admin: Admin, clientId: string, keyId: string): 
 }
 
 /**
+ * How many vaults a client has at most: all of them in one answer are below the 6 MB that Lambda gives, also where their texts
+ * are as long as may be (docs/scale.md).
+ */
+const MOST_VAULTS = 1_000
+
+/**
  * Reads a vault from its chain, pins it unless it is pinned already, and adds it to a client; `version` is null where its
  * protocol has none.
  */
@@ -175,6 +181,11 @@ export async function addVault(
   { clientId, chainId, address, firstBlock, ...presentation }: NewVault,
 ): Promise<{ vault: Vault; version: string | null; pin: Pin; nodes: number }> {
   const { client } = await getClient(admin, clientId)
+  if (client.vaults.length >= MOST_VAULTS) {
+    throw new AdminError(
+      `Client ${clientId} has ${client.vaults.length} vaults, the most that there can be. Remove one, or add a client for more.`,
+    )
+  }
   const poolId = presentation.poolId ?? `${chainId}-${address}`
   const rival = client.vaults.find(
     (vault) => vault.poolId === poolId && !(vault.chainId === chainId && vault.address === address),

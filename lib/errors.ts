@@ -425,6 +425,12 @@ export const ERRORS = {
     error: 'Cancel is only applicable to async vaults',
     message: 'This vault gives shares and assets at once; there is nothing to take back.',
   },
+  invalid_asset: {
+    status: 400,
+    error: 'Invalid asset',
+    message: 'Give the address of a token, or leave it out; a mixed-case address needs its correct checksum.',
+  },
+  invalid_type: { status: 400, error: 'Invalid type', message: 'Give async or sync, or leave it out.' },
   invalid_kind: { status: 400, error: 'Invalid kind', message: 'Give deposit or withdrawal, or leave it out.' },
   deposit_status_not_applicable: {
     status: 400,

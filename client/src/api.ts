@@ -844,6 +844,12 @@ export type ListSessionsResponse = {
 export type ListVaultsResponse = {
   success: true
   data: Vault[]
+  /** All that match, on whatever page */
+  totalRecords: number
+  /** Whether there is another page */
+  hasMore: boolean
+  /** Gives the next page; null on the last one */
+  nextCursor: string | null
   /** What the answer rests on: for each chain that was read, the block, and how many hosts told it */
   evidence: Evidence[]
 }
@@ -2404,6 +2410,10 @@ export type Errors = {
   request_can_no_longer_be_cancelled: 409
   /** Cancel is only applicable to async vaults. This vault gives shares and assets at once; there is nothing to take back. */
   cancel_not_applicable: 400
+  /** Invalid asset. Give the address of a token, or leave it out; a mixed-case address needs its correct checksum. */
+  invalid_asset: 400
+  /** Invalid type. Give async or sync, or leave it out. */
+  invalid_type: 400
   /** Invalid kind. Give deposit or withdrawal, or leave it out. */
   invalid_kind: 400
   /** Deposit status is only applicable to async vaults. Deposits into this vault need no settlement. */
@@ -2630,12 +2640,23 @@ undefined,
 'missing_or_invalid_address' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'wallet_not_found' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/auth/wallets/{address}')
 
-/** Lists the vaults that the key sees of those configured for the client, with their live yield and on-chain state. */
+/** Lists the vaults that the key sees of those configured for the client, with their live yield and on-chain state, by chain and address; all at once, or page by page. */
 export const listVaults = /* @__PURE__ */ operation<
-void,
+{
+  /** On this chain alone */
+  chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
+  /** With this token to deposit alone */
+  asset?: Address | undefined
+  /** Of this type alone */
+  type?: 'async' | 'sync' | undefined
+  /** 1 to 100; all are on one page where it is left out */
+  limit?: string | number | undefined
+  /** nextCursor of the page before */
+  cursor?: string | undefined
+} | void,
 ListVaultsResponse,
-'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'no_vaults_configured' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
->('GET', '/defi-vaults/v1/vaults')
+'missing_or_invalid_chain_id' | 'invalid_asset' | 'invalid_type' | 'invalid_limit' | 'invalid_cursor' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'no_vaults_configured' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+>('GET', '/defi-vaults/v1/vaults', { query: ['chainId', 'asset', 'type', 'limit', 'cursor'], items: 'data' })
 
 /** Shows one of the client's vaults as the list does, with its live yield and on-chain state. */
 export const getVault = /* @__PURE__ */ operation<

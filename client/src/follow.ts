@@ -90,11 +90,16 @@ type ItemOf<Data> = {
   [Field in Exclude<keyof Data, 'evidence'>]-?: Data[Field] extends readonly (infer Item)[] ? Item : never
 }[Exclude<keyof Data, 'evidence'>]
 
-/** All items of a history, page after page as they are asked for. Throws a CallFailure where a page does not come. */
-export async function* items<Input extends { cursor?: string | undefined }, Data extends Page, Code extends string>(
+/** All items of a list, page after page as they are asked for. Throws a CallFailure where a page does not come. */
+export async function* items<
+  // biome-ignore lint/suspicious/noConfusingVoidType: the whole input of an operation may be left out
+  Input extends { cursor?: string | undefined } | void,
+  Data extends Page,
+  Code extends string,
+>(
   operation: Operation<Input, Data, Code>,
   client: Client,
-  input: Input,
+  input: Exclude<NoInfer<Input>, void>,
   options: CallOptions = {},
 ): AsyncGenerator<ItemOf<Data>, void> {
   let cursor: string | null | undefined

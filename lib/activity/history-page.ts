@@ -1,9 +1,9 @@
 import type { Address } from 'viem'
 import type * as z from 'zod'
+import { cutPage, decodeCursor } from '../cursor.ts'
 import { type Yield, yieldText } from '../vaults/apy.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { type AccountVault, readAccountVaults } from './account-vaults.ts'
-import { decodeCursor, encodeCursor } from './cursor.ts'
 import { buildSortKey, type HistoryStatus, type LedgerEntry } from './ledger-entry.ts'
 import type { HistoryQuery } from './responses.ts'
 
@@ -39,7 +39,7 @@ export async function readHistoryPage<I extends Item>(
   { limit, cursor, vaultAddress, chainId, status }: z.output<typeof HistoryQuery>,
 ) {
   const list = JSON.stringify([name, client.clientId, account, vaultAddress, chainId, status])
-  const before = cursor === undefined ? undefined : decodeCursor(cursor, list)
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, list)
 
   const vaults = client.vaults.filter(
     (vault) => (vaultAddress ?? vault.address) === vault.address && (chainId ?? vault.chainId) === vault.chainId,
@@ -52,23 +52,11 @@ export async function readHistoryPage<I extends Item>(
   const matching = read
     .flatMap((ofVault) => build(ofVault).map((item) => ({ ofVault, item, sortKey: buildSortKey(item.entry) })))
     .filter(({ item }) => (status ?? item.status) === item.status)
-    .toSorted((left, right) => (left.sortKey < right.sortKey ? 1 : -1))
-
-  const rest = matching.filter(({ sortKey }) => before === undefined || sortKey < before)
-  const page = rest.slice(0, limit)
-  const last = page.at(-1)
-  const hasMore = rest.length > page.length
+  const { onPage, page } = cutPage(matching, { list, order: 'descending', after, limit })
   return {
-    page: {
-      userAddress: account,
-      totalRecords: matching.length,
-      hasMore,
-      nextCursor: hasMore && last ? encodeCursor(last.sortKey, list) : null,
-      errors,
-      evidence: [...evidence],
-    },
+    page: { userAddress: account, ...page, errors, evidence: [...evidence] },
     items: await Promise.all(
-      page.map(async ({ ofVault, item }) => {
+      onPage.map(async ({ ofVault, item }) => {
         const { vault, live, asOf } = ofVault
         return { ofVault, item, apy: yieldText(await getYield(vault, live.sharePrice, asOf)) }
       }),

@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { EvidenceList } from '../chain/evidence.ts'
 import { ChainId, ChainIdText } from '../chain/registry.ts'
-import { Address, Amount, numberText, SignedAmount, Timestamp, TransactionHash, VaultAddress } from '../codecs.ts'
+import { Address, Amount, SignedAmount, Timestamp, TransactionHash, VaultAddress } from '../codecs.ts'
 import { field } from '../field.ts'
+import { Page, PageCursor, PageLimit } from '../page.ts'
 import type { AccountVault } from './account-vaults.ts'
 import type { Deposit } from './history.ts'
 import { buildEntryId, DepositSource, HistoryStatus } from './ledger-entry.ts'
@@ -143,8 +144,8 @@ export const ChainErrors = z
 
 /** Which of a history is asked for, and which page of it. */
 export const HistoryQuery = z.object({
-  limit: field(numberText(1, 100), 'invalid_limit').default(50).describe('1 to 100'),
-  cursor: field(z.string().max(400), 'invalid_cursor').optional().describe('nextCursor of the page before'),
+  limit: PageLimit.default(50).describe('1 to 100'),
+  cursor: PageCursor,
   vaultAddress: VaultAddress.optional().describe('Of this vault alone'),
   chainId: ChainIdText.optional().describe('Of this chain alone'),
   status: field(HistoryStatus, 'invalid_status').optional().describe('Of this status alone'),
@@ -153,9 +154,7 @@ export const HistoryQuery = z.object({
 /** What a page of a history says besides what is on it. */
 export const HistoryPage = z.object({
   userAddress: Address,
-  totalRecords: z.number().int().describe('All that match, on whatever page'),
-  hasMore: z.boolean().describe('Whether there is another page'),
-  nextCursor: z.string().nullable().describe('Gives the next page; null on the last one'),
+  ...Page.shape,
   errors: ChainErrors,
   evidence: EvidenceList,
 })

@@ -4,6 +4,9 @@ import { Address, Amount, Timestamp } from '../codecs.ts'
 import { ASYNC_PROTOCOLS } from '../protocols/vault-on-chain.ts'
 import { StateAsOf, VaultState } from './vault-state.ts'
 
+/** Whether shares come at once, or only after a settlement. */
+export const VaultType = z.enum(['async', 'sync'])
+
 /** A vault as callers see it, with its live yield and state. */
 export const VaultResponse = z
   .object({
@@ -16,7 +19,7 @@ export const VaultResponse = z
     poolAddress: Address.describe('Vault contract'),
     depositTokenAddress: Address.describe('The token to deposit'),
     yieldTokenAddress: Address.describe('The share token'),
-    type: z.enum(['async', 'sync']).describe('async: shares come after a settlement'),
+    type: VaultType.describe('async: shares come after a settlement'),
     MaxCap: z.boolean().describe('Whether deposits have an upper limit'),
     protocol: z.literal(ASYNC_PROTOCOLS).optional().describe('Async vaults only'),
     curatorAddress: Address.optional().describe('Curator multisig; async vaults only'),

@@ -432,6 +432,28 @@ describe('Vaults', () => {
     expect(await add('--chain', '42161')).toContain('sees it')
   })
 
+  test('are a thousand at most of a client', async ({ admin, clients }) => {
+    const { clientId } = await createClient(admin, 'Some wallet')
+    const having = (count: number): Admin => ({
+      ...admin,
+      clients: {
+        ...clients,
+        get: async () => ({
+          client: {
+            ...someClient({ clientId }),
+            vaults: Array.from({ length: count }, () => someVault({ chainId: 1 })),
+          },
+          keys: [],
+        }),
+      },
+    })
+    const vault = { clientId, chainId: 8453, address: SECOND } as const
+    await expect(addVault(having(1000), vault)).rejects.toThrow(
+      `Client ${clientId} has 1000 vaults, the most that there can be. Remove one, or add a client for more.`,
+    )
+    expect((await addVault(having(999), vault)).vault.address).toBe(SECOND)
+  })
+
   test('are refused where their shares could not be told from those of another vault', async ({ admin, clients }) => {
     const { clientId } = await createClient(admin, 'Some wallet')
     const shareToken = VAULT

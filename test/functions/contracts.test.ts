@@ -98,7 +98,10 @@ describe('The default', () => {
     const schema = components.schemas[reference?.split('/').at(-1) ?? '']
     return typeof schema === 'object' ? schema : undefined
   }
-  const operations = Object.values(paths).flatMap((operation) => Object.values(operation))
+  const operations = Object.values(paths)
+    .flatMap((operation) => Object.values(operation))
+    // Its pages are as long as the list where no limit is given.
+    .filter(({ operationId }) => operationId !== 'listVaults')
   const fields = operations.flatMap(({ parameters, requestBody }) => [
     ...parameters.map(({ name, schema }) => [name, schema] as const),
     ...Object.entries(named(requestBody?.content['application/json'].schema.$ref)?.properties ?? {}),
@@ -118,7 +121,8 @@ describe('The default', () => {
 
   test('is told in the reference of what takes one', async () => {
     const text = await readFile('docs/api.md', 'utf8')
-    for (const row of text.split('\n').filter((line) => /^\| `(currency|days|limit|index)` \|.*\| optional/.test(line)))
+    const rows = text.split('\n').filter((line) => /^\| `(currency|days|limit|index)` \|.*\| optional/.test(line))
+    for (const row of rows.filter((line) => !line.includes('all are on one page where it is left out')))
       expect(row).toMatch(/\| optional, default `(usd|max|50|0)`(\. | \|)/)
   })
 })

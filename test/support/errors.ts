@@ -100,6 +100,8 @@ export const PROMISED: Readonly<Record<ErrorCode, readonly [status: number, erro
   unsupported_src_chain_id: [400, 'Unsupported srcChainId'],
   invalid_index: [400, 'Invalid index'],
   position_not_found: [404, 'Position not found'],
+  invalid_asset: [400, 'Invalid asset'],
+  invalid_type: [400, 'Invalid type'],
   invalid_limit: [400, 'Invalid limit'],
   invalid_cursor: [400, 'Invalid cursor'],
   invalid_status: [400, 'Invalid status'],

@@ -515,3 +515,54 @@ describe('Who calls and what they may see takes', () => {
     expect(coldService.table.bodies).toEqual([])
   })
 })
+
+/** What requests ask of tables, in units of throughput, and of chains, since the wires were reset. */
+type Cost = { readonly read: number; readonly written: number; readonly tables: number; readonly chains: number }
+
+function cost(read: number, written: number, tables: number, chains: number): Cost {
+  return { read, written, tables, chains }
+}
+
+/** Counts what is asked until it is told: DynamoDB tells the units where it is asked to. */
+function countCosts(service: Service): () => Cost {
+  const units = { read: 0, written: 0 }
+  service.table.rewriteRequest = (request) =>
+    JSON.stringify({ ...JSON.parse(request), ReturnConsumedCapacity: 'TOTAL' })
+  service.table.rewrite = (answer, request) => {
+    const { ConsumedCapacity = [] } = JSON.parse(answer)
+    const kind = request.includes('UpdateExpression') ? 'written' : 'read'
+    for (const { CapacityUnits } of [ConsumedCapacity].flat()) units[kind] += CapacityUnits
+    return answer
+  }
+  return () => ({
+    ...units,
+    tables: service.table.bodies.length,
+    chains: Object.values(service.rpc).reduce((count, wire) => count + callsIn(wire).flat().length, 0),
+  })
+}
+
+describe('Of a client of 106 vaults on two chains, the first request to a container and the next ones cost, for', () => {
+  const POSITIONS = `/defi-vaults/v1/defi/user/${USER.address}`
+  // The client's items are 9 units, a pin and how far a vault is recorded one each; one is written for the key's lease.
+  test.for<[string, string, (vaults: { syncVault: Address }) => object | undefined, Cost, Cost]>([
+    ['the list', LIST, () => undefined, cost(221, 1, 6, 11), cost(0, 0, 0, 5)],
+    ['a page of ten', `${LIST}?limit=10`, () => undefined, cost(29, 1, 4, 8), cost(0, 0, 0, 4)],
+    ['a vault', '/defi-vaults/v1/vault/', () => undefined, cost(11, 1, 4, 2), cost(0, 0, 0, 2)],
+    ['a deposit', DEPOSIT, ({ syncVault }) => depositOf(syncVault), cost(10, 1, 3, 5), cost(0, 0, 0, 5)],
+    ['positions', `${POSITIONS}/positions`, () => undefined, cost(115, 1, 5, 17), cost(106, 0, 3, 11)],
+    ['deposits', `${POSITIONS}/deposits`, () => undefined, cost(115, 1, 5, 17), cost(106, 0, 3, 11)],
+  ])('%s', async ([, path, bodyOf, first, next], { coldService: service, largeKey: key, syncVault }) => {
+    const body = bodyOf({ syncVault })
+    const ask = async () => {
+      forget(service)
+      service.pass(0.5)
+      const told = countCosts(service)
+      const at = path.endsWith('/') ? `${path}${syncVault}` : path
+      expect(await service.call(body ? 'POST' : 'GET', at, { key, ...(body && { body }) })).toMatchObject({
+        status: 200,
+      })
+      return told()
+    }
+    expect([await ask(), await ask()]).toEqual([first, next])
+  })
+})

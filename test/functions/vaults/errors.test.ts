@@ -483,7 +483,7 @@ describe('Unknown query parameters', () => {
     ['GET', '/health'],
     ['GET', '/openapi.json'],
   ] as const)('of %s %s are ignored', async ([method, path], { service }) => {
-    const { status } = await service.call(method, `${path}?foo=bar&chainId=x&__proto__=1`)
+    const { status } = await service.call(method, `${path}?foo=bar&dstChainId=x&__proto__=1`)
     expect(status).toBe(200)
   })
 

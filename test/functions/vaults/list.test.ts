@@ -80,8 +80,9 @@ const test = base
     service.pass(0.5)
     const { status, body } = await service.call('GET', LIST, { key })
     expect(status).toBe(200)
-    expect(Object.keys(body)).toEqual(['success', 'data', 'evidence'])
-    expect(body.success).toBe(true)
+    const { data, evidence, ...page } = body
+    expect(evidence.length).toBeGreaterThan(0)
+    expect(page).toEqual({ success: true, totalRecords: data.length, hasMore: false, nextCursor: null })
     return body.data
   })
   /** The list of a client that has this vault alone. */
@@ -272,6 +273,90 @@ describe('The list', () => {
     expect(await list(text)).toMatchObject([
       { ...shown, logo_url: 'https://wallet.example/logo.svg', poolAddress: address },
     ])
+  })
+})
+
+describe('Pages and filters', () => {
+  const placesOf = (vaults: Listed[]) => vaults.map(({ chainId, poolAddress }) => `${chainId} ${poolAddress}`)
+  const ask = async (service: Service, query: Record<string, unknown>, key = service.apiKey) => {
+    service.pass(0.5)
+    return await service.call('GET', `${LIST}?${new URLSearchParams(query as Record<string, string>)}`, { key })
+  }
+
+  test.for([1, 2, 3, 100])('of %d vaults give the list together, in its order', async (limit, { service, list }) => {
+    const all = placesOf(await list())
+    const pages: string[][] = []
+    let cursor: string | null = null
+    do {
+      const { status, body } = await ask(service, { limit, ...(cursor && { cursor }) })
+      expect(status).toBe(200)
+      expect(body).toMatchObject({ totalRecords: all.length, hasMore: body.nextCursor !== null })
+      pages.push(placesOf(body.data))
+      cursor = body.nextCursor
+    } while (cursor !== null)
+    expect(pages.flat()).toEqual(all)
+    expect(pages.length).toBe(Math.ceil(all.length / limit))
+  })
+
+  test('show those alone that match all filters, and ask no other chain', async ({ service, list }) => {
+    const all = await list()
+    const { chainId, depositTokenAddress: asset } = all[0] as Listed
+    for (const [filters, isMeant] of [
+      [{ chainId }, (vault: Listed) => vault['chainId'] === chainId],
+      [{ asset }, (vault: Listed) => vault['depositTokenAddress'] === asset],
+      [{ asset: asset.toLowerCase() }, (vault: Listed) => vault['depositTokenAddress'] === asset],
+      [{ type: 'sync' }, ({ type }: Listed) => type === 'sync'],
+      [{ type: 'async', chainId: 8453 }, ({ type, chainId }: Listed) => type === 'async' && chainId === 8453],
+      [{ chainId: 1 }, () => false],
+    ] as const) {
+      for (const wire of Object.values(service.rpc)) wire.reset()
+      const { status, body } = await ask(service, filters)
+      const meant = all.filter(isMeant)
+      expect({ status, places: placesOf(body.data), totalRecords: body.totalRecords }).toEqual({
+        status: 200,
+        places: placesOf(meant),
+        totalRecords: meant.length,
+      })
+      const asked = Object.keys(service.rpc).filter((id) => service.rpc[Number(id)]?.bodies.length === 1)
+      expect(new Set(asked)).toEqual(new Set(meant.map((vault) => `${vault['chainId']}`)))
+    }
+  })
+
+  test('go on behind a vault that was removed meanwhile', async ({ service, coldService, list }) => {
+    const places = (await list()).map(({ chainId, poolAddress }) => ({ chainId, address: poolAddress as Address }))
+    const key = await service.createClient(places)
+    const [first, ...others] = places
+    const { body } = await ask(service, { limit: 1 }, key)
+    expect(placesOf(body.data)).toEqual([`${first?.chainId} ${first?.address}`])
+    const { clients } = service.backends.admin
+    if (first) await clients.removeVault(key.split('_')[2] as string, first.chainId, first.address)
+    const next = await ask(coldService, { limit: 100, cursor: body.nextCursor }, key)
+    expect(placesOf(next.body.data)).toEqual(others.map(({ chainId, address }) => `${chainId} ${address}`))
+    expect(next.body.totalRecords).toBe(others.length)
+  })
+
+  test('refuse a cursor of other filters, of another client and of nobody', async ({ service, list }) => {
+    const places = (await list()).map(({ chainId, poolAddress }) => ({ chainId, address: poolAddress as Address }))
+    const { nextCursor: cursor } = (await ask(service, { limit: 1 })).body
+    const another = await service.createClient(places)
+    for (const reply of [
+      await ask(service, { limit: 1, cursor, chainId: 8453 }),
+      await ask(service, { limit: 1, cursor }, another),
+      await ask(service, { cursor: 'x' }),
+    ]) {
+      expectError(reply, 'invalid_cursor')
+    }
+  })
+
+  test.for([
+    [{ limit: 0 }, 'invalid_limit'],
+    [{ limit: 101 }, 'invalid_limit'],
+    [{ chainId: 5 }, 'missing_or_invalid_chain_id'],
+    [{ asset: '0x1' }, 'invalid_asset'],
+    [{ type: 'Sync' }, 'invalid_type'],
+  ] as const)('refuse %j', async ([query, code], { service }) => {
+    expectError(await ask(service, query), code, Object.keys(query))
+    expect(Object.values(service.rpc).map(({ bodies }) => bodies.length)).toEqual([0, 0])
   })
 })
 

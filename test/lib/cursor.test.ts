@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeCursor, encodeCursor } from '../../../lib/activity/cursor.ts'
+import { decodeCursor, encodeCursor } from '../../lib/cursor.ts'
 
 const text = fc.string({ unit: 'grapheme', maxLength: 80 })
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=. '

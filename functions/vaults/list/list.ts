@@ -1,0 +1,35 @@
+import { listVisibleVaults } from '../../../lib/clients/key-limits.ts'
+import { cutPage, decodeCursor } from '../../../lib/cursor.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import { vaultType } from '../../../lib/protocols/vault-on-chain.ts'
+import type { Services } from '../../../lib/services.ts'
+import { liveVaults } from '../../../lib/vaults/live.ts'
+import { type Vault, vaultPartition } from '../../../lib/vaults/vault.ts'
+import type { contract } from './contract.ts'
+
+export function listVaults(services: Services<'getReader' | 'states' | 'pins' | 'getYield' | 'now'>) {
+  const read = liveVaults(services)
+  return async ({ client, limits, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { limit, cursor, chainId, asset, type } = query
+    const list = JSON.stringify(['vaults', client.clientId, chainId, asset, type])
+    const after = cursor === undefined ? undefined : decodeCursor(cursor, list)
+    const visible = listVisibleVaults({ client, limits })
+    if (visible.length === 0) throw new AppError('no_vaults_configured')
+
+    const matching = visible.filter(
+      (vault) =>
+        (chainId ?? vault.chainId) === vault.chainId &&
+        (asset ?? vault.asset) === vault.asset &&
+        (type ?? vaultType(vault)) === vaultType(vault),
+    )
+    const { onPage, page } = cutPage(matching.map(placed), { list, order: 'ascending', after, limit })
+    const { vaults: data, evidence } = await read(onPage.map(({ vault }) => vault))
+    return { success: true, data, ...page, evidence }
+  }
+}
+
+/** A vault with its place among all: what the table of clients sorts by. */
+function placed(vault: Vault) {
+  return { vault, sortKey: vaultPartition(vault) }
+}
