@@ -329,7 +329,7 @@ describe('Pages and filters', () => {
     const { body } = await ask(service, { limit: 1 }, key)
     expect(placesOf(body.data)).toEqual([`${first?.chainId} ${first?.address}`])
     const { clients } = service.backends.admin
-    if (first) await clients.removeVault(key.split('_')[2] as string, first.chainId, first.address)
+    if (first) await clients.removeVault(key.split('_')[2] as string, first)
     const next = await ask(coldService, { limit: 100, cursor: body.nextCursor }, key)
     expect(placesOf(next.body.data)).toEqual(others.map(({ chainId, address }) => `${chainId} ${address}`))
     expect(next.body.totalRecords).toBe(others.length)
