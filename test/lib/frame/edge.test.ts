@@ -1,0 +1,97 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import * as z from 'zod'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { EDGE_HEADER, EDGE_VARIABLE, type Edge, hashEdgeKey } from '../../../lib/frame/edge.ts'
+import { openEndpoint } from '../../../lib/frame/endpoint.ts'
+import { expectError } from '../../support/errors.ts'
+import { someContext, someEvent } from '../../support/lambda.ts'
+import { captureLogs } from '../../support/logs.ts'
+
+const contract = {
+  method: 'GET',
+  path: '/things',
+  title: 'Show things',
+  summary: 'Shows things.',
+  tag: 'System',
+  caller: 'anyone',
+  uses: {},
+  request: {},
+  response: z.object({ from: z.string(), headers: z.array(z.string()) }),
+  errors: [],
+  cacheControl: 'no-store',
+  impact: 'Nothing.',
+} as const satisfies EndpointContract
+
+const [KEY, NEXT] = ['a key that CloudFront sends', 'the next one']
+const CLOUDFRONT = '192.0.2.1'
+const VIEWER = '203.0.113.77'
+
+/** What a function of a stage with this edge answers: what it takes for the caller's address, and the headers that it sees. */
+async function ask(edge: Edge | undefined, headers: APIGatewayProxyEventV2['headers']) {
+  vi.stubEnv(EDGE_VARIABLE, edge && JSON.stringify(edge))
+  onTestFinished(() => {
+    vi.unstubAllEnvs()
+  })
+  const handler = openEndpoint(contract, {}, () => async (request) => ({
+    from: request.requestContext.http.sourceIp,
+    headers: Object.keys((request as unknown as APIGatewayProxyEventV2).headers),
+  }))
+  const event = someEvent('GET', '/things', { headers })
+  const { statusCode: status = 0, body = '', headers: told } = await handler(event, someContext())
+  const { requestId } = event.requestContext
+  return { status, body: JSON.parse(body), headers: new Headers(told as Record<string, string>), requestId }
+}
+
+describe('What a function takes for the address of its caller', () => {
+  const open = { keys: [hashEdgeKey(KEY)], isOnlyWay: false }
+
+  test.for([
+    ['the viewer', `${VIEWER}, ${CLOUDFRONT}`, VIEWER],
+    ['the viewer, where the gateway adds nothing', VIEWER, VIEWER],
+    ['the viewer, whatever it says of itself', `10.0.0.1, 198.51.100.1, ${VIEWER}, ${CLOUDFRONT}`, VIEWER],
+    ['an IPv6 viewer', `2001:db8::7, ${CLOUDFRONT}`, '2001:db8::7'],
+    ['CloudFront, where nothing tells', undefined, CLOUDFRONT],
+    ['CloudFront, where what tells is no address', `somebody, ${CLOUDFRONT}`, CLOUDFRONT],
+  ] as const)('is %s, of what came through CloudFront', async ([, forwarded, expected]) => {
+    const told = await ask(open, { [EDGE_HEADER]: KEY, 'x-forwarded-for': forwarded })
+    expect(told).toMatchObject({ status: 200, body: { from: expected } })
+  })
+
+  test.for([
+    ['without a key', {}],
+    ['with a wrong key', { [EDGE_HEADER]: 'a guess' }],
+    ['with an empty key', { [EDGE_HEADER]: '' }],
+    ['with the hash that stages.json tells', { [EDGE_HEADER]: hashEdgeKey(KEY) }],
+  ] as const)('is its own, of what came around it %s', async ([, headers]) => {
+    const told = await ask(open, { ...headers, 'x-forwarded-for': `${VIEWER}, ${CLOUDFRONT}` })
+    expect(told).toMatchObject({ status: 200, body: { from: CLOUDFRONT } })
+  })
+
+  test('is its own in a stage without an edge, whatever it says', async () => {
+    const told = await ask(undefined, { [EDGE_HEADER]: KEY, 'x-forwarded-for': `${VIEWER}, ${CLOUDFRONT}` })
+    expect(told).toMatchObject({ status: 200, body: { from: CLOUDFRONT } })
+  })
+})
+
+describe('Where CloudFront is the only way', () => {
+  const closed = { keys: [hashEdgeKey(NEXT), hashEdgeKey(KEY)], isOnlyWay: true }
+
+  test('what comes around it is answered as if there were nothing', async () => {
+    for (const headers of [{}, { [EDGE_HEADER]: 'a guess' }]) expectError(await ask(closed, headers), 'not_found')
+  })
+
+  test('both keys are known while they change, and neither is seen behind the door, or logged', async () => {
+    const { text } = captureLogs()
+    for (const key of [KEY, NEXT]) {
+      const told = await ask(closed, { [EDGE_HEADER]: key, accept: '*/*', 'x-forwarded-for': VIEWER })
+      expect(told).toMatchObject({ status: 200, body: { from: VIEWER, headers: ['accept', 'x-forwarded-for'] } })
+      expect(text()).not.toContain(key)
+    }
+  })
+
+  test('a door of another form opens to nobody', async () => {
+    vi.spyOn(console, 'error').mockReturnValue()
+    expectError(await ask({ keys: [], isOnlyWay: true }, {}), 'internal')
+  })
+})
