@@ -6,6 +6,7 @@ import { ChainIdText } from '../lib/chain/registry.ts'
 import { ApiKey, Client, keyStatus } from '../lib/clients/client.ts'
 import { type KeyLimits, Rate, Scope } from '../lib/clients/key-limits.ts'
 import { Address, Amount, Timestamp, TransactionHash } from '../lib/codecs.ts'
+import { EdgeKeyHash } from '../lib/frame/edge.ts'
 import { keyIdOf } from '../lib/signing/keys.ts'
 import type { Pin } from '../lib/vaults/pin.ts'
 import type { Vault } from '../lib/vaults/vault.ts'
@@ -15,6 +16,7 @@ import { HIDDEN_SECONDS, MOST_LISTED } from './dead-letters.ts'
 import { runDoctor } from './doctor.ts'
 import {
   type Admin,
+  addEdgeKey,
   addSigningKey,
   addVault,
   addWebhook,
@@ -33,6 +35,7 @@ import {
   listWebhooks,
   rebuildRecords,
   relistVaults,
+  removeEdgeKey,
   removeSigningKey,
   removeUser,
   removeVault,
@@ -567,6 +570,24 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     async (admin, { key }) => {
       await removeSigningKey(admin, key)
       return [`Key ${key} is gone, within ten minutes.`]
+    },
+  ),
+
+  'add-edge-key': command(
+    'Makes a key by which functions know what comes through CloudFront, and prints its hash for stages.json.',
+    z.object({}),
+    async (admin) => {
+      const hash = await addEdgeKey(admin)
+      return [hash, '', 'Next: put it into edge.keys of the stage, behind one that is there, and deploy.']
+    },
+  ),
+
+  'remove-edge-key': command(
+    'Forgets a key of the edge that stages.json does not name any more.',
+    z.object({ key: EdgeKeyHash.register(optionHelp, { value: 'hash', meaning: 'The key, as add-edge-key told it' }) }),
+    async (admin, { key }) => {
+      await removeEdgeKey(admin, key)
+      return [`Key ${key} is gone.`]
     },
   ),
 

@@ -7,6 +7,8 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
 import {
   configSecretName,
+  EDGE_REGION,
+  edgeSecretName,
   identitySecretName,
   type Stage,
   signingSecretName,
@@ -41,6 +43,7 @@ import { clientsAdminStore } from './clients.ts'
 import { deadLettersOf } from './dead-letters.ts'
 import { countSubscribers } from './doctor/alarms.ts'
 import type { Examined } from './doctor.ts'
+import { edgeKeysSecret } from './edge-keys.ts'
 import { type Admin, AdminError } from './operations.ts'
 import { itemsRestorer } from './restore.ts'
 import { signingKeysSecret } from './signing-keys.ts'
@@ -100,6 +103,7 @@ export function localAdmin({
       wakeDeliveries: (messages, options) => sendMessages(deliveryQueueUrl, messages, { ...options, client: queues }),
     }),
     signingKeys: signingKeysSecret(signingSecretName('local'), secrets),
+    edgeKeys: undefined,
     restoreItems: itemsRestorer({ client, nameOf: (table) => tables[table], now: Date.now, say }),
     keyEnvironment: 'local',
     examined: {
@@ -133,6 +137,10 @@ export function connectStage(stage: Stage): Admin {
         await sendMessages(await findQueueUrl(queueName(stage, 'deliveryQueue')), messages, options),
     }),
     signingKeys: signingKeysSecret(signingSecretName(stage)),
+    edgeKeys: edgeKeysSecret(
+      edgeSecretName(stage),
+      new SecretsManagerClient({ ...CLIENT_DEFAULTS, region: EDGE_REGION }),
+    ),
     restoreItems: itemsRestorer({ client: dynamo(), nameOf: (table) => tableName(stage, table), now: Date.now, say }),
     examined: {
       ...examinedOf(stage, dynamo(), tableName(stage, 'cache')),

@@ -10,6 +10,7 @@ import type { ClientsAdminStore } from './clients.ts'
 import type { DeadLetters } from './dead-letters.ts'
 import { judgeSubscribers, type Subscribers } from './doctor/alarms.ts'
 import { judgeClients, judgeVaults } from './doctor/clients.ts'
+import { checkEdge, judgeRates } from './doctor/edge.ts'
 import { describeFindings, examine } from './doctor/examine.ts'
 import { type Check, deployGuide, type Finding } from './doctor/finding.ts'
 import { checkMarket, judgeRecords } from './doctor/jobs.ts'
@@ -57,8 +58,8 @@ export class FailedExamination extends Error {
 
 /**
  * What is found of an environment, a line each with what to do on the next one. Throws FailedExamination, with the same
- * lines, where something FAILs. Asks each URL of a node twice, each source once and the passkeys' domain twice; of AWS it
- * reads the table of clients twice, and asks forty other questions at most and two more for each hundred vaults.
+ * lines, where something FAILs. Asks each URL of a node twice, each source once, the passkeys' domain twice and the edge twice;
+ * of AWS it reads the table of clients twice, and asks forty other questions at most and two more for each hundred vaults.
  */
 export async function runDoctor(admin: Admin, stagesFile: string | undefined): Promise<string[]> {
   const { limitMs } = admin.examined
@@ -79,6 +80,7 @@ function listChecks(admin: Admin, stagesFile: string | undefined): readonly Chec
     if (!data) throw new Error('the secret config is not of its form')
     return data
   })
+  const listClients = once(() => clients.listWithKeys())
   const listVaults = once(() =>
     Promise.all(EVM_CHAINS.map(async (chain) => ({ chain, vaults: await clients.listVaultsOnChain(chain.id) }))),
   )
@@ -104,13 +106,22 @@ function listChecks(admin: Admin, stagesFile: string | undefined): readonly Chec
     { name: 'sources', look: async () => checkSources(examined, await getConfig()) },
     { name: 'passkeys', look: () => checkPasskeys(examined, stagesFile) },
     {
+      name: 'edge',
+      look: async () => {
+        const edge = stage && (await readStages(stagesFile)).get(stage)?.edge
+        if (!edge) return [{ mark: 'skip', name: 'edge', found: stage ? 'the stage has none' : NOT_LOCAL }]
+        const [found, withKeys] = await Promise.all([checkEdge(examined, edge), listClients()])
+        return [...found, ...judgeRates(withKeys, edge)]
+      },
+    },
+    {
       name: 'alarms',
       look: async () => {
         if (!stage || !countSubscribers) return [{ mark: 'skip', name: 'alarms', found: NOT_LOCAL }]
         return [judgeSubscribers(await countSubscribers(stage), stage)]
       },
     },
-    { name: 'clients', look: async () => judgeClients(await clients.listWithKeys(), now(), command) },
+    { name: 'clients', look: async () => judgeClients(await listClients(), now(), command) },
     {
       name: 'vaults',
       look: async () => {

@@ -14,6 +14,7 @@ import {
 } from '../lib/clients/api-key.ts'
 import type { ApiKey, Client, ClientRecord } from '../lib/clients/client.ts'
 import { DEFAULT_LIMITS, type KeyLimits } from '../lib/clients/key-limits.ts'
+import { hashEdgeKey } from '../lib/frame/edge.ts'
 import type { VaultDescription } from '../lib/protocols/describe.ts'
 import type { VaultOnChain } from '../lib/protocols/vault-on-chain.ts'
 import { createSigningKey, keyIdOf, type SigningKey } from '../lib/signing/keys.ts'
@@ -25,6 +26,7 @@ import type { Nodes } from './check-nodes.ts'
 import type { ClientsAdminStore } from './clients.ts'
 import type { DeadLetters } from './dead-letters.ts'
 import type { Examined } from './doctor.ts'
+import type { EdgeKeysSecret } from './edge-keys.ts'
 import type { itemsRestorer } from './restore.ts'
 import type { SigningKeysSecret } from './signing-keys.ts'
 import type { GivenUpEvent, Resumed, WebhooksAdmin } from './webhooks.ts'
@@ -39,6 +41,8 @@ export type Admin = {
   readonly webhooks: WebhooksAdmin
   readonly deadLetters: DeadLetters
   readonly signingKeys: SigningKeysSecret
+  /** Only stages have any. */
+  readonly edgeKeys: EdgeKeysSecret | undefined
   readonly restoreItems: ReturnType<typeof itemsRestorer>
   readonly keyEnvironment: KeyEnvironment
   readonly randomBytes: RandomBytes
@@ -394,6 +398,28 @@ export async function removeSigningKey({ signingKeys }: Admin, keyId: string): P
   const key = findKey(keys, keyId)
   if (key === keys[0]) throw new AdminError(`Key ${keyId} is the one that signs. See use-signing-key.`)
   await signingKeys.write(keys.filter((other) => other !== key))
+}
+
+/** Makes a key by which functions know CloudFront, and gives its hash, which says nothing of it. */
+export async function addEdgeKey({ edgeKeys, randomBytes }: Pick<Admin, 'edgeKeys' | 'randomBytes'>): Promise<string> {
+  const [secret, keys] = await readEdgeKeys(edgeKeys)
+  if (Object.keys(keys).length > 1) throw new AdminError('There are two keys already. See remove-edge-key.')
+  const key = Buffer.from(randomBytes(32)).toString('hex')
+  const hash = hashEdgeKey(key)
+  await secret.write({ ...keys, [hash]: key })
+  return hash
+}
+
+/** Forgets a key of the edge: with it nothing can be deployed any more. */
+export async function removeEdgeKey({ edgeKeys }: Admin, hash: string): Promise<void> {
+  const [secret, { [hash]: key, ...others }] = await readEdgeKeys(edgeKeys)
+  if (key === undefined) throw new AdminError(`There is no key ${hash}.`)
+  await secret.write(others)
+}
+
+async function readEdgeKeys(secret: EdgeKeysSecret | undefined) {
+  if (!secret) throw new AdminError('The local service has no edge. Give --stage.')
+  return [secret, await secret.read()] as const
 }
 
 function findKey(keys: readonly SigningKey[], keyId: string): SigningKey {

@@ -1,4 +1,5 @@
 import type { HttpStage } from 'aws-cdk-lib/aws-apigatewayv2'
+import type { Distribution } from 'aws-cdk-lib/aws-cloudfront'
 import {
   Alarm,
   CfnInsightRule,
@@ -19,16 +20,17 @@ import { Construct } from 'constructs'
 import { EVM_CHAINS } from '../lib/chain/registry.ts'
 import { type JobContract, METRICS_NAMESPACE } from '../lib/frame/contract.ts'
 import type { SendFailure } from '../lib/webhooks/sent.ts'
-import { alarmsTopicName, type Stage } from './environments.ts'
 import type { FunctionName } from './functions.ts'
 import { longestLagSeconds } from './lag.ts'
 import {
   countLogged,
   failuresOf,
+  judgedBy,
   type LoggedMetric,
   lambdaThrottles,
   latencyOf,
   loggedMetric,
+  ofEdge,
   ofMany,
   oldestIn,
   PERIOD,
@@ -49,7 +51,9 @@ const LONGEST_LATENCY_MS = 5_000
 
 /** The pages of `docs/runbooks` that alarms name: what one means, how to see it, and what to do. */
 type Runbook =
+  | 'blocked-requests'
   | 'changed-vaults'
+  | 'failing-edge'
   | 'failing-jobs'
   | 'failing-requests'
   | 'failing-webhooks'
@@ -108,18 +112,24 @@ const QUEUE_ALARMS: Readonly<Record<QueueKey, QueueAlarms>> = {
   },
 }
 
+type Settings = {
+  /** As in `vaultline-dev`: what is counted in the stage's logs is a metric of it. */
+  readonly namespace: string
+  readonly topicName: string
+  readonly email: string | undefined
+}
+
 /** Alarms are told to one topic of the stage, and stand beside what they watch. Each says what users notice, and its runbook. */
 export class Alarms extends Construct {
   readonly #topic: Topic
-  /** What is counted in the stage's logs is a metric of this namespace. */
   readonly #namespace: string
 
-  constructor(scope: Construct, stage: Stage, email: string | undefined) {
+  constructor(scope: Construct, { namespace, topicName, email }: Settings) {
     super(scope, 'Alarms')
-    this.#namespace = `vaultline-${stage}`
+    this.#namespace = namespace
     this.#topic = new Topic(this, 'Topic', {
       // Given, not generated: the operators' command asks it by stage whom it reaches.
-      topicName: alarmsTopicName(stage),
+      topicName,
       // Not encrypted with the account's SNS key: alarms may not use that key, and they tell no secret.
       enforceSSL: true,
     })
@@ -170,6 +180,43 @@ export class Alarms extends Construct {
       runbook: 'throttled-requests',
       metric: lambdaThrottles(),
       threshold: 5,
+    })
+  }
+
+  /**
+   * Alarms when the edge answers that something is wrong with us, or refuses most of what comes, for a quarter of an hour, and
+   * when its firewall turns away so much that it is no single caller.
+   */
+  onEdge(
+    stack: Stack,
+    { distribution, firewall }: { readonly distribution: Distribution; readonly firewall: string },
+  ): void {
+    const requests = ofEdge(distribution, 'Requests')
+    const failed = ofEdge(distribution, '5xxErrorRate')
+    this.#alarm(stack, 'Failing edge', {
+      impact:
+        'More than 5 % of what reaches CloudFront fails: where the API itself is well, CloudFront does not reach it.',
+      runbook: 'failing-edge',
+      metric: ofMany(20, requests, 'failed', { failed }),
+      threshold: 5,
+      periods: 3,
+    })
+    const refused = ofEdge(distribution, '4xxErrorRate')
+    this.#alarm(stack, 'Refusing edge', {
+      impact:
+        'More than half of what reaches CloudFront is refused: the API does not know its key, or hardly anybody who asks is a client.',
+      runbook: 'failing-edge',
+      metric: ofMany(100, requests, 'refused', { refused }),
+      threshold: 50,
+      periods: 3,
+    })
+    this.#alarm(stack, 'Blocked requests', {
+      impact:
+        'The firewall turns away 1,000 requests in five minutes, again and again: somebody attacks, or its limits are too low for users who share an address.',
+      runbook: 'blocked-requests',
+      metric: judgedBy(firewall, 'BlockedRequests'),
+      threshold: 1_000,
+      periods: 3,
     })
   }
 

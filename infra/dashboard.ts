@@ -15,8 +15,10 @@ import { Aws } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import { EVM_CHAINS } from '../lib/chain/registry.ts'
 import { METRICS_NAMESPACE } from '../lib/frame/contract.ts'
+import { EDGE_REGION } from './environments.ts'
 import {
   failuresOf,
+  judgedBy,
   type LoggedMetric,
   lambdaConcurrency,
   lambdaThrottles,
@@ -39,6 +41,7 @@ type Settings = {
   readonly queues: Readonly<Record<string, { readonly queue: Queue; readonly deadLetters: Queue }>>
   /** The names of the stacks that have functions. */
   readonly areas: readonly string[]
+  readonly hasEdge: boolean
 }
 
 const WIDTH = 8
@@ -49,7 +52,7 @@ const HEIGHT = 6
  * none of them and shows each function and chain that there is.
  */
 export function addDashboard(scope: Construct, settings: Settings): void {
-  const { name, api, accessLogs, rules, tables, queues, areas } = settings
+  const { name, api, accessLogs, rules, tables, queues, areas, hasEdge } = settings
   const words = name.replaceAll('-', ' ')
   const counted = (metric: LoggedMetric, chainId?: number) => loggedMetric(name, metric, chainId)
   const ofFunctions = (metric: string, statistic: string, more = '') =>
@@ -79,6 +82,7 @@ export function addDashboard(scope: Construct, settings: Settings): void {
           height: HEIGHT,
         }),
       ],
+      ...(hasEdge ? [edgeRow(name)] : []),
       [
         new RuleWidget('Errors by code', rules.codes),
         new RuleWidget('What nodes and sources answered that failed', rules.upstreams),
@@ -155,14 +159,29 @@ export function addDashboard(scope: Construct, settings: Settings): void {
   })
 }
 
+/** What the firewall of this name and CloudFront measure, which is in their own region. CloudFront's names tell no stage. */
+function edgeRow(firewall: string): GraphWidget[] {
+  const judged = (metric: 'AllowedRequests' | 'BlockedRequests') =>
+    judgedBy(firewall, metric).with({ region: EDGE_REGION })
+  const rules = `{AWS/WAFV2,Rule,WebACL} MetricName="BlockedRequests" WebACL="${firewall}"`
+  const failures = '{AWS/CloudFront,DistributionId,Region} MetricName="5xxErrorRate"'
+  return [
+    graph('Requests at the edge', [judged('AllowedRequests'), judged('BlockedRequests')]),
+    graph('Refused by the firewall, by rule', [search(`SEARCH('${rules}', 'Sum')`, '', EDGE_REGION)]),
+    graph("Failures at CloudFront in percent, of all the account's distributions", [
+      search(`SEARCH('${failures}', 'Average')`, '', EDGE_REGION),
+    ]),
+  ]
+}
+
 /** A graph of these metrics, a third of the dashboard wide. */
 function graph(title: string, left: readonly IMetric[]): GraphWidget {
   return new GraphWidget({ title, left: [...left], period: PERIOD, width: WIDTH, height: HEIGHT })
 }
 
-/** What an expression finds; with a label where it is one line. */
-function search(expression: string, label = ''): MathExpression {
-  return new MathExpression({ expression, label, period: PERIOD })
+/** What an expression finds, in another region where one is told; with a label where it is one line. */
+function search(expression: string, label = '', searchRegion?: string): MathExpression {
+  return new MathExpression({ expression, label, period: PERIOD, ...(searchRegion && { searchRegion }) })
 }
 
 /** What a rule of Contributor Insights counts most of, which CDK has no widget for. */

@@ -3,7 +3,12 @@ import { CfnOutput, DefaultStackSynthesizer, Duration, Stack, type StackProps } 
 import type { Construct } from 'constructs'
 import type { Stage } from './environments.ts'
 
-type Settings = StackProps & { readonly stage: Stage; readonly deployedFrom: string }
+type Settings = StackProps & {
+  readonly stage: Stage
+  readonly deployedFrom: string
+  /** Where the stage has stacks besides its own region. */
+  readonly regions: readonly string[]
+}
 
 /** Whose tokens tell which workflow runs, and for whom they are made. */
 const ISSUER = 'token.actions.githubusercontent.com'
@@ -18,10 +23,12 @@ type BootstrapRole = 'deploy' | 'file-publishing' | 'lookup'
  */
 export class DeployerStack extends Stack {
   readonly #deployedFrom: string
+  readonly #regions: readonly string[]
 
-  constructor(scope: Construct, { stage, deployedFrom, ...props }: Settings) {
+  constructor(scope: Construct, { stage, deployedFrom, regions, ...props }: Settings) {
     super(scope, 'deployer', props)
     this.#deployedFrom = deployedFrom
+    this.#regions = [this.region, ...regions]
     this.#role('Deploy', stage, ['deploy', 'file-publishing', 'lookup'])
     this.#role('Diff', `${stage}-diff`, ['lookup'])
   }
@@ -33,13 +40,15 @@ export class DeployerStack extends Stack {
       // As long as the job that deploys may take.
       maxSessionDuration: Duration.hours(2),
     })
-    const { partition, account, region } = this
+    const { partition, account } = this
     const qualifier = DefaultStackSynthesizer.DEFAULT_QUALIFIER
     role.addToPolicy(
       new PolicyStatement({
         actions: ['sts:AssumeRole'],
-        resources: assumes.map(
-          (name) => `arn:${partition}:iam::${account}:role/cdk-${qualifier}-${name}-role-${account}-${region}`,
+        resources: this.#regions.flatMap((region) =>
+          assumes.map(
+            (name) => `arn:${partition}:iam::${account}:role/cdk-${qualifier}-${name}-role-${account}-${region}`,
+          ),
         ),
       }),
     )

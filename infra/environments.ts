@@ -85,7 +85,20 @@ export function configSecretName(stage: Stage | 'local'): string {
   return `vaultline/${stage}/config`
 }
 
+/** The name of the secret, in the edge's region, with the keys by which functions know CloudFront; an operator's command fills it. */
+export function edgeSecretName(stage: Stage): string {
+  return `vaultline/${stage}/edge`
+}
+
 /** The name of the topic to which a stage's alarms are told. */
 export function alarmsTopicName(stage: Stage): string {
   return `vaultline-${stage}-alarms`
 }
+
+/** The name of the topic to which the alarms of its edge are told, in the edge's region. */
+export function edgeAlarmsTopicName(stage: Stage): string {
+  return `vaultline-${stage}-edge-alarms`
+}
+
+/** Where CloudFront takes certificates and firewalls from, and has its metrics. */
+export const EDGE_REGION = 'us-east-1'

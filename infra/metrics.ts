@@ -1,4 +1,5 @@
 import type { HttpStage } from 'aws-cdk-lib/aws-apigatewayv2'
+import type { Distribution } from 'aws-cdk-lib/aws-cloudfront'
 import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import { FilterPattern, type IFilterPattern, type ILogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
@@ -82,6 +83,31 @@ export function failuresOf(api: HttpStage): Metric {
 /** How long requests of an API take, in milliseconds, as a percentile. */
 export function latencyOf(api: HttpStage, statistic: 'p50' | 'p99'): Metric {
   return api.metricLatency({ statistic, period: PERIOD })
+}
+
+/** A metric of a distribution, where its metrics are: CDK's own lacks a dimension, without which there is no data. */
+export function ofEdge(
+  { distributionId }: Distribution,
+  metricName: 'Requests' | '4xxErrorRate' | '5xxErrorRate',
+): Metric {
+  return new Metric({
+    namespace: 'AWS/CloudFront',
+    metricName,
+    dimensionsMap: { DistributionId: distributionId, Region: 'Global' },
+    statistic: metricName === 'Requests' ? 'Sum' : 'Average',
+    period: PERIOD,
+  })
+}
+
+/** How many requests a firewall of this name turned away in a period, or let through; where it is, its metrics are. */
+export function judgedBy(firewall: string, metricName: 'BlockedRequests' | 'AllowedRequests'): Metric {
+  return new Metric({
+    namespace: 'AWS/WAFV2',
+    metricName,
+    dimensionsMap: { WebACL: firewall, Rule: 'ALL' },
+    statistic: 'Sum',
+    period: PERIOD,
+  })
 }
 
 /** How often functions of the account could not be started, as so many ran already: all stages in it share that limit. */

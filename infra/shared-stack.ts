@@ -8,6 +8,7 @@ import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import { CfnOutput, Duration, RemovalPolicy, Stack, type StackProps, Validations } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import { type Contract, listUses } from '../lib/frame/contract.ts'
+import { EDGE_VARIABLE, type Edge } from '../lib/frame/edge.ts'
 import {
   buildVariables,
   type QueueResource,
@@ -20,6 +21,7 @@ import { addBudget } from './budget.ts'
 import { addDashboard } from './dashboard.ts'
 import {
   accountSettings,
+  alarmsTopicName,
   configSecretName,
   identitySecretName,
   type Stage,
@@ -115,7 +117,11 @@ export class SharedStack extends Stack {
       // Logs that AWS services write themselves need no place in the account's log policy under this prefix.
       logGroupName: `/aws/vendedlogs/${name}/access`,
     })
-    this.alarms = new Alarms(this, stage, environment.alarmEmail)
+    this.alarms = new Alarms(this, {
+      namespace: name,
+      topicName: alarmsTopicName(stage),
+      email: environment.alarmEmail,
+    })
     this.api = new ServiceApi(this, {
       ...environment,
       name,
@@ -130,6 +136,7 @@ export class SharedStack extends Stack {
     if (monthlyUsd && email) addBudget(this, { name, monthlyUsd, email })
     addDashboard(this, {
       ...{ name, accessLogs, api: this.api.stage, tables: this.#tables, queues: this.queues },
+      hasEdge: environment.edge !== undefined,
       areas: [...new Set([...ENDPOINTS, ...JOBS, ...CONSUMERS].map(([folder]) => dirname(folder)))],
       rules: {
         codes: this.#countErrors(name, 'errors', ['$.code']),
@@ -163,7 +170,10 @@ export class SharedStack extends Stack {
     const resources = Object.keys(uses) as Resource[]
     return {
       description: contract.summary,
-      variables: buildVariables(Object.fromEntries(resources.map((resource) => [resource, this.#values[resource]]))),
+      variables: {
+        ...buildVariables(Object.fromEntries(resources.map((resource) => [resource, this.#values[resource]]))),
+        ...('caller' in contract && this.#edgeVariable()),
+      },
       permissions: [
         ...this.#tablePermissions(uses),
         ...this.#queuePermissions(resources),
@@ -173,9 +183,22 @@ export class SharedStack extends Stack {
     }
   }
 
+  /** By what endpoints know CloudFront; nothing where none stands before them. */
+  #edgeVariable(): Readonly<Record<string, string>> {
+    if (!this.#environment.edge) return {}
+    const { keys, isOnlyWay } = this.#environment.edge
+    return { [EDGE_VARIABLE]: JSON.stringify({ keys, isOnlyWay } satisfies Edge) }
+  }
+
   /** How long logs are kept, and whether they outlive their stack. */
   get logs() {
     return { retention: this.#environment.logRetentionDays, removalPolicy: this.removalPolicy }
+  }
+
+  /** Where callers find the API, without a slash at its end. */
+  get publicUrl(): string {
+    const { edge } = this.#environment
+    return edge ? `https://${edge.domain.name}` : this.api.url
   }
 
   /** Whether a new version gets its traffic by parts, and loses it where an alarm goes off. */

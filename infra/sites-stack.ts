@@ -65,7 +65,7 @@ export class SitesStack extends Stack {
   #addWallet({ domain, apiKey, signingKeys }: NonNullable<Sites['wallet']>, copying: Copying): void {
     const { shared, built } = this.#settings
     const config: WalletConfig = {
-      apiUrl: shared.api.url,
+      apiUrl: shared.publicUrl,
       apiKey,
       signingKeys,
       chains: EVM_CHAINS.map(({ id, rpcUrls: [rpcUrl] }) => ({ chainId: id, rpcUrl })),

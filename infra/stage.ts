@@ -3,8 +3,9 @@ import { Stage as CdkStage, type StackProps } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import { buildReference } from '../reference/files.ts'
 import { DeployerStack } from './deployer-stack.ts'
+import { EdgeStack } from './edge-stack.ts'
 import { EndpointsStack } from './endpoints-stack.ts'
-import type { Stage } from './environments.ts'
+import { EDGE_REGION, type Stage } from './environments.ts'
 import { ENDPOINTS } from './functions.ts'
 import { JobsStack } from './jobs-stack.ts'
 import { QueuesStack } from './queues-stack.ts'
@@ -14,7 +15,8 @@ import type { Sites, StageEnvironment } from './stages.ts'
 
 /**
  * One stage of the service on AWS, what the contracts ask for and nothing else: a stack for each folder of `functions/`,
- * which depends on the stack of what all share and on no other; and one for who deploys it, where that is a workflow.
+ * which depends on the stack of what all share and on no other; one of what stands before its API, where something does; and one
+ * for who deploys it, where that is a workflow.
  */
 export class ServiceStage extends CdkStage {
   readonly #shared: SharedStack
@@ -35,8 +37,13 @@ export class ServiceStage extends CdkStage {
     }
     new JobsStack(this, { ...this.#props, shared: this.#shared })
     new QueuesStack(this, { ...this.#props, shared: this.#shared })
-    const { deployedFrom } = environment
-    if (deployedFrom) new DeployerStack(this, { ...this.#props, stage, deployedFrom })
+    const { deployedFrom, edge, alarmEmail } = environment
+    if (edge) {
+      const endpoints = ENDPOINTS.map(([, contract]) => contract)
+      new EdgeStack(this, { ...this.#props, stage, edge, endpoints, alarmEmail })
+    }
+    const regions = edge ? [EDGE_REGION] : []
+    if (deployedFrom) new DeployerStack(this, { ...this.#props, stage, deployedFrom, regions })
   }
 
   /** Adds the stack of these sites, from what was built in these folders; none where there are none. */
@@ -44,7 +51,7 @@ export class ServiceStage extends CdkStage {
     if (Object.keys(sites).length === 0) return
     const shared = this.#shared
     const { corsOrigins, relyingParty } = this.#environment
-    const reference = await buildReference({ apiOrigin: shared.api.url })
+    const reference = await buildReference({ apiOrigin: shared.publicUrl })
     new SitesStack(this, { ...this.#props, shared, sites, corsOrigins, relyingParty, reference, built })
   }
 }

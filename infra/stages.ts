@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises'
 import * as z from 'zod'
 import { RateLimits } from '../lib/accounts/rate-limits.ts'
 import { RelyingParty } from '../lib/accounts/relying-party.ts'
+import { EdgeKeyHash } from '../lib/frame/edge.ts'
 import { PublicKey } from '../lib/signing/public-key.ts'
-import { type Environment, LOCALHOST, STAGES, type Stage } from './environments.ts'
+import { EDGE_REGION, type Environment, LOCALHOST, STAGES, type Stage } from './environments.ts'
 
 /** An origin as browsers send it: without a path, a slash at its end, or upper case. */
 const Origin = z
@@ -32,6 +33,45 @@ const Sites = z
   })
   .describe('Pages that a stage serves beside its API, each at a name that CloudFront makes up unless it has its own')
 export type Sites = z.output<typeof Sites>
+
+/** What WAF takes as the limit of a rule. */
+const PerMinute = z.int().min(10).max(2_000_000_000)
+
+const EdgeEnvironment = z
+  .strictObject({
+    domain: SiteDomain,
+    origin: z
+      .string()
+      .regex(
+        /^https:\/\/[a-z0-9]+\.execute-api\.[a-z0-9-]+\.amazonaws\.com$/,
+        'must be the output ApiUrl, as https://a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com',
+      )
+      .describe("The API's own address: the output ApiUrl"),
+    keys: z
+      .union([z.tuple([EdgeKeyHash]), z.tuple([EdgeKeyHash, EdgeKeyHash])])
+      .describe('By what functions know CloudFront, as add-edge-key tells it: it sends the first, and both are known'),
+    isOnlyWay: z
+      .boolean()
+      .default(false)
+      .describe('Whether what comes around CloudFront is answered as if nothing were there'),
+    requestsPerMinute: z
+      .strictObject({
+        key: PerMinute.default(12_000).describe(
+          'Of one key: twice the rate of the largest, as two of its windows meet',
+        ),
+        address: PerMinute.default(1_200).describe('Of one address, which can be a whole mobile network'),
+        accounts: PerMinute.default(120).describe('Of one address, to register, log in and recover'),
+      })
+      .prefault({})
+      .describe('From how many requests on the firewall answers 429'),
+    servers: z
+      .array(z.union([z.cidrv4(), z.cidrv6()]))
+      .max(100)
+      .default([])
+      .describe("Addresses of clients' servers, as 192.0.2.7/32, that ask for many users: bounded by their key alone"),
+  })
+  .describe('CloudFront with a firewall before the API')
+export type EdgeEnvironment = z.output<typeof EdgeEnvironment>
 
 /** What a stage on AWS decides for itself. */
 const StageEnvironment = z.strictObject({
@@ -65,6 +105,7 @@ const StageEnvironment = z.strictObject({
     .describe(
       "The GitHub repository whose workflow deploys the stage, as GitHub's tokens name it: `owner@1/repository@2`, and without ids one from before July 2026",
     ),
+  edge: EdgeEnvironment.optional(),
   sites: Sites.optional(),
 })
 export type StageEnvironment = z.output<typeof StageEnvironment>
@@ -128,6 +169,7 @@ export function parseStages(text: string): ReadonlyMap<Stage, StageEnvironment> 
       if (environment.monthlyBudgetUsd && !environment.alarmEmail) {
         problems.push('monthlyBudgetUsd: nobody would be told without alarmEmail')
       }
+      problems.push(...listEdgeProblems(environment))
       if (stage === 'prod' && !environment.alarmEmail) problems.push('alarmEmail: its alarms would reach nobody')
       if (problems.length > 0) throw new Error(`Stage ${stage} cannot be deployed:\n${problems.join('\n')}`)
       return [stage, environment]
@@ -149,7 +191,7 @@ export async function readStages(path: string | undefined): Promise<ReadonlyMap<
 const STAGES_FILE = 'stages.json'
 
 /** What is not the operator's own: names that nobody can have (RFC 2606, RFC 6761), and the applications of the example. */
-function* listExamples({ corsOrigins, relyingParty, alarmEmail }: StageEnvironment): Iterable<string> {
+function* listExamples({ corsOrigins, relyingParty, alarmEmail, edge }: StageEnvironment): Iterable<string> {
   const RESERVED = /(^|\.)(localhost|test|invalid|example|example\.(com|net|org))$/
   if (RESERVED.test(relyingParty.id)) yield `relyingParty.id: nobody can own ${relyingParty.id}`
   for (const origin of corsOrigins) {
@@ -158,12 +200,23 @@ function* listExamples({ corsOrigins, relyingParty, alarmEmail }: StageEnvironme
     if (RESERVED.test(hostname)) yield `corsOrigins: nobody can own ${hostname}`
   }
   if (alarmEmail && RESERVED.test(alarmEmail.replace(/^.*@/, ''))) yield `alarmEmail: nobody can own ${alarmEmail}`
+  if (edge && RESERVED.test(edge.domain.name)) yield `edge.domain: nobody can own ${edge.domain.name}`
   for (const app of relyingParty.iosApps) {
     if (/^ABCDE12345\.|\.example\./.test(app)) yield `relyingParty.iosApps: ${app} is an example`
   }
   for (const { packageName } of relyingParty.androidApps) {
     if (/(^|\.)example\./.test(packageName)) yield `relyingParty.androidApps: ${packageName} is an example`
   }
+}
+
+/** Why what stands before the API could not be. */
+function* listEdgeProblems({ edge, sites = {} }: StageEnvironment): Iterable<string> {
+  if (!edge) return
+  const { name, certificateArn } = edge.domain
+  if (!certificateArn.startsWith(`arn:aws:acm:${EDGE_REGION}:`)) {
+    yield `edge.domain: its certificate is not in ${EDGE_REGION}, where CloudFront looks for it`
+  }
+  if (Object.values(sites).some((site) => site?.domain?.name === name)) yield `edge.domain: ${name} is a site's already`
 }
 
 /** Whether a page or an application of the stage can make credentials for its relying party (WebAuthn, 5.1.3). */

@@ -47,6 +47,8 @@ export function toEvent(
   body: Buffer,
   { requestId, route, pathParameters }: { readonly requestId: string } & FoundRoute,
 ): APIGatewayProxyEventV2 {
+  // As the gateway does, behind what others said before.
+  const forwarded = [headers['x-forwarded-for'], socket.remoteAddress].filter(Boolean).join(', ')
   const isText = body.length === 0 || TEXT_TYPES.test(headers['content-type'] ?? 'text/plain')
   // The gateway hands on the path decoded, and without what a decoded `?` begins.
   const [path = ''] = decodeOnce(url.pathname).split('?')
@@ -58,7 +60,10 @@ export function toEvent(
     routeKey: route.key,
     rawPath: path,
     rawQueryString: url.search.slice(1),
-    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+    headers: {
+      ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+      'x-forwarded-for': forwarded,
+    },
     ...(url.search.length > 1 && { queryStringParameters: query }),
     ...(pathParameters && { pathParameters }),
     ...(body.length > 0 && { body: body.toString(isText ? 'utf8' : 'base64') }),

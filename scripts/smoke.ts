@@ -100,6 +100,17 @@ function clientChecks(url: string, key: string | undefined): Check[] {
       },
     ],
     [
+      'signed as sent',
+      async () => {
+        const path = '/defi-vaults/v1/vaults'
+        const signed = await fetch(`${url}${path}`, { headers: { 'x-join-key': key, 'accept-encoding': 'gzip, br' } })
+        const encoding = signed.headers.get('content-encoding')
+        if (encoding !== null) throw new Error(`what is signed is compressed on its way: ${encoding}`)
+        // What stands between would answer it from what it kept.
+        return await expectError(await fetch(`${url}${path}`), 401, 'missing_api_key')
+      },
+    ],
+    [
       'a deposit',
       async () => {
         const client = await clientOf()

@@ -9,7 +9,7 @@ import { AppError } from '../errors.ts'
 export const EDGE_VARIABLE = 'EDGE'
 
 /** In which header CloudFront sends its key to the API. It takes the place of one that a caller sent. */
-export const EDGE_HEADER = 'x-edge-key'
+export const EDGE_HEADER = 'x-vaultline-edge'
 
 /** A SHA-256 as 64 hex digits: all that is known here of a key. */
 export const EdgeKeyHash = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 of 64 hex digits')

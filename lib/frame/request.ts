@@ -9,7 +9,8 @@ type Received = Partial<
   Pick<APIGatewayProxyEventV2, 'headers' | 'pathParameters' | 'queryStringParameters' | 'body' | 'isBase64Encoded'>
 >
 
-const MAX_BODY_BYTES = 16 * 1024
+/** What a function takes of a body. */
+export const MAX_BODY_BYTES = 16 * 1024
 const MISSING = 'is required'
 const WRONG_FORM = 'has a wrong form'
 const TYPES: Readonly<Record<string, string>> = {

@@ -79,6 +79,7 @@ export async function startHttpApi(deployed: Deployed, invoke: Invoke, port: num
     const { method = 'GET', headers } = request
     const requestId = randomUUID()
     response.setHeader('apigw-requestid', requestId)
+    if (!isOwnHost(request)) return refuse(response, 403, 'Forbidden')
     for (const [name, value] of corsHeaders(cors, headers.origin)) response.setHeader(name, value)
     const url = urlOf(request)
     const found = findRoute(routes, method, url.pathname)
@@ -113,6 +114,11 @@ export async function startHttpApi(deployed: Deployed, invoke: Invoke, port: num
       await closed
     },
   }
+}
+
+/** Whether a request names an API by its host, or this one by where it is here: with another host the gateway finds none. */
+function isOwnHost({ headers: { host = '' }, socket }: IncomingMessage): boolean {
+  return /^[a-z0-9]+\.execute-api\.[a-z0-9-]+\.amazonaws\.com$/.test(host) || host === `127.0.0.1:${socket.localPort}`
 }
 
 /** An answer of the gateway's own. */

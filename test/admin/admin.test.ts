@@ -24,6 +24,7 @@ import { putItems } from '../../lib/aws/dynamo.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
 import { hashApiKey, parseApiKey } from '../../lib/clients/api-key.ts'
 import { identifyClient } from '../../lib/clients/identify.ts'
+import { hashEdgeKey } from '../../lib/frame/edge.ts'
 import type { VaultDescription } from '../../lib/protocols/describe.ts'
 import { pinStore } from '../../lib/vaults/pin-store.ts'
 import { deliveryStore } from '../../lib/webhooks/delivery-store.ts'
@@ -83,7 +84,8 @@ const test = base
       }),
       deadLetters: { list: async () => [], redrive: async () => [], count: async () => [], drop: async () => [] },
       examined: NOT_EXAMINED,
-      signingKeys: secretInMemory(),
+      signingKeys: secretInMemory([]),
+      edgeKeys: secretInMemory({}),
       restoreItems: itemsRestorer({ client: dynamo, nameOf: (table) => tableNames[table], now, say: () => {} }),
       keyEnvironment: 'test',
       randomBytes,
@@ -144,13 +146,13 @@ const test = base
     )
   })
 
-/** A secret of signing keys that nobody else sees. */
-function secretInMemory(): Admin['signingKeys'] {
-  let kept: Awaited<ReturnType<Admin['signingKeys']['read']>> = []
+/** A secret of keys that nobody else sees. */
+function secretInMemory<Keys>(kept: Keys) {
+  let keys = kept
   return {
-    read: async () => kept,
-    write: async (keys) => {
-      kept = keys
+    read: async () => keys,
+    write: async (changed: Keys) => {
+      keys = changed
     },
   }
 }
@@ -551,6 +553,22 @@ describe('Keys', () => {
     await expect(issueKey(admin, { clientId: '0000000000', name: 'key' })).rejects.toThrow(AdminError)
     expect(requests).not.toContain('PutItem')
   })
+})
+
+test('The key of the edge is made, changed through a second one, and shown to nobody', async ({ run, admin }) => {
+  const hashIn = (text: string) => /^[0-9a-f]{64}$/m.exec(text)?.[0] ?? ''
+  const first = hashIn(await run('add-edge-key'))
+  const second = hashIn(await run('add-edge-key'))
+  const kept = await admin.edgeKeys?.read()
+  expect(Object.keys(kept ?? {}).toSorted()).toEqual([first, second].toSorted())
+  for (const [hash, key] of Object.entries(kept ?? {})) expect(hash).toBe(hashEdgeKey(key))
+  expect(await run('add-edge-key')).toContain('There are two keys already. See remove-edge-key.')
+  expect(await run('remove-edge-key', '--key', first)).toBe(`Key ${first} is gone.`)
+  expect(await run('remove-edge-key', '--key', first)).toContain(`There is no key ${first}.`)
+  expect(Object.keys((await admin.edgeKeys?.read()) ?? {})).toEqual([second])
+  expect(
+    await runCommandLine(['add-edge-key'], async () => ({ ...admin, edgeKeys: undefined })).catch(describeFailure),
+  ).toContain('The local service has no edge.')
 })
 
 describe('Webhooks', () => {

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, vi } from 'vitest'
 import * as z from 'zod'
 import { clientsAdminStore } from '../../admin/clients.ts'
@@ -209,6 +209,59 @@ test('Of a deployed stage it says the same, of its passkeys and alarms too, and 
   expect(account.requests.filter((action) => action === 'Scan')).toHaveLength(2)
   expect(account.requests.length).toBeLessThanOrEqual(40)
   for (const { requests } of sources) expect(requests.length).toBeLessThanOrEqual(12)
+})
+
+test('Of the edge of a stage it says whether it leads to the API, and whether nothing else does', async ({
+  service,
+  domain: _,
+  account: __,
+  stagesFile,
+  stageCommands,
+}) => {
+  const { runCommandLine, describeFailure, connectStage } = stageCommands
+  const [name, origin] = ['api.wallet.harbor.dev', 'https://a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com']
+  const [{ keyId = '' } = {}] = (await service.backends.admin.clients.listWithKeys()).flatMap(({ keys }) => keys)
+  /** What the doctor says of an edge, while these answer. */
+  const examineEdge = async (edge: object, answers: Readonly<Record<string, () => Response>>) => {
+    const { fetch } = globalThis
+    vi.stubGlobal('fetch', async (url: string, init?: RequestInit) => {
+      const { origin } = new URL(url)
+      return origin in answers ? answers[origin]?.() : await fetch(url, init)
+    })
+    const domain = { name, certificateArn: 'arn:aws:acm:us-east-1:000000000000:certificate/1' }
+    const file = join(dirname(stagesFile), 'edge.json')
+    const stage = { ...STAGE, edge: { domain, origin, keys: ['0'.repeat(64)], ...edge } }
+    await writeFile(file, JSON.stringify({ dev: stage }))
+    const run = runCommandLine(['doctor', '--stage', 'dev', '--stages', file], async () => connectStage('dev'))
+    const { text } = await told(run, describeFailure)
+    vi.stubGlobal('fetch', fetch)
+    return text
+  }
+  const answer =
+    (status: number, headers = {}) =>
+    () =>
+      Response.json({}, { status, headers })
+  const well = { [`https://${name}`]: answer(200, { 'x-amz-cf-id': 'some-id' }), [origin]: answer(404) }
+  const closed = await examineEdge({ isOnlyWay: true, requestsPerMinute: { key: 10_000_000 } }, well)
+  expect(closed).toMatch(/^ok {4}edge +api\.wallet\.harbor\.dev leads to the API$/m)
+  expect(closed).toMatch(/^ok {4}around the edge +finds nothing$/m)
+  expect(closed).not.toContain('keys that the edge slows')
+
+  const open = { [`https://${name}`]: answer(200), [origin]: answer(200) }
+  const slow = { isOnlyWay: true, requestsPerMinute: { key: 600 } }
+  const wrong = await examineEdge(slow, open)
+  expect(wrong).toMatch(
+    /^FAIL {2}edge +https:.*\/health does not lead to CloudFront\n {6}docs\/deploy\.md, "The edge"/m,
+  )
+  expect(wrong).toMatch(/^FAIL {2}around the edge +https:.*amazonaws\.com answers HTTP status 200\n/m)
+  expect(wrong).toMatch(new RegExp(`^WARN  keys that the edge slows +${keyId} of client`, 'm'))
+
+  const unreachable = () => {
+    throw new TypeError('fetch failed')
+  }
+  const gone = await examineEdge({}, { [`https://${name}`]: unreachable, [origin]: answer(200) })
+  expect(gone).toMatch(/^FAIL {2}edge +https:.*\/health does not answer: no connection\n/m)
+  expect(gone).toMatch(/^WARN {2}around the edge /m)
 })
 
 test('Of a stage that was just deployed it says what its operator does next', async ({ examine }) => {

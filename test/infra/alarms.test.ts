@@ -244,6 +244,48 @@ describe('Of the API an alarm goes off', () => {
   })
 })
 
+describe('Of the edge an alarm goes off', () => {
+  const ofEdge = (name: string) => ({
+    ...{ namespace: 'AWS/CloudFront', name },
+    dimensions: { DistributionId: 'edge/Distribution', Region: 'Global' },
+  })
+  /** What CloudFront measures of 200 requests in five minutes, of which it gives the share of those that fail in percent. */
+  const measured = (cloud: Cloud, rate: '5xxErrorRate' | '4xxErrorRate', percent: number) => {
+    for (const minute of LATELY) {
+      for (let minutes = 0; minutes < 5; minutes += 1) {
+        cloud.measure(ofEdge('Requests'), 40, minute + minutes)
+        cloud.measure(ofEdge(rate), percent, minute + minutes)
+      }
+    }
+    return alarmsOf(cloud)
+  }
+
+  test.for([
+    ['more than one request in twenty fails', '5xxErrorRate', 6, ['edge/Failingedge']],
+    ['more than half of them are refused', '4xxErrorRate', 60, ['edge/Refusingedge']],
+    ['as many are refused as at other times', '4xxErrorRate', 30, []],
+  ] as const)('or not: %s', ([, rate, percent, alarms], { after }) => {
+    expect(measured(after(), rate, percent)).toEqual(alarms)
+  })
+
+  test('where the firewall turns many away for a quarter of an hour, by whatever rule', ({ after }) => {
+    const [acl] = Object.values(template.ofType('AWS::WAFv2::WebACL'))
+    const { MetricName } = z.object({ MetricName: z.string() }).parse(acl?.['VisibilityConfig'])
+    const blocked = (rule: string) => ({
+      ...{ namespace: 'AWS/WAFV2', name: 'BlockedRequests' },
+      dimensions: { WebACL: MetricName, Rule: rule },
+    })
+    const cloud = after()
+    cloud.measure(blocked('ALL'), 5_000, NOW - 1)
+    expect(alarmsOf(cloud), 'once').toEqual([])
+    for (const minute of LATELY) {
+      cloud.measure(blocked('ALL'), 1_000, minute)
+      cloud.measure(blocked('by-address'), 1_000, minute)
+    }
+    expect(alarmsOf(cloud)).toEqual(['edge/Blockedrequests'])
+  })
+})
+
 describe('Of webhooks an alarm goes off', () => {
   test('where messages cannot be worked on, wait, or are given up; where runs are given up', async ({ after }) => {
     const record = { messageId: randomUUID(), body: '{}', attributes: { ApproximateReceiveCount: '1' } }

@@ -46,6 +46,16 @@ const ALARMS = {
   // Webhooks that fail, or are switched off; inputs of runs that failed for good.
   others: 3,
 }
+/** What the edge of a stage has. */
+const EDGE = {
+  'AWS::CloudFront::Distribution': 1,
+  'AWS::CloudFront::CachePolicy': 1,
+  'AWS::WAFv2::WebACL': 1,
+  // Of its addresses of servers, those of either version.
+  'AWS::WAFv2::IPSet': 2,
+}
+/** Failing, refusing and blocked. */
+const EDGE_ALARMS = 3
 type Target = { readonly Arn: string; readonly RoleArn: string }
 
 /** Where the stack has the queues that functions send to. */
@@ -121,6 +131,8 @@ describe.each(STAGES)('%s', (stage) => {
   const isProduction = stage === 'prod'
   const retained = isProduction ? 'Retain' : 'Delete'
   const { stacks, resources, outputs, ofType } = stages[`vaultline-${stage}`] as Synthesized
+  const { edge } = environment
+  const topics = edge ? 2 : 1
   const deployers = environment.deployedFrom ? ['deployer/Deploy', 'deployer/Diff'] : []
 
   test('consists of what contracts ask for and of nothing else', () => {
@@ -146,12 +158,13 @@ describe.each(STAGES)('%s', (stage) => {
       'AWS::CloudWatch::InsightRule': 3,
       'AWS::CloudWatch::Dashboard': 1,
       ...(environment.monthlyBudgetUsd && { 'AWS::Budgets::Budget': 1 }),
-      'AWS::CloudWatch::Alarm': Object.values(ALARMS).reduce((sum, count) => sum + count),
+      ...(edge && EDGE),
+      'AWS::CloudWatch::Alarm': Object.values(ALARMS).reduce((sum, count) => sum + count, edge ? EDGE_ALARMS : 0),
       'AWS::SQS::Queue': 1 + 2 * QUEUE_KEYS.length,
       'AWS::SQS::QueuePolicy': 1 + 2 * QUEUE_KEYS.length,
-      'AWS::SNS::Topic': 1,
-      'AWS::SNS::TopicPolicy': 1,
-      ...(environment.alarmEmail && { 'AWS::SNS::Subscription': 1 }),
+      'AWS::SNS::Topic': topics,
+      'AWS::SNS::TopicPolicy': topics,
+      ...(environment.alarmEmail && { 'AWS::SNS::Subscription': topics }),
       'AWS::DynamoDB::Table': Object.keys(TABLES).length,
       'AWS::SecretsManager::Secret': 4,
     })
@@ -161,7 +174,7 @@ describe.each(STAGES)('%s', (stage) => {
     expect(stacks.map(({ name, dependsOn }) => [name, dependsOn])).toEqual(
       expect.arrayContaining([['shared', []], ...[...AREAS].map((area) => [area, [`vaultline-${stage}-shared`]])]),
     )
-    expect(stacks).toHaveLength(AREAS.size + 1 + Math.sign(deployers.length))
+    expect(stacks).toHaveLength(AREAS.size + 1 + Math.sign(deployers.length) + (edge ? 1 : 0))
   })
 
   test.each(CONTRACTS)('%s gets its traffic for a new version by parts, and back where its alarm goes off', (name) => {
@@ -186,13 +199,19 @@ describe.each(STAGES)('%s', (stage) => {
   })
 
   test('is deployed by a workflow in the environments of its own name alone, which may be what CDK works as and no more', () => {
-    const bootstrap = (name: string) => `arn:aws:iam::account:role/cdk-hnb659fds-${name}-role-account-region`
+    const regions = ['region', ...(edge ? ['us-east-1'] : [])]
+    const bootstrap = (...names: string[]) => {
+      const roles = regions.flatMap((region) =>
+        names.map((name) => `arn:aws:iam::account:role/cdk-hnb659fds-${name}-role-account-${region}`),
+      )
+      return roles.length > 1 ? roles : roles[0]
+    }
     const found = deployers.map((id) => [
       ofType('AWS::IAM::Role')[id],
       ofType('AWS::IAM::Policy')[`${id}DefaultPolicy`],
     ])
     const expected = [
-      [stage, ['deploy', 'file-publishing', 'lookup'].map(bootstrap)],
+      [stage, bootstrap('deploy', 'file-publishing', 'lookup')],
       [`${stage}-diff`, bootstrap('lookup')],
     ].map(([name, Resource]) => [
       {
@@ -288,7 +307,9 @@ describe.each(STAGES)('%s', (stage) => {
       Code: expect.anything(),
       ...(isJob && { DeadLetterConfig: { TargetArn: 'jobs/DeadLetters' } }),
       Description: contract.summary,
-      ...(Object.keys(listUses(contract)).length > 0 && { Environment: expect.anything() }),
+      ...((Object.keys(listUses(contract)).length > 0 || (edge && 'caller' in contract)) && {
+        Environment: expect.anything(),
+      }),
       Handler: 'index.handler',
       LoggingConfig: { LogFormat: 'JSON', LogGroup: `${id}Logs` },
       MemorySize: 'caller' in contract ? 1769 : 512,
@@ -308,6 +329,9 @@ describe.each(STAGES)('%s', (stage) => {
   test.each(CONTRACTS)('%s has the variables that its contract asks for', (name, contract) => {
     const variables = Object.keys(listUses(contract)).map((resource) => RESOURCES[resource as Resource])
     const asked = variables.map((variable) => [variable, VALUES[variable]])
+    if (edge && 'caller' in contract) {
+      asked.push(['EDGE', JSON.stringify({ keys: edge.keys, isOnlyWay: edge.isOnlyWay })])
+    }
     const environment = ofType('AWS::Lambda::Function')[`${idOf(name)}Function`]?.['Environment']
     expect(environment).toEqual(asked.length > 0 ? { Variables: Object.fromEntries(asked) } : undefined)
   })
@@ -613,6 +637,8 @@ describe.each(STAGES)('%s', (stage) => {
     const body = String(dashboard?.['DashboardBody'])
     const { widgets } = JSON.parse(body) as { widgets: { properties: { metrics?: unknown[] } }[] }
     const metrics = widgets.map(({ properties }) => properties.metrics?.length ?? 0)
+    const regions = [...body.matchAll(/"region":"(us-east-1)"/g)].length
+    expect(regions, "what the edge's row asks of its region").toBe(edge ? 4 : 0)
     // CloudWatch draws 500 in one graph; with 50 chains there are two of each in the one of nodes.
     expect(Math.max(...metrics)).toBeLessThanOrEqual(2 * EVM_CHAINS.length)
     expect([...body.matchAll(/([a-z]+)\/[A-Z]/g)].map(([, area]) => area).filter((area) => area !== 'shared')).toEqual(
@@ -622,7 +648,7 @@ describe.each(STAGES)('%s', (stage) => {
 
   test('tells the API address, and the stacks of what they share its name alone', () => {
     const { [`vaultline-${stage}-shared.ApiUrl`]: apiUrl, ...published } = outputs
-    expect(apiUrl).toBe('shared/ApiHttpApi.ApiEndpoint')
+    expect(apiUrl, 'which the edge is told, whatever callers are').toBe('shared/ApiHttpApi.ApiEndpoint')
     expect(new Set(Object.values(published))).toEqual(
       new Set([
         ...Object.keys(TABLES).map((key) => `shared/${key}table`),
@@ -631,14 +657,18 @@ describe.each(STAGES)('%s', (stage) => {
         ...QUEUE_PLACES.map(([, place]) => place),
         ...QUEUE_KEYS.flatMap((key) => [`shared/${key}.QueueName`, `shared/${key}deadletters.QueueName`]),
         ...deployers,
+        ...(edge ? [`https://${edge.domain.name}`, 'edge/Distribution.DomainName'] : []),
       ]),
     )
   })
 
   test('lets alarms tell whom they reach, over TLS alone', () => {
-    const topic = 'shared/AlarmsTopic'
-    expect(Object.values(ofType('AWS::SNS::Topic'))).toMatchObject([{ TopicName: `vaultline-${stage}-alarms` }])
-    expect(Object.values(ofType('AWS::SNS::TopicPolicy')).map(({ PolicyDocument }) => PolicyDocument)).toEqual([
+    const expected = [['shared/AlarmsTopic', `vaultline-${stage}-alarms`]]
+    if (edge) expected.push(['edge/AlarmsTopic', `vaultline-${stage}-edge-alarms`])
+    const named = Object.entries(ofType('AWS::SNS::Topic')).map(([id, { TopicName }]) => [id, TopicName])
+    expect(named.toSorted()).toEqual(expected.toSorted())
+    const policies = Object.values(ofType('AWS::SNS::TopicPolicy')).map(({ PolicyDocument }) => PolicyDocument)
+    const allows = (topic: unknown) =>
       expect.objectContaining({
         Statement: [
           expect.objectContaining({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
@@ -650,8 +680,9 @@ describe.each(STAGES)('%s', (stage) => {
             Resource: topic,
           }),
         ],
-      }),
-    ])
+      })
+    expect(policies).toHaveLength(expected.length)
+    expect(policies).toEqual(expect.arrayContaining(expected.map(([topic]) => allows(topic))))
   })
 
   test('is tagged, and protected in production', () => {
@@ -674,16 +705,18 @@ test('all stages are synthesized without AWS credentials', () => {
 describe('Each runbook', () => {
   const HEADINGS = ['What it means', 'How to see it', 'What to do', 'Tried']
   /** What AWS sends mails of by itself, and what no metric sees. */
-  const WITHOUT_ALARM = ['budget', 'identity-key', 'restore'].map((name) => `docs/runbooks/${name}.md`)
+  const pageOf = (name: string) => `docs/runbooks/${name}.md`
+  const WITHOUT_ALARM = ['budget', 'identity-key', 'restore'].map(pageOf)
   const runbooks = globSync('docs/runbooks/*.md').map((file) => file.replaceAll('\\', '/'))
 
   test.each(STAGES)('is named by an alarm, and each alarm of %s names one and what users notice', (stage) => {
     const alarms = Object.values(stages[`vaultline-${stage}`]?.ofType('AWS::CloudWatch::Alarm') ?? {})
     const named = alarms.map(({ AlarmDescription }) => /^[A-Z0-9].*\. Runbook: (\S+)$/.exec(`${AlarmDescription}`)?.[1])
-    expect([...new Set([...named, ...WITHOUT_ALARM])].toSorted()).toEqual(runbooks.toSorted())
+    const ofEdge = environments.get(stage)?.edge ? [] : ['failing-edge', 'blocked-requests'].map(pageOf)
+    expect([...new Set([...named, ...WITHOUT_ALARM, ...ofEdge])].toSorted()).toEqual(runbooks.toSorted())
     for (const { AlarmDescription, AlarmActions } of alarms) {
       expect(`${AlarmDescription}`.length, 'what CloudWatch takes').toBeLessThanOrEqual(1024)
-      expect(AlarmActions).toEqual(['shared/AlarmsTopic'])
+      expect(['shared/AlarmsTopic', 'edge/AlarmsTopic'].map((topic) => [topic])).toContainEqual(AlarmActions)
     }
   })
 
@@ -706,6 +739,8 @@ test("AWS's rules have nothing against it but what is acknowledged with a reason
   const acknowledged = new Set(report?.suppressedViolations.map(({ ruleName }) => ruleName))
   expect([...acknowledged].toSorted()).toEqual([
     'AwsSolutions-APIG4',
+    'AwsSolutions-CFR1',
+    'AwsSolutions-CFR3',
     expect.stringMatching(/^AwsSolutions-IAM4\[.*\/AWSCodeDeployRoleForLambdaLimited\]$/),
     'AwsSolutions-SMG4',
   ])

@@ -57,6 +57,44 @@ describe("The operator's file of stages", () => {
       },
       'at wallet.vaultline.app or below it',
     ],
+    [
+      'an edge at a domain that nobody can own',
+      'prod',
+      { edge: { ...OWN.prod.edge, domain: { ...OWN.prod.edge.domain, name: 'api.wallet.example' } } },
+      'edge.domain: nobody can own api.wallet.example',
+    ],
+    [
+      'an edge whose certificate CloudFront does not look for',
+      'dev',
+      {
+        edge: {
+          ...OWN.prod.edge,
+          domain: { ...OWN.prod.edge.domain, certificateArn: 'arn:aws:acm:eu-west-1:123456789012:certificate/1' },
+        },
+      },
+      'its certificate is not in us-east-1',
+    ],
+    [
+      'an edge at the domain of a page',
+      'dev',
+      { edge: OWN.prod.edge, sites: { reference: { domain: OWN.prod.edge.domain } } },
+      "api.wallet.vaultline.app is a site's already",
+    ],
+    [
+      'an edge before something that is not the API',
+      'dev',
+      { edge: { ...OWN.prod.edge, origin: 'https://api.wallet.vaultline.app' } },
+      'must be the output ApiUrl',
+    ],
+    ['an edge without a key', 'dev', { edge: { ...OWN.prod.edge, keys: [] } }, 'keys'],
+    ['three keys of an edge', 'dev', { edge: { ...OWN.prod.edge, keys: Array(3).fill('0'.repeat(64)) } }, 'keys'],
+    ['a key of an edge itself', 'dev', { edge: { ...OWN.prod.edge, keys: ['the key'] } }, 'keys'],
+    [
+      'a server that is no address',
+      'dev',
+      { edge: { ...OWN.prod.edge, servers: ['wallet.vaultline.app'] } },
+      'servers',
+    ],
     ['an unknown field', 'dev', { alarmMail: 'me@vaultline.app' }, 'alarmMail'],
     ['a field of the relying party that is not there', 'prod', { relyingParty: { id: 'vaultline.app' } }, 'name'],
   ] as const)('is refused with %s', (_, stage, changes, told) => {

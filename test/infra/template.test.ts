@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +10,10 @@ import type { Address } from 'viem'
 import { afterAll, test as base, describe, expect, onTestFinished, vi } from 'vitest'
 import { runCommandLine } from '../../admin/command-line.ts'
 import { connectStage } from '../../admin/connect.ts'
+import { edgeKeysSecret } from '../../admin/edge-keys.ts'
+import { addEdgeKey } from '../../admin/operations.ts'
 import { bundleBudget, bundleOf, verifyInputs, writeBundle } from '../../infra/bundling.ts'
+import { edgeSecretName } from '../../infra/environments.ts'
 import { CONSUMERS, ENDPOINTS, JOBS } from '../../infra/functions.ts'
 import { queueName } from '../../infra/queues.ts'
 import { tableName } from '../../infra/tables.ts'
@@ -17,10 +21,12 @@ import { findQueueUrl, sqsClient } from '../../lib/aws/queue.ts'
 import { CHAINS } from '../../lib/chain/registry.ts'
 import { parseApiKey } from '../../lib/clients/api-key.ts'
 import { Scope } from '../../lib/clients/key-limits.ts'
+import { EDGE_VARIABLE } from '../../lib/frame/edge.ts'
 import type { LocalAccount } from '../../sandbox/accounts.ts'
 import type { SynthesizedStack } from '../../sandbox/assembly.ts'
 import { type Backends, startBackends } from '../../sandbox/backends.ts'
 import { localConfig } from '../../sandbox/dynamo.ts'
+import { startEdge, VIEWER_HEADER } from '../../sandbox/edge.ts'
 import { startReceiver } from '../../sandbox/receiver.ts'
 import { type RunningTemplate, startTemplate } from '../../sandbox/template.ts'
 import { COUNTS_FILE, Counted, type Counts } from '../../scripts/cost/counts.ts'
@@ -29,7 +35,7 @@ import { type Meter, startMeter } from '../support/meter.ts'
 import { callerOf, type Service, senderOn, USERS } from '../support/service.ts'
 import { playWallet } from '../support/wallet-story.ts'
 import { publishTo, someNotice } from '../support/webhooks.ts'
-import { synthesizeDev } from './synthesize.ts'
+import { devWithEdge, synthesizeDev } from './synthesize.ts'
 
 // To collect garbage would take esbuild a quarter of its time.
 process.env['GOGC'] = 'off'
@@ -47,12 +53,6 @@ type Change = (properties: Properties) => void
 
 const test = base
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
-  .extend('stacks', { scope: 'file' }, async ({}, { onCleanup }) => {
-    const outdir = mkdtempSync(join(tmpdir(), 'vaultline-template-'))
-    onCleanup(() => rmSync(outdir, { recursive: true }))
-    return await synthesizeDev(outdir)
-  })
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('backends', { scope: 'file' }, async ({}, { onCleanup }) => {
     const backends = await startBackends()
     onCleanup(backends.stop)
@@ -67,10 +67,24 @@ const test = base
     onCleanup(meter.stop)
     return meter
   })
+  .extend('stacks', { scope: 'file' }, async ({ backends }, { onCleanup }) => {
+    const outdir = mkdtempSync(join(tmpdir(), 'vaultline-template-'))
+    onCleanup(() => rmSync(outdir, { recursive: true }))
+    const secrets = new SecretsManagerClient(localConfig(backends.providers.url))
+    const edgeKeys = edgeKeysSecret(edgeSecretName('dev'), secrets)
+    const [before, keyHash] = [await addEdgeKey({ edgeKeys, randomBytes }), await addEdgeKey({ edgeKeys, randomBytes })]
+    expect(Object.keys(await edgeKeys.read())).toEqual(expect.arrayContaining([before, keyHash]))
+    secrets.destroy()
+    return await synthesizeDev(outdir, { ...devWithEdge(keyHash), rateLimits: { ...RATE_LIMITS, perNetwork: 20 } })
+  })
   /** The stage as an operator leaves it: deployed, with the secrets, and with a client that has a key and all vaults. */
   .extend('stage', { scope: 'file' }, async ({ stacks, backends, meter }, { onCleanup }) => {
     const template = await deploy(stacks, meter)
-    onCleanup(template.stop)
+    const edge = await startEdgeOf(stacks, template, backends)
+    onCleanup(async () => {
+      await edge.stop()
+      await template.stop()
+    })
     Object.assign(process.env, template.operator)
     await copySecrets(backends, meter)
     const [created = ''] = await administer('create-client', '--name', 'Wallet')
@@ -83,13 +97,20 @@ const test = base
       await administer('add-vault', '--client', clientId, '--chain', `${chainId}`, '--address', address)
     }
     for (const { run } of template.schedules) await run()
-    return { template, apiKey }
+    return { template, edge, apiKey }
   })
+
+const RATE_LIMITS = { perNetwork: 100, perUser: 10, perSeed: 100 }
 
 /** The stacks on this machine. Nothing can be sent to a public address here. */
 function deploy(stacks: readonly SynthesizedStack[], { urlOf }: Meter) {
   const services = { dynamodb: urlOf('dynamodb'), sqs: urlOf('sqs'), secretsmanager: urlOf('secretsmanager') }
   return startTemplate(stacks, services, { variables: { WEBHOOK_REACH: 'loopback' } })
+}
+
+/** The edge of these stacks, before the API of a template. */
+function startEdgeOf(stacks: readonly SynthesizedStack[], { url }: RunningTemplate, { providers }: Backends) {
+  return startEdge(stacks, { originUrl: url, secretsmanager: providers.url, now: Date.now })
 }
 
 /** Stores what an operator does: where the chains and the services are, and the keys that sign. */
@@ -116,7 +137,7 @@ function administer(...command: string[]): Promise<string[]> {
 }
 
 /** What the smoke test says of each of its checks, by their names; `ok` or how it failed. */
-async function smoke({ url }: RunningTemplate, apiKey: string): Promise<Record<string, string>> {
+async function smoke({ url }: { readonly url: string }, apiKey: string): Promise<Record<string, string>> {
   const command = ['scripts/smoke.ts', '--url', url, '--origin', PAGE]
   const env = { ...process.env, API_KEY: apiKey }
   const { stdout } = await promisify(execFile)(process.execPath, command, { env }).catch((error) => error)
@@ -142,6 +163,16 @@ function change(
   return changed
 }
 
+/** The same stacks of a stage that has no edge. */
+function withoutEdge(stacks: readonly SynthesizedStack[]): SynthesizedStack[] {
+  const others = structuredClone(stacks.filter(({ name }) => !name.endsWith('-edge')))
+  for (const { Type, Properties } of others.flatMap(({ template }) => Object.values(template.Resources))) {
+    // Each function of the template has variables.
+    if (Type === 'AWS::Lambda::Function') delete (Properties['Environment'] as Variables).Variables[EDGE_VARIABLE]
+  }
+  return others
+}
+
 /** Takes the statements away that allow this action. */
 const withoutGrant =
   (action: string): Change =>
@@ -150,8 +181,30 @@ const withoutGrant =
     document.Statement = document.Statement.filter(({ Action }) => ![Action].flat().includes(action))
   }
 
-test('passes the smoke test with what the template gives it', async ({ stage: { template, apiKey } }) => {
-  const checks = await smoke(template, apiKey)
+type Distribution = {
+  readonly DistributionConfig: {
+    readonly DefaultCacheBehavior: object
+    readonly Origins: readonly { readonly OriginCustomHeaders: object[] }[]
+  }
+}
+/** CloudFront's own policies: to keep and compress, and to hand on all that a caller sends. */
+const [OPTIMIZED, ALL_VIEWER] = ['658327ea-f89d-4fab-a63d-7e88639e58f6', '216adef6-5c7f-47e4-b989-5492eafa07d3']
+
+function behavingAs(changes: object): Change {
+  // The one distribution has a default.
+  return (properties) => Object.assign((properties as Distribution).DistributionConfig.DefaultCacheBehavior, changes)
+}
+
+function sendingKey(HeaderValue: string): Change {
+  // The one distribution has an origin with this header.
+  return (properties) =>
+    Object.assign((properties as Distribution).DistributionConfig.Origins[0]?.OriginCustomHeaders[0] ?? {}, {
+      HeaderValue,
+    })
+}
+
+test('passes the smoke test through its edge, with what the template gives it', async ({ stage: { edge, apiKey } }) => {
+  const checks = await smoke(edge, apiKey)
   expect(Object.keys(checks)).toEqual(expect.arrayContaining(['health', 'preflight', 'vaults', 'a deposit', 'coins']))
   expect(Object.entries(checks).filter(([, told]) => told !== 'ok')).toEqual([])
 })
@@ -186,10 +239,10 @@ test.for<[string, Parameters<typeof change>[1][number], string]>([
   await expect(deploy(change(stacks, [broken]), meter)).rejects.toThrow(reason)
 })
 
-test('a message, and a job, do what they are for', async ({ stage: { template, apiKey }, backends }) => {
+test('a message, and a job, do what they are for', async ({ stage: { template, edge, apiKey }, backends }) => {
   const receiver = await startReceiver(Date.now)
   onTestFinished(receiver.stop)
-  const call = callerOf({ baseUrl: template.url, apiKey, backends })
+  const call = callerOf({ baseUrl: edge.url, apiKey, backends })
   const { body: webhook } = await call('POST', '/webhooks', { body: { url: receiver.url, finality: 'latest' } })
   receiver.trust(webhook.secret)
   const [chain] = backends.chains
@@ -208,6 +261,7 @@ test('a message, and a job, do what they are for', async ({ stage: { template, a
 
 test('each grant, variable, route, permission and origin that is missing fails the check that needs it', async ({
   stacks,
+  backends,
   meter,
   stage: { apiKey },
 }) => {
@@ -244,9 +298,11 @@ test('each grant, variable, route, permission and origin that is missing fails t
     ],
   ])
   const template = await deploy(broken, meter)
-  const failed = Object.entries(await smoke(template, apiKey)).filter(([, told]) => told !== 'ok')
+  const edge = await startEdgeOf(broken, template, backends)
+  const failed = Object.entries(await smoke(edge, apiKey)).filter(([, told]) => told !== 'ok')
   const logOf = (name: string) => template.logs(template.names().find((each) => each.includes(name)) ?? '')
   const logs = { positions: logOf('activity-PositionsFunction'), deposit: logOf('vaults-DepositFunction') }
+  await edge.stop()
   await template.stop()
   expect(Object.fromEntries(failed)).toEqual({
     positions: expect.stringContaining('service_unavailable'),
@@ -264,7 +320,9 @@ test('each grant, variable, route, permission and origin that is missing fails t
 
 test('every endpoint does for a wallet what it is for, with the permissions that the template gives it, and costs what it did', {
   timeout: 300_000,
-}, async ({ stacks, stage: { apiKey }, backends, meter }) => {
+}, async ({ stacks: all, stage: { apiKey }, backends, meter }) => {
+  // What a stage costs that has no edge.
+  const stacks = withoutEdge(all)
   const [chain, other] = backends.chains
   const asyncVault = chain?.vaults.find(({ type }) => type === 'async')?.address as Address
   const otherUsdc = other?.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address
@@ -327,6 +385,50 @@ test('every endpoint does for a wallet what it is for, with the permissions that
   if (process.env['COSTS'] !== 'write') expect(differing, 'Write the costs anew: npm run cost').toEqual([])
   // What differs by no more than it does each time stays as it was.
   else if (differing.length > 0) writeFileSync(COUNTS_FILE, JSON.stringify(counted))
+})
+
+test.for<[string, Parameters<typeof change>[1][number], readonly string[]]>([
+  [
+    'compresses and keeps what is signed',
+    ['AWS::CloudFront::Distribution', 'edge/Distribution', behavingAs({ Compress: true, CachePolicyId: OPTIMIZED })],
+    ['signed as sent'],
+  ],
+  [
+    "hands on the caller's host",
+    ['AWS::CloudFront::Distribution', 'edge/Distribution', behavingAs({ OriginRequestPolicyId: ALL_VIEWER })],
+    ['health', 'unknown route', 'no key', 'preflight', 'vaults'],
+  ],
+  [
+    'sends another key',
+    ['AWS::CloudFront::Distribution', 'edge/Distribution', sendingKey('a guess')],
+    ['health', 'document', 'signing keys', 'no key', 'vaults'],
+  ],
+])('an edge that %s fails the smoke test', async ([, broken, expected], { stacks, stage, backends }) => {
+  const edge = await startEdgeOf(change(stacks, [broken]), stage.template, backends)
+  onTestFinished(edge.stop)
+  const failed = Object.entries(await smoke(edge, stage.apiKey)).filter(([, told]) => told !== 'ok')
+  expect(failed.map(([name]) => name)).toEqual(expect.arrayContaining([...expected]))
+})
+
+test('nothing is there for who goes around the edge, and tries count at who asks the edge', async ({ stage }) => {
+  const { template, edge, apiKey } = stage
+  const around = async (path: string, headers = {}) => {
+    const told = await fetch(`${template.url}${path}`, { headers: { 'x-join-key': apiKey, ...headers } })
+    return [told.status, Object(await told.json()).code]
+  }
+  for (const path of ['/health', '/openapi.json', '/defi-vaults/v1/vaults', '/markets/v1/coins', '/nowhere']) {
+    expect(await around(path), path).toEqual([404, 'not_found'])
+    expect(await around(path, { 'x-vaultline-edge': 'a guess' }), path).toEqual([404, 'not_found'])
+  }
+  const register = async (viewer: string) => {
+    const headers = { [VIEWER_HEADER]: viewer, platform: 'web', 'content-type': 'application/json' }
+    const body = JSON.stringify({ email: 'somebody@vaultline.app' })
+    return (await fetch(`${edge.url}/auth/register/init`, { method: 'POST', headers, body })).status
+  }
+  const statuses: number[] = []
+  for (let time = 0; time < 21; time += 1) statuses.push(await register('198.51.100.66'))
+  expect(statuses).toEqual([...Array(20).fill(200), 429])
+  expect(await register('198.51.100.67'), 'from another address').toBe(200)
 })
 
 test('who is not known to AWS is refused', async ({ stage: { template } }) => {

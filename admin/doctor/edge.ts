@@ -1,0 +1,66 @@
+import type { EdgeEnvironment } from '../../infra/stages.ts'
+import { FailedTry, sendOnce } from '../../lib/http.ts'
+import type { ClientKeys } from './clients.ts'
+import { deployGuide, type Finding, firstOf } from './finding.ts'
+
+type Environment = {
+  readonly fetch: typeof fetch
+  /** So long one question may take. */
+  readonly questionMs: number
+}
+
+const REMEDY = deployGuide('The edge')
+
+/**
+ * Whether the domain of a stage's edge leads to the API through CloudFront, with a certificate that is good, and whether
+ * the way around it is as the stage says. Two requests.
+ */
+export async function checkEdge(environment: Environment, edge: EdgeEnvironment): Promise<Finding[]> {
+  return await Promise.all([checkDomain(environment, edge), checkWayAround(environment, edge)])
+}
+
+async function checkDomain(environment: Environment, { domain }: EdgeEnvironment): Promise<Finding> {
+  const name = 'edge'
+  const url = `https://${domain.name}/health`
+  const { status, isCloudFront, failure } = await ask(environment, url)
+  if (status === 200 && isCloudFront) return { mark: 'ok', name, found: `${domain.name} leads to the API` }
+  const found = failure ?? (isCloudFront ? `answers HTTP status ${status}` : 'does not lead to CloudFront')
+  return { mark: 'FAIL', name, found: `${url} ${found}`, remedy: `${REMEDY}, and docs/runbooks/failing-edge.md` }
+}
+
+async function checkWayAround(environment: Environment, { origin, isOnlyWay }: EdgeEnvironment): Promise<Finding> {
+  const name = 'around the edge'
+  const { status, failure } = await ask(environment, `${origin}/health`)
+  if (failure) return { mark: 'FAIL', name, found: `${origin} ${failure}`, remedy: REMEDY }
+  if (status === 404) return { mark: 'ok', name, found: 'finds nothing' }
+  const found = `${origin} answers HTTP status ${status}`
+  return isOnlyWay ? { mark: 'FAIL', name, found, remedy: REMEDY } : { mark: 'WARN', name, found, remedy: REMEDY }
+}
+
+/** Whether the firewall leaves each key the rate that it was given, also where windows of the key meet in one of its own. */
+export function judgeRates(clients: readonly ClientKeys[], { requestsPerMinute }: EdgeEnvironment): Finding[] {
+  const slowed = clients.flatMap(({ clientId, keys }) =>
+    keys
+      .filter(({ limits: { rate } }) => rate.requests * (Math.max(1, 60 / rate.seconds) + 1) > requestsPerMinute.key)
+      .map(({ keyId }) => `${keyId} of client ${clientId}`),
+  )
+  if (slowed.length === 0) return []
+  const remedy = `Raise edge.requestsPerMinute.key to twice the rate of the largest: ${REMEDY}`
+  return [{ mark: 'WARN', name: 'keys that the edge slows', found: firstOf(slowed), remedy }]
+}
+
+async function ask({ fetch, questionMs }: Environment, url: string) {
+  let isCloudFront = false
+  const watched: typeof fetch = async (...request) => {
+    const response = await fetch(...request)
+    isCloudFront = response.headers.has('x-amz-cf-id')
+    return response
+  }
+  try {
+    const { status } = await sendOnce({ fetch: watched }, { url }, AbortSignal.timeout(questionMs))
+    return { status, isCloudFront, failure: undefined }
+  } catch (error) {
+    if (!(error instanceof FailedTry)) throw error
+    return { status: 0, isCloudFront, failure: `does not answer: ${error.message}` }
+  }
+}

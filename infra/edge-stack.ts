@@ -1,0 +1,108 @@
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager'
+import {
+  AllowedMethods,
+  CacheHeaderBehavior,
+  CachePolicy,
+  Distribution,
+  HttpVersion,
+  OriginProtocolPolicy,
+  OriginRequestPolicy,
+  OriginSslPolicy,
+  SecurityPolicyProtocol,
+  ViewerProtocolPolicy,
+} from 'aws-cdk-lib/aws-cloudfront'
+import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins'
+import { CfnOutput, Duration, SecretValue, Stack, type StackProps, Validations } from 'aws-cdk-lib/core'
+import type { Construct } from 'constructs'
+import type { EndpointContract } from '../lib/frame/contract.ts'
+import { EDGE_HEADER } from '../lib/frame/edge.ts'
+import { Alarms } from './alarms.ts'
+import { EDGE_REGION, edgeAlarmsTopicName, edgeSecretName, type Stage } from './environments.ts'
+import { Firewall } from './firewall.ts'
+import type { EdgeEnvironment } from './stages.ts'
+
+type Settings = StackProps & {
+  readonly stage: Stage
+  readonly edge: EdgeEnvironment
+  readonly endpoints: readonly EndpointContract[]
+  readonly alarmEmail: string | undefined
+}
+
+/** The failures of the API's that CloudFront would keep for ten seconds, for all who ask for the same path, unless it is told not to. */
+const KEPT_ERRORS = [400, 403, 404, 405, 414, 416, 500, 501, 502, 503, 504]
+
+/**
+ * CloudFront before the API of a stage, with its firewall and its alarms. All of it is in the one region where CloudFront takes
+ * certificates and firewalls from and where its metrics are, and nothing of it refers to another stack.
+ */
+export class EdgeStack extends Stack {
+  constructor(scope: Construct, { stage, edge, endpoints, alarmEmail, ...props }: Settings) {
+    super(scope, 'edge', { ...props, env: { region: EDGE_REGION } })
+    const name = `vaultline-${stage}`
+    const firewall = new Firewall(this, { ...edge, name, endpoints })
+    const origin = new HttpOrigin(new URL(edge.origin).hostname, {
+      protocolPolicy: OriginProtocolPolicy.HTTPS_ONLY,
+      originSslProtocols: [OriginSslPolicy.TLS_V1_2],
+      customHeaders: { [EDGE_HEADER]: findKey(stage, edge) },
+    })
+    const behavior = {
+      origin,
+      viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
+      allowedMethods: AllowedMethods.ALLOW_ALL,
+      // The gateway knows its API by its own host.
+      originRequestPolicy: OriginRequestPolicy.ALL_VIEWER_EXCEPT_HOST_HEADER,
+      // A signature is of the bytes that leave the function.
+      compress: false,
+    }
+    // A cached answer would be given without a key: what everybody may have is kept alone, by the cache-control that it says.
+    const documents = { ...behavior, cachePolicy: this.#documentsPolicy() }
+    const distribution = new Distribution(this, 'Distribution', {
+      comment: this.node.path,
+      domainNames: [edge.domain.name],
+      certificate: Certificate.fromCertificateArn(this, 'Certificate', edge.domain.certificateArn),
+      minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
+      httpVersion: HttpVersion.HTTP2_AND_3,
+      webAclId: firewall.acl.attrArn,
+      errorResponses: KEPT_ERRORS.map((httpStatus) => ({ httpStatus, ttl: Duration.seconds(0) })),
+      defaultBehavior: { ...behavior, cachePolicy: CachePolicy.CACHING_DISABLED },
+      additionalBehaviors: Object.fromEntries(listDocuments(endpoints).map((path) => [path, documents])),
+    })
+    Validations.of(distribution).acknowledge(
+      { id: 'AwsSolutions::AwsSolutions-CFR1', reason: 'Wallets call from wherever they are.' },
+      {
+        id: 'AwsSolutions::AwsSolutions-CFR3',
+        reason: "Its logs would have callers' addresses beside wallets' addresses; the gateway's log has the routes.",
+      },
+    )
+    new Alarms(this, { namespace: name, topicName: edgeAlarmsTopicName(stage), email: alarmEmail }).onEdge(this, {
+      distribution,
+      firewall: name,
+    })
+    new CfnOutput(this, 'EdgeUrl', { value: `https://${edge.domain.name}` })
+    new CfnOutput(this, 'EdgeDnsTarget', { value: distribution.domainName })
+  }
+
+  /** By path, by the page that asks, as it is told in the answer, and by what compression the function made. */
+  #documentsPolicy(): CachePolicy {
+    return new CachePolicy(this, 'Documents', {
+      comment: 'What everybody may have, for as long as it says itself',
+      minTtl: Duration.seconds(0),
+      defaultTtl: Duration.seconds(0),
+      maxTtl: Duration.days(1),
+      headerBehavior: CacheHeaderBehavior.allowList('origin'),
+      enableAcceptEncodingGzip: true,
+    })
+  }
+}
+
+/** The paths of what anybody may ask for and keep. */
+function listDocuments(endpoints: readonly EndpointContract[]): readonly string[] {
+  return endpoints.flatMap(({ method, path, caller, cacheControl }) =>
+    method === 'GET' && caller === 'anyone' && cacheControl !== 'no-store' ? [path] : [],
+  )
+}
+
+/** CloudFormation reads the key when it deploys: the template has the place of it, which changes with the key. */
+function findKey(stage: Stage, { keys: [sent] }: EdgeEnvironment): string {
+  return SecretValue.secretsManager(edgeSecretName(stage), { jsonField: sent }).unsafeUnwrap()
+}

@@ -1,0 +1,175 @@
+import { CfnIPSet, CfnWebACL } from 'aws-cdk-lib/aws-wafv2'
+import { Construct } from 'constructs'
+import { AppError, type ErrorCode } from '../lib/errors.ts'
+import type { EndpointContract } from '../lib/frame/contract.ts'
+import { errorReply } from '../lib/frame/replies.ts'
+import { MAX_BODY_BYTES } from '../lib/frame/request.ts'
+import type { EdgeEnvironment } from './stages.ts'
+
+type Settings = Pick<EdgeEnvironment, 'requestsPerMinute' | 'servers'> & {
+  /** As in `vaultline-dev`: under which name its metrics are. */
+  readonly name: string
+  readonly endpoints: readonly EndpointContract[]
+}
+type Rule = CfnWebACL.RuleProperty
+type Statement = CfnWebACL.StatementProperty
+
+/** The header of a client's key. */
+const KEY_HEADER = 'x-join-key'
+const WINDOW_SECONDS = 60
+
+/** What the firewall answers, in the words of the functions: each body by the name of its error. */
+const REFUSALS = ['payload_too_large', 'too_many_requests', 'rate_limit_exceeded'] as const satisfies ErrorCode[]
+type Refusal = (typeof REFUSALS)[number]
+
+/** What of a request could open something is seen in no sample of requests. */
+const SECRET_HEADERS = [KEY_HEADER, 'authorization']
+
+/**
+ * What stands before the edge of a stage: bodies that no function takes, and who asks too often, are refused there. WAF looks
+ * some seconds back and counts roughly; the exact limits of keys and tries are the functions'. It writes no logs, which would
+ * tell who asks for which wallet: metrics and samples tell what it refuses.
+ */
+export class Firewall extends Construct {
+  readonly acl: CfnWebACL
+
+  constructor(scope: Construct, { name, endpoints, requestsPerMinute, servers }: Settings) {
+    super(scope, 'Firewall')
+    const rules: readonly Pick<Rule, 'name' | 'statement' | 'action' | 'overrideAction'>[] = [
+      {
+        // Counted alone: a list that errs would keep somebody from their money.
+        name: 'reputation',
+        statement: {
+          managedRuleGroupStatement: { vendorName: 'AWS', name: 'AWSManagedRulesAmazonIpReputationList' },
+        },
+        overrideAction: { count: {} },
+      },
+      { name: 'large-bodies', statement: isLarge(), action: refuse('payload_too_large') },
+      {
+        name: 'accounts-by-address',
+        statement: perAddress(requestsPerMinute.accounts, opensAccounts(endpoints)),
+        action: refuse('too_many_requests'),
+      },
+      {
+        name: 'by-address',
+        statement: perAddress(requestsPerMinute.address, this.#isNoServer(servers)),
+        action: refuse('too_many_requests'),
+      },
+      { name: 'by-key', statement: perKey(requestsPerMinute.key), action: refuse('rate_limit_exceeded') },
+    ]
+    this.acl = new CfnWebACL(this, 'Acl', {
+      name,
+      scope: 'CLOUDFRONT',
+      defaultAction: { allow: {} },
+      visibilityConfig: visibleAs(name),
+      customResponseBodies: Object.fromEntries(
+        REFUSALS.map((code) => [code, { contentType: 'APPLICATION_JSON', content: bodyOf(code) }]),
+      ),
+      dataProtectionConfig: {
+        dataProtections: SECRET_HEADERS.map((header) => ({
+          action: 'SUBSTITUTION',
+          field: { fieldType: 'SINGLE_HEADER', fieldKeys: [header] },
+        })),
+      },
+      rules: rules.map((rule, priority) => ({ ...rule, priority, visibilityConfig: visibleAs(rule.name) })),
+    })
+  }
+
+  /** Undefined, which is everybody, where no server is named. */
+  #isNoServer(servers: readonly string[]): Statement | undefined {
+    const versions = [
+      ['IPV4', servers.filter((range) => !range.includes(':'))],
+      ['IPV6', servers.filter((range) => range.includes(':'))],
+    ] as const
+    const sets = versions.flatMap(([ipAddressVersion, addresses]) => {
+      if (addresses.length === 0) return []
+      const set = new CfnIPSet(this, `Servers${ipAddressVersion}`, { scope: 'CLOUDFRONT', ipAddressVersion, addresses })
+      return [{ ipSetReferenceStatement: { arn: set.attrArn } }]
+    })
+    const [first, second] = sets
+    if (!first) return undefined
+    return { notStatement: { statement: second ? { orStatement: { statements: sets } } : first } }
+  }
+}
+
+/** More than a function takes, also where it is more than WAF looks at. */
+function isLarge(): Statement {
+  return {
+    sizeConstraintStatement: {
+      fieldToMatch: { body: { oversizeHandling: 'MATCH' } },
+      comparisonOperator: 'GT',
+      size: MAX_BODY_BYTES,
+      textTransformations: [{ priority: 0, type: 'NONE' }],
+    },
+  }
+}
+
+/** What anybody may ask who has a client's key, which is no secret: to register, log in and recover. */
+function opensAccounts(endpoints: readonly EndpointContract[]): Statement {
+  const paths = endpoints.flatMap(({ tag, caller, path }) => (tag === 'Accounts' && caller !== 'user' ? [path] : []))
+  return {
+    orStatement: {
+      statements: paths.map((searchString) => ({
+        byteMatchStatement: {
+          fieldToMatch: { uriPath: {} },
+          positionalConstraint: 'EXACTLY',
+          searchString,
+          // The gateway takes a path decoded.
+          textTransformations: [{ priority: 0, type: 'URL_DECODE' }],
+        },
+      })),
+    },
+  }
+}
+
+function perAddress(limit: number, scopeDownStatement: Statement | undefined): Statement {
+  return {
+    rateBasedStatement: {
+      ...{ limit, evaluationWindowSec: WINDOW_SECONDS, aggregateKeyType: 'IP' },
+      ...(scopeDownStatement && { scopeDownStatement }),
+    },
+  }
+}
+
+/** A request without a key is not counted. */
+function perKey(limit: number): Statement {
+  return {
+    rateBasedStatement: {
+      ...{ limit, evaluationWindowSec: WINDOW_SECONDS, aggregateKeyType: 'CUSTOM_KEYS' },
+      customKeys: [{ header: { name: KEY_HEADER, textTransformations: [{ priority: 0, type: 'NONE' }] } }],
+    },
+  }
+}
+
+function refuse(code: Refusal): CfnWebACL.RuleActionProperty {
+  const { statusCode = 0 } = errorReply(new AppError(code), '')
+  const isTooOften = statusCode === 429
+  return {
+    block: {
+      customResponse: {
+        responseCode: statusCode,
+        customResponseBodyKey: code,
+        responseHeaders: [
+          { name: 'cache-control', value: 'no-store' },
+          // The gateway's headers for pages are not there: without these no page could read what it is told.
+          { name: 'access-control-allow-origin', value: '*' },
+          ...(isTooOften
+            ? [
+                { name: 'access-control-expose-headers', value: 'retry-after' },
+                { name: 'retry-after', value: String(WINDOW_SECONDS) },
+              ]
+            : []),
+        ],
+      },
+    },
+  }
+}
+
+/** The one body of all errors, with a word in the place of the request's id, which the firewall does not know. */
+function bodyOf(code: Refusal): string {
+  return errorReply(new AppError(code), 'edge').body ?? ''
+}
+
+function visibleAs(metricName: string): CfnWebACL.VisibilityConfigProperty {
+  return { metricName, cloudWatchMetricsEnabled: true, sampledRequestsEnabled: true }
+}

@@ -1,0 +1,299 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
+import * as z from 'zod'
+import type { SynthesizedStack } from './assembly.ts'
+import { localConfig } from './dynamo.ts'
+import { createFirewall } from './edge/firewall.ts'
+import { readBody } from './read-body.ts'
+import { deploy } from './template/deployed.ts'
+import { fits } from './template/policies.ts'
+
+type Settings = {
+  /** Where the origin of the distribution is here, whatever its host. */
+  readonly originUrl: string
+  /** Where Secrets Manager is. */
+  readonly secretsmanager: string
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}
+
+/** The header by which a test says from which address it calls: all that happens on one machine comes from one. No origin sees it. */
+export const VIEWER_HEADER = 'x-sandbox-viewer'
+
+const Behavior = z.strictObject({
+  PathPattern: z.string().default('*'),
+  AllowedMethods: z.array(z.string()).default(['GET', 'HEAD']),
+  CachePolicyId: z.string(),
+  OriginRequestPolicyId: z.string(),
+  Compress: z.boolean(),
+  TargetOriginId: z.string(),
+  // All else would let a key go over the line in clear text.
+  ViewerProtocolPolicy: z.literal('https-only'),
+})
+type Behavior = z.output<typeof Behavior>
+const Origin = z.strictObject({
+  Id: z.string(),
+  DomainName: z.string(),
+  CustomOriginConfig: z.strictObject({
+    OriginProtocolPolicy: z.literal('https-only'),
+    OriginSSLProtocols: z.array(z.literal('TLSv1.2')),
+  }),
+  OriginCustomHeaders: z.array(z.strictObject({ HeaderName: z.string(), HeaderValue: z.string() })).default([]),
+})
+const Distribution = z.object({
+  DistributionConfig: z.strictObject({
+    Aliases: z.array(z.string()),
+    CacheBehaviors: z.array(Behavior).default([]),
+    Comment: z.string(),
+    CustomErrorResponses: z
+      .array(z.strictObject({ ErrorCode: z.number(), ErrorCachingMinTTL: z.number() }))
+      .default([]),
+    DefaultCacheBehavior: Behavior,
+    Enabled: z.literal(true),
+    HttpVersion: z.string(),
+    IPV6Enabled: z.boolean(),
+    Origins: z.tuple([Origin]),
+    ViewerCertificate: z.object({ AcmCertificateArn: z.string().startsWith('arn:aws:acm:us-east-1:') }),
+    WebACLId: z.string(),
+  }),
+})
+const CachePolicy = z.object({
+  CachePolicyConfig: z.object({
+    MinTTL: z.number(),
+    DefaultTTL: z.number(),
+    MaxTTL: z.number(),
+    ParametersInCacheKeyAndForwardedToOrigin: z.strictObject({
+      CookiesConfig: z.strictObject({ CookieBehavior: z.literal('none') }),
+      EnableAcceptEncodingBrotli: z.literal(false),
+      EnableAcceptEncodingGzip: z.boolean(),
+      HeadersConfig: z.strictObject({
+        HeaderBehavior: z.enum(['none', 'whitelist']),
+        Headers: z.array(z.string()).default([]),
+      }),
+      QueryStringsConfig: z.strictObject({ QueryStringBehavior: z.enum(['none', 'all']) }),
+    }),
+  }),
+})
+/** What is kept for how long, in seconds, and what of a request tells its answers apart besides the path. */
+type Caching = {
+  readonly least: number
+  readonly usual: number
+  readonly most: number
+  readonly headers: readonly string[]
+  readonly hasQuery: boolean
+  readonly isGzip: boolean
+}
+type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: Buffer }
+type Kept = { readonly answer: Answer; readonly at: number; readonly until: number }
+
+// https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-cache-policies.html
+const MANAGED_CACHING: Readonly<Record<string, Caching>> = {
+  // CachingDisabled
+  '4135ea2d-6df8-44a3-9df3-4b5a84be39ad': { least: 0, usual: 0, most: 0, headers: [], hasQuery: false, isGzip: false },
+  // CachingOptimized
+  '658327ea-f89d-4fab-a63d-7e88639e58f6': {
+    ...{ least: 1, usual: 86_400, most: 31_536_000, headers: [], hasQuery: false, isGzip: true },
+  },
+}
+// https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-origin-request-policies.html
+const [ALL_VIEWER, ALL_VIEWER_EXCEPT_HOST] = [
+  '216adef6-5c7f-47e4-b989-5492eafa07d3',
+  'b689b0a8-53d0-40ab-baf2-68738e2966ac',
+]
+
+/** What is of one connection alone, or CloudFront's own (RFC 9110, 7.6.1). */
+const HOP_HEADERS = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'proxy-connection']
+const COMPRESSIBLE = /^(application\/(json|javascript|xml)|text\/)/
+/** The failures that are kept whatever they say, and for how many seconds where the distribution does not say. */
+const KEPT_FAILURES = [404, 414, 500, 501, 502, 503, 504]
+const USUAL_FAILURE_SECONDS = 10
+const MOST_BODY_BYTES = 20 * 1024 * 1024
+const SECRET = /^\{\{resolve:secretsmanager:([^:]+):SecretString:([^:]+)::\}\}$/
+
+/**
+ * CloudFront on a port of this machine, with the one distribution of these stacks and its firewall: it refuses what the firewall
+ * does, hands requests on by the distribution's policies, and keeps and compresses answers where these let it. Requests
+ * come over HTTP, and count as if over TLS. Throws where AWS would refuse the template, and where something in it is not understood here.
+ */
+export async function startEdge(
+  stacks: readonly SynthesizedStack[],
+  { originUrl, secretsmanager, now }: Settings,
+): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  const deployed = deploy(stacks, '')
+  const [distribution, ...others] = deployed('AWS::CloudFront::Distribution', Distribution)
+  if (!distribution || others.length > 0) throw new Error('There is not one distribution.')
+  const config = distribution.properties.DistributionConfig
+  const judge = createFirewall(deployed, config.WebACLId, now)
+  const policies = new Map(
+    deployed('AWS::CloudFront::CachePolicy', CachePolicy).map(({ id, properties }) => [id, cachingOf(properties)]),
+  )
+  const [{ DomainName: originHost, OriginCustomHeaders }] = config.Origins
+  const customHeaders = await resolveSecrets(OriginCustomHeaders, secretsmanager)
+  const kept = new Map<string, Kept>()
+
+  const answer = async (asked: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { method = 'GET', url = '/', headers } = asked
+    const [path = '', query = ''] = url.split('?')
+    const address = String(headers[VIEWER_HEADER] ?? '203.0.113.1')
+    const body = await readBody(asked, MOST_BODY_BYTES)
+    if (!body) return refuse(response, 413)
+    const refusal = judge({ address, path, headers, bodyBytes: body.length })
+    if (refusal) return void response.writeHead(refusal.status, refusal.headers).end(refusal.body)
+    const behavior =
+      config.CacheBehaviors.find(({ PathPattern }) => fits(PathPattern, path)) ?? config.DefaultCacheBehavior
+    if (!behavior.AllowedMethods.includes(method)) return refuse(response, 403)
+    const caching = policies.get(behavior.CachePolicyId) ?? MANAGED_CACHING[behavior.CachePolicyId]
+    if (!caching) throw new Error(`The cache policy ${behavior.CachePolicyId} is not known here.`)
+
+    const key = JSON.stringify([
+      ...[path, caching.hasQuery ? query : '', caching.headers.map((name) => headers[name.toLowerCase()])],
+      caching.isGzip && takesGzip(headers),
+    ])
+    const before = method === 'GET' ? kept.get(key) : undefined
+    if (before && now() < before.until) {
+      const age = Number(before.answer.headers['age'] ?? 0) + Math.floor((now() - before.at) / 1000)
+      return send(response, before.answer, { 'x-cache': 'Hit from cloudfront', age: String(age) })
+    }
+    const fresh = await ask(
+      method,
+      url,
+      { ...forwarded(headers, behavior, caching), ...forViewer(headers, address) },
+      body,
+    )
+    const told = behavior.Compress && caching.isGzip && takesGzip(headers) ? compressed(fresh) : fresh
+    const seconds = secondsOf(told, caching, config.CustomErrorResponses)
+    if (method === 'GET' && seconds > 0) kept.set(key, { answer: told, at: now(), until: now() + seconds * 1000 })
+    send(response, told, { 'x-cache': 'Miss from cloudfront' })
+  }
+
+  function forwarded(headers: IncomingHttpHeaders, { OriginRequestPolicyId }: Behavior, { isGzip }: Caching) {
+    if (OriginRequestPolicyId !== ALL_VIEWER && OriginRequestPolicyId !== ALL_VIEWER_EXCEPT_HOST) {
+      throw new Error(`The origin request policy ${OriginRequestPolicyId} is not known here.`)
+    }
+    const { host, 'accept-encoding': encoding, ...rest } = headers
+    return {
+      ...Object.fromEntries(Object.entries(rest).filter(([name]) => ![...HOP_HEADERS, VIEWER_HEADER].includes(name))),
+      host: OriginRequestPolicyId === ALL_VIEWER ? host : originHost,
+      ...(isGzip ? takesGzip(headers) && { 'accept-encoding': 'gzip' } : encoding && { 'accept-encoding': encoding }),
+    }
+  }
+
+  /** What CloudFront says of a request itself, in the place of what a viewer made up. */
+  function forViewer({ 'x-forwarded-for': before }: IncomingHttpHeaders, address: string) {
+    return {
+      'x-forwarded-for': [before, address].filter(Boolean).join(', '),
+      via: '2.0 sandbox.cloudfront.net (CloudFront)',
+      'x-amz-cf-id': randomUUID(),
+      ...customHeaders,
+    }
+  }
+
+  function ask(method: string, path: string, headers: object, body: Buffer): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const length = body.length > 0 && { 'content-length': body.length }
+      // Concatenated, because a URL would take `//` and dots out of the path.
+      const { hostname, port } = new URL(originUrl)
+      const sent = request({ hostname, port, path, method, headers: { ...headers, ...length } })
+      sent.once('error', reject).once('response', (told) => {
+        const chunks: Buffer[] = []
+        told
+          .on('data', (chunk: Buffer) => chunks.push(chunk))
+          .once('error', reject)
+          .once('end', () =>
+            resolve({ status: told.statusCode ?? 0, headers: told.headers, body: Buffer.concat(chunks) }),
+          )
+      })
+      sent.end(body)
+    })
+  }
+
+  const server = createServer((asked, response) => {
+    void answer(asked, response).catch(() => refuse(response, 502))
+  })
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async stop() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+function cachingOf({ CachePolicyConfig }: z.output<typeof CachePolicy>): Caching {
+  const { MinTTL, DefaultTTL, MaxTTL, ParametersInCacheKeyAndForwardedToOrigin: key } = CachePolicyConfig
+  return {
+    ...{ least: MinTTL, usual: DefaultTTL, most: MaxTTL, headers: key.HeadersConfig.Headers },
+    hasQuery: key.QueryStringsConfig.QueryStringBehavior === 'all',
+    isGzip: key.EnableAcceptEncodingGzip,
+  }
+}
+
+/** The headers that the distribution sends its origin, with the values that CloudFormation reads when it deploys. */
+async function resolveSecrets(
+  headers: z.output<typeof Origin>['OriginCustomHeaders'],
+  endpoint: string,
+): Promise<Record<string, string>> {
+  const secrets = new SecretsManagerClient(localConfig(endpoint))
+  try {
+    const resolved = headers.map(async ({ HeaderName, HeaderValue }) => {
+      const [, SecretId, field = ''] = SECRET.exec(HeaderValue) ?? []
+      if (!SecretId) return [HeaderName, HeaderValue]
+      const { SecretString = '' } = await secrets.send(new GetSecretValueCommand({ SecretId }))
+      const value: unknown = JSON.parse(SecretString)[field]
+      if (typeof value !== 'string') throw new Error(`Could not find a value associated with JSONKey in ${SecretId}.`)
+      return [HeaderName, value]
+    })
+    return Object.fromEntries(await Promise.all(resolved))
+  } finally {
+    secrets.destroy()
+  }
+}
+
+function takesGzip(headers: IncomingHttpHeaders): boolean {
+  return /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))
+}
+
+/** The answer as CloudFront compresses it, where it may. */
+function compressed(answer: Answer): Answer {
+  const { status, headers, body } = answer
+  const { 'content-length': _, ...rest } = headers
+  const isSuitable = status === 200 && COMPRESSIBLE.test(headers['content-type'] ?? '') && !headers['content-encoding']
+  if (!isSuitable || body.length < 1000 || body.length > 10_000_000) return answer
+  return { status, headers: { ...rest, 'content-encoding': 'gzip' }, body: gzipSync(body) }
+}
+
+/** For how many seconds an answer is kept: a success by what it says, within the bounds of the policy, a failure unless told otherwise. */
+function secondsOf(
+  { status, headers }: Answer,
+  { least, usual, most }: Caching,
+  failures: readonly { readonly ErrorCode: number; readonly ErrorCachingMinTTL: number }[],
+): number {
+  const { 'cache-control': said = '' } = headers
+  const [, told] = /\b(?:s-maxage|max-age)=(\d+)/.exec(said) ?? []
+  if (status >= 400) {
+    const told = failures.find(({ ErrorCode }) => ErrorCode === status)?.ErrorCachingMinTTL
+    return told ?? (KEPT_FAILURES.includes(status) ? USUAL_FAILURE_SECONDS : 0)
+  }
+  if (status !== 200) return 0
+  // What is not to be kept is kept all the same where the policy has a least.
+  if (/no-store|no-cache|private/.test(said)) return least
+  return Math.min(most, Math.max(least, told === undefined ? usual : Number(told) - Number(headers['age'] ?? 0)))
+}
+
+function send(response: ServerResponse, { status, headers, body }: Answer, more: Record<string, string>): void {
+  for (const [name, value] of Object.entries({ ...headers, ...more })) {
+    if (value !== undefined && !HOP_HEADERS.includes(name)) response.setHeader(name, value)
+  }
+  response.setHeader('x-amz-cf-id', randomUUID())
+  response.writeHead(status).end(body)
+}
+
+/** An answer of CloudFront's own, which is a page. */
+function refuse(response: ServerResponse, status: number): void {
+  response.writeHead(status, { 'content-type': 'text/html', server: 'CloudFront' }).end('<HTML></HTML>')
+}
