@@ -203,6 +203,76 @@ function sendingKey(HeaderValue: string): Change {
     })
 }
 
+// Before the tests that leave webhooks and deposits behind, which would be counted.
+test('every endpoint does for a wallet what it is for, with the permissions that the template gives it, and costs what it did', {
+  timeout: 300_000,
+}, async ({ stacks: all, stage: { apiKey }, backends, meter }) => {
+  // What a stage costs that has no edge.
+  const stacks = withoutEdge(all)
+  const [chain, other] = backends.chains
+  const asyncVault = chain?.vaults.find(({ type }) => type === 'async')?.address as Address
+  const otherUsdc = other?.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address
+  // New containers: each function's first request there is counted.
+  const template = await deploy(stacks, meter)
+  onTestFinished(template.stop)
+  const asked = { baseUrl: template.url, apiKey, backends }
+  const ask = callerOf(asked)
+  const strict: Service['call'] = async (...request) => {
+    // A client may try its webhooks once a second.
+    if (request[1].endsWith('/test')) await sleep(1000)
+    const reply = await ask(...request)
+    expect(reply.status, `${request[0]} ${request[1]}: ${JSON.stringify(reply.body)}`).toBeLessThan(300)
+    return reply
+  }
+  const environment = {
+    WEBHOOKS_TABLE: tableName('dev', 'webhooks'),
+    EVENT_QUEUE_URL: await findQueueUrl(queueName('dev', 'eventQueue')),
+  }
+  const costs = costMeter(meter, { url: template.url, key: apiKey })
+  const jobs = await countJobs(template, backends, costs)
+  let event: Counts | undefined
+  const clientId = parseApiKey(apiKey)?.clientId ?? ''
+  const play =
+    (user: LocalAccount, email: string, temperature: 'cold' | 'warm') => async (pass: () => Promise<void>) => {
+      const call = costs.counting(strict, temperature, pass)
+      const wallets = { ...asked, call, consume: template.consume, send: senderOn(backends.chains) }
+      // The wallet's story goes by no wire, and asks nothing of the tables by itself.
+      const service = { ...wallets, backends: { ...backends, environment } } as unknown as Service
+      const tell = async () => {
+        const counts = await costs.during(async () => {
+          await publishTo(service, clientId, [someNotice(email)])
+          await template.consume()
+        })
+        event ??= counts
+      }
+      await playWallet(service, { asyncVault, otherUsdc, tell, alice: { account: user, email } })
+    }
+  const [alice, , carol] = USERS
+  await playInTurns([play(alice, 'alice@example.com', 'cold'), play(carol, 'carol@example.com', 'warm')])
+  const lambdas = new Set(template.calls().map(({ principal }) => principal.split('/').at(-1)))
+  expect(lambdas.size, 'functions that asked something of AWS').toBeGreaterThan(45)
+  const unknown = () => receive(`${template.url}/nowhere`, {})
+  const [cold, warm] = [await costs.during(unknown), await costs.during(unknown)]
+  const { chains } = backends
+  const counted = Counted.parse({
+    size: {
+      vaults: chains.flatMap(({ vaults }) => vaults).length,
+      chainsWithVaults: chains.length,
+      chains: CHAINS.length,
+      tokens: TOKENS,
+    },
+    endpoints: { ...costs.endpoints, 'system/unknown-route': { cold, warm, bytes: await unknown() } },
+    jobs: jobs.counts,
+    event,
+    stage: { ...countStage(stacks), ownMetrics: jobs.ownMetrics },
+  })
+  const written: unknown = existsSync(COUNTS_FILE) ? JSON.parse(readFileSync(COUNTS_FILE, 'utf8')) : {}
+  const differing = differences(counted, written)
+  if (process.env['COSTS'] !== 'write') expect(differing, 'Write the costs anew: npm run cost').toEqual([])
+  // What differs by no more than it does each time stays as it was.
+  else if (differing.length > 0) writeFileSync(COUNTS_FILE, JSON.stringify(counted))
+})
+
 test('passes the smoke test through its edge, with what the template gives it', async ({ stage: { edge, apiKey } }) => {
   const checks = await smoke(edge, apiKey)
   expect(Object.keys(checks)).toEqual(expect.arrayContaining(['health', 'preflight', 'vaults', 'a deposit', 'coins']))
@@ -316,75 +386,6 @@ test('each grant, variable, route, permission and origin that is missing fails t
   )
   // The stack names our own functions, without a source map.
   expect(logs.deposit).toMatch(/The environment lacks CACHE_TABLE\..*at readEnv \(file/)
-})
-
-test('every endpoint does for a wallet what it is for, with the permissions that the template gives it, and costs what it did', {
-  timeout: 300_000,
-}, async ({ stacks: all, stage: { apiKey }, backends, meter }) => {
-  // What a stage costs that has no edge.
-  const stacks = withoutEdge(all)
-  const [chain, other] = backends.chains
-  const asyncVault = chain?.vaults.find(({ type }) => type === 'async')?.address as Address
-  const otherUsdc = other?.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address
-  // New containers: each function's first request there is counted.
-  const template = await deploy(stacks, meter)
-  onTestFinished(template.stop)
-  const asked = { baseUrl: template.url, apiKey, backends }
-  const ask = callerOf(asked)
-  const strict: Service['call'] = async (...request) => {
-    // A client may try its webhooks once a second.
-    if (request[1].endsWith('/test')) await sleep(1000)
-    const reply = await ask(...request)
-    expect(reply.status, `${request[0]} ${request[1]}: ${JSON.stringify(reply.body)}`).toBeLessThan(300)
-    return reply
-  }
-  const environment = {
-    WEBHOOKS_TABLE: tableName('dev', 'webhooks'),
-    EVENT_QUEUE_URL: await findQueueUrl(queueName('dev', 'eventQueue')),
-  }
-  const costs = costMeter(meter, { url: template.url, key: apiKey })
-  const jobs = await countJobs(template, backends, costs)
-  let event: Counts | undefined
-  const clientId = parseApiKey(apiKey)?.clientId ?? ''
-  const play =
-    (user: LocalAccount, email: string, temperature: 'cold' | 'warm') => async (pass: () => Promise<void>) => {
-      const call = costs.counting(strict, temperature, pass)
-      const wallets = { ...asked, call, consume: template.consume, send: senderOn(backends.chains) }
-      // The wallet's story goes by no wire, and asks nothing of the tables by itself.
-      const service = { ...wallets, backends: { ...backends, environment } } as unknown as Service
-      const tell = async () => {
-        const counts = await costs.during(async () => {
-          await publishTo(service, clientId, [someNotice(email)])
-          await template.consume()
-        })
-        event ??= counts
-      }
-      await playWallet(service, { asyncVault, otherUsdc, tell, alice: { account: user, email } })
-    }
-  const [alice, , carol] = USERS
-  await playInTurns([play(alice, 'alice@example.com', 'cold'), play(carol, 'carol@example.com', 'warm')])
-  const lambdas = new Set(template.calls().map(({ principal }) => principal.split('/').at(-1)))
-  expect(lambdas.size, 'functions that asked something of AWS').toBeGreaterThan(45)
-  const unknown = () => receive(`${template.url}/nowhere`, {})
-  const [cold, warm] = [await costs.during(unknown), await costs.during(unknown)]
-  const { chains } = backends
-  const counted = Counted.parse({
-    size: {
-      vaults: chains.flatMap(({ vaults }) => vaults).length,
-      chainsWithVaults: chains.length,
-      chains: CHAINS.length,
-      tokens: TOKENS,
-    },
-    endpoints: { ...costs.endpoints, 'system/unknown-route': { cold, warm, bytes: await unknown() } },
-    jobs: jobs.counts,
-    event,
-    stage: { ...countStage(stacks), ownMetrics: jobs.ownMetrics },
-  })
-  const written: unknown = existsSync(COUNTS_FILE) ? JSON.parse(readFileSync(COUNTS_FILE, 'utf8')) : {}
-  const differing = differences(counted, written)
-  if (process.env['COSTS'] !== 'write') expect(differing, 'Write the costs anew: npm run cost').toEqual([])
-  // What differs by no more than it does each time stays as it was.
-  else if (differing.length > 0) writeFileSync(COUNTS_FILE, JSON.stringify(counted))
 })
 
 test.for<[string, Parameters<typeof change>[1][number], readonly string[]]>([

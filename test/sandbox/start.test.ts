@@ -273,7 +273,7 @@ describe('The smoke test', () => {
     expect(stdout).not.toContain('FAIL')
     expect(stdout).toMatch(/vaults .*\d+ on 2 chains, signed\n/)
     expect(stdout).toMatch(/skip {2}webhooks .*does not have the scope webhooks\nskip {2}events /)
-    expect(stdout).toMatch(/10 passed, 2 skipped\.\n$/)
+    expect(stdout).toMatch(/11 passed, 2 skipped\.\n$/)
     expect(status).toBe(0)
   })
 
@@ -284,11 +284,11 @@ describe('The smoke test', () => {
 
   test('fails at what is not there, and with a key that is not known', async ({ state }) => {
     const absent = smoke(`http://localhost:${await freePort()}`, state.apiKey)
-    expect(absent.stdout).toMatch(/12 of 12 failed\.\n$/)
+    expect(absent.stdout).toMatch(/13 of 13 failed\.\n$/)
     expect(absent.status).toBe(1)
     const unknown = smoke(state.baseUrl, `${state.apiKey.slice(0, -1)}${state.apiKey.endsWith('a') ? 'b' : 'a'}`)
     expect(unknown.stdout).toMatch(/FAIL {2}vaults .*invalid_api_key/)
-    expect(unknown.stdout).toMatch(/6 of 12 failed\.\n$/)
+    expect(unknown.stdout).toMatch(/6 of 13 failed\.\n$/)
     expect(unknown.status).toBe(1)
   })
 })

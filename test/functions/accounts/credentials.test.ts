@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, vi } from 'vitest'
 import { endpoints } from '../../../functions/contracts.ts'
 import {
@@ -37,6 +38,8 @@ const newPassword = (password = PASSWORD, credentialName?: string) => ({
 const newCode = (begun: { otpUrl: string }, steps = -1) => ({
   secondFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode: oneTimeCode(begun.otpUrl, steps) } },
 })
+/** How long a one-time code holds. */
+const STEP_MS = 30_000
 const RECOVERY = { kind: 'RecoveryKey', encryptedPrivateKey: 'hunter2' }
 const PROTECTED = { kind: 'PasswordProtectedKey', encryptedPrivateKey: 'hunter2' }
 
@@ -70,8 +73,10 @@ async function somePasswordUser(service: Service) {
   return { email, keyPair, factorsOf, headers: await openSession(service, email, factorsOf) }
 }
 
-/** A new user with a key and one-time codes, of which that of the next step is not used yet, logged in. */
+/** A new user with a key and one-time codes, of which that of the next step is not used yet, logged in early in a step. */
 async function someCodesUser(service: Service) {
+  const left = STEP_MS - (Date.now() % STEP_MS)
+  if (left < 5000) await sleep(left)
   const keyPair = someKeyPair()
   const { email, begun } = await registerUser(service, (options) => ({
     firstFactorCredential: keyPair.create(options),
