@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { endpoints } from '../functions/contracts.ts'
 import { GoldRushApi } from '../lib/portfolio/apis.ts'
-import { type Bill, billCall, billIdle, billUsers, ITEMS, sumOf, totalOf } from './cost/bill.ts'
+import { type Bill, billCall, billIdle, billUsers, busiestSecond, ITEMS, sumOf, totalOf } from './cost/bill.ts'
 import { COUNTS_FILE, Counted } from './cost/counts.ts'
 import { ASSUMED, EVENTS_PER_OPEN, OPENS_PER_MONTH, PER_OPEN } from './cost/model.ts'
 import { AWS_PRICES, COMPILED_ON, RPC_PRICES, SOURCE_PRICES } from './cost/prices.ts'
@@ -11,6 +11,8 @@ import { AWS_PRICES, COMPILED_ON, RPC_PRICES, SOURCE_PRICES } from './cost/price
 const FILE = 'docs/cost.md'
 const CHECK = process.argv.includes('--check')
 const MILLION = 1e6
+/** How many registered users the page tells of. */
+const SIZES = [100_000, MILLION]
 
 /** What would lower the largest of what is paid for. */
 const LOWER: Readonly<Record<(typeof ITEMS)[number], string>> = {
@@ -55,6 +57,9 @@ function page(): string {
     `A registered user opens the wallet ${OPENS_PER_MONTH} times a month (one in ten does on a day, three times), and it asks then for what stands in the model: ${number(Object.values(PER_OPEN).reduce((sum, calls) => sum + calls, 0))} requests. ${number(EVENTS_PER_OPEN)} events go to two webhooks each. Counted with ${counted.size.vaults} vaults on ${counted.size.chainsWithVaults} chains, ${counted.size.chains} chains for balances, and ${counted.size.tokens.toLocaleString('en')} tokens.`,
     users(),
     drivers(),
+    '## The busiest second',
+    'Of a day’s opens in eight hours, and twice as many; what ends first, and what each key of the tables takes, is in [scale.md](scale.md#requests).',
+    busiest(),
     '## A million calls of each endpoint',
     `In dollars: ${Math.round(ASSUMED.coldShare * 100)} % of them the first of a container, and of the GET half the same that was asked a moment before. _First_ is a million of a container's first, _next_ of another user's after it.`,
     perEndpoint(),
@@ -71,19 +76,39 @@ function idle(): string {
 }
 
 function users(): string {
-  const sizes = [100_000, 1_000_000]
   const fixed = billIdle(counted).reduce((sum, { usd }) => sum + usd, 0)
-  const bills = sizes.map((size) => sumOf(billUsers(counted, size).map(({ bill }) => bill)))
-  const calls = sizes.map((size) => billUsers(counted, size).reduce((sum, { calls }) => sum + calls, 0))
+  const bills = SIZES.map((size) => sumOf(billUsers(counted, size).map(({ bill }) => bill)))
+  const calls = SIZES.map((size) => billUsers(counted, size).reduce((sum, { calls }) => sum + calls, 0))
   const row = (what: string, of: (bill: Bill) => number) => [what, ...bills.map((bill) => dollars(of(bill), 0))]
   return table(
-    ['a month', ...sizes.map((size) => `${size.toLocaleString('en')} users`)],
+    ['a month', ...SIZES.map(usersOf)],
     [
       ['calls, million', ...calls.map((count) => number(count / MILLION))],
       ...ITEMS.map((item) => row(item, (bill) => bill[item])),
-      ['the stage itself', ...sizes.map(() => dollars(fixed, 0))],
+      ['the stage itself', ...SIZES.map(() => dollars(fixed, 0))],
       ['**together**', ...bills.map((bill) => `**${dollars(totalOf(bill) + fixed, 0)}**`)],
-      ['a user', ...bills.map((bill, index) => dollars((totalOf(bill) + fixed) / (sizes[index] ?? 1), 4))],
+      ['a user', ...bills.map((bill, index) => dollars((totalOf(bill) + fixed) / (SIZES[index] ?? 1), 4))],
+    ],
+  )
+}
+
+function busiest(): string {
+  const seconds = SIZES.map((size) => busiestSecond(counted, size))
+  const row = (what: string, of: (second: ReturnType<typeof busiestSecond>) => number) => [
+    what,
+    ...seconds.map((second) => number(of(second))),
+  ]
+  return table(
+    ['in that second', ...SIZES.map(usersOf)],
+    [
+      row('requests', ({ requests }) => requests),
+      row('functions at work at once', ({ containers }) => containers),
+      row('read units of all tables', ({ readUnits }) => readUnits),
+      row('write units of all tables', ({ writeUnits }) => writeUnits),
+      row('compute units at one host of each chain, together', ({ computeUnits }) => computeUnits),
+      row('requests to GoldRush', ({ goldrush }) => goldrush),
+      row('requests to CoinGecko', ({ coingecko }) => coingecko),
+      row('MB of answers', ({ megabytes }) => megabytes),
     ],
   )
 }
@@ -132,6 +157,10 @@ function perEndpoint(): string {
     'first',
   ]
   return table(head, rows)
+}
+
+function usersOf(size: number): string {
+  return `${size.toLocaleString('en')} users`
 }
 
 function kilobytes({ bytes: { headers, body } }: Counted['endpoints'][string]): string {

@@ -1,7 +1,7 @@
 import { consumers, endpoints, jobs } from '../../functions/contracts.ts'
 import type { EndpointContract, JobContract } from '../../lib/frame/contract.ts'
 import type { Counted, Counts, EndpointCounts } from './counts.ts'
-import { ASSUMED, EVENTS_PER_OPEN, OPENS_PER_MONTH, PER_OPEN } from './model.ts'
+import { ASSUMED, EVENTS_PER_OPEN, OPENS_IN_BUSIEST_SECOND, OPENS_PER_MONTH, PER_OPEN } from './model.ts'
 import { AWS_PRICES, RPC_PRICES, SOURCE_PRICES } from './prices.ts'
 
 /** Dollars by what they are paid for. */
@@ -47,7 +47,7 @@ function billOf(of: (item: (typeof ITEMS)[number]) => number): Bill {
 /** What one call of an endpoint costs: of a container's first, of the next, of one that asks the same again, and on average. */
 export function billCall(name: keyof typeof endpoints, counted: EndpointCounts, memoryMiB: number) {
   const contract: EndpointContract = endpoints[name]
-  const { cold, warm, again, bytes } = counted
+  const { cold, warm, bytes } = counted
   const bill = (counts: Counts, startMs = 0): Bill => {
     const { headers, body } = bytes
     const answer = headers + body
@@ -65,10 +65,15 @@ export function billCall(name: keyof typeof endpoints, counted: EndpointCounts, 
       egress: (answer / GB) * AWS_PRICES.egressGb,
     }
   }
-  const [first, next] = [bill(cold, ASSUMED.startMs), bill(warm)]
-  const usual = again ? sumOf([times(bill(again), ASSUMED.againShare), times(next, 1 - ASSUMED.againShare)]) : next
-  const average = sumOf([times(first, ASSUMED.coldShare), times(usual, 1 - ASSUMED.coldShare)])
-  return { first, next, average }
+  const average = billOf((item) => averageOf(counted, (counts, startMs) => bill(counts, startMs)[item]))
+  return { first: bill(cold, ASSUMED.startMs), next: bill(warm), average }
+}
+
+/** The average over an endpoint's requests of what `of` tells of one; a container's first starts it, in so many milliseconds. */
+function averageOf({ cold, warm, again }: EndpointCounts, of: (counts: Counts, startMs: number) => number): number {
+  const { coldShare, againShare, startMs } = ASSUMED
+  const usual = again ? againShare * of(again, 0) + (1 - againShare) * of(warm, 0) : of(warm, 0)
+  return coldShare * of(cold, startMs) + (1 - coldShare) * usual
 }
 
 function isWitnessed({ errors }: EndpointContract): boolean {
@@ -91,29 +96,42 @@ function cpuMs({ rpc }: Counts, answerBytes: number): number {
 
 /** What the work of one invocation costs that takes so many milliseconds besides what it waits for. */
 function billWork(
-  { table, secrets, queue, rpc, sources, inSeries }: Counts,
+  counts: Counts,
   { ms, memoryMiB, hosts }: { readonly ms: number; readonly memoryMiB: number; readonly hosts: number },
 ): Bill {
-  const { aws, rpc: node, sources: source } = ASSUMED.waitMs
-  const waited = inSeries.aws * aws + inSeries.rpc * node + inSeries.sources * source
-  const units: Readonly<Record<string, number>> = RPC_PRICES.units
+  const { table, secrets, queue, sources } = counts
   const prices: Readonly<Record<string, { readonly request: number }>> = SOURCE_PRICES
-  const sum = (asked: Readonly<Record<string, number>>, price: (name: string) => number | undefined) =>
-    Object.entries(asked).reduce((total, [name, count]) => {
-      const one = price(name)
-      if (one === undefined) throw new Error(`There is no price of ${name} (scripts/cost/prices.ts).`)
-      return total + one * count
-    }, 0)
   return {
     gateway: 0,
-    compute: AWS_PRICES.lambdaRequest + ((ms + waited) / 1000) * (memoryMiB / 1024) * AWS_PRICES.lambdaGbSecond,
+    compute:
+      AWS_PRICES.lambdaRequest + ((ms + waitedMs(counts)) / 1000) * (memoryMiB / 1024) * AWS_PRICES.lambdaGbSecond,
     tables: table.readUnits * AWS_PRICES.readUnit + table.writeUnits * AWS_PRICES.writeUnit,
     'secrets and queues': secrets * AWS_PRICES.secretsRequest + queue * AWS_PRICES.queueRequest,
-    nodes: hosts * RPC_PRICES.computeUnit * sum(rpc, (method) => units[method]),
-    sources: sum(sources, (name) => prices[name]?.request),
+    nodes: hosts * RPC_PRICES.computeUnit * computeUnits(counts),
+    sources: sumOver(sources, (name) => prices[name]?.request),
     egress: 0,
     logs: (ASSUMED.logBytes / GB) * AWS_PRICES.logGb,
   }
+}
+
+/** How long an invocation waits for others. */
+function waitedMs({ inSeries }: Counts): number {
+  const { aws, rpc, sources } = ASSUMED.waitMs
+  return inSeries.aws * aws + inSeries.rpc * rpc + inSeries.sources * sources
+}
+
+/** What its calls of nodes are at one host. */
+function computeUnits({ rpc }: Counts): number {
+  const units: Readonly<Record<string, number>> = RPC_PRICES.units
+  return sumOver(rpc, (method) => units[method])
+}
+
+function sumOver(asked: Readonly<Record<string, number>>, price: (name: string) => number | undefined): number {
+  return Object.entries(asked).reduce((total, [name, count]) => {
+    const one = price(name)
+    if (one === undefined) throw new Error(`There is no price of ${name} (scripts/cost/prices.ts).`)
+    return total + one * count
+  }, 0)
 }
 
 /** What a stage costs in a month to which nobody comes: each item with what there is of it, and its dollars. */
@@ -177,4 +195,29 @@ export function billUsers({ endpoints: counted, event, stage }: Counted, users: 
   const one = billWork(event, { ms: cpuMs(event, 0) * invocations, memoryMiB: stage.memoryMiB.others, hosts: 1 })
   const events = opens * EVENTS_PER_OPEN
   return [...calls, { name: 'events to webhooks', calls: events, bill: times(one, events) }]
+}
+
+/** What so many registered users ask for in the busiest second. */
+export function busiestSecond({ endpoints: counted }: Counted, users: number) {
+  const asked = Object.entries(PER_OPEN).flatMap(([name, perOpen]) => {
+    const counts = counted[name]
+    return counts ? [{ counts, requests: users * OPENS_IN_BUSIEST_SECOND * perOpen }] : []
+  })
+  const sum = (of: (counts: Counts, startMs: number, body: number) => number) =>
+    asked.reduce((total, { counts, requests }) => {
+      const { body } = counts.bytes
+      return total + requests * averageOf(counts, (one, startMs) => of(one, startMs, body))
+    }, 0)
+  return {
+    requests: sum(() => 1),
+    /** Functions that are at work at the same moment. */
+    containers: sum((counts, startMs, body) => (startMs + cpuMs(counts, body) + waitedMs(counts)) / 1000),
+    readUnits: sum(({ table }) => table.readUnits),
+    writeUnits: sum(({ table }) => table.writeUnits),
+    /** Of one host of each chain. */
+    computeUnits: sum(computeUnits),
+    goldrush: sum(({ sources }) => sources['goldrush'] ?? 0),
+    coingecko: sum(({ sources }) => sources['coingecko'] ?? 0),
+    megabytes: sum((_, __, body) => body / 1e6),
+  }
 }

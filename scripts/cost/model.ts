@@ -23,6 +23,9 @@ export const ASSUMED = {
 /** How often a registered user opens the wallet in a month: one in ten does on a day, three times. */
 export const OPENS_PER_MONTH = 9
 
+/** How often in the busiest second: the opens of a day in eight hours, and then twice as many. */
+export const OPENS_IN_BUSIEST_SECOND = (OPENS_PER_MONTH / 30 / (8 * 3600)) * 2
+
 /** What a wallet asks each time that it is opened; an endpoint that is not here is asked for too seldom to count. */
 export const PER_OPEN: Readonly<Partial<Record<keyof typeof endpoints, number>>> = {
   'accounts/login-init': 0.1,
