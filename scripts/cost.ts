@@ -25,7 +25,7 @@ const LOWER: Readonly<Record<(typeof ITEMS)[number], string>> = {
   nodes:
     'what is asked once a block is shared by all who ask meanwhile; a host that sells requests in bulk, or nodes of our own',
   sources:
-    'a longer time for which a wallet’s tokens are fresh (`UNLISTED` and `NFTS` in lib/portfolio/cache-keys.ts), asking only for chains that the wallet has used, or the index of another source: a contract in place of list prices',
+    'a longer time for which a wallet’s tokens are fresh (`UNLISTED` and `NFTS` in lib/portfolio/cache-keys.ts), or the index of another source: a contract in place of list prices. It is less than this for wallets that hold something on few chains: of the others tokens are asked for once a day, where these figures take each chain to be asked',
   egress:
     'answers that are not signed leave compressed; pages of what is listed; `If-None-Match`; prices of egress fall beyond 10 TB',
   logs: 'a sample of the lines about requests that went well; the class of logs that are seldom read costs half',

@@ -99,19 +99,17 @@ export function readAllBalances({ users, budgets, cache, getReader, solana, gold
   }
 
   /** What the index knows of each wallet; nothing where there is no index, undefined when it fails. */
-  async function fetchIndexed({
-    clientId,
-    chain,
-    wallets,
-    own,
-  }: ChainInput): Promise<readonly IndexedToken[][] | undefined> {
+  async function fetchIndexed(input: ChainInput): Promise<readonly IndexedToken[][] | undefined> {
     if (!goldRush) return []
+    const { clientId, chain, wallets, own } = input
     const budget = budgets('goldrush', clientId)
-    const { unlisted } = await own
+    const [{ unlisted }, last] = await Promise.all([own, lastOf(input)])
+    // Most wallets use a few chains: of the others it is asked once for as long as the answer is kept, a day.
+    const isUnused = last?.value.holdings.every(({ balance }) => balance === 0n)
     const asking = wallets.map(async (wallet) => {
       const cacheKey = unlistedKey(chain.key, wallet)
       const known = unlisted[unlistedName(chain, wallet)]
-      if (known && !known.isStale) return known.value
+      if (known && (!known.isStale || isUnused)) return known.value
       return (await cache.getOrFetch(cacheKey, budget, () => goldRush.fetchTokens(chain.key, wallet))).value
     })
     const result = await toResult(Promise.all(asking))

@@ -88,9 +88,14 @@ function written(service: Service): string[] {
   return puts.map(({ Item }) => Item.pk.S.split('#').slice(0, 2).join('#'))
 }
 
-async function transfer(service: Service, from: Address, to: Address, amount: bigint): Promise<void> {
-  const chain = service.backends.chains.find(({ chainId }) => chainId === BASE)
+function baseOf({ backends }: Service) {
+  const chain = backends.chains.find(({ chainId }) => chainId === BASE)
   if (!chain) throw new Error('There is no Base.')
+  return chain
+}
+
+async function transfer(service: Service, from: Address, to: Address, amount: bigint): Promise<void> {
+  const chain = baseOf(service)
   const data = encodeCall('transfer', [to, amount])
   await callRpc(chain, [{ method: 'eth_sendTransaction', params: [{ from, to: USDC, data }] }])
   await callRpc(chain, [{ method: 'evm_mine', params: [] }])
@@ -535,6 +540,36 @@ describe('A token beyond the list on Solana', () => {
     expect(reply.status).toBe(200)
     expect(entry(reply, 'solana-mainnet', 'USDC')).toMatchObject({ contract_decimals: 255, balance: '1250000000' })
     solana.rewrite = undefined
+  })
+})
+
+describe('An index of tokens', () => {
+  test('is asked again after ten minutes where the wallet holds something, else after a day', async ({
+    clock,
+    coldService: service,
+    session,
+  }) => {
+    const { goldRush } = service.backends.providers
+    const asked: string[] = []
+    goldRush.rewrite = (reply, { url: { pathname } }) => {
+      asked.push(...EVM_KEYS.filter((key) => pathname.includes(key)))
+      return reply
+    }
+    const privateKey = generatePrivateKey()
+    const holder = { privateKey, address: privateKeyToAccount(privateKey).address }
+    await callRpc(baseOf(service), [{ method: 'anvil_setBalance', params: [holder.address, '0x1'] }])
+    await linkEvm(service, session, holder)
+    const askedAfter = async (seconds: number) => {
+      clock.pass(seconds)
+      asked.length = 0
+      expect(await balancesOf(service, session)).toMatchObject({ status: 200 })
+      return asked.toSorted()
+    }
+    expect(await askedAfter(0)).toEqual(EVM_KEYS.toSorted())
+    expect(await askedAfter(590)).toEqual([])
+    expect(await askedAfter(20)).toEqual(['base-mainnet'])
+    expect(await askedAfter(86_400)).toEqual(EVM_KEYS.toSorted())
+    goldRush.rewrite = undefined
   })
 })
 
