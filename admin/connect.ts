@@ -145,10 +145,15 @@ export function connectStage(stage: Stage): Admin {
     examined: {
       ...examinedOf(stage, dynamo(), tableName(stage, 'cache')),
       stage,
-      countSubscribers: (stage) => countSubscribers({ sns: new SNSClient(CLIENT_DEFAULTS), sqs: sqsClient() }, stage),
+      countSubscribers: (...asked) => countSubscribers({ snsIn, sqs: sqsClient() }, ...asked),
     },
     keyEnvironment: stage === 'prod' ? 'live' : 'test',
   }
+}
+
+/** A client of SNS, of the stage's own region where none is given. */
+function snsIn(region?: string): SNSClient {
+  return new SNSClient({ ...CLIENT_DEFAULTS, ...(region && { region }) })
 }
 
 /** So long a check may take, which asks AWS a few things one after the other, and one question to a server outside. */

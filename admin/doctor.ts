@@ -8,7 +8,7 @@ import { once } from '../lib/once.ts'
 import type { PinStore } from '../lib/vaults/pin-store.ts'
 import type { ClientsAdminStore } from './clients.ts'
 import type { DeadLetters } from './dead-letters.ts'
-import { judgeSubscribers, type Subscribers } from './doctor/alarms.ts'
+import { type AlarmsOf, judgeSubscribers, type Subscribers } from './doctor/alarms.ts'
 import { judgeClients, judgeVaults } from './doctor/clients.ts'
 import { checkEdge, judgeRates } from './doctor/edge.ts'
 import { describeFindings, examine } from './doctor/examine.ts'
@@ -25,7 +25,7 @@ export type Examined = {
   readonly stage: Stage | undefined
   readonly readSecret: ReadSecret
   /** Whom alarms reach; only stages have any. */
-  readonly countSubscribers: ((stage: Stage) => Promise<Subscribers>) | undefined
+  readonly countSubscribers: ((stage: Stage, alarmsOf: AlarmsOf) => Promise<Subscribers>) | undefined
   readonly cache: Pick<SharedCache, 'get'>
   readonly fetch: typeof fetch
   /** So long one check may take, and one question to a server outside. */
@@ -90,6 +90,8 @@ function listChecks(admin: Admin, stagesFile: string | undefined): readonly Chec
     return await Promise.all(EVM_CHAINS.map((chain) => askNodes({ ...examined, now }, chain, rpcUrls[chain.id])))
   })
 
+  const readEdge = once(async () => stage && (await readStages(stagesFile)).get(stage)?.edge)
+
   return [
     { name: 'secrets', look: () => checkSecrets(readSecret, command) },
     {
@@ -108,7 +110,7 @@ function listChecks(admin: Admin, stagesFile: string | undefined): readonly Chec
     {
       name: 'edge',
       look: async () => {
-        const edge = stage && (await readStages(stagesFile)).get(stage)?.edge
+        const edge = await readEdge()
         if (!edge) return [{ mark: 'skip', name: 'edge', found: stage ? 'the stage has none' : NOT_LOCAL }]
         const [found, withKeys] = await Promise.all([checkEdge(examined, edge), listClients()])
         return [...found, ...judgeRates(withKeys, edge)]
@@ -118,7 +120,12 @@ function listChecks(admin: Admin, stagesFile: string | undefined): readonly Chec
       name: 'alarms',
       look: async () => {
         if (!stage || !countSubscribers) return [{ mark: 'skip', name: 'alarms', found: NOT_LOCAL }]
-        return [judgeSubscribers(await countSubscribers(stage), stage)]
+        // What is wrong with the file, the passkeys tell.
+        const edge = await readEdge().catch(() => undefined)
+        const topics: readonly AlarmsOf[] = edge ? ['stage', 'edge'] : ['stage']
+        return await Promise.all(
+          topics.map(async (alarmsOf) => judgeSubscribers(await countSubscribers(stage, alarmsOf), stage, alarmsOf)),
+        )
       },
     },
     { name: 'clients', look: async () => judgeClients(await listClients(), now(), command) },

@@ -1,10 +1,13 @@
 import { ListSubscriptionsByTopicCommand, type SNSClient } from '@aws-sdk/client-sns'
 import { GetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs'
 import * as z from 'zod'
-import { alarmsTopicName, type Stage } from '../../infra/environments.ts'
+import { alarmsTopicName, EDGE_REGION, edgeAlarmsTopicName, type Stage } from '../../infra/environments.ts'
 import { queueName } from '../../infra/queues.ts'
 import { findQueueUrl } from '../../lib/aws/queue.ts'
 import { countOf, deployGuide, type Finding } from './finding.ts'
+
+/** Which alarms of a stage: those of its own region, or those of its edge. */
+export type AlarmsOf = 'stage' | 'edge'
 
 /** How many subscribers of a stage's alarms are confirmed, and how many are not. */
 export type Subscribers = { readonly confirmed: number; readonly pending: number }
@@ -14,14 +17,18 @@ const MOST_PAGES = 10
 
 /** Counts whom a stage's alarms reach; at most twelve requests. */
 export async function countSubscribers(
-  { sns, sqs }: { readonly sns: SNSClient; readonly sqs: SQSClient },
+  { snsIn, sqs }: { readonly snsIn: (region?: string) => SNSClient; readonly sqs: SQSClient },
   stage: Stage,
+  alarmsOf: AlarmsOf,
 ): Promise<Subscribers> {
+  const [topic, elsewhere] =
+    alarmsOf === 'edge' ? [edgeAlarmsTopicName(stage), EDGE_REGION] : [alarmsTopicName(stage), undefined]
+  const sns = snsIn(elsewhere)
   // The ARN of a topic has the account, which that of another thing of the stage tells.
   const QueueUrl = await findQueueUrl(queueName(stage, 'eventQueue'), sqs)
   const { Attributes } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] }))
   const [arn, partition, , region, account] = z.string().parse(Attributes?.QueueArn).split(':')
-  const TopicArn = [arn, partition, 'sns', region, account, alarmsTopicName(stage)].join(':')
+  const TopicArn = [arn, partition, 'sns', elsewhere ?? region, account, topic].join(':')
   const found: string[] = []
   let NextToken: string | undefined
   for (let page = 0; page < MOST_PAGES; page += 1) {
@@ -38,13 +45,16 @@ export async function countSubscribers(
 }
 
 /** Whether a stage's alarms reach somebody. */
-export function judgeSubscribers({ confirmed, pending }: Subscribers, stage: Stage): Finding {
-  const name = 'alarms'
+export function judgeSubscribers({ confirmed, pending }: Subscribers, stage: Stage, alarmsOf: AlarmsOf): Finding {
+  const [name, topic] =
+    alarmsOf === 'edge'
+      ? ['alarms of the edge', `${edgeAlarmsTopicName(stage)} in ${EDGE_REGION}`]
+      : ['alarms', alarmsTopicName(stage)]
   if (confirmed > 0)
     return { mark: 'ok', name, found: `reach ${confirmed} of ${countOf(confirmed + pending, 'subscriber')}` }
   const mark = stage === 'prod' ? 'FAIL' : 'WARN'
   if (pending > 0) {
-    const remedy = `Confirm the e-mail that AWS sent; where it is gone, subscribe the address to ${alarmsTopicName(stage)} again`
+    const remedy = `Confirm the e-mail that AWS sent; where it is gone, subscribe the address to ${topic} again`
     return { mark, name, found: `reach nobody: ${pending} not confirmed`, remedy }
   }
   const remedy = `Set alarmEmail in stages.json and deploy: ${deployGuide('Before the first time')}`

@@ -86,7 +86,9 @@ const test = base
   .extend('account', ({ sharedAccount: account }) => {
     account.denied.clear()
     account.secrets.clear()
-    for (const stage of ['dev', 'staging', 'prod']) account.topics.set(`vaultline-${stage}-alarms`, [CONFIRMED])
+    for (const stage of ['dev', 'staging', 'prod']) {
+      for (const topic of ['alarms', 'edge-alarms']) account.topics.set(`vaultline-${stage}-${topic}`, [CONFIRMED])
+    }
     return account
   })
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
@@ -214,7 +216,7 @@ test('Of a deployed stage it says the same, of its passkeys and alarms too, and 
 test('Of the edge of a stage it says whether it leads to the API, and whether nothing else does', async ({
   service,
   domain: _,
-  account: __,
+  account,
   stagesFile,
   stageCommands,
 }) => {
@@ -246,6 +248,8 @@ test('Of the edge of a stage it says whether it leads to the API, and whether no
   expect(closed).toMatch(/^ok {4}edge +api\.wallet\.harbor\.dev leads to the API$/m)
   expect(closed).toMatch(/^ok {4}around the edge +finds nothing$/m)
   expect(closed).not.toContain('keys that the edge slows')
+  expect(closed).toMatch(/^ok {4}alarms +reach 1 of 1 subscriber$/m)
+  expect(closed).toMatch(/^ok {4}alarms of the edge +reach 1 of 1 subscriber$/m)
 
   const open = { [`https://${name}`]: answer(200), [origin]: answer(200) }
   const slow = { isOnlyWay: true, requestsPerMinute: { key: 600 } }
@@ -259,9 +263,13 @@ test('Of the edge of a stage it says whether it leads to the API, and whether no
   const unreachable = () => {
     throw new TypeError('fetch failed')
   }
+  account.topics.set('vaultline-dev-edge-alarms', [PENDING])
   const gone = await examineEdge({}, { [`https://${name}`]: unreachable, [origin]: answer(200) })
   expect(gone).toMatch(/^FAIL {2}edge +https:.*\/health does not answer: no connection\n/m)
   expect(gone).toMatch(/^WARN {2}around the edge /m)
+  expect(gone).toMatch(
+    /^WARN {2}alarms of the edge +reach nobody: 1 not confirmed\n.*vaultline-dev-edge-alarms in us-east-1 again$/m,
+  )
 })
 
 test('Of a stage that was just deployed it says what its operator does next', async ({ examine }) => {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { EDGE_REGION } from '../../infra/environments.ts'
 import { exchange } from '../../sandbox/exchange.ts'
 
 /** A subscription of a topic, as SNS tells of it: its ARN, or the word that stands there while there is none. */
@@ -26,6 +27,12 @@ type Reply = { readonly status: number; readonly headers?: OutgoingHttpHeaders; 
 /** SNS tells of so few at once, so that there are pages. */
 const PAGE = 2
 
+/** The region that a request is signed for. */
+function regionOf({ authorization = '' }: IncomingHttpHeaders): string {
+  const [, region = ''] = /Credential=[^/]+\/\d+\/([\w-]+)\//.exec(authorization) ?? []
+  return region
+}
+
 /**
  * An account in which each stage is what these local servers have, with the tables of the name that stands beside it; and
  * SNS, of which it knows ListSubscriptionsByTopic
@@ -40,7 +47,7 @@ export async function startAwsAccount(servers: Servers, tables: Readonly<Record<
   const answer = async (headers: IncomingHttpHeaders, body: string): Promise<Reply> => {
     const [service = '', action = ''] = String(headers['x-amz-target'] ?? '').split('.')
     requests.push(action || 'SNS')
-    if (!action) return answerSns(new URLSearchParams(body))
+    if (!action) return answerSns(new URLSearchParams(body), regionOf(headers))
     const isDynamo = service.startsWith('DynamoDB')
     const { SecretId } = JSON.parse(body)
     if (denied.has([action, SecretId].filter(Boolean).join(' '))) {
@@ -62,14 +69,16 @@ export async function startAwsAccount(servers: Servers, tables: Readonly<Record<
     return { status: told.status, headers: given, text }
   }
 
-  const answerSns = (question: URLSearchParams): Reply => {
+  const answerSns = (question: URLSearchParams, region: string): Reply => {
     const action = question.get('Action') ?? ''
     const topicArn = question.get('TopicArn') ?? ''
     const [name = ''] = topicArn.split(':').slice(-1)
     if (denied.has(action)) return snsError(403, 'AuthorizationError', 'User is not authorized')
     const subscriptions = topics.get(name)
     if (action !== 'ListSubscriptionsByTopic') return snsError(400, 'InvalidAction', `${action} is not known here`)
-    if (topicArn !== `arn:aws:sns:eu-west-1:000000000000:${name}` || !subscriptions) {
+    if (topicArn.split(':')[3] !== region) return snsError(400, 'InvalidParameter', 'Invalid parameter: TopicArn')
+    const isThere = region === (name.endsWith('-edge-alarms') ? EDGE_REGION : 'eu-west-1')
+    if (!isThere || topicArn !== `arn:aws:sns:${region}:000000000000:${name}` || !subscriptions) {
       return snsError(404, 'NotFound', 'Topic does not exist')
     }
     const from = Number(question.get('NextToken') ?? 0)
