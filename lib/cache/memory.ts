@@ -1,3 +1,4 @@
+import { logger } from '../logger.ts'
 import type { CacheKey } from './cache.ts'
 
 /** An answer as an entry has it: `freshUntil` in epoch milliseconds. */
@@ -28,8 +29,9 @@ export function cacheMemory({ read, now }: Dependencies) {
     const answer = reading.then(
       (answers) => answers.get(name),
       (error: unknown) => {
-        if (before) return before.answer
-        throw error
+        if (!before) throw error
+        logger.warn('remembered answer', { key: name, error })
+        return before.answer
       },
     )
     const remembered = { answer, until: now() + seconds * 1000 }
