@@ -6,7 +6,10 @@ import {
   Distribution,
   HttpVersion,
   OriginProtocolPolicy,
+  OriginRequestCookieBehavior,
+  OriginRequestHeaderBehavior,
   OriginRequestPolicy,
+  OriginRequestQueryStringBehavior,
   OriginSslPolicy,
   SecurityPolicyProtocol,
   ViewerProtocolPolicy,
@@ -49,8 +52,7 @@ export class EdgeStack extends Stack {
       origin,
       viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
       allowedMethods: AllowedMethods.ALLOW_ALL,
-      // The gateway knows its API by its own host.
-      originRequestPolicy: OriginRequestPolicy.ALL_VIEWER_EXCEPT_HOST_HEADER,
+      originRequestPolicy: this.#requestPolicy(),
       // A signature is of the bytes that leave the function.
       compress: false,
     }
@@ -62,6 +64,8 @@ export class EdgeStack extends Stack {
       certificate: Certificate.fromCertificateArn(this, 'Certificate', edge.domain.certificateArn),
       minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
       httpVersion: HttpVersion.HTTP2_AND_3,
+      // The firewall counts each IPv6 address by itself, of which everybody has more than can be counted.
+      enableIpv6: false,
       webAclId: firewall.acl.attrArn,
       errorResponses: KEPT_ERRORS.map((httpStatus) => ({ httpStatus, ttl: Duration.seconds(0) })),
       defaultBehavior: { ...behavior, cachePolicy: CachePolicy.CACHING_DISABLED },
@@ -80,6 +84,20 @@ export class EdgeStack extends Stack {
     })
     new CfnOutput(this, 'EdgeUrl', { value: `https://${edge.domain.name}` })
     new CfnOutput(this, 'EdgeDnsTarget', { value: distribution.domainName })
+  }
+
+  /**
+   * All of a request but the host, as the gateway knows its API by its own; and but cookies, of which the API has none: where
+   * they are handed on, CloudFront takes If-None-Match away
+   * (https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/Cookies.html).
+   */
+  #requestPolicy(): OriginRequestPolicy {
+    return new OriginRequestPolicy(this, 'Requests', {
+      comment: 'All but the host and cookies',
+      headerBehavior: OriginRequestHeaderBehavior.denyList('host'),
+      queryStringBehavior: OriginRequestQueryStringBehavior.all(),
+      cookieBehavior: OriginRequestCookieBehavior.none(),
+    })
   }
 
   /** By path, by the page that asks, as it is told in the answer, and by what compression the function made. */

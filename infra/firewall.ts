@@ -47,12 +47,18 @@ export class Firewall extends Construct {
       { name: 'large-bodies', statement: isLarge(), action: refuse('payload_too_large') },
       {
         name: 'accounts-by-address',
-        statement: perAddress(requestsPerMinute.accounts, opensAccounts(endpoints)),
+        statement: perAddress(requestsPerMinute.accounts, both(isNoPreflight(), opensAccounts(endpoints))),
         action: refuse('too_many_requests'),
       },
       {
         name: 'by-address',
-        statement: perAddress(requestsPerMinute.address, this.#isNoServer(servers)),
+        statement: perAddress(requestsPerMinute.address, both(isNoPreflight(), this.#isNoServer(servers))),
+        action: refuse('too_many_requests'),
+      },
+      {
+        // Counted apart: a page whose preflight is refused reads neither the error of its request nor when to come back.
+        name: 'preflights-by-address',
+        statement: perAddress(requestsPerMinute.address, isPreflight()),
         action: refuse('too_many_requests'),
       },
       { name: 'by-key', statement: perKey(requestsPerMinute.key), action: refuse('rate_limit_exceeded') },
@@ -122,12 +128,28 @@ function opensAccounts(endpoints: readonly EndpointContract[]): Statement {
   }
 }
 
-function perAddress(limit: number, scopeDownStatement: Statement | undefined): Statement {
+function isPreflight(): Statement {
   return {
-    rateBasedStatement: {
-      ...{ limit, evaluationWindowSec: WINDOW_SECONDS, aggregateKeyType: 'IP' },
-      ...(scopeDownStatement && { scopeDownStatement }),
+    byteMatchStatement: {
+      fieldToMatch: { method: {} },
+      positionalConstraint: 'EXACTLY',
+      searchString: 'OPTIONS',
+      textTransformations: [{ priority: 0, type: 'NONE' }],
     },
+  }
+}
+
+function isNoPreflight(): Statement {
+  return { notStatement: { statement: isPreflight() } }
+}
+
+function both(one: Statement, other: Statement | undefined): Statement {
+  return other ? { andStatement: { statements: [one, other] } } : one
+}
+
+function perAddress(limit: number, scopeDownStatement: Statement): Statement {
+  return {
+    rateBasedStatement: { limit, evaluationWindowSec: WINDOW_SECONDS, aggregateKeyType: 'IP', scopeDownStatement },
   }
 }
 

@@ -77,6 +77,16 @@ const CachePolicy = z.object({
     }),
   }),
 })
+const OriginRequestPolicy = z.object({
+  OriginRequestPolicyConfig: z.object({
+    CookiesConfig: z.strictObject({ CookieBehavior: z.enum(['none', 'all']) }),
+    HeadersConfig: z.strictObject({ HeaderBehavior: z.literal('allExcept'), Headers: z.tuple([z.literal('host')]) }),
+    QueryStringsConfig: z.strictObject({ QueryStringBehavior: z.literal('all') }),
+  }),
+})
+/** What an origin request policy hands on of a request. */
+type HandedOn = { readonly hasHost: boolean; readonly hasCookies: boolean }
+
 /** What is kept for how long, in seconds, and what of a request tells its answers apart besides the path. */
 type Caching = {
   readonly least: number
@@ -99,10 +109,12 @@ const MANAGED_CACHING: Readonly<Record<string, Caching>> = {
   },
 }
 // https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-origin-request-policies.html
-const [ALL_VIEWER, ALL_VIEWER_EXCEPT_HOST] = [
-  '216adef6-5c7f-47e4-b989-5492eafa07d3',
-  'b689b0a8-53d0-40ab-baf2-68738e2966ac',
-]
+const MANAGED_REQUESTS: Readonly<Record<string, HandedOn>> = {
+  // AllViewer
+  '216adef6-5c7f-47e4-b989-5492eafa07d3': { hasHost: true, hasCookies: true },
+  // AllViewerExceptHostHeader
+  'b689b0a8-53d0-40ab-baf2-68738e2966ac': { hasHost: false, hasCookies: true },
+}
 
 /** What is of one connection alone, or CloudFront's own (RFC 9110, 7.6.1). */
 const HOP_HEADERS = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'proxy-connection']
@@ -130,6 +142,14 @@ export async function startEdge(
   const policies = new Map(
     deployed('AWS::CloudFront::CachePolicy', CachePolicy).map(({ id, properties }) => [id, cachingOf(properties)]),
   )
+  const requestPolicies = new Map(
+    deployed('AWS::CloudFront::OriginRequestPolicy', OriginRequestPolicy).map(
+      ({ id, properties: { OriginRequestPolicyConfig: config } }) => [
+        id,
+        { hasHost: false, hasCookies: config.CookiesConfig.CookieBehavior === 'all' },
+      ],
+    ),
+  )
   const [{ DomainName: originHost, OriginCustomHeaders }] = config.Origins
   const customHeaders = await resolveSecrets(OriginCustomHeaders, secretsmanager)
   const kept = new Map<string, Kept>()
@@ -140,7 +160,7 @@ export async function startEdge(
     const address = String(headers[VIEWER_HEADER] ?? '203.0.113.1')
     const body = await readBody(asked, MOST_BODY_BYTES)
     if (!body) return refuse(response, 413)
-    const refusal = judge({ address, path, headers, bodyBytes: body.length })
+    const refusal = judge({ address, method, path, headers, bodyBytes: body.length })
     if (refusal) return void response.writeHead(refusal.status, refusal.headers).end(refusal.body)
     const behavior =
       config.CacheBehaviors.find(({ PathPattern }) => fits(PathPattern, path)) ?? config.DefaultCacheBehavior
@@ -170,13 +190,14 @@ export async function startEdge(
   }
 
   function forwarded(headers: IncomingHttpHeaders, { OriginRequestPolicyId }: Behavior, { isGzip }: Caching) {
-    if (OriginRequestPolicyId !== ALL_VIEWER && OriginRequestPolicyId !== ALL_VIEWER_EXCEPT_HOST) {
-      throw new Error(`The origin request policy ${OriginRequestPolicyId} is not known here.`)
-    }
-    const { host, 'accept-encoding': encoding, ...rest } = headers
+    const policy = requestPolicies.get(OriginRequestPolicyId) ?? MANAGED_REQUESTS[OriginRequestPolicyId]
+    if (!policy) throw new Error(`The origin request policy ${OriginRequestPolicyId} is not known here.`)
+    const { host, cookie: _, 'if-none-match': tag, 'accept-encoding': encoding, ...rest } = headers
     return {
       ...Object.fromEntries(Object.entries(rest).filter(([name]) => ![...HOP_HEADERS, VIEWER_HEADER].includes(name))),
-      host: OriginRequestPolicyId === ALL_VIEWER ? host : originHost,
+      // https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/Cookies.html
+      ...(tag && !policy.hasCookies && { 'if-none-match': tag }),
+      host: policy.hasHost ? host : originHost,
       ...(isGzip ? takesGzip(headers) && { 'accept-encoding': 'gzip' } : encoding && { 'accept-encoding': encoding }),
     }
   }

@@ -5,6 +5,7 @@ import type { Deployed } from '../template/deployed.ts'
 /** What a firewall looks at of a request. */
 type Inspected = {
   readonly address: string
+  readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly bodyBytes: number
@@ -23,7 +24,10 @@ export type Judge = (request: Inspected) => Refusal | undefined
 
 const Transformations = z.array(z.strictObject({ Priority: z.number(), Type: z.enum(['NONE', 'URL_DECODE']) }))
 const ByteMatch = z.strictObject({
-  FieldToMatch: z.strictObject({ UriPath: z.strictObject({}) }),
+  FieldToMatch: z.union([
+    z.strictObject({ UriPath: z.strictObject({}) }),
+    z.strictObject({ Method: z.strictObject({}) }),
+  ]),
   PositionalConstraint: z.literal('EXACTLY'),
   SearchString: z.string(),
   TextTransformations: Transformations,
@@ -38,6 +42,7 @@ type Statement = {
   ByteMatchStatement?: z.output<typeof ByteMatch> | undefined
   SizeConstraintStatement?: z.output<typeof SizeConstraint> | undefined
   IPSetReferenceStatement?: { Arn: string } | undefined
+  AndStatement?: { Statements: Statement[] } | undefined
   OrStatement?: { Statements: Statement[] } | undefined
   NotStatement?: { Statement: Statement } | undefined
   ManagedRuleGroupStatement?: { VendorName: string; Name: string } | undefined
@@ -56,6 +61,7 @@ const Statement: z.ZodType<Statement> = z.lazy(() =>
     ByteMatchStatement: ByteMatch.optional(),
     SizeConstraintStatement: SizeConstraint.optional(),
     IPSetReferenceStatement: z.strictObject({ Arn: z.string() }).optional(),
+    AndStatement: z.strictObject({ Statements: z.array(Statement).min(2) }).optional(),
     OrStatement: z.strictObject({ Statements: z.array(Statement).min(2) }).optional(),
     NotStatement: z.strictObject({ Statement }).optional(),
     ManagedRuleGroupStatement: z.strictObject({ VendorName: z.string(), Name: z.string() }).optional(),
@@ -117,9 +123,12 @@ export function createFirewall(deployed: Deployed, aclArn: string, now: () => nu
   const ipSets = new Map(deployed('AWS::WAFv2::IPSet', IpSet).map(({ arn, properties }) => [arn, listOf(properties)]))
 
   function matches(statement: Statement, request: Inspected): boolean {
-    const { ByteMatchStatement, SizeConstraintStatement, IPSetReferenceStatement, OrStatement, NotStatement } =
-      statement
-    if (ByteMatchStatement) return decoded(request.path) === ByteMatchStatement.SearchString
+    const { ByteMatchStatement, SizeConstraintStatement, IPSetReferenceStatement } = statement
+    const { AndStatement, OrStatement, NotStatement } = statement
+    if (ByteMatchStatement) {
+      const { FieldToMatch, SearchString } = ByteMatchStatement
+      return ('Method' in FieldToMatch ? request.method : decoded(request.path)) === SearchString
+    }
     if (SizeConstraintStatement) return request.bodyBytes > SizeConstraintStatement.Size
     if (IPSetReferenceStatement) {
       const { address } = request
@@ -127,6 +136,7 @@ export function createFirewall(deployed: Deployed, aclArn: string, now: () => nu
       if (!list) throw new Error(`There is no IP set ${IPSetReferenceStatement.Arn}.`)
       return list.check(address, address.includes(':') ? 'ipv6' : 'ipv4')
     }
+    if (AndStatement) return AndStatement.Statements.every((each) => matches(each, request))
     if (OrStatement) return OrStatement.Statements.some((each) => matches(each, request))
     if (NotStatement) return !matches(NotStatement.Statement, request)
     if (statement.ManagedRuleGroupStatement) return false
