@@ -97,6 +97,8 @@ export function callerIdentification(contract: EndpointContract, identify: () =>
       const { findSession, ...caller } = await (await identify())(event.headers)
       Object.assign(event, caller)
       if (scope && !caller.limits?.scopes.includes(scope)) throw new AppError('insufficient_scope')
+      // A refusal that this container knows of is there already: nothing is done for it.
+      await Promise.race([caller.admission, undefined])
       const [session] = await Promise.all([findSession?.(), isSafe(contract) ? undefined : caller.admission])
       Object.assign(event, { session })
     },

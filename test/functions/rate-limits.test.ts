@@ -98,6 +98,19 @@ describe('A key', () => {
     expect(leases(service)).toEqual([])
   })
 
+  test('that is known to have none left has no work done, in the table or outside', async ({
+    containers: [service],
+    issue,
+  }) => {
+    const { text: key } = await issue({ rate: { requests: 1, seconds: 60 } })
+    const search = () => service.call('POST', SEARCH, { key, body: { search: 'ether' } })
+    expect((await search()).status).toBe(200)
+    expectError(await search(), 'rate_limit_exceeded')
+    service.table.reset()
+    for (let time = 0; time < 5; time += 1) expectError(await search(), 'rate_limit_exceeded')
+    expect(service.table.actions).toEqual([])
+  })
+
   test('that is not known, or has a wrong check, is counted nowhere', async ({ containers: [service], issue }) => {
     const { clientId, text } = await issue({})
     service.table.reset()
