@@ -22,7 +22,7 @@ export function cachedEstimates({
     const key = vaultPartition(vault)
     const known = cached.get(key)
     if (known && now() < known.until) return estimateSettlement((await known.waits)?.[kind])
-    const waits = records.getProgress([vault]).then(
+    const waits = records.getProgress([vault], { isConsistent: false }).then(
       ([progress]) => progress?.waits,
       () => {
         cached.delete(key)

@@ -25,7 +25,12 @@ export function yieldLookup({ records, now }: { records: Pick<RecordsStore, 'get
     const batch = waiting
     waiting = []
     // A table that cannot be read is no reason to fail: there is no yield to show then.
-    const progress = await records.getProgress(batch.map(({ vault }) => vault)).catch(() => undefined)
+    const progress = await records
+      .getProgress(
+        batch.map(({ vault }) => vault),
+        { isConsistent: false },
+      )
+      .catch(() => undefined)
     for (const [index, asked] of batch.entries()) {
       const weekAgo = progress?.[index]?.weekAgo
       asked.until = progress ? now() + (weekAgo ? CACHED_MS : UNKNOWN_MS) : 0

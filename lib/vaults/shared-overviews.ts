@@ -4,7 +4,7 @@ import type { BlockHeader } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { EvmChain } from '../chain/registry.ts'
 import type { Overview } from '../protocols/protocol.ts'
-import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
+import { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { readOverviews } from './overview.ts'
 
 /** What was read of vaults of one chain: each by its address, undefined where it cannot be read, with the block that it is of. */
@@ -15,7 +15,8 @@ type Read = {
 
 type Reading = {
   readonly chainId: number
-  readonly vaults: ReadonlySet<Address>
+  /** By what they are read with (`textOf`). */
+  readonly vaults: ReadonlySet<string>
   /** Epoch milliseconds. */
   readonly begun: number
   readonly read: Promise<Read>
@@ -28,10 +29,9 @@ const LONGEST_SHARED_MS = 2_000
 const MOST_VAULTS = 5_000
 
 /**
- * Returns the function that reads the overviews of vaults of one chain for what is shown, never for what is signed: a
- * request is given what another one asked of the chain for all of its vaults, half a second to two seconds before at most,
- * also while the answer is on its way. What fails is told those alone who wait for it. `now` in epoch milliseconds. The
- * function throws as `readOverviews` does.
+ * Returns the function that reads the overviews of vaults of one chain for what is shown, never for what is signed. Requests
+ * share a read that has all of their vaults, started within a block's time (0.5 to 2 s), also while it is under way; a read
+ * that fails concerns those alone who wait for it. `now` in epoch milliseconds. The function throws as `readOverviews` does.
  */
 export function sharedOverviews({
   getReader,
@@ -45,7 +45,7 @@ export function sharedOverviews({
   const begin = (reader: ChainReader, vaults: readonly VaultOnChain[], begun: number): Reading => {
     const reading = {
       chainId: reader.chain.id,
-      vaults: new Set(vaults.map(({ address }) => address)),
+      vaults: new Set(vaults.map(textOf)),
       begun,
       read: read(reader, vaults),
     }
@@ -61,13 +61,24 @@ export function sharedOverviews({
     const isShared = (reading: Reading) =>
       reading.chainId === chainId &&
       Math.abs(asked - reading.begun) < sharedMs(reader.chain) &&
-      vaults.every(({ address }) => reading.vaults.has(address))
+      vaults.every((vault) => reading.vaults.has(textOf(vault)))
     const shared = readings.find(isShared)
     if (shared) return shared.read
     const reading = begin(reader, vaults, asked)
     readings = newest([reading, ...readings], asked)
     return reading.read
   }
+}
+
+const texts = new WeakMap<VaultOnChain, string>()
+
+/** What a vault is read with, as text: clients' copies differ where the chain told another version of it when it was added. */
+function textOf(vault: VaultOnChain): string {
+  const before = texts.get(vault)
+  if (before !== undefined) return before
+  const text = JSON.stringify(VaultOnChain.encode(vault))
+  texts.set(vault, text)
+  return text
 }
 
 function sharedMs({ blockSeconds }: EvmChain): number {
