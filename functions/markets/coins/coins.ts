@@ -1,5 +1,4 @@
 import { combine } from '../../../lib/cache/aged.ts'
-import { derived } from '../../../lib/cache/derived.ts'
 import { CHAINS, type Chain } from '../../../lib/chain/registry.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { shownAddress, WRAPPED_SOL } from '../../../lib/markets/address.ts'
@@ -11,32 +10,42 @@ import { supportedTokens } from '../../../lib/markets/tokens.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
-/** Of how many currencies a container remembers the answer: 2 MB each of a market of 2,400 tokens, with its compressed forms. */
-const MOST_CURRENCIES = 16
+type Cached = Awaited<ReturnType<typeof recallAll>>
+type Entries = ReturnType<typeof toReply>[]
 
 /** Lists the tokens that the service supports on all chains, in one read. Throws `upstream_unavailable` when the currency's rate is unknown. */
 export function listCoins({ cache, now }: Services<'cache' | 'now'>) {
-  const remembered = derived<Currency, ReturnType<typeof toReply>[]>(MOST_CURRENCIES)
+  // By currency, for as long as what they are made of is the same: 62 at most, of 2 MB each with their compressed forms.
+  let lists = { madeOf: [] as readonly unknown[], byCurrency: new Map<Currency, Entries>() }
   return async ({ query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const cached = await cache.recall({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
+    const cached = await recallAll(cache)
     const conversion = conversionInto(currency, cached.rates)
     const parts = Object.values(cached).map((part) => part?.value)
-    const supported = remembered(parts, currency, () => {
-      const coins = new Map(cached.market?.value.map((coin) => [coin.id, coin]))
-      return CHAINS.flatMap((chain) => {
-        const prices = cached[`prices ${chain.key}`]?.value ?? {}
-        return supportedTokens(chain, cached[`tokens ${chain.key}`])
-          .filter(({ address }) => address !== WRAPPED_SOL) // Its address is shown for the coin that it wraps.
-          .map((token) =>
-            toReply(chain, token, { price: prices[token.address], coin: coins.get(token.coinGeckoId) }, conversion),
-          )
-      })
-    })
+    const isSame = parts.length === lists.madeOf.length && parts.every((part, index) => part === lists.madeOf[index])
+    if (!isSame) lists = { madeOf: parts, byCurrency: new Map() }
+    const supported = lists.byCurrency.get(currency) ?? toEntries(cached, conversion)
+    lists.byCurrency.set(currency, supported)
     // A list of tokens that is past its time makes the answer old; one that is not does not.
     const oldTokens = CHAINS.map(({ key }) => cached[`tokens ${key}`]).filter((tokens) => tokens?.isStale)
     const prices = CHAINS.map(({ key }) => cached[`prices ${key}`])
     return combine(supported, [cached.market, ...prices, ...oldTokens, ...conversion.answers], now())
   }
+}
+
+function recallAll(cache: Services<'cache'>['cache']) {
+  return cache.recall({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
+}
+
+function toEntries(cached: Cached, conversion: Conversion): Entries {
+  const coins = new Map(cached.market?.value.map((coin) => [coin.id, coin]))
+  return CHAINS.flatMap((chain) => {
+    const prices = cached[`prices ${chain.key}`]?.value ?? {}
+    return supportedTokens(chain, cached[`tokens ${chain.key}`])
+      .filter(({ address }) => address !== WRAPPED_SOL) // Its address is shown for the coin that it wraps.
+      .map((token) =>
+        toReply(chain, token, { price: prices[token.address], coin: coins.get(token.coinGeckoId) }, conversion),
+      )
+  })
 }
 
 type Figures = { readonly price: TokenPrice | undefined; readonly coin: MarketCoin | undefined }
