@@ -41,12 +41,13 @@ export const LOCAL = {
 
 /** What a browser may send and read, and for how many seconds it may remember the permission; the same everywhere. */
 export const CORS = {
-  allowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform', 'content-digest'],
+  allowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform', 'content-digest', 'if-none-match'],
   exposeHeaders: [
     'x-request-id',
     'retry-after',
     'age',
     'x-stale',
+    'etag',
     'content-digest',
     'signature',
     'signature-input',

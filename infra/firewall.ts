@@ -83,18 +83,10 @@ export class Firewall extends Construct {
 
   /** Undefined, which is everybody, where no server is named. */
   #isNoServer(servers: readonly string[]): Statement | undefined {
-    const versions = [
-      ['IPV4', servers.filter((range) => !range.includes(':'))],
-      ['IPV6', servers.filter((range) => range.includes(':'))],
-    ] as const
-    const sets = versions.flatMap(([ipAddressVersion, addresses]) => {
-      if (addresses.length === 0) return []
-      const set = new CfnIPSet(this, `Servers${ipAddressVersion}`, { scope: 'CLOUDFRONT', ipAddressVersion, addresses })
-      return [{ ipSetReferenceStatement: { arn: set.attrArn } }]
-    })
-    const [first, second] = sets
-    if (!first) return undefined
-    return { notStatement: { statement: second ? { orStatement: { statements: sets } } : first } }
+    if (servers.length === 0) return undefined
+    const addresses = [...servers]
+    const set = new CfnIPSet(this, 'Servers', { scope: 'CLOUDFRONT', ipAddressVersion: 'IPV4', addresses })
+    return { notStatement: { statement: { ipSetReferenceStatement: { arn: set.attrArn } } } }
   }
 }
 

@@ -65,7 +65,8 @@ const EdgeEnvironment = z
       .prefault({})
       .describe('From how many requests on the firewall answers 429'),
     servers: z
-      .array(z.union([z.cidrv4(), z.cidrv6()]))
+      // The edge takes no IPv6, and WAF no /0.
+      .array(z.cidrv4().refine((range) => !range.endsWith('/0'), 'must not be everybody'))
       .max(100)
       .default([])
       .describe("Addresses of clients' servers, as 192.0.2.7/32, that ask for many users: bounded by their key alone"),

@@ -60,6 +60,14 @@ describe('The workflows of GitHub Actions', () => {
     expect(named.filter((script) => !scripts.has(script))).toEqual([])
   })
 
+  test('ask a stage through its edge, where it has one', () => {
+    const [asking = ''] = steps.flatMap(({ run = '' }) => (run.includes('outputs.json)') ? [run] : []))
+    const [, query = ''] = /jq --raw-output "(.*)" outputs\.json/.exec(asking) ?? []
+    const urls = query.replaceAll('\\"', '"').replaceAll('$STAGE', 'dev').split(' // ')
+    // As the stacks name their outputs.
+    expect(urls).toEqual(['."vaultline-dev-edge".EdgeUrl', '."vaultline-dev-shared".ApiUrl'])
+  })
+
   test('deploy what has passed the checks, each stage after the one before', () => {
     const deploys = workflows.get('deploy.yml')?.jobs ?? {}
     expect(Object.entries(deploys).map(([id, { needs }]) => [id, needs])).toEqual([

@@ -2500,7 +2500,7 @@ StartRegistrationResponse,
 export const completeRegistration = /* @__PURE__ */ operation<
 CompleteRegistrationRequest,
 undefined,
-'missing_or_invalid_temporary_authentication_token' | 'unknown_field' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'invalid_json' | 'invalid_content_digest' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'registration_expired_or_used' | 'insufficient_scope' | 'user_already_registered' | 'credential_already_registered' | 'payload_too_large' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_temporary_authentication_token' | 'unknown_field' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'invalid_json' | 'invalid_content_digest' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'registration_expired_or_used' | 'insufficient_scope' | 'user_already_registered' | 'credential_already_registered' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/register')
 
 /** Starts a recovery: returns the options for creating new credentials, and a temporary token. */
@@ -2510,21 +2510,21 @@ export const startRecovery = /* @__PURE__ */ operation<
   platform: 'web' | 'ios' | 'android'
 } & StartRecoveryRequest,
 StartRecoveryResponse,
-'missing_or_invalid_platform' | 'missing_or_invalid_email' | 'invalid_credential_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'payload_too_large' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_platform' | 'missing_or_invalid_email' | 'invalid_credential_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/recover/init', { headers: ['platform'] })
 
 /** Completes a recovery: new credentials that the recovery key signed replace all others, and all sessions end. */
 export const completeRecovery = /* @__PURE__ */ operation<
 CompleteRecoveryRequest,
 undefined,
-'missing_or_invalid_temporary_authentication_token' | 'missing_or_invalid_recovery' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'registration_expired_or_used' | 'recovery_failed' | 'insufficient_scope' | 'credential_already_registered' | 'payload_too_large' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_temporary_authentication_token' | 'missing_or_invalid_recovery' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'registration_expired_or_used' | 'recovery_failed' | 'insufficient_scope' | 'credential_already_registered' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/recover')
 
 /** Starts a login: returns a challenge for the user's credentials, or for any passkey when no user is named. */
 export const startLogin = /* @__PURE__ */ operation<
 StartLoginRequest,
 StartLoginResponse,
-'missing_or_invalid_email' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'payload_too_large' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_email' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/login/init')
 
 /** Completes a login with the signed challenge and returns a session that lasts 30 days. */
@@ -2548,7 +2548,7 @@ undefined,
 export const listCredentials = /* @__PURE__ */ operation<
 void,
 ListCredentialsResponse,
-'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/auth/credentials')
 
 /** Adds a credential, confirmed by those that the user has; a password, a code or a recovery key replaces the old one. */
@@ -2565,7 +2565,7 @@ export const startAddingCredential = /* @__PURE__ */ operation<
   platform: 'web' | 'ios' | 'android'
 },
 StartAddingCredentialResponse,
-'missing_or_invalid_platform' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_platform' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/credentials/init', { headers: ['platform'] })
 
 /** Removes a credential; takes a login of the last ten minutes. */
@@ -2582,7 +2582,7 @@ undefined,
 export const listSessions = /* @__PURE__ */ operation<
 void,
 ListSessionsResponse,
-'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/auth/sessions')
 
 /** Ends all of the user's sessions but that of the request: to be offered where credentials have changed. */
@@ -2613,7 +2613,7 @@ undefined,
 export const startLinkingWallet = /* @__PURE__ */ operation<
 StartLinkingWalletRequest,
 StartLinkingWalletResponse,
-'missing_or_invalid_address' | 'missing_or_invalid_chain' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'payload_too_large' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_address' | 'missing_or_invalid_chain' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/wallets/init')
 
 /** Links a wallet to the user; its signature proves that the user holds it. */
@@ -2627,7 +2627,7 @@ Wallet,
 export const listWallets = /* @__PURE__ */ operation<
 void,
 ListWalletsResponse,
-'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/auth/wallets')
 
 /** Unlinks a wallet. */
@@ -2637,7 +2637,7 @@ export const unlinkWallet = /* @__PURE__ */ operation<
   address: string
 },
 undefined,
-'missing_or_invalid_address' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'wallet_not_found' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_address' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'wallet_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/auth/wallets/{address}')
 
 /** Lists the vaults that the key sees of those configured for the client, with their live yield and on-chain state, by chain and address; all at once, or page by page. */
@@ -2655,7 +2655,7 @@ export const listVaults = /* @__PURE__ */ operation<
   cursor?: string | undefined
 } | void,
 ListVaultsResponse,
-'missing_or_invalid_chain_id' | 'invalid_asset' | 'invalid_type' | 'invalid_limit' | 'invalid_cursor' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'no_vaults_configured' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_chain_id' | 'invalid_asset' | 'invalid_type' | 'invalid_limit' | 'invalid_cursor' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'no_vaults_configured' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/defi-vaults/v1/vaults', { query: ['chainId', 'asset', 'type', 'limit', 'cursor'], items: 'data' })
 
 /** Shows one of the client's vaults as the list does, with its live yield and on-chain state. */
@@ -2667,7 +2667,7 @@ export const getVault = /* @__PURE__ */ operation<
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
 },
 GetVaultResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'chain_not_allowed' | 'vault_not_allowed' | 'vault_not_found' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'chain_not_allowed' | 'vault_not_allowed' | 'vault_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/defi-vaults/v1/vault/{vaultAddress}', { query: ['chainId'] })
 
 /** Builds the transactions that deposit into a vault: approvals first, then the operations, in order. */
@@ -2695,7 +2695,7 @@ PrepareClaimResponse,
 export const prepareCancellation = /* @__PURE__ */ operation<
 PrepareCancellationRequest,
 PrepareCancellationResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'ambiguous_vault_address' | 'cancel_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'depositor_not_allowed' | 'vault_not_found' | 'no_pending_request' | 'vault_is_paused' | 'request_can_no_longer_be_cancelled' | 'payload_too_large' | 'rate_limit_exceeded' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'ambiguous_vault_address' | 'cancel_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'depositor_not_allowed' | 'vault_not_found' | 'no_pending_request' | 'vault_is_paused' | 'request_can_no_longer_be_cancelled' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/defi-vaults/v1/defi/vault/cancel')
 
 /** Returns the status of a user's deposit into an async vault: pending, claimable or deposited. */
@@ -2709,7 +2709,7 @@ export const getDepositStatus = /* @__PURE__ */ operation<
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
 },
 GetDepositStatusResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'deposit_status_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'vault_not_found' | 'rate_limit_exceeded' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'deposit_status_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'vault_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/vault/{vaultAddress}/deposit-status', { query: ['userAddress', 'chainId'] })
 
 /** Returns the status of a user's withdrawal from an async vault: pending, claimable or withdrawn. */
@@ -2723,7 +2723,7 @@ export const getWithdrawalStatus = /* @__PURE__ */ operation<
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
 },
 GetWithdrawalStatusResponse,
-'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'withdraw_status_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'vault_not_found' | 'rate_limit_exceeded' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'withdraw_status_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'vault_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/vault/{vaultAddress}/withdraw-status', { query: ['userAddress', 'chainId'] })
 
 /** Returns the status of a transfer between chains: of a deposit from another chain, from its source transaction to the shares or the deposit request, or of a withdrawal to one, to the tokens. */
@@ -2737,7 +2737,7 @@ export const getTransferStatus = /* @__PURE__ */ operation<
   index?: string | number | undefined
 },
 GetTransferStatusResponse,
-'missing_tx_hash' | 'invalid_tx_hash' | 'missing_src_chain_id' | 'invalid_src_chain_id' | 'unsupported_src_chain_id' | 'invalid_index' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_tx_hash' | 'invalid_tx_hash' | 'missing_src_chain_id' | 'invalid_src_chain_id' | 'unsupported_src_chain_id' | 'invalid_index' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/cross-chain/{txHash}/status', { query: ['srcChainId', 'index'] })
 
 /** Lists a user's positions in the client's vaults: amounts put in, taken out, held and earned. */
@@ -2747,7 +2747,7 @@ export const listPositions = /* @__PURE__ */ operation<
   userAddress: Address
 },
 ListPositionsResponse,
-'missing_or_invalid_user_address' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_user_address' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/user/{userAddress}/positions')
 
 /** Shows a user's position in one vault with its amounts, its latest deposits and a price history. */
@@ -2761,7 +2761,7 @@ export const getPosition = /* @__PURE__ */ operation<
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
 },
 GetPositionResponse,
-'missing_or_invalid_user_address' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'vault_not_found' | 'position_not_found' | 'rate_limit_exceeded' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_user_address' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'vault_not_found' | 'position_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/user/{userAddress}/positions/{vaultAddress}', { query: ['chainId'] })
 
 /** Lists a user's deposits into the client's vaults, newest first, page by page. */
@@ -2781,7 +2781,7 @@ export const listDeposits = /* @__PURE__ */ operation<
   status?: 'pending' | 'claimable' | 'completed' | 'cancelled' | undefined
 },
 ListDepositsResponse,
-'missing_or_invalid_user_address' | 'invalid_limit' | 'invalid_cursor' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_status' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_user_address' | 'invalid_limit' | 'invalid_cursor' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_status' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/user/{userAddress}/deposits', { query: ['limit', 'cursor', 'vaultAddress', 'chainId', 'status'], items: 'deposits' })
 
 /** Lists a user's withdrawals from the client's vaults, redemption requests and those at once, newest first, page by page. */
@@ -2801,7 +2801,7 @@ export const listWithdrawals = /* @__PURE__ */ operation<
   status?: 'pending' | 'claimable' | 'completed' | 'cancelled' | undefined
 },
 ListWithdrawalsResponse,
-'missing_or_invalid_user_address' | 'invalid_limit' | 'invalid_cursor' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_status' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'missing_or_invalid_user_address' | 'invalid_limit' | 'invalid_cursor' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_status' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/user/{userAddress}/withdrawals', { query: ['limit', 'cursor', 'vaultAddress', 'chainId', 'status'], items: 'withdrawals' })
 
 /** Returns all balances of the user's wallets on all chains, with their values. */
@@ -2811,7 +2811,7 @@ export const listBalances = /* @__PURE__ */ operation<
   currency?: string | undefined
 } | void,
 ListBalancesResponse,
-'unsupported_currency' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+'unsupported_currency' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/portfolio-indexor/allBalances', { query: ['currency'] })
 
 /** Lists the NFTs in the user's wallets on all chains, by collection. */
@@ -2858,7 +2858,7 @@ export const listCoins = /* @__PURE__ */ operation<
   currency?: string | undefined
 } | void,
 ListCoinsResponse,
-'unsupported_currency' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'upstream_unavailable' | 'service_unavailable' | 'timed_out'
+'unsupported_currency' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_unavailable' | 'service_unavailable' | 'timed_out'
 >('GET', '/portfolio-indexor/markets', { query: ['currency'] })
 
 /** Lists the largest gainers and losers of the last 24 hours among the 1,000 largest coins. */
@@ -2868,7 +2868,7 @@ export const listGainersAndLosers = /* @__PURE__ */ operation<
   currency?: string | undefined
 } | void,
 ListGainersAndLosersResponse,
-'unsupported_currency' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'upstream_unavailable' | 'service_unavailable' | 'timed_out'
+'unsupported_currency' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_unavailable' | 'service_unavailable' | 'timed_out'
 >('GET', '/portfolio-indexor/markets/top_gainers_losers', { query: ['currency'] })
 
 /** Returns a coin's price, market cap, volume and other market data. */
@@ -2897,14 +2897,14 @@ SearchCoinsResponse,
 export const registerWebhook = /* @__PURE__ */ operation<
 RegisterWebhookRequest,
 RegisteredWebhook,
-'missing_or_invalid_url' | 'invalid_types' | 'invalid_finality' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_already_registered' | 'too_many_webhooks' | 'payload_too_large' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_url' | 'invalid_types' | 'invalid_finality' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_already_registered' | 'too_many_webhooks' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/webhooks')
 
 /** Lists your webhooks, oldest first, and whether deliveries to them succeed. Secrets are not listed. */
 export const listWebhooks = /* @__PURE__ */ operation<
 void,
 ListWebhooksResponse,
-'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/webhooks')
 
 /** Gives a webhook a new secret. For 24 hours each delivery is signed with both, the new one and the previous one. */
@@ -2914,7 +2914,7 @@ export const rotateWebhookSecret = /* @__PURE__ */ operation<
   id: string
 },
 RotateWebhookSecretResponse,
-'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_not_found' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/webhooks/{id}/secret')
 
 /** Sends a `webhook.test` event at once and answers whether it was delivered. A success ends the pause of a webhook that takes nothing; a disabled one is switched on again, and sent all that it did not take. */
@@ -2934,7 +2934,7 @@ export const removeWebhook = /* @__PURE__ */ operation<
   id: string
 },
 undefined,
-'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_not_found' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/webhooks/{id}')
 
 /** Lists the events of the last 30 days in the order of `sequence`, whether they were delivered or not. */
@@ -2946,13 +2946,13 @@ export const listEvents = /* @__PURE__ */ operation<
   limit?: string | number | undefined
 } | void,
 ListEventsResponse,
-'invalid_after' | 'invalid_limit' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'internal' | 'service_unavailable' | 'timed_out'
+'invalid_after' | 'invalid_limit' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/webhooks/events', { query: ['after', 'limit'] })
 
 /** Returns the service's status and version. */
 export const getHealth = /* @__PURE__ */ operation<
 void,
 GetHealthResponse,
-'internal' | 'service_unavailable' | 'timed_out'
+'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/health')
 

@@ -36,7 +36,8 @@ const BODY_ERRORS: readonly ErrorCode[] = [
   'invalid_content_digest',
   'payload_too_large',
 ]
-const COMMON_ERRORS: readonly ErrorCode[] = ['timed_out', 'service_unavailable', 'internal']
+/** An edge counts requests by address before any function does. */
+const COMMON_ERRORS: readonly ErrorCode[] = ['too_many_requests', 'timed_out', 'service_unavailable', 'internal']
 
 /** Every error that an endpoint can answer, in the order of their statuses. */
 export function listErrors(contract: EndpointContract): ErrorCode[] {

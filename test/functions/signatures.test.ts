@@ -66,14 +66,16 @@ describe('An answer', () => {
     for (const { headers } of replies) for (const name of HEADERS) expect(headers.has(name)).toBe(false)
   })
 
-  test('can be read and asked for by a browser with all that verifies it', async ({ service }) => {
+  test('can be read and asked for by a browser with all that verifies it, and asked for again by its tag', async ({
+    service,
+  }) => {
     const { headers } = await exchange(`${service.baseUrl}${POSITIONS}`, {
       method: 'OPTIONS',
       headers: { origin: 'http://localhost:3000' },
     })
     const listOf = (name: string) => String(headers[name]).split(',')
-    expect(listOf('access-control-expose-headers')).toEqual(expect.arrayContaining(HEADERS))
-    expect(listOf('access-control-allow-headers')).toContain('content-digest')
+    expect(listOf('access-control-expose-headers')).toEqual(expect.arrayContaining([...HEADERS, 'etag']))
+    expect(listOf('access-control-allow-headers')).toEqual(expect.arrayContaining(['content-digest', 'if-none-match']))
   })
 })
 

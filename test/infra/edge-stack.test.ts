@@ -33,7 +33,7 @@ const ENVIRONMENT = parseStages(
         origin: `https://${HOST}`,
         keys: [hashEdgeKey(KEY)],
         requestsPerMinute: { key: 30, address: 20, accounts: 10 },
-        servers: ['198.51.100.0/24', '2001:db8:5::/48'],
+        servers: ['198.51.100.0/24'],
       },
     },
   }),

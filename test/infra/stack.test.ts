@@ -50,9 +50,10 @@ const ALARMS = {
 const EDGE = {
   'AWS::CloudFront::Distribution': 1,
   'AWS::CloudFront::CachePolicy': 1,
+  'AWS::CloudFront::OriginRequestPolicy': 1,
   'AWS::WAFv2::WebACL': 1,
   // Of its addresses of servers, those of either version.
-  'AWS::WAFv2::IPSet': 2,
+  'AWS::WAFv2::IPSet': 1,
 }
 /** Failing, refusing and blocked. */
 const EDGE_ALARMS = 3
@@ -452,9 +453,9 @@ describe.each(STAGES)('%s', (stage) => {
     expect(ofType('AWS::ApiGatewayV2::Api')['shared/ApiHttpApi']).toHaveProperty('CorsConfiguration', {
       AllowOrigins: environment.corsOrigins,
       AllowMethods: [...methods],
-      AllowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform', 'content-digest'],
+      AllowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform', 'content-digest', 'if-none-match'],
       ExposeHeaders: [
-        ...['x-request-id', 'retry-after', 'age', 'x-stale'],
+        ...['x-request-id', 'retry-after', 'age', 'x-stale', 'etag'],
         ...['content-digest', 'signature', 'signature-input'],
         ...['ratelimit', 'ratelimit-policy'],
       ],

@@ -95,6 +95,7 @@ describe("The operator's file of stages", () => {
       { edge: { ...OWN.prod.edge, servers: ['wallet.vaultline.app'] } },
       'servers',
     ],
+    ['everybody as a server', 'dev', { edge: { ...OWN.prod.edge, servers: ['0.0.0.0/0'] } }, 'servers'],
     ['an unknown field', 'dev', { alarmMail: 'me@vaultline.app' }, 'alarmMail'],
     ['a field of the relying party that is not there', 'prod', { relyingParty: { id: 'vaultline.app' } }, 'name'],
   ] as const)('is refused with %s', (_, stage, changes, told) => {

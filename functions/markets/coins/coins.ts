@@ -16,13 +16,13 @@ type Entries = ReturnType<typeof toReply>[]
 /** Lists the tokens that the service supports on all chains, in one read. Throws `upstream_unavailable` when the currency's rate is unknown. */
 export function listCoins({ cache, now }: Services<'cache' | 'now'>) {
   // By currency, for as long as what they are made of is the same: 62 at most, of 2 MB each with their compressed forms.
-  let lists = { madeOf: [] as readonly unknown[], byCurrency: new Map<Currency, Entries>() }
+  let lists = { from: [] as readonly unknown[], byCurrency: new Map<Currency, Entries>() }
   return async ({ query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const cached = await recallAll(cache)
     const conversion = conversionInto(currency, cached.rates)
     const parts = Object.values(cached).map((part) => part?.value)
-    const isSame = parts.length === lists.madeOf.length && parts.every((part, index) => part === lists.madeOf[index])
-    if (!isSame) lists = { madeOf: parts, byCurrency: new Map() }
+    const isSame = parts.length === lists.from.length && parts.every((part, index) => part === lists.from[index])
+    if (!isSame) lists = { from: parts, byCurrency: new Map() }
     const supported = lists.byCurrency.get(currency) ?? toEntries(cached, conversion)
     lists.byCurrency.set(currency, supported)
     // A list of tokens that is past its time makes the answer old; one that is not does not.
