@@ -8,7 +8,7 @@ import { apiKeyKey, clientsStore, Profile, profileKey, vaultKey } from '../lib/c
 import { Timestamp } from '../lib/codecs.ts'
 import { VaultOnChain } from '../lib/protocols/vault-on-chain.ts'
 import { Vault, type VaultKey } from '../lib/vaults/vault.ts'
-import { writeTogether } from './transaction.ts'
+import { transactWrite } from './transaction.ts'
 
 const StoredKey = z.object({ pk: z.string(), sk: z.string() })
 const StoredClients = z.object({ clients: z.set(z.string()) })
@@ -88,7 +88,7 @@ export function clientsAdminStore(documentClient: DynamoDBDocumentClient, tableN
      * already.
      */
     async putVault(clientId: string, vault: Vault): Promise<boolean> {
-      const refused = await writeTogether(documentClient, [
+      const refused = await transactWrite(documentClient, [
         {
           Put: {
             TableName: tableName,
@@ -120,7 +120,7 @@ export function clientsAdminStore(documentClient: DynamoDBDocumentClient, tableN
           ConditionExpression: 'size(clients) > :one',
           ExpressionAttributeValues: { ':client': ofClient, ':one': 1 },
         }
-        const refused = await writeTogether(documentClient, [
+        const refused = await transactWrite(documentClient, [
           { Delete },
           ...(isListed && !isLast ? [{ Update: { ...clients, ...asOneOfMany } }] : []),
           ...(isLast
@@ -163,7 +163,7 @@ export function clientsAdminStore(documentClient: DynamoDBDocumentClient, tableN
     /** Lists a client's vault with its chain, where the client has it still. */
     async listAgain({ clientId, vault }: UnlistedVault): Promise<void> {
       const Key = vaultKey(clientId, vault.chainId, vault.address)
-      await writeTogether(documentClient, [
+      await transactWrite(documentClient, [
         { ConditionCheck: { TableName: tableName, Key, ConditionExpression: 'attribute_exists(pk)' } },
         ...listing(clientId, vault),
       ])

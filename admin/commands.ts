@@ -495,14 +495,11 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     (admin, { yes }) => dropDeadLetters(admin, { isConfirmed: yes }),
   ),
 
-  'redrive-dead-letters': command(
-    'Has the messages that functions could not work on worked on again.',
-    z.object({}),
-    async ({ deadLetters }) =>
-      (await deadLetters.redrive()).map(
-        ({ queue, moved, left, problem = 'done' }) =>
-          `Messages of ${queue} that are worked on again: about ${moved}; left: about ${left}; ${problem}.`,
-      ),
+  'redrive-dead-letters': command('Redrives the dead-letter queues.', z.object({}), async ({ deadLetters }) =>
+    (await deadLetters.redrive()).map(
+      ({ queue, moved, left, problem = 'done' }) =>
+        `Messages of ${queue} that are worked on again: about ${moved}; left: about ${left}; ${problem}.`,
+    ),
   ),
 
   'resume-webhooks': command(

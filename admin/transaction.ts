@@ -13,7 +13,7 @@ const PAUSES_MS = [50, 100, 200, 400, 800, 1_600]
  * Makes all of these writes or none; the index of the first one of which the condition did not hold, where there is one. An
  * answer that is lost has nothing made twice: the SDK asks again by the same token. Throws any other failure.
  */
-export async function writeTogether(
+export async function transactWrite(
   client: DynamoDBDocumentClient,
   TransactItems: NonNullable<TransactWriteCommandInput['TransactItems']>,
 ): Promise<number | undefined> {

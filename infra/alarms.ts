@@ -259,8 +259,7 @@ export class Alarms extends Construct {
   }
 
   /**
-   * Alarms when messages could not be worked on so often in a quarter of an hour that it is more than one failure, which the next
-   * message makes good.
+   * Alarms on repeated failures within 15 minutes; retries cover single ones.
    */
   onConsumer(name: FunctionName, deployed: ServiceFunction, { impact, of }: OfQueue): Alarm {
     const { failing: runbook, failures: threshold } = QUEUE_ALARMS[of]

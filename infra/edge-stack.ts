@@ -56,7 +56,7 @@ export class EdgeStack extends Stack {
       // A signature is of the bytes that leave the function.
       compress: false,
     }
-    // A cached answer would be given without a key: what everybody may have is kept alone, by the cache-control that it says.
+    // Caches public documents only, by their cache-control: a cache hit would bypass the check of the key.
     const documents = { ...behavior, cachePolicy: this.#documentsPolicy() }
     const distribution = new Distribution(this, 'Distribution', {
       comment: this.node.path,

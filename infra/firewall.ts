@@ -22,7 +22,7 @@ const WINDOW_SECONDS = 60
 const REFUSALS = ['payload_too_large', 'too_many_requests', 'rate_limit_exceeded'] as const satisfies ErrorCode[]
 type Refusal = (typeof REFUSALS)[number]
 
-/** What of a request could open something is seen in no sample of requests. */
+/** Headers redacted in sampled requests. */
 const SECRET_HEADERS = [KEY_HEADER, 'authorization']
 
 /**
@@ -44,21 +44,21 @@ export class Firewall extends Construct {
         },
         overrideAction: { count: {} },
       },
-      { name: 'large-bodies', statement: isLarge(), action: refuse('payload_too_large') },
+      { name: 'large-bodies', statement: largeBodies(), action: refuse('payload_too_large') },
       {
         name: 'accounts-by-address',
-        statement: perAddress(requestsPerMinute.accounts, both(isNoPreflight(), opensAccounts(endpoints))),
+        statement: perAddress(requestsPerMinute.accounts, both(notPreflights(), accountPaths(endpoints))),
         action: refuse('too_many_requests'),
       },
       {
         name: 'by-address',
-        statement: perAddress(requestsPerMinute.address, both(isNoPreflight(), this.#isNoServer(servers))),
+        statement: perAddress(requestsPerMinute.address, both(notPreflights(), this.#notServers(servers))),
         action: refuse('too_many_requests'),
       },
       {
         // Counted apart: a page whose preflight is refused reads neither the error of its request nor when to come back.
         name: 'preflights-by-address',
-        statement: perAddress(requestsPerMinute.address, isPreflight()),
+        statement: perAddress(requestsPerMinute.address, preflights()),
         action: refuse('too_many_requests'),
       },
       { name: 'by-key', statement: perKey(requestsPerMinute.key), action: refuse('rate_limit_exceeded') },
@@ -82,7 +82,7 @@ export class Firewall extends Construct {
   }
 
   /** Undefined, which is everybody, where no server is named. */
-  #isNoServer(servers: readonly string[]): Statement | undefined {
+  #notServers(servers: readonly string[]): Statement | undefined {
     if (servers.length === 0) return undefined
     const addresses = [...servers]
     const set = new CfnIPSet(this, 'Servers', { scope: 'CLOUDFRONT', ipAddressVersion: 'IPV4', addresses })
@@ -91,7 +91,7 @@ export class Firewall extends Construct {
 }
 
 /** More than a function takes, also where it is more than WAF looks at. */
-function isLarge(): Statement {
+function largeBodies(): Statement {
   return {
     sizeConstraintStatement: {
       fieldToMatch: { body: { oversizeHandling: 'MATCH' } },
@@ -103,7 +103,7 @@ function isLarge(): Statement {
 }
 
 /** What anybody may ask who has a client's key, which is no secret: to register, log in and recover. */
-function opensAccounts(endpoints: readonly EndpointContract[]): Statement {
+function accountPaths(endpoints: readonly EndpointContract[]): Statement {
   const paths = endpoints.flatMap(({ tag, caller, path }) => (tag === 'Accounts' && caller !== 'user' ? [path] : []))
   return {
     orStatement: {
@@ -120,7 +120,7 @@ function opensAccounts(endpoints: readonly EndpointContract[]): Statement {
   }
 }
 
-function isPreflight(): Statement {
+function preflights(): Statement {
   return {
     byteMatchStatement: {
       fieldToMatch: { method: {} },
@@ -131,8 +131,8 @@ function isPreflight(): Statement {
   }
 }
 
-function isNoPreflight(): Statement {
-  return { notStatement: { statement: isPreflight() } }
+function notPreflights(): Statement {
+  return { notStatement: { statement: preflights() } }
 }
 
 function both(one: Statement, other: Statement | undefined): Statement {

@@ -117,8 +117,8 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
     },
 
     /**
-     * The same for those who may be told what this container remembers of namespaces with `rememberedSeconds`, with its true
-     * age: each is read once in so long, and by one of many who ask at once. While the table fails they have what was remembered.
+     * Like `get`, but namespaces with `rememberedSeconds` come from this container's memory, with their true age: concurrent
+     * callers share a read, and a table that fails leaves what was remembered.
      */
     async recall<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys): Promise<Cached<Keys>> {
       return named(keys, await memory.recall(Object.values(keys)))

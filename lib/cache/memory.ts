@@ -44,8 +44,8 @@ export function cacheMemory({ read, now }: Dependencies) {
 
   return {
     /**
-     * The answers of these keys: the remembered ones, and the others in one read, which all wait for who ask meanwhile.
-     * Where that fails, what was remembered is good for as long again; throws where nothing was.
+     * The answers of these keys: expired ones in one read that concurrent callers share. Where that fails, what was
+     * remembered is good for as long again; throws where nothing was.
      */
     async recall(keys: readonly CacheKey<unknown>[]): Promise<Answers> {
       const due = keys.filter((key) => (memory.get(nameOf(key))?.until ?? 0) <= now())

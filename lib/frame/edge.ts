@@ -34,10 +34,10 @@ export function readEdge(variables: NodeJS.ProcessEnv): Edge | undefined {
 }
 
 /**
- * Has the address of a request that came through CloudFront be the viewer's, and not CloudFront's own. What came around it keeps
- * its address, or is `not_found` where there is no other way. Nothing that comes after sees the key.
+ * Sets `sourceIp` to the viewer's address where a request has a known edge key; others keep theirs, or get `not_found` where
+ * the edge is the only way. Removes the key.
  */
-export function throughEdge(
+export function edgeVerification(
   findEdge: () => Promise<Edge | undefined>,
 ): MiddlewareObj<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, Context> {
   return {

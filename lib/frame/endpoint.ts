@@ -8,7 +8,7 @@ import { signerIn } from '../signing/secret.ts'
 import { type Identify, identifyCaller } from './callers.ts'
 import { type Built, container, type Providers, readEnv, readSecretVersions } from './container.ts'
 import { type EndpointContract, type EnvOf, isSigned, type Reply, type Request } from './contract.ts'
-import { readEdge, throughEdge } from './edge.ts'
+import { edgeVerification, readEdge } from './edge.ts'
 import {
   admittedReplies,
   callerIdentification,
@@ -110,7 +110,7 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
   })
     .use(injectLambdaContext(logger, { resetKeys: true }))
     .use(requestLog(Date.now))
-    .use(throughEdge(once(() => readEdge(process.env))))
+    .use(edgeVerification(once(() => readEdge(process.env))))
     .use(rateLimitHeaders())
     .use(signedReplies(async () => await (await signer())(), Date.now))
     .use(headReplies())

@@ -11,6 +11,9 @@ import { errorReply, jsonReply } from './replies.ts'
 import { parseRequest } from './request.ts'
 import { requireSignablePath, signatureHeaders, verifyContentDigest } from './signature.ts'
 
+/** The headers of requests as they came: `requestValidation` puts those of the contract in their place. */
+const headersAsSent = new WeakMap<object, APIGatewayProxyEventV2['headers']>()
+
 type HttpMiddleware = MiddlewareObj<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, Context>
 
 /** Gives every reply its `x-request-id` and logs one line per request: route, status, duration in milliseconds. */
@@ -43,11 +46,8 @@ export type FindSigner = () => Promise<Signer | undefined>
  * is looked up while the work goes on. `now` is in epoch milliseconds.
  */
 export function signedReplies(findSigner: FindSigner, now: () => number): HttpMiddleware {
-  /** As they came: those of the contract take their place. */
-  const asked = new WeakMap<object, APIGatewayProxyEventV2['headers']>()
   return {
-    before: ({ event }) => {
-      asked.set(event, event.headers)
+    before: () => {
       // A failure is told when there is something to sign.
       findSigner().catch(() => {})
     },
@@ -56,7 +56,7 @@ export function signedReplies(findSigner: FindSigner, now: () => number): HttpMi
       const signer = body === undefined ? undefined : await findSigner()
       if (!response || body === undefined || !signer) return
       const answer = { status, contentType: String(headers['content-type']), body }
-      const request = { ...event, headers: asked.get(event) ?? event.headers }
+      const request = { ...event, headers: headersAsSent.get(event) ?? event.headers }
       response.headers = { ...headers, ...signatureHeaders(request, answer, signer, now()) }
     },
   }
@@ -144,6 +144,7 @@ export function requestValidation(contract: EndpointContract): HttpMiddleware {
       verifyContentDigest(event)
       const parsed = parseRequest(contract, event)
       if (isSigned(contract)) requireSignablePath(event)
+      headersAsSent.set(event, event.headers)
       Object.assign(event, parsed)
     },
   }
@@ -154,12 +155,7 @@ export function replyEncoding(contract: EndpointContract, now: () => number): Ht
   const { response: schema, status = 200, cacheControl, aged } = contract
   const encode = (value: unknown) => schema.encode(value)
   const openReply = isSigned(contract) ? undefined : openReplies(encode)
-  /** As they came: those of the contract take their place. */
-  const asked = new WeakMap<object, APIGatewayProxyEventV2['headers']>()
   return {
-    before: ({ event }) => {
-      asked.set(event, event.headers)
-    },
     after: (request) => {
       const reply: unknown = request.response
       // The contract says whether its work's replies have an age.
@@ -169,7 +165,7 @@ export function replyEncoding(contract: EndpointContract, now: () => number): Ht
       const vary = cacheControl !== 'no-store' && { vary: 'origin' }
       const headers = { ...told, ...vary }
       request.response = openReply
-        ? openReply(status, value, headers, asked.get(request.event) ?? {})
+        ? openReply(status, value, headers, headersAsSent.get(request.event) ?? {})
         : jsonReply(status, encode(value), headers)
     },
   }

@@ -168,7 +168,7 @@ function operation(contract: EndpointContract, components: Components, example?:
         content: json(nameSchema(jsonSchema(response), components, `${name}Response`), example?.response),
       }),
     },
-    ...(isKept && { 304: { description: 'The answer that If-None-Match names is still that.', headers: TAGGED } }),
+    ...(isKept && { 304: { description: 'Not modified.', headers: TAGGED } }),
     ...errorResponses(listErrors(contract), components),
   }
   return {
@@ -250,7 +250,7 @@ const AGED = {
 
 const TAGGED = {
   etag: {
-    description: 'Names the answer: sent as If-None-Match, it has only another one sent.',
+    description: 'Send it as If-None-Match: 304 while the answer is the same.',
     schema: { type: 'string' },
   },
 }
