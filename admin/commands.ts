@@ -366,7 +366,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       const isForgotten = await removeVault(admin, { clientId: client, chainId: chain, address })
       return [
         `Client ${client} no longer has the vault ${address} on chain ${chain}, within a minute.`,
-        ...(isForgotten ? ['No client has it: it is forgotten, and its past is read again when it is added.'] : []),
+        ...(isForgotten
+          ? ['No client has it: its records are forgotten, and its past is read again when it is added. Its pin stays.']
+          : []),
       ]
     },
   ),

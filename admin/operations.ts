@@ -37,7 +37,7 @@ export type Admin = {
   readonly users: UsersStore
   readonly transfers: Pick<TransfersStore, 'get' | 'forget'>
   readonly records: Pick<RecordsStore, 'forget' | 'getProgress'>
-  readonly pinStore: Pick<PinStore, 'get' | 'add' | 'replace' | 'forget'>
+  readonly pinStore: Pick<PinStore, 'get' | 'add' | 'replace'>
   readonly webhooks: WebhooksAdmin
   readonly deadLetters: DeadLetters
   readonly signingKeys: SigningKeysSecret
@@ -230,7 +230,8 @@ export async function addVault(
 
 /**
  * Takes a vault from a client; true where no other has it, so that it is forgotten how far it is recorded. A run of the job
- * that is at work may write that once more, within its minute: the vault, added again, is then continued from there.
+ * that is at work may write that once more, within its minute: the vault, added again, is then continued from there. Its pin
+ * stays: another client may be given the vault at the same moment, and who adds it again is told what changed since.
  */
 export async function removeVault(
   admin: Admin,
@@ -240,7 +241,7 @@ export async function removeVault(
   const removed = await admin.clients.removeVault(clientId, { chainId, address })
   if (!removed) throw new AdminError(`Client ${clientId} does not have the vault ${address} on chain ${chainId}.`)
   if (!removed.isLast) return false
-  await Promise.all([admin.records.forget({ chainId, address }), admin.pinStore.forget({ chainId, address })])
+  await admin.records.forget({ chainId, address })
   return true
 }
 

@@ -1,6 +1,6 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { deleteItems, getItems, putItems, putNew, updateItem } from '../aws/dynamo.ts'
+import { getItems, putItems, putNew, updateItem } from '../aws/dynamo.ts'
 import { StoredBlock } from '../chain/blocks.ts'
 import type { BlockHeader } from '../chain/logs.ts'
 import { Amount, Timestamp } from '../codecs.ts'
@@ -64,9 +64,6 @@ export function pinStore(client: DynamoDBDocumentClient, tableName: string) {
         ExpressionAttributeValues: { ':pinnedAt': Timestamp.encode(pinnedAt) },
       })
     },
-
-    /** Forgets what of a vault is pinned. */
-    forget: (vault: VaultKey): Promise<void> => deleteItems(client, tableName, [pinKey(vault)]),
   }
 }
 export type PinStore = ReturnType<typeof pinStore>

@@ -11,7 +11,15 @@ import { describe, expect, onTestFinished, vi } from 'vitest'
 import { clientsAdminStore } from '../../admin/clients.ts'
 import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
 import { connectLocal, connectStage } from '../../admin/connect.ts'
-import { type Admin, AdminError, addVault, createClient, issueKey, seedClient } from '../../admin/operations.ts'
+import {
+  type Admin,
+  AdminError,
+  addVault,
+  createClient,
+  issueKey,
+  removeVault,
+  seedClient,
+} from '../../admin/operations.ts'
 import { itemsRestorer } from '../../admin/restore.ts'
 import { webhooksAdmin } from '../../admin/webhooks.ts'
 import { usersStore } from '../../lib/accounts/store.ts'
@@ -509,6 +517,22 @@ describe('Vaults', () => {
     expect(await known()).toEqual([progress, progress, progress])
     expect(await removeFrom(two.clientId)).toContain('forgotten')
     expect(await known()).toEqual([undefined, progress, progress])
+  })
+
+  test('are pinned however one client gives up a vault while another is given it', async ({ admin, pinStore }) => {
+    const vault = { chainId: 8453, address: VAULT } as const
+    const one = await seedClient(admin, { name: 'One', vaults: [vault] })
+    const two = await createClient(admin, 'Two')
+    const removeVaultOf: typeof admin.clients.removeVault = async (...asked) => {
+      const removed = await admin.clients.removeVault(...asked)
+      await addVault(admin, { clientId: two.clientId, ...vault })
+      return removed
+    }
+    await removeVault(
+      { ...admin, clients: { ...admin.clients, removeVault: removeVaultOf } },
+      { clientId: one.clientId, ...vault },
+    )
+    expect(await pinStore.get([vault])).toEqual([expect.objectContaining({ pinnedAt: expect.any(Date) })])
   })
 })
 

@@ -3,8 +3,10 @@ import { getTransactionReceipt, readContract } from 'viem/actions'
 import type * as z from 'zod'
 import { localAdmin } from '../../admin/connect.ts'
 import { seedClient } from '../../admin/operations.ts'
+import { deleteItems } from '../../lib/aws/dynamo.ts'
 import type { BridgeApi } from '../../lib/bridge/apis.ts'
 import { createSigningKey, publicKeyOf, SigningKeys } from '../../lib/signing/keys.ts'
+import { vaultPartition } from '../../lib/vaults/vault.ts'
 import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
 import type { LocalChain } from '../../sandbox/chains.ts'
 import type { Fake, ProviderReply, ProviderRequest } from '../../sandbox/fake.ts'
@@ -254,7 +256,8 @@ export async function startConfigured(
       createClient: async (vaults) => {
         const { apiKey } = await seedClient(admin, { name: 'Some wallet', vaults })
         // Vaults of tests are pinned by those that are about it: the others settle what gains they like.
-        await Promise.all(vaults.map((vault) => admin.pinStore.forget(vault)))
+        const pins = vaults.map((vault) => ({ pk: vaultPartition(vault), sk: 'PIN' }))
+        await deleteItems(service.dynamo, dynamo.tableNames.deposits, pins)
         return apiKey
       },
       send: senderOn(chains),
