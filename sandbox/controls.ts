@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { encodeFunctionData, numberToHex, parseAbi } from 'viem'
 import * as z from 'zod'
 import { ACCOUNTS } from './accounts.ts'
@@ -10,6 +9,7 @@ import { webhookControls } from './controls/webhooks.ts'
 import type { Curator } from './curator.ts'
 import { upgradeToCopy } from './deploy.ts'
 import type { Fake } from './fake.ts'
+import { listen } from './listen.ts'
 import type { Receiver } from './receiver.ts'
 import type { Relayer } from './relayer.ts'
 import { callRpc } from './rpc.ts'
@@ -54,15 +54,13 @@ export async function startControls(controlled: Controlled, { origins, shownUrl 
     if (!isAllowed(request, origins)) return void response.writeHead(403).end()
     serve(request, response, controls, controlled.receiver, shownUrl ?? url).catch(() => response.writeHead(500).end())
   })
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/sandbox`
+  const { url: origin, stop } = await listen(server)
+  const url = `${origin}/sandbox`
   return {
     url,
     async stop() {
       for (const chain of controlled.chains) resume(chain)
-      const closed = new Promise((resolve) => server.close(resolve))
-      server.closeAllConnections()
-      await closed
+      await stop()
     },
   }
 }

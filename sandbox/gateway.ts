@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { APIGatewayProxyStructuredResultV2, Context, SQSBatchResponse } from 'aws-lambda'
 import { consumers, endpoints, jobs } from '../functions/contracts.ts'
@@ -11,6 +10,7 @@ import { errorReply } from '../lib/frame/replies.ts'
 import { createConsumers, localMappings } from './consumers.ts'
 import { bytesOf, findRoute, MAX_BODY_BYTES, routesOf, toEvent, urlOf } from './http-api.ts'
 import { lambdaContext } from './lambda-context.ts'
+import { listen } from './listen.ts'
 import { readBody } from './read-body.ts'
 
 /** Allowed origins, as the stack configures the HTTP API. */
@@ -34,7 +34,7 @@ type Beside = (request: IncomingMessage, response: ServerResponse) => boolean
 
 /** The HTTP API on this machine; `stop` ends it and all that it does by itself. */
 export type Gateway = {
-  readonly port: number
+  readonly url: string
   /** Has the functions of queues work on what can be had there now; how many messages that were. */
   consume(): Promise<number>
   stop(): Promise<void>
@@ -74,7 +74,7 @@ export async function startGateway(options: GatewayOptions, beside: Beside = () 
       .catch(() => gatewayError('internal', randomUUID()))
       .then((reply) => send(response, reply))
   })
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))
+  const { url, stop: close } = await listen(server, port)
   const { consume, poll } = createConsumers(localMappings(), async (name, event, { timeoutSeconds }) => {
     const handler = await handlerOf(name)
     const answer: unknown = await handler(event, lambdaContext(name, randomUUID(), timeoutSeconds * 1000))
@@ -83,13 +83,11 @@ export async function startGateway(options: GatewayOptions, beside: Beside = () 
   })
   const stops = schedule ? [scheduleJobs(handlerOf, everySeconds), poll()] : []
   return {
-    port: (server.address() as AddressInfo).port,
+    url,
     consume,
     async stop() {
       for (const stop of stops) stop()
-      const closed = new Promise((resolve) => server.close(resolve))
-      server.closeAllConnections()
-      await closed
+      await close()
     },
   }
 }

@@ -1,10 +1,10 @@
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { numberToHex } from 'viem'
 import * as z from 'zod'
 import { exchange } from './exchange.ts'
+import { listen } from './listen.ts'
 import type { NodeProfile, Refusal } from './node-profiles.ts'
 import { callRpc } from './rpc.ts'
 
@@ -57,15 +57,7 @@ export async function startNode(profile: NodeProfile, target: string): Promise<N
       .catch((error): Reply => ({ status: 502, body: String(error) }))
       .then((reply) => send(response, reply))
   })
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async stop() {
-      const closed = new Promise((resolve) => server.close(resolve))
-      server.closeAllConnections()
-      await closed
-    },
-  }
+  return await listen(server)
 }
 
 /** What the node replies to a request's body. */

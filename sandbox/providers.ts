@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Fake, Provider } from './fake.ts'
+import { listen } from './listen.ts'
 import { type BridgedChain, fakeAcross } from './providers/across.ts'
 import { fakeCoinGecko } from './providers/coingecko.ts'
 import { fakeDefiLlama } from './providers/defillama.ts'
@@ -58,9 +58,8 @@ export async function startProviders(options: {
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
     serve(request, response, providers).catch(() => response.writeHead(500).end())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await listen(server)),
     acrossApi,
     coinGecko,
     defiLlama,
@@ -68,11 +67,6 @@ export async function startProviders(options: {
     goldRush,
     solana,
     idleChains,
-    async stop() {
-      const closed = new Promise((resolve) => server.close(resolve))
-      server.closeAllConnections()
-      await closed
-    },
   }
 }
 

@@ -1,11 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
 import { deadLettersName, MOST_RECEIVES, QUEUE_KEYS, QUEUES, type QueueKey, queueName } from '../infra/queues.ts'
 import { buildVariables, type QueueResource } from '../lib/frame/resources.ts'
+import { listen } from './listen.ts'
 
 /** How the queues differ from what one would wish of them: SQS does each of these at times. */
 type QueueLies = {
@@ -163,8 +163,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
           .end(JSON.stringify(body)),
       )
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { url: endpoint, stop } = await listen(server)
   let stopped = false
 
   const create = (
@@ -521,9 +520,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     },
     async stop() {
       stopped = true
-      const closed = new Promise((resolve) => server.close(resolve))
-      server.closeAllConnections()
-      await closed
+      await stop()
     },
   }
 }

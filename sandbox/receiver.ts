@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import * as z from 'zod'
+import { listen } from './listen.ts'
 import { readBody } from './read-body.ts'
 
 /** A delivery as it arrived, and what became of it. */
@@ -93,9 +93,9 @@ export async function startReceiver(now: () => number): Promise<Receiver> {
   const server = createServer((request, response) => {
     receive(request, response).catch(() => response.destroy())
   })
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
+  const { url, stop } = await listen(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`,
+    url: `${url}${PATH}`,
     trust(secret) {
       verifier = new Webhook(secret)
     },
@@ -103,11 +103,7 @@ export async function startReceiver(now: () => number): Promise<Receiver> {
       told = { behaviour, until: now() + seconds * 1000 }
     },
     listArrivals: (after) => arrivals.filter(({ number }) => number > after),
-    async stop() {
-      const closed = new Promise((resolve) => server.close(resolve))
-      server.closeAllConnections()
-      await closed
-    },
+    stop,
   }
 }
 

@@ -7,6 +7,7 @@ import { extname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { type WalletConfig, walletPolicy } from '../../infra/wallet-config.ts'
+import { listen } from '../listen.ts'
 
 /** How to serve the demo wallet: where, where its build is kept, and what it is told now. */
 type WalletOptions = { readonly port: number; readonly folder: string; readonly config: () => WalletConfig }
@@ -77,12 +78,10 @@ export async function startWallet({ port, folder, config }: WalletOptions): Prom
       response.writeHead(500, { 'content-type': 'text/plain; charset=utf-8' }).end(report)
     })
   })
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))
+  const { stop: close } = await listen(server, port)
   return {
     async stop() {
-      const closed = new Promise((resolve) => server.close(resolve))
-      server.closeAllConnections()
-      await Promise.all([closed, stop()])
+      await Promise.all([close(), stop()])
     },
   }
 }

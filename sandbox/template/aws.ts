@@ -1,8 +1,8 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import * as z from 'zod'
 import { type Answer, exchange } from '../exchange.ts'
+import { listen } from '../listen.ts'
 import { secretArn } from '../providers/secrets-manager.ts'
 import { arnOf } from './deployed.ts'
 import { isAllowed, type Statement } from './policies.ts'
@@ -98,16 +98,10 @@ export async function startAws(services: AwsServices, operatorKey: string): Prom
         response.writeHead(status, passed).end(text)
       })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await listen(server)),
     principals,
     calls: () => [...calls.values()],
-    async stop() {
-      const closed = new Promise((resolve) => server.close(resolve))
-      server.closeAllConnections()
-      await closed
-    },
   }
 }
 

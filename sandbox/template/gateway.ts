@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import * as z from 'zod'
 import { bytesOf, findRoute, MAX_BODY_BYTES, routesOf, toEvent, urlOf } from '../http-api.ts'
+import { listen } from '../listen.ts'
 import { readBody } from '../read-body.ts'
 import { arnOf, type Deployed } from './deployed.ts'
 import { fits } from './policies.ts'
@@ -105,15 +105,7 @@ export async function startHttpApi(deployed: Deployed, invoke: Invoke, port: num
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
     void answer(request, response).catch((error: unknown) => response.destroy(new Error(String(error))))
   })
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async stop() {
-      const closed = new Promise((resolve) => server.close(resolve))
-      server.closeAllConnections()
-      await closed
-    },
-  }
+  return await listen(server, port)
 }
 
 /** Whether a request names an API by its host, or this one by where it is here: with another host the gateway finds none. */

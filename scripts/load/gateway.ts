@@ -9,10 +9,10 @@ const bare = async () => ({
   headers: { 'content-type': 'application/json' },
   body: '{"status":"ok","version":"load"}',
 })
-const gateway = await startGateway({
+const { url, stop } = await startGateway({
   port: 0,
   cors: { allowOrigins: [] },
   schedule: false,
   ...(kind === 'bare' && { handlerOf: () => bare }),
 })
-tellParent(`http://127.0.0.1:${gateway.port}`, gateway.stop)
+tellParent(url, stop)

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { exchange } from '../../sandbox/exchange.ts'
+import { listen } from '../../sandbox/listen.ts'
 import { tellParent } from './process.ts'
 
 // A chain's node that answers from what it has recorded: each different question goes to the chain once, and what the
@@ -21,7 +21,5 @@ const server = createServer((request, response) => {
     .then((body) => recorded.get(body) ?? record(body))
     .then((answer) => response.setHeader('content-type', 'application/json').end(answer))
 })
-server.listen(0, '127.0.0.1', () => {
-  const { port } = server.address() as AddressInfo
-  tellParent(`http://127.0.0.1:${port}`, async () => server.close())
-})
+const { url, stop } = await listen(server)
+tellParent(url, stop)

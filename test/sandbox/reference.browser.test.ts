@@ -89,9 +89,9 @@ const test = base
     const npm = registry && { npm_config_registry: registry, npm_config_cache: join(folder, 'cache') }
     const beside = serveReference({ apiKey, folder, env: { ...process.env, ...npm } })
     const options = { port: 0, cors: { allowOrigins: [] }, schedule: false }
-    const { port, stop } = await startGateway(options, beside)
+    const { url, stop } = await startGateway(options, beside)
     onCleanup(stop)
-    return `http://localhost:${port}`
+    return url.replace('127.0.0.1', 'localhost')
   })
   .extend('page', async ({ browser }, { onCleanup }): Promise<Page> => {
     const context = await browser.newContext({ permissions: ['local-network-access'], locale: 'en-US' })

@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { EDGE_REGION } from '../../infra/environments.ts'
 import { exchange } from '../../sandbox/exchange.ts'
+import { listen } from '../../sandbox/listen.ts'
 
 /** A subscription of a topic, as SNS tells of it: its ARN, or the word that stands there while there is none. */
 type Subscription = { readonly arn: string; readonly protocol: string }
@@ -101,20 +100,12 @@ export async function startAwsAccount(servers: Servers, tables: Readonly<Record<
     }))
     response.writeHead(status, headers).end(text)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await listen(server)),
     topics,
     secrets,
     denied,
     requests,
-    async stop() {
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
-    },
   }
 }
 

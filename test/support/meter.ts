@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
 import { exchange } from '../../sandbox/exchange.ts'
+import { listen } from '../../sandbox/listen.ts'
 import { readBody } from '../../sandbox/read-body.ts'
 
 /** One request that went through a meter. */
@@ -61,20 +61,17 @@ export async function startMeter(targets: Readonly<Record<string, string>>): Pro
     response.writeHead(answer.status, told).end(answer.text)
   }
   const server = createServer((request, response) => void pass(request, response).catch(() => request.destroy()))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { url, stop } = await listen(server)
   return {
-    urlOf: (target) => `http://127.0.0.1:${port}/${target}`,
+    urlOf: (target) => `${url}/${target}`,
     async during(work) {
       const before = metered.length
       await work()
       return metered.slice(before)
     },
     async stop() {
-      const closed = new Promise((resolve) => server.close(resolve))
-      server.closeAllConnections()
       metered = []
-      await closed
+      await stop()
     },
   }
 }

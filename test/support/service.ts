@@ -130,8 +130,7 @@ export async function startAnew(
     handlers.set(name, handler)
     return handler
   }
-  const { port, consume, stop } = await startGateway({ ...GATEWAY, ...(!isWhole && { handlerOf }) })
-  const baseUrl = `http://127.0.0.1:${port}`
+  const { url: baseUrl, consume, stop } = await startGateway({ ...GATEWAY, ...(!isWhole && { handlerOf }) })
   return { service: { ...service, baseUrl, consume, call: callerOf({ ...service, baseUrl }) }, stop }
 }
 
@@ -158,7 +157,7 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
     SERVICE_VERSION: '0.0.0-test',
   })
   const gateway = await startGateway(GATEWAY)
-  const baseUrl = `http://127.0.0.1:${gateway.port}`
+  const { url: baseUrl } = gateway
 
   const { endpoint, tableNames } = backends.dynamo
   const dynamo = documentClient(localConfig(endpoint))

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from '../../lib/errors.ts'
 import type { LocalDynamo } from '../../sandbox/dynamo.ts'
 import { type Answer, type Asked, exchange } from '../../sandbox/exchange.ts'
+import { listen } from '../../sandbox/listen.ts'
 
 /** How the wire behaves: faithfully, or in one of the ways in which services fail. */
 export type Behaviour =
@@ -160,10 +160,9 @@ export async function startWire(target: string | LocalDynamo): Promise<Wire> {
   }
   // What is asked while the target is being stopped finds nobody there.
   const server = createServer((request, response) => pass(request, response).catch(() => request.socket.destroy()))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-
+  const { url, stop } = await listen(server)
   const wire: Wire = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     bodies: [],
     actions: [],
     behaviour: 'pass',
@@ -182,11 +181,7 @@ export async function startWire(target: string | LocalDynamo): Promise<Wire> {
       wire.losesAnswer = undefined
       wire.throttles = undefined
     },
-    async stop() {
-      const closed = new Promise((resolve) => server.close(resolve))
-      server.closeAllConnections()
-      await closed
-    },
+    stop,
   }
   return wire
 }
