@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import * as z from 'zod'
 import type { SynthesizedStack } from './assembly.ts'
 import { localConfig } from './dynamo.ts'
 import { createFirewall } from './edge/firewall.ts'
+import { exchange, type Received } from './exchange.ts'
+import { listen } from './listen.ts'
 import { readBody } from './read-body.ts'
 import { deploy } from './template/deployed.ts'
 import { fits } from './template/policies.ts'
@@ -96,7 +97,7 @@ type Caching = {
   readonly hasQuery: boolean
   readonly isGzip: boolean
 }
-type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: Buffer }
+type Answer = Pick<Received, 'status' | 'headers' | 'bytes'>
 type Kept = { readonly answer: Answer; readonly at: number; readonly until: number }
 
 // https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-cache-policies.html
@@ -177,12 +178,8 @@ export async function startEdge(
       const age = Number(before.answer.headers['age'] ?? 0) + Math.floor((now() - before.at) / 1000)
       return send(response, before.answer, { 'x-cache': 'Hit from cloudfront', age: String(age) })
     }
-    const fresh = await ask(
-      method,
-      url,
-      { ...forwarded(headers, behavior, caching), ...forViewer(headers, address) },
-      body,
-    )
+    const sent = { ...forwarded(headers, behavior, caching), ...forViewer(headers, address) }
+    const fresh = await exchange(`${originUrl}${url}`, { method, headers: sent, body })
     const told = behavior.Compress && caching.isGzip && takesGzip(headers) ? compressed(fresh) : fresh
     const seconds = secondsOf(told, caching, config.CustomErrorResponses)
     if (method === 'GET' && seconds > 0) kept.set(key, { answer: told, at: now(), until: now() + seconds * 1000 })
@@ -212,37 +209,10 @@ export async function startEdge(
     }
   }
 
-  function ask(method: string, path: string, headers: object, body: Buffer): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      const length = body.length > 0 && { 'content-length': body.length }
-      // Concatenated, because a URL would take `//` and dots out of the path.
-      const { hostname, port } = new URL(originUrl)
-      const sent = request({ hostname, port, path, method, headers: { ...headers, ...length } })
-      sent.once('error', reject).once('response', (told) => {
-        const chunks: Buffer[] = []
-        told
-          .on('data', (chunk: Buffer) => chunks.push(chunk))
-          .once('error', reject)
-          .once('end', () =>
-            resolve({ status: told.statusCode ?? 0, headers: told.headers, body: Buffer.concat(chunks) }),
-          )
-      })
-      sent.end(body)
-    })
-  }
-
   const server = createServer((asked, response) => {
     void answer(asked, response).catch(() => refuse(response, 502))
   })
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async stop() {
-      const closed = new Promise((resolve) => server.close(resolve))
-      server.closeAllConnections()
-      await closed
-    },
-  }
+  return await listen(server)
 }
 
 function cachingOf({ CachePolicyConfig }: z.output<typeof CachePolicy>): Caching {
@@ -281,11 +251,11 @@ function takesGzip(headers: IncomingHttpHeaders): boolean {
 
 /** The answer as CloudFront compresses it, where it may. */
 function compressed(answer: Answer): Answer {
-  const { status, headers, body } = answer
+  const { status, headers, bytes } = answer
   const { 'content-length': _, ...rest } = headers
   const isSuitable = status === 200 && COMPRESSIBLE.test(headers['content-type'] ?? '') && !headers['content-encoding']
-  if (!isSuitable || body.length < 1000 || body.length > 10_000_000) return answer
-  return { status, headers: { ...rest, 'content-encoding': 'gzip' }, body: gzipSync(body) }
+  if (!isSuitable || bytes.length < 1000 || bytes.length > 10_000_000) return answer
+  return { status, headers: { ...rest, 'content-encoding': 'gzip' }, bytes: gzipSync(bytes) }
 }
 
 /** For how many seconds an answer is kept: a success by what it says, within the bounds of the policy, a failure unless told otherwise. */
@@ -306,12 +276,12 @@ function secondsOf(
   return Math.min(most, Math.max(least, told === undefined ? usual : Number(told) - Number(headers['age'] ?? 0)))
 }
 
-function send(response: ServerResponse, { status, headers, body }: Answer, more: Record<string, string>): void {
+function send(response: ServerResponse, { status, headers, bytes }: Answer, more: Record<string, string>): void {
   for (const [name, value] of Object.entries({ ...headers, ...more })) {
     if (value !== undefined && !HOP_HEADERS.includes(name)) response.setHeader(name, value)
   }
   response.setHeader('x-amz-cf-id', randomUUID())
-  response.writeHead(status).end(body)
+  response.writeHead(status).end(bytes)
 }
 
 /** An answer of CloudFront's own, which is a page. */

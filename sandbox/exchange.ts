@@ -4,6 +4,9 @@ import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'nod
 /** A complete HTTP response. */
 export type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
 
+/** A complete HTTP response, and how it came over the wire: each header's name and value by turns, and the bytes of the body. */
+export type Received = Answer & { readonly rawHeaders: readonly string[]; readonly bytes: Buffer }
+
 /** What is asked of a server. */
 export type Asked = {
   readonly method?: string
@@ -11,18 +14,25 @@ export type Asked = {
   readonly body?: string | Uint8Array
 }
 
-/** One HTTP request to a server on this machine, in a third of the CPU time of `fetch`; throws on connection errors. */
-export function exchange(url: string, { method = 'POST', headers = {}, body = '' }: Asked): Promise<Answer> {
+/**
+ * One HTTP request to a server on this machine, in a third of the CPU time of `fetch`, with the path as it is written: a URL would
+ * take dots out of it. Throws on connection errors.
+ */
+export function exchange(url: string, { method = 'POST', headers = {}, body = '' }: Asked): Promise<Received> {
   return new Promise((resolve, reject) => {
     const length = Buffer.byteLength(body)
-    const asked = request(url, { method, headers: { ...headers, ...(length > 0 && { 'content-length': length }) } })
+    const sent = { ...headers, ...(length > 0 && { 'content-length': length }) }
+    const asked = request(url, { method, path: url.replace(/^http:\/\/[^/]+/, '') || '/', headers: sent })
     asked.once('error', reject).once('response', (answer) => {
-      const { statusCode: status = 0, headers } = answer
+      const { statusCode: status = 0, headers, rawHeaders } = answer
       const chunks: Buffer[] = []
       answer
         .on('data', (chunk: Buffer) => chunks.push(chunk))
         .once('error', reject)
-        .once('end', () => resolve({ status, headers, text: Buffer.concat(chunks).toString() }))
+        .once('end', () => {
+          const bytes = Buffer.concat(chunks)
+          resolve({ status, headers, rawHeaders, bytes, text: bytes.toString() })
+        })
     })
     asked.end(body)
   })

@@ -1,6 +1,6 @@
-import { Agent, type IncomingMessage, request } from 'node:http'
-import { buffer } from 'node:stream/consumers'
+import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http'
 import { gunzipSync } from 'node:zlib'
+import { exchange } from '../../sandbox/exchange.ts'
 
 /** Where to ask, and as whom. */
 export type Target = { readonly url: string; readonly headers: Readonly<Record<string, string>> }
@@ -45,22 +45,17 @@ export async function drive({ url, headers }: Target, connections: number, secon
 }
 
 /** What is answered there, as JSON. Throws where the answer is not 200. */
-export async function readAnswer({ url, headers }: Target): Promise<unknown> {
-  const response = await ask(url, { headers })
-  const body = await buffer(response)
-  if (response.statusCode !== 200) throw new Error(`${url} answers ${response.statusCode} ${body}`)
-  return JSON.parse((response.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body).toString())
+export async function readAnswer({ url, headers: asked }: Target): Promise<unknown> {
+  const { status, headers, bytes, text } = await exchange(url, { method: 'GET', headers: asked })
+  if (status !== 200) throw new Error(`${url} answers ${status} ${text}`)
+  return JSON.parse(headers['content-encoding'] === 'gzip' ? gunzipSync(bytes).toString() : text)
 }
 
-function ask(url: string, options: Parameters<typeof request>[1]): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
+/** An answer over a connection that stays, whose body is counted and dropped. */
+async function receive(url: string, options: RequestOptions) {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request(url, options).once('response', resolve).once('error', reject).end()
   })
-}
-
-/** An answer whose body is counted and dropped. */
-async function receive(url: string, options: Parameters<typeof request>[1]) {
-  const response = await ask(url, options)
   let length = 0
   await new Promise<void>((resolve, reject) => {
     response

@@ -1,5 +1,3 @@
-import { type IncomingMessage, request } from 'node:http'
-import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
 import { JOBS } from '../../infra/functions.ts'
@@ -10,6 +8,7 @@ import { cacheStore } from '../../lib/cache/store.ts'
 import type { SynthesizedStack } from '../../sandbox/assembly.ts'
 import type { Backends } from '../../sandbox/backends.ts'
 import { localConfig } from '../../sandbox/dynamo.ts'
+import { exchange } from '../../sandbox/exchange.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import type { RunningTemplate } from '../../sandbox/template.ts'
 import type { Counts, EndpointCounts } from '../../scripts/cost/counts.ts'
@@ -230,8 +229,6 @@ function bytesOf(headers: readonly string[], body: string | Buffer): EndpointCou
 
 /** The bytes of an answer as they come. */
 export async function receive(url: string, headers: Record<string, string>): Promise<EndpointCounts['bytes']> {
-  const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    request(url, { headers }).once('response', resolve).once('error', reject).end()
-  })
-  return bytesOf(response.rawHeaders, await buffer(response))
+  const { rawHeaders, bytes } = await exchange(url, { method: 'GET', headers })
+  return bytesOf(rawHeaders, bytes)
 }
