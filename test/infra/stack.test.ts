@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path/posix'
 import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
 import { consumers, endpoints, jobs } from '../../functions/contracts.ts'
 import { STAGES } from '../../infra/environments.ts'
 import { MOST_RECEIVES, QUEUE_KEYS, QUEUES } from '../../infra/queues.ts'
@@ -18,6 +19,7 @@ import {
 } from '../../lib/frame/contract.ts'
 import { RESOURCES, type Resource } from '../../lib/frame/resources.ts'
 import packageJson from '../../package.json' with { type: 'json' }
+import { matches } from '../support/cloudwatch.ts'
 import { STAGES_FILE, type Synthesized, synthesizeApp } from './synthesize.ts'
 
 const ENDPOINTS: [string, EndpointContract][] = Object.entries(endpoints)
@@ -730,6 +732,28 @@ describe('Each runbook', () => {
     expect(headings).toEqual(runbooks.map((file) => [file, HEADINGS]))
     const deploy = readFileSync('docs/deploy.md', 'utf8')
     for (const [file] of pages) expect(deploy).toContain(`(${file.replace('docs/', '')})`)
+  })
+
+  test('and its filters take what stands in the logs that they look into, as it is written there', () => {
+    const { AccessLogSettings } = stages['vaultline-dev']?.ofType('AWS::ApiGatewayV2::Stage')['shared/ApiStage'] ?? {}
+    const { Format } = z.object({ Format: z.string() }).parse(AccessLogSettings)
+    // The gateway writes texts alone, and `-` for what has no value.
+    const accessLines = ['200', '404', '429', '503'].map((status) =>
+      JSON.parse(Format.replaceAll(/\$context\.([\w.]+)/g, (_, name: string) => (name === 'status' ? status : '-'))),
+    )
+    const source = globSync('{lib,functions}/**/*.ts').map((file) => readFileSync(file, 'utf8'))
+    const said = source.flatMap((text) => [...text.matchAll(/logger\.(info|warn|error)\(\s*'([^']+)'/g)])
+    const functionLines = said.map(([, level = '', message]) => ({
+      ...{ level: level.toUpperCase(), message, milliseconds: 4_000 },
+      ...{ chainId: 8453, report: { chainId: 8453 } },
+    }))
+    const filters = [...runbooks, 'docs/deploy.md'].flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/^(?:aws|logs) .*'({ .* })'.*$/gm)].map(([command, pattern = '']) => ({
+        ...{ file, pattern, lines: command.includes('/access') ? accessLines : functionLines },
+      })),
+    )
+    expect(filters.length).toBeGreaterThan(15)
+    expect(filters.filter(({ pattern, lines }) => !lines.some((line) => matches(pattern, line)))).toEqual([])
   })
 })
 

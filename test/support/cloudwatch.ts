@@ -206,15 +206,24 @@ function fieldOf(line: object, place: string): unknown {
     .reduce<unknown>((value, name) => Object(value)[name], line)
 }
 
-/** Whether a filter's pattern takes a line: comparisons that are joined by one word. */
-function matches(pattern: string, line: object): boolean {
+/**
+ * Whether a filter's pattern takes a line: comparisons that are joined by one word. A text is no number there, and may have `*`
+ * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html).
+ */
+export function matches(pattern: string, line: object): boolean {
   const inner = pattern.replace(/^\{ (.*) \}$/, '$1')
   const parts = inner.split(/ (?:\|\||&&) /).map((part) => part.replace(/^\((.*)\)$/, '$1'))
   const each = parts.map((part) => {
     const [, place = '', operator, text = ''] = /^(\$[\w.]+) (=|>) (.*)$/.exec(part) ?? []
     if (!operator) throw new Error(`No pattern ${pattern}`)
     const value = fieldOf(line, place)
-    return operator === '=' ? value === JSON.parse(text) : typeof value === 'number' && value > Number(text)
+    if (operator === '>') return typeof value === 'number' && value > Number(text)
+    const wanted: unknown = JSON.parse(text)
+    return typeof wanted === 'string' && typeof value === 'string' ? isLike(wanted, value) : value === wanted
   })
   return inner.includes('||') ? each.some(Boolean) : each.every(Boolean)
+}
+
+function isLike(wanted: string, value: string): boolean {
+  return new RegExp(`^${wanted.replaceAll(/[^\w*]/g, '\\$&').replaceAll('*', '.*')}$`).test(value)
 }
