@@ -172,7 +172,7 @@ export async function revokeKey(admin: Admin, clientId: string, keyId: string): 
 
 /**
  * How many vaults a client has at most: all of them in one answer are below the 6 MB that Lambda gives, also where their texts
- * are as long as may be (docs/scale.md).
+ * are as long as may be (docs/scale.md, "Requests").
  */
 const MOST_VAULTS = 1_000
 

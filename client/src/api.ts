@@ -2640,7 +2640,7 @@ undefined,
 'missing_or_invalid_address' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'wallet_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/auth/wallets/{address}')
 
-/** Lists the vaults that the key sees of those configured for the client, with their live yield and on-chain state, by chain and address; all at once, or page by page. */
+/** Lists the vaults that the key sees of those configured for the client, with their live yield and on-chain state, by chain and address as texts (42161 before 8453); all at once, or page by page. */
 export const listVaults = /* @__PURE__ */ operation<
 {
   /** On this chain alone */

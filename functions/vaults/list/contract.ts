@@ -12,7 +12,7 @@ export const contract = {
   path: '/defi-vaults/v1/vaults',
   title: 'List vaults',
   summary:
-    'Lists the vaults that the key sees of those configured for the client, with their live yield and on-chain state, by chain and address; all at once, or page by page.',
+    'Lists the vaults that the key sees of those configured for the client, with their live yield and on-chain state, by chain and address as texts (42161 before 8453); all at once, or page by page.',
   tag: 'Vaults',
   caller: 'client',
   uses: { deposits: ['BatchGetItem'], config: true },
