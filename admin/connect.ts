@@ -15,7 +15,7 @@ import {
   webhookKeySecretName,
 } from '../infra/environments.ts'
 import { queueName } from '../infra/queues.ts'
-import { tableName } from '../infra/tables.ts'
+import { type TableKey, tableName } from '../infra/tables.ts'
 import { usersStore } from '../lib/accounts/store.ts'
 import { requestRebuild } from '../lib/activity/rebuild.ts'
 import { type RunsStore, runsStore } from '../lib/activity/runs-store.ts'
@@ -42,6 +42,7 @@ import { localConfig } from '../sandbox/dynamo.ts'
 import { clientsAdminStore } from './clients.ts'
 import { deadLettersOf } from './dead-letters.ts'
 import { countSubscribers } from './doctor/alarms.ts'
+import { checkAccess, tableProbe } from './doctor/aws.ts'
 import type { Examined } from './doctor.ts'
 import { edgeKeysSecret } from './edge-keys.ts'
 import { type Admin, AdminError } from './operations.ts'
@@ -107,7 +108,8 @@ export function localAdmin({
     restoreItems: itemsRestorer({ client, nameOf: (table) => tables[table], now: Date.now, say }),
     keyEnvironment: 'local',
     examined: {
-      ...examinedOf('local', client, tables.cache, secrets),
+      ...examinedOf('local', client, (table) => tables[table], secrets),
+      checkAccess: async () => [],
       stage: undefined,
       countSubscribers: undefined,
     },
@@ -143,7 +145,8 @@ export function connectStage(stage: Stage): Admin {
     ),
     restoreItems: itemsRestorer({ client: dynamo(), nameOf: (table) => tableName(stage, table), now: Date.now, say }),
     examined: {
-      ...examinedOf(stage, dynamo(), tableName(stage, 'cache')),
+      ...examinedOf(stage, dynamo(), (table) => tableName(stage, table)),
+      checkAccess: () => checkAccess(dynamo()),
       stage,
       countSubscribers: (...asked) => countSubscribers({ snsIn, sqs: sqsClient() }, ...asked),
     },
@@ -163,9 +166,9 @@ const QUESTION_MS = 5_000
 function examinedOf(
   stage: Stage | 'local',
   client: DynamoDBDocumentClient,
-  cacheName: string,
+  nameOf: (table: TableKey) => string,
   secrets?: SecretsManagerClient,
-): Omit<Examined, 'stage' | 'countSubscribers'> {
+): Omit<Examined, 'stage' | 'checkAccess' | 'countSubscribers'> {
   const names = {
     config: configSecretName(stage),
     identity: identitySecretName(stage),
@@ -173,8 +176,9 @@ function examinedOf(
     'webhook-key': webhookKeySecretName(stage),
   }
   return {
+    probeTable: tableProbe(client, nameOf),
     readSecret: (name) => readSecretJson(names[name], z.unknown(), secrets),
-    cache: sharedCache({ table: cacheStore(client, cacheName), now: Date.now }),
+    cache: sharedCache({ table: cacheStore(client, nameOf('cache')), now: Date.now }),
     fetch,
     limitMs: LIMIT_MS,
     questionMs: QUESTION_MS,

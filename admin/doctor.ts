@@ -9,6 +9,7 @@ import type { PinStore } from '../lib/vaults/pin-store.ts'
 import type { ClientsAdminStore } from './clients.ts'
 import type { DeadLetters } from './dead-letters.ts'
 import { type AlarmsOf, judgeSubscribers, type Subscribers } from './doctor/alarms.ts'
+import { checkTables, type ProbeTable } from './doctor/aws.ts'
 import { judgeClients, judgeVaults } from './doctor/clients.ts'
 import { checkEdge, judgeRates } from './doctor/edge.ts'
 import { describeFindings, examine } from './doctor/examine.ts'
@@ -23,6 +24,9 @@ import { checkSources } from './doctor/sources.ts'
 export type Examined = {
   /** Undefined for the local service. */
   readonly stage: Stage | undefined
+  /** What keeps AWS from being asked at all; nothing for the local service. */
+  readonly checkAccess: () => Promise<readonly Finding[]>
+  readonly probeTable: ProbeTable
   readonly readSecret: ReadSecret
   /** Whom alarms reach; only stages have any. */
   readonly countSubscribers: ((stage: Stage, alarmsOf: AlarmsOf) => Promise<Subscribers>) | undefined
@@ -59,11 +63,14 @@ export class FailedExamination extends Error {
 /**
  * What is found of an environment, a line each with what to do on the next one. Throws FailedExamination, with the same
  * lines, where something FAILs. Asks each URL of a node twice, each source once, the passkeys' domain twice and the edge twice;
- * of AWS it reads the table of clients twice, and asks forty other questions at most and two more for each hundred vaults.
+ * of AWS it reads the table of clients twice, and asks 45 other questions at most and two more for each hundred vaults. Where AWS
+ * cannot be asked, it says that alone.
  */
 export async function runDoctor(admin: Admin, stagesFile: string | undefined): Promise<string[]> {
-  const { limitMs } = admin.examined
-  const findings = await examine(listChecks(admin, stagesFile), { limitMs, say: admin.nodes.say })
+  const { limitMs, checkAccess } = admin.examined
+  const limits = { limitMs, say: admin.nodes.say }
+  const hindrances = await examine([{ name: 'AWS', look: checkAccess }], limits)
+  const findings = hindrances.length > 0 ? hindrances : await examine(listChecks(admin, stagesFile), limits)
   const lines = describeFindings(findings)
   if (findings.some(({ mark }) => mark === 'FAIL')) throw new FailedExamination(lines)
   return lines
@@ -94,6 +101,7 @@ function listChecks(admin: Admin, stagesFile: string | undefined): readonly Chec
 
   return [
     { name: 'secrets', look: () => checkSecrets(readSecret, command) },
+    { name: 'tables', look: () => checkTables(examined.probeTable) },
     {
       name: 'nodes',
       look: async () => {

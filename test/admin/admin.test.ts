@@ -55,6 +55,8 @@ const PINNED: Awaited<ReturnType<Admin['readPin']>> = {
 /** What only the doctor looks at, which has a test of its own. */
 const NOT_EXAMINED: Admin['examined'] = {
   stage: undefined,
+  checkAccess: async () => [],
+  probeTable: async () => undefined,
   readSecret: async () => undefined,
   countSubscribers: undefined,
   cache: { get: () => Promise.reject(new Error('The doctor is not asked here.')) },

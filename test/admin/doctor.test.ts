@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { DeleteTableCommand, waitUntilTableNotExists } from '@aws-sdk/client-dynamodb'
 import { describe, expect, vi } from 'vitest'
 import * as z from 'zod'
 import { clientsAdminStore } from '../../admin/clients.ts'
@@ -199,6 +200,7 @@ test('Of a deployed stage it says the same, of its passkeys and alarms too, and 
   account.requests.length = 0
   const { code, text } = await examine('dev')
   expect(code, text).toBe(0)
+  expect(text).toMatch(/^ok {4}tables +5 can be read$/m)
   expect(text).toMatch(/^ok {4}alarms +reach 1 of 3 subscribers$/m)
   expect(text).toMatch(
     /^ok {4}passkeys on iOS +https:\/\/wallet\.harbor\.dev\/\.well-known\/apple-app-site-association/m,
@@ -209,7 +211,7 @@ test('Of a deployed stage it says the same, of its passkeys and alarms too, and 
   expect(domain.asked).toHaveLength(2)
   expect(rpc?.bodies).toHaveLength(2)
   expect(account.requests.filter((action) => action === 'Scan')).toHaveLength(2)
-  expect(account.requests.length).toBeLessThanOrEqual(40)
+  expect(account.requests.length).toBeLessThanOrEqual(45)
   for (const { requests } of sources) expect(requests.length).toBeLessThanOrEqual(12)
 })
 
@@ -281,7 +283,49 @@ test('Of a stage that was just deployed it says what its operator does next', as
   expect(text).toMatch(/^FAIL {2}vaults +no client has one\n {6}npm run admin -- add-vault .* --stage staging$/m)
 })
 
+test('Without a region or credentials it says that, what to set, and nothing else', async ({
+  account: _,
+  domain: __,
+  stagesFile,
+}) => {
+  for (const name of ['AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) vi.stubEnv(name, undefined)
+  for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(name, '/dev/null')
+  vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true')
+  vi.resetModules()
+  const [{ runCommandLine, describeFailure }, { connectStage }] = await Promise.all([
+    import('../../admin/command-line.ts'),
+    import('../../admin/connect.ts'),
+  ])
+  const { code, text } = await told(
+    runCommandLine(['doctor', '--stage', 'dev', '--stages', stagesFile], async () => connectStage('dev')),
+    describeFailure,
+  )
+  vi.unstubAllEnvs()
+  expect(code).toBe(1)
+  expect(text).toMatch(
+    /^FAIL {2}AWS {2}no region \(.*\), no credentials \(.*\)\n {6}Set AWS_REGION .*\n1 failed and 0 warned of 1\.$/,
+  )
+})
+
 describe('It finds', () => {
+  test('tables that are gone, or may not be read, each by its name', async ({ service, account, examine }) => {
+    const lost = { TableName: 'vaultline-empty-webhooks' }
+    await service.dynamo.send(new DeleteTableCommand(lost))
+    const wait = { client: service.dynamo, minDelay: 0.01, maxDelay: 0.1, maxWaitTime: 5 }
+    await waitUntilTableNotExists(wait, lost)
+    account.denied.add('GetItem')
+    const { text: denied } = await examine('dev')
+    account.denied.clear()
+    const { code, text } = await examine('staging')
+    await createTables(service.dynamo, 'empty')
+    expect(code).toBe(1)
+    expect(text).toMatch(
+      /^FAIL {2}table webhooks +there is none\n {6}A new stage: .*; one that had it: .*restore\.md$/m,
+    )
+    expect(text.match(/^FAIL {2}table /gm)).toHaveLength(1)
+    expect(denied).toMatch(/^FAIL {2}table users +your AWS credentials may not read it\n {6}.*dynamodb:GetItem on/m)
+  })
+
   test('secrets that are not there, may not be read, or are none, and shows nothing of them', async ({
     service,
     account,

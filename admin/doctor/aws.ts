@@ -1,0 +1,58 @@
+import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
+import { TABLE_KEYS, type TableKey } from '../../infra/tables.ts'
+import { deployGuide, describeReason, type Finding } from './finding.ts'
+
+/** Throws where an environment's table cannot be read. One request, for the least that a table can be asked for. */
+export type ProbeTable = (table: TableKey) => Promise<void>
+
+/** Probes tables of these names. */
+export function tableProbe(client: DynamoDBDocumentClient, nameOf: (table: TableKey) => string): ProbeTable {
+  return async (table) => {
+    await client.send(new GetCommand({ TableName: nameOf(table), Key: { pk: 'doctor', sk: 'doctor' } }))
+  }
+}
+
+/** What a client of AWS is to ask with, and whether it is there. Without both nothing of a stage can be looked at. */
+export async function checkAccess({ config }: Pick<DynamoDBDocumentClient, 'config'>): Promise<Finding[]> {
+  const lacks = async (what: string, resolve: () => Promise<unknown>) =>
+    await resolve().then(
+      () => [],
+      (error: unknown) => [`no ${what} (${describeReason(error)})`],
+    )
+  const lacking = await Promise.all([lacks('region', config.region), lacks('credentials', config.credentials)])
+  const found = lacking.flat().join(', ')
+  if (!found) return []
+  const remedy = `Set AWS_REGION to the stage's, and AWS_PROFILE or the keys of AWS: ${deployGuide('Asking the doctor')}`
+  return [{ mark: 'FAIL', name: 'AWS', found, remedy }]
+}
+
+/** Whether each table is there and may be read. One request to each. */
+export async function checkTables(probe: ProbeTable): Promise<Finding[]> {
+  const findings = await Promise.all(
+    TABLE_KEYS.map((table) =>
+      probe(table).then(
+        () => [],
+        (error: unknown) => [judgeFailure(table, error)],
+      ),
+    ),
+  )
+  const failed = findings.flat()
+  if (failed.length > 0) return failed
+  return [{ mark: 'ok', name: 'tables', found: `${TABLE_KEYS.length} can be read` }]
+}
+
+function judgeFailure(table: TableKey, error: unknown): Finding {
+  const [mark, name] = ['FAIL' as const, `table ${table}`]
+  switch (error instanceof Error ? error.name : '') {
+    case 'ResourceNotFoundException': {
+      const remedy = `A new stage: ${deployGuide('Deploy')}; one that had it: docs/runbooks/restore.md`
+      return { mark, name, found: 'there is none', remedy }
+    }
+    case 'AccessDeniedException': {
+      const remedy = `Let them dynamodb:GetItem on vaultline-<stage>-${table}`
+      return { mark, name, found: 'your AWS credentials may not read it', remedy }
+    }
+    default:
+      return { mark, name, found: `cannot be read: ${describeReason(error)}` }
+  }
+}
