@@ -33,6 +33,7 @@ export function identifyClient({ get, now }: Dependencies) {
     const until = now() + CACHE_MS
     const started = get(clientId)
       .then((record) => {
+        for (const [id, entry] of remembered) if (entry.until <= now()) remembered.delete(id)
         if (record) remembered.set(clientId, { record, until, looksFrom: 0 })
         else remembered.delete(clientId)
         return record

@@ -25,8 +25,6 @@ type Reading = {
 /** A reading is shared for as long as a block takes, within these bounds, in milliseconds. */
 const SHORTEST_SHARED_MS = 500
 const LONGEST_SHARED_MS = 2_000
-/** How many vaults are remembered at most, over all readings: about 2 KB each. */
-const MOST_VAULTS = 5_000
 
 /**
  * Returns the function that reads the overviews of vaults of one chain for what is shown, never for what is signed. Requests
@@ -60,12 +58,14 @@ export function sharedOverviews({
     const asked = now()
     const isShared = (reading: Reading) =>
       reading.chainId === chainId &&
+      // A clock that was set back makes nothing younger.
       Math.abs(asked - reading.begun) < sharedMs(reader.chain) &&
       vaults.every((vault) => reading.vaults.has(textOf(vault)))
     const shared = readings.find(isShared)
     if (shared) return shared.read
     const reading = begin(reader, vaults, asked)
-    readings = newest([reading, ...readings], asked)
+    // Few are young enough at a time: a container of Lambda has one request at a time, of 1,000 vaults at most, some 2 KB each.
+    readings = [reading, ...readings.filter(({ begun }) => asked - begun < LONGEST_SHARED_MS)]
     return reading.read
   }
 }
@@ -83,15 +83,6 @@ function textOf(vault: VaultOnChain): string {
 
 function sharedMs({ blockSeconds }: EvmChain): number {
   return Math.min(Math.max(blockSeconds * 1000, SHORTEST_SHARED_MS), LONGEST_SHARED_MS)
-}
-
-/** Those of the readings, the newest first, that may still be shared, as many as are remembered. */
-function newest(readings: readonly Reading[], now: number): Reading[] {
-  let vaults = 0
-  return readings.filter((reading, index) => {
-    vaults += reading.vaults.size
-    return now - reading.begun < LONGEST_SHARED_MS && (index === 0 || vaults <= MOST_VAULTS)
-  })
 }
 
 async function read(reader: ChainReader, vaults: readonly VaultOnChain[]): Promise<Read> {

@@ -187,6 +187,16 @@ describe('The vault list asks each chain in one HTTP request of one call for eve
     expect(asked).toEqual([1, 1, 2])
   })
 
+  test('and anew where the clock was set back', async ({ service }) => {
+    service.pass(5)
+    await service.call('GET', LIST)
+    forget(service)
+    service.pass(-3600)
+    await service.call('GET', LIST)
+    service.pass(3600)
+    expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
+  })
+
   test('and apart for a client whose copy of a vault differs, as the chain told another version when it was added', async ({
     service,
     asyncVault,
