@@ -166,6 +166,8 @@ export async function startEdge(
     const behavior =
       config.CacheBehaviors.find(({ PathPattern }) => fits(PathPattern, path)) ?? config.DefaultCacheBehavior
     if (!behavior.AllowedMethods.includes(method)) return refuse(response, 403)
+    // https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/RequestAndResponseBehaviorCustomOrigin.html
+    if (method === 'GET' && body.length > 0) return refuse(response, 403)
     const caching = policies.get(behavior.CachePolicyId) ?? MANAGED_CACHING[behavior.CachePolicyId]
     if (!caching) throw new Error(`The cache policy ${behavior.CachePolicyId} is not known here.`)
 

@@ -181,6 +181,12 @@ describe('A request through the edge', () => {
     expect(asked[0]?.headers).not.toHaveProperty(VIEWER_HEADER)
   })
 
+  test('with a body is none to GET', async () => {
+    const { ask, asked } = await run()
+    expect((await ask('/vaults', {}, { body: '{}' })).status).toBe(403)
+    expect(asked).toEqual([])
+  })
+
   test('is answered in the bytes that left the function, whatever its caller could take', async () => {
     const { ask } = await run()
     const told = await ask('/vaults', { 'accept-encoding': 'gzip, br' })
