@@ -1,7 +1,7 @@
 import { lagOf } from '../../../lib/activity/lag.ts'
 import type { RunReport } from '../../../lib/activity/recording/report.ts'
+import type { GroupRun } from '../../../lib/activity/recording/runs-store.ts'
 import { overlap, type VaultGroup } from '../../../lib/activity/recording/vault-groups.ts'
-import type { GroupRun } from '../../../lib/activity/runs-store.ts'
 import type { EvmChain } from '../../../lib/chain/registry.ts'
 
 type Of = {

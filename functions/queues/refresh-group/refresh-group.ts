@@ -1,6 +1,6 @@
 import { recordGroup } from '../../../lib/activity/recording/record-group.ts'
+import type { GroupKey } from '../../../lib/activity/recording/runs-store.ts'
 import { addressesOf } from '../../../lib/activity/recording/vault-groups.ts'
-import type { GroupKey } from '../../../lib/activity/runs-store.ts'
 import { clientsFinder } from '../../../lib/clients/find-clients.ts'
 import type { Services } from '../../../lib/services.ts'
 

@@ -7,11 +7,11 @@ import type { VaultKey } from '../../vaults/vault.ts'
 import type { Notice } from '../../webhooks/event.ts'
 import { findLatestClients } from '../../webhooks/latest.ts'
 import { publish } from '../../webhooks/publish.ts'
-import type { GroupKey, RunsStore } from '../runs-store.ts'
 import type { KnownVault } from './known-vault.ts'
 import { refreshVaults } from './refresh-vaults.ts'
 import type { RunReport } from './report.ts'
 import type { Dependencies as RunDependencies } from './run.ts'
+import type { GroupKey, RunsStore } from './runs-store.ts'
 import { watchPins } from './watch-pins.ts'
 
 /** Has groups recorded, each by a run of its own; throws when that is not certain. `askedAt` is in epoch milliseconds. */

@@ -11,8 +11,8 @@ import type { VaultKey } from '../../vaults/vault.ts'
 import type { Notice } from '../../webhooks/event.ts'
 import { type Posted, postEvents } from '../ledger.ts'
 import type { OpenRequestsStore } from '../open-requests-store.ts'
-import { beginRebuild } from '../rebuild.ts'
 import type { RecordsStore, VaultProgress, VaultRecords } from '../store.ts'
+import { beginRebuild } from './rebuild.ts'
 
 /** What a run works with. */
 export type Dependencies = {

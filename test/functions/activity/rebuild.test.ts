@@ -1,8 +1,8 @@
 import type { Address } from 'viem'
 import { describe, expect } from 'vitest'
 import { rebuildRecords } from '../../../admin/operations.ts'
-import { requestRebuild } from '../../../lib/activity/rebuild.ts'
-import { runsStore } from '../../../lib/activity/runs-store.ts'
+import { requestRebuild } from '../../../lib/activity/recording/rebuild.ts'
+import { runsStore } from '../../../lib/activity/recording/runs-store.ts'
 import type { VaultProgress } from '../../../lib/activity/store.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import {

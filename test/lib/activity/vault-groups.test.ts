@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { getAddress, numberToHex } from 'viem'
 import { describe, expect } from 'vitest'
+import { runsStore } from '../../../lib/activity/recording/runs-store.ts'
 import { addressesOf, divide, groupOf, overlap, VaultGroup } from '../../../lib/activity/recording/vault-groups.ts'
-import { runsStore } from '../../../lib/activity/runs-store.ts'
 import { test } from '../../support/dynamo.ts'
 
 const addresses = fc.uniqueArray(

@@ -1,7 +1,7 @@
-import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
-import { groupOf } from './recording/vault-groups.ts'
+import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
+import { initialProgress, type RecordsStore, type VaultProgress } from '../store.ts'
 import type { RunsStore } from './runs-store.ts'
-import { initialProgress, type RecordsStore, type VaultProgress } from './store.ts'
+import { groupOf } from './vault-groups.ts'
 
 /** How long the lease is held, and how long and how often it is asked for while the job has it. */
 const LEASE_MS = 90_000

@@ -1,8 +1,8 @@
 import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { updateItem } from '../aws/dynamo.ts'
-import { RunReport } from './recording/report.ts'
-import { overlap, type VaultGroup } from './recording/vault-groups.ts'
+import { updateItem } from '../../aws/dynamo.ts'
+import { RunReport } from './report.ts'
+import { overlap, type VaultGroup } from './vault-groups.ts'
 
 /** A group of a chain's vaults. */
 export type GroupKey = { readonly chainId: number; readonly group: VaultGroup }
