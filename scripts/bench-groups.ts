@@ -1,24 +1,11 @@
 import { Console } from 'node:console'
-import { getAddress, keccak256, numberToHex, sliceHex, zeroAddress } from 'viem'
 import * as z from 'zod'
 import { refreshChain } from '../functions/jobs/refresh-chain/refresh-chain.ts'
-import { contract } from '../functions/queues/refresh-group/contract.ts'
 import { refreshGroup } from '../functions/queues/refresh-group/refresh-group.ts'
-import { depositSourceStore } from '../lib/activity/deposit-source-store.ts'
-import { openRequestsStore } from '../lib/activity/open-requests-store.ts'
-import { runsStore } from '../lib/activity/recording/runs-store.ts'
-import { recordsStore } from '../lib/activity/store.ts'
-import { documentClient, putItems } from '../lib/aws/dynamo.ts'
-import { transfersStore } from '../lib/bridge/store.ts'
-import { chainVaultKey, listedVaultsStore, vaultClientsKey } from '../lib/clients/listed-vaults-store.ts'
-import { VaultOnChain } from '../lib/protocols/vault-on-chain.ts'
-import { pinStore } from '../lib/vaults/pin-store.ts'
-import { stateStore } from '../lib/vaults/state-store.ts'
-import { eventLogStore } from '../lib/webhooks/log-store.ts'
-import { webhooksStore } from '../lib/webhooks/store.ts'
+import { documentClient } from '../lib/aws/dynamo.ts'
 import { localConfig, startDynamo } from '../sandbox/dynamo.ts'
-import { someVault } from '../test/support/clients.ts'
 import { countedChain, depositOf, virtualClock } from '../test/support/counted.ts'
+import { jobServices, listVaults, someVaults } from '../test/support/job.ts'
 
 // The job over 10,000 vaults of 1,000 clients, at tables on this machine and a chain that answers as a node does that takes ten
 // calls in a request and 10,000 blocks of events: what each group's run asks and takes. `node scripts/bench-groups.ts`
@@ -33,10 +20,7 @@ const NODE_MS = 50
 
 const say = (text: string) => process.stderr.write(`${text}\n`)
 
-const vaults = Array.from({ length: VAULTS }, (_, index) => {
-  const address = getAddress(sliceHex(keccak256(numberToHex(index, { size: 32 })), 12))
-  return someVault({ address, shareToken: address, asset: zeroAddress })
-})
+const vaults = someVaults(VAULTS)
 
 async function main(): Promise<void> {
   const { endpoint, tableNames, stop } = await startDynamo()
@@ -50,44 +34,15 @@ async function main(): Promise<void> {
     },
     { step: 'deserialize', priority: 'low' },
   )
-  const { clients, deposits, webhooks } = tableNames
   say(`Listing ${VAULTS} vaults of ${CLIENTS} clients …`)
-  const clientsOf = (index: number) =>
-    new Set(
-      Array.from({ length: (CLIENTS * OF_CLIENT) / VAULTS }, (_, of) =>
-        String(1_000_000_000 + ((index + of) % CLIENTS)),
-      ),
-    )
-  await putItems(
-    dynamo,
-    clients,
-    vaults.flatMap((vault, index) => [
-      { ...chainVaultKey(vault), ...VaultOnChain.encode(vault) },
-      { ...vaultClientsKey(vault), clients: clientsOf(index) },
-    ]),
+  await listVaults(dynamo, tableNames, vaults, (index) =>
+    Array.from({ length: (CLIENTS * OF_CLIENT) / VAULTS }, (_, of) => String(1_000_000_000 + ((index + of) % CLIENTS))),
   )
   const clock = virtualClock()
   const chain = countedChain(clock, { mostCalls: 10, mostBlocks: 10_000, delayMs: NODE_MS })
   chain.state.head = 100_000
-  const messages: z.output<typeof contract.message>[] = []
-  const services = {
-    listedVaults: listedVaultsStore(dynamo, clients),
-    runs: runsStore(dynamo, deposits),
-    records: recordsStore(dynamo, deposits),
-    openRequests: openRequestsStore(dynamo, deposits),
-    states: stateStore(dynamo, deposits),
-    pinStore: pinStore(dynamo, deposits),
-    transfers: transfersStore(dynamo, deposits),
-    sources: depositSourceStore(dynamo, deposits),
-    eventLog: eventLogStore(dynamo, webhooks),
-    webhooks: webhooksStore(dynamo, webhooks),
-    wakeRelays: async () => {},
-    wakeGroups: async (asked: readonly object[]) => {
-      messages.push(...z.array(contract.message).parse(asked))
-    },
-    getReader: () => chain.reader,
-    now: clock.now,
-  }
+  const { services: stores, messages } = jobServices(dynamo, tableNames)
+  const services = { ...stores, getReader: () => chain.reader, now: clock.now }
   const time = { remainingMs: () => 50_000 }
   const rows: unknown[] = []
   const measure = async (name: string, run: () => Promise<unknown>) => {

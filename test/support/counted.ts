@@ -210,7 +210,7 @@ export function countedTable(clock: VirtualClock, delayMs: number) {
 
   function answer(command: unknown): unknown {
     if (command instanceof GetCommand) return { Item: items.get(keyOf(command.input.Key ?? {})) }
-    if (command instanceof UpdateCommand) return { Attributes: {} }
+    if (command instanceof UpdateCommand) return { Attributes: { turn: 1 } }
     if (command instanceof BatchGetCommand) {
       const [[name, { Keys = [] }] = ['', {}]] = Object.entries(command.input.RequestItems ?? {})
       if (Keys.length > 100) throw new Error('DynamoDB reads 100 items in a batch')

@@ -26,7 +26,7 @@ import type { OpenRequestsStore } from '../open-requests-store.ts'
 import { addWaits } from '../settlement-waits.ts'
 import type { VaultProgress } from '../store.ts'
 import { publishOf } from './publish-notices.ts'
-import { RUN_EVERY_MS, type Run, save, type VaultRun } from './run.ts'
+import { type Run, save, type VaultRun } from './run.ts'
 import { accountEntries } from './slice-notices.ts'
 
 /** So many vaults a run asks what became of requests. */
@@ -37,12 +37,12 @@ const MOST_ASKED = 20
  * after the last final block in those of which clients want to be told also what is not final.
  */
 export async function askVaults(run: Run, latestEntries: ReadonlyMap<VaultRun, readonly LedgerEntry[]>): Promise<void> {
-  const { vaultRuns, reader, records, openRequests, final, now } = run
+  const { vaultRuns, reader, records, openRequests, final, turn } = run
   const due = vaultRuns.filter(
     ({ progress, saved, isRefused }) =>
       progress.hasAsked === true && saved !== undefined && progress.through >= final.number && !isRefused,
   )
-  const first = (Math.floor(now() / RUN_EVERY_MS) * MOST_ASKED) % Math.max(1, due.length)
+  const first = (turn * MOST_ASKED) % Math.max(1, due.length)
   const inTurn = [...due.slice(first), ...due.slice(0, first)].slice(0, MOST_ASKED)
   if (inTurn.length === 0) return
   try {
@@ -52,14 +52,11 @@ export async function askVaults(run: Run, latestEntries: ReadonlyMap<VaultRun, r
       const { vault, progress } = vaultRun
       const entries = latestEntries.get(vaultRun)
       const entriesOf = accountEntries(records, { vault, progress, entries: entries ?? [] })
-      const publish = async (notices: readonly Notice[]) => {
-        if (progress.eventsAfter === undefined) return true
-        return (await publishOf(run, [{ vaultRun, notices }])).length > 0
-      }
+      const publish = async (notices: readonly Notice[]) => (await publishOf(run, [{ vaultRun, notices }])).length > 0
       const changed = await settleAsked({ openRequests, entriesOf, publish }, vaultRun, asked[index] ?? [], {
         final,
         most,
-        wantsLatest: entries !== undefined && progress.eventsAfter !== undefined,
+        wantsLatest: entries !== undefined,
       })
       if (changed) vaultRun.progress = { ...progress, ...changed }
       if (changed) await save(run, [vaultRun])

@@ -32,11 +32,7 @@ export async function publishLatest(
     logger.warn('what is not final cannot be told', { chainId: reader.chain.id, reason: String(error) })
   })
   const wanted = vaultRuns.filter(
-    ({ vault, progress, isRefused }) =>
-      wantsLatest?.(vault.address) &&
-      progress.eventsAfter !== undefined &&
-      progress.through >= final.number &&
-      !isRefused,
+    ({ vault, progress, isRefused }) => wantsLatest?.(vault.address) && progress.through >= final.number && !isRefused,
   )
   const waiting: { readonly vaultRun: VaultRun; readonly notices: readonly Notice[] }[] = []
   for (const { vaultRun, events, isWhole } of await readLatest(run, wanted, head)) {

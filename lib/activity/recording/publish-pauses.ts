@@ -15,8 +15,8 @@ export async function publishPauses(
   const { vaultRuns, final, inTurn } = run
   const looks = vaultRuns.flatMap((vaultRun, index) => {
     const isPaused = overviews[index]?.state.paused ?? undefined
-    const { paused, eventsAfter } = vaultRun.progress
-    const isDue = eventsAfter !== undefined && (paused !== undefined || inTurn.has(vaultRun))
+    const { paused } = vaultRun.progress
+    const isDue = paused !== undefined || inTurn.has(vaultRun)
     if (isPaused === undefined || !isDue) return []
     return [{ vaultRun, ...followPause(vaultRun.vault, paused, { isPaused, block: blocks[index] ?? block, final }) }]
   })

@@ -39,7 +39,7 @@ export async function requestRebuild({ records, runs, now, sleep }: Dependencies
   const owner = `rebuild ${now()}`
   const giveUpAt = now() + PATIENCE_MS
   // The job writes progress with the lease alone, so that neither overwrites what the other has written.
-  while (!(await runs.takeLease(of, owner, { now: now(), until: now() + LEASE_MS }))) {
+  while ((await runs.takeLease(of, owner, { now: now(), until: now() + LEASE_MS })) === undefined) {
     if (now() > giveUpAt) throw new Error('The job does not leave the chain. Try again later.')
     await sleep(RETRY_MS)
   }

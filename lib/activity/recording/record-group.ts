@@ -52,7 +52,8 @@ export async function recordGroup(
   const { runs, records, openRequests, states, pinStore, getReader, findClients, now } = dependencies
   const of = { chainId, group }
   const owner = randomUUID()
-  if (!(await runs.takeLease(of, owner, { now: now(), until: now() + LEASE_MS, askedAt }))) return undefined
+  const turn = await runs.takeLease(of, owner, { now: now(), until: now() + LEASE_MS, askedAt })
+  if (turn === undefined) return undefined
   let lastRun: Parameters<RunsStore['releaseLease']>[2]
   try {
     const reader = getReader(chainId)
@@ -68,7 +69,7 @@ export async function recordGroup(
     const { report, recordedAt, known } = await refreshVaults(
       { reader, records, openRequests, states, publish: publishOfVaults, getWantsLatest, now },
       vaults,
-      { until, holdsLease },
+      { until, turn, holdsLease },
     )
     await onKnown?.(known)
     const { changedVaults, untoldVaults } = await watching

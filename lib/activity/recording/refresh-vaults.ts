@@ -53,9 +53,9 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     const { rebuild: _, ...saved } = recorded[index] ?? initialProgress(vault)
     return startVaultRun(vault, saved, recorded[index] && saved)
   })
-  const inTurn = vaultRunsInTurn(vaultRuns, dependencies.now())
-  // The past of a vault is news to nobody.
-  for (const vaultRun of inTurn) {
+  const inTurn = vaultRunsInTurn(vaultRuns, limits.turn)
+  // The past of a vault is news to nobody; what comes after the job saw it first is, whenever its turn comes.
+  for (const vaultRun of vaultRuns) {
     vaultRun.progress = { eventsAfter: Number(final.number), ...vaultRun.progress }
   }
   const rebuilds = vaultRuns.flatMap((vaultRun, index): [VaultRun, VaultRun][] => {

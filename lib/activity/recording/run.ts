@@ -42,6 +42,8 @@ export type Dependencies = {
 export type Limits = {
   /** The moment, in epoch milliseconds, after which nothing more is begun. */
   readonly until: number
+  /** One more than that of the last run over these vaults. */
+  readonly turn: number
   /** Whether this run still has the right to record the chain. */
   readonly holdsLease: () => Promise<boolean>
 }
@@ -116,11 +118,10 @@ export function startRebuildRun(
   return startVaultRun(vault, beginRebuild(vault, progress, now), undefined, vaultRun)
 }
 
-/** The vaults of which this run writes what is no event: all of them where they are few, else in turn. */
-export function vaultRunsInTurn(vaultRuns: readonly VaultRun[], now: number): ReadonlySet<VaultRun> {
+/** The vaults of which this run writes what is no event: all of them where they are few, else each once in so many runs. */
+export function vaultRunsInTurn(vaultRuns: readonly VaultRun[], turn: number): ReadonlySet<VaultRun> {
   const turns = Math.max(1, Math.ceil(vaultRuns.length / MOST_IN_TURN))
-  const turn = Math.floor(now / RUN_EVERY_MS) % turns
-  return new Set(vaultRuns.filter((_, index) => index % turns === turn))
+  return new Set(vaultRuns.filter((_, index) => index % turns === turn % turns))
 }
 
 /** What those of the events led to that are not recorded of a vault yet. */

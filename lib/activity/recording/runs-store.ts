@@ -20,22 +20,19 @@ export type GroupRun = z.output<typeof GroupRun>
 
 const Lease = z.object({ group: z.string(), leaseOwner: z.string(), leaseUntil: z.number() })
 const Item = z.object({ ...Lease.partial().shape, group: z.string(), lastRun: GroupRun.optional() })
+const Taken = z.object({ turn: z.number().int().positive() })
 
 /**
  * The runs over groups of a chain's vaults: who has the right to record one at the moment, and what the last one said. Groups can
  * overlap, one being of the vaults of several others: of those that do, one alone is recorded at a time.
  */
 export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
+  type Change = Omit<Parameters<typeof updateItem>[2], 'key'>
+  const change = ({ chainId, group }: GroupKey, of: Change) =>
+    updateItem(client, tableName, { key: { pk: partitionOf(chainId), sk: `GROUP#${group}` }, ...of })
+
   /** Changes a group's item; false where the condition does not hold. */
-  async function update(
-    { chainId, group }: GroupKey,
-    change: Omit<Parameters<typeof updateItem>[2], 'key'>,
-  ): Promise<boolean> {
-    return (
-      (await updateItem(client, tableName, { key: { pk: partitionOf(chainId), sk: `GROUP#${group}` }, ...change })) !==
-      null
-    )
-  }
+  const update = async (key: GroupKey, of: Change): Promise<boolean> => (await change(key, of)) !== null
 
   async function list(chainId: number): Promise<z.output<typeof Item>[]> {
     // One page of 1 MB holds more groups than a chain has.
@@ -71,39 +68,44 @@ export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
 
   return {
     /**
-     * Takes the right to record a group until a moment, in epoch milliseconds; false while somebody else has it, or that of a
-     * group that overlaps it, and where a run was begun after `askedAt`.
+     * Takes the right to record a group until a moment, in epoch milliseconds, and gives how often it was taken: the turn of this
+     * run. Undefined while somebody else has it, or that of a group that overlaps it, and where a run was begun after `askedAt`.
      */
     async takeLease(
       { chainId, group }: GroupKey,
       owner: string,
       { now, until, askedAt }: { readonly now: number; readonly until: number; readonly askedAt?: number | undefined },
-    ): Promise<boolean> {
+    ): Promise<number | undefined> {
       const isFree = 'attribute_not_exists(leaseUntil) OR leaseUntil < :now'
       const isAsked = 'attribute_not_exists(begunAt) OR begunAt < :askedAt'
-      const isTaken = await update(
+      const taken = await change(
         { chainId, group },
         {
-          set: ['#group = :group', 'leaseOwner = :owner', 'leaseUntil = :until', 'begunAt = :now'],
+          set: [
+            ...['#group = :group', 'leaseOwner = :owner', 'leaseUntil = :until', 'begunAt = :now'],
+            'turn = if_not_exists(turn, :none) + :one',
+          ],
           condition: askedAt === undefined ? isFree : `(${isFree}) AND (${isAsked})`,
           ExpressionAttributeNames: { '#group': 'group' },
           ExpressionAttributeValues: {
-            ...{ ':group': group, ':owner': owner, ':until': until, ':now': now },
+            ...{ ':group': group, ':owner': owner, ':until': until, ':now': now, ':none': 0, ':one': 1 },
             ...(askedAt !== undefined && { ':askedAt': askedAt }),
           },
+          ReturnValues: 'UPDATED_NEW',
         },
       )
-      if (!isTaken) return false
+      if (!taken) return undefined
+      const { turn } = Taken.parse(taken)
       // Whoever takes one of two that overlap writes before looking: so one of them sees the other at least.
       for (;;) {
         const others = (await list(chainId)).flatMap((item) => {
           const { data: other } = Lease.safeParse(item)
           return other && other.group !== group && overlap(other.group, group) ? [other] : []
         })
-        if (others.length === 0) return true
+        if (others.length === 0) return turn
         if (others.some(({ leaseUntil }) => leaseUntil >= now)) {
           await release({ chainId, group }, owner)
-          return false
+          return undefined
         }
         // One that could not be ended was kept on, or ended by somebody else.
         for (const other of others) await drop(chainId, other)

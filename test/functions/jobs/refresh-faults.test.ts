@@ -127,7 +127,7 @@ const openRequests = {
   list: async () => [],
   deleteEarlier: async () => true,
 }
-const holdsLease = async () => true
+const lease = { turn: 1, holdsLease: async () => true }
 
 describe('A vault whose events contradict each other', () => {
   const [good, bad] = [vault(1), vault(2)]
@@ -166,7 +166,7 @@ describe('A vault whose events contradict each other', () => {
           [good, bad],
           {
             until: Date.now() + 60_000,
-            holdsLease,
+            ...lease,
           },
         )
         expect(throughOf(good)).toBe(FINAL)
@@ -201,7 +201,7 @@ describe('A block with more events than a node gives', () => {
       [one, other],
       {
         until: Date.now() + 60_000,
-        holdsLease,
+        ...lease,
       },
     )
     expect(report.behind).toBe(0)
@@ -229,7 +229,7 @@ describe('A node that is too slow for events of many blocks', () => {
         vaults,
         {
           until: 42_000,
-          holdsLease,
+          ...lease,
         },
       )
       expect(clock).toBeLessThan(46_000)
@@ -253,7 +253,7 @@ describe('A node that is too slow for events of many blocks', () => {
     })
     await refreshVaults({ reader, records, openRequests, states, publish, getWantsLatest, now: () => clock }, vaults, {
       until: 42_000,
-      holdsLease,
+      ...lease,
     })
     expect(clock).toBeLessThan(46_000)
     for (const one of others) expect(throughOf(one)).toBe(FINAL)
@@ -279,10 +279,7 @@ describe('Vaults that an older version of their books recorded', () => {
       const { report } = await refreshVaults(
         { reader, records, openRequests, states, publish, getWantsLatest, now: () => clock },
         vaults,
-        {
-          until,
-          holdsLease,
-        },
+        { ...lease, until, turn: runs },
       )
       expect(clock).toBeLessThan(until + 4_000)
       for (const one of vaults) expect(throughOf(one) ?? FINAL - 10).toBeGreaterThanOrEqual(FINAL - 10)
@@ -303,7 +300,7 @@ test('Nodes that all stand still are behind by the clock, less what finality tak
   const { records } = memory(FINAL)
   const hour = 3_600
   const now = () => (timeOf(FINAL + 1_000) + hour) * 1000
-  const run = { until: now() + 60_000, holdsLease }
+  const run = { until: now() + 60_000, ...lease }
   const { report } = await refreshVaults(
     { reader: nodeWith([]), records, openRequests, states, publish, getWantsLatest, now },
     [vault(1)],
@@ -330,7 +327,7 @@ describe('A head that is far too high, of one answer', () => {
       [one],
       {
         until: Date.now() + 60_000,
-        holdsLease,
+        ...lease,
       },
     )
     await expect(run).rejects.toMatchObject({ code: 'second_node_silent' })

@@ -44,12 +44,14 @@ function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
   const getWantsLatest = async () => () => false
   async function run(vaults: readonly VaultOnChain[]) {
     const before = { ...chain.counts, table: table.requests(), begun: clock.now() }
-    await runs.takeLease(OF_CHAIN, 'this run', { now: clock.now(), until: clock.now() + 90_000 })
+    const turn = await runs.takeLease(OF_CHAIN, 'this run', { now: clock.now(), until: clock.now() + 90_000 })
+    if (turn === undefined) throw new Error('Another run has the lease.')
     const { report } = await refreshVaults(
       { reader: chain.reader, records, openRequests, states, publish, getWantsLatest, now: clock.now },
       vaults,
       {
         until: clock.now() + RUN_MS,
+        turn,
         holdsLease: () => runs.keepLease(OF_CHAIN, 'this run', clock.now() + 90_000),
       },
     )

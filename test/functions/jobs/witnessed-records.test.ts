@@ -2,23 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Hex, numberToHex, toEventSelector } from 'viem'
 import { describe, expect, onTestFinished } from 'vitest'
 import { refreshChain } from '../../../functions/jobs/refresh-chain/refresh-chain.ts'
-import { depositSourceStore } from '../../../lib/activity/deposit-source-store.ts'
-import { openRequestsStore } from '../../../lib/activity/open-requests-store.ts'
-import { runsStore } from '../../../lib/activity/recording/runs-store.ts'
-import { recordsStore } from '../../../lib/activity/store.ts'
-import { transfersStore } from '../../../lib/bridge/store.ts'
 import type { RpcUrls } from '../../../lib/chain/readers.ts'
 import { witnessedReaders } from '../../../lib/chain/witness.ts'
-import { listedVaultsStore } from '../../../lib/clients/listed-vaults-store.ts'
 import { toResult } from '../../../lib/result.ts'
-import { pinStore } from '../../../lib/vaults/pin-store.ts'
-import { stateStore } from '../../../lib/vaults/state-store.ts'
-import { eventLogStore } from '../../../lib/webhooks/log-store.ts'
-import { webhooksStore } from '../../../lib/webhooks/store.ts'
 import { NODE_PROFILES } from '../../../sandbox/node-profiles.ts'
 import { startNode } from '../../../sandbox/nodes.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { type Call, rewriteResults } from '../../support/chain-answers.ts'
+import { jobServices } from '../../support/job.ts'
 import { type Lie, stateAfter, tell } from '../../support/lies.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { finalize, refresh, restoreRecords, scanRecords } from '../../support/records.ts'
@@ -121,27 +112,12 @@ const test = base
   })
   /** The job that reads Base at these nodes: what one run reports, undefined for one that fails. */
   .extend('jobAt', ({ service: { dynamo, backends } }) => {
-    const { tableNames } = backends.dynamo
-    const { clients, deposits } = tableNames
-    const stores = {
-      listedVaults: listedVaultsStore(dynamo, clients),
-      runs: runsStore(dynamo, deposits),
-      records: recordsStore(dynamo, deposits),
-      openRequests: openRequestsStore(dynamo, deposits),
-      states: stateStore(dynamo, deposits),
-      pinStore: pinStore(dynamo, deposits),
-      transfers: transfersStore(dynamo, deposits),
-      sources: depositSourceStore(dynamo, deposits),
-      eventLog: eventLogStore(dynamo, tableNames.webhooks),
-      webhooks: webhooksStore(dynamo, tableNames.webhooks),
-      wakeRelays: async () => {},
-      wakeGroups: async () => {},
-    }
+    const { services } = jobServices(dynamo, backends.dynamo.tableNames)
     return (...nodes: [At, ...At[]]) => {
       const [first, ...others] = nodes.map(({ url }) => url)
       const rpcUrls: RpcUrls = { [BASE]: [first as string, ...others] }
       const getReader = witnessedReaders(rpcUrls, { fetch, random: () => 0, now: () => performance.now() })
-      const run = refreshChain({ ...stores, getReader, now: Date.now })
+      const run = refreshChain({ ...services, getReader, now: Date.now })
       return async () => {
         const result = await toResult(run({ chainId: BASE }, { remainingMs: () => 30_000 }))
         return 'value' in result ? result.value : undefined

@@ -1,25 +1,13 @@
-import { getAddress, keccak256, numberToHex, sliceHex, zeroAddress } from 'viem'
 import { describe, expect } from 'vitest'
 import * as z from 'zod'
 import { refreshChain } from '../../../functions/jobs/refresh-chain/refresh-chain.ts'
 import { contract } from '../../../functions/queues/refresh-group/contract.ts'
 import { refreshGroup } from '../../../functions/queues/refresh-group/refresh-group.ts'
-import { depositSourceStore } from '../../../lib/activity/deposit-source-store.ts'
-import { openRequestsStore } from '../../../lib/activity/open-requests-store.ts'
-import { runsStore } from '../../../lib/activity/recording/runs-store.ts'
-import { recordsStore } from '../../../lib/activity/store.ts'
-import { putItems } from '../../../lib/aws/dynamo.ts'
-import { transfersStore } from '../../../lib/bridge/store.ts'
-import { chainVaultKey, listedVaultsStore, vaultClientsKey } from '../../../lib/clients/listed-vaults-store.ts'
-import { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
-import { pinStore } from '../../../lib/vaults/pin-store.ts'
-import { stateStore } from '../../../lib/vaults/state-store.ts'
-import { eventLogStore } from '../../../lib/webhooks/log-store.ts'
+import { ALL_VAULTS } from '../../../lib/activity/recording/vault-groups.ts'
 import { relayEvents } from '../../../lib/webhooks/relay.ts'
-import { webhooksStore } from '../../../lib/webhooks/store.ts'
-import { someVault } from '../../support/clients.ts'
 import { countedChain, depositOf, virtualClock } from '../../support/counted.ts'
 import { test as base } from '../../support/dynamo.ts'
+import { jobServices, listVaults, someVaults } from '../../support/job.ts'
 import { scanTable } from '../../support/tables.ts'
 
 const BASE = 8453
@@ -27,37 +15,26 @@ const CLIENTS = ['0000000001', '0000000002']
 const TIME = { remainingMs: () => 50_000 }
 /** So many vaults fill a group here. */
 const MOST = 4
-const VAULTS = Array.from({ length: 12 }, (_, index) => {
-  const address = getAddress(sliceHex(keccak256(numberToHex(index, { size: 32 })), 12))
-  return someVault({ address, shareToken: address, poolId: address, asset: zeroAddress })
-})
+const VAULTS = someVaults(12)
 
 type Message = z.output<typeof contract.message>
 type Hold = { readonly begun: Promise<void>; readonly end: () => void }
 
 const test = base
+  .extend('vaults', () => VAULTS)
   .extend('clock', () => virtualClock())
   .extend('chain', ({ clock }) => {
     const chain = countedChain(clock, { mostCalls: 500, mostBlocks: 10_000, delayMs: 10 })
     chain.state.head = 10_000
     return chain
   })
-  .extend('stage', async ({ dynamo, tableNames, clock, chain }) => {
-    const { clients, deposits, webhooks } = tableNames
-    await putItems(
-      dynamo,
-      clients,
-      VAULTS.flatMap((vault) => [
-        { ...chainVaultKey(vault), ...VaultOnChain.encode(vault) },
-        { ...vaultClientsKey(vault), clients: new Set(CLIENTS) },
-      ]),
-    )
-    const messages: Message[] = []
+  .extend('stage', async ({ dynamo, tableNames, vaults, clock, chain }) => {
+    await listVaults(dynamo, tableNames, vaults, () => CLIENTS)
     let hold: { begin: () => void; end: Promise<void> } | undefined
-    const records = recordsStore(dynamo, deposits)
+    const { services: stores, messages } = jobServices(dynamo, tableNames)
+    const { records } = stores
     const services = {
-      listedVaults: listedVaultsStore(dynamo, clients),
-      runs: runsStore(dynamo, deposits),
+      ...stores,
       records: {
         ...records,
         async record(...of: Parameters<typeof records.record>) {
@@ -67,17 +44,6 @@ const test = base
           await held?.end
           return await records.record(...of)
         },
-      },
-      openRequests: openRequestsStore(dynamo, deposits),
-      states: stateStore(dynamo, deposits),
-      pinStore: pinStore(dynamo, deposits),
-      transfers: transfersStore(dynamo, deposits),
-      sources: depositSourceStore(dynamo, deposits),
-      eventLog: eventLogStore(dynamo, webhooks),
-      webhooks: webhooksStore(dynamo, webhooks),
-      wakeRelays: async () => {},
-      wakeGroups: async (asked: readonly object[]) => {
-        messages.push(...z.array(contract.message).parse(JSON.parse(JSON.stringify(asked))))
       },
       getReader: () => chain.reader,
       now: clock.now,
@@ -101,12 +67,12 @@ const test = base
       /** Has a deposit in each vault, and so many blocks after it that it is final. */
       deposit() {
         const block = chain.state.head
-        chain.emit(VAULTS.map(({ address }) => depositOf(address, block, 5_000_000n)))
+        chain.emit(vaults.map(({ address }) => depositOf(address, block, 5_000_000n)))
         chain.state.head += 2_000
       },
       /** What is recorded, by its keys. */
       async recorded() {
-        const items = await scanTable(dynamo, deposits)
+        const items = await scanTable(dynamo, tableNames.deposits)
         return new Map([...items].filter(([key]) => !key.startsWith('LEASE#')))
       },
       /** What each client was told, in order of its vaults. */
@@ -248,4 +214,27 @@ describe('Where the number of groups changes while a run is at work', () => {
     expect(await stage.recorded()).toEqual(recorded)
     expect(await stage.told()).toEqual(everyVaultOnce)
   })
+})
+
+describe('Of a group of 300 vaults, whose runs do what is no event in turn,', () => {
+  const many = test.extend('vaults', () => someVaults(300))
+
+  many.for([1, 2, 3])(
+    'each vault is told of and has its turn where a run begins each %d minutes',
+    async (minutes, { stage, chain }) => {
+      const run = async () => {
+        stage.pass(minutes * 60)
+        const report = await stage.take({ chainId: BASE, group: ALL_VAULTS, askedAt: stage.services.now() })
+        return z.looseObject({ states: z.number() }).parse(report)
+      }
+      await run()
+      stage.deposit()
+      await run()
+      expect((await stage.told())[0]).toHaveLength(300)
+
+      while ((await run()).states > 0);
+      chain.state.totalAssets += 1n
+      expect((await run()).states + (await run()).states).toBe(300)
+    },
+  )
 })
