@@ -7,7 +7,7 @@ import { overlap, type VaultGroup } from './vault-groups.ts'
 /** A group of a chain's vaults. */
 export type GroupKey = { readonly chainId: number; readonly group: VaultGroup }
 
-/** What the last run over a group that came to its end said, and when that was. */
+/** What the last completed run over a group said, and when it ended. */
 export const GroupRun = z.object({
   group: z.string(),
   report: RunReport,
@@ -22,14 +22,24 @@ const Lease = z.object({ group: z.string(), leaseOwner: z.string(), leaseUntil: 
 const Item = z.object({ ...Lease.partial().shape, group: z.string(), lastRun: GroupRun.optional() })
 const Taken = z.object({ turn: z.number().int().positive() })
 
+/** Groups' items begin so; beside them is the chain's lease of an earlier version. */
+const PREFIX = 'GROUP#'
+
+type Asked = {
+  /** Epoch milliseconds, as are the others. */
+  readonly now: number
+  readonly until: number
+  readonly askedAt?: number | undefined
+}
+
 /**
- * The runs over groups of a chain's vaults: who has the right to record one at the moment, and what the last one said. Groups can
- * overlap, one being of the vaults of several others: of those that do, one alone is recorded at a time.
+ * The runs over groups of a chain's vaults: who may record a group now, and what its last run said. Of groups that overlap, which
+ * happens when the division changes, one at a time is recorded.
  */
 export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
   type Change = Omit<Parameters<typeof updateItem>[2], 'key'>
   const change = ({ chainId, group }: GroupKey, of: Change) =>
-    updateItem(client, tableName, { key: { pk: partitionOf(chainId), sk: `GROUP#${group}` }, ...of })
+    updateItem(client, tableName, { key: { pk: partitionOf(chainId), sk: `${PREFIX}${group}` }, ...of })
 
   /** Changes a group's item; false where the condition does not hold. */
   const update = async (key: GroupKey, of: Change): Promise<boolean> => (await change(key, of)) !== null
@@ -39,8 +49,8 @@ export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
     const { Items: items = [] } = await client.send(
       new QueryCommand({
         TableName: tableName,
-        KeyConditionExpression: 'pk = :chain',
-        ExpressionAttributeValues: { ':chain': partitionOf(chainId) },
+        KeyConditionExpression: 'pk = :chain AND begins_with(sk, :prefix)',
+        ExpressionAttributeValues: { ':chain': partitionOf(chainId), ':prefix': PREFIX },
         ConsistentRead: true,
       }),
     )
@@ -55,7 +65,7 @@ export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
       ExpressionAttributeValues: { ':owner': owner, ...(lastRun && { ':run': GroupRun.encode(lastRun) }) },
     })
 
-  /** Ends a lease that has run out; false where it is kept on, or taken, meanwhile. */
+  /** Deletes a lease that does not count; false where it was renewed, or taken, meanwhile. */
   const drop = (chainId: number, { group, leaseOwner, leaseUntil }: z.output<typeof Lease>): Promise<boolean> =>
     update(
       { chainId, group },
@@ -66,50 +76,53 @@ export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
       },
     )
 
+  /** Whether nobody has a lease of another group that overlaps this one; deletes those that do not count. */
+  async function isAlone({ chainId, group }: GroupKey, now: number, latest: number): Promise<boolean> {
+    for (;;) {
+      const others = (await list(chainId)).flatMap((item) => {
+        const { data: other } = Lease.safeParse(item)
+        return other && other.group !== group && overlap(other.group, group) ? [other] : []
+      })
+      if (others.length === 0) return true
+      if (others.some(({ leaseUntil }) => leaseUntil >= now && leaseUntil <= latest)) return false
+      // One that could not be deleted was renewed, or ended by somebody else: the next look tells.
+      for (const other of others) await drop(chainId, other)
+    }
+  }
+
   return {
     /**
      * Takes the right to record a group until a moment, in epoch milliseconds, and gives how often it was taken: the turn of this
-     * run. Undefined while somebody else has it, or that of a group that overlaps it, and where a run was begun after `askedAt`.
+     * run. Undefined while somebody else has it, or that of a group that overlaps it, and where a run began after `askedAt`.
      */
-    async takeLease(
-      { chainId, group }: GroupKey,
-      owner: string,
-      { now, until, askedAt }: { readonly now: number; readonly until: number; readonly askedAt?: number | undefined },
-    ): Promise<number | undefined> {
-      const isFree = 'attribute_not_exists(leaseUntil) OR leaseUntil < :now'
-      const isAsked = 'attribute_not_exists(begunAt) OR begunAt < :askedAt'
-      const taken = await change(
-        { chainId, group },
-        {
-          set: [
-            ...['#group = :group', 'leaseOwner = :owner', 'leaseUntil = :until', 'begunAt = :now'],
-            'turn = if_not_exists(turn, :none) + :one',
-          ],
-          condition: askedAt === undefined ? isFree : `(${isFree}) AND (${isAsked})`,
-          ExpressionAttributeNames: { '#group': 'group' },
-          ExpressionAttributeValues: {
-            ...{ ':group': group, ':owner': owner, ':until': until, ':now': now, ':none': 0, ':one': 1 },
-            ...(askedAt !== undefined && { ':askedAt': askedAt }),
-          },
-          ReturnValues: 'UPDATED_NEW',
+    async takeLease(of: GroupKey, owner: string, { now, until, askedAt }: Asked): Promise<number | undefined> {
+      // Only a clock that is ahead writes what is later than this: it counts for nothing.
+      const latest = until + (until - now)
+      const isFree = 'attribute_not_exists(leaseUntil) OR leaseUntil < :now OR leaseUntil > :latest'
+      const isAsked = 'attribute_not_exists(begunAt) OR begunAt < :askedAt OR begunAt > :latest'
+      const taken = await change(of, {
+        set: [
+          ...['#group = :group', 'leaseOwner = :owner', 'leaseUntil = :until', 'begunAt = :now'],
+          'turn = if_not_exists(turn, :none) + :one',
+        ],
+        condition: askedAt === undefined ? isFree : `(${isFree}) AND (${isAsked})`,
+        ExpressionAttributeNames: { '#group': 'group' },
+        ExpressionAttributeValues: {
+          ...{ ':group': of.group, ':owner': owner, ':until': until, ':now': now, ':latest': latest },
+          ...{ ':none': 0, ':one': 1 },
+          ...(askedAt !== undefined && { ':askedAt': askedAt }),
         },
-      )
+        ReturnValues: 'UPDATED_NEW',
+      })
       if (!taken) return undefined
-      const { turn } = Taken.parse(taken)
-      // Whoever takes one of two that overlap writes before looking: so one of them sees the other at least.
-      for (;;) {
-        const others = (await list(chainId)).flatMap((item) => {
-          const { data: other } = Lease.safeParse(item)
-          return other && other.group !== group && overlap(other.group, group) ? [other] : []
-        })
-        if (others.length === 0) return turn
-        if (others.some(({ leaseUntil }) => leaseUntil >= now)) {
-          await release({ chainId, group }, owner)
-          return undefined
-        }
-        // One that could not be ended was kept on, or ended by somebody else.
-        for (const other of others) await drop(chainId, other)
+      // Write, then read: at least one of two overlapping takers sees the other.
+      let isTaken = false
+      try {
+        isTaken = await isAlone(of, now, latest)
+      } finally {
+        if (!isTaken) await release(of, owner)
       }
+      return isTaken ? Taken.parse(taken).turn : undefined
     },
 
     /** Whether the lease is still the owner's; it then lasts until this moment, in epoch milliseconds. */
@@ -120,10 +133,10 @@ export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
         ExpressionAttributeValues: { ':owner': owner, ':until': until },
       }),
 
-    /** Releases the lease, with what the run said where it came to its end; false when somebody else has it by now. */
+    /** Releases the lease, with the report of a completed run; false when somebody else has it by now. */
     releaseLease: release,
 
-    /** What the last runs over the groups of a chain said, also over groups that are divided otherwise by now. */
+    /** What the last completed run over each group of a chain said, also over groups of an earlier division. */
     async listLast(chainId: number): Promise<GroupRun[]> {
       return (await list(chainId)).flatMap(({ lastRun }) => lastRun ?? [])
     },

@@ -3,6 +3,7 @@ import { getAddress, numberToHex } from 'viem'
 import { describe, expect } from 'vitest'
 import { runsStore } from '../../../lib/activity/recording/runs-store.ts'
 import { addressesOf, divide, groupOf, overlap, VaultGroup } from '../../../lib/activity/recording/vault-groups.ts'
+import { putItems } from '../../../lib/aws/dynamo.ts'
 import { test } from '../../support/dynamo.ts'
 
 const addresses = fc.uniqueArray(
@@ -50,17 +51,20 @@ describe('Of groups that overlap', () => {
   test('one alone is recorded at a time, whoever asks at the same time', async ({ dynamo, tableNames }) => {
     const runs = runsStore(dynamo, tableNames.deposits)
     const groups = ['', '0', '00', '01', '1', '10', '101']
-    for (let round = 0; round < 4; round += 1) {
-      const now = 1_000 + round
-      const asked = groups.toSorted(() => Math.random() - 0.5)
-      const taken = await Promise.all(
-        asked.map((group) => runs.takeLease({ chainId: round, group }, group, { now, until: now + 10 })),
-      )
-      const holders = asked.filter((_, index) => taken[index])
-      expect(holders.length).toBeLessThanOrEqual(4)
-      for (const one of holders) {
-        expect(holders.filter((other) => overlap(one, other))).toEqual([one])
-        expect(await runs.keepLease({ chainId: round, group: one }, one, now + 20)).toBe(true)
+    const order = fc.shuffledSubarray(groups, { minLength: groups.length })
+    for (const [chainId, asked] of fc.sample(order, { numRuns: 4, seed: 47 }).entries()) {
+      const take = (group: string, now: number) => runs.takeLease({ chainId, group }, group, { now, until: now + 10 })
+      const taken = await Promise.all(asked.map((group) => take(group, 1_000)))
+      const atOnce = asked.filter((_, index) => taken[index] !== undefined)
+      // Those that met may all have given theirs back; one after the other, each that overlaps no other has one.
+      for (const group of asked.filter((one) => !atOnce.includes(one))) {
+        const isFree = !atOnce.some((other) => overlap(group, other))
+        expect((await take(group, 1_001)) !== undefined).toBe(isFree)
+        if (isFree) atOnce.push(group)
+      }
+      for (const one of atOnce) {
+        expect(atOnce.filter((other) => overlap(one, other))).toEqual([one])
+        expect(await runs.keepLease({ chainId, group: one }, one, 1_020)).toBe(true)
       }
     }
   })
@@ -79,5 +83,62 @@ describe('Of groups that overlap', () => {
     expect(await runs.takeLease(whole, 'one', { now: 14, until: 30 })).toBeUndefined()
     expect(await runs.releaseLease(part, 'another')).toBe(true)
     expect(await runs.takeLease(whole, 'one', { now: 15, until: 30 })).toBeTypeOf('number')
+  })
+})
+
+describe('A group', () => {
+  const of = { chainId: 1, group: '01' }
+  const MINUTE = 60_000
+
+  test('is recorded each minute, whatever a clock that is an hour ahead has written', async ({
+    dynamo,
+    tableNames,
+  }) => {
+    const runs = runsStore(dynamo, tableNames.deposits)
+    const take = (group: string, owner: string, now: number, askedAt?: number) =>
+      runs.takeLease({ chainId: 1, group }, owner, { now, until: now + 90_000, askedAt })
+    const ahead = 60 * MINUTE
+    expect(await take('01', 'fast', ahead)).toBeTypeOf('number')
+    await runs.releaseLease(of, 'fast')
+    expect(await take('01', 'one', MINUTE, MINUTE)).toBeTypeOf('number')
+    await runs.releaseLease(of, 'one')
+    // Killed; then the group is divided otherwise, too.
+    for (const group of ['01', '0']) {
+      expect(await take('01', 'fast', ahead)).toBeTypeOf('number')
+      expect(await take(group, 'another', 2 * MINUTE, 2 * MINUTE)).toBeTypeOf('number')
+      expect(await runs.keepLease(of, 'fast', ahead + 90_000)).toBe(false)
+      await runs.releaseLease({ chainId: 1, group }, 'another')
+    }
+  })
+
+  test('is not taken from a run whose clock is a minute ahead', async ({ dynamo, tableNames }) => {
+    const runs = runsStore(dynamo, tableNames.deposits)
+    await runs.takeLease(of, 'fast', { now: MINUTE, until: MINUTE + 90_000 })
+    expect(await runs.takeLease(of, 'one', { now: 0, until: 90_000 })).toBeUndefined()
+    expect(await runs.takeLease({ chainId: 1, group: '' }, 'one', { now: 0, until: 90_000 })).toBeUndefined()
+  })
+
+  test('is free where it could not be seen who else is at work', async ({ dynamo, tableNames }) => {
+    const runs = runsStore(dynamo, tableNames.deposits)
+    let isAway = true
+    dynamo.middlewareStack.add(
+      (next) => async (args) => {
+        if (isAway && args.input instanceof Object && 'KeyConditionExpression' in args.input)
+          throw new Error('Throttled.')
+        return next(args)
+      },
+      { step: 'initialize' },
+    )
+    await expect(runs.takeLease(of, 'one', { now: 0, until: 90_000 })).rejects.toThrow('Throttled.')
+    isAway = false
+    expect(await runs.takeLease(of, 'another', { now: MINUTE, until: MINUTE + 90_000 })).toBeTypeOf('number')
+  })
+
+  test('is recorded beside the lease of a chain that an earlier version wrote', async ({ dynamo, tableNames }) => {
+    const runs = runsStore(dynamo, tableNames.deposits)
+    const earlier = { pk: 'LEASE#1', sk: 'LEASE', leaseOwner: 'earlier', leaseUntil: 0 }
+    await putItems(dynamo, tableNames.deposits, [earlier])
+    expect(await runs.takeLease(of, 'one', { now: 0, until: 90_000 })).toBeTypeOf('number')
+    expect(await runs.listLast(1)).toEqual([])
   })
 })
