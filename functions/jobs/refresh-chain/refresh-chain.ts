@@ -1,7 +1,6 @@
 import type { Address } from 'viem'
 import type { KnownVault } from '../../../lib/activity/recording/known-vault.ts'
-import { recordGroup } from '../../../lib/activity/recording/record-group.ts'
-import { RUN_EVERY_MS } from '../../../lib/activity/recording/run.ts'
+import { LAST_WRITES_MS, recordGroup } from '../../../lib/activity/recording/record-group.ts'
 import { ALL_VAULTS, divide, MOST_IN_GROUP } from '../../../lib/activity/recording/vault-groups.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
 import { clientsFinder } from '../../../lib/clients/find-clients.ts'
@@ -13,26 +12,13 @@ import { followTransfers } from './follow-transfers.ts'
 import { getPaidToken, publishTransfers } from './publish-transfers.ts'
 import { sumUp } from './sum-up.ts'
 
-type Dependencies = Services<
-  | 'listedVaults'
-  | 'runs'
-  | 'records'
-  | 'openRequests'
-  | 'states'
-  | 'pinStore'
-  | 'transfers'
-  | 'sources'
-  | 'getReader'
-  | 'eventLog'
-  | 'webhooks'
-  | 'wakeRelays'
-  | 'wakeGroups'
-  | 'now'
->
+type Dependencies = Omit<Parameters<typeof recordGroup>[0], 'findClients'> &
+  Services<'listedVaults' | 'runs' | 'records' | 'transfers' | 'sources' | 'wakeGroups'>
 
-/** The part of a run's time that is reserved for its last writes, and the share of the rest that transfers may use. */
-const LAST_WRITES_MS = 8_000
+/** The share of a run's time that transfers may use. */
 const TRANSFERS_SHARE = 1 / 3
+/** Milliseconds from one run to the next. */
+const RUN_EVERY_MS = 60_000
 
 export function refreshChain(dependencies: Dependencies, { mostInGroup = MOST_IN_GROUP } = {}) {
   const { listedVaults, runs, records, transfers, sources, getReader, wakeGroups, now } = dependencies
@@ -64,10 +50,7 @@ export function refreshChain(dependencies: Dependencies, { mostInGroup = MOST_IN
     const sentTokens = new Set(waiting.map(getPaidToken))
 
     if (groups.length > 1) {
-      // Each is the first in turn, should there be no time for all.
-      const first = Math.floor(begun / RUN_EVERY_MS) % groups.length
-      const inTurn = [...groups.slice(first), ...groups.slice(0, first)]
-      await wakeGroups(inTurn.map((group) => ({ chainId, group, askedAt: begun })))
+      await wakeGroups(groups.map((group) => ({ chainId, group, askedAt: begun })))
       await publishWaiting(
         await findKnown(
           records,

@@ -9,13 +9,13 @@ type Of = {
   readonly groups: readonly VaultGroup[]
   /** Epoch milliseconds. */
   readonly now: number
-  /** What runs recorded counts that ended after this moment; epoch milliseconds. */
+  /** Epoch milliseconds: entries, prices and states count of runs that ended later, each so once. */
   readonly since: number
 }
 
 /**
- * What the last runs over the groups of a chain say together. A group that was divided otherwise until now is as those say that
- * overlap it; one of which no run has ended yet says nothing. The lag is that of the group that is furthest behind.
+ * The sum of the last runs over the groups of a chain; the lag is that of the group that is furthest behind. For a group of a new
+ * division the last run of those that overlap it counts; without any, the group counts for nothing.
  */
 export function sumUp(runs: readonly GroupRun[], { chain, groups, now, since }: Of): RunReport {
   const last = new Set(

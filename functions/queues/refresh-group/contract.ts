@@ -18,17 +18,14 @@ export const contract = {
   queue: 'groupQueue',
   message: z.object({
     ...OfGroup,
-    askedAt: z
-      .number()
-      .int()
-      .describe('Epoch milliseconds: a message of which the group was begun since asks for nothing more'),
+    askedAt: z.number().int().describe("Epoch milliseconds. Ignored if the group's run began later"),
   }),
   report: z.discriminatedUnion('outcome', [
     z.object({ outcome: z.enum(['no vaults', 'nothing to do']), ...OfGroup }),
     z.object({ outcome: z.literal('refreshed'), ...OfGroup, ...RunReport.shape }),
   ]),
   timeoutSeconds: 50,
-  // As many groups at a time as ask the nodes of one chain side by side, each at most eight requests of a URL.
+  // Of all chains together: each sends a URL at most eight requests side by side.
   mostAtATime: 4,
   batchSize: 1,
   isWitnessed: true,

@@ -1,25 +1,10 @@
-import { recordGroup } from '../../../lib/activity/recording/record-group.ts'
+import { LAST_WRITES_MS, recordGroup } from '../../../lib/activity/recording/record-group.ts'
 import type { GroupKey } from '../../../lib/activity/recording/runs-store.ts'
 import { addressesOf } from '../../../lib/activity/recording/vault-groups.ts'
 import { clientsFinder } from '../../../lib/clients/find-clients.ts'
 import type { Services } from '../../../lib/services.ts'
 
-type Dependencies = Services<
-  | 'listedVaults'
-  | 'runs'
-  | 'records'
-  | 'openRequests'
-  | 'states'
-  | 'pinStore'
-  | 'getReader'
-  | 'eventLog'
-  | 'webhooks'
-  | 'wakeRelays'
-  | 'now'
->
-
-/** The part of a run's time that is reserved for its last writes. */
-const LAST_WRITES_MS = 8_000
+type Dependencies = Omit<Parameters<typeof recordGroup>[0], 'findClients'> & Services<'listedVaults'>
 
 export function refreshGroup(dependencies: Dependencies) {
   const { listedVaults, now } = dependencies

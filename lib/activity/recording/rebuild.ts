@@ -3,12 +3,12 @@ import { initialProgress, type RecordsStore, type VaultProgress } from '../store
 import type { RunsStore } from './runs-store.ts'
 import { groupOf } from './vault-groups.ts'
 
-/** How long the lease is held, and how long and how often it is asked for while the job has it. */
+/** How long the lease lasts, and how long and how often it is asked for while the job has it. */
 const LEASE_MS = 90_000
-/** Vaults that begin with as many bits alike are left by the job meanwhile: few, and no more than 256 leases of a chain. */
-const GROUP_BITS = 8
 const PATIENCE_MS = 5 * 60_000
 const RETRY_MS = 1_000
+/** The lease is of the vaults whose addresses begin with the same 8 bits: it holds up few, and a chain has 256 such leases at most. */
+const GROUP_BITS = 8
 
 /**
  * A new reading of a vault's past, as a generation of its own, later than all before, with nothing of an unfinished one.

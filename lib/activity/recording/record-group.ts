@@ -29,20 +29,22 @@ type Dependencies = Pick<RunDependencies, 'records' | 'openRequests' | 'states' 
 /** What a run is to record. */
 type Asked = GroupKey & {
   readonly vaults: readonly VaultOnChain[]
-  /** The tokens of transfers of which it is to be known which vault paid them. */
+  /** The tokens of transfers of which the paying vault is to be found. */
   readonly sentTokens?: ReadonlySet<Address | undefined>
-  /** Since when nobody has begun it; epoch milliseconds. */
+  /** Only where no run began later; epoch milliseconds. */
   readonly askedAt?: number
-  /** Is given what is known of each vault by its address, also where the run fails after that. */
+  /** Gets what is known of each vault by its address, before the run can fail for its pins. */
   readonly onKnown?: (known: ReadonlyMap<Address, KnownVault>) => Promise<void>
 }
 
-/** Longer than any step of a run between two renewals of its lease, and short, so that a killed run does not hold up the next ones. */
+/** The part of a function's time that is reserved for a run's last writes. */
+export const LAST_WRITES_MS = 8_000
+/** Longer than any step of a run between two renewals of its lease; short, as a killed run holds up the next ones so long. */
 const LEASE_MS = 90_000
 
 /**
- * Records a group of a chain's vaults, looks whether they still are as they are pinned, and tells clients, until `until` (epoch
- * milliseconds). What was done; undefined where another run is at work, or was begun since it was asked for. Throws what `refreshVaults` throws.
+ * Records a group of a chain's vaults, compares them with their pins, and tells clients, until `until` (epoch milliseconds).
+ * Returns undefined if the lease is held or a run began after `askedAt`. Throws what `refreshVaults` throws.
  */
 export async function recordGroup(
   dependencies: Dependencies,
@@ -85,10 +87,7 @@ function vaultOf({ data: { chainId, vaultAddress } }: Notice): VaultKey {
   return { chainId, address: vaultAddress }
 }
 
-/**
- * Finds the vaults that are read to the head: those of which a client wants to be told what is not final, and all of a token that
- * one of them may have paid.
- */
+/** Vaults to read up to the head: clients want non-final events, or they may have paid a pending transfer. */
 async function findRead(
   { findClients, webhooks }: Pick<Dependencies, 'findClients' | 'webhooks'>,
   vaults: readonly VaultOnChain[],
@@ -98,7 +97,7 @@ async function findRead(
   if (wanting.size === 0) return () => false
   const clientsOf = await findClients(vaults)
   const wanted = vaults.filter((vault) => clientsOf(vault).some((id) => wanting.has(id)))
-  // Which of them paid a transfer is known once all of its token are read as far.
+  // Which vault paid a transfer is known once all vaults of its token are read as far.
   const tokens = new Set(wanted.map(({ asset }) => asset).filter((asset) => sentTokens.has(asset)))
   const read = new Set([...wanted, ...vaults.filter(({ asset }) => tokens.has(asset))].map(({ address }) => address))
   return (address) => read.has(address)

@@ -44,7 +44,7 @@ export type Limits = {
   readonly until: number
   /** One more than that of the last run over these vaults. */
   readonly turn: number
-  /** Whether this run still has the right to record the chain. */
+  /** Whether this run still has its lease. */
   readonly holdsLease: () => Promise<boolean>
 }
 
@@ -64,7 +64,7 @@ export type VaultRun = {
   isSlow: boolean
 }
 
-/** One run over a chain: what it works with, and what it has done so far. */
+/** A run over vaults of a chain: what it works with, and what it has done so far. */
 export type Run = Dependencies &
   Limits & {
     /** The readings in force, one for each vault. */
@@ -90,8 +90,6 @@ const SILENT_SECONDS = 300n
 const HOUR_SECONDS = 3_600n
 /** Of so many vaults a run writes new states and silent progress; of more it does in turn. */
 const MOST_IN_TURN = 250
-/** Milliseconds from one run to the next. */
-export const RUN_EVERY_MS = 60_000
 
 /** A reading of a vault's past, of which nothing was read in this run yet. */
 export function startVaultRun(

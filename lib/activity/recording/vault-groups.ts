@@ -6,7 +6,7 @@ export const MOST_IN_GROUP = 1_000
 /** The bits of an address. */
 const BITS = 160
 
-/** A group of a chain's vaults: the bits with which their addresses begin. The empty one is of all. */
+/** The vaults of a chain whose addresses begin with these bits; all of them where it is empty. */
 export const VaultGroup = z.string().regex(/^[01]{0,160}$/)
 export type VaultGroup = z.output<typeof VaultGroup>
 
@@ -14,8 +14,8 @@ export type VaultGroup = z.output<typeof VaultGroup>
 export const ALL_VAULTS: VaultGroup = ''
 
 /**
- * The groups of these vaults, of at most `most` each, in the order of their addresses: all that begin alike are halved by the next
- * bit as long as they are more. So one vault more changes no group but its own.
+ * The groups of these vaults, in the order of their addresses. Splits by the next address bit until no group exceeds `most`; so
+ * a vault that is added changes no group but its own.
  */
 export function divide(
   vaults: readonly { readonly address: Address }[],
@@ -39,7 +39,7 @@ export function addressesOf(group: VaultGroup): { readonly from: Address; readon
   return { from: toAddress(group.padEnd(BITS, '0')), to: toAddress(group.padEnd(BITS, '1')) }
 }
 
-/** The group of this many bits in which a vault is. */
+/** The vault's group of so many bits. */
 export function groupOf(address: Address, bits: number): VaultGroup {
   return bitsOf(address).slice(0, bits)
 }

@@ -127,6 +127,10 @@ describe('A chain with more vaults than one run records', () => {
       ...{ vaults: 12, through: 11_000, behind: 0, entries: 12, untoldVaults: 0, changedVaults: 0 },
     })
     expect(stage.sent()).toHaveLength(second.length)
+    // What was recorded is reported once, also where no group has run since.
+    stage.pass()
+    expect(await stage.divided()).toMatchObject({ vaults: 12, through: 11_000, entries: 0, prices: 0 })
+    stage.sent()
     const recorded = await stage.recorded()
     // One run over all has nothing to add.
     expect(await stage.whole()).toMatchObject({ groups: 1, vaults: 12, entries: 0, prices: 0 })
