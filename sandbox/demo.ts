@@ -50,8 +50,12 @@ async function play(state: LocalState): Promise<void> {
     heading,
     say,
   }
-  await demo(stage, user)
-  await events.end()
+  try {
+    await demo(stage, user)
+    await events.told()
+  } finally {
+    await events.end()
+  }
   say('Done.')
 }
 

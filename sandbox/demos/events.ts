@@ -20,7 +20,8 @@ export async function playEvents(state: LocalState, say: (text: string) => void)
 type EventsOfUser = {
   /** Waits in the end for an event that names this transaction. */
   expect(hash: Hex): void
-  /** Ends it, when all that is expected has been told, or after some seconds. */
+  /** Resolves when all that is expected has been told, or after some seconds. */
+  told(): Promise<void>
   end(): Promise<void>
 }
 
@@ -40,14 +41,18 @@ export async function tellEvents(state: LocalState, user: Hex, say: (text: strin
     for (const hash of named) untold.delete(hash)
     say(describeArrival(state, arrival))
   }
-  const followed = followArrivals(receivedUrl, tell, { since, signal: ending.signal })
+  const followed = followArrivals(receivedUrl, tell, { since, signal: ending.signal }).catch(() =>
+    say('The receiver of the events does not answer.'),
+  )
   return {
     expect(hash) {
       sent.add(hash)
       untold.add(hash)
     },
-    async end() {
+    async told() {
       for (const start = Date.now(); untold.size > 0 && Date.now() - start < PATIENCE_MS; ) await sleep(PAUSE_MS)
+    },
+    async end() {
       ending.abort()
       await followed
     },
