@@ -9,7 +9,7 @@ import { type EndpointContract, methodsOf } from '../lib/frame/contract.ts'
 import { errorReply } from '../lib/frame/replies.ts'
 import { createConsumers, localMappings } from './consumers.ts'
 import { bytesOf, findRoute, MAX_BODY_BYTES, routesOf, toEvent, urlOf } from './http-api.ts'
-import { lambdaContext } from './lambda-context.ts'
+import { invokeFunction, keepInvocationsApart, lambdaContext } from './lambda-context.ts'
 import { listen } from './listen.ts'
 import { readBody } from './read-body.ts'
 
@@ -64,6 +64,7 @@ const ROUTES = routesOf(
  */
 export async function startGateway(options: GatewayOptions, beside: Beside = () => false): Promise<Gateway> {
   const { port, cors, schedule, everySeconds = {}, handlerOf = await loadHandlers() } = options
+  keepInvocationsApart()
   const server = createServer((request, response) => {
     for (const [name, value] of Object.entries(corsHeadersFor(request.headers.origin, cors))) {
       response.setHeader(name, value)
@@ -77,7 +78,8 @@ export async function startGateway(options: GatewayOptions, beside: Beside = () 
   const { url, stop: close } = await listen(server, port)
   const { consume, poll } = createConsumers(localMappings(), async (name, event, { timeoutSeconds }) => {
     const handler = await handlerOf(name)
-    const answer: unknown = await handler(event, lambdaContext(name, randomUUID(), timeoutSeconds * 1000))
+    const context = lambdaContext(name, randomUUID(), timeoutSeconds * 1000)
+    const answer: unknown = await invokeFunction(handler, event, context)
     // What the frame answers for a batch of messages.
     return answer as SQSBatchResponse
   })
@@ -126,7 +128,8 @@ async function invoke(
   if (!found) throw new Error('There is no $default route.')
   const { name } = found.route
   const handler = await handlerOf(name)
-  return await handler(
+  return await invokeFunction(
+    handler,
     toEvent(request, url, body, { requestId, ...found }),
     lambdaContext(name, requestId, FUNCTION_TIMEOUT_MS),
   )
@@ -145,7 +148,7 @@ function scheduleJobs(handlerOf: HandlerOf, everySeconds: Readonly<Record<string
       const pauseMs = (everySeconds[name] ?? everyMinutes * 60) * 1000
       // The handler has logged its failure.
       const runOnce = (run: unknown) =>
-        handler(run, lambdaContext(name, randomUUID(), FUNCTION_TIMEOUT_MS)).catch(() => undefined)
+        invokeFunction(handler, run, lambdaContext(name, randomUUID(), FUNCTION_TIMEOUT_MS)).catch(() => undefined)
       const repeat = async (run: unknown) => {
         while (!signal.aborted) {
           await sleep(pauseMs, undefined, { signal }).catch(() => undefined)

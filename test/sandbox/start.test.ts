@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,9 @@ import { afterAll, test as base, describe, expect, vi } from 'vitest'
 import * as z from 'zod'
 import { connectLocal } from '../../admin/connect.ts'
 import { addSigningKey, removeSigningKey } from '../../admin/operations.ts'
+import { endpoints } from '../../functions/contracts.ts'
 import { Address } from '../../lib/codecs.ts'
+import { type EndpointContract, methodsOf } from '../../lib/frame/contract.ts'
 import {
   clearSandbox,
   freePort,
@@ -142,7 +144,8 @@ async function rpc({ rpcUrl }: { rpcUrl: string }, method: string, ...params: un
 
 /** Plays a demo against the service of this folder. */
 async function play(folder: string, demo: string) {
-  const child = spawn(process.execPath, [DEMO, demo], { cwd: folder, env: { ...process.env, NODE_COMPILE_CACHE } })
+  const environment = { cwd: folder, env: { ...process.env, NODE_COMPILE_CACHE }, timeout: 25_000 }
+  const child = spawn(process.execPath, [DEMO, demo], environment)
   const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
   return { status, stdout, stderr }
 }
@@ -225,6 +228,16 @@ describe('`npm start`', () => {
     expect(stdout).not.toMatch(/NaN|undefined|null/)
   })
 
+  test('ends a demo with 1 that fails, which says why', async ({ running, state, onTestFinished }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'demo-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    mkdirSync(join(folder, '.local'))
+    const revoked = readFileSync(stateFileOf(running), 'utf8').replaceAll(state.apiKey, `${state.apiKey.slice(0, -1)}?`)
+    writeFileSync(join(folder, '.local/state.json'), revoked)
+    const { status, stderr } = await play(folder, 'same-chain')
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(/key/i) })
+  })
+
   test('serves the vaults of the state file, all to one client and one to the other', async ({ state }) => {
     const vaultsOf = async (key: string) => {
       const response = await fetch(`${state.baseUrl}/defi-vaults/v1/vaults`, { headers: { 'x-join-key': key } })
@@ -242,6 +255,25 @@ describe('`npm start`', () => {
     const log = () => readFileSync(join(folder, '.local/service.log'), 'utf8')
     const recorded = /"report":{"outcome":"refreshed","chainId":8453,.*"states":[1-9]/
     await vi.waitFor(() => expect(log()).toMatch(recorded), { timeout: 10_000 })
+  })
+
+  test('names in each line of the log the function whose it is, whatever goes on beside it', ({
+    running: { folder },
+  }) => {
+    const Line = z.object({ message: z.literal('request'), route: z.string(), function_name: z.string() })
+    const lines = readFileSync(join(folder, '.local/service.log'), 'utf8').split('\n')
+    const routes = lines.flatMap((line) => {
+      const { success, data } = Line.safeParse(line.startsWith('{') ? JSON.parse(line) : {})
+      return success ? [`${data.route}: ${data.function_name}`] : []
+    })
+    const own = Object.entries<EndpointContract>(endpoints).flatMap(([name, { method, path, aliases = [] }]) =>
+      [path, ...aliases].flatMap((each) => [
+        `${each}: ${name}`,
+        ...methodsOf({ method }).map((one) => `${one} ${each}: ${name}`),
+      ]),
+    )
+    expect(routes.length).toBeGreaterThan(50)
+    expect(new Set(routes.filter((route) => !own.includes(route)))).toEqual(new Set())
   })
 
   test('logs into a file, and neither keys nor URLs of nodes', ({ running, state }) => {
