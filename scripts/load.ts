@@ -1,9 +1,9 @@
 import { Console } from 'node:console'
-import { parseArgs } from 'node:util'
 import * as z from 'zod'
 import type { Told } from './load/backends.ts'
 import { type Driven, drive, readAnswer, type Target } from './load/drive.ts'
 import { type Helper, startProcess } from './load/process.ts'
+import { readOptions } from './options.ts'
 
 // Run by `npm run load`. Puts the service under load on this machine: the driver, the functions, what they talk to, and the
 // nodes of the chains are processes of their own. All targets take turns of some seconds, so that what else the machine does
@@ -26,23 +26,15 @@ type Measured = Target & {
   readonly turns: (Driven & { readonly cpu: number })[]
 }
 
-const Whole = z.coerce.number().int().positive()
-const Settings = z.object({
-  seconds: Whole.default(60),
-  connections: Whole.default(50),
-  help: z.boolean().default(false),
-})
+const Whole = z
+  .string()
+  .regex(/^[1-9]\d*$/, 'takes a whole number')
+  .transform(Number)
+const Settings = z.object({ seconds: Whole.default(60), connections: Whole.default(50) })
 
 const say = (text: string) => process.stderr.write(`${text}\n`)
 
-async function main(args: readonly string[]): Promise<void> {
-  const given = parseArgs({
-    args: [...args],
-    options: { seconds: { type: 'string' }, connections: { type: 'string' }, help: { type: 'boolean' } },
-  })
-  const { seconds, connections, help } = Settings.parse(given.values)
-  if (help) return void process.stdout.write(USAGE)
-
+async function main({ seconds, connections }: z.output<typeof Settings>): Promise<void> {
   say('Starting two chains, the tables and the functions …')
   const gateway = new URL('load/gateway.ts', import.meta.url)
   const backends = await startProcess<Told>(new URL('load/backends.ts', import.meta.url))
@@ -129,4 +121,5 @@ function row(name: string, turns: Measured['turns']) {
   }
 }
 
-await main(process.argv.slice(2))
+const settings = readOptions(USAGE, Settings)
+if (settings) await main(settings)

@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util'
 import { keccak256, slice, toHex } from 'viem'
+import * as z from 'zod'
 import {
   CallFailure,
   type Client,
@@ -13,6 +13,7 @@ import {
   prepareDeposit,
 } from '../client/src/index.ts'
 import { type PublicKey, verifyingFetch } from '../client/src/verify.ts'
+import { readOptions } from './options.ts'
 
 const USAGE = `Usage: API_KEY=jk_… npm run smoke -- --url https://… [--origin https://…]
 
@@ -34,13 +35,11 @@ type Answered = string | { readonly skipped: string }
 /** Asks one thing, and gives what to tell of the answer; throws where it is not right. */
 type Check = readonly [name: string, ask: () => Promise<Answered>]
 
-const { url: given, origin } = parseArgs({ options: { url: { type: 'string' }, origin: { type: 'string' } } }).values
-const url = given?.replace(/\/+$/, '')
-if (url === undefined || !URL.canParse(url)) {
-  process.stderr.write(USAGE)
-  process.exitCode = 2
-} else {
-  const failures = await runAll([...openChecks(url), ...clientChecks(url, process.env['API_KEY'])])
+const WebUrl = z.url({ protocol: /^https?$/, error: 'takes a URL, as https://…' })
+const options = readOptions(USAGE, z.object({ url: WebUrl, origin: WebUrl.optional() }))
+if (options) {
+  const url = options.url.replace(/\/+$/, '')
+  const failures = await runAll([...openChecks(url, options.origin), ...clientChecks(url, process.env['API_KEY'])])
   process.exitCode = failures > 0 ? 1 : 0
 }
 
@@ -73,7 +72,7 @@ function withScope(scope: string, [name, ask]: Check): Check {
 }
 
 /** What anybody may ask. */
-function openChecks(url: string): Check[] {
+function openChecks(url: string, origin: string | undefined): Check[] {
   return [
     ['health', async () => `version ${orThrow(await getHealth({ url, key: '' })).version}`],
     ['document', async () => `${Object.keys((await readJson(url, '/openapi.json'))['paths'] ?? {}).length} paths`],

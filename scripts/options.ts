@@ -1,0 +1,35 @@
+import { parseArgs } from 'node:util'
+import * as z from 'zod'
+
+/**
+ * The options that a script was called with; a flag is one whose schema takes true, the others take a text. Undefined where it only tells its usage: on
+ * stdout where that was asked for, and with what is wrong on stderr where the options are, for which the process ends with 2.
+ */
+export function readOptions<Shape extends z.ZodRawShape>(
+  usage: string,
+  schema: z.ZodObject<Shape>,
+): z.output<z.ZodObject<Shape>> | undefined {
+  const types = Object.entries(schema.shape).map(([name, one]) => {
+    const isFlag = z.safeParse(one, true).success
+    return [name, { type: isFlag ? ('boolean' as const) : ('string' as const) }] as const
+  })
+  try {
+    const { help, ...given } = parseArgs({
+      options: { ...Object.fromEntries(types), help: { type: 'boolean' } },
+    }).values
+    if (!help) return schema.parse(given)
+    process.stdout.write(usage)
+  } catch (error) {
+    process.stderr.write(`${describe(error)}\n\n${usage}`)
+    process.exitCode = 2
+  }
+  return undefined
+}
+
+function describe(error: unknown): string {
+  if (error instanceof z.ZodError) {
+    return error.issues.map(({ path, message }) => `--${path.join('.')}: ${message}`).join('\n')
+  }
+  if (error instanceof TypeError) return error.message
+  throw error
+}
