@@ -73,13 +73,14 @@ type QueueAlarms = {
   readonly failures: number
   readonly late: Runbook
   readonly undone: Runbook
-  /** What is lost with messages that are given up. */
+  /** What messages that are given up mean, and what to do with them once the cause is gone. */
   readonly lost: string
+  readonly remedy: 'redrive-dead-letters' | 'drop-dead-letters'
 }
 
 const WEBHOOK_ALARMS: QueueAlarms = {
   ...{ failing: 'late-webhooks', failures: 3, late: 'late-webhooks' },
-  ...{ undone: 'undone-messages', lost: 'Some events reach nobody' },
+  ...{ undone: 'undone-messages', lost: 'Some events reach nobody', remedy: 'redrive-dead-letters' },
 }
 
 type Told = {
@@ -107,7 +108,9 @@ const QUEUE_ALARMS: Readonly<Record<QueueKey, QueueAlarms>> = {
     ...{ failing: 'failing-jobs', failures: EVM_CHAINS.length * 3, late: 'lagging-jobs' },
     ...{
       undone: 'failing-jobs',
-      lost: 'Runs over groups of vaults ended by time-out or for want of memory five times',
+      lost: 'Runs over groups of vaults could not begin five times, as tables or secrets were away',
+      // They ask for nothing any more: the next minute's messages do.
+      remedy: 'drop-dead-letters',
     },
   },
 }
@@ -305,9 +308,9 @@ export class Alarms extends Construct {
 
   /** Alarms while a dead-letter queue holds messages that a function could not work on: never what a client's server refused. */
   onUndone(stack: Stack, name: FunctionName, deadLetters: Queue, { of }: OfQueue): void {
-    const { undone, lost } = QUEUE_ALARMS[of]
+    const { undone, lost, remedy } = QUEUE_ALARMS[of]
     this.#alarm(stack, `Undone ${name}`, {
-      impact: `${lost}: ${name} could not work on messages. Mend what its log says, then admin redrive-dead-letters.`,
+      impact: `${lost}: ${name} could not work on messages. Mend what its log says, then admin ${remedy}.`,
       runbook: undone,
       metric: waitingIn(deadLetters),
       threshold: 1,

@@ -811,7 +811,7 @@ test('What was done is told, also where the answer of the table was lost', async
   expect(await run('remove-vault', ...client, ...place)).not.toContain('does not have')
   expect(await run('forget-transfer', '--chain', '8453', '--tx', key.transactionHash)).toContain('is forgotten')
   const of = { chainId: 8453, group: ALL_VAULTS }
-  expect(await runs.takeLease(of, 'this run', { now: admin.now(), until: admin.now() + 1 })).toBe(1)
+  expect(await runs.takeLease(of, 'this run', { now: admin.now(), until: admin.now() + 1 })).toBeTypeOf('number')
   expect(await runs.takeLease(of, 'another run', { now: admin.now(), until: admin.now() + 1 })).toBeUndefined()
   expect(await runs.releaseLease(of, 'this run')).toBe(true)
   // Each write was made twice.

@@ -16,7 +16,7 @@ import { buildAppleAssociation, buildAssetLinks } from '../../lib/accounts/relyi
 import { deleteItems } from '../../lib/aws/dynamo.ts'
 import { findQueueUrl, sendMessages, sqsClient } from '../../lib/aws/queue.ts'
 import { RpcUrls } from '../../lib/chain/readers.ts'
-import { chainVaultKey } from '../../lib/clients/listed-vaults-store.ts'
+import { chainVaultKey, vaultClientsKey } from '../../lib/clients/listed-vaults-store.ts'
 import { createSigningKey, keyIdOf, SigningKeys } from '../../lib/signing/keys.ts'
 import { pinStore } from '../../lib/vaults/pin-store.ts'
 import type { BackendsOptions } from '../../sandbox/backends.ts'
@@ -520,6 +520,17 @@ describe('It finds', () => {
     expect(text).toMatch(
       new RegExp(`^FAIL {2}vaults not looked after +8453:${vault.address}\\n {6}.*relist-vaults`, 'm'),
     )
+
+    // A table of a version that did not list them has nothing else.
+    const listed = await Promise.all(
+      backends.chains.map(({ chainId }) => backends.admin.clients.listVaultsOnChain(chainId)),
+    )
+    const keys = listed.flat().flatMap((one) => [chainVaultKey(one), vaultClientsKey(one)])
+    await deleteItems(dynamo, backends.dynamo.tableNames.clients, [...keys, vaultClientsKey(vault)])
+    const earlier = await examineLocal()
+    expect(earlier.code).toBe(1)
+    expect(earlier.text).toMatch(/^FAIL {2}vaults not looked after .*\n {6}.*relist-vaults/m)
+    expect(earlier.text).toMatch(/^ok {4}vaults +0 vaults on 0 chains/m)
   })
 })
 
