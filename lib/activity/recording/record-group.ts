@@ -33,7 +33,7 @@ type Asked = GroupKey & {
   readonly sentTokens?: ReadonlySet<Address | undefined>
   /** Only where no run began later; epoch milliseconds. */
   readonly askedAt?: number
-  /** Gets what is known of each vault by its address, before the run can fail for its pins. */
+  /** Receives what is known of each vault, by its address, before a failure to compare pins is thrown. */
   readonly onKnown?: (known: ReadonlyMap<Address, KnownVault>) => Promise<void>
 }
 

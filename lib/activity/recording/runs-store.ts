@@ -25,8 +25,8 @@ const Taken = z.object({ turn: z.number().int().positive() })
 /** Groups' items begin so; beside them is the chain's lease of an earlier version. */
 const PREFIX = 'GROUP#'
 
+/** Moments in epoch milliseconds. */
 type Asked = {
-  /** Epoch milliseconds, as are the others. */
   readonly now: number
   readonly until: number
   readonly askedAt?: number | undefined

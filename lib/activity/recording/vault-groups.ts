@@ -6,7 +6,7 @@ export const MOST_IN_GROUP = 1_000
 /** The bits of an address. */
 const BITS = 160
 
-/** The vaults of a chain whose addresses begin with these bits; all of them where it is empty. */
+/** The vaults of a chain whose addresses begin with these bits; all of them where there are none. */
 export const VaultGroup = z.string().regex(/^[01]{0,160}$/)
 export type VaultGroup = z.output<typeof VaultGroup>
 

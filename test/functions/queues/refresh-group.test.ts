@@ -220,25 +220,58 @@ describe('Where the number of groups changes while a run is at work', () => {
   })
 })
 
-describe('Of a group of 300 vaults, whose runs do what is no event in turn,', () => {
+describe('Where a run over a group begins every other minute', () => {
   const many = test.extend('vaults', () => someVaults(300))
+  const fewer = test.extend('vaults', () => someVaults(40))
 
-  many.for([1, 2, 3])(
-    'each vault is told of and has its turn where a run begins each %d minutes',
-    async (minutes, { stage, chain }) => {
+  many(
+    'each of 300 vaults is told of, and has its new state recorded within two runs',
+    async ({ stage, chain, vaults }) => {
       const run = async () => {
-        stage.pass(minutes * 60)
-        const report = await stage.take({ chainId: BASE, group: ALL_VAULTS, askedAt: stage.services.now() })
-        return z.looseObject({ states: z.number() }).parse(report)
+        stage.pass(120)
+        await stage.take({ chainId: BASE, group: ALL_VAULTS, askedAt: stage.services.now() })
+      }
+      const statesOf = async () => {
+        const progress = await stage.services.records.getProgress(vaults)
+        return new Set(progress.map((of) => of?.state))
       }
       await run()
       stage.deposit()
       await run()
       expect((await stage.told())[0]).toHaveLength(300)
 
-      while ((await run()).states > 0);
+      const before = await statesOf()
       chain.state.totalAssets += 1n
-      expect((await run()).states + (await run()).states).toBe(300)
+      await run()
+      await run()
+      const after = await statesOf()
+      expect(after.size).toBe(1)
+      expect(after).not.toEqual(before)
     },
   )
+
+  fewer('each of 40 vaults is asked about its requests within two runs', async ({ stage, vaults }) => {
+    const { services } = stage
+    const { records, openRequests } = services
+    const seen = new Set<string>()
+    services.openRequests = {
+      ...openRequests,
+      list: (reading, ...page) => {
+        seen.add(reading.address)
+        return openRequests.list(reading, ...page)
+      },
+    }
+    for (let runs = 0; runs < 3; runs += 1) {
+      stage.pass(120)
+      await stage.take({ chainId: BASE, group: ALL_VAULTS, askedAt: services.now() })
+      // Requests are made in all of them.
+      const progress = await records.getProgress(vaults)
+      const asking = vaults.flatMap((vault, index) => {
+        const of = progress[index]
+        return of ? [[vault, { ...of, hasAsked: true }] as const] : []
+      })
+      await records.putProgress(asking)
+    }
+    expect(seen.size).toBe(40)
+  })
 })
