@@ -166,6 +166,10 @@ export function billIdle({
       what: `${stage.alarms} alarms, which watch ${stage.alarmMetrics} metrics`,
       usd: stage.alarmMetrics * AWS_PRICES.alarmMetricMonth,
     },
+    {
+      what: `${stage.insightRules} rules of Contributor Insights`,
+      usd: stage.insightRules * AWS_PRICES.insightRuleMonth,
+    },
     { what: 'a dashboard', usd: stage.dashboards * AWS_PRICES.dashboardMonth },
     { what: `${stage.ownMetrics} metrics of the jobs' own`, usd: stage.ownMetrics * AWS_PRICES.ownMetricMonth },
     { what: `${stage.secrets} secrets`, usd: stage.secrets * AWS_PRICES.secretMonth },
@@ -175,6 +179,29 @@ export function billIdle({
     },
     { what: `${Math.round(all / 1000)},000 runs in all; tables, API and functions without requests`, usd: 0 },
   ]
+}
+
+/** What a stage's edge costs in a month to which nobody comes: each item with what there is of it, and its dollars. */
+export function billIdleEdge({ edge }: Counted): readonly { readonly what: string; readonly usd: number }[] {
+  const { firewallMonth, firewallRuleMonth, alarmMetricMonth, secretMonth } = AWS_PRICES
+  return [
+    {
+      what: `a firewall with ${edge.firewallRules} rules`,
+      usd: edge.firewalls * firewallMonth + edge.firewallRules * firewallRuleMonth,
+    },
+    {
+      what: `${edge.alarms} alarms, which watch ${edge.alarmMetrics} metrics`,
+      usd: edge.alarmMetrics * alarmMetricMonth,
+    },
+    { what: 'a secret, with its keys', usd: secretMonth },
+    { what: 'a distribution of CloudFront without requests', usd: 0 },
+  ]
+}
+
+/** What so many requests cost more through an edge, whose answers would cost so much to let out without it. */
+export function billEdgeRequests(requests: number, egressUsd: number): number {
+  const { edgeRequest, firewallRequest, edgeEgressGb, egressGb } = AWS_PRICES
+  return requests * (edgeRequest + firewallRequest) - egressUsd * (1 - edgeEgressGb / egressGb)
 }
 
 /** What so many registered users cost in a month besides a stage without them, by endpoint, and the requests that they make. */

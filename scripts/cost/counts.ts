@@ -44,11 +44,14 @@ export const Counted = z.object({
     alarms: Whole,
     alarmMetrics: Whole,
     dashboards: Whole,
+    insightRules: Whole,
     ownMetrics: Whole,
     secrets: Whole,
     queuesAsked: Whole,
     memoryMiB: z.object({ endpoints: Whole, others: Whole }),
   }),
+  /** What an edge has besides, which a stage need not have. */
+  edge: z.object({ alarms: Whole, alarmMetrics: Whole, firewalls: Whole, firewallRules: Whole }),
 })
 export type Counted = z.output<typeof Counted>
 

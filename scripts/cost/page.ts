@@ -1,6 +1,17 @@
 import type { endpoints } from '../../functions/contracts.ts'
 import { GoldRushApi } from '../../lib/portfolio/apis.ts'
-import { type Bill, billCall, billIdle, billUsers, busiestSecond, ITEMS, sumOf, totalOf } from './bill.ts'
+import {
+  type Bill,
+  billCall,
+  billEdgeRequests,
+  billIdle,
+  billIdleEdge,
+  billUsers,
+  busiestSecond,
+  ITEMS,
+  sumOf,
+  totalOf,
+} from './bill.ts'
 import { COUNTS_FILE, type Counted } from './counts.ts'
 import { ASSUMED, EVENTS_PER_OPEN, OPENS_PER_MONTH, PER_OPEN } from './model.ts'
 import { AWS_PRICES, COMPILED_ON, RPC_PRICES, SOURCE_PRICES } from './prices.ts'
@@ -42,6 +53,10 @@ export function buildPage(counted: Counted): string {
     `A registered user opens the wallet ${OPENS_PER_MONTH} times a month (one in ten does on a day, three times), and it asks then for what stands in the model: ${number(Object.values(PER_OPEN).reduce((sum, calls) => sum + calls, 0))} requests. ${number(EVENTS_PER_OPEN)} events go to two webhooks each. Counted with ${counted.size.vaults} vaults on ${counted.size.chainsWithVaults} chains, ${counted.size.chains} chains for balances, and ${counted.size.tokens.toLocaleString('en')} tokens.`,
     users(counted),
     drivers(counted),
+    '## An edge, where a stage has one',
+    'A month, beside the stage ([deploy.md](deploy.md#the-edge)), without the free tier.',
+    idleEdge(counted),
+    edgeRequests(counted),
     '## The busiest second',
     'Of a day’s opens in eight hours, and twice as many; what ends first, and what each key of the tables takes, is in [scale.md](scale.md#requests).',
     busiest(counted),
@@ -54,7 +69,30 @@ export function buildPage(counted: Counted): string {
 }
 
 function idle(counted: Counted): string {
-  const items = billIdle(counted)
+  return itemised(billIdle(counted))
+}
+
+function idleEdge(counted: Counted): string {
+  return itemised(billIdleEdge(counted))
+}
+
+/** What requests cost more through an edge. */
+function edgeRequests(counted: Counted): string {
+  const { edgeRequest, firewallRequest, edgeEgressGb, egressGb } = AWS_PRICES
+  const users = SIZES.map((size) => {
+    // Events to webhooks come by no gateway.
+    const bills = billUsers(counted, size).filter(({ bill }) => bill.gateway > 0)
+    const calls = bills.reduce((sum, one) => sum + one.calls, 0)
+    const { egress } = sumOf(bills.map(({ bill }) => bill))
+    return `${dollars(billEdgeRequests(calls, egress), 0)} for ${usersOf(size)}`
+  })
+  return [
+    `A million requests cost ${dollars(billEdgeRequests(MILLION, 0), 2)} more: CloudFront's ${dollars(edgeRequest * MILLION, 2)} for callers in North America and Europe, and the firewall's ${dollars(firewallRequest * MILLION, 2)}, which alone is paid for those that it refuses.`,
+    `What leaves costs ${dollars(edgeEgressGb, 3)} a GB there, in place of ${dollars(egressGb, 3)}. Together ${users.join(', ')}.`,
+  ].join(' ')
+}
+
+function itemised(items: ReturnType<typeof billIdle>): string {
   const rows = items.map(({ what, usd }) => [what, dollars(usd, 2)])
   const all = items.reduce((sum, { usd }) => sum + usd, 0)
   return table(['what', 'about'], [...rows, ['**together**', `**${dollars(all, 0)}**`]])
@@ -163,7 +201,7 @@ function assumptions(): string {
     `- **Nodes:** compute units of Alchemy; what is signed or recorded asks ${hosts} hosts. Jobs run each minute where blocks have come and nothing has happened.`,
     '- **Sources** at what a request costs beyond those that a plan has: GoldRush $250 a month with 300,000, CoinGecko $129 with 500,000. The jobs ask CoinGecko each half an hour, which its free plan allows (decision 0006); the run that was counted had nothing to ask for.',
     `- **GoldRush is bounded**: a client may ask it ${questionsPerClient.toLocaleString('en')} questions in ten minutes (\`questionsPerClient\`, docs/deploy.md), which is at most ${dollars(mostGoldRush, 0)} a month and client. Beyond that users are shown no tokens that are not listed, and no new NFTs; the figures of users here are what it takes to ask for all of them.`,
-    '- **Left out:** what tables store ($0.25 a GB and month, and $0.20 for recovery to a point in time), domains, e-mails of alarms, support, taxes, discounts. Traces are off.',
+    '- **Left out:** lines that Contributor Insights counts ($0.02 a million), what tables store ($0.25 a GB and month, and $0.20 for recovery to a point in time), domains, e-mails of alarms, support, taxes, discounts. Traces are off.',
     `- **List prices** of us-east-1, compiled on ${COMPILED_ON}, in part from copies of these pages; compare them before much depends on them: ${pages.map((url) => `<${url}>`).join(', ')}.`,
   ].join('\n')
 }

@@ -16,6 +16,8 @@ export const AWS_PRICES = {
     'https://aws.amazon.com/cloudwatch/pricing/',
     'https://aws.amazon.com/eventbridge/pricing/',
     'https://aws.amazon.com/ec2/pricing/on-demand/#Data_Transfer',
+    'https://aws.amazon.com/cloudfront/pricing/',
+    'https://aws.amazon.com/waf/pricing/',
   ],
   /** A request of an HTTP API, for each 512 KB of it begun. */
   gatewayRequest: 1 / 1e6,
@@ -35,6 +37,14 @@ export const AWS_PRICES = {
   alarmMetricMonth: 0.1,
   ownMetricMonth: 0.3,
   dashboardMonth: 3,
+  /** A rule of Contributor Insights. A million lines that it counts are $0.02 more. */
+  insightRuleMonth: 0.5,
+  /** Of CloudFront, to callers in North America and Europe, over HTTPS. */
+  edgeRequest: 1 / 1e6,
+  edgeEgressGb: 0.085,
+  firewallMonth: 5,
+  firewallRuleMonth: 1,
+  firewallRequest: 0.6 / 1e6,
 } as const
 
 /** Alchemy's, as one of the hosts of nodes. */

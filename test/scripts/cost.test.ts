@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { billCall, totalOf } from '../../scripts/cost/bill.ts'
+import { billCall, billEdgeRequests, totalOf } from '../../scripts/cost/bill.ts'
 import type { Counts, EndpointCounts } from '../../scripts/cost/counts.ts'
-import { differences } from '../support/costs.ts'
+import { differences, renewed } from '../support/costs.ts'
 
 const NOTHING: Counts = {
   table: { requests: 0, readUnits: 0, writeUnits: 0 },
@@ -38,6 +38,11 @@ test('What is signed to be sent asks two hosts, what is shown one', () => {
   expect(billCall('vaults/deposit', asked, MEMORY).next.nodes * MILLION).toBeCloseTo(2 * 86 * 0.45)
 })
 
+test('Through an edge a request costs more, and what leaves less', () => {
+  expect(billEdgeRequests(MILLION, 0)).toBeCloseTo(1.6)
+  expect(billEdgeRequests(MILLION, 9)).toBeCloseTo(1.1)
+})
+
 test('What has no price is not taken for free', () => {
   const asked = someCounts({ rpc: { eth_newMethod: 1 } })
   expect(() => billCall('vaults/list', asked, MEMORY)).toThrow('There is no price of eth_newMethod')
@@ -52,9 +57,11 @@ test('The average is of first requests, of others, and of those that ask the sam
 })
 
 test('A call more is a difference, a tenth of the bytes is none', () => {
-  const [before, now] = [
-    { 'vaults/list': { warm: { ...NOTHING, rpc: { eth_call: 2 } }, bytes: { headers: 700, body: 10_000 } } },
-    { 'vaults/list': { warm: { ...NOTHING, rpc: { eth_call: 3 } }, bytes: { headers: 710, body: 10_900 } } },
-  ]
+  const before = {
+    'vaults/list': { warm: { ...NOTHING, rpc: { eth_call: 2 } }, bytes: { headers: 700, body: 10_000 } },
+  }
+  const now = { 'vaults/list': { warm: { ...NOTHING, rpc: { eth_call: 3 } }, bytes: { headers: 710, body: 10_900 } } }
   expect(differences(now, before)).toEqual(['vaults/list.warm.rpc.eth_call: 2 before, 3 now'])
+  const { warm } = now['vaults/list']
+  expect(renewed(now, before), 'what is written').toEqual({ 'vaults/list': { ...before['vaults/list'], warm } })
 })

@@ -97,6 +97,19 @@ export function differences(counted: unknown, written: unknown, place = ''): str
   return isAbout ? [] : [`${place}: ${written} before, ${counted} now`]
 }
 
+/** What was counted, with what was written before in each place in which it differs by no more than it does each time. */
+export function renewed(counted: unknown, written: unknown, place = ''): unknown {
+  if (differences(counted, written, place).length === 0) return written
+  if (typeof counted !== 'object' || typeof written !== 'object' || counted === null || written === null) return counted
+  // The counts of one request belong together.
+  if ('inSeries' in counted) return counted
+  // Both are JSON.
+  const before = written as Record<string, unknown>
+  return Object.fromEntries(
+    Object.entries(counted).map(([name, one]) => [name, renewed(one, before[name], place ? `${place}.${name}` : name)]),
+  )
+}
+
 function toleranceAt(place: string, written: number): number {
   const isRounded = /(Units|headers|body)$/.test(place) || (place.endsWith('.requests') && written >= 8)
   return isRounded ? Math.max(1, written / 10) : 0
@@ -148,23 +161,49 @@ function pascalCase(name: string): string {
 const Lambda = z.object({ MemorySize: z.int() })
 const Alarm = z.object({ Metrics: z.array(z.object({ MetricStat: z.unknown().optional() })).optional() })
 
-/** What of a stage costs something whether it is asked or not. */
+const WebAcl = z.object({ Rules: z.array(z.unknown()) })
+
+/** What of a stage costs something whether it is asked or not: of the stage itself, and of its edge besides. */
 export function countStage(stacks: readonly SynthesizedStack[]) {
-  const resources = stacks.flatMap(({ template }) => Object.values(template.Resources))
-  const of = (type: string) => resources.filter(({ Type }) => Type === type)
-  const alarmMetrics = of('AWS::CloudWatch::Alarm').map(
-    ({ Properties }) => Alarm.parse(Properties).Metrics?.filter(({ MetricStat }) => MetricStat).length ?? 1,
+  const [edge = [], own = []] = [true, false].map((isEdge) =>
+    stacks.filter(({ name }) => name.endsWith('-edge') === isEdge),
   )
-  const memory = of('AWS::Lambda::Function').map(({ Properties }) => Lambda.parse(Properties).MemorySize)
+  const firewalls = resourcesOf(edge, 'AWS::WAFv2::WebACL').map((properties) => WebAcl.parse(properties).Rules.length)
   return {
-    alarms: alarmMetrics.length,
-    alarmMetrics: alarmMetrics.reduce((sum, count) => sum + count, 0),
-    dashboards: of('AWS::CloudWatch::Dashboard').length,
-    secrets: of('AWS::SecretsManager::Secret').length,
-    queuesAsked: of('AWS::Lambda::EventSourceMapping').length,
+    stage: countOwn(own),
+    edge: { ...countAlarms(edge), firewalls: firewalls.length, firewallRules: sum(firewalls) },
+  }
+}
+
+function countOwn(stacks: readonly SynthesizedStack[]) {
+  const count = (type: string) => resourcesOf(stacks, type).length
+  const memory = resourcesOf(stacks, 'AWS::Lambda::Function').map((properties) => Lambda.parse(properties).MemorySize)
+  return {
+    ...countAlarms(stacks),
+    dashboards: count('AWS::CloudWatch::Dashboard'),
+    insightRules: count('AWS::CloudWatch::InsightRule'),
+    secrets: count('AWS::SecretsManager::Secret'),
+    queuesAsked: count('AWS::Lambda::EventSourceMapping'),
     // Who waits for an answer has more of it than what nobody waits for.
     memoryMiB: { endpoints: Math.max(...memory), others: Math.min(...memory) },
   }
+}
+
+/** The alarms, and how many metrics they watch together. */
+function countAlarms(stacks: readonly SynthesizedStack[]) {
+  const metrics = resourcesOf(stacks, 'AWS::CloudWatch::Alarm').map(
+    (properties) => Alarm.parse(properties).Metrics?.filter(({ MetricStat }) => MetricStat).length ?? 1,
+  )
+  return { alarms: metrics.length, alarmMetrics: sum(metrics) }
+}
+
+function resourcesOf(stacks: readonly SynthesizedStack[], type: string) {
+  const resources = stacks.flatMap(({ template }) => Object.values(template.Resources))
+  return resources.filter(({ Type }) => Type === type).map(({ Properties }) => Properties)
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0)
 }
 
 /** What these read of chains is given to others for at most so long. */
