@@ -319,85 +319,6 @@ test.for<[string, Parameters<typeof change>[1][number], string]>([
   await expect(deploy(change(stacks, [broken]), meter)).rejects.toThrow(reason)
 })
 
-test('a message, and a job, do what they are for', async ({ stage: { template, edge, apiKey }, backends }) => {
-  const receiver = await startReceiver(Date.now)
-  onTestFinished(receiver.stop)
-  const call = callerOf({ baseUrl: edge.url, apiKey, backends })
-  const { body: webhook } = await call('POST', '/webhooks', { body: { url: receiver.url, finality: 'latest' } })
-  receiver.trust(webhook.secret)
-  const [chain] = backends.chains
-  const vault = chain?.vaults.find(({ type }) => type === 'sync')?.address
-  const body = { vaultAddress: vault, amount: '1000000', userAddress: USERS[1].address }
-  const prepared = await call('POST', '/defi-vaults/v1/defi/vault/deposit', { body })
-  await senderOn(backends.chains)(8453, USERS[1], [...prepared.body.approval, ...prepared.body.operations])
-  const [job] = template.schedules.filter(({ input }) => isDeepStrictEqual(input, { chainId: 8453 }))
-  expect(await job?.run()).toMatchObject({ chainId: 8453 })
-  await template.consume()
-  const arrived = receiver.listArrivals(0).filter(({ isVerified, isTaken }) => isVerified && isTaken)
-  const told = arrived.map(({ event }) => [event?.type, event?.['data']])
-  const data = expect.objectContaining({ vaultAddress: vault, userAddress: USERS[1].address })
-  expect(told).toContainEqual(['deposit.completed', data])
-})
-
-test('each grant, variable, route, permission and origin that is missing fails the check that needs it', async ({
-  stacks,
-  backends,
-  meter,
-  stage: { apiKey },
-}) => {
-  const broken = change(stacks, [
-    ['AWS::IAM::Policy', 'activity/PositionsRole', withoutGrant('dynamodb:Query')],
-    [
-      'AWS::Lambda::Function',
-      'vaults/DepositFunction',
-      ({ Environment }) => {
-        // Each function of the template has variables.
-        delete (Environment as Variables).Variables['CACHE_TABLE']
-      },
-    ],
-    [
-      'AWS::ApiGatewayV2::Route',
-      'markets/CoinsGET',
-      (properties) => {
-        properties['RouteKey'] = 'GET /elsewhere'
-      },
-    ],
-    [
-      'AWS::Lambda::Permission',
-      'system/Health',
-      (properties) => {
-        properties['Principal'] = 'events.amazonaws.com'
-      },
-    ],
-    [
-      'AWS::ApiGatewayV2::Api',
-      'shared/Api',
-      ({ CorsConfiguration }) => {
-        Object.assign(CorsConfiguration as object, { AllowOrigins: ['https://elsewhere.example'] })
-      },
-    ],
-  ])
-  const template = await deploy(broken, meter)
-  const edge = await startEdgeOf(broken, template, backends)
-  const failed = Object.entries(await smoke(edge, apiKey)).filter(([, told]) => told !== 'ok')
-  const logOf = (name: string) => template.logs(template.names().find((each) => each.includes(name)) ?? '')
-  const logs = { positions: logOf('activity-PositionsFunction'), deposit: logOf('vaults-DepositFunction') }
-  await edge.stop()
-  await template.stop()
-  expect(Object.fromEntries(failed)).toEqual({
-    positions: expect.stringContaining('service_unavailable'),
-    'a deposit': expect.stringContaining('internal'),
-    coins: expect.stringContaining('not_found'),
-    health: expect.stringContaining('500'),
-    preflight: `${PAGE} may not call`,
-  })
-  expect(logs.positions).toMatch(
-    /AccessDeniedException.*assumed-role\/.*is not authorized to perform: dynamodb:Query on resource: arn:aws:dynamodb:.*:table\/vaultline-dev-clients because no identity-based policy allows the dynamodb:Query action/,
-  )
-  // The stack names our own functions, without a source map.
-  expect(logs.deposit).toMatch(/The environment lacks CACHE_TABLE\..*at readEnv \(file/)
-})
-
 test.for<[string, Parameters<typeof change>[1][number], readonly string[]]>([
   [
     'compresses and keeps what is signed',
@@ -440,6 +361,86 @@ test('nothing is there for who goes around the edge, and tries count at who asks
   for (let time = 0; time < 21; time += 1) statuses.push(await register('198.51.100.66'))
   expect(statuses).toEqual([...Array(20).fill(200), 429])
   expect(await register('198.51.100.67'), 'from another address').toBe(200)
+})
+
+test('a message, and a job, do what they are for', async ({ stage: { template, edge, apiKey }, backends }) => {
+  const receiver = await startReceiver(Date.now)
+  onTestFinished(receiver.stop)
+  const call = callerOf({ baseUrl: edge.url, apiKey, backends })
+  const { body: webhook } = await call('POST', '/webhooks', { body: { url: receiver.url, finality: 'latest' } })
+  receiver.trust(webhook.secret)
+  const [chain] = backends.chains
+  const vault = chain?.vaults.find(({ type }) => type === 'sync')?.address
+  const body = { vaultAddress: vault, amount: '1000000', userAddress: USERS[1].address }
+  const prepared = await call('POST', '/defi-vaults/v1/defi/vault/deposit', { body })
+  await senderOn(backends.chains)(8453, USERS[1], [...prepared.body.approval, ...prepared.body.operations])
+  const [job] = template.schedules.filter(({ input }) => isDeepStrictEqual(input, { chainId: 8453 }))
+  expect(await job?.run()).toMatchObject({ chainId: 8453 })
+  await template.consume()
+  const arrived = receiver.listArrivals(0).filter(({ isVerified, isTaken }) => isVerified && isTaken)
+  const told = arrived.map(({ event }) => [event?.type, event?.['data']])
+  const data = expect.objectContaining({ vaultAddress: vault, userAddress: USERS[1].address })
+  expect(told).toContainEqual(['deposit.completed', data])
+})
+
+test('each grant, variable, route, permission and origin that is missing fails the check that needs it', async ({
+  stacks,
+  backends,
+  meter,
+  stage: { apiKey },
+}) => {
+  const broken = change(stacks, [
+    // What is asked with POST: the smoke test would try a GET that is unavailable again, for fifteen seconds.
+    ['AWS::IAM::Policy', 'vaults/DepositRole', withoutGrant('dynamodb:Query')],
+    [
+      'AWS::Lambda::Function',
+      'activity/PositionsFunction',
+      ({ Environment }) => {
+        // Each function of the template has variables.
+        delete (Environment as Variables).Variables['CACHE_TABLE']
+      },
+    ],
+    [
+      'AWS::ApiGatewayV2::Route',
+      'markets/CoinsGET',
+      (properties) => {
+        properties['RouteKey'] = 'GET /elsewhere'
+      },
+    ],
+    [
+      'AWS::Lambda::Permission',
+      'system/Health',
+      (properties) => {
+        properties['Principal'] = 'events.amazonaws.com'
+      },
+    ],
+    [
+      'AWS::ApiGatewayV2::Api',
+      'shared/Api',
+      ({ CorsConfiguration }) => {
+        Object.assign(CorsConfiguration as object, { AllowOrigins: ['https://elsewhere.example'] })
+      },
+    ],
+  ])
+  const template = await deploy(broken, meter)
+  const edge = await startEdgeOf(broken, template, backends)
+  const failed = Object.entries(await smoke(edge, apiKey)).filter(([, told]) => told !== 'ok')
+  const logOf = (name: string) => template.logs(template.names().find((each) => each.includes(name)) ?? '')
+  const logs = { deposit: logOf('vaults-DepositFunction'), positions: logOf('activity-PositionsFunction') }
+  await edge.stop()
+  await template.stop()
+  expect(Object.fromEntries(failed)).toEqual({
+    'a deposit': expect.stringContaining('service_unavailable'),
+    positions: expect.stringContaining('internal'),
+    coins: expect.stringContaining('not_found'),
+    health: expect.stringContaining('500'),
+    preflight: `${PAGE} may not call`,
+  })
+  expect(logs.deposit).toMatch(
+    /AccessDeniedException.*assumed-role\/.*is not authorized to perform: dynamodb:Query on resource: arn:aws:dynamodb:.*:table\/vaultline-dev-clients because no identity-based policy allows the dynamodb:Query action/,
+  )
+  // The stack names our own functions, without a source map.
+  expect(logs.positions).toMatch(/The environment lacks CACHE_TABLE\..*at readEnv \(file/)
 })
 
 test('who is not known to AWS is refused', async ({ stage: { template } }) => {

@@ -225,8 +225,8 @@ export function costMeter(meter: Meter, { url, key }: { readonly url: string; re
         const counted = endpoints[name] ?? {}
         endpoints[name] = counted
         let reply: Awaited<ReturnType<Call>> | undefined
-        // What requests share for a moment is over: who asks next asks anew.
-        if (SHARED_A_MOMENT.includes(name) && !counted[temperature]) await sleep(SHARED_MS)
+        // What requests of a container share for a moment is over: who asks next asks anew.
+        if (SHARED_A_MOMENT.includes(name) && temperature === 'warm' && !counted.warm) await sleep(SHARED_MS)
         const counts = await during(async () => {
           reply = await call(...asked)
         })
