@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TransactionCanceledException } from '@aws-sdk/client-dynamodb'
 import {
@@ -10,16 +11,18 @@ import {
 const PAUSES_MS = [50, 100, 200, 400, 800, 1_600]
 
 /**
- * Makes all of these writes or none; the index of the first one of which the condition did not hold, where there is one. An
- * answer that is lost has nothing made twice: the SDK asks again by the same token. Throws any other failure.
+ * Makes all of these writes or none; the index of the first one of which the condition did not hold, where there is one.
+ * Nothing is made twice: each try has the same token, by which DynamoDB knows what it has made or is about to make, and the SDK
+ * asks again while that is under way (TransactionInProgressException). Throws any other failure.
  */
 export async function transactWrite(
   client: DynamoDBDocumentClient,
   TransactItems: NonNullable<TransactWriteCommandInput['TransactItems']>,
 ): Promise<number | undefined> {
+  const ClientRequestToken = randomUUID()
   for (const pause of [...PAUSES_MS, undefined]) {
     try {
-      await client.send(new TransactWriteCommand({ TransactItems }))
+      await client.send(new TransactWriteCommand({ TransactItems, ClientRequestToken }))
       return undefined
     } catch (error) {
       if (!(error instanceof TransactionCanceledException)) throw error

@@ -34,7 +34,7 @@ const TRANSACTION = 'DynamoDB_20120810.TransactWriteItems'
 /**
  * Has a server of dynalite's make transactions, which it lacks: all of their writes or none, one transaction after the other,
  * while all other requests wait. One that comes while another of the same items is under way is refused, and one that was made
- * is not made again for the same token. `now` is in epoch milliseconds.
+ * or is under way is not made again for the same token. `now` is in epoch milliseconds.
  */
 export function addTransactions(server: EventEmitter, { now }: { readonly now: () => number }): void {
   const dynalite = new EventEmitter()
@@ -52,6 +52,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
   let last: Promise<unknown> | undefined
   const busy = new Set<string>()
   const made = new Map<string, { readonly items: unknown; readonly at: number }>()
+  const begun = new Set<string>()
 
   const write = async (headers: IncomingMessage['headers'], body: string): Promise<Answer> => {
     const parsed = Input.safeParse(JSON.parse(body))
@@ -62,6 +63,9 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
     if (new Set(keys).size < keys.length) {
       return refusal('ValidationException', 'Transaction request cannot include multiple operations on one item')
     }
+    if (token !== undefined && begun.has(token)) {
+      return refusal('TransactionInProgressException', 'The transaction with the given request token is in progress.')
+    }
     if (keys.some((key) => busy.has(key))) {
       return cancel(keys.map((key) => (busy.has(key) ? 'TransactionConflict' : 'None')))
     }
@@ -71,6 +75,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
         body: JSON.stringify(input),
       })
     for (const key of keys) busy.add(key)
+    if (token !== undefined) begun.add(token)
     const mine = Promise.allSettled([...underWay, last]).then(async () => {
       const known = token === undefined ? undefined : made.get(token)
       if (known && now() - known.at < KNOWN_MS) {
@@ -84,6 +89,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
     last = mine
     return await mine.finally(() => {
       for (const key of keys) busy.delete(key)
+      if (token !== undefined) begun.delete(token)
       if (last === mine) last = undefined
     })
   }

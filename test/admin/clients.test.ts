@@ -227,6 +227,19 @@ describe('A vault', () => {
     expect(await table.listVaultsOnChain(vault.chainId)).toEqual([])
   })
 
+  test('is added once where the SDK asks again while the first try is under way', async ({ table, dynamo }) => {
+    dynamo.middlewareStack.add(
+      (next) => async (args) => {
+        const first = next(args).catch(() => {})
+        return await next(args).finally(() => first)
+      },
+      { step: 'deserialize', priority: 'high' },
+    )
+    const vault = someVault()
+    expect(await table.putVault('0000000001', vault)).toBe(true)
+    expect(await table.listClientsOf([vault])).toEqual([['0000000001']])
+  })
+
   test('is added and removed once where the answers are lost', async ({ table, loseAnswers }) => {
     loseAnswers()
     const vault = someVault()
