@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Where processes are started: these files take far longer than their size says. */
-const SLOW = /\/test\/(scripts|infra|sandbox\/start|vault-guides|functions\/vaults\/(nodes|witness))/
+const SLOW = /\/test\/(scripts|infra|sandbox\/start|vault-guides)/
 
 /** Begins with what takes long, so that no core is idle at the end. */
 class SlowFirst extends BaseSequencer {

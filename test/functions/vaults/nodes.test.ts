@@ -213,7 +213,8 @@ test('The truth is whole', ({ truth }) => {
   expect(truth['cross-chain status'].body).toMatchObject({ status: 'bridging' })
 })
 
-describe('At a node like', () => {
+// A machine that stands still for three seconds ends requests in time-outs, which are not what is tested here.
+describe('At a node like', { retry: 1 }, () => {
   test.for<[NodeProfileName]>([
     ['base.org'],
     ['optimism.io'],
