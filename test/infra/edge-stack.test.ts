@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -143,6 +143,15 @@ describe('The stack of the edge', () => {
     const text = JSON.stringify(distribution)
     expect(text).not.toMatch(/ResponsePagePath|"Compress":true|ResponseHeadersPolicyId/)
     expect(text, 'the key is in no template').not.toContain(KEY)
+  })
+
+  test('has each rule that refuses in the runbook of its alarm', () => {
+    // As CloudFormation has them.
+    const [acl] = Object.values(ofType('AWS::WAFv2::WebACL')) as { Rules: { Name: string; Action?: object }[] }[]
+    const refusing = acl?.Rules.flatMap(({ Name, Action }) => (Action ? [Name] : [])) ?? []
+    const [, named = ''] =
+      /^for rule in (.+); do$/m.exec(readFileSync('docs/runbooks/blocked-requests.md', 'utf8')) ?? []
+    expect(named.split(' ').toSorted()).toEqual(refusing.toSorted())
   })
 
   test('shows nobody the keys and sessions of sampled requests', () => {
