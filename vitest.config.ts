@@ -29,7 +29,11 @@ export default defineConfig({
     hookTimeout: 60_000,
     projects: [
       { extends: true, test: { name: 'service', include: ['test/**/*.test.ts'], exclude: [BROWSER] } },
-      { extends: true, test: { name: 'browser', include: [BROWSER] } },
+      {
+        extends: true,
+        // A page reads anew each few seconds, on a busy machine later.
+        test: { name: 'browser', include: [BROWSER], expect: { poll: { timeout: 40_000 } }, testTimeout: 120_000 },
+      },
     ],
   },
 })

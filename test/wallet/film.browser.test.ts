@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Page, Request } from 'playwright-core'
-import { describe, expect } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import * as z from 'zod'
 import { addAuthenticator, test as base } from '../support/browser.ts'
 import { clearSandbox, freePort, readStateFile, startSandbox } from '../support/sandbox.ts'
@@ -60,7 +60,7 @@ const test = base
     })
     onCleanup(() => context.close())
     const page = await context.newPage()
-    page.setDefaultTimeout(20_000)
+    page.setDefaultTimeout(40_000)
     await addAuthenticator(page)
     const trouble: string[] = []
     page.on('pageerror', ({ message }) => trouble.push(message))
@@ -192,6 +192,7 @@ describe('A visitor', () => {
   })
 
   test('who reloads while a deposit waits for its chain finds it there', async ({ visitor: { page }, sandbox }) => {
+    onTestFinished(() => sandbox.control('chains/resume'))
     await openVault(page, 'Cove USDC Savings')
     await page.getByLabel('Amount').fill('7')
     await press(page, /^Approve 7 USDC/)
@@ -290,10 +291,11 @@ describe('While something is down', () => {
     visitor: { page },
     sandbox,
   }) => {
+    onTestFinished(() => sandbox.control('chains/resume'))
     await openVault(page, 'Harbor USDC')
     await sandbox.control('chains/stop', { chainId: 8453 })
     await page.reload()
-    const warning = page.getByText('cannot be read at the moment')
+    const warning = page.getByText('The chain of this vault cannot be read at the moment')
     await warning.waitFor()
     expect(await page.getByText('as of').count()).toBeGreaterThan(0)
     await sandbox.control('chains/resume')
@@ -305,6 +307,7 @@ describe('While something is down', () => {
     sandbox,
   }) => {
     const { page } = visitor
+    onTestFinished(() => sandbox.control('sources/resume'))
     await sandbox.control('sources/fail', { source: 'bridge' })
     await openVault(page, 'Cove USDC Savings')
     await page.getByRole('combobox').selectOption({ label: 'USDC on Arbitrum' })
@@ -320,6 +323,7 @@ describe('While something is down', () => {
   test.for(['coingecko', 'defillama', 'lifi', 'goldrush', 'solana'])(
     'the portfolio and the markets show what is known without %s',
     async (source, { visitor: { page }, sandbox }) => {
+      onTestFinished(() => sandbox.control('sources/resume'))
       await sandbox.control('sources/fail', { source })
       for (const [path, known] of [
         ['/', 'Cove USDC Savings'],
@@ -329,7 +333,6 @@ describe('While something is down', () => {
         await page.getByRole('link', { name: known }).first().waitFor()
         expect(await page.getByText('This page has broken').count()).toBe(0)
       }
-      await sandbox.control('sources/resume')
     },
   )
 
@@ -411,7 +414,7 @@ describe('Every page', () => {
         const path = paths.get(name) ?? name
         await page.goto(path)
         await page.getByRole('heading', { level: 1 }).waitFor()
-        await expect.poll(() => page.locator('.skeleton').count(), { timeout: 10_000 }).toBe(0)
+        await expect.poll(() => page.locator('.skeleton').count()).toBe(0)
         expect.soft(await violations(page), path).toEqual([])
         const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
         expect.soft(excess, `${path} is wider than the window`).toBeLessThanOrEqual(0)
