@@ -118,6 +118,7 @@ export function localAdmin({
 
 /** A deployed stage, with the AWS credentials and region of the environment. */
 export function connectStage(stage: Stage): Admin {
+  const examined = examinedOf(stage, dynamo(), (table) => tableName(stage, table))
   const chainIds = EVM_CHAINS.map(({ id }) => id)
   return {
     ...surroundings(chainIds, recordStores(dynamo(), tableName(stage, 'deposits')), async (chainId) => {
@@ -145,8 +146,8 @@ export function connectStage(stage: Stage): Admin {
     ),
     restoreItems: itemsRestorer({ client: dynamo(), nameOf: (table) => tableName(stage, table), now: Date.now, say }),
     examined: {
-      ...examinedOf(stage, dynamo(), (table) => tableName(stage, table)),
-      checkAccess: () => checkAccess(dynamo()),
+      ...examined,
+      checkAccess: () => checkAccess(dynamo(), examined.probeTable),
       stage,
       countSubscribers: (...asked) => countSubscribers({ snsIn, sqs: sqsClient() }, ...asked),
     },

@@ -12,18 +12,34 @@ export function tableProbe(client: DynamoDBDocumentClient, nameOf: (table: Table
   }
 }
 
-/** What a client of AWS is to ask with, and whether it is there. Without both nothing of a stage can be looked at. */
-export async function checkAccess({ config }: Pick<DynamoDBDocumentClient, 'config'>): Promise<Finding[]> {
+/** How DynamoDB says that it does not know the credentials, that they are over, or that their secret is another. */
+const REFUSED_CREDENTIALS = ['UnrecognizedClientException', 'ExpiredTokenException', 'InvalidSignatureException']
+
+/**
+ * Whether there is what a client of AWS asks with, and whether AWS takes it; without it nothing of a stage can be looked at.
+ * One request to a table.
+ */
+export async function checkAccess(
+  { config }: Pick<DynamoDBDocumentClient, 'config'>,
+  probe: ProbeTable,
+): Promise<Finding[]> {
   const lacks = async (what: string, resolve: () => Promise<unknown>) =>
     await resolve().then(
       () => [],
       (error: unknown) => [`no ${what} (${describeReason(error)})`],
     )
   const lacking = await Promise.all([lacks('region', config.region), lacks('credentials', config.credentials)])
-  const found = lacking.flat().join(', ')
+  const found = lacking.flat().join(', ') || (await describeRefusal(probe))
   if (!found) return []
   const remedy = `Set AWS_REGION to the stage's, and AWS_PROFILE or the keys of AWS: ${deployGuide('Asking the doctor')}`
   return [{ mark: 'FAIL', name: 'AWS', found, remedy }]
+}
+
+/** How AWS refuses the credentials; undefined where it takes them, whatever else may be wrong. */
+async function describeRefusal(probe: ProbeTable): Promise<string | undefined> {
+  const error = await probe('clients').catch((failure: unknown) => failure)
+  const isRefused = error instanceof Error && REFUSED_CREDENTIALS.includes(error.name)
+  return isRefused ? `it refuses your credentials (${describeReason(error)})` : undefined
 }
 
 /** Whether each table is there and may be read. One request to each. */

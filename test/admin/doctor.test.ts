@@ -87,6 +87,7 @@ const test = base
   .extend('account', ({ sharedAccount: account }) => {
     account.denied.clear()
     account.secrets.clear()
+    account.credentials.refusedAs = undefined
     for (const stage of ['dev', 'staging', 'prod']) {
       for (const topic of ['alarms', 'edge-alarms']) account.topics.set(`vaultline-${stage}-${topic}`, [CONFIRMED])
     }
@@ -306,6 +307,19 @@ test('Without a region or credentials it says that, what to set, and nothing els
     /^FAIL {2}AWS {2}no region \(.*\), no credentials \(.*\)\n {6}Set AWS_REGION .*\n1 failed and 0 warned of 1\.$/,
   )
 })
+
+test.for(['ExpiredTokenException', 'UnrecognizedClientException', 'InvalidSignatureException'])(
+  'Where AWS refuses the credentials by %s it says that and nothing else',
+  async (refusedAs, { account, examine }) => {
+    account.credentials.refusedAs = refusedAs
+    const { code, text } = await examine('dev')
+    expect(code).toBe(1)
+    const refusal = `it refuses your credentials \\(${refusedAs}: The security token is no good\\)`
+    expect(text).toMatch(
+      new RegExp(`^FAIL {2}AWS {2}${refusal}\\n {6}Set AWS_REGION .*\\n1 failed and 0 warned of 1\\.$`),
+    )
+  },
+)
 
 describe('It finds', () => {
   test('tables that are gone, or may not be read, each by its name', async ({ service, account, examine }) => {

@@ -15,6 +15,8 @@ export type AwsAccount = {
   readonly secrets: Map<string, string | null>
   /** What the credentials may not do, as `GetSecretValue vaultline/dev/config`, or `ListSubscriptionsByTopic`. */
   readonly denied: Set<string>
+  /** How AWS refuses the credentials, as `ExpiredTokenException`; undefined where it takes them. */
+  readonly credentials: { refusedAs: string | undefined }
   /** What was asked, by its actions, newest last. */
   readonly requests: string[]
   stop(): Promise<void>
@@ -41,11 +43,14 @@ export async function startAwsAccount(servers: Servers, tables: Readonly<Record<
   const topics: AwsAccount['topics'] = new Map()
   const secrets: AwsAccount['secrets'] = new Map()
   const denied: AwsAccount['denied'] = new Set()
+  const credentials: AwsAccount['credentials'] = { refusedAs: undefined }
   const requests: string[] = []
 
   const answer = async (headers: IncomingHttpHeaders, body: string): Promise<Reply> => {
     const [service = '', action = ''] = String(headers['x-amz-target'] ?? '').split('.')
     requests.push(action || 'SNS')
+    if (credentials.refusedAs)
+      return jsonReply(400, { __type: credentials.refusedAs, message: 'The security token is no good' })
     if (!action) return answerSns(new URLSearchParams(body), regionOf(headers))
     const isDynamo = service.startsWith('DynamoDB')
     const { SecretId } = JSON.parse(body)
@@ -105,6 +110,7 @@ export async function startAwsAccount(servers: Servers, tables: Readonly<Record<
     topics,
     secrets,
     denied,
+    credentials,
     requests,
   }
 }
