@@ -308,14 +308,27 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
         .register(optionHelp, { value: 'number', meaning: 'Where its past starts, if its node does not tell' }),
     }),
     async (admin, { client, chain, ...rest }) => {
-      const { vault, version, pin, nodes } = await addVault(admin, { clientId: client, chainId: chain, ...rest })
+      const { vault, version, before, pin, nodes } = await addVault(admin, {
+        ...{ clientId: client, chainId: chain },
+        ...rest,
+      })
+      const pinned = before ?? pin
       return [
-        ...vaultColumns([vault], [pin]),
+        ...vaultColumns([vault], [pinned]),
         '',
         ...(version ? [`Its version is ${version}.`, ''] : []),
-        `Pinned ${pinnedSince(pin)}:`,
-        ...pinColumns(pin),
+        `Pinned ${pinnedSince(pinned)}:`,
+        ...pinColumns(pinned),
         '',
+        ...(before
+          ? [
+              'Now:',
+              ...pinColumns(pin, before),
+              '',
+              'It was pinned before, and stays so: of other code, or at a price a tenth from it, it takes no deposits until confirm-vault.',
+              '',
+            ]
+          : []),
         ...describeReading(pin, nodes),
         `Client ${client} sees it within a minute.`,
       ]
@@ -487,14 +500,15 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   ),
 
   'drop-dead-letters': command(
-    'Deletes the messages that functions could not work on, which takes a minute. There is no way back.',
+    'Deletes the messages of a queue that functions could not work on, which takes a minute. There is no way back.',
     z.object({
+      queue: text(80).register(optionHelp, { value: 'name', meaning: 'The queue, as in list-dead-letters' }),
       yes: z
         .boolean()
         .default(false)
         .register(optionHelp, { meaning: 'Do it; without it, how many these are is shown' }),
     }),
-    (admin, { yes }) => dropDeadLetters(admin, { isConfirmed: yes }),
+    async (admin, { queue, yes }) => [await dropDeadLetters(admin, { queue, isConfirmed: yes })],
   ),
 
   'redrive-dead-letters': command('Redrives the dead-letter queues.', z.object({}), async ({ deadLetters }) =>

@@ -178,12 +178,12 @@ const MOST_VAULTS = 1_000
 
 /**
  * Reads a vault from its chain, pins it unless it is pinned already, and adds it to a client; `version` is null where its
- * protocol has none.
+ * protocol has none, `before` is the pin that it had and has.
  */
 export async function addVault(
   admin: Admin,
   { clientId, chainId, address, firstBlock, ...presentation }: NewVault,
-): Promise<{ vault: Vault; version: string | null; pin: Pin; nodes: number }> {
+): Promise<{ vault: Vault; version: string | null; before: Pin | undefined; pin: Pin; nodes: number }> {
   const { client } = await getClient(admin, clientId)
   if (client.vaults.length >= MOST_VAULTS) {
     throw new AdminError(
@@ -224,8 +224,8 @@ export async function addVault(
   const isNew = await admin.pinStore.add(vault, pin)
   const added = await admin.clients.putVault(clientId, vault)
   if (!added) throw new AdminError(`Client ${clientId} has the vault ${address} on chain ${chainId} already.`)
-  const [earlier] = isNew ? [] : await admin.pinStore.get([vault])
-  return { vault, version, pin: earlier ?? pin, nodes }
+  const [before] = isNew ? [] : await admin.pinStore.get([vault])
+  return { vault, version, before, pin, nodes }
 }
 
 /**
@@ -499,23 +499,21 @@ export async function dropGivenUp(
 }
 
 /**
- * Deletes the messages that functions could not work on, and gives a line for each queue. Throws AdminError as long as the
- * operator has not confirmed it, and with these lines where a queue's could not be deleted.
+ * Deletes the messages of one queue that functions could not work on. Throws AdminError where there is no such queue, or as long
+ * as the operator has not confirmed it, and what SQS refuses.
  */
 export async function dropDeadLetters(
   { deadLetters }: Admin,
-  { isConfirmed }: { isConfirmed: boolean },
-): Promise<string[]> {
+  { queue, isConfirmed }: { queue: string; isConfirmed: boolean },
+): Promise<string> {
+  const counted = await deadLetters.count()
+  const chosen = counted.find((one) => one.queue === queue)
+  if (!chosen) throw new AdminError(`There is no queue ${queue}, but ${counted.map((one) => one.queue).join(', ')}.`)
   if (!isConfirmed) {
-    const counts = (await deadLetters.count()).map(({ queue, count }) => `about ${count} of ${queue}`)
-    throw new AdminError(`Messages that would be deleted, for good: ${counts.join(', ')}. Add --yes to do it.`)
+    const { count } = chosen
+    throw new AdminError(`Messages of ${queue} that would be deleted, for good: about ${count}. Add --yes to do it.`)
   }
-  const dropped = await deadLetters.drop()
-  const lines = dropped.map(
-    (one) => `Dead letters of ${one.queue}: ${'left' in one ? `deleted; left: about ${one.left}.` : one.problem}`,
-  )
-  if (dropped.some((one) => 'problem' in one)) throw new AdminError(lines.join('\n'))
-  return lines
+  return `Dead letters of ${queue}: deleted; left: about ${await deadLetters.drop(chosen.deadName)}.`
 }
 
 async function listClientIds(admin: Admin, clientId: string | undefined): Promise<string[]> {

@@ -92,7 +92,7 @@ const test = base
         randomBytes,
         now,
       }),
-      deadLetters: { list: async () => [], redrive: async () => [], count: async () => [], drop: async () => [] },
+      deadLetters: { list: async () => [], redrive: async () => [], count: async () => [], drop: async () => 0 },
       examined: NOT_EXAMINED,
       signingKeys: secretInMemory([]),
       edgeKeys: secretInMemory({}),
@@ -519,6 +519,19 @@ describe('Vaults', () => {
     expect(await known()).toEqual([progress, progress, progress])
     expect(await removeFrom(two.clientId)).toContain('forgotten')
     expect(await known()).toEqual([undefined, progress, progress])
+  })
+
+  test('that were pinned before are shown beside what they are now', async ({ admin, run }) => {
+    const vault = { chainId: 8453, address: VAULT } as const
+    const { clientId } = await seedClient(admin, { name: 'One', vaults: [vault] })
+    await run('remove-vault', '--client', clientId, '--chain', '8453', '--address', VAULT)
+    const code = [
+      { role: 'contract' as const, address: VAULT as typeof vault.address, codeHash: `0x${'d1'.repeat(32)}` as const },
+    ]
+    Object.assign(admin, { readPin: async () => ({ ...PINNED, code }) })
+    const said = await run('add-vault', '--client', clientId, '--chain', '8453', '--address', VAULT)
+    expect(said).toMatch(/^Pinned since 2026-06-01.*\n.*\n.* 0x(c0){32}\n/m)
+    expect(said).toMatch(/^Now:\n.*\n.* 0x(d1){32} +changed\n.* 1000000\n\n.*takes no deposits until confirm-vault\.$/m)
   })
 
   test('are pinned however one client gives up a vault while another is given it', async ({ admin, pinStore }) => {
