@@ -27,9 +27,6 @@ type Redriven = {
   readonly problem?: string
 }
 
-/** What became of the dead letters of one queue: about how many there are once they were deleted, or why they were not. */
-type Dropped = { readonly queue: string } & ({ readonly left: number } | { readonly problem: string })
-
 /** Messages of one queue that a function could not work on, with when they were sent, and about how many there are. */
 type Listed = {
   readonly queue: string
@@ -118,17 +115,6 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
     return { queue, count, letters: [...letters.values()] }
   }
 
-  /** Why SQS does not delete the dead letters of a queue; undefined where it has begun to. */
-  async function purge(deadName: string): Promise<string | undefined> {
-    try {
-      const { QueueUrl } = await describe(deadName)
-      await client.send(new PurgeQueueCommand({ QueueUrl }))
-      return undefined
-    } catch (error) {
-      return error instanceof Error ? error.message : String(error)
-    }
-  }
-
   const ofEach = <T>(work: (queue: string, deadName: string) => Promise<T>) =>
     Promise.all(QUEUE_KEYS.map((key) => work(queueName(stage, key), deadLettersName(stage, key))))
 
@@ -136,24 +122,19 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
     /** About the first hundred of each queue. */
     list: () => ofEach(listQueue),
 
-    /** About how many there are of each queue. */
-    count: () => ofEach(async (queue, deadName) => ({ queue, count: (await describe(deadName)).count })),
+    /** The dead letters of each queue: their name, and about how many there are. */
+    count: () => ofEach(async (queue, deadName) => ({ queue, deadName, count: (await describe(deadName)).count })),
 
     /**
-     * Deletes all of them, and what is given up meanwhile too, and waits for the minute that this takes: what is moved within it
-     * is tried again. One queue's refusal does not hide what became of the other.
+     * Deletes those of this name, and what is given up meanwhile too, and waits for the minute that this takes: what is moved
+     * within it is tried again. About how many there are then. Throws where SQS refuses, as a second time within a minute.
      */
-    async drop(): Promise<Dropped[]> {
-      const begun = await ofEach(async (queue, deadName) => ({ queue, deadName, problem: await purge(deadName) }))
-      if (begun.some(({ problem }) => problem === undefined)) {
-        say('SQS takes a minute, and may delete what is given up meanwhile too.')
-        await sleep(PURGE_MS)
-      }
-      return await Promise.all(
-        begun.map(async ({ queue, deadName, problem }) =>
-          problem === undefined ? { queue, left: (await describe(deadName)).count } : { queue, problem },
-        ),
-      )
+    async drop(deadName: string): Promise<number> {
+      const { QueueUrl } = await describe(deadName)
+      await client.send(new PurgeQueueCommand({ QueueUrl }))
+      say('SQS takes a minute, and may delete what is given up meanwhile too.')
+      await sleep(PURGE_MS)
+      return (await describe(deadName)).count
     },
 
     /**

@@ -73,14 +73,13 @@ type QueueAlarms = {
   readonly failures: number
   readonly late: Runbook
   readonly undone: Runbook
-  /** What messages that are given up mean, and what to do with them once the cause is gone. */
+  /** What messages that are given up mean. */
   readonly lost: string
-  readonly remedy: 'redrive-dead-letters' | 'drop-dead-letters'
 }
 
 const WEBHOOK_ALARMS: QueueAlarms = {
   ...{ failing: 'late-webhooks', failures: 3, late: 'late-webhooks' },
-  ...{ undone: 'undone-messages', lost: 'Some events reach nobody', remedy: 'redrive-dead-letters' },
+  ...{ undone: 'undone-messages', lost: 'Some events reach nobody' },
 }
 
 type Told = {
@@ -105,13 +104,8 @@ const QUEUE_ALARMS: Readonly<Record<QueueKey, QueueAlarms>> = {
   deliveryQueue: WEBHOOK_ALARMS,
   // One minute of a node that is down fails all groups of its chain at once, and the lag tells what lasts.
   groupQueue: {
-    ...{ failing: 'failing-jobs', failures: EVM_CHAINS.length * 3, late: 'lagging-jobs' },
-    ...{
-      undone: 'failing-jobs',
-      lost: 'Runs over groups of vaults could not begin five times, as tables or secrets were away',
-      // They ask for nothing any more: the next minute's messages do.
-      remedy: 'drop-dead-letters',
-    },
+    ...{ failing: 'failing-jobs', failures: EVM_CHAINS.length * 3, late: 'lagging-jobs', undone: 'failing-jobs' },
+    lost: 'Runs over groups of vaults could not begin five times, as tables or secrets were away',
   },
 }
 
@@ -308,9 +302,9 @@ export class Alarms extends Construct {
 
   /** Alarms while a dead-letter queue holds messages that a function could not work on: never what a client's server refused. */
   onUndone(stack: Stack, name: FunctionName, deadLetters: Queue, { of }: OfQueue): void {
-    const { undone, lost, remedy } = QUEUE_ALARMS[of]
+    const { undone, lost } = QUEUE_ALARMS[of]
     this.#alarm(stack, `Undone ${name}`, {
-      impact: `${lost}: ${name} could not work on messages. Mend what its log says, then admin ${remedy}.`,
+      impact: `${lost}: ${name} could not work on messages. Mend what its log says, then admin redrive-dead-letters.`,
       runbook: undone,
       metric: waitingIn(deadLetters),
       threshold: 1,
