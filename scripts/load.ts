@@ -28,7 +28,7 @@ type Measured = Target & {
 
 const Whole = z
   .string()
-  .regex(/^[1-9]\d*$/, 'takes a whole number')
+  .regex(/^[1-9]\d*$/, 'takes a whole number above zero')
   .transform(Number)
 const Settings = z.object({ seconds: Whole.default(60), connections: Whole.default(50) })
 

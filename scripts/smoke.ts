@@ -50,7 +50,7 @@ async function runAll(checks: readonly Check[]): Promise<number> {
     const told = await ask().then(
       (answered) =>
         typeof answered === 'string' ? { mark: 'ok  ', text: answered } : { mark: 'skip', text: answered.skipped },
-      (error: unknown) => ({ mark: 'FAIL', text: error instanceof Error ? error.message : String(error) }),
+      (error: unknown) => ({ mark: 'FAIL', text: describeFailure(error) }),
     )
     if (told.mark === 'FAIL') failures += 1
     if (told.mark === 'skip') skips += 1
@@ -60,6 +60,12 @@ async function runAll(checks: readonly Check[]): Promise<number> {
   const asked = skips > 0 ? `${checks.length - skips} passed, ${skips} skipped` : `All ${checks.length} passed`
   process.stdout.write(failures > 0 ? `${failures} of ${checks.length} failed.\n` : `${asked}.\n`)
   return failures
+}
+
+/** Why something failed; of what was not reached, what the network says of it. */
+function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return [error.message, error.cause && describeFailure(error.cause)].filter(Boolean).join(': ')
 }
 
 /** The same check, skipped for a key without the scope that it needs. */
