@@ -212,6 +212,7 @@ describe('A visitor', () => {
 describe('An answer that was changed on its way', () => {
   test('is refused in words, and the account is asked for nothing', async ({ visitor: { page }, sandbox }) => {
     const prepares = `${sandbox.apiUrl}/**/defi/vault/deposit`
+    onTestFinished(() => page.unroute(prepares))
     await page.route(prepares, async (route) => {
       const response = await route.fetch()
       const { userAddress } = route.request().postDataJSON()

@@ -43,7 +43,8 @@ export function parseAmount(text: string, decimals: number): bigint | undefined 
 
 /** A sum in a currency. */
 export function formatMoney(value: number, currency: string): string {
-  const isSmall = Math.abs(value) < 1 && value !== 0
+  // What four digits would make a whole one has cents.
+  const isSmall = Math.abs(value) < 0.99995 && value !== 0
   const digits = isSmall ? { maximumSignificantDigits: 4 } : { maximumFractionDigits: 2 }
   return new Intl.NumberFormat(LOCALE, { style: 'currency', currency, ...digits }).format(value)
 }
@@ -96,6 +97,13 @@ export function formatDay(time: string | number): string {
 /** A month with its year. */
 export function formatMonth(time: number): string {
   return new Date(time).toLocaleDateString(LOCALE, { month: 'short', year: 'numeric' })
+}
+
+const DAY_MS = 86_400_000
+
+/** A duration in days, in whole ones. */
+export function formatDays(days: number): string {
+  return formatDuration(days * DAY_MS)
 }
 
 /** A duration: 45 s, 3 min, 2 h, 5 days. */

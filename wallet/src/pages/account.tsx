@@ -12,6 +12,8 @@ import { session } from '../service.ts'
 import { useStore } from '../store.ts'
 import { useFocusKept } from '../use-focus-kept.ts'
 
+const LINK = 'Link wallets to your account'
+
 /** The way in, in three steps, and what can be changed afterwards. */
 export function AccountPage() {
   const user = useStore(session)
@@ -27,13 +29,13 @@ export function AccountPage() {
         <Stair title={address ? 'Wallet connected' : 'Connect a wallet'} isDone={Boolean(address)}>
           {address ? <ConnectedWallet address={address} /> : <WalletList />}
         </Stair>
-        <Stair title="Link wallets to your account" isDone={false}>
-          {user && address ? (
-            <LinkedWallets address={address} />
-          ) : (
+        {user && address ? (
+          <LinkedWallets address={address} />
+        ) : (
+          <Stair title={LINK} isDone={false}>
             <p className="fine">With an account and a wallet, your portfolio shows what the wallet holds.</p>
-          )}
-        </Stair>
+          </Stair>
+        )}
       </ol>
       <Preferences />
     </div>
@@ -160,6 +162,7 @@ function ConnectedWallet({ address }: { address: string }) {
   )
 }
 
+/** The last step, done where the wallet is linked. */
 function LinkedWallets({ address }: { address: string }) {
   const service = useService()
   const queries = useQueryClient()
@@ -178,14 +181,22 @@ function LinkedWallets({ address }: { address: string }) {
     onSuccess: () => queries.invalidateQueries(),
   })
   const list = useFocusKept<HTMLUListElement>(wallets.data?.wallets.length)
-  if (wallets.error && !wallets.data)
-    return <ProblemNotice error={wallets.error} onRetry={() => void wallets.refetch()} />
-  if (!wallets.data) return <Skeleton width="12em" />
+  if (!wallets.data) {
+    return (
+      <Stair title={LINK} isDone={false}>
+        {wallets.error ? (
+          <ProblemNotice error={wallets.error} onRetry={() => void wallets.refetch()} />
+        ) : (
+          <Skeleton width="12em" />
+        )}
+      </Stair>
+    )
+  }
   const linked = wallets.data.wallets
   const isLinked = linked.some((wallet) => wallet.address === address)
   const error = link.error ?? unlink.error
   return (
-    <>
+    <Stair title={isLinked ? 'Wallet linked to your account' : LINK} isDone={isLinked}>
       <ul className="plain" ref={list} tabIndex={-1} aria-label="Linked wallets">
         {linked.map((wallet) => (
           <li key={wallet.address} className="row">
@@ -197,13 +208,15 @@ function LinkedWallets({ address }: { address: string }) {
         ))}
       </ul>
       {!isLinked && (
-        <button type="button" className="button primary" disabled={link.isPending} onClick={() => link.mutate()}>
-          {link.isPending ? 'Sign in your wallet …' : 'Link this wallet'}
-        </button>
+        <>
+          <button type="button" className="button primary" disabled={link.isPending} onClick={() => link.mutate()}>
+            {link.isPending ? 'Sign in your wallet …' : 'Link this wallet'}
+          </button>
+          <p className="fine">You sign a text that proves the wallet is yours. It moves nothing and costs nothing.</p>
+        </>
       )}
-      <p className="fine">You sign a text that proves the wallet is yours. It moves nothing and costs nothing.</p>
       {error && <ProblemNotice error={error} />}
-    </>
+    </Stair>
   )
 }
 

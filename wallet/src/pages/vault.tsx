@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { isAddress } from 'viem'
 import { useConnection } from 'wagmi'
 import { useService } from '../context.ts'
+import { formatDays } from '../format.ts'
 import { BeingMined } from '../parts/being-mined.tsx'
 import { DepositBox } from '../parts/deposit-box.tsx'
 import { Amount, AsOf, Unknown, Yield } from '../parts/figures.tsx'
@@ -83,7 +84,7 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
           <dd>
             <Yield apy={vault.apy} />
           </dd>
-          {vault.apy && <dd className="note">over {vault.apy.days} days, after fees</dd>}
+          {vault.apy && <dd className="note">over {formatDays(vault.apy.days)}, after fees</dd>}
         </div>
         <div className="tile">
           <dt>In the vault</dt>
@@ -97,7 +98,7 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
         </div>
         <div className="tile">
           <dt>Risk</dt>
-          <dd>{vault.riskProfile || <Unknown why="Nobody has rated it." />}</dd>
+          <dd className="sentence">{vault.riskProfile || <Unknown why="Nobody has rated it." />}</dd>
         </div>
       </dl>
       {account && <BeingMined vault={vault} account={account} />}

@@ -217,7 +217,7 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
       )}
       {!mustWait && !canAsk && (
         <button type="button" className="button wide" disabled>
-          {kind === 'deposit' ? 'Enter an amount to deposit' : 'Enter an amount to withdraw'}
+          {isTooMuch ? 'Enter a smaller amount' : `Enter an amount to ${kind}`}
         </button>
       )}
       {!mustWait && canAsk && isTyping && <Preparing />}

@@ -4,6 +4,7 @@ import {
   formatAmount,
   formatChange,
   formatClock,
+  formatDays,
   formatExactly,
   formatMoney,
   formatShortAmount,
@@ -97,7 +98,7 @@ export function Yield({ apy }: Pick<Vault, 'apy'>) {
   return (
     <span
       className="figure yield"
-      title={`By the growth of the share price over ${apy.days} days, until ${formatTime(apy.asOf)}; after the vault's fees.`}
+      title={`By the growth of the share price over ${formatDays(apy.days)}, until ${formatTime(apy.asOf)}; after the vault's fees.`}
     >
       {apy.value} <span className="unit">% a year</span>
     </span>

@@ -1,10 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query'
-import type { Vault } from '@vaultline/client'
+import { CallFailure, type Vault } from '@vaultline/client'
 import type { FlowInputs, FlowState } from '@vaultline/client/flow'
 import { useFlow } from '@vaultline/client/react'
 import { type ReactNode, useEffect, useEffectEvent } from 'react'
 import { useLocation } from 'wouter'
 import { useSurroundings } from '../context.ts'
+import { mayPass } from '../problems.ts'
 import { useSender } from '../sender.ts'
 import { createService } from '../service.ts'
 import type { Token } from '../tokens.ts'
@@ -59,6 +60,9 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
   const onUnderWay = useEffectEvent(props.onUnderWay)
   useEffect(() => onUnderWay(hasBegun), [hasBegun])
 
+  // The same again would be refused again: something else has to be typed.
+  const isRefusal = error !== undefined && 'status' in error && error.status >= 400
+  const isFinal = !hasBegun && isRefusal && !mayPass(new CallFailure(error))
   const isRefused = error?.code === 'vault_has_changed'
   const onRefused = useEffectEvent(props.onRefused)
   useEffect(() => {
@@ -114,14 +118,16 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
           Start again
         </button>
       )}
-      <button
-        type="button"
-        className={isRefused ? 'button wide quiet' : 'button wide primary'}
-        disabled={status !== 'ready' || error?.code === 'simulation_reverted'}
-        onClick={() => void next(sender)}
-      >
-        {buttonText({ status, current, error }, <Amount units={amount} {...from} />)}
-      </button>
+      {!isFinal && (
+        <button
+          type="button"
+          className="button wide primary"
+          disabled={status !== 'ready' || error?.code === 'simulation_reverted'}
+          onClick={() => void next(sender)}
+        >
+          {buttonText({ status, current, error }, <Amount units={amount} {...from} />)}
+        </button>
+      )}
     </>
   )
 }

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { formatDay, formatMonth, formatShortClock, formatTime } from '../format.ts'
+import { formatClock, formatDay, formatMonth, formatShortClock, formatTime } from '../format.ts'
 import type { ChartProps, Points } from './chart.tsx'
 
 const DAY_MS = 86_400_000
@@ -119,11 +119,17 @@ function softly({ ctx, bbox, root }: UPlot): CanvasGradient {
   return area
 }
 
+/** How a time is written on an axis of so many milliseconds. */
+function formatFor(length: number): (time: number) => string {
+  if (length <= DAY_MS / 4) return formatClock
+  if (length <= 2 * DAY_MS) return formatShortClock
+  return length <= 300 * DAY_MS ? formatDay : formatMonth
+}
+
 /** Times as exactly as the whole chart's length asks for. */
 function labelTimes(plot: UPlot, times: readonly number[]): string[] {
   const { min = 0, max = 0 } = plot.scales['x'] ?? {}
-  const length = (max ?? 0) - (min ?? 0)
-  const format = length <= 2 * DAY_MS ? formatShortClock : length <= 300 * DAY_MS ? formatDay : formatMonth
+  const format = formatFor((max ?? 0) - (min ?? 0))
   return times.map((time) => {
     const left = plot.valToPos(time, 'x')
     return left < LABEL_MARGIN || left > plot.width - LABEL_MARGIN ? '' : format(time)

@@ -1,5 +1,6 @@
 import type { Vault } from '@vaultline/client'
 import type { FlowState } from '@vaultline/client/flow'
+import { chainName } from '../chains.ts'
 import { formatDuration } from '../format.ts'
 import type { Token } from '../tokens.ts'
 import { Amount } from './figures.tsx'
@@ -55,8 +56,8 @@ export function Terms({ prepared, kind, asset, from, to, amount }: TermsProps) {
         <div>
           <dt>Arrives</dt>
           <dd>
-            {quote && `in about ${formatDuration(quote.expectedFillSeconds * 1000)}`}
-            {quote && isAsync && ', '}
+            {quote && `on ${chainName(to.chainId)} in about ${formatDuration(quote.expectedFillSeconds * 1000)}`}
+            {quote && isAsync && '; shares '}
             {isAsync && 'after the vault’s next settlement'}
             {!quote && !isAsync && 'at once'}
           </dd>
