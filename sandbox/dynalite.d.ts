@@ -5,3 +5,8 @@ declare module 'dynalite' {
   function dynalite(options?: { path?: string; createTableMs?: number }): Server
   export = dynalite
 }
+
+declare module 'dynalite/db/index.js' {
+  /** The size of an item as DynamoDB counts it, each character of a text as one byte. */
+  export function itemSize(item: object): number
+}

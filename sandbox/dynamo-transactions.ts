@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
+import { findExcess } from './dynamo-limits.ts'
 import { type Answer, handTo } from './exchange.ts'
 
 /** Has one action of DynamoDB's done. */
@@ -11,32 +12,39 @@ type Item = Readonly<Record<string, unknown>>
 
 const Key = z.object({ pk: z.unknown(), sk: z.unknown() })
 const Write = z.looseObject({ TableName: z.string() })
+const PutWrite = Write.extend({ Item: Key.loose() })
+const KeyedWrite = Write.extend({ Key })
+const PlainWrite = z.union([PutWrite, KeyedWrite])
 const Input = z.object({
-  TransactItems: z
-    .array(
-      z.union([
-        z.strictObject({ Put: Write.extend({ Item: Key.loose() }) }),
-        z.strictObject({ Update: Write.extend({ Key }) }),
-        z.strictObject({ Delete: Write.extend({ Key }) }),
-        z.strictObject({ ConditionCheck: Write.extend({ Key, ConditionExpression: z.string() }) }),
-      ]),
-    )
-    .min(1)
-    .max(100),
-  ClientRequestToken: z.string().optional(),
+  TransactItems: z.array(
+    z.union([
+      z.strictObject({ Put: PutWrite }),
+      z.strictObject({ Update: KeyedWrite }),
+      z.strictObject({ Delete: KeyedWrite }),
+      z.strictObject({ ConditionCheck: KeyedWrite.extend({ ConditionExpression: z.string() }) }),
+    ]),
+  ),
+  ClientRequestToken: z.string().max(36).optional(),
 })
 
 /** For so long DynamoDB knows a transaction by its token. */
 const KNOWN_MS = 600_000
 
-const TRANSACTION = 'DynamoDB_20120810.TransactWriteItems'
+const PLAIN_WRITES: ReadonlySet<string> = new Set(['PutItem', 'UpdateItem', 'DeleteItem'])
+
+/** What tests do to transactions. */
+export type Transactions = {
+  /** What each waits for before it is made. */
+  hold: Promise<unknown> | undefined
+}
 
 /**
- * Has a server of dynalite's make transactions, which it lacks: all of their writes or none, one transaction after the other,
- * while all other requests wait. One that comes while another of the same items is under way is refused, and one that was made
- * or is under way is not made again for the same token. `now` is in epoch milliseconds.
+ * Has a server of dynalite's make transactions, which it lacks, and keep DynamoDB's limits. All writes of a transaction are made
+ * or none, one transaction after the other, while other requests wait. One of items that another has under way is refused, as is
+ * a write of such an item, and one that was made or is under way is not made again for the same token. `now` is in epoch
+ * milliseconds.
  */
-export function addTransactions(server: EventEmitter, { now }: { readonly now: () => number }): void {
+export function addTransactions(server: EventEmitter, { now }: { readonly now: () => number }): Transactions {
   const dynalite = new EventEmitter()
   for (const listener of server.listeners('request')) {
     // What listens to a server's requests takes a request and a response.
@@ -44,22 +52,19 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
   }
   server.removeAllListeners('request')
 
+  const transactions: Transactions = { hold: undefined }
   const underWay = new Set<Promise<unknown>>()
-  const track = <T>(work: Promise<T>): Promise<T> => {
-    underWay.add(work)
-    return work.finally(() => underWay.delete(work))
-  }
   let last: Promise<unknown> | undefined
   const busy = new Set<string>()
   const made = new Map<string, { readonly items: unknown; readonly at: number }>()
   const begun = new Set<string>()
 
-  const write = async (headers: IncomingMessage['headers'], body: string): Promise<Answer> => {
-    const parsed = Input.safeParse(JSON.parse(body))
+  const write = async (headers: IncomingMessage['headers'], input: unknown): Promise<Answer> => {
+    const parsed = Input.safeParse(input)
     if (!parsed.success) return refusal('ValidationException', parsed.error.message)
     const { TransactItems: items, ClientRequestToken: token } = parsed.data
     const writes = items.map(describe)
-    const keys = writes.map(({ key }) => key)
+    const keys = writes.map(({ location }) => keyOf(location))
     if (new Set(keys).size < keys.length) {
       return refusal('ValidationException', 'Transaction request cannot include multiple operations on one item')
     }
@@ -67,7 +72,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
       return refusal('TransactionInProgressException', 'The transaction with the given request token is in progress.')
     }
     if (keys.some((key) => busy.has(key))) {
-      return cancel(keys.map((key) => (busy.has(key) ? 'TransactionConflict' : 'None')))
+      return cancel(keys.map((key) => (busy.has(key) ? { Code: 'TransactionConflict', Message: ONGOING } : NONE)))
     }
     const act: Act = (action, input) =>
       handTo(dynalite, {
@@ -76,7 +81,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
       })
     for (const key of keys) busy.add(key)
     if (token !== undefined) begun.add(token)
-    const mine = Promise.allSettled([...underWay, last]).then(async () => {
+    const mine = Promise.allSettled([...underWay, last, transactions.hold]).then(async () => {
       const known = token === undefined ? undefined : made.get(token)
       if (known && now() - known.at < KNOWN_MS) {
         if (isDeepStrictEqual(known.items, items)) return success()
@@ -94,69 +99,71 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
     })
   }
 
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    const { headers } = request
-    const isTransaction = headers['x-amz-target'] === TRANSACTION
-    if (!isTransaction && !last) {
-      void track(endOf(response))
-      dynalite.emit('request', request, response)
-      return
+  const serve = async (headers: IncomingMessage['headers'], bytes: Buffer): Promise<Answer> => {
+    const [, action = ''] = String(headers['x-amz-target']).split('.')
+    const body = bytes.toString()
+    // In this encoding a character is a byte.
+    const excess = findExcess(bytes.toString('latin1'))
+    if (excess !== undefined) return refusal('ValidationException', excess)
+    if (action === 'TransactWriteItems') return await write(headers, JSON.parse(body))
+    // What a batch of writes comes to then is not documented: it waits.
+    if (busy.size > 0 && PLAIN_WRITES.has(action) && busy.has(keyOf(locationOf(PlainWrite.parse(JSON.parse(body)))))) {
+      return refusal('TransactionConflictException', ONGOING)
     }
-    const answer = bodyOf(request).then(async (body) => {
-      if (isTransaction) return await write(headers, body)
-      await last
-      return await handTo(dynalite, { headers, body })
-    })
-    void (isTransaction ? answer : track(answer)).then(({ status, headers, text }) => {
-      response.statusCode = status
-      for (const [name, value] of Object.entries(headers)) response.setHeader(name, String(value))
-      response.end(text)
-    })
-  })
-}
+    const answer = Promise.resolve(last).then(() => handTo(dynalite, { headers, body }))
+    underWay.add(answer)
+    return await answer.finally(() => underWay.delete(answer))
+  }
 
-/** What ends with a response. */
-function endOf(response: ServerResponse): Promise<void> {
-  const { end } = response
-  return new Promise((resolve) => {
-    response.end = (...args: unknown[]) => {
-      resolve()
-      // The arguments are those that `end` itself was given.
-      return Reflect.apply(end, response, args)
-    }
-    // Whoever asked may have gone. A request that is handed over has no connection.
-    if (response instanceof EventEmitter) response.once('close', resolve)
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    void bodyOf(request)
+      .then((bytes) => serve(request.headers, bytes))
+      .catch((error: unknown): Answer => ({ status: 500, headers: {}, text: String(error) }))
+      .then(({ status, headers, text }) => {
+        response.statusCode = status
+        for (const [name, value] of Object.entries(headers)) response.setHeader(name, String(value))
+        response.end(text)
+      })
   })
+  return transactions
 }
 
 /** The body of a request, also of one that is handed over. */
-function bodyOf(request: EventEmitter): Promise<string> {
+function bodyOf(request: EventEmitter): Promise<Buffer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => resolve(Buffer.concat(chunks).toString()))
+    request.on('end', () => resolve(Buffer.concat(chunks)))
   })
 }
 
+/** Where an item is. */
+type ItemLocation = { readonly TableName: string; readonly Key: z.output<typeof Key> }
+
+function locationOf({ TableName, ...input }: z.output<typeof PlainWrite>): ItemLocation {
+  return { TableName, Key: Key.parse('Item' in input ? input.Item : input.Key) }
+}
+
+function keyOf({ TableName, Key: { pk, sk } }: ItemLocation): string {
+  return JSON.stringify([TableName, pk, sk])
+}
+
 type Described = {
-  readonly key: string
   readonly action: string
   readonly input: object
-  readonly place: { readonly TableName: string; readonly Key: z.output<typeof Key> }
+  readonly location: ItemLocation
   /** Whether it only looks. */
   readonly isCheck: boolean
 }
 
 function describe(item: z.output<typeof Input>['TransactItems'][number]): Described {
-  const [[name, input] = ['', undefined]] = Object.entries(item)
-  const { TableName, ...rest } = Write.parse(input)
-  const { pk, sk } = Key.parse('Item' in rest ? rest['Item'] : rest['Key'])
+  const [[name, write] = ['', undefined]] = Object.entries(item)
+  const input = PlainWrite.parse(write)
   return {
-    key: JSON.stringify([TableName, pk, sk]),
     // A condition alone is tried by a deletion that is undone.
     action: name === 'ConditionCheck' ? 'DeleteItem' : `${name}Item`,
-    input: { TableName, ...rest },
-    place: { TableName, Key: { pk, sk } },
+    input,
+    location: locationOf(input),
     isCheck: name === 'ConditionCheck',
   }
 }
@@ -164,9 +171,9 @@ function describe(item: z.output<typeof Input>['TransactItems'][number]): Descri
 /** Makes each write, and undoes all where one was refused. */
 async function makeAll(act: Act, writes: readonly Described[]): Promise<Answer> {
   const done: { readonly answer: Answer; readonly undo: () => Promise<unknown> }[] = []
-  for (const { action, input, place, isCheck } of writes) {
-    const { TableName, Key } = place
-    const { text } = await act('GetItem', { ...place, ConsistentRead: true })
+  for (const { action, input, location, isCheck } of writes) {
+    const { TableName, Key } = location
+    const { text } = await act('GetItem', { ...location, ConsistentRead: true })
     const { Item: before }: { Item?: Item } = JSON.parse(text)
     const undo = () => (before ? act('PutItem', { TableName, Item: before }) : act('DeleteItem', { TableName, Key }))
     const answer = await act(action, input)
@@ -175,9 +182,25 @@ async function makeAll(act: Act, writes: readonly Described[]): Promise<Answer> 
   }
   if (done.every(({ answer }) => answer.status === 200)) return success()
   for (const { undo } of done) await undo()
-  const isOfCondition = ({ status, text }: Answer) => status === 200 || text.includes('ConditionalCheckFailedException')
-  const failed = done.map(({ answer }) => answer).find((answer) => !isOfCondition(answer))
-  return failed ?? cancel(done.map(({ answer }) => (answer.status === 200 ? 'None' : 'ConditionalCheckFailed')))
+  const reasons = done.map(({ answer }) => reasonOf(answer))
+  const failed = done.find((_, index) => reasons[index] === undefined)
+  return failed ? failed.answer : cancel(reasons.flatMap((reason) => reason ?? []))
+}
+
+type Reason = { readonly Code: string; readonly Message?: string }
+
+const NONE: Reason = { Code: 'None' }
+const ONGOING = 'Transaction is ongoing for the item'
+
+/** What only shows once a transaction is under way; all else is refused before. */
+const FOUND_LATE = /^Item size to update|Type mismatch for|does not match the schema/
+
+/** What a write comes to among the reasons why a transaction is cancelled; undefined where it is refused before. */
+function reasonOf({ status, text }: Answer): Reason | undefined {
+  if (status === 200) return NONE
+  const { __type: type, message }: { __type: string; message: string } = JSON.parse(text)
+  if (type.endsWith('#ConditionalCheckFailedException')) return { Code: 'ConditionalCheckFailed', Message: message }
+  return FOUND_LATE.test(message) ? { Code: 'ValidationError', Message: message } : undefined
 }
 
 function success(): Answer {
@@ -189,7 +212,8 @@ function refusal(type: string, message: string, more: object = {}): Answer {
   return { status: 400, headers: {}, text }
 }
 
-function cancel(codes: readonly string[]): Answer {
-  const message = `Transaction cancelled, please refer cancellation reasons for specific reasons [${codes.join(', ')}]`
-  return refusal('TransactionCanceledException', message, { CancellationReasons: codes.map((Code) => ({ Code })) })
+function cancel(reasons: readonly Reason[]): Answer {
+  const codes = reasons.map(({ Code }) => Code).join(', ')
+  const message = `Transaction cancelled, please refer cancellation reasons for specific reasons [${codes}]`
+  return refusal('TransactionCanceledException', message, { CancellationReasons: reasons })
 }

@@ -13,7 +13,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import dynalite from 'dynalite'
 import { TABLES, type TableDefinition, type TableKey, tableName } from '../infra/tables.ts'
 import { documentClient } from '../lib/aws/dynamo.ts'
-import { addTransactions } from './dynamo-transactions.ts'
+import { addTransactions, type Transactions } from './dynamo-transactions.ts'
 import { type Answer, type Asked, handTo } from './exchange.ts'
 
 /** The physical name of each table. */
@@ -23,6 +23,7 @@ export type TableNames = Readonly<Record<TableKey, string>>
 export type LocalDynamo = {
   readonly endpoint: string
   readonly tableNames: TableNames
+  readonly transactions: Transactions
   /** What the server answers to a POST, without a connection to it. */
   readonly answer: (asked: Pick<Asked, 'headers' | 'body'>) => Promise<Answer>
   /** Ends the server once its requests under way have ended. */
@@ -32,7 +33,7 @@ export type LocalDynamo = {
 /** Starts DynamoDB in this process on a free port with all tables; in memory unless given a path, where tables are kept. */
 export async function startDynamo({ path }: { path?: string } = {}): Promise<LocalDynamo> {
   const server = dynalite({ createTableMs: 0, ...(path && { path }) })
-  addTransactions(server, { now: Date.now })
+  const transactions = addTransactions(server, { now: Date.now })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -45,6 +46,7 @@ export async function startDynamo({ path }: { path?: string } = {}): Promise<Loc
   return {
     endpoint,
     tableNames,
+    transactions,
     async answer(asked) {
       if (!server.listening) throw new Error('DynamoDB has been stopped.')
       const answer = handTo(server, asked)

@@ -6,11 +6,12 @@ import { createTables, localConfig, startDynamo } from '../../sandbox/dynamo.ts'
 /** Tests with a real DynamoDB: one server per test file, and for each test fresh tables, a client of its own and the log of its requests. */
 export const test = base
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
-  .extend('endpoint', { scope: 'file' }, async ({}, { onCleanup }) => {
-    const { endpoint, stop } = await startDynamo()
-    onCleanup(stop)
-    return endpoint
+  .extend('server', { scope: 'file' }, async ({}, { onCleanup }) => {
+    const server = await startDynamo()
+    onCleanup(server.stop)
+    return server
   })
+  .extend('endpoint', { scope: 'file' }, ({ server }) => server.endpoint)
   .extend('tableNames', async ({ endpoint }, { onCleanup }) => {
     const client = documentClient(localConfig(endpoint))
     onCleanup(() => client.destroy())
