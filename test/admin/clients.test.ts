@@ -1,6 +1,6 @@
 import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { getAddress, type Hex, padHex, zeroAddress } from 'viem'
-import { describe, expect } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
 import { clientsAdminStore } from '../../admin/clients.ts'
 import { relistVaults } from '../../admin/operations.ts'
 import { vaultKey } from '../../lib/clients/store.ts'
@@ -227,16 +227,33 @@ describe('A vault', () => {
     expect(await table.listVaultsOnChain(vault.chainId)).toEqual([])
   })
 
-  test('is added once where the SDK asks again while the first try is under way', async ({ table, dynamo }) => {
+  test('is added once where its first try was cut off, and is under way for longer than the SDK asks', async ({
+    table,
+    dynamo,
+    server,
+    requests,
+  }) => {
+    const random = vi.spyOn(Math, 'random').mockReturnValue(0)
+    onTestFinished(() => random.mockRestore())
+    const hold = Promise.withResolvers<void>()
+    server.transactions.hold = hold.promise
     dynamo.middlewareStack.add(
       (next) => async (args) => {
-        const first = next(args).catch(() => {})
-        return await next(args).finally(() => first)
+        const isFirst = requests.length === 0
+        const answer = next(args)
+        if (!isFirst) return await answer
+        void answer.catch(() => {})
+        throw Object.assign(new Error('The connection was cut.'), { code: 'ECONNRESET' })
       },
       { step: 'deserialize', priority: 'high' },
     )
     const vault = someVault()
-    expect(await table.putVault('0000000001', vault)).toBe(true)
+    const put = table.putVault('0000000001', vault)
+    put.finally(() => hold.resolve()).catch(() => {})
+    await expect.poll(() => requests.length).toBeGreaterThan(2)
+    server.transactions.hold = undefined
+    hold.resolve()
+    expect(await put).toBe(true)
     expect(await table.listClientsOf([vault])).toEqual([['0000000001']])
   })
 
