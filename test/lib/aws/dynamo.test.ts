@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { GetCommand } from '@aws-sdk/lib-dynamodb'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { conditionHeld, documentClient, dynamo, putItems } from '../../../lib/aws/dynamo.ts'
@@ -14,17 +15,18 @@ afterEach(() => {
   server?.close()
 })
 
-/** A server that answers requests with these, the last of them for ever, or never; counts the requests. */
+/** A server that answers requests with these, the last of them for ever, or never; remembers the requests. */
 async function fakeDynamo(...replies: { status: number; body: unknown }[]) {
-  let requests = 0
-  server = createServer((_, response) => {
-    const reply = replies[requests] ?? replies.at(-1)
-    requests += 1
+  const requests: Promise<unknown>[] = []
+  server = createServer((request, response) => {
+    const reply = replies[requests.length] ?? replies.at(-1)
+    requests.push(json(request))
     if (reply) response.writeHead(reply.status).end(JSON.stringify(reply.body))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, count: () => requests }
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { endpoint, requests, count: () => requests.length }
 }
 
 /** Lets every wait of these milliseconds be over after a twentieth of them; how many were begun. */
@@ -84,6 +86,21 @@ describe('A batch', () => {
       expect(count()).toBe(4)
     },
   )
+
+  test('of writes is sent again as far as it is left undone, and that alone', async () => {
+    const undone = { any: [{ PutRequest: { Item: { pk: { S: 'c' }, sk: { S: 'd' } } } }] }
+    const { endpoint, requests } = await fakeDynamo(
+      { status: 200, body: { UnprocessedItems: undone } },
+      { status: 200, body: { UnprocessedItems: {} } },
+    )
+    const items = [
+      { pk: 'a', sk: 'b' },
+      { pk: 'c', sk: 'd' },
+    ]
+    await putItems(documentClient(localConfig(endpoint)), 'any', items)
+    const [, ...again] = await Promise.all(requests)
+    expect(again).toEqual([{ RequestItems: undone }])
+  })
 })
 
 describe('A conditional write', () => {
