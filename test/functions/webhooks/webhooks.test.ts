@@ -174,6 +174,27 @@ describe('A webhook', () => {
     expect((await ask('GET', '/webhooks')).body.webhooks).toMatchObject([{ url: URL_OF('b') }])
   })
 
+  test('is registered though the answer is lost, and another one is before the table is asked again', async ({
+    service,
+    ask,
+  }) => {
+    let another: ReturnType<typeof ask> | undefined
+    const writes = new Set<string>()
+    service.table.losesAnswer = (action) => action === 'PutItem' && writes.size === 1
+    service.table.hold = ({ action, body }) => {
+      if (action !== 'PutItem') return undefined
+      if (!writes.has(body)) {
+        writes.add(body)
+        return undefined
+      }
+      another ??= ask('POST', '/webhooks', { url: URL_OF('b') })
+      return another
+    }
+    expect((await ask('POST', '/webhooks', { url: URL_OF('a') })).status).toBe(201)
+    expect((await another)?.status).toBe(201)
+    expect((await ask('GET', '/webhooks')).body.webhooks).toHaveLength(2)
+  })
+
   test('of another client does not exist', async ({ service, ask }) => {
     const { body } = await ask('POST', '/webhooks', { url: URL_OF('a') })
     const other = askerOf(service, await service.createClient([]))
