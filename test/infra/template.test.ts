@@ -459,15 +459,20 @@ describe('The bundle of a function', () => {
     expect(bundleOf(name).code.length).toBeLessThanOrEqual(bundleBudget(name) * 1024)
   })
 
-  test('loads in a Node 24 that has nothing else, and nothing in its environment', async () => {
+  test('loads in a Node 24 that has nothing else, and nothing in its environment, and no undici before it fetches', async () => {
     for (const name of NAMES) writeBundle(bundleOf(name), join(directory, name))
     const script = `console.log(process.version)
-      for (const name of ${JSON.stringify(NAMES)}) console.log(name, typeof (await import(\`./\${name}/index.mjs\`)).handler)`
+      const tell = (name, is) =>
+        console.log(name, is, process.moduleLoadList.some((each) => each.endsWith('/undici')) ? 'with undici' : 'alone')
+      for (const name of ${JSON.stringify(NAMES)}) tell(name, typeof (await import(\`./\${name}/index.mjs\`)).handler)
+      tell('Headers', typeof Headers)`
     const evaluated = ['--input-type=module', '--eval', script]
     const { stdout } = await promisify(execFile)(process.execPath, evaluated, { env: {}, cwd: directory })
     const [version, ...loaded] = stdout.trimEnd().split('\n')
     expect(version).toMatch(/^v24\./)
-    expect(loaded).toEqual(NAMES.map((name) => `${name} function`))
+    // Where undici is loaded, it shows: a class of it loads it.
+    expect(loaded.pop()).toBe('Headers function with undici')
+    expect(loaded).toEqual(NAMES.map((name) => `${name} function alone`))
   })
 
   test('has only what runs: no other way to find credentials', () => {
