@@ -32,8 +32,8 @@ export async function readSettings(env: NodeJS.ProcessEnv): Promise<Settings> {
     port,
     walletPort: await choosePort('WALLET_PORT', env['WALLET_PORT'], WALLET_PORT, port),
     origins: listOf(env['ORIGINS']).map(parseOrigin),
-    realMarkets: env['MARKETS'] === 'real',
-    withPast: env['PAST'] !== 'none',
+    realMarkets: isChosen('MARKETS', env['MARKETS'], 'real'),
+    withPast: !isChosen('PAST', env['PAST'], 'none'),
     nodes: listOf(env['NODES'] || 'plain,plain').map(parseNodeProfile),
     blockSeconds: parseBlockSeconds(env['BLOCK_SECONDS']),
   }
@@ -77,6 +77,12 @@ function parseOrigin(text: string): string {
 function parseNodeProfile(name: string): NodeProfileName {
   if (isNodeProfile(name)) return name
   throw new Error(`NODES is ${name}, which is none of ${Object.keys(NODE_PROFILES).join(', ')}.`)
+}
+
+/** Whether a variable has the only word that it can have. */
+function isChosen(name: string, value: string | undefined, word: string): boolean {
+  if (value && value !== word) throw new Error(`${name} is ${value}; it can be ${word}, or left out.`)
+  return value === word
 }
 
 function parseBlockSeconds(value: string | undefined): number {

@@ -57,6 +57,17 @@ export async function readState(): Promise<LocalState> {
   return JSON.parse(text)
 }
 
+/** The base URL of the service that left its state here, and answers; undefined where none does. */
+export async function findRunning(): Promise<string | undefined> {
+  try {
+    const { baseUrl } = await readState()
+    await fetch(`${baseUrl}/health`, { signal: AbortSignal.timeout(2_000) })
+    return baseUrl
+  } catch {
+    return undefined
+  }
+}
+
 /** Removes the state file. */
 export async function removeState(): Promise<void> {
   await rm(STATE_FILE, { force: true })

@@ -19,6 +19,7 @@ import {
   readStateFile,
   runSandbox,
   type Sandbox,
+  START,
   startSandbox,
   stateFileOf,
 } from '../support/sandbox.ts'
@@ -226,6 +227,19 @@ describe('`npm start`', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     expect(stdout).toContain(last)
     expect(stdout).not.toMatch(/NaN|undefined|null/)
+  })
+
+  test('is the only one in its folder: another says where it is, and leaves its state', async ({ running, state }) => {
+    const before = readStateFile(running)
+    const PORT = `${await freePort()}`
+    const { status, stdout, stderr } = await run([START], { cwd: running.folder, env: { PORT } })
+    expect({ status, told: stdout + stderr }).toEqual({
+      status: 1,
+      told: expect.stringContaining(
+        `Not started: One runs already in this folder, at ${state.baseUrl}. Stop it first.\n`,
+      ),
+    })
+    expect(readStateFile(running)).toEqual(before)
   })
 
   test('ends a demo with 1 that fails, which says why', async ({ running, state, onTestFinished }) => {
@@ -630,6 +644,18 @@ describe('A start that cannot be', () => {
       expect(existsSync(stateFileOf(running))).toBe(false)
     },
   )
+
+  test.for([
+    ['MARKETS', 'reel'],
+    ['PAST', 'no'],
+  ] as const)('because %s is %s says what it can be', async ([name, value], { onTestFinished }) => {
+    const running = runSandbox({ NODE_COMPILE_CACHE, [name]: value })
+    onTestFinished(() => clearSandbox(running))
+    expect(await once(running.child, 'exit')).toEqual([1, null])
+    expect(running.printed()).toMatch(
+      new RegExp(`Not started: ${name} is ${value}; it can be \\w+, or left out\\.$`, 'm'),
+    )
+  })
 
   test('because SIGTERM ends it before it is ready leaves nothing behind', async ({ onTestFinished }) => {
     const running = runSandbox({ NODE_COMPILE_CACHE, PORT: `${await freePort()}` })

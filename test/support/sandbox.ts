@@ -5,7 +5,8 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const START = join(import.meta.dirname, '../../sandbox/start.ts')
+/** The script of `npm start`. */
+export const START = join(import.meta.dirname, '../../sandbox/start.ts')
 
 /** `npm start` in a process and a folder of its own. */
 export type Sandbox = {
