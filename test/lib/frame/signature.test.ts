@@ -1,4 +1,5 @@
 import { createPublicKey, sign, verify } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { createSignature, verifySignature } from 'http-message-sig'
 import { describe, expect, test } from 'vitest'
 import { contentDigest, signatureHeaders } from '../../../lib/frame/signature.ts'
@@ -20,6 +21,7 @@ const RFC_P256_JWK = {
   y: 'Mc4nN9LTDOBhfoUeg8Ye9WedFRhnZXZJA12Qp0zZ6F0',
 }
 const REQUEST_DIGEST = 'sha-256=:X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE=:'
+const GUIDE = 'docs/guides/verify-answers.md'
 const ASKED = someEvent('POST', '/foo', {
   rawQueryString: 'param=Value&Pet=dog',
   headers: { 'content-digest': REQUEST_DIGEST },
@@ -113,6 +115,14 @@ describe('An answer', () => {
     expect(await isSignedBy(RFC_JWK, created, ANSWER.body, AT)).toBe(false)
     const other = { ...exchange.request, url: `${url.split('?')[0]}?` }
     expect(await isSignedBy(RFC_JWK, { ...exchange, request: other }, ANSWER.body, AT)).toBe(!url.includes('?'))
+  })
+
+  test('has the signature that the guide shows beside what is signed', () => {
+    const [, signature = '', signed = ''] =
+      /^`([\w+/]{86}==)` by the key .*?^```\n("@status": .*?)\n```$/ms.exec(readFileSync(GUIDE, 'utf8')) ?? []
+    const key = createPublicKey({ key: RFC_JWK, format: 'jwk' })
+    expect(verify(null, Buffer.from(signed), key, Buffer.from(signature, 'base64'))).toBe(true)
+    expect(signatureHeaders(ASKED, ANSWER, SIGNER, AT).signature).toBe(`sig=:${signature}:`)
   })
 
   test('of characters beyond ASCII is signed as the bytes that leave', () => {
