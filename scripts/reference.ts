@@ -1,19 +1,26 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import * as z from 'zod'
 import { buildReference } from '../reference/files.ts'
 import { fetchViewer } from '../reference/viewer.ts'
+import { readOptions } from './options.ts'
 
-// Fetches the viewer of the API's reference, which the stacks of sites take; with the API's URL it writes the whole reference
-// as a folder for any other static host (docs/deploy.md).
-const { api, out } = parseArgs({
-  options: { api: { type: 'string' }, out: { type: 'string', default: 'dist/reference' } },
-}).values
+const USAGE = `Usage: npm run reference -- [--api https://…] [--out <folder>]
 
-if (api !== undefined && !URL.canParse(api)) {
-  process.stderr.write("--api takes the API's URL: npm run reference -- --api https://… [--out dist/reference]\n")
-  process.exitCode = 1
-} else {
+Fetches the viewer of the API's reference, which the stacks of sites take.
+
+  --api   The API's URL: writes the whole reference of it, as a folder for any static host (docs/deploy.md)
+  --out   Where to, dist/reference unless given
+`
+
+const Options = z.object({
+  api: z.url({ error: "takes the API's URL, as https://…" }).optional(),
+  out: z.string().default('dist/reference'),
+})
+
+const options = readOptions(USAGE, Options)
+if (options) {
+  const { api, out } = options
   await fetchViewer(out, process.env)
   if (api === undefined) {
     process.stdout.write(`${out} has the viewer of the reference.\n`)
