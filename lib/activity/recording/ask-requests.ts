@@ -8,6 +8,13 @@ import { RequestKind } from '../../protocols/request-kind.ts'
 import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
 import { toSeconds } from '../../time.ts'
 import type { Notice } from '../../webhooks/event.ts'
+import { buildRevertedNotice } from '../latest-notices.ts'
+import type { LedgerEntry } from '../ledger-entry.ts'
+import { buildClaimableNotices, type SettledAt } from '../notices.ts'
+import { type LatestPart, type Look, MOST_LATEST_PARTS, type OpenRequest } from '../open-requests.ts'
+import type { OpenRequestsStore } from '../open-requests-store.ts'
+import { addWaits } from '../settlement-waits.ts'
+import type { VaultProgress } from '../store.ts'
 import {
   decideLook,
   followLook,
@@ -17,14 +24,7 @@ import {
   judgeRequest,
   toClaimablePart,
   toLook,
-} from '../asked-requests.ts'
-import { buildRevertedNotice } from '../latest-notices.ts'
-import type { LedgerEntry } from '../ledger-entry.ts'
-import { buildClaimableNotices, type SettledAt } from '../notices.ts'
-import { type LatestPart, type Look, MOST_LATEST_PARTS, type OpenRequest } from '../open-requests.ts'
-import type { OpenRequestsStore } from '../open-requests-store.ts'
-import { addWaits } from '../settlement-waits.ts'
-import type { VaultProgress } from '../store.ts'
+} from './judge-requests.ts'
 import { publishOf } from './publish-notices.ts'
 import { type Run, save, type VaultRun } from './run.ts'
 import { accountEntries } from './slice-notices.ts'

@@ -6,10 +6,10 @@ import type { Notice } from '../../webhooks/event.ts'
 import { MOST_LATEST, rememberNotice } from '../latest-notices.ts'
 import { isPossible } from '../ledger.ts'
 import type { LedgerEntry } from '../ledger-entry.ts'
-import { readSlice, SLICE_EVENTS } from '../slice.ts'
 import { publishOf } from './publish-notices.ts'
 import { advance, isOpen, mayReadOn, type Part, planTurn } from './read-turns.ts'
 import { postNew, type Run, save, startVaultRun, type VaultRun } from './run.ts'
+import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { findNotices, hashesOf } from './slice-notices.ts'
 
 /** After so many vaults in which too much happened a run reads no further: about as many calls of its own are theirs. */

@@ -2,10 +2,10 @@ import { sideBySide } from '../../side-by-side.ts'
 import type { Notice } from '../../webhooks/event.ts'
 import { buildRevertedNotice } from '../latest-notices.ts'
 import { buildLatestKey } from '../notices.ts'
-import type { Slice } from '../slice.ts'
 import type { VaultProgress } from '../store.ts'
 import { publishOf } from './publish-notices.ts'
 import { type postNew, type Run, refuse, type VaultRun } from './run.ts'
+import type { Slice } from './slice.ts'
 import { findNotices, type Hashes, hashesOf } from './slice-notices.ts'
 
 /** What a reading came to in a slice. */

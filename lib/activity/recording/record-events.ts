@@ -5,10 +5,10 @@ import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
 import { isPossible } from '../ledger.ts'
 import type { LedgerEntry } from '../ledger-entry.ts'
 import { findOpenRequests } from '../open-requests.ts'
-import { readSlice, SLICE_EVENTS } from '../slice.ts'
 import { listLatest, publishSlices } from './publish-slices.ts'
 import { advance, isOpen, mayReadOn, type Part, planTurn } from './read-turns.ts'
 import { listUnsaved, postNew, type Run, refuse, save, withGeneration } from './run.ts'
+import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { closeSettled } from './slice-notices.ts'
 
 /** Progress is written at least so often. */

@@ -1,12 +1,12 @@
-import type { BlockHeader } from '../chain/logs.ts'
-import type { OpenAmounts } from '../protocols/protocol.ts'
-import { toSeconds } from '../time.ts'
-import { buildEntryId, type LedgerEntry } from './ledger-entry.ts'
-import { divideOpen } from './line.ts'
-import type { ClaimablePart } from './notices.ts'
-import type { LatestPart, Look, OpenRequest } from './open-requests.ts'
-import { min, unspent } from './parts.ts'
-import { buildRequestLine } from './request-line.ts'
+import type { BlockHeader } from '../../chain/logs.ts'
+import type { OpenAmounts } from '../../protocols/protocol.ts'
+import { toSeconds } from '../../time.ts'
+import { buildEntryId, type LedgerEntry } from '../ledger-entry.ts'
+import { divideOpen } from '../line.ts'
+import type { ClaimablePart } from '../notices.ts'
+import type { LatestPart, Look, OpenRequest } from '../open-requests.ts'
+import { min, unspent } from '../parts.ts'
+import { buildRequestLine } from '../request-line.ts'
 
 /**
  * An open request after its vault was asked, the same where nothing follows: with the first look at what it says, where
