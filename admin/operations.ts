@@ -1,22 +1,15 @@
-import { createHash } from 'node:crypto'
 import { deleteUser, endSessions } from '../lib/accounts/access.ts'
 import type { UsersStore } from '../lib/accounts/store.ts'
 import type { User } from '../lib/accounts/user.ts'
 import type { RecordsStore } from '../lib/activity/store.ts'
 import type { TransfersStore } from '../lib/bridge/store.ts'
 import type { TransferKey } from '../lib/bridge/transfer.ts'
-import {
-  createApiKey,
-  hashApiKey,
-  type KeyEnvironment,
-  type RandomBytes,
-  randomBase62,
-} from '../lib/clients/api-key.ts'
+import { createApiKey, type KeyEnvironment, type RandomBytes, randomBase62 } from '../lib/clients/api-key.ts'
 import type { ApiKey, Client, ClientRecord } from '../lib/clients/client.ts'
 import { DEFAULT_LIMITS, type KeyLimits } from '../lib/clients/key-limits.ts'
-import { hashEdgeKey } from '../lib/frame/edge.ts'
 import type { VaultDescription } from '../lib/protocols/describe.ts'
 import type { VaultOnChain } from '../lib/protocols/vault-on-chain.ts'
+import { sha256 } from '../lib/sha256.ts'
 import { createSigningKey, keyIdOf, type SigningKey } from '../lib/signing/keys.ts'
 import type { Pin } from '../lib/vaults/pin.ts'
 import type { PinStore } from '../lib/vaults/pin-store.ts'
@@ -113,7 +106,7 @@ export async function issueKey(
   const key: ApiKey = {
     keyId: randomBase62(10, randomBytes),
     name,
-    sha256: hashApiKey(text),
+    sha256: sha256(text),
     lastFour: text.slice(-4),
     createdAt,
     expiresAt,
@@ -350,10 +343,7 @@ async function readPinNow(admin: Admin, vault: Omit<VaultOnChain, 'firstBlock'>)
 function digestOf({ code, price }: Pin): string {
   const text = price?.toString()
   const roughly = text && `${text.slice(0, 2)} of ${text.length} digits`
-  return createHash('sha256')
-    .update(JSON.stringify([code, roughly]))
-    .digest('hex')
-    .slice(0, 32)
+  return sha256(JSON.stringify([code, roughly])).slice(0, 32)
 }
 
 async function findVaultOfAny(admin: Admin, { chainId, address }: VaultKey): Promise<VaultOnChain> {
@@ -406,7 +396,7 @@ export async function addEdgeKey({ edgeKeys, randomBytes }: Pick<Admin, 'edgeKey
   const [secret, keys] = await readEdgeKeys(edgeKeys)
   if (Object.keys(keys).length > 1) throw new AdminError('There are two keys already. See remove-edge-key.')
   const key = Buffer.from(randomBytes(32)).toString('hex')
-  const hash = hashEdgeKey(key)
+  const hash = sha256(key)
   await secret.write({ ...keys, [hash]: key })
   return hash
 }

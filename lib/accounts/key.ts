@@ -1,4 +1,5 @@
-import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { sha256 } from '../sha256.ts'
 import { assert } from './check.ts'
 import { type Expected, parseJson, verifyClientData } from './client-data.ts'
 import { type CredentialOf, type KeyAssertion, KeyAttestation, type NewKey } from './credential.ts'
@@ -18,7 +19,7 @@ export function attestKey(
   const attestation = KeyAttestation.safeParse(parseJson(attestationData)).data
   assert(attestation !== undefined, 'attestation')
   const { publicKey, signature, algorithm } = attestation
-  const clientDataHash = createHash('sha256').update(clientData).digest('hex')
+  const clientDataHash = sha256(clientData)
   const signed = Buffer.from(JSON.stringify({ clientDataHash, publicKey }))
   const key = publicKeyOf(publicKey)
   assert(verify(hashOf(key, algorithm), signed, key, Buffer.from(signature, 'hex')), 'signature')

@@ -1,9 +1,9 @@
 import { isIPv6 } from 'node:net'
 import type { RandomBytes } from '../clients/api-key.ts'
 import { AppError } from '../errors.ts'
+import { sha256 } from '../sha256.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { UsersStore } from './store.ts'
-import { hashToken } from './token.ts'
 
 const TEN_MINUTES_MS = 10 * 60 * 1000
 const THIRTY_DAYS_MS = 30 * 24 * 60 * 60 * 1000
@@ -40,7 +40,7 @@ export function limiter({ users, limits, randomBytes, now }: Dependencies) {
     const tryId = Buffer.from(randomBytes(6)).toString('base64url')
     const counter = (kind: string, of: string, max: number, windowMs = TEN_MINUTES_MS) => {
       const endsAt = (Math.floor(now() / windowMs) + 1) * windowMs
-      return { key: hashToken(JSON.stringify([tried, clientId, kind, of, endsAt])), max, endsAt }
+      return { key: sha256(JSON.stringify([tried, clientId, kind, of, endsAt])), max, endsAt }
     }
     const counters = [
       ...(user === undefined ? [] : [counter('user', user, limits.perUser)]),

@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
+import { createPublicKey, type KeyObject } from 'node:crypto'
 import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server'
 import {
   cose,
@@ -6,6 +6,7 @@ import {
   decodeCredentialPublicKey,
   parseAuthenticatorData,
 } from '@simplewebauthn/server/helpers'
+import { sha256 } from '../sha256.ts'
 import { assert, failedCheck } from './check.ts'
 import { type Expected, verifyClientData } from './client-data.ts'
 import {
@@ -135,7 +136,7 @@ function parseCose(bytes: Uint8Array): KeyObject | undefined {
 
 /** Checks the start of the authenticator data (https://www.w3.org/TR/webauthn-3/#sctn-authenticator-data). */
 function verifyAuthenticatorData(bytes: Uint8Array, rpId: string): void {
-  const rpIdHash = createHash('sha256').update(rpId).digest('hex')
+  const rpIdHash = sha256(rpId)
   assert(equalTexts(Buffer.from(bytes.subarray(0, 32)).toString('hex'), rpIdHash), 'relying party')
   const flags = bytes[32] ?? 0
   const [present, verified] = [1, 4]

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { EpochSeconds, Timestamp } from '../codecs.ts'
 import { AppError } from '../errors.ts'
-import { hashToken } from './token.ts'
+import { sha256 } from '../sha256.ts'
 
 /** A user's login, from which it ends by itself after 30 days. */
 export const Session = z.object({
@@ -27,7 +27,7 @@ export function identifySession({ get, now }: Dependencies) {
   return async (authorization: string | undefined, clientId: string): Promise<Session> => {
     const token = bearerToken(authorization)
     if (!token) throw new AppError('missing_session')
-    const session = await get(hashToken(token))
+    const session = await get(sha256(token))
     if (session?.clientId !== clientId || session.expiresAt.getTime() <= now()) throw new AppError('invalid_session')
     return session
   }

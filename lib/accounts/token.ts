@@ -1,5 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { RandomBytes } from '../clients/api-key.ts'
+import { equalHashes, sha256 } from '../sha256.ts'
 
 /** New text that nobody can guess: base64url of 32 random bytes. */
 export function randomToken(randomBytes: RandomBytes): string {
@@ -11,12 +11,7 @@ export function randomId(randomBytes: RandomBytes): string {
   return Buffer.from(randomBytes(16)).toString('base64url')
 }
 
-/** The SHA-256 of a text as 64 hex digits: the only form in which tokens are stored. */
-export function hashToken(token: string): string {
-  return createHash('sha256').update(token).digest('hex')
-}
-
 /** Whether two texts are the same, in a time that does not depend on where they differ. */
 export function equalTexts(left: string, right: string): boolean {
-  return timingSafeEqual(Buffer.from(hashToken(left)), Buffer.from(hashToken(right)))
+  return equalHashes(sha256(left), sha256(right))
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { type Hex, hexToBigInt, isHex, numberToHex } from 'viem'
 import * as z from 'zod'
 import { Address, TransactionHash } from '../codecs.ts'
@@ -6,6 +5,7 @@ import { AppError, badAnswer } from '../errors.ts'
 import type { HttpEnvironment } from '../http.ts'
 import { logger } from '../logger.ts'
 import { toResult } from '../result.ts'
+import { sha256 } from '../sha256.ts'
 import { blocksApart } from './blocks.ts'
 import { HexText, Quantity } from './hex.ts'
 import { type BlockHeader, blockRequest, HashedHeader, Log, lower, parseResult, Receipt } from './logs.ts'
@@ -546,8 +546,5 @@ function decodeReturned(data: Hex): (Hex | undefined)[] {
 
 /** What stands for a value in logs. */
 function digest(text: string | undefined): string {
-  return createHash('sha256')
-    .update(text ?? '')
-    .digest('hex')
-    .slice(0, 16)
+  return sha256(text ?? '').slice(0, 16)
 }

@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 /** Gives this many random bytes that nobody can predict, as node:crypto's randomBytes does. */
@@ -24,16 +23,6 @@ export function parseApiKey(text: string): { clientId: string } | null {
   const body = text.slice(0, -CHECK_LENGTH)
   if (clientId === undefined || text !== body + checkOf(body)) return null
   return { clientId }
-}
-
-/** The SHA-256 of an API key as 64 hex digits: the only form in which we keep it. */
-export function hashApiKey(apiKey: string): string {
-  return createHash('sha256').update(apiKey).digest('hex')
-}
-
-/** Whether two SHA-256 hashes of 64 hex digits are the same, in a time that does not depend on where they differ. */
-export function equalHashes(left: string, right: string): boolean {
-  return timingSafeEqual(Buffer.from(left, 'hex'), Buffer.from(right, 'hex'))
 }
 
 /** Random text of this many base62 characters, each equally likely. */

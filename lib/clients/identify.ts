@@ -1,5 +1,6 @@
 import { AppError } from '../errors.ts'
-import { equalHashes, hashApiKey, parseApiKey } from './api-key.ts'
+import { equalHashes, sha256 } from '../sha256.ts'
+import { parseApiKey } from './api-key.ts'
 import { type ApiKey, type Client, type ClientRecord, keyStatus } from './client.ts'
 
 const CACHE_MS = 60_000
@@ -43,11 +44,11 @@ export function identifyClient({ get, now }: Dependencies) {
     return started
   }
 
-  const find = async (clientId: string, sha256: string) => {
+  const find = async (clientId: string, hash: string) => {
     const entry = recall(clientId)
-    const known = entry && match(entry.record, sha256)
+    const known = entry && match(entry.record, hash)
     if (known || (entry && now() < entry.looksFrom)) return known
-    const owner = match(await query(clientId), sha256)
+    const owner = match(await query(clientId), hash)
     const fresh = remembered.get(clientId)
     if (!owner && fresh) fresh.looksFrom = now() + UNKNOWN_KEY_MS
     return owner
@@ -57,18 +58,15 @@ export function identifyClient({ get, now }: Dependencies) {
     if (!apiKey) throw new AppError('missing_api_key')
     const parsed = parseApiKey(apiKey)
     if (!parsed) throw new AppError('invalid_api_key')
-
-    const sha256 = hashApiKey(apiKey)
-    const { clientId } = parsed
-    const owner = await find(clientId, sha256)
+    const owner = await find(parsed.clientId, sha256(apiKey))
     if (!owner || keyStatus(owner.key, now()) !== 'active') throw new AppError('invalid_api_key')
     return owner
   }
 }
 
 /** The client and its key with this hash. */
-function match(record: ClientRecord | null, sha256: string) {
+function match(record: ClientRecord | null, hash: string) {
   // Every key is compared, so that the time does not tell which one it is.
-  const key = record?.keys.filter((candidate) => equalHashes(candidate.sha256, sha256))[0]
+  const key = record?.keys.filter((candidate) => equalHashes(candidate.sha256, hash))[0]
   return record && key && { client: record.client, key }
 }

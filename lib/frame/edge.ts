@@ -1,9 +1,9 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { MiddlewareObj } from '@middy/core'
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda'
 import * as z from 'zod'
 import { AppError } from '../errors.ts'
+import { equalHashes, sha256 } from '../sha256.ts'
 
 /** The variable that tells endpoints of the edge, where a stage has one: `Edge` as JSON. */
 export const EDGE_VARIABLE = 'EDGE'
@@ -21,11 +21,6 @@ export const Edge = z.strictObject({
   isOnlyWay: z.boolean(),
 })
 export type Edge = z.output<typeof Edge>
-
-/** The SHA-256 of an edge's key as 64 hex digits. */
-export function hashEdgeKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex')
-}
 
 /** What these variables tell of the edge; undefined where the stage has none. Throws when it has another form. */
 export function readEdge(variables: NodeJS.ProcessEnv): Edge | undefined {
@@ -54,9 +49,8 @@ export function edgeVerification(
 }
 
 function isKnown({ keys }: Edge, key: string): boolean {
-  const sent = Buffer.from(hashEdgeKey(key), 'hex')
   // Each is compared, in a time that does not tell which one it is.
-  return keys.filter((known) => timingSafeEqual(Buffer.from(known, 'hex'), sent)).length > 0
+  return keys.filter((known) => equalHashes(known, sha256(key))).length > 0
 }
 
 /**

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
 import { deleteItems, getItems, putItems, putNew, updateItem } from '../aws/dynamo.ts'
 import { EpochSeconds } from '../codecs.ts'
+import { sha256 } from '../sha256.ts'
 import { WebhookEvent } from './event.ts'
 import { clientPartition } from './store.ts'
 
@@ -264,8 +264,8 @@ const PENDING = 'PENDING#'
 
 /** Sorts by the first event, and has a hash of all: the same events are the same item, and others never replace it. */
 function pendingKey(events: readonly PendingEvent[]): string {
-  const hash = createHash('sha256').update(events.map(({ event }) => event.id).join(' '))
-  return `${PENDING}${events[0] ? orderOf(events[0]) : ''}#${hash.digest('hex').slice(0, 32)}`
+  const hash = sha256(events.map(({ event }) => event.id).join(' '))
+  return `${PENDING}${events[0] ? orderOf(events[0]) : ''}#${hash.slice(0, 32)}`
 }
 
 const LOGGED = 'EVENT#'

@@ -30,10 +30,10 @@ import { ALL_VAULTS } from '../../lib/activity/recording/vault-groups.ts'
 import { recordsStore } from '../../lib/activity/store.ts'
 import { putItems } from '../../lib/aws/dynamo.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
-import { hashApiKey, parseApiKey } from '../../lib/clients/api-key.ts'
+import { parseApiKey } from '../../lib/clients/api-key.ts'
 import { identifyClient } from '../../lib/clients/identify.ts'
-import { hashEdgeKey } from '../../lib/frame/edge.ts'
 import type { VaultDescription } from '../../lib/protocols/describe.ts'
+import { sha256 } from '../../lib/sha256.ts'
 import { pinStore } from '../../lib/vaults/pin-store.ts'
 import { deliveryStore } from '../../lib/webhooks/delivery-store.ts'
 import { eventLogStore } from '../../lib/webhooks/log-store.ts'
@@ -254,7 +254,7 @@ describe('The admin command', () => {
     const listed = await operate('list-keys', '--client', clientId)
     const [, keyId = '', ...row] = /^(\w{10}) {2}(.*)$/m.exec(listed.stdout.split('\n').slice(1).join('\n')) ?? []
     expect(row.join()).toMatch(new RegExp(`^phone +…${apiKey.slice(-4)} .* 2999-01-31T23:59:59.999Z +active$`))
-    expect(listed.stdout).not.toContain(hashApiKey(apiKey))
+    expect(listed.stdout).not.toContain(sha256(apiKey))
     expect(listed.stdout).not.toContain(apiKey)
 
     expect(await operate('revoke-key', '--client', clientId, '--key', keyId)).toMatchObject({ code: 0, stderr: '' })
@@ -600,7 +600,7 @@ test('The key of the edge is made, changed through a second one, and shown to no
   const second = hashIn(await run('add-edge-key'))
   const kept = await admin.edgeKeys?.read()
   expect(Object.keys(kept ?? {}).toSorted()).toEqual([first, second].toSorted())
-  for (const [hash, key] of Object.entries(kept ?? {})) expect(hash).toBe(hashEdgeKey(key))
+  for (const [hash, key] of Object.entries(kept ?? {})) expect(hash).toBe(sha256(key))
   expect(await run('add-edge-key')).toContain('There are two keys already. See remove-edge-key.')
   expect(await run('remove-edge-key', '--key', first)).toBe(`Key ${first} is gone.`)
   expect(await run('remove-edge-key', '--key', first)).toContain(`There is no key ${first}.`)

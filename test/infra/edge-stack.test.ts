@@ -10,7 +10,8 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { EdgeStack } from '../../infra/edge-stack.ts'
 import { ENDPOINTS } from '../../infra/functions.ts'
 import { parseStages } from '../../infra/stages.ts'
-import { EDGE_HEADER, hashEdgeKey } from '../../lib/frame/edge.ts'
+import { EDGE_HEADER } from '../../lib/frame/edge.ts'
+import { sha256 } from '../../lib/sha256.ts'
 import type { SynthesizedStack } from '../../sandbox/assembly.ts'
 import { startEdge, VIEWER_HEADER } from '../../sandbox/edge.ts'
 import { exchange } from '../../sandbox/exchange.ts'
@@ -31,7 +32,7 @@ const ENVIRONMENT = parseStages(
           certificateArn: 'arn:aws:acm:us-east-1:123456789012:certificate/12345678-1234-1234-1234-123456789012',
         },
         origin: `https://${HOST}`,
-        keys: [hashEdgeKey(KEY)],
+        keys: [sha256(KEY)],
         requestsPerMinute: { key: 30, address: 20, accounts: 10 },
         servers: ['198.51.100.0/24'],
       },
@@ -99,7 +100,7 @@ async function run(of: readonly SynthesizedStack[] = stacks) {
   const secretsmanager = await serve(async (request, response) => {
     const { SecretId } = JSON.parse(String(await readBody(request, 100_000)))
     expect(SecretId).toBe('vaultline/dev/edge')
-    const SecretString = JSON.stringify({ [hashEdgeKey(KEY)]: KEY })
+    const SecretString = JSON.stringify({ [sha256(KEY)]: KEY })
     response.writeHead(200, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify({ SecretString }))
   })
   const edge = await startEdge(of, { originUrl, secretsmanager, now: () => clock.now })
@@ -244,7 +245,7 @@ describe('A request through the edge', () => {
   })
 
   test('has a key that CloudFormation finds, or nothing is deployed', async () => {
-    const other = JSON.parse(JSON.stringify(stacks).replaceAll(hashEdgeKey(KEY), hashEdgeKey('another')))
+    const other = JSON.parse(JSON.stringify(stacks).replaceAll(sha256(KEY), sha256('another')))
     await expect(run(other)).rejects.toThrow('Could not find a value associated with JSONKey')
   })
 })

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { createApiKey, hashApiKey, randomBase62 } from '../../lib/clients/api-key.ts'
+import { createApiKey, randomBase62 } from '../../lib/clients/api-key.ts'
 import type { ApiKey, Client } from '../../lib/clients/client.ts'
 import { type KeyLimits, Scope } from '../../lib/clients/key-limits.ts'
+import { sha256 } from '../../lib/sha256.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
 
 /** A client without vaults; what a test does not name has no meaning for it. */
@@ -24,7 +25,7 @@ export function someKey(clientId: string, overrides: Partial<ApiKey> = {}): { te
   const key: ApiKey = {
     keyId: randomBase62(10, randomBytes),
     name: 'some key',
-    sha256: hashApiKey(text),
+    sha256: sha256(text),
     lastFour: text.slice(-4),
     createdAt: new Date('2026-01-01T00:00:00.000Z'),
     limits: NO_RATE,

@@ -6,12 +6,13 @@ import { requireOwnIds, withClaim } from '../../../lib/accounts/claims.ts'
 import type { Credential } from '../../../lib/accounts/credential.ts'
 import { buildCredentialEntry } from '../../../lib/accounts/credential-entry.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
-import { hashToken, randomId } from '../../../lib/accounts/token.ts'
+import { randomId } from '../../../lib/accounts/token.ts'
 import { lacksSecondFactor, MOST_CREDENTIALS, type User } from '../../../lib/accounts/user.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { toResult } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import type { contract } from './contract.ts'
 
 type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
@@ -31,7 +32,7 @@ export function completeAddition({ users, limitTries, relyingParty, identityKeys
 
   return async ({ session, body, requestContext }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { temporaryAuthenticationToken, confirmation, ...attestations } = body
-    const started = await users.credentialChallenges.take(hashToken(temporaryAuthenticationToken), new Date(now()))
+    const started = await users.credentialChallenges.take(sha256(temporaryAuthenticationToken), new Date(now()))
     if (started?.userId !== session.user.id) throw new AppError('challenge_expired_or_used')
     const user = await getUser(users, session)
 

@@ -1,9 +1,10 @@
 import { getUser } from '../../../lib/accounts/access.ts'
 import { challengeEnd } from '../../../lib/accounts/challenges.ts'
 import { buildCreationOptions } from '../../../lib/accounts/enrolment.ts'
-import { hashToken, randomToken } from '../../../lib/accounts/token.ts'
+import { randomToken } from '../../../lib/accounts/token.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import type { contract } from './contract.ts'
 
 type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
@@ -19,7 +20,7 @@ export function beginAddition({ users, relyingParty, identityKeys, randomBytes, 
     const challengeItem = { userId, platform: headers.platform, challenge, expiresAt: challengeEnd(now()) }
     const [{ credentials }] = await Promise.all([
       getUser(users, session),
-      users.credentialChallenges.put(hashToken(token), challengeItem),
+      users.credentialChallenges.put(sha256(token), challengeItem),
     ])
 
     const idsOf = (kind: 'Fido2' | 'Key' | 'PasswordProtectedKey') =>

@@ -1,9 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { challengeEnd } from '../../../lib/accounts/challenges.ts'
-import { hashToken, randomToken } from '../../../lib/accounts/token.ts'
+import { randomToken } from '../../../lib/accounts/token.ts'
 import { MOST_CREDENTIALS, type User } from '../../../lib/accounts/user.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import type { contract } from './contract.ts'
 
 const SUPPORTED_KINDS: Reply<typeof contract>['supportedCredentialKinds'] = [
@@ -39,7 +40,7 @@ export function beginLogin({ users, relyingParty, identityKeys, randomBytes, now
     const challengeItem = { clientId, email, challenge, expiresAt: challengeEnd(now()) }
     const [user] = await Promise.all([
       email === undefined ? null : users.get({ clientId, email }),
-      users.loginChallenges.put(hashToken(challengeIdentifier), challengeItem),
+      users.loginChallenges.put(sha256(challengeIdentifier), challengeItem),
     ])
     const allowed = (kind: 'Key' | 'PasswordProtectedKey') =>
       email === undefined ? [] : listed(user, kind, `${clientId} ${email}`)

@@ -5,12 +5,13 @@ import { secondsFrom } from '../../../lib/accounts/challenges.ts'
 import type { Assertion } from '../../../lib/accounts/credential.ts'
 import { listAllOrigins } from '../../../lib/accounts/relying-party.ts'
 import type { Session } from '../../../lib/accounts/session.ts'
-import { hashToken, randomId, randomToken } from '../../../lib/accounts/token.ts'
+import { randomId, randomToken } from '../../../lib/accounts/token.ts'
 import { MOST_SESSIONS, type User } from '../../../lib/accounts/user.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { toResult } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import type { contract } from './contract.ts'
 
 const SESSION_SECONDS = 30 * 24 * 60 * 60
@@ -29,7 +30,7 @@ export function completeLogin({ users, limitTries, relyingParty, identityKeys, r
     const { clientId } = request.client
     const { challengeIdentifier, ...assertions } = request.body
     const at = new Date(now())
-    const started = await users.loginChallenges.take(hashToken(challengeIdentifier), at)
+    const started = await users.loginChallenges.take(sha256(challengeIdentifier), at)
     if (started?.clientId !== clientId) throw new AppError('login_failed')
 
     const { email, challenge } = started
@@ -52,7 +53,7 @@ export function completeLogin({ users, limitTries, relyingParty, identityKeys, r
     const token = randomToken(randomBytes)
     const session: Session = {
       id: randomId(randomBytes),
-      hash: hashToken(token),
+      hash: sha256(token),
       clientId,
       user: { id: user.userId, email: user.email },
       createdAt: at,

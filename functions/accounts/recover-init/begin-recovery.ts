@@ -1,10 +1,11 @@
 import { createHmac, hkdfSync } from 'node:crypto'
 import { challengeEnd } from '../../../lib/accounts/challenges.ts'
 import { buildCreationOptions } from '../../../lib/accounts/enrolment.ts'
-import { hashToken, randomToken } from '../../../lib/accounts/token.ts'
+import { randomToken } from '../../../lib/accounts/token.ts'
 import { findRecoveryKey, type User } from '../../../lib/accounts/user.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import type { contract } from './contract.ts'
 
 /** Of a P-256 key as the provider's clients encrypt it: the bytes of PKCS #8 with AES-GCM's tag, and of the nonce. */
@@ -37,7 +38,7 @@ export function beginRecovery({ users, relyingParty, identityKeys, randomBytes, 
     const expiresAt = challengeEnd(now())
     const [user] = await Promise.all([
       credentialId === undefined ? null : users.get({ clientId, email }),
-      users.recoveries.put(hashToken(token), { clientId, email, platform, userHandle, challenge, expiresAt }),
+      users.recoveries.put(sha256(token), { clientId, email, platform, userHandle, challenge, expiresAt }),
     ])
     const options = buildCreationOptions({ relyingParty, identityKeys }, { email, userHandle, challenge, token })
     const allowedRecoveryCredential =

@@ -3,12 +3,12 @@ import { attestor, handOverToken, isPasswordAlone, nameEach, requireParts } from
 import { authenticateRecovery } from '../../../lib/accounts/authentication.ts'
 import { requireOwnIds, withClaim } from '../../../lib/accounts/claims.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
-import { hashToken } from '../../../lib/accounts/token.ts'
 import type { User } from '../../../lib/accounts/user.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Request } from '../../../lib/frame/contract.ts'
 import { type Result, toResult } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import type { contract } from './contract.ts'
 
 type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
@@ -31,7 +31,7 @@ export function completeRecovery({ users, relyingParty, identityKeys, randomByte
       newCredentials: body.newCredentials,
       ...(isPasswordAlone(body.newCredentials ?? {}) && { 'newCredentials.secondFactorCredential': undefined }),
     })
-    const started = await users.recoveries.take(hashToken(temporaryAuthenticationToken), new Date(now()))
+    const started = await users.recoveries.take(sha256(temporaryAuthenticationToken), new Date(now()))
     if (started?.clientId !== clientId) throw new AppError('registration_expired_or_used')
 
     const { email, platform, challenge, userHandle } = started

@@ -1,8 +1,9 @@
 import { challengeEnd } from '../../../lib/accounts/challenges.ts'
 import { buildCreationOptions } from '../../../lib/accounts/enrolment.ts'
-import { hashToken, randomToken } from '../../../lib/accounts/token.ts'
+import { randomToken } from '../../../lib/accounts/token.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import type { contract } from './contract.ts'
 
 type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
@@ -18,7 +19,7 @@ export function beginRegistration({ users, limitTries, relyingParty, identityKey
     await limitTries('registration', { sourceIp: request.requestContext.http.sourceIp })
     const [token, userId, challenge] = [randomToken(randomBytes), randomToken(randomBytes), randomToken(randomBytes)]
     const expiresAt = challengeEnd(now())
-    await users.registrations.put(hashToken(token), { email, platform, userId, challenge, expiresAt })
+    await users.registrations.put(sha256(token), { email, platform, userId, challenge, expiresAt })
     const enrolled = { email, userHandle: userId, challenge, token }
     const options = buildCreationOptions({ relyingParty, identityKeys }, enrolled)
     return {

@@ -1,11 +1,11 @@
 import { attestor, handOverToken, isPasswordAlone, nameEach, requireParts } from '../../../lib/accounts/attestation.ts'
 import { requireOwnIds, withClaim } from '../../../lib/accounts/claims.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
-import { hashToken } from '../../../lib/accounts/token.ts'
 import type { User } from '../../../lib/accounts/user.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import type { contract } from './contract.ts'
 
 type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
@@ -26,7 +26,7 @@ export function completeRegistration({ users, relyingParty, identityKeys, random
       ...(isPasswordAlone(credentials) && { secondFactorCredential: undefined }),
     })
     const createdAt = new Date(now())
-    const registration = await users.registrations.take(hashToken(token), createdAt)
+    const registration = await users.registrations.take(sha256(token), createdAt)
     if (!registration) throw new AppError('registration_expired_or_used')
 
     const { email, platform, userId, challenge } = registration

@@ -1,9 +1,9 @@
 import { challengeEnd } from '../../../lib/accounts/challenges.ts'
-import { hashToken } from '../../../lib/accounts/token.ts'
 import { randomBase62 } from '../../../lib/clients/api-key.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import type { contract } from './contract.ts'
 import { walletMessage } from './wallet-message.ts'
 
@@ -30,7 +30,7 @@ export function beginLink({
     const nonce = randomBase62(32, randomBytes)
     const message = walletMessage(challenge, { uri, domain: new URL(uri).host, nonce, issuedAt: new Date(now()) })
     // What a text stands for is found by the text alone: one with another domain, nonce or chain stands for nothing.
-    await users.walletChallenges.put(hashToken(message), challenge)
+    await users.walletChallenges.put(sha256(message), challenge)
     return { message, expiresAt: challenge.expiresAt }
   }
 }

@@ -1,10 +1,10 @@
 import { getUser } from '../../../lib/accounts/access.ts'
-import { hashToken } from '../../../lib/accounts/token.ts'
 import type { Wallet } from '../../../lib/accounts/wallet.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { toResult, unwrap } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import type { contract } from './contract.ts'
 import { isSignedBy } from './wallet-proof.ts'
 
@@ -26,7 +26,7 @@ export function completeLink({
     const { clientId, user } = session
     const { message, signature } = body
     const linkedAt = new Date(now())
-    const challenge = await users.walletChallenges.get(hashToken(message))
+    const challenge = await users.walletChallenges.get(sha256(message))
     if (challenge?.userId !== user.id || challenge.expiresAt <= linkedAt) {
       throw new AppError('challenge_expired_or_used')
     }
@@ -34,7 +34,7 @@ export function completeLink({
     const isSigned = await toResult(isSignedBy(challenge, message, signature, getReader))
     if ('error' in isSigned || isSigned.value) await takeBack()
     if (!unwrap(isSigned)) throw new AppError('invalid_signature')
-    const taken = await users.walletChallenges.take(hashToken(message), linkedAt)
+    const taken = await users.walletChallenges.take(sha256(message), linkedAt)
     if (!taken) throw new AppError('challenge_expired_or_used')
 
     const wallet: Wallet = { address: taken.address, chain: taken.chain, linkedAt }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createApiKey, equalHashes, hashApiKey, parseApiKey, randomBase62 } from '../../../lib/clients/api-key.ts'
+import { createApiKey, parseApiKey, randomBase62 } from '../../../lib/clients/api-key.ts'
 import { CODE_POINT } from '../../support/texts.ts'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -102,19 +102,5 @@ describe('Random base62 text', () => {
       return new Uint8Array(size).fill(asked.length === 1 ? 250 : 1)
     })
     expect(asked).toEqual([4, 4])
-  })
-})
-
-describe('The hash of a key', () => {
-  test('is its SHA-256 in hex digits', () => {
-    expect(hashApiKey('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
-  })
-
-  test('equals itself and no other', () => {
-    fc.assert(
-      fc.property(fc.string(), fc.string(), (left, right) => {
-        expect(equalHashes(hashApiKey(left), hashApiKey(right))).toBe(left === right)
-      }),
-    )
   })
 })

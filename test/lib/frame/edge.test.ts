@@ -2,8 +2,9 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as z from 'zod'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { EDGE_HEADER, EDGE_VARIABLE, type Edge, hashEdgeKey } from '../../../lib/frame/edge.ts'
+import { EDGE_HEADER, EDGE_VARIABLE, type Edge } from '../../../lib/frame/edge.ts'
 import { openEndpoint } from '../../../lib/frame/endpoint.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import { expectError } from '../../support/errors.ts'
 import { someContext, someEvent } from '../../support/lambda.ts'
 import { captureLogs } from '../../support/logs.ts'
@@ -44,7 +45,7 @@ async function ask(edge: Edge | undefined, headers: APIGatewayProxyEventV2['head
 }
 
 describe('What a function takes for the address of its caller', () => {
-  const open = { keys: [hashEdgeKey(KEY)], isOnlyWay: false }
+  const open = { keys: [sha256(KEY)], isOnlyWay: false }
 
   test.for([
     ['the viewer', `${VIEWER}, ${CLOUDFRONT}`, VIEWER],
@@ -62,7 +63,7 @@ describe('What a function takes for the address of its caller', () => {
     ['without a key', {}],
     ['with a wrong key', { [EDGE_HEADER]: 'a guess' }],
     ['with an empty key', { [EDGE_HEADER]: '' }],
-    ['with the hash that stages.json tells', { [EDGE_HEADER]: hashEdgeKey(KEY) }],
+    ['with the hash that stages.json tells', { [EDGE_HEADER]: sha256(KEY) }],
   ] as const)('is its own, of what came around it %s', async ([, headers]) => {
     const told = await ask(open, { ...headers, 'x-forwarded-for': `${VIEWER}, ${CLOUDFRONT}` })
     expect(told).toMatchObject({ status: 200, body: { from: CLOUDFRONT } })
@@ -75,7 +76,7 @@ describe('What a function takes for the address of its caller', () => {
 })
 
 describe('Where CloudFront is the only way', () => {
-  const closed = { keys: [hashEdgeKey(NEXT), hashEdgeKey(KEY)], isOnlyWay: true }
+  const closed = { keys: [sha256(NEXT), sha256(KEY)], isOnlyWay: true }
 
   test('what comes around it is answered as if there were nothing', async () => {
     for (const headers of [{}, { [EDGE_HEADER]: 'a guess' }]) expectError(await ask(closed, headers), 'not_found')
