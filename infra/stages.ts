@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { RateLimits } from '../lib/accounts/rate-limits.ts'
 import { RelyingParty } from '../lib/accounts/relying-party.ts'
 import { EdgeKeyHash } from '../lib/frame/edge.ts'
+import { parseJson } from '../lib/json.ts'
 import { PublicKey } from '../lib/signing/public-key.ts'
 import { EDGE_REGION, type Environment, LOCALHOST, STAGES, type Stage } from './environments.ts'
 
@@ -224,15 +225,6 @@ function* listEdgeProblems({ edge, sites = {} }: StageEnvironment): Iterable<str
 function hasPasskeys({ corsOrigins, relyingParty: { id, iosApps, androidApps } }: StageEnvironment): boolean {
   const hosts = corsOrigins.map((origin) => new URL(origin).hostname)
   return [...iosApps, ...androidApps].length > 0 || hosts.some((host) => host === id || host.endsWith(`.${id}`))
-}
-
-/** Undefined, which does not fit, where the text is no JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function parse<T extends z.ZodType>(schema: T, value: unknown, what: string): z.output<T> {

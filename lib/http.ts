@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type * as z from 'zod'
 import { AppError, badAnswer, type UpstreamError } from './errors.ts'
+import { parseJson } from './json.ts'
 
 /** What the outbound HTTP client needs of the world. */
 export type HttpEnvironment = {
@@ -253,13 +254,9 @@ export function parseRows<Schema extends z.ZodType>(schema: Schema, rows: readon
 
 /** The JSON of a response; of a refusal that has none, undefined. */
 async function readJson(response: Response, mostBytes: number): Promise<unknown> {
-  const text = await readText(response, mostBytes)
-  try {
-    return JSON.parse(text)
-  } catch {
-    if (response.status >= 400) return undefined
-    throw new FailedTry('upstream_bad_answer', 'not JSON')
-  }
+  const json = parseJson(await readText(response, mostBytes))
+  if (json === undefined && response.status < 400) throw new FailedTry('upstream_bad_answer', 'not JSON')
+  return json
 }
 
 async function readText({ body }: Response, mostBytes: number): Promise<string> {

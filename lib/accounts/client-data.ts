@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { parseJson } from '../json.ts'
 import { assert } from './check.ts'
 import { equalTexts } from './token.ts'
 
@@ -42,13 +43,4 @@ export function verifyClientData(
   const isKey = type.startsWith('key')
   assert(origin === undefined ? isKey : origins.includes(origin), 'origin')
   assert(!crossOrigin && topOrigin === undefined, 'origin')
-}
-
-/** The JSON value that these bytes are in UTF-8; undefined when they are none. */
-export function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch {
-    return undefined
-  }
 }

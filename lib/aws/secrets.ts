@@ -5,6 +5,7 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager'
 import type * as z from 'zod'
+import { parseJson } from '../json.ts'
 import { refreshed } from '../once.ts'
 import { CLIENT_DEFAULTS } from './client-defaults.ts'
 
@@ -62,7 +63,7 @@ function parseSecret<Schema extends z.ZodType>(
   { SecretString }: GetSecretValueCommandOutput,
   schema: Schema,
 ): z.output<Schema> {
-  const parsed = schema.safeParse(parseJson(SecretString))
+  const parsed = schema.safeParse(parseJson(SecretString ?? ''))
   // Neither cause nor issues: a JSON error quotes the text, and an issue can quote keys and values.
   if (!parsed.success) throw new Error(`The secret ${secretId} does not have the form that is expected of it.`)
   return parsed.data
@@ -71,12 +72,4 @@ function parseSecret<Schema extends z.ZodType>(
 /** Puts JSON into the secret with this ARN or name. Throws when it cannot be written. */
 export async function writeSecretJson(secretId: string, value: unknown, client = secretsManager()): Promise<void> {
   await client.send(new PutSecretValueCommand({ SecretId: secretId, SecretString: JSON.stringify(value) }))
-}
-
-function parseJson(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? '')
-  } catch {
-    return undefined
-  }
 }

@@ -2,6 +2,7 @@ import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware'
 import middy from '@middy/core'
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import type * as z from 'zod'
+import { parseJson } from '../json.ts'
 import { logger } from '../logger.ts'
 import { once } from '../once.ts'
 import { type Built, container, type Providers, readEnv, readSecretVersions } from './container.ts'
@@ -72,13 +73,4 @@ function createHandler<const C extends QueueContract, P extends Providers<C>>(
       }
       return { batchItemFailures: (await Promise.all(Records.map(take))).flat() }
     })
-}
-
-/** Undefined, which no contract takes, where the text is no JSON: JSON's own error quotes the text. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -2,6 +2,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda'
 import * as z from 'zod'
 import { AppError, type ErrorDetail } from '../errors.ts'
 import { type FieldErrors, fieldErrors, withoutNulls } from '../field.ts'
+import { parseJson } from '../json.ts'
 import type { EndpointContract } from './contract.ts'
 
 /** What of an event a request is parsed from. */
@@ -143,13 +144,4 @@ function readJsonObject({ body, isBase64Encoded }: Received): object {
   const json = parseJson(bytes)
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json
   throw new AppError('invalid_json')
-}
-
-function parseJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch {
-    // Not the cause: it quotes the body, and causes are logged.
-    throw new AppError('invalid_json')
-  }
 }
