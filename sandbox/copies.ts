@@ -1,4 +1,5 @@
 import { type Address, encodeAbiParameters, type Hex, keccak256, numberToHex, toHex } from 'viem'
+import { inBatches } from '../lib/batches.ts'
 import type { LocalChain } from './chains.ts'
 import { callRpc } from './rpc.ts'
 
@@ -67,5 +68,5 @@ export async function copyVault(chain: LocalChain, vault: Address, copies: reado
     { method: 'anvil_setCode', params: [copy, code] },
     ...set.map((word) => ({ method: 'anvil_setStorageAt', params: [copy, ...word] })),
   ])
-  for (let start = 0; start < calls.length; start += CALLS) await callRpc(chain, calls.slice(start, start + CALLS))
+  for (const some of inBatches(calls, CALLS)) await callRpc(chain, some)
 }

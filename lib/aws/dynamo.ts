@@ -18,6 +18,7 @@ import {
   UpdateCommand,
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
+import { inBatches } from '../batches.ts'
 import { sideBySide } from '../side-by-side.ts'
 import { CLIENT_DEFAULTS } from './client-defaults.ts'
 
@@ -100,7 +101,7 @@ export async function getItems(
   { isConsistent = true } = {},
 ): Promise<unknown[]> {
   const items: unknown[] = []
-  await sideBySide(inBatches(keys, READ_BATCH), (Keys) =>
+  await sideBySide(inBatches(distinct(keys), READ_BATCH), (Keys) =>
     untilDone<Reads>(
       { [tableName]: { Keys, ConsistentRead: isConsistent } },
       async (RequestItems) => {
@@ -145,7 +146,7 @@ function writeBatches<Item extends ItemKey>(
   items: readonly Item[],
   buildWrite: (item: Item) => Writes[string][number],
 ): Promise<void> {
-  return sideBySide(inBatches(items, WRITE_BATCH), (batch) =>
+  return sideBySide(inBatches(distinct(items), WRITE_BATCH), (batch) =>
     untilDone<Writes>(
       { [tableName]: batch.map(buildWrite) },
       async (RequestItems) => {
@@ -195,10 +196,9 @@ function isThrottling(error: unknown): boolean {
   return error instanceof Error && THROTTLED.has(error.name)
 }
 
-/** The items in batches of this size, of those with the same key the last. */
-function inBatches<Item extends ItemKey>(items: readonly Item[], size: number): Iterable<Item[]> {
-  const unique = new Map(items.map((item) => [`${item.pk} ${item.sk}`, item]))
-  return Map.groupBy([...unique.values()], (_, index) => Math.floor(index / size)).values()
+/** The items, of those with the same key the last. */
+function distinct<Item extends ItemKey>(items: readonly Item[]): Item[] {
+  return [...new Map(items.map((item) => [`${item.pk} ${item.sk}`, item])).values()]
 }
 
 /** Whether a conditional write was made: false when its condition did not hold; throws on any other failure. */

@@ -1,4 +1,5 @@
 import { GetQueueUrlCommand, SendMessageBatchCommand, SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs'
+import { inBatches } from '../batches.ts'
 import { sideBySide } from '../side-by-side.ts'
 import { CLIENT_DEFAULTS } from './client-defaults.ts'
 
@@ -39,8 +40,7 @@ export function sendMessages(
     MessageBody: JSON.stringify(message),
     DelaySeconds,
   }))
-  const batches = Map.groupBy(entries, (_, index) => Math.floor(index / BATCH)).values()
-  return sideBySide(batches, async (batch) => {
+  return sideBySide(inBatches(entries, BATCH), async (batch) => {
     let unsent = batch
     for (let tries = 0; tries < TRIES; tries += 1) {
       const { Failed = [] } = await client.send(new SendMessageBatchCommand({ QueueUrl: queueUrl, Entries: unsent }))

@@ -1,4 +1,5 @@
 import { type Address, concat, type Hash, type Hex, isHash, isHex, keccak256, numberToHex, size, slice } from 'viem'
+import { inBatches } from '../batches.ts'
 import { badAnswer } from '../errors.ts'
 import type { ChainReader } from './reader.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
@@ -20,7 +21,7 @@ const WORD = 32
  * asks for them (EXTCODEHASH) and returns them as its code. Nodes take such a call without a state override.
  */
 export function codeHashRequests(addresses: readonly Address[]): RpcRequest[] {
-  return inCalls(addresses).map((some) => {
+  return inBatches(addresses, MOST_ADDRESSES).map((some) => {
     const steps = some.map((address, index) => concat(['0x73', address, '0x3f', push(WORD * (index + 1)), '0x52']))
     const data = concat([...steps, push(WORD * (some.length + 1)), '0x5ff3'])
     return { method: 'eth_call', params: [{ data }, 'latest'] }
@@ -49,7 +50,9 @@ async function readHashes(
   outcomes: readonly RpcOutcome[],
 ): Promise<Hash[]> {
   const told = outcomes.map((outcome) => ('result' in outcome && isHex(outcome.result) ? outcome.result : '0x'))
-  const isTold = inCalls(addresses).every((some, index) => size(told[index] ?? '0x') === WORD * (some.length + 1))
+  const isTold = inBatches(addresses, MOST_ADDRESSES).every(
+    (some, index) => size(told[index] ?? '0x') === WORD * (some.length + 1),
+  )
   if (isTold)
     return told.flatMap((data) => Array.from({ length: size(data) / WORD - 1 }, (_, i) => wordOf(data, i + 1)))
   if (addresses.length > MOST_CODES) throw badAnswer('the node does not tell the hashes of code')
@@ -66,10 +69,6 @@ export async function readCodes(reader: ChainReader, addresses: readonly Address
     if ('result' in outcome && isHex(outcome.result)) return outcome.result
     throw badAnswer('no code')
   })
-}
-
-function inCalls(addresses: readonly Address[]): Address[][] {
-  return [...Map.groupBy(addresses, (_, index) => Math.floor(index / MOST_ADDRESSES)).values()]
 }
 
 /** PUSH2. */

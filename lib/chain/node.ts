@@ -1,5 +1,6 @@
 import { isHex, toHex } from 'viem'
 import * as z from 'zod'
+import { inBatches } from '../batches.ts'
 import { AnswerTooLarge, FailedTry, type HttpAnswer, type HttpEnvironment, sendOnce } from '../http.ts'
 import { logger } from '../logger.ts'
 import { Quantity } from './hex.ts'
@@ -88,10 +89,8 @@ export function createNode(url: string, environment: HttpEnvironment, chainId: n
 
   /** As many requests as the node takes the calls in, a few at a time. */
   async function sendCut(requests: readonly RpcRequest[], options: SendOptions): Promise<Sent> {
-    const batches = cut(requests, limits())
     const sent: Sent[] = []
-    for (let start = 0; start < batches.length; start += SIDE_BY_SIDE) {
-      const some = batches.slice(start, start + SIDE_BY_SIDE)
+    for (const some of inBatches(cut(requests, limits()), SIDE_BY_SIDE)) {
       sent.push(...(await Promise.all(some.map((batch) => sendBatch(batch, options)))))
     }
     return joined(sent)

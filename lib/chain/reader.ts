@@ -1,4 +1,5 @@
 import { type Address, type Hash, type Hex, hexToBigInt, isHex, numberToHex, parseAbi, size } from 'viem'
+import { inBatches } from '../batches.ts'
 import { badAnswer } from '../errors.ts'
 import { type Answers, type Call, call, decodeAnswers } from './call.ts'
 import {
@@ -241,8 +242,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
 
   /** Reads plans of which one made their call fail in ever smaller parts. */
   async function readInParts<T>(plans: readonly ReadPlan<T>[], at: bigint | undefined): Promise<Part<T | undefined>[]> {
-    const size = Math.ceil(plans.length / PARTS)
-    const smaller = plans.length > 1 ? [...Map.groupBy(plans, (_, index) => Math.floor(index / size)).values()] : []
+    const smaller = plans.length > 1 ? inBatches(plans, Math.ceil(plans.length / PARTS)) : []
     const [empty, ...parts] = (await send([[], ...smaller.map((some) => choose(some))], at)).parts
     if (!empty) throw badAnswer('the node runs no call at all')
     const broken = [{ block: empty.block, values: [undefined] }]

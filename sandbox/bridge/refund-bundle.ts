@@ -1,4 +1,5 @@
 import { type Address, concat, encodeAbiParameters, type Hex, keccak256, parseAbiParameters } from 'viem'
+import { inBatches } from '../../lib/batches.ts'
 
 const LEAF = parseAbiParameters([
   'struct RefundLeaf { uint256 amountToReturn; uint256 chainId; uint256[] refundAmounts; uint32 leafId; address l2TokenAddress; address[] refundAddresses; }',
@@ -38,7 +39,7 @@ export function buildRefundBundle(
 ): RefundBundle {
   const tokens = [...Map.groupBy(payments, ({ token }) => token)].sort(([a], [b]) => compare(a, b))
   const groups = tokens.flatMap(([token, ofToken]) =>
-    chunk(sumByAccount(ofToken), paymentsPerLeaf).map((sums) => ({ token, sums })),
+    inBatches(sumByAccount(ofToken), paymentsPerLeaf).map((sums) => ({ token, sums })),
   )
   const leaves = groups.map(({ token, sums }, leafId) => ({
     amountToReturn: 0n,
@@ -65,7 +66,7 @@ function sumByAccount(payments: readonly Payment[]): (readonly [Address, bigint]
 function buildTree(leaves: readonly Hex[]): (readonly Hex[])[] {
   const levels = [leaves]
   for (let level = leaves; level.length > 1; levels.push(level)) {
-    level = chunk(level, 2).map(([a, b]) => (a && b ? hashPair(a, b) : (a ?? '0x')))
+    level = inBatches(level, 2).map(([a, b]) => (a && b ? hashPair(a, b) : (a ?? '0x')))
   }
   return levels
 }
@@ -80,8 +81,4 @@ function hashPair(a: Hex, b: Hex): Hex {
 
 function compare<T extends bigint | string>(a: T, b: T): number {
   return a < b ? -1 : a > b ? 1 : 0
-}
-
-function chunk<T>(list: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(list.length / size) }, (_, i) => list.slice(i * size, (i + 1) * size))
 }

@@ -1,3 +1,4 @@
+import { inBatches } from '../../batches.ts'
 import { type BlockHeader, toStoredBlock } from '../../chain/logs.ts'
 import type { ChainReader } from '../../chain/reader.ts'
 import { MAX_UINT256 } from '../../codecs.ts'
@@ -244,8 +245,8 @@ async function judgeInOrder<Of extends { readonly now: OpenRequest; readonly loo
 ): Promise<void> {
   const waiting = requests.toSorted((one, other) => Number(one.look.number - other.look.number))
   let steps = MOST_STEPS
-  for (let next = 0; next < waiting.length && steps >= 0; next += JUDGED_AT_ONCE) {
-    const some = waiting.slice(next, next + JUDGED_AT_ONCE)
+  for (const some of inBatches(waiting, JUDGED_AT_ONCE)) {
+    if (steps < 0) return
     const read = await Promise.all(some.map(async (of) => ({ of, entries: await entriesOf(of.now.account) })))
     for (const { of, entries } of read) {
       if (steps >= 0) judge(of, entries)

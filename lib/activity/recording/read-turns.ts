@@ -1,3 +1,4 @@
+import { inBatches } from '../../batches.ts'
 import type { BlockHeader } from '../../chain/logs.ts'
 import { AppError } from '../../errors.ts'
 import { toResult } from '../../result.ts'
@@ -50,7 +51,7 @@ export function planTurn(
   const behind = together.filter((vaultRun) => throughOf(vaultRun) <= front - BATCH_DISTANCE_BLOCKS)
   const reach = Math.min(front, ...behind.map(throughOf)) + BATCH_DISTANCE_BLOCKS
   const next = Math.min(last, ...behind.map(throughOf).filter((through) => through >= reach))
-  const packs = Array.from({ length: PACKS_AT_ONCE }, (_, index) => current.slice(index * PACK, (index + 1) * PACK))
+  const packs = inBatches(current, PACK).slice(0, PACKS_AT_ONCE)
   return [
     ...packs.map((pack) => ({ pack, end: last })),
     { pack: behind.filter((vaultRun) => throughOf(vaultRun) < reach).slice(0, PACK), end: next },
@@ -93,9 +94,8 @@ export async function advance(run: Run, part: Part, take: (part: Part) => Promis
   } else if (pack.length > 1) {
     // Not the blocks were too many, but those of one vault among them are.
     for (const vaultRun of pack) vaultRun.isSlow = false
-    const size = Math.ceil(pack.length / DIVIDED)
-    const starts = Array.from({ length: Math.ceil(pack.length / size) }, (_, index) => index * size)
-    await Promise.all(starts.map((start) => advance(run, { ...part, pack: pack.slice(start, start + size) }, take)))
+    const parts = inBatches(pack, Math.ceil(pack.length / DIVIDED))
+    await Promise.all(parts.map((some) => advance(run, { ...part, pack: some }, take)))
   } else {
     for (const vaultRun of pack) vaultRun.span = Math.ceil((to - from) / SHRINK)
   }

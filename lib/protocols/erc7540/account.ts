@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import type { LedgerEntry } from '../../activity/ledger-entry.ts'
+import { inBatches } from '../../batches.ts'
 import { type Call, call, required } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { type ChainReader, joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
@@ -142,8 +143,7 @@ async function readOpenRequests(
   if (aggregated.pending > 0n || aggregated.cancelled.length > 0) return aggregated
   const ids = requestIds(await listEntries(), kind)
   if (ids.length === 0) return aggregated
-  const parts = Map.groupBy(ids, (_, index) => Math.floor(index / REQUESTS_AT_ONCE))
-  const plans = [...parts.values()].map((some) => openRequests(vault, account, kind, some))
+  const plans = inBatches(ids, REQUESTS_AT_ONCE).map((some) => openRequests(vault, account, kind, some))
   const open = (await reader.read(plans, { at })).values.map((parse) => parse())
   return {
     pending: open.reduce((total, { pending }) => total + pending, 0n),
