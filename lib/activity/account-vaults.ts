@@ -1,5 +1,6 @@
 import { type Address, type Hex, pad, zeroAddress } from 'viem'
 import * as z from 'zod'
+import { max } from '../bigint.ts'
 import { required } from '../chain/call.ts'
 import type { Evidence } from '../chain/evidence.ts'
 import {
@@ -210,7 +211,7 @@ async function readChain(
   const plans = followed.map(({ vault }) => getProtocol(vault).account(vault, on.account))
   const { blocks, values, evidence } = await on.reader.readEach(plans, { withHash: true })
   // Up to a block that has a number: what "latest" is may differ from call to call, and events be lost or counted twice.
-  const to = blocks.reduce((latest, { number }) => (number > latest ? number : latest), 0n)
+  const to = blocks.map(({ number }) => number).reduce(max, 0n)
   const [tails, told] = await Promise.all([readTails(on, followed, to), evidence()])
   const readings = followed.map(async (one, index): Promise<Reading> => {
     const [block, tail] = [blocks[index], tails.get(one.vault)]

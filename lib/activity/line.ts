@@ -1,5 +1,6 @@
 import type { Hash } from 'viem'
-import { min, proRata, unspent } from './parts.ts'
+import { min } from '../bigint.ts'
+import { proRata, unspent } from './parts.ts'
 
 /** What happened to the requests of an account in one vault; amounts in what is requested with, and in what it is paid in. */
 export type LineEvent<Entry> =

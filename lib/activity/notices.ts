@@ -1,4 +1,5 @@
 import type { Hash } from 'viem'
+import { sum } from '../bigint.ts'
 import { MOST_IDS, type Notice } from '../webhooks/event.ts'
 import { depositLine } from './history.ts'
 import { buildEntryId, buildSortKey, type LedgerEntry } from './ledger-entry.ts'
@@ -39,8 +40,7 @@ export function buildEntryNotice(
     }
     case 'cancel': {
       const changed = findChanged(before, entry, depositLine, ({ cancelled }) => cancelled)
-      const sum = changed?.reduce((total, { amount }) => total + amount, 0n)
-      const assets = entry.assets ?? sum ?? null
+      const assets = entry.assets ?? (changed ? sum(changed.map(({ amount }) => amount)) : null)
       return {
         ...told,
         type: 'deposit.cancelled',

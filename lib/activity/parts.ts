@@ -1,6 +1,7 @@
+import { min, sum } from '../bigint.ts'
 /** A whole divided in proportion to weights, to the last unit: the parts add up to it. */
 export function proRata(whole: bigint, weights: readonly bigint[]): bigint[] {
-  const total = weights.reduce((sum, weight) => sum + weight, 0n)
+  const total = sum(weights)
   let before = 0n
   return weights.map((weight) => {
     const from = before
@@ -18,9 +19,4 @@ export function unspent(amounts: readonly bigint[], left: bigint): bigint[] {
     return part
   })
   return parts.toReversed()
-}
-
-/** The smaller of two amounts. */
-export function min(left: bigint, right: bigint): bigint {
-  return left < right ? left : right
 }

@@ -1,3 +1,4 @@
+import { sum } from '../bigint.ts'
 import { MAX_UINT256 } from '../codecs.ts'
 import { type LiveAccount, totalCancelled } from '../protocols/protocol.ts'
 import { buildDeposits, cancelledAssets, type Deposit } from './history.ts'
@@ -52,7 +53,7 @@ export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount
 
 /** Whether all amounts and their sum fit the reply: a vault may make up its events and balances. */
 export function isPlausible(entries: readonly LedgerEntry[], live: LiveAccount): boolean {
-  const moved = entries.reduce((total, entry) => ('assets' in entry ? total + (entry.assets ?? 0n) : total), 0n)
+  const moved = sum(entries.map((entry) => ('assets' in entry ? (entry.assets ?? 0n) : 0n)))
   const { pendingAssets, claimableShares, shares, sharePrice } = live
   const { pendingRedeemShares, claimableRedeemShares, claimableRedeemAssets } = live
   const redemptions = [pendingRedeemShares, claimableRedeemShares, claimableRedeemAssets]

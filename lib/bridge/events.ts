@@ -14,6 +14,7 @@ import {
   slice,
   zeroHash,
 } from 'viem'
+import { min, sum } from '../bigint.ts'
 import { decodeCall, decodeLog } from '../chain/decode.ts'
 import { erc20Abi } from '../chain/erc20.ts'
 import type { Log } from '../chain/logs.ts'
@@ -196,7 +197,7 @@ export function parsePayments(logs: readonly Log[], pool: Address, deposit: Brid
     }
     const due = parseDue(event, deposit)
     const paid = due.isDeferring ? takePaid(due.amounts, parseTransfers(logs, log, pool, deposit)) : due.amounts
-    const amount = paid.reduce((sum, part) => sum + part, 0n)
+    const amount = sum(paid)
     return amount > 0n ? [{ amount, blockNumber, blockTimestamp }] : []
   })
 }
@@ -262,7 +263,7 @@ export function findRepayment<P extends { readonly amount: bigint; readonly time
   for (const payment of payments) {
     let left = payment.amount
     for (const debt of owed.filter(({ deadline }) => deadline < payment.timestamp)) {
-      const paid = left < debt.amount ? left : debt.amount
+      const paid = min(left, debt.amount)
       debt.amount -= paid
       left -= paid
     }

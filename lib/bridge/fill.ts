@@ -1,4 +1,5 @@
 import { type Hash, type Hex, numberToHex } from 'viem'
+import { max, min } from '../bigint.ts'
 import { type BlockHeader, rangesOf, receiptRequest } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
@@ -58,8 +59,7 @@ export async function searchFill(
   const options = { filters: [{ address: pool, topics }], end: head, reserved: 2 }
   let search = recorded.fillSearch
   if (!search) {
-    const rangesFor = (span: bigint) =>
-      rangesOf(span > head.number ? 0n : head.number - span + 1n, head.number, span, 1)
+    const rangesFor = (span: bigint) => rangesOf(max(0n, head.number - span + 1n), head.number, span, 1)
     const read = await readRanges(reader, budget, { ...options, span: undefined, rangesFor, hasRead: false })
     search = { ...startLogSearch(reader, head), ...(read.span && { span: read.span }), early: false }
     if (!('logs' in read)) return read.span ? { search } : {}
@@ -68,7 +68,7 @@ export async function searchFill(
     if (head.number < NEWEST_BLOCKS && read.span === NEWEST_BLOCKS) return {}
   }
   const since = toSeconds(initiated) - (search.early ? EARLY_SECONDS : CLOCK_SECONDS)
-  search = await findFirstBlock(reader, budget, search, since < head.timestamp ? since : head.timestamp)
+  search = await findFirstBlock(reader, budget, search, min(since, head.timestamp))
   for (let hasRead = false; search.next !== undefined; hasRead = true) {
     const { next, span } = search
     const rangesFor = (blocks: bigint, most: number) => rangesOf(next, head.number, blocks, most)

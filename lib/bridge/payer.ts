@@ -1,5 +1,6 @@
 import type { Address, Hash } from 'viem'
 import type { LedgerEntry } from '../activity/ledger-entry.ts'
+import { sum } from '../bigint.ts'
 
 /** What an account sends off: in which transaction and block, when, and how much in the token's smallest unit. */
 type Sent = {
@@ -28,6 +29,6 @@ export function findPayer(
     .toSorted((left, right) => left.blockNumber - right.blockNumber || left.logIndex - right.logIndex)
   const last = payments.findLast((payment) => payment.transactionHash === transactionHash) ?? payments.at(-1)
   if (!last) return undefined
-  const paid = payments.reduce((sum, { vault, assets }) => (vault === last.vault ? sum + assets : sum), 0n)
+  const paid = sum(payments.map(({ vault, assets }) => (vault === last.vault ? assets : 0n)))
   return paid >= inputAmount ? last.vault : undefined
 }

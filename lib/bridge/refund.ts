@@ -1,4 +1,5 @@
 import type { Hash } from 'viem'
+import { min } from '../bigint.ts'
 import { required } from '../chain/call.ts'
 import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
 import {
@@ -60,7 +61,7 @@ export async function readRefund(poll: Poll, source: Source, facts: TransferFact
   const { head, tagged: last = head } = finality
   const since = toSeconds(initiated) - RIVAL_SECONDS
   const begun = recorded.refundSearch ?? { ...startLogSearch(reader, head), rivals: [], payments: [], isCrowded: false }
-  const found = await findFirstBlock(reader, budget, begun, since < head.timestamp ? since : head.timestamp)
+  const found = await findFirstBlock(reader, budget, begun, min(since, head.timestamp))
 
   const deadline = BigInt(deposit.relayData.fillDeadline)
   const search = await withDebts(poll, found, deposit, 'as owed')

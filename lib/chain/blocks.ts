@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { max, min } from '../bigint.ts'
 import { Amount } from '../codecs.ts'
 import type { BlockHeader } from './logs.ts'
 import type { EvmChain } from './registry.ts'
@@ -55,7 +56,7 @@ export function nextLook(
   if (high.number === 0n) return undefined
   const aim = time - near / 2n
   if (!low) {
-    const back = larger(blocksIn(high.timestamp - aim, pace), step)
+    const back = max(blocksIn(high.timestamp - aim, pace), step)
     return high.number > back ? high.number - back : 0n
   }
   const between = high.number - low.number
@@ -64,7 +65,7 @@ export function nextLook(
   const isNearLow = time - low.timestamp < high.timestamp - time
   const fromLow = low.number + blocksIn(aim - low.timestamp, pace)
   const guess = isNearLow ? fromLow : high.number - blocksIn(high.timestamp - aim, pace)
-  return larger(low.number + 1n, smaller(high.number - 1n, guess))
+  return max(low.number + 1n, min(high.number - 1n, guess))
 }
 
 /** The search after a look at this block, which `nextLook` named. */
@@ -91,13 +92,5 @@ export function foundBlock({ low }: BlockSearch): bigint {
 }
 
 function blocksIn(seconds: bigint, pace: number): bigint {
-  return larger(1n, BigInt(Math.ceil(Number(seconds) / pace)))
-}
-
-function larger(left: bigint, right: bigint): bigint {
-  return left > right ? left : right
-}
-
-function smaller(left: bigint, right: bigint): bigint {
-  return left < right ? left : right
+  return max(1n, BigInt(Math.ceil(Number(seconds) / pace)))
 }

@@ -1,5 +1,6 @@
 import { type Address, type Hash, type Hex, isAddress, isHash, numberToHex } from 'viem'
 import * as z from 'zod'
+import { min } from '../bigint.ts'
 import { type AppError, badAnswer } from '../errors.ts'
 import { toDate } from '../time.ts'
 import { HexText, Quantity } from './hex.ts'
@@ -123,7 +124,7 @@ export async function readLogsUntil(
     for (const log of round.logs) logs.push(log)
     next = round.through + 1n
     // Where events were dense, or a plan has changed, longer ranges may be taken again.
-    size = round.size * 2n < MOST_BLOCKS ? round.size * 2n : MOST_BLOCKS
+    size = min(round.size * 2n, MOST_BLOCKS)
     calls = round.logs.length > MANY_EVENTS ? 1 : MOST_CALLS
   }
   return { logs, through: next - 1n }
@@ -198,8 +199,7 @@ export type Range = readonly [from: bigint, to: bigint]
 export function rangesOf(from: bigint, to: bigint, size: bigint, most: number): Range[] {
   const ranges: Range[] = []
   for (let start = from; start <= to && ranges.length < most; start += size) {
-    const end = start + size - 1n
-    ranges.push([start, end < to ? end : to])
+    ranges.push([start, min(start + size - 1n, to)])
   }
   return ranges
 }

@@ -1,5 +1,6 @@
 import { type Abi, type Address, decodeErrorResult, type Hex, numberToHex } from 'viem'
 import * as z from 'zod'
+import { sum } from '../bigint.ts'
 import { HexText, Quantity } from './hex.ts'
 import { Log } from './logs.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
@@ -81,7 +82,7 @@ export function summarise(
   if (!calls) return { estimatedGas: upperEstimate, simulation: { status: 'unavailable' } }
   const reverted = calls.find((call) => call.status === 'reverted')
   if (reverted) return { estimatedGas: upperEstimate, simulation: { status: 'reverted', reason: reverted.reason } }
-  const used = calls.reduce((sum, { gasUsed }) => sum + gasUsed, 0n)
+  const used = sum(calls.map(({ gasUsed }) => gasUsed))
   return { estimatedGas: (used * (100n + MARGIN_PERCENT)) / 100n, simulation: { status: 'success' } }
 }
 

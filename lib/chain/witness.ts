@@ -1,5 +1,6 @@
 import { type Hex, hexToBigInt, isHex, numberToHex } from 'viem'
 import * as z from 'zod'
+import { max } from '../bigint.ts'
 import { Address, TransactionHash } from '../codecs.ts'
 import { AppError, badAnswer } from '../errors.ts'
 import type { HttpEnvironment } from '../http.ts'
@@ -192,10 +193,8 @@ function areHeadsOfOneChain(requests: readonly RpcRequest[], answers: Pair): boo
 /** The one of both that is behind the newest block that they know by more than so many seconds, and further than the other. */
 function lateOf(answers: Pair, longest: bigint): Answer | undefined {
   const blocks = answers.flatMap(blocksOf)
-  const newest = blocks.reduce((most, { timestamp }) => (timestamp > most ? timestamp : most), 0n)
-  const lags = answers.map((answer) =>
-    blocksOf(answer).reduce((most, { timestamp }) => (newest - timestamp > most ? newest - timestamp : most), 0n),
-  )
+  const newest = newestOf(blocks)
+  const lags = answers.map((answer) => largest(blocksOf(answer).map(({ timestamp }) => newest - timestamp)))
   const [ofFirst = 0n, ofSecond = 0n] = lags
   if (ofFirst <= longest && ofSecond <= longest) return undefined
   return ofFirst > ofSecond ? answers[0] : answers[1]
@@ -290,7 +289,7 @@ function stateBlock({ method, params }: RpcRequest): unknown {
 /** The older of both hosts' blocks for each tag that the calls name. */
 function oldestBlocks(requests: readonly RpcRequest[], answers: Pair): TaggedBlocks {
   const blocks = new Map<unknown, BlockHeader>()
-  const latest = answers.flatMap(({ head, told }) => [...(head ? [head] : []), ...told])
+  const latest = answers.flatMap(blocksOf)
   if (latest.length > 0) blocks.set('latest', latest.reduce(lower))
   for (const [index, request] of requests.entries()) {
     const tag = taggedBlock(request)
@@ -369,11 +368,20 @@ function byHead([first, second]: Pair): Pair {
   return isFirstOlder ? [first, second] : [second, first]
 }
 
+function newestOf(blocks: readonly BlockHeader[]): bigint {
+  return largest(blocks.map(({ timestamp }) => timestamp))
+}
+
+/** The largest of these seconds; 0 of none. */
+function largest(seconds: readonly bigint[]): bigint {
+  return seconds.reduce(max, 0n)
+}
+
 /** How much older the oldest block that was named is than the newest that either of them knows, in seconds. */
 function lagOf(answers: Pair): bigint {
-  const newest = answers.flatMap(blocksOf).reduce((most, { timestamp }) => (timestamp > most ? timestamp : most), 0n)
+  const newest = newestOf(answers.flatMap(blocksOf))
   const read = answers.flatMap(({ states }) => states.filter((state) => state !== undefined))
-  return read.reduce((most, { timestamp }) => (newest - timestamp > most ? newest - timestamp : most), 0n)
+  return largest(read.map(({ timestamp }) => newest - timestamp))
 }
 
 /** The outcome of a call that both tell; an error where one of them does not tell it, undefined where they differ. */

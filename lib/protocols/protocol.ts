@@ -1,5 +1,6 @@
 import type { Abi, Address } from 'viem'
 import type { LedgerEntry } from '../activity/ledger-entry.ts'
+import { sum } from '../bigint.ts'
 import type { Call } from '../chain/call.ts'
 import type { ChainReader, ReadPlan } from '../chain/reader.ts'
 import type { AppError } from '../errors.ts'
@@ -175,7 +176,7 @@ export type CancelledRequest = { readonly requestId: bigint; readonly amount: bi
 
 /** What waits to be taken back of all of them. */
 export function totalCancelled(requests: readonly CancelledRequest[]): bigint {
-  return requests.reduce((total, { amount }) => total + amount, 0n)
+  return sum(requests.map(({ amount }) => amount))
 }
 
 /** What stands of an account's deposits at one block, in the smallest units of asset and share. */

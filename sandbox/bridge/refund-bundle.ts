@@ -1,5 +1,6 @@
 import { type Address, concat, encodeAbiParameters, type Hex, keccak256, parseAbiParameters } from 'viem'
 import { inBatches } from '../../lib/batches.ts'
+import { sum } from '../../lib/bigint.ts'
 
 const LEAF = parseAbiParameters([
   'struct RefundLeaf { uint256 amountToReturn; uint256 chainId; uint256[] refundAmounts; uint32 leafId; address l2TokenAddress; address[] refundAddresses; }',
@@ -58,7 +59,7 @@ export function buildRefundBundle(
 
 function sumByAccount(payments: readonly Payment[]): (readonly [Address, bigint])[] {
   return [...Map.groupBy(payments, ({ account }) => account)]
-    .map(([account, ofAccount]) => [account, ofAccount.reduce((sum, { amount }) => sum + amount, 0n)] as const)
+    .map(([account, ofAccount]) => [account, sum(ofAccount.map(({ amount }) => amount))] as const)
     .sort(([a, more], [b, less]) => compare(less, more) || compare(a.toLowerCase(), b.toLowerCase()))
 }
 

@@ -1,3 +1,4 @@
+import { max, min, sum } from '../../bigint.ts'
 import type { BlockHeader } from '../../chain/logs.ts'
 import type { OpenAmounts } from '../../protocols/protocol.ts'
 import { toSeconds } from '../../time.ts'
@@ -5,7 +6,7 @@ import { buildEntryId, type LedgerEntry } from '../ledger-entry.ts'
 import { divideOpen } from '../line.ts'
 import type { ClaimablePart } from '../notices.ts'
 import type { LatestPart, Look, OpenRequest } from '../open-requests.ts'
-import { min, unspent } from '../parts.ts'
+import { unspent } from '../parts.ts'
 import { buildRequestLine } from '../request-line.ts'
 
 /**
@@ -74,7 +75,7 @@ export function judgeRequest(
   const { upheld = [], contradicted = [] } = Object.groupBy(latest, ({ id, all }) =>
     (settledOf.get(id) ?? 0n) >= all ? 'upheld' : 'contradicted',
   )
-  const total = settled.reduce((sum, amount) => sum + amount, 0n)
+  const total = sum(settled)
   const untold = unspent(settled, total > published ? total - published : 0n)
   // What is not told of each request, neither as final nor before.
   const news = line.map(({ entry }, index) => {
@@ -89,9 +90,9 @@ export function judgeRequest(
     return amount > 0n ? [{ id, key: buildPartKey(id, all), amount, all }] : []
   })
   // A vault that lets nothing be claimed may only be silent.
-  const told = look.claimable > 0n ? total : total - news.reduce((sum, amount) => sum + amount, 0n)
-  const isKnown = look.pending <= line.reduce((sum, { standing, claimed }) => sum + standing - claimed, 0n)
-  return { settled: total, parts, upheld, contradicted, published: told > published ? told : published, isKnown }
+  const told = look.claimable > 0n ? total : total - sum(news)
+  const isKnown = look.pending <= sum(line.map(({ standing, claimed }) => standing - claimed))
+  return { settled: total, parts, upheld, contradicted, published: max(told, published), isKnown }
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Address } from 'viem'
 import type { LedgerEntry } from '../../activity/ledger-entry.ts'
 import { inBatches } from '../../batches.ts'
+import { sum } from '../../bigint.ts'
 import { type Call, call, required } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { type ChainReader, joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
@@ -124,7 +125,7 @@ function openRequests(
     ids.flatMap((id) => views.map((view) => [`${view} ${id}`, call(address, erc7540Abi, view, [id, account])])),
   )
   return readPlan({ address, slots: {}, calls }, ({ answers }) => () => ({
-    pending: ids.reduce((total, id) => total + required(answers[`${pending} ${id}`]), 0n),
+    pending: sum(ids.map((id) => required(answers[`${pending} ${id}`]))),
     cancelled: ids
       .map((requestId) => ({ requestId, amount: cancels ? required(answers[`${cancelled} ${requestId}`]) : 0n }))
       .filter(({ amount }) => amount > 0n),
@@ -146,7 +147,7 @@ async function readOpenRequests(
   const plans = inBatches(ids, REQUESTS_AT_ONCE).map((some) => openRequests(vault, account, kind, some))
   const open = (await reader.read(plans, { at })).values.map((parse) => parse())
   return {
-    pending: open.reduce((total, { pending }) => total + pending, 0n),
+    pending: sum(open.map(({ pending }) => pending)),
     cancelled: open.flatMap(({ cancelled }) => cancelled),
   }
 }

@@ -1,4 +1,5 @@
 import type { Address } from 'viem'
+import { min } from '../../bigint.ts'
 import { call, required } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
@@ -75,7 +76,7 @@ export function lagoonWithdrawalTerms(
             },
             settled: { claimableShares, redeemableAssets },
             rates: generation === '0.6' ? ratesOf(rates) : NO_RATES,
-            liquidity: isSafe ? smaller(safeBalance, safeAllowance) : undefined,
+            liquidity: isSafe ? min(safeBalance, safeAllowance) : undefined,
             virtualShares: virtualShares(vault),
           },
           amount,
@@ -219,8 +220,4 @@ function worthNothing(amount: WithdrawalAmount): AppError {
   return new AppError('withdrawal_refused', {
     details: [{ field: fieldOf(amount), issue: 'is worth less than one unit of the asset' }],
   })
-}
-
-function smaller(left: bigint, right: bigint): bigint {
-  return left < right ? left : right
 }
