@@ -1,14 +1,15 @@
 import type { RandomBytes } from '../lib/clients/api-key.ts'
 import type { KeysByAge } from '../lib/keys-by-age.ts'
-import type { SendWakes } from '../lib/webhooks/delivery.ts'
 import { type DeliveryState, isDown, listGivenUp, stateOf } from '../lib/webhooks/delivery-state.ts'
-import type { DeliveryStore, WebhookKey } from '../lib/webhooks/delivery-store.ts'
+import type { DeliveryStore } from '../lib/webhooks/delivery-store.ts'
 import type { EventType } from '../lib/webhooks/event.ts'
 import type { EventLogStore } from '../lib/webhooks/log-store.ts'
 import type { WebhookReach } from '../lib/webhooks/reach.ts'
 import { registerWebhook } from '../lib/webhooks/register.ts'
 import { listStatuses, type NewWebhook } from '../lib/webhooks/responses.ts'
 import type { WebhooksStore } from '../lib/webhooks/store.ts'
+import type { WakeDeliveries } from '../lib/webhooks/wake.ts'
+import type { WebhookKey } from '../lib/webhooks/webhook.ts'
 
 type Dependencies = {
   readonly webhooks: WebhooksStore
@@ -16,7 +17,7 @@ type Dependencies = {
   readonly deliveries: DeliveryStore
   readonly readWebhookKeys: () => Promise<KeysByAge>
   readonly webhookReach: WebhookReach
-  readonly wakeDeliveries: SendWakes
+  readonly wakeDeliveries: WakeDeliveries
   readonly randomBytes: RandomBytes
   /** Epoch milliseconds. */
   readonly now: () => number

@@ -44,14 +44,13 @@ import { signingKeysIn } from './signing/secret.ts'
 import { pinStore as createPinStore } from './vaults/pin-store.ts'
 import { cachedPins } from './vaults/pins.ts'
 import { stateStore } from './vaults/state-store.ts'
-import type { SendWakes } from './webhooks/delivery.ts'
 import { deliveryStore } from './webhooks/delivery-store.ts'
 import { eventLogStore } from './webhooks/log-store.ts'
 import { WebhookReach } from './webhooks/reach.ts'
-import type { WakeRelays } from './webhooks/relay.ts'
 import { readLatestWebhookKeys } from './webhooks/secret.ts'
 import { createSender } from './webhooks/send.ts'
 import { webhooksStore } from './webhooks/store.ts'
+import type { WakeDeliveries, WakeRelays } from './webhooks/wake.ts'
 
 // What a function works with, each built once in a container of what the function uses. A bundle has those alone that
 // its handler names.
@@ -193,7 +192,7 @@ export const wakeRelays =
 
 /** Has webhooks told what they were not told yet, at once or later. */
 export const wakeDeliveries =
-  (env: Env<'deliveryQueue'>): SendWakes =>
+  (env: Env<'deliveryQueue'>): WakeDeliveries =>
   (messages, options) =>
     sendMessages(env.deliveryQueue, messages, options)
 

@@ -4,9 +4,7 @@ import { getItems, updateItem } from '../aws/dynamo.ts'
 import { EpochSeconds } from '../codecs.ts'
 import { DeliveryState, Resumption } from './delivery-state.ts'
 import { deliveryKey, webhookIdOf } from './store.ts'
-
-/** Which webhook of whom. */
-export type WebhookKey = { readonly clientId: string; readonly webhookId: string }
+import type { WebhookKey } from './webhook.ts'
 
 /** Who may send to a webhook now, and for how long: a word that nobody else has, and moments in epoch milliseconds. */
 type Lease = { readonly id: string; readonly now: number; readonly until: number }
@@ -31,7 +29,7 @@ export function deliveryStore(client: DynamoDBDocumentClient, tableName: string)
 
   /** What is changed where a state is written by who has the lease. */
   const written = (webhook: WebhookKey, state: DeliveryState, { id, now }: Held) => ({
-    key: keyOf(webhook),
+    key: deliveryKey(webhook),
     set: ['#state = :state', 'expiresAt = :expiresAt'],
     ExpressionAttributeNames: { '#state': 'state' },
     ExpressionAttributeValues: {
@@ -44,14 +42,14 @@ export function deliveryStore(client: DynamoDBDocumentClient, tableName: string)
   return {
     /** How far each of these webhooks of a client has been told, by its id; those that were told nothing yet are left out. */
     async list(clientId: string, webhookIds: readonly string[]): Promise<Map<string, DeliveryState>> {
-      const keys = webhookIds.map((webhookId) => keyOf({ clientId, webhookId }))
+      const keys = webhookIds.map((webhookId) => deliveryKey({ clientId, webhookId }))
       const items = z.array(Item).parse(await getItems(client, tableName, keys))
       return new Map(items.flatMap(({ sk, state }) => (state ? [[webhookIdOf(sk), state] as const] : [])))
     },
 
     /** How far a webhook has been told, and what was asked for. */
     async get(webhook: WebhookKey): Promise<Kept> {
-      const command = new GetCommand({ TableName: tableName, Key: keyOf(webhook), ConsistentRead: true })
+      const command = new GetCommand({ TableName: tableName, Key: deliveryKey(webhook), ConsistentRead: true })
       const { Item: item } = await client.send(command)
       return item ? Item.parse(item) : {}
     },
@@ -59,7 +57,7 @@ export function deliveryStore(client: DynamoDBDocumentClient, tableName: string)
     /** Asks whoever has the lease next, or has it, to resume a webhook; less than was asked for before changes nothing. */
     async ask(webhook: WebhookKey, resumption: Resumption, now: number): Promise<void> {
       await update({
-        key: keyOf(webhook),
+        key: deliveryKey(webhook),
         set: ['resumption = :resumption', 'expiresAt = :expiresAt'],
         condition: `attribute_not_exists(resumption)${resumption === 'all' ? ' OR resumption <> :resumption' : ''}`,
         ExpressionAttributeValues: {
@@ -72,7 +70,7 @@ export function deliveryStore(client: DynamoDBDocumentClient, tableName: string)
     /** Forgets what a webhook gave up; false while somebody has the lease, or where there is nothing. */
     async dropGivenUp(webhook: WebhookKey, now: number): Promise<boolean> {
       const dropped = await update({
-        key: keyOf(webhook),
+        key: deliveryKey(webhook),
         set: ['#state.givenUp = :none', '#state.givenUpBefore = :zero'],
         // Who had it and is late writes nothing any more.
         remove: ['leaseId', 'leaseUntil'],
@@ -90,7 +88,7 @@ export function deliveryStore(client: DynamoDBDocumentClient, tableName: string)
     async take(webhook: WebhookKey, { id, now, until }: Lease): Promise<Kept | null> {
       for (let tries = 0; tries < TRIES; tries += 1) {
         const taken = await update({
-          key: keyOf(webhook),
+          key: deliveryKey(webhook),
           set: ['leaseId = :id', 'leaseUntil = :until', 'expiresAt = :expiresAt'],
           remove: ['#again'],
           condition: 'attribute_not_exists(leaseUntil) OR leaseUntil <= :now',
@@ -103,7 +101,7 @@ export function deliveryStore(client: DynamoDBDocumentClient, tableName: string)
         })
         if (taken) return Item.parse(taken)
         const told = await update({
-          key: keyOf(webhook),
+          key: deliveryKey(webhook),
           set: ['#again = :yes'],
           condition: 'leaseUntil > :now',
           ExpressionAttributeNames: AGAIN,
@@ -173,7 +171,3 @@ type Change = Parameters<typeof updateItem>[2]
 type Held = Pick<Lease, 'id' | 'now'>
 
 const AGAIN = { '#again': 'again' }
-
-function keyOf({ clientId, webhookId }: WebhookKey) {
-  return deliveryKey(clientId, webhookId)
-}

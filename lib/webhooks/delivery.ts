@@ -15,7 +15,7 @@ import {
   roomFor,
   stateOf,
 } from './delivery-state.ts'
-import type { DeliveryStore, WebhookKey } from './delivery-store.ts'
+import type { DeliveryStore } from './delivery-store.ts'
 import { WebhookEvent } from './event.ts'
 import { type EventLogStore, NEXT_PAGES } from './log-store.ts'
 import { listSecrets } from './secret.ts'
@@ -23,16 +23,8 @@ import type { Send } from './send.ts'
 import type { Sent } from './sent.ts'
 import { signatureHeaders } from './signature.ts'
 import type { WebhooksStore } from './store.ts'
+import type { Wake, WakeDeliveries } from './wake.ts'
 import { type Webhook, wants } from './webhook.ts'
-
-/** A message of the queue of deliveries: this webhook may have something to be sent. */
-export type Wake = WebhookKey & {
-  /** Of a message that is held back, for longer than the queue does at once: the moment at which it is meant. */
-  readonly timerAt?: number | undefined
-}
-
-/** Sends messages to the queue of deliveries, held back for whole seconds, 900 at most; throws when that is not certain. */
-export type SendWakes = (messages: readonly Wake[], options?: { readonly delaySeconds?: number }) => Promise<void>
 
 type Dependencies = {
   readonly webhooks: Pick<WebhooksStore, 'list' | 'disable'>
@@ -40,7 +32,7 @@ type Dependencies = {
   readonly deliveries: Pick<DeliveryStore, 'get' | 'take' | 'save' | 'release' | 'giveWay'>
   readonly webhookKeys: KeysByAge
   readonly sendDelivery: Send
-  readonly wakeDeliveries: SendWakes
+  readonly wakeDeliveries: WakeDeliveries
   readonly randomUUID: () => string
   /** Epoch milliseconds. */
   readonly now: () => number
@@ -206,7 +198,7 @@ function createTurn(
 }
 
 /** Sends a message that is to come after so long, or as late as can be. */
-function holdBack(wakeDeliveries: SendWakes, wake: Wake, ms: number): Promise<void> {
+function holdBack(wakeDeliveries: WakeDeliveries, wake: Wake, ms: number): Promise<void> {
   return wakeDeliveries([wake], { delaySeconds: Math.min(LONGEST_DELAY_SECONDS, Math.ceil(ms / 1000)) })
 }
 

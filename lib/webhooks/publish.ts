@@ -1,8 +1,9 @@
 import type { Notice, WebhookEvent } from './event.ts'
 import { buildEventId } from './ids.ts'
 import type { EventLogStore, Unlogged } from './log-store.ts'
-import { LOG_MS, type WakeRelays } from './relay.ts'
+import { LOG_MS } from './relay.ts'
 import type { WebhooksStore } from './store.ts'
+import type { WakeRelays } from './wake.ts'
 
 type Dependencies = {
   readonly eventLog: Pick<EventLogStore, 'listLogged' | 'addPending'>

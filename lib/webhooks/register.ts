@@ -4,10 +4,10 @@ import type { KeysByAge } from '../keys-by-age.ts'
 import { buildWebhookId } from './ids.ts'
 import type { EventLogStore } from './log-store.ts'
 import { type WebhookReach, whyUnreachable } from './reach.ts'
-import type { WakeDeliveries } from './relay.ts'
 import type { NewWebhook } from './responses.ts'
 import { createSecretVersions, listSecrets } from './secret.ts'
 import type { WebhooksStore } from './store.ts'
+import type { WakeDeliveries } from './wake.ts'
 import type { Webhook } from './webhook.ts'
 
 type Dependencies = {

@@ -1,15 +1,8 @@
 import { WebhookEvent } from './event.ts'
 import { countFitting, type EventLogStore, inOrder, type Pending, type PendingEvent } from './log-store.ts'
 import type { WebhooksStore } from './store.ts'
+import type { WakeDeliveries, WakeRelays } from './wake.ts'
 import { wants } from './webhook.ts'
-
-/** Has the pending events of these clients moved into their logs soon; throws when that is not certain. */
-export type WakeRelays = (messages: readonly { readonly clientId: string }[]) => Promise<void>
-
-/** Has the events that were not sent to these webhooks yet delivered soon; throws when that is not certain. */
-export type WakeDeliveries = (
-  messages: readonly { readonly clientId: string; readonly webhookId: string }[],
-) => Promise<void>
 
 type Dependencies = {
   readonly eventLog: Omit<EventLogStore, 'addPending' | 'list'>

@@ -2,7 +2,7 @@ import { DeleteCommand, type DynamoDBDocumentClient, GetCommand, UpdateCommand }
 import * as z from 'zod'
 import { getItems, putNew, updateItem } from '../aws/dynamo.ts'
 import { Timestamp } from '../codecs.ts'
-import { type DisabledReason, MOST_WEBHOOKS, SecretVersions, Webhook } from './webhook.ts'
+import { type DisabledReason, MOST_WEBHOOKS, SecretVersions, Webhook, type WebhookKey } from './webhook.ts'
 
 const LatestItem = z.object({ clients: z.set(z.string()) })
 const Item = z.object({ pk: z.string(), webhooks: z.record(z.string(), Webhook) })
@@ -76,7 +76,8 @@ export function webhooksStore(client: DynamoDBDocumentClient, tableName: string)
         condition: 'attribute_exists(webhooks.#id)',
         ExpressionAttributeNames: { '#id': id },
       })
-      if (isRemoved) await client.send(new DeleteCommand({ TableName: tableName, Key: deliveryKey(clientId, id) }))
+      if (isRemoved)
+        await client.send(new DeleteCommand({ TableName: tableName, Key: deliveryKey({ clientId, webhookId: id }) }))
       return isRemoved
     },
 
@@ -149,7 +150,7 @@ export function clientPartition(clientId: string): string {
 }
 
 /** The key of the state of a webhook's deliveries. */
-export function deliveryKey(clientId: string, webhookId: string) {
+export function deliveryKey({ clientId, webhookId }: WebhookKey) {
   return { pk: clientPartition(clientId), sk: `${DELIVERY}${webhookId}` }
 }
 

@@ -55,6 +55,9 @@ export const Webhook = z.object({
 })
 export type Webhook = z.output<typeof Webhook>
 
+/** Which webhook of whom. */
+export type WebhookKey = { readonly clientId: string; readonly webhookId: string }
+
 /** How many webhooks a client can have. */
 export const MOST_WEBHOOKS = 10
 

@@ -645,7 +645,7 @@ describe('Webhooks', () => {
       ...{ failures: 2, untaken: 2, failingSince, retries: { 1: { page: 1, attempts: 1, dueAt: failingSince } } },
       lastFailure: { at: failingSince, reason: 'timeout' },
     })
-    await putItems(dynamo, tableNames.webhooks, [{ ...deliveryKey(clientId, late.id), ...delivery }])
+    await putItems(dynamo, tableNames.webhooks, [{ ...deliveryKey({ clientId, webhookId: late.id }), ...delivery }])
     const list = await run('list-webhooks', '--client', clientId)
     expect(list).toMatch(/\/gone +all +final .* disabled since 2026-05-30T00:00:00.000Z: gone +0 +none +0 +none$/m)
     expect(list).toMatch(

@@ -133,7 +133,7 @@ describe('A webhook', () => {
       (await ask('POST', '/webhooks', { url: URL_OF('gone') })).body,
     ]
     const table = service.backends.dynamo.tableNames.webhooks
-    const deliveries = [kept, gone].map(({ id }) => deliveryKey(own.clientId, id))
+    const deliveries = [kept, gone].map(({ id }) => deliveryKey({ clientId: own.clientId, webhookId: id }))
     const failingSince = Date.parse('2026-11-01T00:00:00.000Z')
     await putItems(
       service.dynamo,
