@@ -11,7 +11,7 @@ import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
 /** Where a user's deposit into an async vault stands. */
-type DepositStatus = 'pending' | 'claimable' | 'cancelled' | 'deposited' | 'no_active_deposit'
+type DepositStatus = Reply<typeof contract>['status']
 
 /** What each status means, for people. */
 const STATUS_DESCRIPTIONS: Record<DepositStatus, string> = {

@@ -10,7 +10,7 @@ import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
 /** Where a user's withdrawal from an async vault stands. */
-type WithdrawStatus = 'pending' | 'claimable' | 'cancelled' | 'withdrawn' | 'no_active_withdrawal'
+type WithdrawStatus = Reply<typeof contract>['status']
 
 /** What each status means, for people. */
 const STATUS_DESCRIPTIONS: Record<WithdrawStatus, string> = {
