@@ -1,13 +1,11 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { deleteItems, getItems, putItems, queryPages } from '../aws/dynamo.ts'
+import { deleteFound, deleteItems, getItems, ItemKey, keysBetween, putItems, queryPages } from '../aws/dynamo.ts'
 import { MAX_UINT256 } from '../codecs.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
-import { type VaultKey, vaultPartition } from '../vaults/vault.ts'
+import { vaultPartition } from '../vaults/vault.ts'
 import { OpenRequest } from './open-requests.ts'
-
-/** A vault by one reading of its past; without its number the first. */
-type Reading = VaultKey & { readonly generation?: number | undefined }
+import { generationText, type Reading } from './reading.ts'
 
 /** Which requests wait since by one reading, and which do not any more. */
 type RequestChanges = {
@@ -26,8 +24,7 @@ type OpenRange = {
   readonly most: number
 }
 
-const Key = z.object({ pk: z.string(), sk: z.string() })
-const Stored = Key.extend(OpenRequest.shape)
+const Stored = ItemKey.extend(OpenRequest.shape)
 
 /** How many requests are taken over together. */
 const TAKEN_OVER_AT_ONCE = 100
@@ -90,14 +87,8 @@ export function openRequestsStore(client: DynamoDBDocumentClient, tableName: str
     list,
 
     /** Deletes what waits by earlier readings. Ends early once `isOver`; false where more is left. */
-    async deleteEarlier(reading: Reading, isOver: () => boolean): Promise<boolean> {
-      const query = { ...between(reading, prefixOf({}), prefixOf(reading)), ProjectionExpression: 'pk, sk' }
-      for await (const page of queryPages(client, { ...query, ConsistentRead: true, Limit: 500 })) {
-        await deleteItems(client, tableName, z.array(Key).parse(page))
-        if (isOver()) return false
-      }
-      return true
-    },
+    deleteEarlier: (reading: Reading, isOver: () => boolean): Promise<boolean> =>
+      deleteFound(client, between(reading, prefixOf({}), prefixOf(reading)), isOver),
   }
 
   /** The requests that wait by a reading, in the order of their ids. */
@@ -114,17 +105,13 @@ export function openRequestsStore(client: DynamoDBDocumentClient, tableName: str
   }
 
   /** What waits with these keys, by them. */
-  async function getKnown(keys: readonly z.output<typeof Key>[]): Promise<ReadonlyMap<string, OpenRequest>> {
+  async function getKnown(keys: readonly z.output<typeof ItemKey>[]): Promise<ReadonlyMap<string, OpenRequest>> {
     const items = z.array(Stored).parse(await getItems(client, tableName, keys))
     return new Map(items.map(({ pk, sk, ...request }) => [`${pk} ${sk}`, request]))
   }
 
-  function between(vault: VaultKey, from: string, to: string) {
-    return {
-      TableName: tableName,
-      KeyConditionExpression: 'pk = :partition AND sk BETWEEN :from AND :to',
-      ExpressionAttributeValues: { ':partition': vaultPartition(vault), ':from': from, ':to': to },
-    }
+  function between(reading: Reading, from: string, to: string) {
+    return keysBetween(tableName, vaultPartition(reading), from, to)
   }
 }
 export type OpenRequestsStore = ReturnType<typeof openRequestsStore>
@@ -135,8 +122,8 @@ function sinceRequested({ look, check, published, latest }: Partial<OpenRequest>
 }
 
 /** The start of a reading's sort keys: those of earlier readings sort before those of later ones. */
-function prefixOf({ generation = 0 }: Pick<Reading, 'generation'>): string {
-  return `OPEN@${generation.toString().padStart(15, '0')}`
+function prefixOf({ generation }: Pick<Reading, 'generation'>): string {
+  return `OPEN@${generationText(generation)}`
 }
 
 function itemKey(reading: Reading, { kind, requestId, account }: OpenRequest) {

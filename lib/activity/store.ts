@@ -1,7 +1,16 @@
-import { type DynamoDBDocumentClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb'
+import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import type { Address } from 'viem'
 import * as z from 'zod'
-import { deleteItems, getItems, listItems, putItems, queryPages } from '../aws/dynamo.ts'
+import {
+  deleteFound,
+  deleteItems,
+  getItems,
+  ItemKey,
+  keysBetween,
+  listItems,
+  putItems,
+  queryPages,
+} from '../aws/dynamo.ts'
 import { StoredBlock } from '../chain/blocks.ts'
 import { Address as AddressText, Amount } from '../codecs.ts'
 import { Ledger } from '../protocols/books.ts'
@@ -15,6 +24,7 @@ import { LatestNotice, MOST_LATEST } from './latest-notices.ts'
 import type { Posted } from './ledger.ts'
 import { buildSortKey, entryPrefix, LedgerEntry } from './ledger-entry.ts'
 import { OpenRequest } from './open-requests.ts'
+import { generationText, type Reading } from './reading.ts'
 import { LastWaits } from './settlement-waits.ts'
 
 const Price = z.object({ price: Amount, timestamp: Amount })
@@ -77,24 +87,19 @@ export function initialProgress(vault: Pick<Vault, 'firstBlock' | 'protocol'>): 
   return { through: vault.firstBlock - 1, booksVersion: version, ledger: { assets: 0n, supply: 0n } }
 }
 
-/** A vault's records by one reading of its past. */
-type VaultGeneration = VaultKey & { readonly generation?: number | undefined }
-
 /** What one reading of a vault's past found. */
 export type VaultRecords = Pick<Posted, 'entries' | 'prices'> & {
-  readonly vault: VaultGeneration & Pick<Vault, 'protocol'>
+  readonly vault: Reading & Pick<Vault, 'protocol'>
   /** Of a reading that is to take the place of others: all addresses in its events, whose older records are deleted. */
   readonly accounts?: Iterable<Address>
 }
-
-const RecordKey = z.object({ pk: z.string(), sk: z.string() })
 
 /** A ledger entry as it is stored, of which the key and the vault alone are read. */
 const StoredEntry = z.looseObject({ sk: z.string(), chainId: z.number(), vault: AddressText })
 type StoredEntry = z.output<typeof StoredEntry>
 
 /** An account whose records by earlier readings of a vault's past are to be deleted. */
-const NamedAccount = RecordKey.extend({ account: AddressText })
+const NamedAccount = ItemKey.extend({ account: AddressText })
 
 const ProgressItem = VaultProgress.extend({ pk: z.string() })
 const HOUR_SECONDS = 3600n
@@ -104,8 +109,8 @@ const HOUR_SECONDS = 3600n
  */
 const MOST_ENTRIES = 100_000
 const SHARE_OF_VAULT = 4
-/** How many records are looked at between two looks at the clock, when old ones are deleted. */
-const DELETED_AT_ONCE = 500
+/** Of how many accounts the records are looked at between two looks at the clock, when old ones are deleted. */
+const ACCOUNTS_AT_ONCE = 500
 
 /**
  * The table of what happened to users in vaults. Ledger entries and prices are final: the same event makes the same item
@@ -163,7 +168,7 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
         const share = Math.max(0, Math.floor(left / SHARE_OF_VAULT))
         const { Items: items, LastEvaluatedKey: last } = await client.send(
           new QueryCommand({
-            ...keysBetween(`ACCOUNT#${account}`, from, `${inOrder.at(-1)}~`),
+            ...keysBetween(tableName, `ACCOUNT#${account}`, from, `${inOrder.at(-1)}~`),
             ConsistentRead: true,
             Limit: share + 1,
           }),
@@ -190,26 +195,31 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
     async listPrices(vault: VaultKey, since: bigint): Promise<PricePoint[]> {
       const [progress] = await getProgress([vault])
       const reading = { ...vault, generation: progress?.generation }
-      const query = keysBetween(vaultPartition(vault), priceMoment(reading, since), lastPrice(reading))
+      const query = keysBetween(tableName, vaultPartition(vault), priceMoment(reading, since), lastPrice(reading))
       return z.array(Price).parse(await listItems(client, query))
     },
 
     /** The last recorded price of a vault at or before a moment; undefined where none is recorded. */
-    getPriceAt: (vault: VaultGeneration, at: bigint): Promise<PricePoint | undefined> =>
+    getPriceAt: (vault: Reading, at: bigint): Promise<PricePoint | undefined> =>
       getPrice(vault, { last: `${priceMoment(vault, at)}#~`, isFirst: false }),
 
     /** The first recorded price of a vault; undefined where none is recorded. */
-    getFirstPrice: (vault: VaultGeneration): Promise<PricePoint | undefined> =>
+    getFirstPrice: (vault: Reading): Promise<PricePoint | undefined> =>
       getPrice(vault, { last: lastPrice(vault), isFirst: true }),
 
     getProgress,
 
     /** The first prices of a reading of a vault's past between two moments, both included, so many at most, in order. */
     async listPricesBetween(
-      reading: VaultGeneration,
+      reading: Reading,
       { from, to, most }: { from: bigint; to: bigint; most: number },
     ): Promise<PricePoint[]> {
-      const query = keysBetween(vaultPartition(reading), priceMoment(reading, from), `${priceMoment(reading, to)}#~`)
+      const query = keysBetween(
+        tableName,
+        vaultPartition(reading),
+        priceMoment(reading, from),
+        `${priceMoment(reading, to)}#~`,
+      )
       const { Items: items } = await client.send(new QueryCommand({ ...query, ConsistentRead: true, Limit: most }))
       return z.array(Price).parse(items ?? [])
     },
@@ -218,29 +228,23 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
      * Deletes what earlier readings of a vault's past recorded, in force or unfinished: its prices, and its ledger entries
      * of all accounts that this reading named, a query for each. Ends early once `isOver`; false where more is left.
      */
-    async deleteEarlier(vault: Required<VaultGeneration>, isOver: () => boolean): Promise<boolean> {
-      const deleteFound = async (query: QueryCommandInput): Promise<boolean> => {
-        const keys = { ProjectionExpression: 'pk, sk', ConsistentRead: true, Limit: DELETED_AT_ONCE }
-        for await (const page of queryPages(client, { ...query, ...keys })) {
-          await deleteItems(client, tableName, z.array(RecordKey).parse(page))
-          if (isOver()) return false
-        }
-        return true
-      }
+    async deleteEarlier(vault: Required<Reading>, isOver: () => boolean): Promise<boolean> {
       const partition = vaultPartition(vault)
-      if (!(await deleteFound(keysBetween(partition, pricePrefix({}), pricePrefix(vault))))) return false
+      const prices = keysBetween(tableName, partition, pricePrefix({}), pricePrefix(vault))
+      if (!(await deleteFound(client, prices, isOver))) return false
 
       const prefix = entryPrefix(vault.chainId, vault.address)
-      const named = keysBetween(partition, namedPrefix({}), `${namedPrefix(vault)}#~`)
-      for await (const page of queryPages(client, { ...named, ConsistentRead: true, Limit: DELETED_AT_ONCE })) {
-        const done: z.output<typeof RecordKey>[] = []
+      const named = keysBetween(tableName, partition, namedPrefix({}), `${namedPrefix(vault)}#~`)
+      for await (const page of queryPages(client, { ...named, ConsistentRead: true, Limit: ACCOUNTS_AT_ONCE })) {
+        const done: z.output<typeof ItemKey>[] = []
         await sideBySide(z.array(NamedAccount).parse(page), async ({ account, pk, sk }) => {
-          const { ExpressionAttributeValues: keys, ...query } = keysBetween(`ACCOUNT#${account}`, prefix, `${prefix}~`)
-          const isDone = await deleteFound({
+          const query = keysBetween(tableName, `ACCOUNT#${account}`, prefix, `${prefix}~`)
+          const earlier = {
             ...query,
             FilterExpression: 'attribute_not_exists(generation) OR generation < :generation',
-            ExpressionAttributeValues: { ...keys, ':generation': vault.generation },
-          })
+            ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':generation': vault.generation },
+          }
+          const isDone = await deleteFound(client, earlier, isOver)
           if (isDone) done.push({ pk, sk })
         })
         await deleteItems(client, tableName, done)
@@ -266,24 +270,15 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
     forget: (vault: VaultKey): Promise<void> => deleteItems(client, tableName, [progressKey(vault)]),
   }
 
-  async function getPrice(vault: VaultGeneration, { last, isFirst }: { last: string; isFirst: boolean }) {
+  async function getPrice(vault: Reading, { last, isFirst }: { last: string; isFirst: boolean }) {
     const { Items: items } = await client.send(
       new QueryCommand({
-        ...keysBetween(vaultPartition(vault), priceMoment(vault, 0n), last),
+        ...keysBetween(tableName, vaultPartition(vault), priceMoment(vault, 0n), last),
         ScanIndexForward: isFirst,
         Limit: 1,
       }),
     )
     return z.array(Price).parse(items ?? [])[0]
-  }
-
-  /** The query for the items of a partition with these sort keys and those between them. */
-  function keysBetween(partition: string, from: string, to: string) {
-    return {
-      TableName: tableName,
-      KeyConditionExpression: 'pk = :partition AND sk BETWEEN :from AND :to',
-      ExpressionAttributeValues: { ':partition': partition, ':from': from, ':to': to },
-    }
   }
 }
 export type RecordsStore = ReturnType<typeof recordsStore>
@@ -307,7 +302,7 @@ export function startOfHour(timestamp: bigint): bigint {
   return timestamp - (timestamp % HOUR_SECONDS)
 }
 
-type Generation = Pick<VaultGeneration, 'generation'>
+type Generation = Pick<Reading, 'generation'>
 
 function priceMoment(reading: Generation, timestamp: bigint): string {
   return `${pricePrefix(reading)}#${timestamp.toString().padStart(12, '0')}`
@@ -320,12 +315,12 @@ function lastPrice(reading: Generation): string {
 
 /** The start of the sort keys of a reading's prices: those of earlier readings sort before those of later ones. */
 function pricePrefix({ generation }: Generation): string {
-  return generation === undefined ? 'PRICE' : `PRICE@${generation.toString().padStart(15, '0')}`
+  return generation === undefined ? 'PRICE' : `PRICE@${generationText(generation)}`
 }
 
 /** The start of the sort keys of the accounts that a reading named, as those of prices. */
-function namedPrefix({ generation = 0 }: Generation): string {
-  return `NAMED@${generation.toString().padStart(15, '0')}`
+function namedPrefix({ generation }: Generation): string {
+  return `NAMED@${generationText(generation)}`
 }
 
 /** The end of the sort keys of a reading's ledger entries. */

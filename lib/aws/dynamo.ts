@@ -18,6 +18,7 @@ import {
   UpdateCommand,
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
+import * as z from 'zod'
 import { inBatches } from '../batches.ts'
 import { sideBySide } from '../side-by-side.ts'
 import { CLIENT_DEFAULTS } from './client-defaults.ts'
@@ -77,8 +78,18 @@ export async function listItems(client: DynamoDBDocumentClient, query: QueryComm
   return items
 }
 
+/** The query for the items of a partition with these sort keys and those between them. */
+export function keysBetween(tableName: string, partition: string, from: string, to: string) {
+  return {
+    TableName: tableName,
+    KeyConditionExpression: 'pk = :partition AND sk BETWEEN :from AND :to',
+    ExpressionAttributeValues: { ':partition': partition, ':from': from, ':to': to },
+  }
+}
+
 /** The keys of an item in a table with `pk` and `sk`. */
-type ItemKey = { readonly pk: string; readonly sk: string }
+export const ItemKey = z.object({ pk: z.string(), sk: z.string() })
+type ItemKey = Readonly<z.output<typeof ItemKey>>
 
 /** What DynamoDB takes in one batch. */
 const READ_BATCH = 100
@@ -135,6 +146,23 @@ export function deleteItems(
   keys: readonly ItemKey[],
 ): Promise<void> {
   return writeBatches(client, tableName, keys, ({ pk, sk }) => ({ DeleteRequest: { Key: { pk, sk } } }))
+}
+
+/** How many items are deleted between two looks at the clock. */
+const DELETED_AT_ONCE = 500
+
+/** Deletes the items that a query finds. Ends early once `isOver`; false where more is left. */
+export async function deleteFound(
+  client: DynamoDBDocumentClient,
+  query: QueryCommandInput & { readonly TableName: string },
+  isOver: () => boolean,
+): Promise<boolean> {
+  const keys = { ProjectionExpression: 'pk, sk', ConsistentRead: true, Limit: DELETED_AT_ONCE }
+  for await (const page of queryPages(client, { ...query, ...keys })) {
+    await deleteItems(client, query.TableName, z.array(ItemKey).parse(page))
+    if (isOver()) return false
+  }
+  return true
 }
 
 type Reads = NonNullable<BatchGetCommandInput['RequestItems']>

@@ -1,7 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { type Address, zeroAddress } from 'viem'
 import * as z from 'zod'
-import { getItems, listItems } from '../aws/dynamo.ts'
+import { getItems, keysBetween, listItems } from '../aws/dynamo.ts'
 import { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { type VaultKey, vaultPartition } from '../vaults/vault.ts'
 
@@ -24,15 +24,8 @@ export function listedVaultsStore(client: DynamoDBDocumentClient, tableName: str
      * another, both included, where such are given.
      */
     async list(chainId: number, { from, to }: AddressRange = ALL_ADDRESSES): Promise<VaultOnChain[]> {
-      const items = await listItems(client, {
-        TableName: tableName,
-        KeyConditionExpression: 'pk = :chain AND sk BETWEEN :from AND :to',
-        ExpressionAttributeValues: {
-          ':chain': chainVaultKey({ chainId, address: from }).pk,
-          ':from': chainVaultKey({ chainId, address: from }).sk,
-          ':to': chainVaultKey({ chainId, address: to }).sk,
-        },
-      })
+      const [first, last] = [chainVaultKey({ chainId, address: from }), chainVaultKey({ chainId, address: to })]
+      const items = await listItems(client, keysBetween(tableName, first.pk, first.sk, last.sk))
       return z.array(VaultOnChain).parse(items)
     },
 

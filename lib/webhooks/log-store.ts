@@ -1,6 +1,6 @@
 import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { deleteItems, getItems, putItems, putNew, updateItem } from '../aws/dynamo.ts'
+import { deleteItems, getItems, keysBetween, putItems, putNew, updateItem } from '../aws/dynamo.ts'
 import { EpochSeconds } from '../codecs.ts'
 import { sha256 } from '../sha256.ts'
 import { WebhookEvent } from './event.ts'
@@ -57,17 +57,12 @@ const Head = z.object({ next: z.number().int() })
 export function eventLogStore(client: DynamoDBDocumentClient, tableName: string) {
   /** The pages that begin at this sequence or after it, in order: two at first, and twice as many with each request. */
   async function* pages(clientId: string, from: number): AsyncGenerator<Page> {
+    const first = pageKey(clientId, from)
     let ExclusiveStartKey: Record<string, unknown> | undefined
     let Limit = 2
     do {
       const query: QueryCommand = new QueryCommand({
-        TableName: tableName,
-        KeyConditionExpression: 'pk = :client AND sk BETWEEN :from AND :to',
-        ExpressionAttributeValues: {
-          ':client': clientPartition(clientId),
-          ':from': pageKey(clientId, from).sk,
-          ':to': pageKey(clientId, LAST_SEQUENCE).sk,
-        },
+        ...keysBetween(tableName, first.pk, first.sk, pageKey(clientId, LAST_SEQUENCE).sk),
         ConsistentRead: true,
         Limit,
         ...(ExclusiveStartKey && { ExclusiveStartKey }),

@@ -6,12 +6,12 @@ import { RequestKind } from '../../protocols/request-kind.ts'
 import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
 import { sideBySide } from '../../side-by-side.ts'
 import { toSeconds } from '../../time.ts'
-import type { VaultKey } from '../../vaults/vault.ts'
 import type { Notice } from '../../webhooks/event.ts'
 import { buildPlaceKey, isNothing, type LedgerEntry } from '../ledger-entry.ts'
 import { buildClaimableNotices, buildEntryNotice, listStanding, needsLine, type SettledAt } from '../notices.ts'
 import { findOpenRequests, type OpenRequest } from '../open-requests.ts'
 import type { OpenRequestsStore } from '../open-requests-store.ts'
+import type { Reading } from '../reading.ts'
 import { addWaits, estimateSettlement } from '../settlement-waits.ts'
 import type { RecordsStore, VaultProgress } from '../store.ts'
 
@@ -107,7 +107,7 @@ export function hashesOf(events: readonly VaultEvent[]): Hashes {
 /** Has the requests wait no more that are settled by what is saved, also those that a killed run left. */
 export async function closeSettled(
   openRequests: Pick<OpenRequestsStore, 'list' | 'close'>,
-  reading: VaultKey & Pick<VaultProgress, 'generation'>,
+  reading: Reading,
   settledIds: VaultProgress['settledIds'] = {},
 ): Promise<void> {
   for (const kind of RequestKind.options) {
