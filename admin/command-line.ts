@@ -1,7 +1,8 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import * as z from 'zod'
 import { AppError, ERRORS } from '../lib/errors.ts'
-import { COMMANDS, type Command, optionHelp } from './commands.ts'
+import { type Command, optionHelp } from './command.ts'
+import { COMMANDS } from './commands.ts'
 import { type Admin, AdminError } from './operations.ts'
 
 const Stage = z.enum(['dev', 'staging', 'prod']).optional()

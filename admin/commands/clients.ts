@@ -1,0 +1,187 @@
+import { formatUnits } from 'viem'
+import * as z from 'zod'
+import { ApiKey, keyStatus } from '../../lib/clients/client.ts'
+import { type KeyLimits, Rate, Scope } from '../../lib/clients/key-limits.ts'
+import { Address, Amount, Timestamp } from '../../lib/codecs.ts'
+import type { Vault } from '../../lib/vaults/vault.ts'
+import { type Commands, chain, clientId, columns, command, optionHelp, parts, text } from '../command.ts'
+import { createClient, getClient, issueKey, limitKey, revokeKey } from '../operations.ts'
+
+const apiKey = ApiKey.shape.keyId.register(optionHelp, { value: 'id', meaning: 'The key, as in list-keys' })
+
+const lastDay = z.codec(z.iso.date('must be a date such as 2027-01-31'), z.date(), {
+  decode: (day) => Timestamp.decode(`${day}T23:59:59.999Z`),
+  encode: (moment) => Timestamp.encode(moment).slice(0, 10),
+})
+
+/** A list with commas that bounds a key, or `any`, which bounds it no more. */
+const bound = <Part>(part: z.ZodType<Part, string>) =>
+  z
+    .string()
+    .transform((text) => (text === 'any' ? null : parts(text)))
+    .pipe(z.array(part).max(100).nullable())
+    .optional()
+
+const listedVault = z
+  .string()
+  .regex(/^\d+:0x\w+$/, 'must be a chain and an address such as 8453:0x…')
+  .transform((text) => text.split(':'))
+  .pipe(z.tuple([chain, Address]))
+  .transform(([chainId, address]) => ({ chainId, address }))
+
+const listedDeposit = z
+  .string()
+  .regex(/^\d+:0x\w+=\d+$/, 'must be a chain, an asset and an amount such as 8453:0x…=1000')
+  .transform((text) => text.split(/[:=]/))
+  .pipe(z.tuple([chain, Address, Amount]))
+  .transform(([chainId, asset, amount]) => ({ chainId, asset, amount }))
+
+/** What a key may do, as an operator writes it. */
+const limitOptions = z.object({
+  scopes: z
+    .string()
+    .transform(parts)
+    .pipe(z.array(Scope))
+    .optional()
+    .register(optionHelp, { value: 'words', meaning: `What it opens, of ${Scope.options}` }),
+  rate: z
+    .string()
+    .regex(/^\d+\/\d+$/, 'must be requests and seconds such as 600/60')
+    .transform((text) => text.split('/').map(Number))
+    .transform(([requests = 0, seconds = 0]) => ({ requests, seconds }))
+    .refine((rate) => Rate.safeParse(rate).success, 'must be 1 to 1000000 requests in 10 to 3600 seconds')
+    .pipe(Rate)
+    .optional()
+    .register(optionHelp, { value: 'n/s', meaning: 'Requests in each window of so many seconds, such as 600/60' }),
+  chains: bound(chain).register(optionHelp, { value: 'ids', meaning: 'Its chains, such as 8453,42161; or any' }),
+  vaults: bound(listedVault).register(optionHelp, { value: 'list', meaning: 'Its vaults, such as 8453:0x…; or any' }),
+  largestDeposits: bound(listedDeposit).register(optionHelp, {
+    value: 'list',
+    meaning: 'Its assets with the most of each in one deposit, in the smallest unit, such as 8453:0x…=1000000; or any',
+  }),
+})
+
+/** What clients there are, and what their keys may do. */
+export const CLIENT_COMMANDS: Commands = {
+  'create-client': command(
+    'Registers a client: an application that will call the service.',
+    z.object({
+      name: text(100).register(optionHelp, { value: 'text', meaning: 'What to call the client' }),
+    }),
+    async (admin, { name }) => {
+      const client = await createClient(admin, name)
+      return [`Created client ${client.clientId} (${client.name}).`, 'Next: issue-key and add-vault.']
+    },
+  ),
+
+  'list-clients': command('Lists all clients.', z.object({}), async ({ clients }) =>
+    columns(
+      ['CLIENT', 'NAME', 'CREATED'],
+      (await clients.list()).map((client) => [client.clientId, client.name, client.createdAt.toISOString()]),
+    ),
+  ),
+
+  'issue-key': command(
+    'Issues an API key. The key is printed this once and stored nowhere.',
+    z.object({
+      client: clientId,
+      name: text(100).register(optionHelp, { value: 'text', meaning: 'What to call the key' }),
+      expires: lastDay
+        .optional()
+        .register(optionHelp, { value: 'date', meaning: 'The last day (UTC) on which it works, such as 2027-01-31' }),
+      ...limitOptions.shape,
+    }),
+    async (admin, { client, name, expires, ...limits }) => {
+      const issued = await issueKey(admin, { clientId: client, name, expiresAt: expires, limits })
+      const { vaults } = (await getClient(admin, client)).client
+      return [
+        issued.text,
+        '',
+        `Key ${issued.key.keyId} (${name}) of client ${client}; ${expires ? `expires ${expires.toISOString()}` : 'does not expire'}.`,
+        ...describeLimits(issued.key.limits, vaults),
+        ...warnOfLimits(issued.key.limits, vaults),
+        'Hand it over now: it will not be shown again.',
+      ]
+    },
+  ),
+
+  'list-keys': command('Lists the API keys of a client.', z.object({ client: clientId }), async (admin, { client }) => {
+    const {
+      keys,
+      client: { vaults },
+    } = await getClient(admin, client)
+    const rows = keys.map((key) => [
+      key.keyId,
+      key.name,
+      `…${key.lastFour}`,
+      key.createdAt.toISOString(),
+      key.expiresAt?.toISOString() ?? 'never',
+      keyStatus(key, admin.now()),
+    ])
+    return [
+      ...columns(['KEY', 'NAME', 'ENDS WITH', 'CREATED', 'EXPIRES', 'STATUS'], rows),
+      ...keys.flatMap(({ keyId, limits }) => ['', `Key ${keyId}:`, ...describeLimits(limits, vaults)]),
+    ]
+  }),
+
+  'limit-key': command(
+    'Changes what an API key may do, within a minute; what is not named stays as it is.',
+    z.object({ client: clientId, key: apiKey, ...limitOptions.shape }),
+    async (admin, { client, key, ...changes }) => {
+      const { vaults } = (await getClient(admin, client)).client
+      const { limits } = await limitKey(admin, { clientId: client, keyId: key, changes })
+      return [
+        `Key ${key} of client ${client}, within a minute:`,
+        ...describeLimits(limits, vaults),
+        ...warnOfLimits(limits, vaults),
+      ]
+    },
+  ),
+
+  'revoke-key': command(
+    'Revokes an API key for ever; it stops working within a minute.',
+    z.object({ client: clientId, key: apiKey }),
+    async (admin, { client, key }) => {
+      const { name, lastFour } = await revokeKey(admin, client, key)
+      return [`Revoked key ${key} (${name}, …${lastFour}). It stops working within a minute.`]
+    },
+  ),
+}
+
+/** A key's limits, a line for each. */
+function describeLimits(
+  { scopes, rate, chains, vaults, largestDeposits }: KeyLimits,
+  ofClient: readonly Vault[],
+): string[] {
+  const listed = vaults?.map(({ chainId, address }) => `${chainId}:${address}`)
+  const largest = largestDeposits?.map(({ chainId, asset, amount }) => {
+    const known = ofClient.find((vault) => vault.chainId === chainId && vault.asset === asset)
+    const inWords = known ? `${formatUnits(amount, known.assetDecimals)} ${known.assetSymbol}` : 'smallest unit'
+    return `${chainId}:${asset}=${amount} (${inWords})`
+  })
+  return [
+    `  scopes: ${scopes}`,
+    `  rate: ${rate.requests}/${rate.seconds}`,
+    `  chains: ${chains ?? 'any'}`,
+    `  vaults: ${listed ?? 'any'}`,
+    `  largest deposits: ${largest ?? 'any'}`,
+  ]
+}
+
+/** What of a key's limits opens nothing, as long as the client has no other vaults. */
+function warnOfLimits(limits: KeyLimits, ofClient: readonly Vault[]): string[] {
+  const missing = limits.vaults?.filter(
+    ({ chainId, address }) => !ofClient.some((vault) => vault.chainId === chainId && vault.address === address),
+  )
+  const empty = limits.chains?.filter((chainId) => !ofClient.some((vault) => vault.chainId === chainId))
+  return [
+    ...(missing ?? []).map(
+      ({ chainId, address }) =>
+        `Warning: the client has no vault ${chainId}:${address}. See list-vaults and add-vault.`,
+    ),
+    ...(empty ?? []).map(
+      (chainId) =>
+        `Warning: the client has no vault on chain ${chainId}: it is good only for deposits from there to other chains.`,
+    ),
+  ]
+}

@@ -1,0 +1,120 @@
+import * as z from 'zod'
+import { TABLE_KEYS } from '../../infra/tables.ts'
+import { Timestamp, TransactionHash } from '../../lib/codecs.ts'
+import { checkNodes } from '../check-nodes.ts'
+import { address, type Commands, chain, columns, command, optionHelp, text } from '../command.ts'
+import { HIDDEN_SECONDS, MOST_LISTED } from '../dead-letters.ts'
+import { runDoctor } from '../doctor.ts'
+import { dropDeadLetters, forgetTransfer, rebuildRecords, relistVaults } from '../operations.ts'
+
+/** How a stage is, and what mends it. */
+export const STAGE_COMMANDS: Commands = {
+  doctor: command(
+    'Looks at all that the service rests on, and says what to do; ends with 1 where something FAILs. It changes nothing.',
+    z.object({
+      stages: text(1000)
+        .optional()
+        .register(optionHelp, { value: 'file', meaning: 'Your file of stages; stages.json unless given' }),
+    }),
+    (admin, { stages }) => runDoctor(admin, stages),
+  ),
+
+  'check-nodes': command(
+    'Asks the nodes of the EVM chains what they take, and says what will not work with them. Solana is not asked.',
+    z.object({ chain: chain.optional().register(optionHelp, { value: 'id', meaning: 'This chain alone' }) }),
+    async ({ nodes }, { chain }) => checkNodes(nodes, chain === undefined ? undefined : [chain]),
+  ),
+
+  'restore-items': command(
+    'Puts back what a table has lost, from a table that AWS has restored to a moment before.',
+    z.object({
+      table: z
+        .enum(TABLE_KEYS)
+        .register(optionHelp, { value: 'word', meaning: `The table that lacks it: ${TABLE_KEYS}` }),
+      from: text(255).register(optionHelp, { value: 'name', meaning: 'The name of the restored table' }),
+      partition: text(2048)
+        .optional()
+        .register(optionHelp, { value: 'text', meaning: 'Partitions alone whose keys begin so, such as CLIENT#<id>' }),
+      replace: z
+        .boolean()
+        .default(false)
+        .register(optionHelp, { meaning: 'Also what is there and differs becomes what it was' }),
+      yes: z
+        .boolean()
+        .default(false)
+        .register(optionHelp, { meaning: 'Do it; without it, what would come back is counted' }),
+    }),
+    async (admin, { table, from, partition, replace, yes }) => {
+      const wanted = { table, from, partition, isReplaced: replace, isConfirmed: yes }
+      const { items, missing, different } = await admin.restoreItems(wanted)
+      // The jobs find vaults by their chains, which a client's own partition does not hold.
+      if (table === 'clients' && yes) await relistVaults(admin)
+      const [lacking, differing] = yes
+        ? ['put back', replace ? 'replaced' : 'left as they are']
+        : ['missing', 'different']
+      return [
+        `Of ${items} items of ${from}: ${missing} ${lacking}, ${different} ${differing}.`,
+        ...(yes
+          ? []
+          : ['Nothing was written. With --yes what is missing comes back, and with --replace what differs.']),
+      ]
+    },
+  ),
+
+  rebuild: command(
+    "Reads a vault's past again and puts it in the place of its records, while the service answers.",
+    z.object({ chain, vault: address }),
+    async (admin, { chain, vault }) => [await rebuildRecords(admin, { chainId: chain, address: vault })],
+  ),
+
+  'forget-transfer': command(
+    'Forgets what is recorded of a deposit from another chain, its last answer too, so that it is looked at again.',
+    z.object({
+      chain,
+      tx: TransactionHash.register(optionHelp, { value: '0x…', meaning: 'The source transaction' }),
+      index: z.coerce.number().int().min(0).max(49).default(0).register(optionHelp, {
+        value: 'number',
+        meaning: 'Which deposit of the transaction, from 0; the first unless given',
+      }),
+    }),
+    async (admin, { chain, tx, index }) => {
+      await forgetTransfer(admin, { sourceChainId: chain, transactionHash: tx, index })
+      return [`Deposit ${index} of ${tx} on chain ${chain} is forgotten; the next question looks at it again.`]
+    },
+  ),
+
+  'list-dead-letters': command(
+    `Lists the messages that functions could not work on, ${MOST_LISTED} of each queue; hides them for ${HIDDEN_SECONDS} seconds.`,
+    z.object({}),
+    async ({ deadLetters }) => {
+      const listed = await deadLetters.list()
+      const rows = listed.flatMap(({ queue, letters }) =>
+        letters.map(({ sentAt, body }) => [queue, Timestamp.encode(sentAt), body]),
+      )
+      return [
+        ...columns(['QUEUE', 'SENT', 'MESSAGE'], rows),
+        '',
+        ...listed.map(({ queue, count, letters }) => `Listed of ${queue}: ${letters.length}, of about ${count}.`),
+      ]
+    },
+  ),
+
+  'drop-dead-letters': command(
+    'Deletes the messages of a queue that functions could not work on, which takes a minute. There is no way back.',
+    z.object({
+      queue: text(80).register(optionHelp, { value: 'name', meaning: 'The queue, as in list-dead-letters' }),
+      yes: z
+        .boolean()
+        .default(false)
+        .register(optionHelp, { meaning: 'Do it; without it, how many these are is shown' }),
+    }),
+    async (admin, { queue, yes }) => [await dropDeadLetters(admin, { queue, isConfirmed: yes })],
+  ),
+
+  'redrive-dead-letters': command('Redrives the dead-letter queues.', z.object({}), async ({ deadLetters }) =>
+    (await deadLetters.redrive()).map(
+      ({ queue, moved, left, problem = 'done' }) =>
+        `Messages of ${queue} that are worked on again: about ${moved}; left: about ${left}; ${problem}.`,
+    ),
+  ),
+}

@@ -1,0 +1,95 @@
+import { formatUnits, parseUnits } from 'viem'
+import * as z from 'zod'
+import { Email, KycStatus } from '../../lib/accounts/user.ts'
+import { Timestamp } from '../../lib/codecs.ts'
+import { type Commands, clientId, columns, command, optionHelp, text } from '../command.ts'
+import { decideUser, endUserSessions, getUser, removeUser } from '../operations.ts'
+
+/** Decimals of a millionth of a dollar. */
+const MICRO = 6
+
+/** Dollars with at most six decimals, in millionths. */
+const microDollars = z.codec(
+  z.string().regex(/^\d{1,9}(\.\d{1,6})?$/, 'must be dollars such as 12.50'),
+  z.number().int().nonnegative(),
+  {
+    decode: (text) => Number(parseUnits(text, MICRO)),
+    encode: (micro) => formatUnits(BigInt(micro), MICRO),
+  },
+)
+
+const userOptions = z.object({
+  client: clientId,
+  email: Email.register(optionHelp, { value: 'address', meaning: 'The e-mail address of the user' }),
+})
+
+/** The users of clients. */
+export const USER_COMMANDS: Commands = {
+  'set-user': command(
+    'Sets how far the check of a user is, and what is left of the network fees that are paid for the user.',
+    userOptions.extend({
+      kyc: KycStatus.optional().register(optionHelp, { value: 'status', meaning: KycStatus.options.join(', ') }),
+      smartGasUsd: microDollars
+        .optional()
+        .register(optionHelp, { value: 'dollars', meaning: 'What is left for fees, such as 12.50' }),
+    }),
+    async (admin, { client, email, kyc, smartGasUsd }) => {
+      const user = await decideUser(admin, { clientId: client, email }, { kyc, smartGas: smartGasUsd })
+      const gas = microDollars.encode(user.smartGas ?? 0)
+      return [`User ${email} of client ${client}: kyc ${user.kyc ?? 'none'}, ${gas} dollars left for fees.`]
+    },
+  ),
+
+  'list-sessions': command(
+    'Lists the sessions of a user that have not ended, and the credentials that open new ones.',
+    userOptions,
+    async (admin, { client, email }) => {
+      const { sessions, credentials } = await getUser(admin, { clientId: client, email })
+      const live = Object.entries(sessions).filter(([, { expiresAt }]) => expiresAt.getTime() > admin.now())
+      return [
+        ...columns(
+          ['SESSION', 'PLATFORM', 'SINCE', 'UNTIL'],
+          live.map(([id, { platform = '', createdAt, expiresAt }]) => [
+            id,
+            platform,
+            Timestamp.encode(createdAt),
+            Timestamp.encode(expiresAt),
+          ]),
+        ),
+        '',
+        ...columns(
+          ['CREDENTIAL', 'FACTOR', 'NAME', 'SINCE', 'LAST USED'],
+          Object.values(credentials).map(({ kind, factor, name = '', createdAt, lastUsedAt }) => {
+            const used = lastUsedAt ? Timestamp.encode(lastUsedAt) : 'never'
+            return [kind, factor, name, Timestamp.encode(createdAt), used]
+          }),
+        ),
+      ]
+    },
+  ),
+
+  'end-sessions': command(
+    'Ends all sessions of a user, or one of them.',
+    userOptions.extend({
+      session: text(100)
+        .optional()
+        .register(optionHelp, { value: 'id', meaning: 'This session alone, as in list-sessions' }),
+    }),
+    async (admin, { client, email, session }) => {
+      const ended = await endUserSessions(admin, { clientId: client, email }, session)
+      if (session !== undefined) return [`Session ${session} of user ${email} of client ${client} is ended.`]
+      return [`User ${email} of client ${client} is logged out everywhere; sessions ended: ${ended}.`]
+    },
+  ),
+
+  'delete-user': command(
+    'Deletes a user with all credentials, sessions and wallet links. There is no way back.',
+    userOptions.extend({
+      yes: z.boolean().default(false).register(optionHelp, { meaning: 'Delete; without it, who it would be is shown' }),
+    }),
+    async (admin, { client, email, yes }) => {
+      await removeUser(admin, { clientId: client, email }, { isConfirmed: yes })
+      return [`User ${email} of client ${client} is deleted.`]
+    },
+  ),
+}

@@ -1,0 +1,168 @@
+import * as z from 'zod'
+import { Timestamp } from '../../lib/codecs.ts'
+import type { Pin } from '../../lib/vaults/pin.ts'
+import type { Vault } from '../../lib/vaults/vault.ts'
+import { address, type Commands, chain, clientId, columns, command, optionHelp, text } from '../command.ts'
+import { addVault, confirmVault, getClient, relistVaults, removeVault } from '../operations.ts'
+
+/** Which vaults clients have, and what of them is pinned. */
+export const VAULT_COMMANDS: Commands = {
+  'add-vault': command(
+    'Reads a vault from its chain, pins its code and price, and shows it to a client.',
+    z.object({
+      client: clientId,
+      chain,
+      address,
+      name: text(100).optional().register(optionHelp, {
+        value: 'text',
+        meaning: "What to call the vault; the contract's own name unless given",
+      }),
+      description: text(1000).optional().register(optionHelp, { value: 'text', meaning: 'What to say of it' }),
+      logoUrl: z
+        .url({ protocol: /^https$/, error: 'must be an https URL' })
+        .max(500)
+        .optional()
+        .register(optionHelp, { value: 'url', meaning: 'Its logo' }),
+      riskProfile: text(50).optional().register(optionHelp, { value: 'text', meaning: 'How risky it is' }),
+      riskProtocol: text(50).optional().register(optionHelp, { value: 'text', meaning: 'How risky its protocol is' }),
+      poolId: text(100)
+        .optional()
+        .register(optionHelp, { value: 'text', meaning: 'Its id in answers; <chain>-<address> unless given' }),
+      firstBlock: z.coerce
+        .number()
+        .int()
+        .nonnegative()
+        .optional()
+        .register(optionHelp, { value: 'number', meaning: 'Where its past starts, if its node does not tell' }),
+    }),
+    async (admin, { client, chain, ...rest }) => {
+      const { vault, version, before, pin, nodes } = await addVault(admin, {
+        ...{ clientId: client, chainId: chain },
+        ...rest,
+      })
+      const pinned = before ?? pin
+      return [
+        ...vaultColumns([vault], [pinned]),
+        '',
+        ...(version ? [`Its version is ${version}.`, ''] : []),
+        `Pinned ${pinnedSince(pinned)}:`,
+        ...pinColumns(pinned),
+        '',
+        ...(before
+          ? [
+              'Now:',
+              ...pinColumns(pin, before),
+              '',
+              'It was pinned before, and stays so: of other code, or at a price a tenth from it, it takes no deposits until confirm-vault.',
+              '',
+            ]
+          : []),
+        ...describeReading(pin, nodes),
+        `Client ${client} sees it within a minute.`,
+      ]
+    },
+  ),
+
+  'list-vaults': command('Lists the vaults of a client.', z.object({ client: clientId }), async (admin, { client }) => {
+    const { vaults } = (await getClient(admin, client)).client
+    return vaultColumns(vaults, await admin.pinStore.get(vaults))
+  }),
+
+  'relist-vaults': command(
+    'Has the jobs look after each vault of a client, where the table was changed by other means than these commands.',
+    z.object({}),
+    async (admin) => [`Vaults of clients that the jobs did not look after and do now: ${await relistVaults(admin)}.`],
+  ),
+
+  'confirm-vault': command(
+    'Shows what of a vault has changed since it was pinned, and pins it anew, so that deposits go on; for all clients.',
+    z.object({
+      chain,
+      address,
+      confirm: text(100).optional().register(optionHelp, {
+        value: 'digest',
+        meaning: 'Pin what was shown with this digest, if it is there still; without it, what would be pinned is shown',
+      }),
+    }),
+    async (admin, { chain, address, confirm: shown }) => {
+      const { before, pin, nodes, digest } = await confirmVault(admin, { chainId: chain, address }, { shown })
+      return [
+        ...(before
+          ? [`Pinned ${pinnedSince(before)}:`, ...pinColumns(before)]
+          : ['Nothing of it is pinned: deposits go on whatever becomes of it.']),
+        '',
+        'Now:',
+        ...pinColumns(pin, before),
+        '',
+        ...describeReading(pin, nodes),
+        shown ? 'Pinned as it is now: deposits go on.' : `Nothing is done. Add --confirm ${digest} to pin this.`,
+      ]
+    },
+  ),
+
+  'remove-vault': command(
+    'Takes a vault from a client; deposits that users made in it stay theirs.',
+    z.object({ client: clientId, chain, address }),
+    async (admin, { client, chain, address }) => {
+      const isForgotten = await removeVault(admin, { clientId: client, chainId: chain, address })
+      return [
+        `Client ${client} no longer has the vault ${address} on chain ${chain}, within a minute.`,
+        ...(isForgotten
+          ? ['No client has it: its records are forgotten, and its past is read again when it is added. Its pin stays.']
+          : []),
+      ]
+    },
+  ),
+}
+
+/** Vaults with their pins, in the same order. */
+function vaultColumns(vaults: readonly Vault[], pins: readonly (Pin | undefined)[]): string[] {
+  return columns(
+    ['CHAIN', 'ADDRESS', 'PROTOCOL', 'ASSET', 'NAME', 'POOL ID', 'PINNED'],
+    vaults.map(({ chainId, address, protocol, assetSymbol, name, poolId }, index) => [
+      String(chainId),
+      address,
+      protocol,
+      assetSymbol,
+      name,
+      poolId,
+      pinnedSince(pins[index]),
+    ]),
+  )
+}
+
+function pinnedSince(pin: Pin | undefined): string {
+  if (!pin) return 'no'
+  const since = `since ${Timestamp.encode(pin.pinnedAt)}`
+  return pin.changedAt ? `${since}, changed ${Timestamp.encode(pin.changedAt)}` : since
+}
+
+/** What an operator must know of how a vault was read. */
+function describeReading({ code }: Pick<Pin, 'code'>, nodes: number): string[] {
+  return [
+    ...(code.length > 1 ? [] : ['It is no proxy of a known kind: its own code alone is pinned.', '']),
+    ...(nodes > 1 ? [] : ['One node alone told all this: no node of another host is configured.', '']),
+  ]
+}
+
+/** What is pinned, each with whether it was so before. */
+function pinColumns({ code, price }: Pick<Pin, 'code' | 'price'>, before?: Pin): string[] {
+  const isPinned = (one: Pin['code'][number]) =>
+    before?.code.some(
+      ({ role, of, address, codeHash }) =>
+        role === one.role && of === one.of && address === one.address && codeHash === one.codeHash,
+    )
+  const comparison = (isSame: boolean | undefined) => (before && !isSame ? 'changed' : '')
+  return columns(
+    ['PART', 'WHAT', 'HASH OF CODE', ''],
+    [
+      ...code.map((one) => [
+        one.of ? `${one.role} (by ${one.of})` : one.role,
+        one.address,
+        one.codeHash,
+        comparison(isPinned(one)),
+      ]),
+      ['price of one share', price?.toString() ?? 'not told', '', comparison(price === before?.price)],
+    ],
+  )
+}
