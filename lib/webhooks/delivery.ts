@@ -24,7 +24,7 @@ import type { Sent } from './sent.ts'
 import { signatureHeaders } from './signature.ts'
 import type { WebhooksStore } from './store.ts'
 import type { Wake, WakeDeliveries } from './wake.ts'
-import { type Webhook, wants } from './webhook.ts'
+import { type DisabledReason, type Webhook, wants } from './webhook.ts'
 
 type Dependencies = {
   readonly webhooks: Pick<WebhooksStore, 'list' | 'disable'>
@@ -52,6 +52,9 @@ const LEASE_MS = 40_000
 const LONGEST_DELAY_SECONDS = 900
 
 const NOTHING: DeliveryReport = { delivered: 0, failed: 0, givenUp: 0 }
+
+/** An event on its way to a webhook. */
+type Outgoing = { readonly due: Due; readonly event: WebhookEvent }
 
 /**
  * Sends a webhook what its client's log has for it and it was not told yet, ten events at a time side by side, until nothing
@@ -93,7 +96,7 @@ function createTurn(
   const log = createLogReader(eventLog, clientId)
   const secrets = listSecrets(webhookKeys, clientId, webhook, now())
 
-  async function sendOne({ due, event }: { due: Due; event: WebhookEvent }): Promise<{ due: Due; sent: Sent }> {
+  async function sendOne({ due, event }: Outgoing): Promise<{ due: Due; sent: Sent }> {
     const body = JSON.stringify(WebhookEvent.encode(event))
     const headers = signatureHeaders({ id: event.id, now: now(), body }, secrets)
     return { due, sent: await sendDelivery(webhook.url, { headers, body }) }
@@ -129,6 +132,31 @@ function createTurn(
     return { ...state, timerAt: dueAt }
   }
 
+  /** Sends a batch: what came of it, the state after it, and whether it took so long that others have their turn. */
+  async function sendBatch(batch: readonly Outgoing[], before: DeliveryState) {
+    const begun = now()
+    const results = await Promise.all(batch.map(sendOne))
+    const isSlow = now() - begun > SLOW_MS
+    const { state, givenUp, disabled } = judge(before, results, { now: now(), random })
+    const delivered = results.filter(({ sent }) => sent.delivered).length
+    const failed = results.length - delivered
+    const { at: _, ...why } = state.lastFailure ?? {}
+    if (failed > 0) {
+      const of = results.length
+      logger.warn('deliveries failed', { ...key, failed, of, failures: state.untaken, ...why })
+    }
+    if (givenUp > 0) logger.warn('events given up', { ...key, events: givenUp, ...why })
+    return { state, report: { delivered, failed, givenUp }, disabled, isSlow }
+  }
+
+  /** Has nothing sent to the webhook any more. */
+  async function switchOff(state: DeliveryState, reason: DisabledReason): Promise<void> {
+    const { at: _, ...why } = state.lastFailure ?? {}
+    const isNew = await webhooks.disable(clientId, webhook, { at: new Date(now()), reason })
+    if (isNew) logger.warn('webhook switched off', { ...key, disabledReason: reason, ...why })
+    await deliveries.giveWay(key, state, held())
+  }
+
   /** Whether there are events in the log that can be taken from it. */
   const isLogLeft = (state: DeliveryState) => !log.isAtEnd() && roomFor(state) > 0
 
@@ -146,36 +174,17 @@ function createTurn(
       const taken = isAwake ? await take(state) : { batch: [], state }
       state = taken.state
       if (taken.batch.length > 0) {
-        const begun = now()
-        const results = await Promise.all(taken.batch.map(sendOne))
-        const isSlow = now() - begun > SLOW_MS
-        const { state: next, givenUp, disabled } = judge(state, results, { now: now(), random })
-        state = next
-        const delivered = results.filter(({ sent }) => sent.delivered).length
-        const failed = results.length - delivered
-        report = {
-          delivered: report.delivered + delivered,
-          failed: report.failed + failed,
-          givenUp: report.givenUp + givenUp,
-        }
-        const { at: _, ...why } = state.lastFailure ?? {}
-        if (failed > 0) {
-          const of = results.length
-          logger.warn('deliveries failed', { ...key, failed, of, failures: state.untaken, ...why })
-        }
-        if (givenUp > 0) logger.warn('events given up', { ...key, events: givenUp, ...why })
-        if (disabled) {
-          const isNew = await webhooks.disable(clientId, webhook, { at: new Date(now()), reason: disabled })
-          if (isNew) logger.warn('webhook switched off', { ...key, disabledReason: disabled, ...why })
-          await deliveries.giveWay(key, state, held())
+        const sent = await sendBatch(taken.batch, state)
+        state = sent.state
+        report = added(report, sent.report)
+        if (sent.disabled) {
+          await switchOff(state, sent.disabled)
           return report
         }
         const isMore = !isResting(state, now()) && (isLogLeft(state) || listDue(state, now()).length > 0)
-        if (isMore && !isOver() && !isSlow) {
-          if (await deliveries.save(key, state, held())) continue
-          return report
-        }
-        if (isMore) return await giveWay(state, report)
+        if (isMore && (isOver() || sent.isSlow)) return await giveWay(state, report)
+        if (isMore && !(await deliveries.save(key, state, held()))) return report
+        if (isMore) continue
       } else if (isAwake && isLogLeft(state)) {
         return await giveWay(state, report)
       }
@@ -194,6 +203,14 @@ function createTurn(
     await deliveries.giveWay(key, state, held())
     await wakeDeliveries([key])
     return report
+  }
+}
+
+function added(one: DeliveryReport, other: DeliveryReport): DeliveryReport {
+  return {
+    delivered: one.delivered + other.delivered,
+    failed: one.failed + other.failed,
+    givenUp: one.givenUp + other.givenUp,
   }
 }
 
@@ -218,8 +235,8 @@ function createLogReader(eventLog: Pick<EventLogStore, 'listNext'>, clientId: st
       { next, page }: Pick<DeliveryState, 'next' | 'page'>,
       most: number,
       { webhook, isOver }: { readonly webhook: Webhook; readonly isOver: () => boolean },
-    ): Promise<Pick<DeliveryState, 'next' | 'page'> & { fresh: { due: Due; event: WebhookEvent }[] }> {
-      const fresh: { due: Due; event: WebhookEvent }[] = []
+    ): Promise<Pick<DeliveryState, 'next' | 'page'> & { fresh: Outgoing[] }> {
+      const fresh: Outgoing[] = []
       let place = { next, page }
       while (fresh.length < most) {
         const one = ahead.shift()
