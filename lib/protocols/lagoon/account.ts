@@ -4,16 +4,15 @@ import { type LagoonReading, readClaimableShares, readRedeemableAssets, virtualS
 import type { LagoonVault } from './vault.ts'
 
 /** What an account has, of what was read of it. */
-export function lagoonAccountReading(
-  vault: LagoonVault,
-  { vault: { state, generation }, account }: LagoonReading,
-): AccountReading {
+export function lagoonAccountReading(vault: LagoonVault, reading: LagoonReading): AccountReading {
+  const { account } = reading
+  const { state, generation } = reading.vault
   return {
     shares: () => required(account.shares),
     deposits: async (reader, at) => ({
       pendingAssets: required(account.pendingAssets),
       claimableAssets: required(account.claimableAssets),
-      claimableShares: account.claimableShares ?? (await readClaimableShares(reader, vault, generation, account, at)),
+      claimableShares: await readClaimableShares(reader, vault, reading, at),
       cancelledDeposits: [],
       depositEpochId: state.depositEpochId,
       isTotalAssetsValid: state.isTotalAssetsValid,
@@ -21,8 +20,7 @@ export function lagoonAccountReading(
     redemptions: async (reader, at) => ({
       pendingRedeemShares: required(account.pendingRedeemShares),
       claimableRedeemShares: required(account.redeemableShares),
-      claimableRedeemAssets:
-        account.redeemableAssets ?? (await readRedeemableAssets(reader, vault, generation, account, at)),
+      claimableRedeemAssets: await readRedeemableAssets(reader, vault, reading, at),
       cancelledRedemptions: [],
       redeemEpochId: state.redeemEpochId,
       lastRedeemRequestId: generation === 'unknown' ? null : account.lastRedeemRequestId,

@@ -25,7 +25,6 @@ export function lagoonCancelTerms(
 
 function depositClaim(vault: LagoonVault, reading: LagoonReading): ClaimTerms {
   const { account } = reading
-  const { generation } = reading.vault
   const assets = required(account.claimableAssets)
   if (assets === 0n) throw new AppError('no_claimable_deposit')
   assertNotPaused(reading)
@@ -33,7 +32,7 @@ function depositClaim(vault: LagoonVault, reading: LagoonReading): ClaimTerms {
     calls: [{ name: 'deposit', amount: assets }],
     claimable: async (reader, at) => ({
       assets,
-      shares: account.claimableShares ?? (await readClaimableShares(reader, vault, generation, account, at)),
+      shares: await readClaimableShares(reader, vault, reading, at),
     }),
     refusal: refusalOf(reading),
   }
@@ -42,7 +41,6 @@ function depositClaim(vault: LagoonVault, reading: LagoonReading): ClaimTerms {
 /** Redeemed whole, which leaves no dust; what can be withdrawn instead is the same amount, unless a version rounds otherwise. */
 function withdrawalClaim(vault: LagoonVault, reading: LagoonReading): ClaimTerms {
   const { account } = reading
-  const { generation } = reading.vault
   const shares = required(account.redeemableShares)
   if (shares === 0n) throw new AppError('no_claimable_withdrawal')
   assertNotPaused(reading)
@@ -51,7 +49,7 @@ function withdrawalClaim(vault: LagoonVault, reading: LagoonReading): ClaimTerms
   return {
     calls: [{ name: 'redeem', amount: shares }, ...withdraw],
     claimable: async (reader, at) => ({
-      assets: assets ?? (await readRedeemableAssets(reader, vault, generation, account, at)),
+      assets: await readRedeemableAssets(reader, vault, reading, at),
       shares,
     }),
     refusal: refusalOf(reading),

@@ -216,17 +216,18 @@ function parseAccount(
 }
 
 /**
- * The shares that a claim of all claimable assets mints, for vaults that do not tell it: a paused one answers 0, though it
- * is all there, and version 0.1 the largest integer. By the rate and fee of the request's own settlement: any other is
- * wrong for it. One round trip, two from 0.6 on, which is the first with fees of its own on claims. Throws `upstream_*`.
+ * The shares that a claim of all claimable assets mints. Where the vault did not tell it (a paused one answers 0, though it
+ * is all there, and version 0.1 the largest integer) by the rate and fee of the request's own settlement: any other is
+ * wrong for it. That is one round trip, two from 0.6 on, which is the first with fees of its own on claims. Throws
+ * `upstream_*`.
  */
 export async function readClaimableShares(
   reader: ChainReader,
   vault: LagoonVault,
-  generation: Generation,
-  account: LagoonAccount,
+  { vault: { generation }, account }: LagoonReading,
   at: bigint,
 ): Promise<bigint> {
+  if (account.claimableShares !== undefined) return account.claimableShares
   const [assets, requestId] = [required(account.claimableAssets), account.lastDepositRequestId]
   if (generation !== '0.6') {
     return readConversion(reader, call(vault.address, lagoonAbi, 'convertToShares', [assets, BigInt(requestId)]), at)
@@ -240,10 +241,10 @@ export async function readClaimableShares(
 export async function readRedeemableAssets(
   reader: ChainReader,
   vault: LagoonVault,
-  generation: Generation,
-  account: LagoonAccount,
+  { vault: { generation }, account }: LagoonReading,
   at: bigint,
 ): Promise<bigint> {
+  if (account.redeemableAssets !== undefined) return account.redeemableAssets
   const [shares, requestId] = [required(account.redeemableShares), account.lastRedeemRequestId]
   if (generation !== '0.6') {
     return readConversion(reader, call(vault.address, lagoonAbi, 'convertToAssets', [shares, BigInt(requestId)]), at)

@@ -57,12 +57,12 @@ export function lagoonWithdrawalTerms(
   const more = readPlan({ address, slots: {}, calls }, ({ answers }) => answers)
   return mapReadPlan(
     joinReadPlans(lagoonAccount(vault, account), more),
-    ([{ vault: state, account }, { rates, safeBalance, safeAllowance }]) =>
+    ([reading, { rates, safeBalance, safeAllowance }]) =>
       async (reader, at) => {
-        const { generation } = state
+        const { vault: state, account } = reading
         const [claimableShares, redeemableAssets] = await Promise.all([
-          account.claimableShares ?? readClaimableShares(reader, vault, generation, account, at),
-          account.redeemableAssets ?? readRedeemableAssets(reader, vault, generation, account, at),
+          readClaimableShares(reader, vault, reading, at),
+          readRedeemableAssets(reader, vault, reading, at),
         ])
         // The safe of the record may have been replaced since.
         const isSafe = state.state.safe === safe && safeBalance !== undefined && safeAllowance !== undefined
@@ -75,7 +75,7 @@ export function lagoonWithdrawalTerms(
               claimableAssets: required(account.claimableAssets),
             },
             settled: { claimableShares, redeemableAssets },
-            rates: generation === '0.6' ? ratesOf(rates) : NO_RATES,
+            rates: state.generation === '0.6' ? ratesOf(rates) : NO_RATES,
             liquidity: isSafe ? min(safeBalance, safeAllowance) : undefined,
             virtualShares: virtualShares(vault),
           },
