@@ -48,3 +48,19 @@ const knownErrors = parseAbi([
  * (https://eips.ethereum.org/EIPS/eip-7887).
  */
 export const erc7540Abi = [...vaultAbi, ...ownAbi, ...knownErrors] as const
+
+/** The calls that tell where the requests of an account with an id stand, by their kind. */
+export const REQUEST_CALLS = {
+  deposit: {
+    pending: 'pendingDepositRequest',
+    claimable: 'claimableDepositRequest',
+    isCancelling: 'pendingCancelDepositRequest',
+    cancelled: 'claimableCancelDepositRequest',
+  },
+  withdrawal: {
+    pending: 'pendingRedeemRequest',
+    claimable: 'claimableRedeemRequest',
+    isCancelling: 'pendingCancelRedeemRequest',
+    cancelled: 'claimableCancelRedeemRequest',
+  },
+} as const

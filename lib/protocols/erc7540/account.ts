@@ -7,11 +7,12 @@ import { erc20Abi } from '../../chain/erc20.ts'
 import { type ChainReader, joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { precisePrice } from '../erc4626/price.ts'
 import { type AccountReading, type CancelledRequest, NO_REQUESTS } from '../protocol.ts'
-import { erc7540Abi } from './abi.ts'
-import type { Erc7540Vault } from './vault.ts'
+import type { RequestKind } from '../request-kind.ts'
+import { erc7540Abi, REQUEST_CALLS } from './abi.ts'
+import { canCancel, type Erc7540Vault } from './vault.ts'
 
-/** The kinds of ledger entries that are requests. */
-type EntryKind = 'deposit' | 'redeem'
+/** The ledger entry that is a request of each kind. */
+const ENTRY_KINDS = { deposit: 'deposit', withdrawal: 'redeem' } as const
 
 /**
  * How many requests that others paid for are asked for: this many of the largest and of the last, so that whoever wants to
@@ -40,7 +41,7 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
   const own = readPlan({ address, slots: {}, calls }, ({ answers }) => answers)
   const aggregated = joinReadPlans(
     openRequests(vault, account, 'deposit', isDepositAsync ? [0n] : []),
-    openRequests(vault, account, 'redeem', [0n]),
+    openRequests(vault, account, 'withdrawal', [0n]),
   )
   return mapReadPlan(joinReadPlans(own, aggregated), ([answers, [deposits, redemptions]]) => ({
     shares: () => required(answers.shares),
@@ -61,7 +62,7 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
       }
     },
     redemptions: async (reader, at, listEntries) => {
-      const { pending, cancelled } = await readOpenRequests({ vault, account, kind: 'redeem' }, redemptions(), {
+      const { pending, cancelled } = await readOpenRequests({ vault, account, kind: 'withdrawal' }, redemptions(), {
         reader,
         at,
         listEntries,
@@ -86,8 +87,8 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
  * The ids of the requests of an account that are asked for, of those that have ids of their own, by its ledger entries: the
  * oldest first, and those that the account paid for after those of others.
  */
-export function requestIds(entries: readonly LedgerEntry[], kind: EntryKind): readonly bigint[] {
-  const requests = entries.flatMap((entry) => (entry.kind === kind && entry.requestId > 0n ? [entry] : []))
+export function requestIds(entries: readonly LedgerEntry[], kind: RequestKind): readonly bigint[] {
+  const requests = entries.flatMap((entry) => (entry.kind === ENTRY_KINDS[kind] && entry.requestId > 0n ? [entry] : []))
   const { own = [], ofOthers = [] } = Object.groupBy(requests, ({ payer }) => (payer ? 'ofOthers' : 'own'))
   const largest = ofOthers.toSorted((one, other) => Number(amountOf(other) - amountOf(one))).slice(0, MOST_OF_OTHERS)
   const asked = new Set([...largest, ...ofOthers.slice(-MOST_OF_OTHERS)])
@@ -96,7 +97,7 @@ export function requestIds(entries: readonly LedgerEntry[], kind: EntryKind): re
   return [...new Set(otherIds).difference(ownIds), ...ownIds]
 }
 
-type RequestEntry = Extract<LedgerEntry, { kind: EntryKind }>
+type RequestEntry = Extract<LedgerEntry, { kind: (typeof ENTRY_KINDS)[RequestKind] }>
 
 function amountOf(request: RequestEntry): bigint {
   return request.kind === 'deposit' ? request.assets : request.shares
@@ -105,24 +106,19 @@ function amountOf(request: RequestEntry): bigint {
 /** What is open of an account's requests: what is pending, and what the vault gives back of cancelled ones. */
 type OpenRequests = { readonly pending: bigint; readonly cancelled: readonly CancelledRequest[] }
 
-const VIEWS = {
-  deposit: ['pendingDepositRequest', 'claimableCancelDepositRequest'],
-  redeem: ['pendingRedeemRequest', 'claimableCancelRedeemRequest'],
-} as const
-
 /** What is open of these requests. What it gives throws `upstream_bad_answer` where the vault does not tell. */
 function openRequests(
   vault: Erc7540Vault,
   account: Address,
-  kind: EntryKind,
+  kind: RequestKind,
   ids: readonly bigint[],
 ): ReadPlan<() => OpenRequests> {
-  const { address, cancelsDeposits, cancelsRedemptions } = vault
-  const [pending, cancelled] = VIEWS[kind]
-  const cancels = kind === 'deposit' ? cancelsDeposits : cancelsRedemptions
-  const views = cancels ? [pending, cancelled] : [pending]
+  const { address } = vault
+  const { pending, cancelled } = REQUEST_CALLS[kind]
+  const cancels = canCancel(vault, kind)
+  const names = cancels ? [pending, cancelled] : [pending]
   const calls: Record<string, Call<bigint>> = Object.fromEntries(
-    ids.flatMap((id) => views.map((view) => [`${view} ${id}`, call(address, erc7540Abi, view, [id, account])])),
+    ids.flatMap((id) => names.map((name) => [`${name} ${id}`, call(address, erc7540Abi, name, [id, account])])),
   )
   return readPlan({ address, slots: {}, calls }, ({ answers }) => () => ({
     pending: sum(ids.map((id) => required(answers[`${pending} ${id}`]))),
@@ -137,7 +133,7 @@ function openRequests(
  * ledger entries.
  */
 async function readOpenRequests(
-  { vault, account, kind }: { vault: Erc7540Vault; account: Address; kind: EntryKind },
+  { vault, account, kind }: { vault: Erc7540Vault; account: Address; kind: RequestKind },
   aggregated: OpenRequests,
   { reader, at, listEntries }: { reader: ChainReader; at: bigint; listEntries: () => Promise<readonly LedgerEntry[]> },
 ): Promise<OpenRequests> {

@@ -4,9 +4,9 @@ import { mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { AppError } from '../../errors.ts'
 import type { CancelTerms, ClaimTerms, FinishedRequests, OpenAmounts, Step } from '../protocol.ts'
 import type { RequestKind } from '../request-kind.ts'
-import { erc7540Abi } from './abi.ts'
+import { erc7540Abi, REQUEST_CALLS } from './abi.ts'
 import { requestIds } from './account.ts'
-import type { Erc7540Vault } from './vault.ts'
+import { canCancel, type Erc7540Vault } from './vault.ts'
 
 /**
  * How a vault gives what is settled: all of it by an amount of assets, or by one of shares. Which of the two gives more is
@@ -49,11 +49,6 @@ type RequestState = {
   readonly cancelled: bigint
 }
 
-const VIEWS = {
-  deposit: ['pendingDepositRequest', 'pendingCancelDepositRequest', 'claimableCancelDepositRequest'],
-  withdrawal: ['pendingRedeemRequest', 'pendingCancelRedeemRequest', 'claimableCancelRedeemRequest'],
-} as const
-
 /**
  * How a vault takes a request back (ERC-7887): it is asked to, and what it gives back is taken once it has agreed. Of
  * requests with ids of their own one at a time, the account's own first: one that can be taken, else the last one that is
@@ -68,7 +63,7 @@ export function erc7540CancelTerms(
     if (kind === 'deposit' && !vault.isDepositAsync) throw new AppError('cancel_not_applicable')
     const aggregated = parse()
     if (isOpen(aggregated)) return chooseCancellation(vault, kind, [aggregated])
-    const ids = requestIds(await listEntries(), kind === 'deposit' ? 'deposit' : 'redeem')
+    const ids = requestIds(await listEntries(), kind)
     const plans = ids.map((id) => requestState(vault, account, kind, id))
     const states = plans.length > 0 ? (await reader.read(plans, { at })).values.map((state) => state()) : []
     return chooseCancellation(vault, kind, states.filter(isOpen))
@@ -90,13 +85,9 @@ function chooseCancellation(vault: Erc7540Vault, kind: RequestKind, requests: re
     return { name, requestId, cancelled: amountOf(cancelled), isAsync: false }
   }
   const pending = requests.findLast(({ isCancelling }) => !isCancelling)
-  if (!cancels(vault, kind) || !pending) throw new AppError('request_can_no_longer_be_cancelled')
+  if (!canCancel(vault, kind) || !pending) throw new AppError('request_can_no_longer_be_cancelled')
   const name = isDeposit ? 'cancelDepositRequest' : 'cancelRedeemRequest'
   return { name, requestId: pending.requestId, cancelled: amountOf(pending.pending), isAsync: true }
-}
-
-function cancels({ cancelsDeposits, cancelsRedemptions }: Erc7540Vault, kind: RequestKind): boolean {
-  return kind === 'deposit' ? cancelsDeposits : cancelsRedemptions
 }
 
 /** Where one request stands. What it gives throws `upstream_bad_answer` where the vault does not tell. */
@@ -107,18 +98,18 @@ function requestState(
   requestId: bigint,
 ): ReadPlan<() => RequestState> {
   const { address } = vault
-  const [pending, isCancelling, cancelled] = VIEWS[kind]
+  const { pending, isCancelling, cancelled } = REQUEST_CALLS[kind]
   const calls = {
     pending: call(address, erc7540Abi, pending, [requestId, account]),
     isCancelling: call(address, erc7540Abi, isCancelling, [requestId, account]),
     cancelled: call(address, erc7540Abi, cancelled, [requestId, account]),
   }
-  const canCancel = cancels(vault, kind)
+  const cancels = canCancel(vault, kind)
   return readPlan({ address, slots: {}, calls }, ({ answers }) => () => ({
     requestId,
     pending: required(answers.pending),
-    isCancelling: canCancel && required(answers.isCancelling),
-    cancelled: canCancel ? required(answers.cancelled) : 0n,
+    isCancelling: cancels && required(answers.isCancelling),
+    cancelled: cancels ? required(answers.cancelled) : 0n,
   }))
 }
 
@@ -128,19 +119,16 @@ export function erc7540OpenRequest(
   { kind, requestId, account }: { readonly kind: RequestKind; readonly requestId: bigint; readonly account: Address },
 ): ReadPlan<OpenAmounts | undefined> {
   const { address } = vault
-  const [pendingView, , cancelledView] = VIEWS[kind]
+  const names = REQUEST_CALLS[kind]
   const calls = {
-    pending: call(address, erc7540Abi, pendingView, [requestId, account]),
-    claimable: call(address, erc7540Abi, CLAIMABLE_VIEWS[kind], [requestId, account]),
-    cancelled: call(address, erc7540Abi, cancelledView, [requestId, account]),
+    pending: call(address, erc7540Abi, names.pending, [requestId, account]),
+    claimable: call(address, erc7540Abi, names.claimable, [requestId, account]),
+    cancelled: call(address, erc7540Abi, names.cancelled, [requestId, account]),
   }
-  const canCancel = cancels(vault, kind)
   return readPlan({ address, slots: {}, calls }, ({ answers: { pending, claimable, cancelled } }) => {
-    const back = canCancel ? cancelled : 0n
+    const back = canCancel(vault, kind) ? cancelled : 0n
     return pending === undefined || claimable === undefined || back === undefined
       ? undefined
       : { pending, claimable, cancelled: back }
   })
 }
-
-const CLAIMABLE_VIEWS = { deposit: 'claimableDepositRequest', withdrawal: 'claimableRedeemRequest' } as const

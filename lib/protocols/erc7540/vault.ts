@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { RequestKind } from '../request-kind.ts'
 import { TokenizedVault } from '../tokenized-vault.ts'
 
 /** What the chain told of an asynchronous vault when it was added: redemptions are by request, and what else it says by ERC-165. */
@@ -11,3 +12,8 @@ export const Erc7540Vault = TokenizedVault.extend({
   cancelsRedemptions: z.boolean(),
 })
 export type Erc7540Vault = z.output<typeof Erc7540Vault>
+
+/** Whether pending requests of a kind can be taken back. */
+export function canCancel({ cancelsDeposits, cancelsRedemptions }: Erc7540Vault, kind: RequestKind): boolean {
+  return kind === 'deposit' ? cancelsDeposits : cancelsRedemptions
+}
