@@ -83,11 +83,11 @@ export function isNothing(entry: LedgerEntry): boolean {
 
 /** A ledger entry's sort key in its vault: as text it sorts in the order in which things happened. */
 export function buildSortKey(entry: LedgerEntry): string {
-  return `${buildPlaceKey(entry)}#${entry.kind}`
+  return `${buildLocationKey(entry)}#${entry.kind}`
 }
 
 /** What the sort keys begin with of what an event did. */
-export function buildPlaceKey({ timestamp, chainId, blockNumber, logIndex }: EntryLocation): string {
+export function buildLocationKey({ timestamp, chainId, blockNumber, logIndex }: EntryLocation): string {
   const seconds = Math.floor(timestamp.getTime() / 1000)
   return [digits(seconds, 12), digits(chainId, 12), digits(blockNumber, 12), digits(logIndex, 6)].join('#')
 }

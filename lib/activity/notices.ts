@@ -113,11 +113,11 @@ export function listStanding(
 export function buildClaimableNotices(
   { kind, requestId, account, timestamp: requestedAt }: OpenRequest,
   parts: readonly ClaimablePart[] | undefined,
-  { key: place, chainId, vault, transactionHash, blockNumber, timestamp }: SettledAt,
+  { key: location, chainId, vault, transactionHash, blockNumber, timestamp }: SettledAt,
   unfinalBlock?: string,
 ): Notice[] {
   const build = (key: string, ids: string[], amount: bigint | null): Notice => {
-    const told = { key: buildKey(place, key, unfinalBlock), timestamp, final: !unfinalBlock }
+    const told = { key: buildKey(location, key, unfinalBlock), timestamp, final: !unfinalBlock }
     const where = { chainId, vaultAddress: vault, userAddress: account, transactionHash, blockNumber }
     return kind === 'deposit'
       ? { ...told, type: 'deposit.claimable', data: { ...where, depositIds: ids, assets: amount, shares: null } }
@@ -149,8 +149,8 @@ function idsOf(changed: readonly Changed[] = []): string[] {
 }
 
 /** The key of a notice: as text it sorts in the order in which things happened at one moment. */
-function buildKey(place: string, what: string, unfinalBlock: string | undefined): string {
-  const key = `${place}#${what}`
+function buildKey(location: string, what: string, unfinalBlock: string | undefined): string {
+  const key = `${location}#${what}`
   return unfinalBlock ? buildLatestKey(key, unfinalBlock) : key
 }
 

@@ -1,17 +1,17 @@
-import { buildPlaceKey } from '../activity/ledger-entry.ts'
+import { buildLocationKey } from '../activity/ledger-entry.ts'
 import { type BlockHeader, toStoredBlock } from '../chain/logs.ts'
 import type { Notice } from '../webhooks/event.ts'
 import type { VaultKey } from './vault.ts'
 
 /** The notice of a vault that is not what was pinned at a moment, as was seen at a block. */
 export function buildChangedNotice(vault: VaultKey, pinnedAt: Date, seenAt: BlockHeader): Notice {
-  const key = `${placeOf(vault, seenAt)}#changed#${vault.address}#${pinnedAt.getTime()}`
+  const key = `${keyAt(vault, seenAt)}#changed#${vault.address}#${pinnedAt.getTime()}`
   return { type: 'vault.changed', key, final: true, ...whatIsSeen(vault, seenAt) }
 }
 
 /** The notice of a vault that is paused since a block; `isFinal` once that is final. */
 export function buildPausedNotice(vault: VaultKey, since: BlockHeader, isFinal: boolean): Notice {
-  const key = `${placeOf(vault, since)}#paused#${vault.address}${isFinal ? '' : '#latest'}`
+  const key = `${keyAt(vault, since)}#paused#${vault.address}${isFinal ? '' : '#latest'}`
   return { type: 'vault.paused', key, final: isFinal, ...whatIsSeen(vault, since) }
 }
 
@@ -28,8 +28,8 @@ export function buildLiftedNotice(vault: VaultKey, since: BlockHeader): Notice {
   }
 }
 
-function placeOf({ chainId }: VaultKey, block: BlockHeader): string {
-  return buildPlaceKey({ chainId, logIndex: 0, ...toStoredBlock(block) })
+function keyAt({ chainId }: VaultKey, block: BlockHeader): string {
+  return buildLocationKey({ chainId, logIndex: 0, ...toStoredBlock(block) })
 }
 
 function whatIsSeen({ chainId, address }: VaultKey, block: BlockHeader) {

@@ -193,7 +193,7 @@ async function settleAsked(
     const { parts, upheld = [], contradicted = latest } = judged ?? {}
     if (parts ? parts.length + upheld.length > 0 : look.claimable > 0n) {
       for (const part of upheld) notices.push(...buildPartNotices(vault, request, part, { isFinal: true }))
-      notices.push(...buildClaimableNotices(request, parts, placeOf(vault, look)))
+      notices.push(...buildClaimableNotices(request, parts, toSettledAt(vault, look)))
       const waited = Number(look.timestamp - toSeconds(request.timestamp))
       // Of requests that were made since it tells nothing.
       if (waited > 0) seconds[kind].push(waited)
@@ -256,7 +256,7 @@ async function judgeInOrder<Of extends { readonly now: OpenRequest; readonly loo
 }
 
 /** Where a vault was asked, as notices have it: its requests name what was settled, no event of the vault does. */
-function placeOf({ chainId, address }: VaultOnChain, block: BlockHeader): SettledAt {
+function toSettledAt({ chainId, address }: VaultOnChain, block: BlockHeader): SettledAt {
   return { key: `${chainId}#${address}`, chainId, vault: address, transactionHash: null, ...toStoredBlock(block) }
 }
 
@@ -268,7 +268,7 @@ function buildPartNotices(
   { isFinal }: { readonly isFinal: boolean },
 ): Notice[] {
   const at = isFinal ? undefined : `${part.number}#${part.timestamp}`
-  return buildClaimableNotices(request, [toClaimablePart(part)], placeOf(vault, part), at)
+  return buildClaimableNotices(request, [toClaimablePart(part)], toSettledAt(vault, part), at)
 }
 
 /** The notice that a part of a request that clients were told can be claimed cannot. */

@@ -7,7 +7,7 @@ import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
 import { sideBySide } from '../../side-by-side.ts'
 import { toSeconds } from '../../time.ts'
 import type { Notice } from '../../webhooks/event.ts'
-import { buildPlaceKey, isNothing, type LedgerEntry } from '../ledger-entry.ts'
+import { buildLocationKey, isNothing, type LedgerEntry } from '../ledger-entry.ts'
 import { buildClaimableNotices, buildEntryNotice, listStanding, needsLine, type SettledAt } from '../notices.ts'
 import { findOpenRequests, type OpenRequest } from '../open-requests.ts'
 import type { OpenRequestsStore } from '../open-requests-store.ts'
@@ -65,7 +65,7 @@ export async function* findNotices(
     const settlement = books.settlement?.(event)
     if (!settlement) continue
     isSettled = true
-    const at = placeOf(vault, event)
+    const at = toSettledAt(vault, event)
     const { before = [], after = [] } = Object.groupBy(rest, (entry) => (isBefore(entry, event) ? 'before' : 'after'))
     yield await buildEntryNotices(before, { waits, entriesOf, hashes, steps })
     rest = after
@@ -199,10 +199,10 @@ async function buildEntryNotices(
 }
 
 /** Where an event stands, as notices have it. */
-function placeOf({ address }: VaultOnChain, { location }: VaultEvent): SettledAt {
+function toSettledAt({ address }: VaultOnChain, { location }: VaultEvent): SettledAt {
   const { chainId, transactionHash, blockNumber, logIndex, timestamp } = location
   const block = toStoredBlock({ number: blockNumber, timestamp })
-  const key = buildPlaceKey({ chainId, logIndex, ...block })
+  const key = buildLocationKey({ chainId, logIndex, ...block })
   return { chainId, vault: address, transactionHash, key, ...block }
 }
 
