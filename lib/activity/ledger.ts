@@ -1,6 +1,6 @@
 import { zeroAddress } from 'viem'
 import type { erc20Abi } from '../chain/erc20.ts'
-import { toStoredBlock } from '../chain/logs.ts'
+import { toBlockFields } from '../chain/logs.ts'
 import { MAX_UINT256 } from '../codecs.ts'
 import {
   type Books,
@@ -148,6 +148,6 @@ function ownersChange(vault: VaultOnChain, { isOwner }: Books, { args }: Transfe
 
 function storedLocation(vault: VaultOnChain, { location }: VaultEvent) {
   const { chainId, transactionHash, blockNumber, logIndex, timestamp } = location
-  const block = toStoredBlock({ number: blockNumber, timestamp })
+  const block = toBlockFields({ number: blockNumber, timestamp })
   return { chainId, vault: vault.address, transactionHash, logIndex, ...block }
 }

@@ -8,7 +8,7 @@ import {
   type Log,
   parseResult,
   Receipt,
-  toStoredBlock,
+  toBlockFields,
 } from '../chain/logs.ts'
 import { type ChainReader, readPlan } from '../chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
@@ -87,7 +87,7 @@ export function createBudget(most: number = MOST_CALLS) {
 /** Notes the head at which a chain is read, as the outcome of the call for it tells it. Throws `upstream_bad_answer`. */
 export function noteHead({ evidence }: Poll, { chain, nodes }: ChainReader, latest: RpcOutcome | undefined): void {
   const head = parseResult(HashedHeader, latest)
-  evidence.set(chain.id, { chainId: chain.id, ...toStoredBlock(head), blockHash: head.hash, nodes })
+  evidence.set(chain.id, { chainId: chain.id, ...toBlockFields(head), blockHash: head.hash, nodes })
 }
 
 /** The status of a transfer, and what to record of it: the status too when it is final. */

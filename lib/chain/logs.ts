@@ -44,8 +44,8 @@ export type BlockHeader = z.output<typeof BlockHeader>
 export const HashedHeader = BlockHeader.extend({ hash: HashText, parentHash: HashText })
 export type HashedHeader = z.output<typeof HashedHeader>
 
-/** A block as items and replies have it. */
-export function toStoredBlock({ number, timestamp }: BlockHeader): { blockNumber: number; timestamp: Date } {
+/** The fields by which items and replies name a block. */
+export function toBlockFields({ number, timestamp }: BlockHeader): { blockNumber: number; timestamp: Date } {
   return { blockNumber: Number(number), timestamp: toDate(timestamp) }
 }
 

@@ -19,7 +19,7 @@ import {
   lower,
   parseResult,
   readLogsUntil,
-  toStoredBlock,
+  toBlockFields,
 } from './logs.ts'
 import {
   type AggregateCall,
@@ -229,7 +229,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
   async function readEvidence(block: BlockHeader, header: RpcOutcome | undefined): Promise<Evidence> {
     const told = HashedHeader.safeParse(header && 'result' in header ? header.result : undefined).data
     const blockHash = (told && hashTold(told, block)) ?? (await readHash(block))
-    return { chainId: chain.id, ...toStoredBlock(block), blockHash, nodes }
+    return { chainId: chain.id, ...toBlockFields(block), blockHash, nodes }
   }
 
   /** The hash of a block that was read; asked for again where a node behind the same URL does not know the block yet. */

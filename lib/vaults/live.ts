@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { Evidence } from '../chain/evidence.ts'
 import type { BlockHeader } from '../chain/logs.ts'
-import { toStoredBlock } from '../chain/logs.ts'
+import { toBlockFields } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../logger.ts'
 import { getProtocol } from '../protocols/protocols.ts'
@@ -106,7 +106,7 @@ export function liveVaults({ getReader, states, pins, getYield, now }: Dependenc
 }
 
 function stateAsOf(block: BlockHeader): StateAsOf {
-  return { ...toStoredBlock(block), stale: false }
+  return { ...toBlockFields(block), stale: false }
 }
 
 function unknownVault(vault: Vault): LiveVault {

@@ -1,5 +1,5 @@
 import { buildLocationKey } from '../activity/ledger-entry.ts'
-import { type BlockHeader, toStoredBlock } from '../chain/logs.ts'
+import { type BlockHeader, toBlockFields } from '../chain/logs.ts'
 import type { Notice } from '../webhooks/event.ts'
 import type { VaultKey } from './vault.ts'
 
@@ -29,10 +29,10 @@ export function buildLiftedNotice(vault: VaultKey, since: BlockHeader): Notice {
 }
 
 function keyAt({ chainId }: VaultKey, block: BlockHeader): string {
-  return buildLocationKey({ chainId, logIndex: 0, ...toStoredBlock(block) })
+  return buildLocationKey({ chainId, logIndex: 0, ...toBlockFields(block) })
 }
 
 function whatIsSeen({ chainId, address }: VaultKey, block: BlockHeader) {
-  const { blockNumber, timestamp } = toStoredBlock(block)
+  const { blockNumber, timestamp } = toBlockFields(block)
   return { timestamp, data: { chainId, vaultAddress: address, blockNumber } }
 }

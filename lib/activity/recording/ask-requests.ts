@@ -1,5 +1,5 @@
 import { inBatches } from '../../batches.ts'
-import { type BlockHeader, toStoredBlock } from '../../chain/logs.ts'
+import { type BlockHeader, toBlockFields } from '../../chain/logs.ts'
 import type { ChainReader } from '../../chain/reader.ts'
 import { MAX_UINT256 } from '../../codecs.ts'
 import { logger } from '../../logger.ts'
@@ -257,7 +257,7 @@ async function judgeInOrder<Of extends { readonly now: OpenRequest; readonly loo
 
 /** Where a vault was asked, as notices have it: its requests name what was settled, no event of the vault does. */
 function toSettledAt({ chainId, address }: VaultOnChain, block: BlockHeader): SettledAt {
-  return { key: `${chainId}#${address}`, chainId, vault: address, transactionHash: null, ...toStoredBlock(block) }
+  return { key: `${chainId}#${address}`, chainId, vault: address, transactionHash: null, ...toBlockFields(block) }
 }
 
 /** The notices of a part of a request of which clients were told before it was final: then, or once it is. */
@@ -275,5 +275,5 @@ function buildPartNotices(
 function buildPartReverted(vault: VaultOnChain, request: OpenRequest, part: LatestPart): Notice {
   const keys = buildPartNotices(vault, request, part, { isFinal: false }).map(({ key }) => key)
   // Each part has one notice.
-  return buildRevertedNotice(vault, { kind: request.kind, key: keys[0] as string, ...toStoredBlock(part) })
+  return buildRevertedNotice(vault, { kind: request.kind, key: keys[0] as string, ...toBlockFields(part) })
 }

@@ -1,5 +1,5 @@
 import { blocksApart } from '../../chain/blocks.ts'
-import { type BlockHeader, toStoredBlock } from '../../chain/logs.ts'
+import { type BlockHeader, toBlockFields } from '../../chain/logs.ts'
 import type { ChainReader } from '../../chain/reader.ts'
 import { getProtocol } from '../../protocols/protocols.ts'
 import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
@@ -40,7 +40,7 @@ export async function recordOverviews(
       const isChanged = digest !== progress.state && (inTurn.has(vaultRun) || progress.state === undefined)
       // A broken vault's state must not replace what is recorded of it.
       if (state && state.totalAssets !== null && digest && (due.has(vaultRun) || isChanged)) {
-        const asOf = toStoredBlock(blocks[index] ?? block)
+        const asOf = toBlockFields(blocks[index] ?? block)
         const told = 'value' in earliest && earliest.value.blockNumber === asOf.blockNumber ? earliest.value : undefined
         newStates.push([vault, { state, asOf, told }])
         vaultRun.progress = { ...vaultRun.progress, state: digest }

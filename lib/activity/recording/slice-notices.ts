@@ -1,5 +1,5 @@
 import type { Address, Hash } from 'viem'
-import { byLocation, toStoredBlock } from '../../chain/logs.ts'
+import { byLocation, toBlockFields } from '../../chain/logs.ts'
 import type { Settlement, VaultEvent } from '../../protocols/books.ts'
 import { getProtocol } from '../../protocols/protocols.ts'
 import { RequestKind } from '../../protocols/request-kind.ts'
@@ -201,7 +201,7 @@ async function buildEntryNotices(
 /** Where an event stands, as notices have it. */
 function toSettledAt({ address }: VaultOnChain, { location }: VaultEvent): SettledAt {
   const { chainId, transactionHash, blockNumber, logIndex, timestamp } = location
-  const block = toStoredBlock({ number: blockNumber, timestamp })
+  const block = toBlockFields({ number: blockNumber, timestamp })
   const key = buildLocationKey({ chainId, logIndex, ...block })
   return { chainId, vault: address, transactionHash, key, ...block }
 }
