@@ -38,6 +38,9 @@ export const optionHelp = z.registry<{ value?: string; meaning: string }>()
 /** Text that is not empty, of so many characters at most. */
 export const text = (longest: number) => z.string().trim().min(1, 'must not be empty').max(longest)
 
+/** An option without a value, which is given or not. */
+export const flag = (meaning: string) => z.boolean().default(false).register(optionHelp, { meaning })
+
 /** The parts of a list with commas. */
 export const parts = (text: string) => text.split(',').map((part) => part.trim())
 

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { TABLE_KEYS } from '../../infra/tables.ts'
 import { Timestamp, TransactionHash } from '../../lib/codecs.ts'
 import { checkNodes } from '../check-nodes.ts'
-import { address, type Commands, chain, columns, command, optionHelp, text } from '../command.ts'
+import { address, type Commands, chain, columns, command, flag, optionHelp, text } from '../command.ts'
 import { HIDDEN_SECONDS, MOST_LISTED } from '../dead-letters.ts'
 import { runDoctor } from '../doctor.ts'
 import { dropDeadLetters, forgetTransfer, rebuildRecords, relistVaults } from '../operations.ts'
@@ -35,14 +35,8 @@ export const STAGE_COMMANDS: Commands = {
       partition: text(2048)
         .optional()
         .register(optionHelp, { value: 'text', meaning: 'Partitions alone whose keys begin so, such as CLIENT#<id>' }),
-      replace: z
-        .boolean()
-        .default(false)
-        .register(optionHelp, { meaning: 'Also what is there and differs becomes what it was' }),
-      yes: z
-        .boolean()
-        .default(false)
-        .register(optionHelp, { meaning: 'Do it; without it, what would come back is counted' }),
+      replace: flag('Also what is there and differs becomes what it was'),
+      yes: flag('Do it; without it, what would come back is counted'),
     }),
     async (admin, { table, from, partition, replace, yes }) => {
       const wanted = { table, from, partition, isReplaced: replace, isConfirmed: yes }
@@ -103,10 +97,7 @@ export const STAGE_COMMANDS: Commands = {
     'Deletes the messages of a queue that functions could not work on, which takes a minute. There is no way back.',
     z.object({
       queue: text(80).register(optionHelp, { value: 'name', meaning: 'The queue, as in list-dead-letters' }),
-      yes: z
-        .boolean()
-        .default(false)
-        .register(optionHelp, { meaning: 'Do it; without it, how many these are is shown' }),
+      yes: flag('Do it; without it, how many these are is shown'),
     }),
     async (admin, { queue, yes }) => [await dropDeadLetters(admin, { queue, isConfirmed: yes })],
   ),

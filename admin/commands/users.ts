@@ -2,7 +2,7 @@ import { formatUnits, parseUnits } from 'viem'
 import * as z from 'zod'
 import { Email, KycStatus } from '../../lib/accounts/user.ts'
 import { Timestamp } from '../../lib/codecs.ts'
-import { type Commands, clientId, columns, command, optionHelp, text } from '../command.ts'
+import { type Commands, clientId, columns, command, flag, optionHelp, text } from '../command.ts'
 import { decideUser, endUserSessions, getUser, removeUser } from '../operations.ts'
 
 /** Decimals of a millionth of a dollar. */
@@ -85,7 +85,7 @@ export const USER_COMMANDS: Commands = {
   'delete-user': command(
     'Deletes a user with all credentials, sessions and wallet links. There is no way back.',
     userOptions.extend({
-      yes: z.boolean().default(false).register(optionHelp, { meaning: 'Delete; without it, who it would be is shown' }),
+      yes: flag('Delete; without it, who it would be is shown'),
     }),
     async (admin, { client, email, yes }) => {
       await removeUser(admin, { clientId: client, email }, { isConfirmed: yes })

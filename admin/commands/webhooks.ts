@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Timestamp } from '../../lib/codecs.ts'
 import { EventTypes, NewWebhook, type WebhookResponse } from '../../lib/webhooks/responses.ts'
-import { type Commands, clientId, columns, command, ofClient, optionHelp, parts } from '../command.ts'
+import { type Commands, clientId, columns, command, flag, ofClient, optionHelp, parts } from '../command.ts'
 import { addWebhook, dropGivenUp, listGivenUp, listWebhooks, removeWebhook, resumeWebhooks } from '../operations.ts'
 
 const webhook = z.string().register(optionHelp, { value: 'id', meaning: 'The webhook, as in list-webhooks' })
@@ -94,10 +94,7 @@ export const WEBHOOK_COMMANDS: Commands = {
       webhook: webhook
         .optional()
         .register(optionHelp, { value: 'id', meaning: 'This webhook alone, as in list-webhooks' }),
-      yes: z
-        .boolean()
-        .default(false)
-        .register(optionHelp, { meaning: 'Do it; without it, how many these are is shown' }),
+      yes: flag('Do it; without it, how many these are is shown'),
     }),
     async (admin, { client, webhook, yes }) => {
       const dropped = await dropGivenUp(admin, { clientId: client, webhookId: webhook }, { isConfirmed: yes })
