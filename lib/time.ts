@@ -5,6 +5,13 @@ export const HOUR = 60 * MINUTE
 /** A day, in seconds. */
 export const DAY = 24 * HOUR
 
+/** A minute, in milliseconds. */
+export const MINUTE_MS = 1000 * MINUTE
+/** An hour, in milliseconds. */
+export const HOUR_MS = 1000 * HOUR
+/** A day, in milliseconds. */
+export const DAY_MS = 1000 * DAY
+
 /** The moment that is so many seconds after 1970 began. */
 export function toDate(seconds: bigint): Date {
   return new Date(Number(seconds) * 1000)

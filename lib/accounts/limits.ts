@@ -2,11 +2,12 @@ import { isIPv6 } from 'node:net'
 import type { RandomBytes } from '../clients/api-key.ts'
 import { AppError } from '../errors.ts'
 import { sha256 } from '../sha256.ts'
+import { DAY_MS, MINUTE_MS } from '../time.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { UsersStore } from './store.ts'
 
-const TEN_MINUTES_MS = 10 * 60 * 1000
-const THIRTY_DAYS_MS = 30 * 24 * 60 * 60 * 1000
+const TEN_MINUTES_MS = 10 * MINUTE_MS
+const THIRTY_DAYS_MS = 30 * DAY_MS
 
 type Dependencies = {
   readonly users: Pick<UsersStore, 'countTry' | 'takeTryBack'>

@@ -21,7 +21,7 @@ import type { VaultEvent } from '../protocols/books.ts'
 import type { AccountReading, LiveAccount } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { type Result, toResult, unwrap } from '../result.ts'
-import { toDate } from '../time.ts'
+import { DAY_MS, toDate } from '../time.ts'
 import type { Vault } from '../vaults/vault.ts'
 import {
   BATCH_DISTANCE_BLOCKS,
@@ -61,7 +61,7 @@ type Dependencies = {
 }
 
 /** Events since older records are left to the job: to read them takes longer than a request may. */
-const LONGEST_TAIL_MS = 2 * 86_400_000
+const LONGEST_TAIL_MS = 2 * DAY_MS
 /** What one answer reads of events at most, and for how long. */
 const MOST_EVENTS = 2_000
 /** More bytes than MOST_EVENTS events have, and few enough to be read in a moment. */

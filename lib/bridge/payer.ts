@@ -1,6 +1,7 @@
 import type { Address, Hash } from 'viem'
 import type { LedgerEntry } from '../activity/ledger-entry.ts'
 import { sum } from '../bigint.ts'
+import { DAY_MS } from '../time.ts'
 
 /** What an account sends off: in which transaction and block, when, and how much in the token's smallest unit. */
 type Sent = {
@@ -11,7 +12,7 @@ type Sent = {
 }
 
 /** What a vault paid so long before is not what is sent. */
-const PAID_MS = 86_400_000
+const PAID_MS = DAY_MS
 
 /**
  * The vault that paid what an account sends off, by all that happened to the account in vaults of the token: the one that paid

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { Timestamp } from '../codecs.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts'
 import type { EventLocation } from './log-store.ts'
 import { SendFailure, type Sent } from './sent.ts'
 import type { DisabledReason, Webhook } from './webhook.ts'
@@ -53,16 +54,8 @@ export type Judgement = {
   readonly disabled?: DisabledReason
 }
 
-const SECOND_MS = 1_000
-const MINUTE_MS = 60 * SECOND_MS
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
-
 /** Pauses after the first failure, the second and so on, by Standard Webhooks: 75 h 35 min together. */
-const PAUSES_MS = [
-  ...[5 * SECOND_MS, 5 * MINUTE_MS, 30 * MINUTE_MS],
-  ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS),
-]
+const PAUSES_MS = [5_000, 5 * MINUTE_MS, 30 * MINUTE_MS, ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS)]
 /** Pauses are longer by up to this share, so that what failed together does not come again together. */
 const JITTER = 0.1
 /** An event that was sent so often is given up. */

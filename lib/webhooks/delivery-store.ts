@@ -2,6 +2,7 @@ import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
 import { getItems, updateItem } from '../aws/dynamo.ts'
 import { EpochSeconds } from '../codecs.ts'
+import { DAY_MS } from '../time.ts'
 import { DeliveryState, Resumption } from './delivery-state.ts'
 import { deliveryKey, webhookIdOf } from './store.ts'
 import type { WebhookKey } from './webhook.ts'
@@ -18,7 +19,7 @@ type Kept = Pick<z.output<typeof Item>, 'state' | 'resumption'>
  * After so long without a change a state is forgotten: longer than the log has an event, so that there was none in it for the
  * webhook, and its beginning is as good.
  */
-const KEPT_MS = 40 * 86_400_000
+const KEPT_MS = 40 * DAY_MS
 
 /**
  * How far webhooks have been told, an item each, with the lease of who is telling it. What is read is read consistently.

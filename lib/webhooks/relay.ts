@@ -1,3 +1,4 @@
+import { DAY_MS } from '../time.ts'
 import { WebhookEvent } from './event.ts'
 import { countFitting, type EventLogStore, inOrder, type Pending, type PendingEvent } from './log-store.ts'
 import type { WebhooksStore } from './store.ts'
@@ -13,7 +14,6 @@ type Dependencies = {
   readonly now: () => number
 }
 
-const DAY_MS = 86_400_000
 /** For how long an event is in the log, and for how long it is pending at most. */
 export const LOG_MS = 30 * DAY_MS
 /** For how long an event is marked as logged: longer than it can be pending. */

@@ -3,6 +3,7 @@ import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { readLatestSecretJson, readSecretJson } from '../aws/secrets.ts'
 import type { RandomBytes } from '../clients/api-key.ts'
 import { KeysByAge } from '../keys-by-age.ts'
+import { DAY_MS } from '../time.ts'
 import type { SecretVersions, Webhook } from './webhook.ts'
 
 /** The keys that the stage's secret has. Throws when it cannot be read. */
@@ -16,7 +17,7 @@ export function readLatestWebhookKeys(secretId: string): Promise<KeysByAge> {
 }
 
 /** For how long the secret before signs beside a new one. */
-const OVERLAP_MS = 86_400_000
+const OVERLAP_MS = DAY_MS
 
 /** The first secret of a webhook. Its version was never anybody's: a URL that is registered again has another secret. */
 export function createSecretVersions(randomBytes: RandomBytes): SecretVersions {

@@ -12,9 +12,10 @@ import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { toResult } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
 import { sha256 } from '../../../lib/sha256.ts'
+import { DAY } from '../../../lib/time.ts'
 import type { contract } from './contract.ts'
 
-const SESSION_SECONDS = 30 * 24 * 60 * 60
+const SESSION_SECONDS = 30 * DAY
 type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**

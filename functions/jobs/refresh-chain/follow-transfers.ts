@@ -8,6 +8,7 @@ import type { RecordedTransfer, Transfer } from '../../../lib/bridge/transfer.ts
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
 import { logger } from '../../../lib/logger.ts'
+import { DAY_MS, HOUR_MS } from '../../../lib/time.ts'
 
 type Dependencies = {
   readonly getReader: (chainId: number) => ChainReader
@@ -24,9 +25,9 @@ const MOST_CALLS_OF_RUN = 12
 const MOST_POOLS = MOST_CALLS_OF_RUN - MOST_CALLS
 /** The next poll comes after a tenth of a transfer's age, and after an hour at the latest. */
 const AGE_SHARE = 0.1
-const LONGEST_WAIT_MS = 3_600_000
+const LONGEST_WAIT_MS = HOUR_MS
 /** Three weeks after its start a transfer has ended, or never will. */
-const FOLLOWED_MS = 1_814_400_000
+const FOLLOWED_MS = 21 * DAY_MS
 
 /**
  * Polls the transfers that started on a chain and have not ended, though nobody asks: of those that are due the ones that

@@ -12,6 +12,7 @@ import type { RecordedTransfer } from '../../../lib/bridge/transfer.ts'
 import type { FindClients } from '../../../lib/clients/find-clients.ts'
 import { logger } from '../../../lib/logger.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
+import { DAY_MS } from '../../../lib/time.ts'
 import type { VaultKey } from '../../../lib/vaults/vault.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
 import { getNextPoll } from './follow-transfers.ts'
@@ -35,10 +36,10 @@ type Ended = {
 }
 
 /** What ended so long before somebody asked for it first is news to nobody. */
-const NEWS_MS = 7 * 86_400_000
+const NEWS_MS = 7 * DAY_MS
 
 /** Until so long after its beginning a transfer waits for the vault that paid it to be known. */
-const UNKNOWN_MS = 86_400_000
+const UNKNOWN_MS = DAY_MS
 
 /**
  * Tells clients how transfers have ended, each the clients of the vault that it ended or began in, and then looks no more at

@@ -10,6 +10,7 @@ import { coinByAddress, coinById, fetchPrices } from '../../../lib/markets/sourc
 import { supportedTokens } from '../../../lib/markets/tokens.ts'
 import { toResult } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
+import { DAY_MS, HOUR_MS } from '../../../lib/time.ts'
 import type { contract } from './contract.ts'
 
 type Dependencies = Services<'cache' | 'coinGecko' | 'priceSources' | 'now'> & {
@@ -20,8 +21,6 @@ type Dependencies = Services<'cache' | 'coinGecko' | 'priceSources' | 'now'> & {
 const PAGES = [1, 2, 3, 4]
 /** A market, or rates, with less than this share of the coins, or currencies, before is a failure. */
 const LEAST_SHARE = 0.9
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 /** What a schedule may be early. */
 const TOLERANCE_MS = 60_000
 /** A price that is more than so many times the one of the last hour, or less than that part of it, needs a second source… */

@@ -8,6 +8,7 @@ import { contractKey } from '../../../lib/markets/coingecko.ts'
 import { supportedTokens } from '../../../lib/markets/tokens.ts'
 import { toResult, unwrap } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
+import { DAY_MS } from '../../../lib/time.ts'
 import type { contract } from './contract.ts'
 
 type Dependencies = Services<'cache' | 'liFi' | 'coinGecko' | 'now'>
@@ -15,7 +16,7 @@ type Dependencies = Services<'cache' | 'liFi' | 'coinGecko' | 'now'>
 /** A list with less than this share of what was there before is a failure. */
 const LEAST_SHARE = 0.5
 /** The age of a list that was never cached: the longest that lists are cached. */
-const NEVER_CACHED_MS = 7 * 86_400_000
+const NEVER_CACHED_MS = 7 * DAY_MS
 
 /**
  * Keeps LI.FI's list of every chain's tokens, with CoinGecko's ids by contract. A chain of which LI.FI tells nothing, or
