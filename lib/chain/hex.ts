@@ -1,8 +1,11 @@
-import { type Hex, isHex } from 'viem'
+import { type Hash, type Hex, isHash, isHex } from 'viem'
 import * as z from 'zod'
 
 /** Bytes as nodes write them: `0x` and hexadecimal digits, or none. */
 export const HexText = z.custom<Hex>((value) => isHex(value))
+
+/** A hash of 32 bytes as text. */
+export const HashText = z.custom<Hash>((value) => typeof value === 'string' && isHash(value))
 
 /** A number as nodes write it, of at most a word. */
 export const Quantity = z

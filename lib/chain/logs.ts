@@ -1,12 +1,11 @@
-import { type Address, type Hash, type Hex, isAddress, isHash, numberToHex } from 'viem'
+import { type Address, type Hash, type Hex, isAddress, numberToHex } from 'viem'
 import * as z from 'zod'
 import { min } from '../bigint.ts'
 import { type AppError, badAnswer } from '../errors.ts'
 import { toDate } from '../time.ts'
-import { HexText, Quantity } from './hex.ts'
+import { HashText, HexText, Quantity } from './hex.ts'
 import type { Rpc, RpcError, RpcOutcome, RpcRequest } from './rpc.ts'
 
-const HashText = z.custom<Hash>((value) => typeof value === 'string' && isHash(value))
 const AddressText = z.custom<Address>((value) => typeof value === 'string' && isAddress(value, { strict: false }))
 
 /** An event of a contract, undecoded. */

@@ -1,9 +1,10 @@
-import { type Address, type Hash, isHash } from 'viem'
+import type { Address } from 'viem'
 import * as z from 'zod'
 import { StoredBlock } from '../chain/blocks.ts'
 import { call } from '../chain/call.ts'
 import { codeHashRequests, finishCodeHashes } from '../chain/code.ts'
 import { erc20Abi } from '../chain/erc20.ts'
+import { HashText } from '../chain/hex.ts'
 import {
   beaconRequests,
   CODE_ROLES,
@@ -28,7 +29,7 @@ export const Pin = z.object({
         role: z.literal(CODE_ROLES),
         of: AddressText.optional(),
         address: AddressText,
-        codeHash: z.custom<Hash>((value) => typeof value === 'string' && isHash(value)),
+        codeHash: HashText,
       }),
     )
     .min(1),
