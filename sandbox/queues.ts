@@ -1,34 +1,12 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
-import { deadLettersName, MOST_RECEIVES, QUEUE_KEYS, QUEUES, type QueueKey, queueName } from '../infra/queues.ts'
+import { deadLettersName, QUEUE_KEYS, QUEUES, type QueueKey, queueName } from '../infra/queues.ts'
 import { buildVariables, type QueueResource } from '../lib/frame/resources.ts'
 import { listen } from './listen.ts'
-
-/** How the queues differ from what one would wish of them: SQS does each of these at times. */
-type QueueLies = {
-  /** The share of messages that are handed out once more, by a server that missed that they were done. */
-  twice: number
-  /** Whether messages come in any order; otherwise the one that waits longest comes first. */
-  disorder: boolean
-  /** For so many milliseconds a new message is not seen yet. */
-  heldBackMs: number
-  /** The share of messages that a receiver who does not wait is not given: it asks some of SQS's servers and not all. */
-  passedOver: number
-  /** Whether a receiver may be given fewer messages than there are. */
-  shortBatches: boolean
-  /** The share of the messages of a batch that are refused. */
-  refused: number
-  /** How many messages a move takes in a second: 500 at most. */
-  movedPerSecond: number
-  /** Whether nothing is answered but that SQS is not there. */
-  down: boolean
-}
-
-/** How many messages of a queue can be had, are to be had later, or are being worked on. */
-type QueueCounts = { readonly visible: number; readonly delayed: number; readonly hidden: number }
+import { ACCOUNT, createBroker, type Queue, type QueueCounts, type QueueLies, split } from './queues/broker.ts'
 
 /** SQS on this machine, with the service's queues. */
 export type LocalQueues = {
@@ -48,43 +26,6 @@ export type LocalQueues = {
   stop(): Promise<void>
 }
 
-type Message = {
-  readonly id: string
-  readonly body: string
-  readonly sentAt: number
-  /** Of what invocation it comes, as its sender says. */
-  readonly trace: string | undefined
-  visibleAt: number
-  receives: number
-  firstReceivedAt: number | undefined
-  /** Only the last one takes the message away. */
-  receipt: string | undefined
-}
-
-type Queue = {
-  readonly name: string
-  readonly arn: string
-  readonly visibilitySeconds: number
-  /** Where a message goes that was handed out so often. */
-  readonly deadLetters: Queue | undefined
-  readonly mostReceives: number
-  messages: Message[]
-  /** When all its messages go, those too that come until then. */
-  emptyAt: number | undefined
-}
-
-/** A move of dead letters to where they are tried again. */
-type MoveTask = {
-  readonly handle: string
-  readonly source: Queue
-  readonly destination: Queue
-  readonly startedAt: number
-  /** How many messages could be had at its start. */
-  readonly toMove: number
-  moved: number
-  status: 'RUNNING' | 'COMPLETED'
-}
-
 /** Who asks from where: the trace of the invocation that it comes from, and the host by which it has SQS. */
 type Asked = { readonly trace: string | undefined; readonly host: string | undefined }
 
@@ -102,18 +43,12 @@ class SqsError extends Error {
   }
 }
 
-const ACCOUNT = '000000000000'
-const REGION = 'eu-west-1'
 /** What SQS takes: messages in a batch, bytes of them together, seconds of delay, of waiting and of invisibility. */
 const MOST_IN_BATCH = 10
 const MOST_BYTES = 1024 * 1024
 const LONGEST_DELAY = 900
 const LONGEST_WAIT = 20
 const LONGEST_INVISIBILITY = 43_200
-const RETENTION_MS = 4 * 86_400_000
-const DEAD_RETENTION_MS = 14 * 86_400_000
-/** For so long after a purge its messages can still be had, and others are lost with them; another is refused. */
-const PURGE_MS = 60_000
 const POLL_MS = 50
 
 const Id = z.string().regex(/^[\w-]{1,80}$/)
@@ -140,8 +75,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     ...{ refused: 0, movedPerSecond: 500, down: false },
   }
   const requests: Record<string, number> = {}
-  const queues = new Map<string, Queue>()
-  const tasks: MoveTask[] = []
+  const broker = createBroker({ lies, now, random })
 
   const server = createServer((request, response) => {
     void answer(request)
@@ -166,23 +100,12 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
   const { url: endpoint, stop } = await listen(server)
   let stopped = false
 
-  const create = (
-    name: string,
-    visibilitySeconds: number,
-    deadLetters?: Queue,
-    mostReceives = MOST_RECEIVES,
-  ): Queue => {
-    const arn = `arn:aws:sqs:${REGION}:${ACCOUNT}:${name}`
-    const queue: Queue = { name, arn, visibilitySeconds, deadLetters, mostReceives, messages: [], emptyAt: undefined }
-    queues.set(name, queue)
-    return queue
-  }
   const urlOf = ({ name }: Queue, host = new URL(endpoint).host) => `http://${host}/${ACCOUNT}/${name}`
   const all = new Map(
     QUEUE_KEYS.map((key) => {
       const { visibilitySeconds } = QUEUES[key]
-      const deadLetters = create(deadLettersName('local', key), visibilitySeconds)
-      return [key, create(queueName('local', key), visibilitySeconds, deadLetters)]
+      const deadLetters = broker.create(deadLettersName('local', key), visibilitySeconds)
+      return [key, broker.create(queueName('local', key), visibilitySeconds, { deadLetters })]
     }),
   )
   const queueOf = (key: QueueKey): Queue => {
@@ -195,7 +118,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     const input = await json(request)
     const action = String(request.headers['x-amz-target']).replace('AmazonSQS.', '')
     requests[action] = (requests[action] ?? 0) + 1
-    catchUp()
+    broker.catchUp()
     if (lies.down) throw new SqsError('ServiceUnavailable', undefined, 503)
     const act = ACTIONS[action]
     if (!act) throw new SqsError('UnsupportedOperation', 'AWS.SimpleQueueService.UnsupportedOperation')
@@ -204,109 +127,16 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
   }
 
   function find(url: string): Queue {
-    const queue = queues.get(url.slice(url.lastIndexOf('/') + 1))
+    const queue = broker.find(url.slice(url.lastIndexOf('/') + 1))
     if (!queue) throw new SqsError('QueueDoesNotExist', 'AWS.SimpleQueueService.NonExistentQueue')
-    forgetOld(queue)
     return queue
   }
 
   function findByArn(arn: string, parameter: string): Queue {
-    const queue = [...queues.values()].find((candidate) => candidate.arn === arn)
+    const queue = broker.list().find((candidate) => candidate.arn === arn)
     const reason = `The resource that you specified for the ${parameter} parameter doesn't exist.`
     if (!queue) throw new SqsError('ResourceNotFoundException', undefined, 404, reason)
     return queue
-  }
-
-  function forgetOld(queue: Queue): void {
-    const keptFrom = now() - (queue.deadLetters ? RETENTION_MS : DEAD_RETENTION_MS)
-    queue.messages = queue.messages.filter(({ sentAt }) => sentAt >= keptFrom)
-  }
-
-  function add(queue: Queue, body: string, delaySeconds: number, trace?: string): Message {
-    const sentAt = now()
-    const visibleAt = sentAt + delaySeconds * 1000 + lies.heldBackMs
-    const message = {
-      id: randomUUID(),
-      body,
-      sentAt,
-      trace,
-      visibleAt,
-      receives: 0,
-      firstReceivedAt: undefined,
-      receipt: undefined,
-    }
-    queue.messages.push(message)
-    return message
-  }
-
-  /** Does what SQS has had the time for by itself. */
-  function catchUp(): void {
-    for (const queue of queues.values()) {
-      if (queue.emptyAt === undefined || queue.emptyAt > now()) continue
-      queue.messages = []
-      queue.emptyAt = undefined
-    }
-    for (const task of tasks) goOn(task)
-  }
-
-  /** Moves what a task has had the time for; it ends where nothing more can be had of its source. */
-  function goOn(task: MoveTask): void {
-    const { source, destination, startedAt } = task
-    const due = Math.floor(((now() - startedAt) / 1000) * lies.movedPerSecond)
-    while (task.status === 'RUNNING' && task.moved < due) {
-      const oldest = source.messages.find(({ visibleAt }) => visibleAt <= now())
-      if (!oldest) task.status = 'COMPLETED'
-      else {
-        source.messages = source.messages.filter((message) => message !== oldest)
-        // A new message to SQS, with another id.
-        add(destination, oldest.body, 0)
-        task.moved += 1
-      }
-    }
-  }
-
-  /** Hides what it gives, and moves to the dead letters what was handed out too often. */
-  function receive(queue: Queue, most: number, hiddenSeconds: number, passedOver: number): Message[] {
-    const visible = queue.messages.filter(
-      ({ visibleAt }) => visibleAt <= now() && !(passedOver > 0 && random() < passedOver),
-    )
-    const rank = new Map(visible.map((message) => [message, lies.disorder ? random() : message.visibleAt]))
-    const given = lies.shortBatches ? 1 + Math.floor(random() * most) : most
-    const chosen = visible.sort((a, b) => (rank.get(a) ?? 0) - (rank.get(b) ?? 0)).slice(0, given)
-    return chosen.filter((message) => {
-      if (queue.deadLetters && message.receives >= queue.mostReceives) {
-        queue.messages = queue.messages.filter((other) => other !== message)
-        queue.deadLetters.messages.push({ ...message, visibleAt: now(), receipt: undefined })
-        return false
-      }
-      message.receives += 1
-      message.firstReceivedAt ??= now()
-      message.receipt = randomUUID()
-      message.visibleAt = now() + hiddenSeconds * 1000
-      if (random() < lies.twice) queue.messages.push({ ...message, visibleAt: now(), receipt: undefined })
-      return true
-    })
-  }
-
-  /** An older receipt takes nothing away, and is no error. */
-  function remove(queue: Queue, receipt: string): void {
-    queue.messages = queue.messages.filter((message) => message.receipt !== receipt)
-  }
-
-  function parse<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
-    const parsed = schema.safeParse(input)
-    if (!parsed.success) throw new SqsError('InvalidParameterValue')
-    return parsed.data
-  }
-
-  function parseEntries<Schema extends z.ZodType<{ Id: string }>>(schema: Schema, input: unknown): z.output<Schema>[] {
-    const { Entries } = parse(z.object({ Entries: z.array(schema) }), input)
-    if (Entries.length === 0) throw new SqsError('EmptyBatchRequest', 'AWS.SimpleQueueService.EmptyBatchRequest')
-    if (Entries.length > MOST_IN_BATCH)
-      throw new SqsError('TooManyEntriesInBatchRequest', 'AWS.SimpleQueueService.TooManyEntriesInBatchRequest')
-    if (new Set(Entries.map((entry) => entry.Id)).size < Entries.length)
-      throw new SqsError('BatchEntryIdsNotDistinct', 'AWS.SimpleQueueService.BatchEntryIdsNotDistinct')
-    return Entries
   }
 
   const ACTIONS: Readonly<Record<string, (input: unknown, asked: Asked) => object | Promise<object>>> = {
@@ -318,18 +148,18 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
         }),
         input,
       )
-      const { deadLetterTargetArn, maxReceiveCount } = of.RedrivePolicy ?? {}
-      const deadLetters = [...queues.values()].find(({ arn }) => arn === deadLetterTargetArn)
+      const { deadLetterTargetArn, maxReceiveCount: mostReceives } = of.RedrivePolicy ?? {}
+      const deadLetters = broker.list().find(({ arn }) => arn === deadLetterTargetArn)
       if (deadLetterTargetArn && !deadLetters) throw new SqsError('InvalidParameterValue')
-      const there = queues.get(QueueName)
-      return { QueueUrl: urlOf(there ?? create(QueueName, of.VisibilityTimeout, deadLetters, maxReceiveCount)) }
+      const there = broker.find(QueueName)
+      return { QueueUrl: urlOf(there ?? broker.create(QueueName, of.VisibilityTimeout, { deadLetters, mostReceives })) }
     },
     SendMessage(input, { trace }) {
       const { QueueUrl, MessageBody, DelaySeconds } = parse(
         OfQueue.extend({ MessageBody: Body, DelaySeconds: Delay }),
         input,
       )
-      const { id } = add(find(QueueUrl), MessageBody, DelaySeconds, trace)
+      const { id } = broker.add(find(QueueUrl), MessageBody, DelaySeconds, trace)
       return { MessageId: id, MD5OfMessageBody: md5(MessageBody) }
     },
     SendMessageBatch(input, { trace }) {
@@ -341,7 +171,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       return {
         Successful: taken.map((entry) => ({
           Id: entry.Id,
-          MessageId: add(queue, entry.MessageBody, entry.DelaySeconds, trace).id,
+          MessageId: broker.add(queue, entry.MessageBody, entry.DelaySeconds, trace).id,
           MD5OfMessageBody: md5(entry.MessageBody),
         })),
         Failed: refused.map((entry) => ({ Id: entry.Id, Code: 'InternalError', SenderFault: false })),
@@ -361,7 +191,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       const queue = find(QueueUrl)
       const { visibilitySeconds } = queue
       const passedOver = WaitTimeSeconds === 0 ? lies.passedOver : 0
-      const poll = () => receive(queue, MaxNumberOfMessages, VisibilityTimeout ?? visibilitySeconds, passedOver)
+      const poll = () => broker.receive(queue, MaxNumberOfMessages, VisibilityTimeout ?? visibilitySeconds, passedOver)
       let received = poll()
       for (
         const until = Date.now() + WaitTimeSeconds * 1000;
@@ -391,14 +221,14 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     DeleteMessage(input) {
       const { QueueUrl, ReceiptHandle } = parse(OfQueue.extend({ ReceiptHandle: z.string() }), input)
       if (!isReceipt(ReceiptHandle)) throw new SqsError('ReceiptHandleIsInvalid')
-      remove(find(QueueUrl), ReceiptHandle)
+      broker.remove(find(QueueUrl), ReceiptHandle)
       return {}
     },
     DeleteMessageBatch(input) {
       const queue = find(parse(OfQueue, input).QueueUrl)
       const [known, unknown] = split(parseEntries(Deleted, input), ({ ReceiptHandle }) => isReceipt(ReceiptHandle))
       const [taken, refused] = split(known, () => random() >= lies.refused)
-      for (const { ReceiptHandle } of taken) remove(queue, ReceiptHandle)
+      for (const { ReceiptHandle } of taken) broker.remove(queue, ReceiptHandle)
       return {
         Successful: taken.map((entry) => ({ Id: entry.Id })),
         Failed: [
@@ -409,11 +239,10 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     },
     PurgeQueue(input) {
       const queue = find(parse(OfQueue, input).QueueUrl)
-      if (queue.emptyAt !== undefined) {
+      if (!broker.purge(queue)) {
         const reason = `Only one PurgeQueue operation on ${queue.name} is allowed every 60 seconds.`
         throw new SqsError('PurgeQueueInProgress', 'AWS.SimpleQueueService.PurgeQueueInProgress', 403, reason)
       }
-      queue.emptyAt = now() + PURGE_MS
       return {}
     },
     ChangeMessageVisibility(input) {
@@ -421,10 +250,8 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
         OfQueue.extend({ ReceiptHandle: z.string(), VisibilityTimeout: Invisibility }),
         input,
       )
-      const message = find(QueueUrl).messages.find(({ receipt }) => receipt === ReceiptHandle)
-      if (!message || message.visibleAt <= now())
+      if (!broker.hide(find(QueueUrl), ReceiptHandle, VisibilityTimeout))
         throw new SqsError('MessageNotInflight', 'AWS.SimpleQueueService.MessageNotInflight')
-      message.visibleAt = now() + VisibilityTimeout * 1000
       return {}
     },
     GetQueueUrl(input, { host }) {
@@ -434,7 +261,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     GetQueueAttributes(input) {
       const { QueueUrl, AttributeNames } = parse(OfQueue.extend({ AttributeNames: Names }), input)
       const queue = find(QueueUrl)
-      const { visible, delayed, hidden } = countOf(queue, now())
+      const { visible, delayed, hidden } = broker.count(queue)
       return {
         ...attributesOf(AttributeNames, {
           QueueArn: queue.arn,
@@ -453,17 +280,13 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       const source = findByArn(SourceArn, 'SourceArn')
       const destination = findByArn(DestinationArn, 'DestinationArn')
       const refuse = (reason: string) => new SqsError('InvalidParameterValue', undefined, 400, reason)
-      if (![...queues.values()].some(({ deadLetters }) => deadLetters === source))
+      if (!broker.list().some(({ deadLetters }) => deadLetters === source))
         throw refuse('Source queue must be configured as a Dead Letter Queue.')
-      if (tasks.some((task) => task.source === source && task.status === 'RUNNING'))
+      const handle = broker.startMove(source, destination)
+      if (handle === undefined)
         throw refuse(
           'There is already a task running. Only one active task is allowed for a source queue arn at a given time.',
         )
-      const handle = Buffer.from(randomUUID()).toString('base64')
-      tasks.unshift({
-        ...{ handle, source, destination, startedAt: now() },
-        ...{ toMove: countOf(source, now()).visible, moved: 0, status: 'RUNNING' },
-      })
       return { TaskHandle: handle }
     },
     ListMessageMoveTasks(input) {
@@ -473,8 +296,8 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       )
       const source = findByArn(SourceArn, 'SourceArn')
       return {
-        Results: tasks
-          .filter((task) => task.source === source)
+        Results: broker
+          .listMoves(source)
           .slice(0, MaxResults)
           .map(({ handle, destination, moved, toMove, startedAt, status }) => ({
             ...(status === 'RUNNING' && { TaskHandle: handle }),
@@ -495,7 +318,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     return deadLetters
   }
   const bodiesOf = (queue: Queue): unknown[] => {
-    catchUp()
+    broker.catchUp()
     return queue.messages.map(({ body }) => JSON.parse(body))
   }
   const urls: Record<QueueResource, string> = {
@@ -510,13 +333,13 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     lies,
     requests,
     count(key) {
-      catchUp()
-      return countOf(queueOf(key), now())
+      broker.catchUp()
+      return broker.count(queueOf(key))
     },
     list: (key) => bodiesOf(queueOf(key)),
     listDeadLetters: (key) => bodiesOf(deadLettersOf(key)),
     clear() {
-      for (const queue of queues.values()) Object.assign(queue, { messages: [], emptyAt: undefined })
+      for (const queue of broker.list()) Object.assign(queue, { messages: [], emptyAt: undefined })
     },
     async stop() {
       stopped = true
@@ -525,10 +348,20 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
   }
 }
 
-function countOf({ messages }: Queue, time: number): QueueCounts {
-  const [visible, later] = split(messages, ({ visibleAt }) => visibleAt <= time)
-  const [delayed, hidden] = split(later, ({ receipt }) => receipt === undefined)
-  return { visible: visible.length, delayed: delayed.length, hidden: hidden.length }
+function parse<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(input)
+  if (!parsed.success) throw new SqsError('InvalidParameterValue')
+  return parsed.data
+}
+
+function parseEntries<Schema extends z.ZodType<{ Id: string }>>(schema: Schema, input: unknown): z.output<Schema>[] {
+  const { Entries } = parse(z.object({ Entries: z.array(schema) }), input)
+  if (Entries.length === 0) throw new SqsError('EmptyBatchRequest', 'AWS.SimpleQueueService.EmptyBatchRequest')
+  if (Entries.length > MOST_IN_BATCH)
+    throw new SqsError('TooManyEntriesInBatchRequest', 'AWS.SimpleQueueService.TooManyEntriesInBatchRequest')
+  if (new Set(Entries.map((entry) => entry.Id)).size < Entries.length)
+    throw new SqsError('BatchEntryIdsNotDistinct', 'AWS.SimpleQueueService.BatchEntryIdsNotDistinct')
+  return Entries
 }
 
 /** The attributes that were asked for, by their names or all; nothing at all without any. */
@@ -539,11 +372,6 @@ function attributesOf(names: readonly string[], attributes: Readonly<Record<stri
 
 function isReceipt(handle: string): boolean {
   return z.uuid().safeParse(handle).success
-}
-
-function split<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
-  const { first = [], second = [] } = Object.groupBy(all, (one) => (isFirst(one) ? 'first' : 'second'))
-  return [first, second]
 }
 
 function md5(text: string): string {
