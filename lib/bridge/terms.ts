@@ -23,6 +23,11 @@ const HIGHEST_FEE_PERCENT = 10n
  * the pool's own share.
  */
 const SMALL_AMOUNTS = 10n
+/**
+ * So many times the fee of a small amount is told as the least amount that works: most of the fee is gas, which does not
+ * grow with the amount, and the fee is still a tenth where a sixtieth of what is added goes to the pool.
+ */
+const FEES_OF_LEAST_AMOUNT = 12n
 /** What a relayer that may fill alone can cost the user at most is a fill that comes so many seconds later. */
 const LONGEST_EXCLUSIVITY_SECONDS = 5 * 60
 /** The pool takes a number up to a year for a period that begins with the deposit, and one above for a time since 1970. */
@@ -32,9 +37,15 @@ const LONGEST_PERIOD_SECONDS = 31_536_000
  * The terms of a quote that users get: its own, with no time ahead of the source chain, which the pool would refuse,
  * and without an exclusivity that is too long. Throws unless the input is within its limits, the output above zero, not
  * above the input and at most a tenth below it, and the times within what the pool accepts now and for half an hour more.
+ * `asked` is the field of a request that an input outside the limits is told of.
  */
-export function agreeTerms(request: BridgeRequest, quote: Quote, clocks: Clocks): BridgeTerms {
-  verifyAmounts(request, quote)
+export function agreeTerms(
+  request: BridgeRequest,
+  quote: Quote,
+  clocks: Clocks,
+  asked: 'amount' | 'dstChainId' = 'amount',
+): BridgeTerms {
+  verifyAmounts(request, quote, asked)
   const { source, destination, fillDeadlineBuffer } = clocks
   const { outputAmount, fillDeadline } = quote
   const quoteTimestamp = Math.min(quote.quoteTimestamp, source)
@@ -47,14 +58,25 @@ export function agreeTerms(request: BridgeRequest, quote: Quote, clocks: Clocks)
   return { outputAmount, quoteTimestamp, fillDeadline, ...boundExclusivity(quote, source) }
 }
 
-function verifyAmounts({ route, inputAmount }: BridgeRequest, { outputAmount, limits }: Quote): void {
-  if (inputAmount < limits.min) throw new AppError('amount_too_low_for_bridge')
-  if (inputAmount > limits.max) throw new AppError('amount_too_high_for_bridge')
-  const input = inputAmount * 10n ** BigInt(route.destination.decimals)
+function verifyAmounts(
+  { route, inputAmount }: BridgeRequest,
+  { outputAmount, limits }: Quote,
+  asked: 'amount' | 'dstChainId',
+): void {
+  const outside = (code: 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge', bound: string) => {
+    const issue = asked === 'amount' ? `must be ${bound}` : `must be left out: the bridge takes ${bound}`
+    return new AppError(code, { details: [{ field: asked, issue }] })
+  }
+  const unit = 10n ** BigInt(route.destination.decimals)
+  const input = inputAmount * unit
   const output = outputAmount * 10n ** BigInt(route.source.decimals)
+  const enough = (FEES_OF_LEAST_AMOUNT * (input - output)) / unit
+  const tooLow = () => outside('amount_too_low_for_bridge', `at least ${enough > limits.min ? enough : limits.min}`)
+  if (inputAmount < limits.min) throw tooLow()
+  if (inputAmount > limits.max) throw outside('amount_too_high_for_bridge', `at most ${limits.max}`)
   if (outputAmount === 0n || output > input) throw badAnswer('the bridge gave an output above the input, or none')
   if (output * 100n >= input * (100n - HIGHEST_FEE_PERCENT)) return
-  if (inputAmount < SMALL_AMOUNTS * limits.min) throw new AppError('amount_too_low_for_bridge')
+  if (inputAmount < SMALL_AMOUNTS * limits.min) throw tooLow()
   throw badAnswer('the bridge gave a fee that is too high')
 }
 

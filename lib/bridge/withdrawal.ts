@@ -99,7 +99,7 @@ async function sendPayment(
   const request = { account, route, inputAmount }
   const quote = await services.fetchQuote(request)
   const clocks = { ...source.clocks, destination: arrival.time }
-  const terms = agreeTerms(request, quote, clocks)
+  const terms = agreeTerms(request, quote, clocks, amount === undefined ? 'dstChainId' : 'amount')
   return {
     ...(await prepareSending(services, { request, terms, source, before })),
     quote: describeQuote(request, terms, quote, clocks),

@@ -13,10 +13,14 @@ export type ShareBalances = {
   readonly cancelled?: bigint
 }
 
-/** The refusal of an amount that the account does not have; its details tell apart where its shares are. */
+/**
+ * The refusal of an amount that the account does not have; its details tell apart where its shares are, and of an amount of
+ * assets the `most` that works now, in their smallest unit, where that is known.
+ */
 export function exceedsBalance(
   amount: WithdrawalAmount,
   { inWallet, unclaimed, pending, claimable, cancelled = 0n }: ShareBalances,
+  most = 0n,
 ): AppError {
   const elsewhere = [
     [unclaimed, 'of settled deposits not claimed'],
@@ -25,8 +29,10 @@ export function exceedsBalance(
     [cancelled, 'in cancelled redemptions not taken back'],
   ] as const
   const parts = elsewhere.flatMap(([shares, where]) => (shares === 0n ? [] : [`${shares ?? 'not known'} ${where}`]))
-  const issue = `the user has shares, in their smallest unit: ${[`${inWallet} in the wallet`, ...parts].join(', ')}`
-  return new AppError('amount_exceeds_balance', { details: [{ field: fieldOf(amount), issue }] })
+  const shares = `the user has shares, in their smallest unit: ${[`${inWallet} in the wallet`, ...parts].join(', ')}`
+  const field = fieldOf(amount)
+  const issue = field === 'amount' && most > 0n ? `must be at most ${most}; ${shares}` : shares
+  return new AppError('amount_exceeds_balance', { details: [{ field, issue }] })
 }
 
 /** The field of a request that says how much is to be withdrawn. */

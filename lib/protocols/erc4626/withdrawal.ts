@@ -36,7 +36,7 @@ export function erc4626WithdrawalTerms(
     // "Everything" is redeemed: a withdrawal of what it is worth leaves dust, or fails when the price moves.
     const shares = isOfAssets ? (answers.previewWithdraw ?? null) : amount === 'max' ? balance : amount.shares
     if (balance === 0n || (shares !== null && shares > balance)) {
-      throw exceedsBalance(amount, { inWallet: balance, unclaimed: 0n, pending: 0n, claimable: 0n })
+      throw exceedsBalance(amount, { inWallet: balance, unclaimed: 0n, pending: 0n, claimable: 0n }, answers.limit)
     }
     const asked = isOfAssets ? amount.assets : required(shares)
     const value = shares === null ? null : worth(shares)

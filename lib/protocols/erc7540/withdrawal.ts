@@ -46,13 +46,11 @@ export function erc7540WithdrawalTerms(
     if (shares === 0n || shares > all) {
       // Requests with ids of their own are not told by the account alone.
       const waiting = pending > 0n ? pending : undefined
-      throw exceedsBalance(amount, {
-        inWallet,
-        unclaimed,
-        pending: waiting,
-        claimable: required(answers.maxRedeem),
+      const balances = {
+        ...{ inWallet, unclaimed, pending: waiting, claimable: required(answers.maxRedeem) },
         ...(cancelsRedemptions && { cancelled: required(answers.cancelled) }),
-      })
+      }
+      throw exceedsBalance(amount, balances, worth?.(all))
     }
     const request: Step = { name: 'requestRedeem', amount: shares }
     const value = worth?.(shares) ?? null

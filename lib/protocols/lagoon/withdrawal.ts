@@ -5,7 +5,7 @@ import { erc20Abi } from '../../chain/erc20.ts'
 import { joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { AppError, badAnswer } from '../../errors.ts'
 import type { Finished, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
-import { exceedsBalance, fieldOf, type ShareBalances } from '../refusals.ts'
+import { exceedsBalance, fieldOf } from '../refusals.ts'
 import { lagoonAbi } from './abi.ts'
 import {
   feeOn,
@@ -134,7 +134,7 @@ function requestRedemption(terms: LagoonWithdrawalState, amount: WithdrawalAmoun
   const all = account.shares + settled.claimableShares
   const withoutHaircut = { exit: rates.exit, haircut: 0n }
   const shares = sharesFor(terms, amount, withoutHaircut, all)
-  if (shares === 0n || shares > all) throw exceedsBalance(amount, balancesIn(terms))
+  if (shares === 0n || shares > all) throw tooMuch(terms, amount, withoutHaircut)
   const paid = payment(terms, shares, withoutHaircut)
   // Lagoon never settles a request that is worth nothing by itself.
   if (paid.assets === 0n) throw worthNothing(amount)
@@ -159,12 +159,12 @@ function redeemFromClosed(terms: LagoonWithdrawalState, amount: WithdrawalAmount
   const claims: Step[] = redeemable > 0n ? [{ name: 'redeem', amount: redeemable }] : []
 
   const shares = sharesFor(terms, amount, exit, all)
-  if (shares > all || (shares === 0n && claims.length === 0)) throw exceedsBalance(amount, balancesIn(terms))
+  if (shares > all || (shares === 0n && claims.length === 0)) throw tooMuch(terms, amount, exit)
   const paid = payment(terms, shares, exit)
   if (shares > account.shares) claims.push(claimStep(account))
   const steps = [...claims, ...(shares > 0n ? [payStep(amount, shares, all)] : [])]
   const [first, ...rest] = steps
-  if (!first) throw exceedsBalance(amount, balancesIn(terms))
+  if (!first) throw tooMuch(terms, amount, exit)
   const assets = isOfAssets(amount) && shares < all ? amount.assets : paid.assets
   return { steps: [first, ...rest], shares, ...paid, assets, claimedAssets: settled.redeemableAssets }
 }
@@ -207,13 +207,17 @@ function priceIn({ vault: { state }, virtualShares: extra }: LagoonWithdrawalSta
   return { assets: required(state.totalAssets) + 1n, supply: required(state.totalSupply) + extra }
 }
 
-function balancesIn({ account, settled }: LagoonWithdrawalState): ShareBalances {
-  return {
+/** The refusal of more than the account has; it tells what all of its shares pay now. */
+function tooMuch(terms: LagoonWithdrawalState, amount: WithdrawalAmount, rates: Rates): AppError {
+  const { account, settled } = terms
+  const balances = {
     inWallet: account.shares,
     unclaimed: settled.claimableShares,
     pending: required(account.pendingRedeemShares),
     claimable: required(account.redeemableShares),
   }
+  const all = account.shares + settled.claimableShares
+  return exceedsBalance(amount, balances, isOfAssets(amount) ? payment(terms, all, rates).assets : undefined)
 }
 
 function worthNothing(amount: WithdrawalAmount): AppError {

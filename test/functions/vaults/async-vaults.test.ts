@@ -221,6 +221,9 @@ describe('a withdrawal from an ERC-7540 vault', () => {
   test('of more than the user has is refused with what waits, where the vault tells', async ({ service }) => {
     const vault = await openAsyncVault(service, { make: 'aggregated' })
     await depositInto(vault, 100n * ONE, 100n * ONE)
+    const { body: more } = await vault.withdraw(ALICE, { amount: `${101n * ONE}` })
+    const [, most = ''] = /^must be at most (\d+);/.exec(more.details[0].issue) ?? []
+    expect((await vault.withdraw(ALICE, { amount: most })).body.withdrawal.assets).toBe(most)
     await send(vault, await vault.withdraw(ALICE, { max: true }))
     const refused = await vault.withdraw(ALICE, { max: true })
     expectError(refused, 'amount_exceeds_balance', ['max'])

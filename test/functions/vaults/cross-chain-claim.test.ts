@@ -237,7 +237,7 @@ describe('Nothing is claimed to another chain', () => {
       await relayer.pause(chainId, what, false)
     }
     bridge.lie((offer) => ({ ...offer, limits: { ...(offer['limits'] as object), maxDeposit: '19999999' } }))
-    expectError(await journey.askForClaim(ALICE), 'amount_too_high_for_bridge')
+    expectError(await journey.askForClaim(ALICE), 'amount_too_high_for_bridge', ['dstChainId'])
   })
 
   test('where no dry run tells what it pays', async ({ coldService: service, journey }) => {

@@ -167,15 +167,23 @@ describe('an amount that the bridge does not take', () => {
     const withLimit = (minDeposit: bigint) =>
       bridge.lie((offer) => ({ ...offer, limits: { ...(offer['limits'] as object), minDeposit: `${minDeposit}` } }))
     withLimit(AMOUNT + 1n)
-    expectError(await journey.ask(ALICE, AMOUNT), 'amount_too_low_for_bridge')
+    const low = await journey.ask(ALICE, AMOUNT)
+    expectError(low, 'amount_too_low_for_bridge', ['amount'])
+    expect(low.body.details[0].issue).toBe(`must be at least ${AMOUNT + 1n}`)
     withLimit(AMOUNT)
     expectDeposit(await journey.ask(ALICE, AMOUNT))
   })
 
-  test('An amount of which the bridge takes more than a tenth is too low', async ({ journey }) => {
+  test('An amount of which the bridge takes more than a tenth is too low, and one that works is told', async ({
+    journey,
+  }) => {
     // The API's own least amount is that of which it takes a quarter.
-    expectError(await journey.ask(ALICE, 500_000n), 'amount_too_low_for_bridge')
-    expectError(await journey.ask(ALICE, 1_200_000n), 'amount_too_low_for_bridge')
+    for (const amount of [500_000n, 1_200_000n]) {
+      const low = await journey.ask(ALICE, amount)
+      expectError(low, 'amount_too_low_for_bridge', ['amount'])
+      const [, least = ''] = /^must be at least (\d+)$/.exec(low.body.details[0].issue) ?? []
+      expectDeposit(await journey.ask(ALICE, BigInt(least)))
+    }
     expectDeposit(await journey.ask(ALICE, 1_300_000n))
   })
 
@@ -184,7 +192,7 @@ describe('an amount that the bridge does not take', () => {
     bridge,
   }) => {
     bridge.lie((offer) => ({ ...offer, outputAmount: '4000000' }))
-    expectError(await journey.ask(ALICE, 4_807_689n), 'amount_too_low_for_bridge')
+    expectError(await journey.ask(ALICE, 4_807_689n), 'amount_too_low_for_bridge', ['amount'])
     expectError(await journey.ask(ALICE, 4_807_690n), 'upstream_bad_answer')
   })
 
@@ -196,7 +204,9 @@ describe('an amount that the bridge does not take', () => {
     const withLimit = (maxDeposit: bigint) =>
       bridge.lie((offer) => ({ ...offer, limits: { ...(offer['limits'] as object), maxDeposit: `${maxDeposit}` } }))
     withLimit(AMOUNT - 1n)
-    expectError(await journey.ask(ALICE, AMOUNT), 'amount_too_high_for_bridge')
+    const high = await journey.ask(ALICE, AMOUNT)
+    expectError(high, 'amount_too_high_for_bridge', ['amount'])
+    expect(high.body.details[0].issue).toBe(`must be at most ${AMOUNT - 1n}`)
     withLimit(AMOUNT)
     expectDeposit(await journey.ask(ALICE, AMOUNT))
   })

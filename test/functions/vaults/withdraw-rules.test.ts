@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import type { LagoonGeneration, YieldVaultMake } from '../../../sandbox/deploy.ts'
 import { expectError } from '../../support/errors.ts'
-import { type Service, test, USERS } from '../../support/service.ts'
+import { type HttpReply, type Service, test, USERS } from '../../support/service.ts'
 import {
   type Asset,
   answerInItsPlace,
@@ -377,12 +377,26 @@ describe('a synchronous vault', () => {
     expect(await sharesOf(vault)).toBe(0n)
   })
 
+  test('More than the user has is refused with the most that works', async ({ service }) => {
+    const vault = await openWithShares(service, 'plain')
+    const reply = await vault.withdraw(ALICE, { amount: `${vault.units('100000')}` })
+    expectError(reply, 'amount_exceeds_balance', ['amount'])
+    await expectMostToWork(vault, reply)
+  })
+
   test('A paused vault pays nothing', async ({ service }) => {
     const vault = await openWithShares(service, 'plain')
     await vault.act(ROLES.admin, 'pause')
     expectError(await vault.withdraw(ALICE, { max: true }), 'vault_is_paused')
   })
 })
+
+/** The amount that the refusal of a larger one tells works, and one unit more does not. */
+async function expectMostToWork(vault: TestVault, { body }: HttpReply): Promise<void> {
+  const [, most = ''] = /^must be at most (\d+)/.exec(body.details[0].issue) ?? []
+  expect((await vault.withdraw(ALICE, { amount: most })).body.withdrawal.assets).toBe(most)
+  expectError(await vault.withdraw(ALICE, { amount: `${BigInt(most) + 1n}` }), 'amount_exceeds_balance', ['amount'])
+}
 
 describe('what is asked for', () => {
   test('More than the user has is refused, with what is where', async ({ service }) => {
@@ -391,6 +405,7 @@ describe('what is asked for', () => {
     const shares = await sharesOf(vault)
     for (const asked of [{ shares: `${shares + 1n}` }, { amount: `${vault.units('100000')}` }]) {
       const reply = await vault.withdraw(ALICE, asked)
+      if (asked.amount) await expectMostToWork(vault, reply)
       expectError(reply, 'amount_exceeds_balance', Object.keys(asked))
       expect(reply.body.details[0].issue).toContain(`${shares} in the wallet`)
       expect(reply.body.details[0].issue).toContain('1000000000000000000 in redemptions not settled')
