@@ -245,8 +245,7 @@ export const ERRORS = {
   missing_or_invalid_amount: {
     status: 400,
     error: 'Missing or invalid amount',
-    message:
-      "Give a positive amount in the token's smallest unit, as a string of digits; of a withdrawal also shares, or max: true.",
+    message: "Give a positive amount in the token's smallest unit, as a string of digits.",
   },
   missing_or_invalid_user_address: {
     status: 400,
@@ -286,7 +285,7 @@ export const ERRORS = {
   unsupported_source_token: {
     status: 400,
     error: 'Unsupported source token',
-    message: 'Deposits into this vault cannot be paid with that token.',
+    message: "Give the token of that chain that is the same asset as the vault's.",
   },
   unsupported_destination_chain: {
     status: 400,
@@ -301,12 +300,14 @@ export const ERRORS = {
   amount_too_low_for_bridge: {
     status: 400,
     error: 'Amount too low for bridge',
-    message: 'The bridge does not take so little, or its fee would be more than a tenth of it; try a larger amount.',
+    message:
+      'The bridge does not take so little, or its fee would be more than a tenth of it; try a larger amount: details tell one where it is known.',
   },
   amount_too_high_for_bridge: {
     status: 400,
     error: 'Amount too high for bridge',
-    message: 'The amount is above what the bridge can move now; try a smaller one.',
+    message:
+      'The amount is above what the bridge can move now; try a smaller one: details tell the largest where it is known.',
   },
   cross_chain_not_available: {
     status: 409,
@@ -327,7 +328,7 @@ export const ERRORS = {
   vault_not_found: {
     status: 404,
     error: 'Vault not found',
-    message: 'No vault with this address is configured for your account.',
+    message: 'No vault with this address is configured for your account, or not on that chain.',
   },
   no_vaults_configured: {
     status: 404,

@@ -169,6 +169,8 @@ function fields(schema: z.core.JSONSchema._JSONSchema, prefix: string): string[]
   // Each of the variants is described by itself.
   if (discriminator) return []
   if (allOf) return allOf.flatMap((part) => fields(part, prefix))
+  const tagged = oneOf && variantsByTag(oneOf, prefix)
+  if (tagged) return tagged
   const variants = [...(anyOf ?? []), ...(oneOf ?? [])].flatMap((variant) => fields(variant, prefix))
   if (variants.length > 0) return [...new Set(variants)]
   return Object.entries(properties).flatMap(([name, property]) => {
@@ -178,6 +180,33 @@ function fields(schema: z.core.JSONSchema._JSONSchema, prefix: string): string[]
     const path = `${prefix}${name}`
     return [`| \`${path}\` | ${typeOf(property)} | ${note} |`, ...fieldsWithin(property, path)]
   })
+}
+
+/** The fields of variants that a field tells apart, under what it says there; undefined where none does. */
+function variantsByTag(oneOf: readonly z.core.JSONSchema._JSONSchema[], prefix: string): string[] | undefined {
+  const variants = oneOf.map((variant) => (typeof variant === 'boolean' ? {} : variant))
+  const tagOf = ({ properties = {} }: z.core.JSONSchema.BaseSchema, name: string) => {
+    const { [name]: property = true, ...others } = properties
+    return typeof property === 'object' && (property.const ?? property.enum) !== undefined
+      ? { property, others }
+      : undefined
+  }
+  const name = Object.keys(variants[0]?.properties ?? {}).find((each) =>
+    variants.every((variant) => tagOf(variant, each)),
+  )
+  if (name === undefined) return undefined
+  const found = variants.flatMap((variant) => {
+    const tag = tagOf(variant, name)
+    return tag ? [{ variant, ...tag }] : []
+  })
+  const path = `${prefix}${name}`
+  return [
+    `| \`${path}\` | ${typeOf({ anyOf: found.map(({ property }) => property) })} |  |`,
+    ...found.flatMap(({ variant, property, others }) => {
+      const rows = fields({ ...variant, properties: others }, prefix)
+      return rows.length > 0 ? [`| _where \`${path}\` is ${typeOf(property)}:_ | | |`, ...rows] : []
+    }),
+  ]
 }
 
 /** The fields of an object, of the elements of a list, or of the values under the keys of a record. */

@@ -126,11 +126,14 @@ function itemsOf(response: object): string | undefined {
 
 function codesOf(responses: Operation['responses']): string[] {
   return Object.values(responses).flatMap((response) => {
-    const { allOf = [] } = schemaOf('$ref' in response ? named(String(response.$ref)) : response)
-    return allOf.flatMap(({ properties }) => {
-      const code = properties?.['code']
-      return typeof code === 'object' && code.enum ? code.enum.map((value) => `'${value}'`) : []
-    })
+    const schema = schemaOf('$ref' in response ? named(String(response.$ref)) : response)
+    // The gateway's own errors have no code.
+    return (schema.anyOf ?? [schema])
+      .flatMap(({ allOf = [] }) => allOf)
+      .flatMap(({ properties }) => {
+        const code = properties?.['code']
+        return typeof code === 'object' && code.enum ? code.enum.map((value) => `'${value}'`) : []
+      })
   })
 }
 

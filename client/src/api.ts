@@ -136,12 +136,14 @@ export type CompleteRegistrationRequest = {
   tempAuthToken?: string | null | undefined
   /** Sent by some clients, and not looked at */
   appId?: string | null | undefined
+  /** Required, here or in signedChallenge: a new credential to log in with */
   firstFactorCredential?: NewFirstFactor | null | undefined
   /** No passkey beside another one */
   secondFactorCredential?: NewSecondFactor | null | undefined
   recoveryCredential?: NewRecoveryKey | null | undefined
   /** The three credentials, in place of the fields */
   signedChallenge?: {
+    /** Required, here or in signedChallenge: a new credential to log in with */
     firstFactorCredential?: NewFirstFactor | null | undefined
     /** No passkey beside another one */
     secondFactorCredential?: NewSecondFactor | null | undefined
@@ -201,12 +203,24 @@ export type Deposit = {
   }
   /** The vault now */
   vault: {
-    /** Percent a year with two decimals */
+    /** Percent a year with two decimals; "0.00" where it is not known, which `annualYield` tells apart */
     apy: string
+    /** The yield as `apy` of the vaults has it; null where none is known */
+    annualYield: {
+      /** Percent a year with two decimals, by the growth of the share price */
+      value: string
+      /** Days between the two prices, with two decimals: about seven; less while the first known price is younger; more where the price before was known long ago */
+      days: number
+      /** The time of the later price */
+      asOf: Timestamp
+    } | null
     /** Of the vault's asset */
     assetSymbol: string
     /** Of the vault's asset */
     assetDecimals: number
+    /** Decimals of the share token */
+    shareDecimals: number
+    /** What one whole share is worth, in the asset's smallest unit */
     sharePrice: Amount
   }
   /** The request id; 0 for synchronous deposits; null where it is above 2^53 - 1 */
@@ -226,7 +240,7 @@ export type DepositCancelledEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
+  /** Of the event: true once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: DepositData
@@ -241,7 +255,7 @@ export type DepositClaimableEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
+  /** Of the event: true once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: DepositData
@@ -256,14 +270,16 @@ export type DepositCompletedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
+  /** Of the event: true once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: DepositData
 }
 
 export type DepositData = {
+  /** The vault's chain */
   chainId: ChainId
+  /** Vault contract */
   vaultAddress: Address
   /** The account that the deposit or the withdrawal belongs to */
   userAddress: Address
@@ -288,7 +304,7 @@ export type DepositPendingEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
+  /** Of the event: true once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: RequestedDepositData
@@ -303,7 +319,7 @@ export type DepositRevertedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
+  /** Of the event: true once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: RevertedData
@@ -477,23 +493,34 @@ export type GetPositionResponse = {
   vaultName: string
   userAddress: Address
   chainId: ChainId
-  /** Percent with two decimals */
+  /** Percent a year with two decimals; "0.00" where it is not known, which `annualYield` tells apart */
   apy: string
+  /** The yield as `apy` of the vaults has it; null where none is known */
+  annualYield: {
+    /** Percent a year with two decimals, by the growth of the share price */
+    value: string
+    /** Days between the two prices, with two decimals: about seven; less while the first known price is younger; more where the price before was known long ago */
+    days: number
+    /** The time of the later price */
+    asOf: Timestamp
+  } | null
   /** Of the vault's asset */
   assetSymbol: string
   /** Of the vault's asset */
   assetDecimals: number
-  /** All deposits not cancelled, and shares received at their value then */
-  totalDepositedAssets: Amount
-  /** Assets withdrawn, and shares sent away at their value then */
-  totalWithdrawnAssets: Amount
-  /** Shares in the wallet */
-  currentShares: Amount
-  /** What one whole share is worth */
+  /** Decimals of the share token */
+  shareDecimals: number
+  /** What one whole share is worth, in the asset's smallest unit */
   sharePrice: Amount
-  /** Everything of the user in the vault: pending, in shares, claimable, being redeemed, cancelled and not taken back */
+  /** All deposits not cancelled, and shares received at their value then, in the asset's smallest unit */
+  totalDepositedAssets: Amount
+  /** Assets withdrawn, and shares sent away at their value then, in the asset's smallest unit */
+  totalWithdrawnAssets: Amount
+  /** Shares in the wallet, in the share's smallest unit */
+  currentShares: Amount
+  /** Everything of the user in the vault, in the asset's smallest unit: pending, in shares, claimable, being redeemed, cancelled and not taken back */
   currentValue: Amount
-  /** currentValue + totalWithdrawnAssets - totalDepositedAssets; may be negative */
+  /** currentValue + totalWithdrawnAssets - totalDepositedAssets, in the asset's smallest unit; may be negative */
   earnedAssets: string
   /** How many deposits were not cancelled */
   depositCount: number
@@ -535,13 +562,25 @@ export type GetPositionResponse = {
     type: 'async' | 'sync'
     /** As the list of vaults has it */
     protocol: string
-    /** Percent a year with two decimals */
+    /** Percent a year with two decimals; "0.00" where it is not known, which `annualYield` tells apart */
     apy: string
-    sharePrice: Amount
-    /** Of the asset */
+    /** The yield as `apy` of the vaults has it; null where none is known */
+    annualYield: {
+      /** Percent a year with two decimals, by the growth of the share price */
+      value: string
+      /** Days between the two prices, with two decimals: about seven; less while the first known price is younger; more where the price before was known long ago */
+      days: number
+      /** The time of the later price */
+      asOf: Timestamp
+    } | null
+    /** Of the vault's asset */
     assetSymbol: string
-    /** Of the asset */
+    /** Of the vault's asset */
     assetDecimals: number
+    /** Decimals of the share token */
+    shareDecimals: number
+    /** What one whole share is worth, in the asset's smallest unit */
+    sharePrice: Amount
     /** The epoch that takes requests now; null where the vault does not tell */
     depositEpochId: number | null
     /** Whether the valuation is valid; null where the vault does not tell */
@@ -554,6 +593,7 @@ export type GetPositionResponse = {
   /** The last year */
   sharePriceHistory: {
     timestamp: Timestamp
+    /** What one whole share is worth, in the asset's smallest unit */
     sharePrice: Amount
   }[]
   /** What the answer rests on: for each chain that was read, the block, and how many hosts told it */
@@ -1075,23 +1115,34 @@ export type Position = {
   vaultName: string
   userAddress: Address
   chainId: ChainId
-  /** Percent with two decimals */
+  /** Percent a year with two decimals; "0.00" where it is not known, which `annualYield` tells apart */
   apy: string
+  /** The yield as `apy` of the vaults has it; null where none is known */
+  annualYield: {
+    /** Percent a year with two decimals, by the growth of the share price */
+    value: string
+    /** Days between the two prices, with two decimals: about seven; less while the first known price is younger; more where the price before was known long ago */
+    days: number
+    /** The time of the later price */
+    asOf: Timestamp
+  } | null
   /** Of the vault's asset */
   assetSymbol: string
   /** Of the vault's asset */
   assetDecimals: number
-  /** All deposits not cancelled, and shares received at their value then */
-  totalDepositedAssets: Amount
-  /** Assets withdrawn, and shares sent away at their value then */
-  totalWithdrawnAssets: Amount
-  /** Shares in the wallet */
-  currentShares: Amount
-  /** What one whole share is worth */
+  /** Decimals of the share token */
+  shareDecimals: number
+  /** What one whole share is worth, in the asset's smallest unit */
   sharePrice: Amount
-  /** Everything of the user in the vault: pending, in shares, claimable, being redeemed, cancelled and not taken back */
+  /** All deposits not cancelled, and shares received at their value then, in the asset's smallest unit */
+  totalDepositedAssets: Amount
+  /** Assets withdrawn, and shares sent away at their value then, in the asset's smallest unit */
+  totalWithdrawnAssets: Amount
+  /** Shares in the wallet, in the share's smallest unit */
+  currentShares: Amount
+  /** Everything of the user in the vault, in the asset's smallest unit: pending, in shares, claimable, being redeemed, cancelled and not taken back */
   currentValue: Amount
-  /** currentValue + totalWithdrawnAssets - totalDepositedAssets; may be negative */
+  /** currentValue + totalWithdrawnAssets - totalDepositedAssets, in the asset's smallest unit; may be negative */
   earnedAssets: string
   /** How many deposits were not cancelled */
   depositCount: number
@@ -1160,7 +1211,7 @@ export type PrepareClaimRequest = {
   chainId?: ChainId | null | undefined
   /** Only where the assets of a withdrawal are wanted on another chain, at the user's own address there */
   dstChainId?: number | null | undefined
-  /** Required with dstChainId: the same asset there. Where that is the chain's wrapped coin, a plain account gets the coin itself */
+  /** Required with dstChainId: the same asset there, by its `coinKey` in `GET /portfolio-indexor/markets` (USDC.e is not USDC; on BNB Smart Chain WETH is ETH). Where that is the chain's wrapped coin, a plain account gets the coin itself */
   dstToken?: Address | null | undefined
 }
 
@@ -1187,9 +1238,11 @@ export type PrepareClaimResponse = {
   isAsync: true
   /** Of a deposit, the assets that become shares; of a withdrawal, the shares that become assets */
   claimable: {
+    /** In the asset's smallest unit */
     assets: Amount
+    /** In the share's smallest unit */
     shares: Amount
-    /** Cross-chain only: what of the assets stays with the user on the vault's chain */
+    /** Cross-chain only: what of the assets stays with the user on the vault's chain, in their smallest unit */
     remainder?: Amount | undefined
   }
   /** Cross-chain only */
@@ -1205,7 +1258,7 @@ export type PrepareDepositRequest = {
   userAddress: Address
   /** Only for deposits from another chain */
   srcChainId?: number | null | undefined
-  /** Required with srcChainId */
+  /** Required with srcChainId: the same asset there, by its `coinKey` in `GET /portfolio-indexor/markets` (USDC.e is not USDC; on BNB Smart Chain WETH is ETH) */
   srcToken?: Address | null | undefined
   /** Needed only where two chains have a vault with this address */
   chainId?: ChainId | null | undefined
@@ -1242,17 +1295,17 @@ export type PrepareWithdrawalRequest = {
   vaultAddress: Address
   /** The user's wallet */
   userAddress: Address
-  /** What is to be paid, in the vault asset's smallest unit */
+  /** What is to be paid, in the vault asset's smallest unit; this, `shares` or `max` */
   amount?: Amount | null | undefined
-  /** Shares to give up, in their smallest unit */
+  /** Shares to give up, in their smallest unit; this, `amount` or `max` */
   shares?: Amount | null | undefined
-  /** Everything */
+  /** Everything; this, `amount` or `shares` */
   max?: true | null | undefined
   /** Needed only where two chains have a vault with this address */
   chainId?: ChainId | null | undefined
   /** Only where the tokens are wanted on another chain, at the user's own address there; the vault must pay at once */
   dstChainId?: number | null | undefined
-  /** Required with dstChainId: the same asset there. Where that is the chain's wrapped coin, a plain account gets the coin itself */
+  /** Required with dstChainId: the same asset there, by its `coinKey` in `GET /portfolio-indexor/markets` (USDC.e is not USDC; on BNB Smart Chain WETH is ETH). Where that is the chain's wrapped coin, a plain account gets the coin itself */
   dstToken?: Address | null | undefined
 }
 
@@ -1280,19 +1333,19 @@ export type PrepareWithdrawalResponse = {
   isAsync: boolean
   /** What it comes to */
   withdrawal: {
-    /** What leaves the user */
+    /** What leaves the user, in the share's smallest unit */
     shares: Amount
     /** What is paid for them, in the vault asset's smallest unit; null where the vault tells no price now */
     assets: Amount | null
-    /** What the vault keeps of what the shares are worth: fees, and a haircut for being paid at once; null as `assets` */
+    /** What the vault keeps of what the shares are worth: fees, and a haircut for being paid at once; in the asset's smallest unit; null as `assets` */
     fee: Amount | null
-    /** The part of the fee that is the haircut */
+    /** The part of the fee that is the haircut, in the asset's smallest unit */
     haircut: Amount
     /** True where a settlement decides what is paid, at its own price, or no dry run could tell */
     isEstimate: boolean
-    /** What settled withdrawals pay besides, which the vault pays along with this one */
+    /** What settled withdrawals pay besides, which the vault pays along with this one; in the asset's smallest unit */
     claimedAssets: Amount
-    /** Cross-chain only: what of all that is paid stays with the user on the vault's chain */
+    /** Cross-chain only: what of all that is paid stays with the user on the vault's chain, in the asset's smallest unit */
     remainder?: Amount | undefined
   }
   /** Cross-chain only */
@@ -1348,7 +1401,9 @@ export type RelyingPartyEntity = {
 }
 
 export type RequestedDepositData = {
+  /** The vault's chain */
   chainId: ChainId
+  /** Vault contract */
   vaultAddress: Address
   /** The account that the deposit or the withdrawal belongs to */
   userAddress: Address
@@ -1367,7 +1422,9 @@ export type RequestedDepositData = {
 }
 
 export type RequestedWithdrawalData = {
+  /** The vault's chain */
   chainId: ChainId
+  /** Vault contract */
   vaultAddress: Address
   /** The account that the deposit or the withdrawal belongs to */
   userAddress: Address
@@ -1386,7 +1443,9 @@ export type RequestedWithdrawalData = {
 }
 
 export type RevertedData = {
+  /** The vault's chain */
   chainId: ChainId
+  /** Vault contract */
   vaultAddress: Address
   /** The `id` of the event that is taken back */
   eventId: string
@@ -1741,13 +1800,14 @@ export type TransferCompletedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
+  /** Of the event: true once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: TransferData
 }
 
 export type TransferData = {
+  /** The vault's chain; those of the transfer are `srcChain` and `dstChain` */
   chainId: ChainId
   /** The vault that the transfer deposits into. Where it deposits into none: the vault that paid what was sent, in the same transaction or as the last one to pay the account before it, at least as much as was sent within a day. What no vault of yours paid is no event */
   vaultAddress: Address
@@ -1764,7 +1824,7 @@ export type TransferFailedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
+  /** Of the event: true once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: TransferData
@@ -1779,7 +1839,7 @@ export type TransferRefundedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
+  /** Of the event: true once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: TransferData
@@ -1794,7 +1854,7 @@ export type TransferRevertedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
+  /** Of the event: true once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: RevertedData
@@ -1813,7 +1873,7 @@ export type TransferStatus = {
   action: 'deposit' | 'none' | null
   /** Whether nothing more is expected: stop polling */
   terminal: boolean
-  /** Whether its blocks are final on both chains, after which it is told the same for ever; only where terminal, mostly some minutes later */
+  /** Of the transfer: whether its blocks are final on both chains, after which it is told the same for ever; only where terminal, mostly some minutes later */
   final: boolean
   /** When to ask again; null when terminal */
   nextPollAfterMs: number | null
@@ -1822,7 +1882,7 @@ export type TransferStatus = {
   dstChain: ChainName | null
   /** In the source token's smallest unit */
   inputAmount: Amount | null
-  /** What arrived; when the deposit on the destination failed, what the user received as tokens */
+  /** What arrived, in the destination token's smallest unit; when the deposit on the destination failed, what the user received as tokens */
   outputAmount: Amount | null
   /** When it was sent, when it arrived, and when its action was done; null before */
   timestamps: {
@@ -1907,14 +1967,16 @@ export type VaultChangedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
+  /** Of the event: true once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: VaultData
 }
 
 export type VaultData = {
+  /** The vault's chain */
   chainId: ChainId
+  /** Vault contract */
   vaultAddress: Address
   /** The block at which the service first saw it */
   blockNumber: number
@@ -1929,7 +1991,7 @@ export type VaultPausedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
+  /** Of the event: true once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: VaultData
@@ -1944,7 +2006,7 @@ export type VaultRevertedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
+  /** Of the event: true once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: RevertedData
@@ -1964,7 +2026,7 @@ export type VaultState = {
   assetDecimals: number | null
   /** Assets under management, in the asset's smallest unit */
   totalAssets: Amount | null
-  /** Shares outstanding */
+  /** Shares outstanding, in the share's smallest unit */
   totalSupply: Amount | null
   /** What one whole share is worth, in the asset's smallest unit */
   sharePrice: Amount | null
@@ -1980,19 +2042,19 @@ export type VaultState = {
   paused: boolean | null
   /** The contract that holds what waits for settlement */
   pendingSilo: Address | null
-  /** Assets waiting for settlement */
+  /** Assets waiting for settlement, in the asset's smallest unit */
   pendingDeposits: Amount | null
-  /** Shares waiting for redeem settlement */
+  /** Shares waiting for redeem settlement, in the share's smallest unit */
   pendingRedeems: Amount | null
   /** False also for versions before 0.5, which have no validity */
   isTotalAssetsValid: boolean | null
-  /** 2^256 - 1 when no valuation is proposed */
+  /** The proposed valuation, in the asset's smallest unit; 2^256 - 1 when none is */
   newTotalAssets: Amount | null
   /** Current deposit epoch */
   depositEpochId: number | null
   /** Current redeem epoch */
   redeemEpochId: number | null
-  /** The fields that could not be read, which are null */
+  /** The fields that could not be read, which are null; null and not in `missing`: this vault's protocol has no such value */
   missing: string[]
 }
 
@@ -2107,11 +2169,11 @@ export type Withdrawal = {
   status: 'pending' | 'claimable' | 'completed' | 'cancelled'
   /** The status for people */
   statusDescription: string
-  /** What was redeemed, or asked to be */
+  /** What was redeemed, or asked to be, in the share's smallest unit */
   shares: Amount
-  /** What was paid and what can be claimed; null while a part of it is pending */
+  /** What was paid and what can be claimed, in the asset's smallest unit; null while a part of it is pending */
   assets: Amount | null
-  /** What became of its parts */
+  /** What became of its parts, in the smallest units of asset and share */
   amounts: {
     /** Awaiting settlement */
     pendingShares: Amount
@@ -2128,12 +2190,24 @@ export type Withdrawal = {
   }
   /** The vault now */
   vault: {
-    /** Percent a year with two decimals */
+    /** Percent a year with two decimals; "0.00" where it is not known, which `annualYield` tells apart */
     apy: string
+    /** The yield as `apy` of the vaults has it; null where none is known */
+    annualYield: {
+      /** Percent a year with two decimals, by the growth of the share price */
+      value: string
+      /** Days between the two prices, with two decimals: about seven; less while the first known price is younger; more where the price before was known long ago */
+      days: number
+      /** The time of the later price */
+      asOf: Timestamp
+    } | null
     /** Of the vault's asset */
     assetSymbol: string
     /** Of the vault's asset */
     assetDecimals: number
+    /** Decimals of the share token */
+    shareDecimals: number
+    /** What one whole share is worth, in the asset's smallest unit */
     sharePrice: Amount
   }
   /** The request id; 0 for what was paid at once; null where it is above 2^53 - 1 */
@@ -2153,7 +2227,7 @@ export type WithdrawalCancelledEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
+  /** Of the event: true once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: WithdrawalData
@@ -2168,7 +2242,7 @@ export type WithdrawalClaimableEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
+  /** Of the event: true once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: WithdrawalData
@@ -2183,14 +2257,16 @@ export type WithdrawalCompletedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
+  /** Of the event: true once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: WithdrawalData
 }
 
 export type WithdrawalData = {
+  /** The vault's chain */
   chainId: ChainId
+  /** Vault contract */
   vaultAddress: Address
   /** The account that the deposit or the withdrawal belongs to */
   userAddress: Address
@@ -2215,7 +2291,7 @@ export type WithdrawalPendingEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
+  /** Of the event: true once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: RequestedWithdrawalData
@@ -2230,7 +2306,7 @@ export type WithdrawalRevertedEvent = {
   timestamp: Timestamp
   /** The number of the event among all events of the client: 1, 2, 3 and so on */
   sequence: number
-  /** True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
+  /** Of the event: true once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted` */
   final: boolean
   /** What happened, and where */
   data: RevertedData
@@ -2338,7 +2414,7 @@ export type Errors = {
   wallet_not_found: 404
   /** Missing or invalid vaultAddress. Give the vault contract address; a mixed-case address needs its correct checksum. */
   missing_or_invalid_vault_address: 400
-  /** Missing or invalid amount. Give a positive amount in the token's smallest unit, as a string of digits; of a withdrawal also shares, or max: true. */
+  /** Missing or invalid amount. Give a positive amount in the token's smallest unit, as a string of digits. */
   missing_or_invalid_amount: 400
   /** Missing or invalid userAddress. Give the wallet address of the user; a mixed-case address needs its correct checksum. */
   missing_or_invalid_user_address: 400
@@ -2354,15 +2430,15 @@ export type Errors = {
   missing_or_invalid_dst_token: 400
   /** Unsupported source chain. Deposits into this vault cannot start on that chain. */
   unsupported_source_chain: 400
-  /** Unsupported source token. Deposits into this vault cannot be paid with that token. */
+  /** Unsupported source token. Give the token of that chain that is the same asset as the vault's. */
   unsupported_source_token: 400
   /** Unsupported destination chain. Withdrawals from this vault cannot go to that chain. */
   unsupported_destination_chain: 400
   /** Unsupported destination token. Give the token of that chain that is the same asset as the vault's. */
   unsupported_destination_token: 400
-  /** Amount too low for bridge. The bridge does not take so little, or its fee would be more than a tenth of it; try a larger amount. */
+  /** Amount too low for bridge. The bridge does not take so little, or its fee would be more than a tenth of it; try a larger amount: details tell one where it is known. */
   amount_too_low_for_bridge: 400
-  /** Amount too high for bridge. The amount is above what the bridge can move now; try a smaller one. */
+  /** Amount too high for bridge. The amount is above what the bridge can move now; try a smaller one: details tell the largest where it is known. */
   amount_too_high_for_bridge: 400
   /** Cross-chain deposit not available for this vault. Deposit from the vault's own chain, or withdraw to it, instead: leave out the other chain and its token. A withdrawal can go to another chain only where the vault pays at once; where it pays later, its claim can. */
   cross_chain_not_available: 409
@@ -2370,7 +2446,7 @@ export type Errors = {
   amount_exceeds_balance: 400
   /** Ambiguous vaultAddress. You have a vault with this address on more than one chain: give chainId. */
   ambiguous_vault_address: 400
-  /** Vault not found. No vault with this address is configured for your account. */
+  /** Vault not found. No vault with this address is configured for your account, or not on that chain. */
   vault_not_found: 404
   /** No vaults configured. No vault is configured for your account yet. */
   no_vaults_configured: 404

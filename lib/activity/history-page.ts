@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import type * as z from 'zod'
 import { cutPage, decodeCursor } from '../cursor.ts'
-import { type Yield, yieldText } from '../vaults/apy.ts'
+import type { Yield } from '../vaults/apy.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { type AccountVault, readAccountVaults } from './account-vaults.ts'
 import { buildSortKey, type HistoryStatus, type LedgerEntry } from './ledger-entry.ts'
@@ -29,7 +29,7 @@ type History<I extends Item> = {
 }
 
 /**
- * Reads a page of an account's history, newest first over all vaults that match, with each vault's yield as text. Throws
+ * Reads a page of an account's history, newest first over all vaults that match, with each vault's yield. Throws
  * `invalid_cursor` for a cursor of another list, and as `readAccountVaults` does.
  */
 export async function readHistoryPage<I extends Item>(
@@ -58,7 +58,7 @@ export async function readHistoryPage<I extends Item>(
     items: await Promise.all(
       onPage.map(async ({ ofVault, item }) => {
         const { vault, live, asOf } = ofVault
-        return { ofVault, item, apy: yieldText(await getYield(vault, live.sharePrice, asOf)) }
+        return { ofVault, item, annualYield: await getYield(vault, live.sharePrice, asOf) }
       }),
     ),
   }

@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import { EvidenceList } from '../chain/evidence.ts'
 import { ChainId, ChainIdText } from '../chain/registry.ts'
-import { Address, Amount, SignedAmount, Timestamp, TransactionHash, VaultAddress } from '../codecs.ts'
+import { Address, Amount, SharePrice, SignedAmount, Timestamp, TransactionHash, VaultAddress } from '../codecs.ts'
 import { field } from '../field.ts'
 import { Page, PageCursor, PageLimit } from '../page.ts'
+import { Yield, yieldText } from '../vaults/apy.ts'
 import type { AccountVault } from './account-vaults.ts'
 import type { Deposit } from './history.ts'
 import { buildEntryId, DepositSource, HistoryStatus } from './ledger-entry.ts'
@@ -35,14 +36,19 @@ const where = {
   chainId: ChainId,
 }
 
-const VaultNow = z
-  .object({
-    apy: z.string().describe('Percent a year with two decimals'),
-    assetSymbol: z.string().describe("Of the vault's asset"),
-    assetDecimals: z.number().int().describe("Of the vault's asset"),
-    sharePrice: Amount,
-  })
-  .describe('The vault now')
+/** What a share is, and what it is worth now. */
+export const shareNow = {
+  apy: z
+    .string()
+    .describe('Percent a year with two decimals; "0.00" where it is not known, which `annualYield` tells apart'),
+  annualYield: Yield.nullable().describe('The yield as `apy` of the vaults has it; null where none is known'),
+  assetSymbol: z.string().describe("Of the vault's asset"),
+  assetDecimals: z.number().int().describe("Of the vault's asset"),
+  shareDecimals: z.number().int().describe('Decimals of the share token'),
+  sharePrice: SharePrice,
+}
+
+const VaultNow = z.object(shareNow).describe('The vault now')
 
 /** What the status of an account and its position say of requests whose cancellation the vault has granted. */
 export const CancelledDeposit = Amount.describe('Assets of cancelled deposit requests, which another cancel takes back')
@@ -75,7 +81,7 @@ export const DepositResponse = z
   })
   .meta({ id: 'Deposit', description: 'A deposit and its part of what the user has now' })
 
-/** A withdrawal as callers see it; amounts in the smallest units of asset and share. */
+/** A withdrawal as callers see it. */
 export const WithdrawalResponse = z
   .object({
     withdrawalId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
@@ -84,8 +90,10 @@ export const WithdrawalResponse = z
       'pending while a part of it awaits settlement, else claimable while a part of it can be claimed, else completed when a part of it was paid',
     ),
     statusDescription: z.string().describe('The status for people'),
-    shares: Amount.describe('What was redeemed, or asked to be'),
-    assets: Amount.nullable().describe('What was paid and what can be claimed; null while a part of it is pending'),
+    shares: Amount.describe("What was redeemed, or asked to be, in the share's smallest unit"),
+    assets: Amount.nullable().describe(
+      "What was paid and what can be claimed, in the asset's smallest unit; null while a part of it is pending",
+    ),
     amounts: z
       .object({
         pendingShares: Amount.describe('Awaiting settlement'),
@@ -95,7 +103,7 @@ export const WithdrawalResponse = z
         paidAssets: Amount.describe('What was paid for those'),
         cancelledShares: Amount.describe('Taken back, or to be taken back by another cancel'),
       })
-      .describe('What became of its parts'),
+      .describe('What became of its parts, in the smallest units of asset and share'),
     vault: VaultNow,
     epochId: EpochId.describe('The request id; 0 for what was paid at once; null where it is above 2^53 - 1'),
     timestamp: Timestamp,
@@ -106,21 +114,24 @@ export const WithdrawalResponse = z
   })
   .meta({ id: 'Withdrawal', description: 'A withdrawal and what became of its parts' })
 
-/** A position as callers see it; amounts in the asset's smallest unit. */
+/** A position as callers see it. */
 export const PositionResponse = z
   .object({
     ...where,
-    apy: z.string().describe('Percent with two decimals'),
-    assetSymbol: z.string().describe("Of the vault's asset"),
-    assetDecimals: z.number().int().describe("Of the vault's asset"),
-    totalDepositedAssets: Amount.describe('All deposits not cancelled, and shares received at their value then'),
-    totalWithdrawnAssets: Amount.describe('Assets withdrawn, and shares sent away at their value then'),
-    currentShares: Amount.describe('Shares in the wallet'),
-    sharePrice: Amount.describe('What one whole share is worth'),
-    currentValue: Amount.describe(
-      'Everything of the user in the vault: pending, in shares, claimable, being redeemed, cancelled and not taken back',
+    ...shareNow,
+    totalDepositedAssets: Amount.describe(
+      "All deposits not cancelled, and shares received at their value then, in the asset's smallest unit",
     ),
-    earnedAssets: SignedAmount.describe('currentValue + totalWithdrawnAssets - totalDepositedAssets; may be negative'),
+    totalWithdrawnAssets: Amount.describe(
+      "Assets withdrawn, and shares sent away at their value then, in the asset's smallest unit",
+    ),
+    currentShares: Amount.describe("Shares in the wallet, in the share's smallest unit"),
+    currentValue: Amount.describe(
+      "Everything of the user in the vault, in the asset's smallest unit: pending, in shares, claimable, being redeemed, cancelled and not taken back",
+    ),
+    earnedAssets: SignedAmount.describe(
+      "currentValue + totalWithdrawnAssets - totalDepositedAssets, in the asset's smallest unit; may be negative",
+    ),
     depositCount: z.number().int().describe('How many deposits were not cancelled'),
     startDate: Timestamp,
     lastDepositDate: Timestamp,
@@ -159,13 +170,26 @@ export const HistoryPage = z.object({
   evidence: EvidenceList,
 })
 
-/** The response for a deposit; `apy` as text. */
+/** What a vault's share is worth now, with its yield over the last days, null where that is not known. */
+export function buildShareNow({ vault, live }: AccountVault, annualYield: Yield | null) {
+  return {
+    apy: yieldText(annualYield),
+    annualYield,
+    assetSymbol: vault.assetSymbol,
+    assetDecimals: vault.assetDecimals,
+    shareDecimals: vault.shareDecimals,
+    sharePrice: live.sharePrice,
+  }
+}
+
+/** The response for a deposit. */
 export function depositResponse(
-  { vault, live }: AccountVault,
+  ofVault: AccountVault,
   deposit: Deposit,
-  apy: string,
+  annualYield: Yield | null,
   source: DepositSource | undefined,
 ): z.output<typeof DepositResponse> {
+  const { vault } = ofVault
   const { entry, status, pendingDeposit, claimableShares, currentShares } = deposit
   return {
     depositId: buildEntryId(entry),
@@ -176,7 +200,7 @@ export function depositResponse(
     status,
     statusDescription: DEPOSIT_DESCRIPTIONS[status],
     amounts: { depositedAssets: entry.assets, pendingDeposit, claimableShares, currentShares },
-    vault: { apy, assetSymbol: vault.assetSymbol, assetDecimals: vault.assetDecimals, sharePrice: live.sharePrice },
+    vault: buildShareNow(ofVault, annualYield),
     epochId: epochId(entry.requestId),
     timestamp: entry.timestamp,
     transactionHash: entry.transactionHash,
@@ -184,12 +208,13 @@ export function depositResponse(
   }
 }
 
-/** The response for a withdrawal; `apy` as text. */
+/** The response for a withdrawal. */
 export function withdrawalResponse(
-  { vault, live }: AccountVault,
+  ofVault: AccountVault,
   { entry, status, assets, claimTransactionHash, ...amounts }: Withdrawal,
-  apy: string,
+  annualYield: Yield | null,
 ): z.output<typeof WithdrawalResponse> {
+  const { vault } = ofVault
   return {
     withdrawalId: buildEntryId(entry),
     vaultAddress: vault.address,
@@ -201,7 +226,7 @@ export function withdrawalResponse(
     shares: entry.shares,
     assets,
     amounts,
-    vault: { apy, assetSymbol: vault.assetSymbol, assetDecimals: vault.assetDecimals, sharePrice: live.sharePrice },
+    vault: buildShareNow(ofVault, annualYield),
     epochId: entry.kind === 'redeem' ? epochId(entry.requestId) : 0,
     timestamp: entry.timestamp,
     transactionHash: entry.transactionHash,
@@ -209,22 +234,20 @@ export function withdrawalResponse(
   }
 }
 
-/** The response for a position; `apy` as text. */
+/** The response for a position. */
 export function positionResponse(
-  { vault, live }: AccountVault,
+  ofVault: AccountVault,
   { deposits: _, ...position }: Position,
-  { account, apy }: { account: z.output<typeof Address>; apy: string },
+  { account, annualYield }: { account: z.output<typeof Address>; annualYield: Yield | null },
 ): z.output<typeof PositionResponse> {
+  const { vault, live } = ofVault
   return {
     vaultAddress: vault.address,
     vaultName: vault.name,
     userAddress: account,
     chainId: vault.chainId,
-    apy,
-    assetSymbol: vault.assetSymbol,
-    assetDecimals: vault.assetDecimals,
+    ...buildShareNow(ofVault, annualYield),
     currentShares: live.shares,
-    sharePrice: live.sharePrice,
     ...position,
   }
 }

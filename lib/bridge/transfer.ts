@@ -53,14 +53,14 @@ export const TransferStatus = z
     final: z
       .boolean()
       .describe(
-        'Whether its blocks are final on both chains, after which it is told the same for ever; only where terminal, mostly some minutes later',
+        'Of the transfer: whether its blocks are final on both chains, after which it is told the same for ever; only where terminal, mostly some minutes later',
       ),
     nextPollAfterMs: z.number().int().nullable().describe('When to ask again; null when terminal'),
     srcChain: ChainName,
     dstChain: ChainName.nullable().describe('Null until the deposit into the bridge is seen'),
     inputAmount: Amount.nullable().describe("In the source token's smallest unit"),
     outputAmount: Amount.nullable().describe(
-      'What arrived; when the deposit on the destination failed, what the user received as tokens',
+      "What arrived, in the destination token's smallest unit; when the deposit on the destination failed, what the user received as tokens",
     ),
     timestamps: z
       .object({

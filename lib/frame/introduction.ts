@@ -33,12 +33,14 @@ export const INTRODUCTION = `* JSON in, JSON out; header names in any case. Ever
   an upper estimate: 70,000 for each approval, 500,000 for a deposit, 400,000 for a claim and for each call of a
   withdrawal, 200,000 for a cancellation. On rollups the fee for publishing data comes on top.
 
-Every error has this body; match on \`error\` or \`code\`, both are stable:
+Every error of the API has this body; match on \`error\` or \`code\`, both are stable:
 
 \`\`\`json
 { "success": false, "statusCode": 401, "error": "Invalid API key", "code": "invalid_api_key",
   "message": "The API key was not recognised, has expired or was revoked.", "requestId": "…",
   "details": [ { "field": "amount", "issue": "must be positive" } ] }
 \`\`\`
+
+The gateway's own 413, 429, 431, 500 and 503 have \`{ "message": "…" }\` alone.
 
 The field that comes first in the body's table decides \`error\`; \`details\` names all problems.`

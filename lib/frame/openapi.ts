@@ -25,6 +25,19 @@ const ErrorSchema = z
   })
   .meta({ id: 'Error', description: 'What every error answers' })
 
+const GatewayErrorSchema = z
+  .object({ message: z.string().describe('The status in words') })
+  .meta({ id: 'GatewayError', description: 'What the gateway itself answers, in its own form' })
+
+/** When the gateway itself answers which status (docs/decisions/0002-http-api.md). */
+const GATEWAY_ERRORS: Readonly<Record<number, string>> = {
+  413: 'the body is above 10 MB.',
+  429: 'all callers together ask too often. Try again.',
+  431: 'the headers are above 10 KiB.',
+  500: 'the function broke down. Try again.',
+  503: 'the function could not start. Try again.',
+}
+
 const CALLER_ERRORS: Record<EndpointContract['caller'], readonly ErrorCode[]> = {
   anyone: [],
   client: ['missing_api_key', 'invalid_api_key', 'rate_limit_exceeded'],
@@ -80,8 +93,8 @@ export function buildOpenApi(
 ) {
   const routes = contracts.filter(({ path }) => path !== '$default')
   const byPath = Map.groupBy(routes, ({ path }) => path)
-  const components: Components = { schemas: {}, parameters: {}, responses: { Throttled: THROTTLED } }
-  nameSchema(jsonSchema(ErrorSchema), components)
+  const components: Components = { schemas: {}, parameters: {}, responses: {} }
+  for (const schema of [ErrorSchema, GatewayErrorSchema]) nameSchema(jsonSchema(schema), components)
   return {
     openapi: '3.1.0' as const,
     info: {
@@ -282,46 +295,55 @@ function canRetry(code: ErrorCode): boolean {
 /** The most codes by which a response that operations share is named; others are described where they are. */
 const MOST_NAMED = 4
 
-/** The responses of these errors by their statuses; those of few codes are shared by a name made of these. */
+/**
+ * The responses of these errors, and of the gateway's own, by their statuses; those of few codes are shared by a name made
+ * of these.
+ */
 function errorResponses(codes: readonly ErrorCode[], { responses }: Components): Readonly<Record<string, object>> {
-  const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status)
-  const ours = [...byStatus].map(([status, group]): [number, object] => {
-    if (group.length > MOST_NAMED) return [status, errorResponse(group)]
-    const name = group.map(pascalCase).join('Or')
-    responses[name] = errorResponse(group)
-    return [status, { $ref: `#/components/responses/${name}` }]
-  })
-  return { 429: { $ref: '#/components/responses/Throttled' }, ...Object.fromEntries(ours) }
+  const statuses = new Set([...codes.map((code) => ERRORS[code].status), ...Object.keys(GATEWAY_ERRORS).map(Number)])
+  return Object.fromEntries(
+    [...statuses].map((status): [number, object] => {
+      const group = codes.filter((code) => ERRORS[code].status === status)
+      if (group.length > MOST_NAMED) return [status, errorResponse(status, group)]
+      const name = group.length > 0 ? group.map(pascalCase).join('Or') : `Gateway${status}`
+      responses[name] = errorResponse(status, group)
+      return [status, { $ref: `#/components/responses/${name}` }]
+    }),
+  )
 }
 
-function errorResponse(codes: readonly ErrorCode[]) {
+function errorResponse(status: number, codes: readonly ErrorCode[]) {
+  const ofGateway = GATEWAY_ERRORS[status]
+  const schemas = [
+    ...(codes.length > 0 ? [errorSchema(codes)] : []),
+    ...(ofGateway ? [{ $ref: '#/components/schemas/GatewayError' }] : []),
+  ]
   return {
     description: [
       ...codes.map((code) => `\`${code}\`: ${ERRORS[code].error}. ${ERRORS[code].message}`),
-      ...(codes.some((code) => ERRORS[code].status === 429) ? [THROTTLED.description] : []),
+      ...(ofGateway ? [`\`{ "message": "…" }\` alone, from the gateway: ${ofGateway}`] : []),
     ].join('\n\n'),
-    headers: { 'x-request-id': REQUEST_ID, ...(codes.some(canRetry) && { 'retry-after': RETRY_AFTER }) },
-    content: json({
-      allOf: [
-        { $ref: '#/components/schemas/Error' },
-        {
-          type: 'object',
-          required: ['code'],
-          properties: {
-            code: { enum: codes },
-            error: { enum: [...new Set(codes.map((code) => ERRORS[code].error))] },
-          },
-        },
-      ],
+    ...(codes.length > 0 && {
+      headers: { 'x-request-id': REQUEST_ID, ...(codes.some(canRetry) && { 'retry-after': RETRY_AFTER }) },
     }),
+    content: json(schemas.length > 1 ? { anyOf: schemas } : schemas[0]),
   }
 }
 
-/** What the gateway answers when all callers together ask too often. */
-const THROTTLED = {
-  description:
-    'All callers together ask too often: the gateway answers in its own form, `{ "message": "Too Many Requests" }`. Try again.',
-  content: json({ type: 'object', required: ['message'], properties: { message: { const: 'Too Many Requests' } } }),
+function errorSchema(codes: readonly ErrorCode[]) {
+  return {
+    allOf: [
+      { $ref: '#/components/schemas/Error' },
+      {
+        type: 'object',
+        required: ['code'],
+        properties: {
+          code: { enum: codes },
+          error: { enum: [...new Set(codes.map((code) => ERRORS[code].error))] },
+        },
+      },
+    ],
+  }
 }
 
 function pascalCase(code: ErrorCode): string {

@@ -1,3 +1,5 @@
+import * as z from 'zod'
+import { Timestamp } from '../codecs.ts'
 import { DAY, toDate } from '../time.ts'
 
 const YEAR_SECONDS = 365 * DAY
@@ -9,15 +11,17 @@ const TOO_MUCH = 1e21
 /** What one whole share was worth at a moment: `price` in the asset's smallest unit, `timestamp` in seconds since 1970. */
 export type PricePoint = { readonly price: bigint; readonly timestamp: bigint }
 
-/** How a vault's share price grew. */
-export type Yield = {
-  /** Percent a year, with two decimals. */
-  readonly value: string
-  /** Over how many days, with two decimals: back to the last price that is a week old, or to the first one. */
-  readonly days: number
-  /** The moment of the later price. */
-  readonly asOf: Date
-}
+/** How a vault's share price grew, in percent a year. */
+export const Yield = z.object({
+  value: z.string().describe('Percent a year with two decimals, by the growth of the share price'),
+  days: z
+    .number()
+    .describe(
+      'Days between the two prices, with two decimals: about seven; less while the first known price is younger; more where the price before was known long ago',
+    ),
+  asOf: Timestamp.describe('The time of the later price'),
+})
+export type Yield = z.output<typeof Yield>
 
 /**
  * The annualised growth of the share price between two points: ((p1 / p0) ^ (365 d / Δt) − 1) × 100. Null where there is

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
-import { Address, Amount, Timestamp } from '../codecs.ts'
+import { Address, Amount } from '../codecs.ts'
 import { ASYNC_PROTOCOLS } from '../protocols/vault-on-chain.ts'
+import { Yield } from './apy.ts'
 import { StateAsOf, VaultState } from './vault-state.ts'
 
 /** Whether shares come at once, or only after a settlement. */
@@ -26,18 +27,9 @@ export const VaultResponse = z
     valuationManager: Address.optional().describe('Proposes valuations; async vaults only'),
     description: z.string().describe('A text for people'),
     APY: z.string().describe('Percent with two decimals; "0.00" where it is not known, which `apy` tells apart'),
-    apy: z
-      .object({
-        value: z.string().describe('Percent a year with two decimals, by the growth of the share price'),
-        days: z
-          .number()
-          .describe(
-            'Days between the two prices, with two decimals: about seven; less while the first known price is younger; more where the price before was known long ago',
-          ),
-        asOf: Timestamp.describe('The time of the later price'),
-      })
-      .nullable()
-      .describe('null where no yield is known: there is no earlier price yet, or none at least an hour before'),
+    apy: Yield.nullable().describe(
+      'null where no yield is known: there is no earlier price yet, or none at least an hour before',
+    ),
     asset: z
       .object({ symbol: z.string().describe('Symbol'), decimals: z.number().int().describe('Decimals') })
       .describe('Of the token to deposit'),

@@ -8,7 +8,7 @@ const fields = z.object({
   assetSymbol: z.string().nullable().describe('Symbol of the underlying asset'),
   assetDecimals: z.number().int().nullable().describe('Decimals of the underlying asset'),
   totalAssets: Amount.nullable().describe("Assets under management, in the asset's smallest unit"),
-  totalSupply: Amount.nullable().describe('Shares outstanding'),
+  totalSupply: Amount.nullable().describe("Shares outstanding, in the share's smallest unit"),
   sharePrice: Amount.nullable().describe("What one whole share is worth, in the asset's smallest unit"),
   owner: Address.nullable().describe('Vault owner'),
   safe: Address.nullable().describe('Curator multisig'),
@@ -16,10 +16,12 @@ const fields = z.object({
   feeReceiver: Address.nullable().describe('Receives the fees'),
   paused: z.boolean().nullable().describe('Whether it takes nothing and pays nothing now'),
   pendingSilo: Address.nullable().describe('The contract that holds what waits for settlement'),
-  pendingDeposits: Amount.nullable().describe('Assets waiting for settlement'),
-  pendingRedeems: Amount.nullable().describe('Shares waiting for redeem settlement'),
+  pendingDeposits: Amount.nullable().describe("Assets waiting for settlement, in the asset's smallest unit"),
+  pendingRedeems: Amount.nullable().describe("Shares waiting for redeem settlement, in the share's smallest unit"),
   isTotalAssetsValid: z.boolean().nullable().describe('False also for versions before 0.5, which have no validity'),
-  newTotalAssets: Amount.nullable().describe('2^256 - 1 when no valuation is proposed'),
+  newTotalAssets: Amount.nullable().describe(
+    "The proposed valuation, in the asset's smallest unit; 2^256 - 1 when none is",
+  ),
   depositEpochId: z.number().int().nullable().describe('Current deposit epoch'),
   redeemEpochId: z.number().int().nullable().describe('Current redeem epoch'),
 })
@@ -32,7 +34,11 @@ type Fields = z.output<typeof fields>
  */
 export const VaultState = fields
   .extend({
-    missing: z.array(z.string()).describe('The fields that could not be read, which are null'),
+    missing: z
+      .array(z.string())
+      .describe(
+        "The fields that could not be read, which are null; null and not in `missing`: this vault's protocol has no such value",
+      ),
   })
   .meta({ id: 'VaultState', description: 'The state of a vault at one block; what is not known is null' })
 export type VaultState = z.output<typeof VaultState>

@@ -4,7 +4,10 @@ import { TransferStatus } from '../bridge/transfer.ts'
 import { ChainId } from '../chain/registry.ts'
 import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
 
-const vault = { chainId: ChainId, vaultAddress: Address }
+const vault = {
+  chainId: ChainId.describe("The vault's chain"),
+  vaultAddress: Address.describe('Vault contract'),
+}
 
 const BLOCK = z.number().int()
 
@@ -57,7 +60,7 @@ const Withdrawal = z.object(withdrawal).meta({ id: 'WithdrawalData' })
 const Transfer = z
   .intersection(
     z.object({
-      ...vault,
+      chainId: ChainId.describe("The vault's chain; those of the transfer are `srcChain` and `dstChain`"),
       vaultAddress: Address.describe(
         'The vault that the transfer deposits into. Where it deposits into none: the vault that paid what was sent, in the same transaction or as the last one to pay the account before it, at least as much as was sent within a day. What no vault of yours paid is no event',
       ),
@@ -97,7 +100,7 @@ const event = <const Type extends string, Data extends z.ZodType>(type: Type, da
       final: z
         .boolean()
         .describe(
-          'True once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted`',
+          'Of the event: true once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted`',
         ),
       data: data.describe('What happened, and where'),
     })

@@ -87,6 +87,16 @@ function inPlace(part: unknown, document: Document): unknown {
   return Object.fromEntries(whole.map(([key, value]) => [key, inPlace(value, document)]))
 }
 
+/** What the gateway itself answers, whatever was asked. */
+const GATEWAY_STATUSES = ['413', '429', '431', '500', '503']
+
+/** The schema of a response's errors without the gateway's. */
+function ownErrors(response: Response | undefined): JsonSchema {
+  const schema = response?.content?.['application/json'].schema as JsonSchema
+  const [own = schema] = (schema['anyOf'] ?? []) as readonly JsonSchema[]
+  return own
+}
+
 /** The object that has all of what objects together have, each of which allows what it does not name. */
 function merged({ allOf, ...schema }: JsonSchema): JsonSchema {
   const parts = (allOf ?? []) as readonly { readonly properties: object; readonly required: readonly string[] }[]
@@ -188,7 +198,7 @@ describe('The document', () => {
     const statuses = new Set([
       String(contract.status ?? 200),
       ...(contract.cacheControl === 'no-store' ? [] : ['304']),
-      '429',
+      ...GATEWAY_STATUSES,
       ...codes.map((code) => ERRORS[code].status.toString()),
     ])
     expect(Object.keys(responses).sort()).toEqual([...statuses].sort())
@@ -196,7 +206,7 @@ describe('The document', () => {
       const { status, error } = ERRORS[code]
       const response = responses[status]
       expect(response?.description).toContain(`\`${code}\`: ${error}.`)
-      expect(response?.content?.['application/json'].schema).toMatchObject({
+      expect(ownErrors(response)).toMatchObject({
         allOf: [
           { properties: { requestId: { type: 'string' } } },
           {
@@ -208,6 +218,16 @@ describe('The document', () => {
           },
         ],
       })
+    }
+  })
+
+  test.for(DOCUMENTED)("has the gateway's own errors of %s, which have a message alone", ([name], { operationOf }) => {
+    const { responses } = operationOf(name)
+    for (const status of GATEWAY_STATUSES) {
+      const { description, content } = responses[status] ?? {}
+      expect(description).toContain('`{ "message": "…" }` alone, from the gateway')
+      const schema = content?.['application/json'].schema as JsonSchema
+      expect(problemsOf(schema, { message: 'Service Unavailable' })).toBeUndefined()
     }
   })
 
@@ -620,7 +640,7 @@ const liveTest = test
       expect(schema ? problemsOf(closed(schema), body) : body, name).toBeUndefined()
       return
     }
-    const [error, ofThisStatus] = schema['allOf'] as [JsonSchema, JsonSchema]
+    const [error, ofThisStatus] = ownErrors(response)['allOf'] as [JsonSchema, JsonSchema]
     expect(problemsOf(closed(error), body)).toBeUndefined()
     expect(problemsOf(ofThisStatus, body)).toBeUndefined()
   })

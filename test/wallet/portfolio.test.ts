@@ -57,6 +57,8 @@ const position: Position = {
   userAddress: USER,
   chainId: 8453,
   apy: '6.45',
+  annualYield: null,
+  shareDecimals: 18,
   assetSymbol: 'USDC',
   assetDecimals: 6,
   totalDepositedAssets: '100000000',

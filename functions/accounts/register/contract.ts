@@ -10,7 +10,9 @@ import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 const credentials = {
-  firstFactorCredential: FirstAttestation.optional(),
+  firstFactorCredential: FirstAttestation.optional().describe(
+    'Required, here or in signedChallenge: a new credential to log in with',
+  ),
   secondFactorCredential: SecondAttestation.optional().describe('No passkey beside another one'),
   recoveryCredential: RecoveryAttestation.optional(),
 }

@@ -18,7 +18,9 @@ export function listDeposits({ sources, ...dependencies }: Dependencies) {
     const sourceOf = await sources.list(items.map(({ item }) => item.entry))
     return {
       ...page,
-      deposits: items.map(({ ofVault, item, apy }) => depositResponse(ofVault, item, apy, sourceOf(item.entry))),
+      deposits: items.map(({ ofVault, item, annualYield }) =>
+        depositResponse(ofVault, item, annualYield, sourceOf(item.entry)),
+      ),
     }
   }
 }

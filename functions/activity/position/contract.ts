@@ -4,10 +4,11 @@ import {
   CancelledRedeemShares,
   DepositResponse,
   PositionResponse,
+  shareNow,
 } from '../../../lib/activity/responses.ts'
 import { EvidenceList } from '../../../lib/chain/evidence.ts'
 import { VaultChainIdText } from '../../../lib/chain/registry.ts'
-import { Amount, Timestamp, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import { Amount, SharePrice, Timestamp, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
@@ -43,10 +44,7 @@ export const contract = {
         name: z.string().describe('Display name'),
         type: z.enum(['async', 'sync']).describe('async: shares come after a settlement'),
         protocol: z.string().describe('As the list of vaults has it'),
-        apy: z.string().describe('Percent a year with two decimals'),
-        sharePrice: Amount,
-        assetSymbol: z.string().describe('Of the asset'),
-        assetDecimals: z.number().int().describe('Of the asset'),
+        ...shareNow,
         depositEpochId: z
           .number()
           .int()
@@ -60,7 +58,7 @@ export const contract = {
       .describe('The vault now'),
     deposits: z.array(DepositResponse).describe('The latest 20'),
     hasMore: z.boolean().describe('Whether there are more deposits than these'),
-    sharePriceHistory: z.array(z.object({ timestamp: Timestamp, sharePrice: Amount })).describe('The last year'),
+    sharePriceHistory: z.array(z.object({ timestamp: Timestamp, sharePrice: SharePrice })).describe('The last year'),
     evidence: EvidenceList,
   }),
   errors: ['ambiguous_vault_address', 'vault_not_found', 'position_not_found', ...UPSTREAM_ERRORS],

@@ -1,13 +1,12 @@
 import { readAccountVaults } from '../../../lib/activity/account-vaults.ts'
 import { buildPosition } from '../../../lib/activity/position.ts'
-import { depositResponse, positionResponse } from '../../../lib/activity/responses.ts'
+import { buildShareNow, depositResponse, positionResponse } from '../../../lib/activity/responses.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { totalCancelled } from '../../../lib/protocols/protocol.ts'
 import { vaultType } from '../../../lib/protocols/vault-on-chain.ts'
 import type { Services } from '../../../lib/services.ts'
 import { toDate } from '../../../lib/time.ts'
-import { yieldText } from '../../../lib/vaults/apy.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
@@ -34,12 +33,12 @@ export function getPosition({ getYield, sources, ...dependencies }: Dependencies
 
     const { live } = ofVault
     const latest = built.deposits.toReversed().slice(0, LATEST)
-    const [apy, sourceOf] = await Promise.all([
-      getYield(vault, live.sharePrice, ofVault.asOf).then(yieldText),
+    const [annualYield, sourceOf] = await Promise.all([
+      getYield(vault, live.sharePrice, ofVault.asOf),
       sources.list(latest.map(({ entry }) => entry)),
     ])
     return {
-      ...positionResponse(ofVault, built, { account, apy }),
+      ...positionResponse(ofVault, built, { account, annualYield }),
       amounts: {
         pendingDeposit: live.pendingAssets,
         claimableShares: live.claimableShares,
@@ -54,14 +53,11 @@ export function getPosition({ getYield, sources, ...dependencies }: Dependencies
         name: vault.name,
         type: vaultType(vault),
         protocol: vault.protocol,
-        apy,
-        sharePrice: live.sharePrice,
-        assetSymbol: vault.assetSymbol,
-        assetDecimals: vault.assetDecimals,
+        ...buildShareNow(ofVault, annualYield),
         depositEpochId: live.depositEpochId,
         isTotalAssetsValid: live.isTotalAssetsValid,
       },
-      deposits: latest.map((deposit) => depositResponse(ofVault, deposit, apy, sourceOf(deposit.entry))),
+      deposits: latest.map((deposit) => depositResponse(ofVault, deposit, annualYield, sourceOf(deposit.entry))),
       hasMore: built.deposits.length > LATEST,
       sharePriceHistory: prices.map(({ price, timestamp }) => ({
         timestamp: toDate(timestamp),

@@ -3,7 +3,6 @@ import { buildPosition } from '../../../lib/activity/position.ts'
 import { positionResponse } from '../../../lib/activity/responses.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
-import { yieldText } from '../../../lib/vaults/apy.ts'
 import type { contract } from './contract.ts'
 
 type Dependencies = Services<'getReader' | 'records' | 'getYield' | 'now'>
@@ -18,8 +17,8 @@ export function listPositions({ getYield, ...dependencies }: Dependencies) {
       vaults.map(async (ofVault) => {
         const position = buildPosition(ofVault.entries, ofVault.live)
         if (!position) return []
-        const apy = yieldText(await getYield(ofVault.vault, ofVault.live.sharePrice, ofVault.asOf))
-        return [positionResponse(ofVault, position, { account, apy })]
+        const annualYield = await getYield(ofVault.vault, ofVault.live.sharePrice, ofVault.asOf)
+        return [positionResponse(ofVault, position, { account, annualYield })]
       }),
     )
     const positions = found.flat()

@@ -19,6 +19,9 @@ export function listWithdrawals(dependencies: Dependencies) {
       { client, account: path.userAddress },
       query,
     )
-    return { ...page, withdrawals: items.map(({ ofVault, item, apy }) => withdrawalResponse(ofVault, item, apy)) }
+    return {
+      ...page,
+      withdrawals: items.map(({ ofVault, item, annualYield }) => withdrawalResponse(ofVault, item, annualYield)),
+    }
   }
 }

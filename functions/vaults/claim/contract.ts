@@ -40,10 +40,10 @@ export const contract = {
     isAsync: z.literal(true),
     claimable: z
       .object({
-        assets: Amount,
-        shares: Amount,
+        assets: Amount.describe("In the asset's smallest unit"),
+        shares: Amount.describe("In the share's smallest unit"),
         remainder: Amount.optional().describe(
-          "Cross-chain only: what of the assets stays with the user on the vault's chain",
+          "Cross-chain only: what of the assets stays with the user on the vault's chain, in their smallest unit",
         ),
       })
       .describe('Of a deposit, the assets that become shares; of a withdrawal, the shares that become assets'),

@@ -22,7 +22,11 @@ export const contract = {
         amount: PositiveAmount.describe("Above zero, in the deposit token's smallest unit"),
         userAddress: UserAddress,
         srcChainId: SourceChainId.optional().describe('Only for deposits from another chain'),
-        srcToken: field(Address, 'missing_or_invalid_src_token').optional().describe('Required with srcChainId'),
+        srcToken: field(Address, 'missing_or_invalid_src_token')
+          .optional()
+          .describe(
+            'Required with srcChainId: the same asset there, by its `coinKey` in `GET /portfolio-indexor/markets` (USDC.e is not USDC; on BNB Smart Chain WETH is ETH)',
+          ),
         chainId: VaultChainId,
       })
       .check(...bothOrNeither('srcChainId', 'srcToken')),

@@ -24,9 +24,15 @@ export const contract = {
       .strictObject({
         vaultAddress: VaultAddress,
         userAddress: UserAddress,
-        amount: PositiveAmount.optional().describe("What is to be paid, in the vault asset's smallest unit"),
-        shares: PositiveAmount.optional().describe('Shares to give up, in their smallest unit'),
-        max: field(z.literal(true), 'missing_or_invalid_amount').optional().describe('Everything'),
+        amount: PositiveAmount.optional().describe(
+          "What is to be paid, in the vault asset's smallest unit; this, `shares` or `max`",
+        ),
+        shares: PositiveAmount.optional().describe(
+          'Shares to give up, in their smallest unit; this, `amount` or `max`',
+        ),
+        max: field(z.literal(true), 'missing_or_invalid_amount')
+          .optional()
+          .describe('Everything; this, `amount` or `shares`'),
         chainId: VaultChainId,
         dstChainId: DestinationChainId.optional().describe(
           "Only where the tokens are wanted on another chain, at the user's own address there; the vault must pay at once",
@@ -45,22 +51,22 @@ export const contract = {
     isAsync: z.boolean().describe('True when the vault pays only after a settlement'),
     withdrawal: z
       .object({
-        shares: Amount.describe('What leaves the user'),
+        shares: Amount.describe("What leaves the user, in the share's smallest unit"),
         assets: Amount.nullable().describe(
           "What is paid for them, in the vault asset's smallest unit; null where the vault tells no price now",
         ),
         fee: Amount.nullable().describe(
-          'What the vault keeps of what the shares are worth: fees, and a haircut for being paid at once; null as `assets`',
+          "What the vault keeps of what the shares are worth: fees, and a haircut for being paid at once; in the asset's smallest unit; null as `assets`",
         ),
-        haircut: Amount.describe('The part of the fee that is the haircut'),
+        haircut: Amount.describe("The part of the fee that is the haircut, in the asset's smallest unit"),
         isEstimate: z
           .boolean()
           .describe('True where a settlement decides what is paid, at its own price, or no dry run could tell'),
         claimedAssets: Amount.describe(
-          'What settled withdrawals pay besides, which the vault pays along with this one',
+          "What settled withdrawals pay besides, which the vault pays along with this one; in the asset's smallest unit",
         ),
         remainder: Amount.optional().describe(
-          "Cross-chain only: what of all that is paid stays with the user on the vault's chain",
+          "Cross-chain only: what of all that is paid stays with the user on the vault's chain, in the asset's smallest unit",
         ),
       })
       .describe('What it comes to'),

@@ -87,8 +87,10 @@ async function entryOf(
     },
     vault: {
       apy: expect.stringMatching(/^-?\d+\.\d{2}$/),
+      annualYield: null,
       assetSymbol: vault.asset,
       assetDecimals: 6,
+      shareDecimals: Number(await decimalsOf(vault)),
       sharePrice: `${await vault.read('convertToAssets', 10n ** (await decimalsOf(vault)))}`,
     },
     epochId,

@@ -96,8 +96,10 @@ describe('A position', () => {
       userAddress: ALICE.address,
       chainId: 8453,
       apy: '0.00',
+      annualYield: null,
       assetSymbol: 'USDC',
       assetDecimals: 6,
+      shareDecimals: 18,
       totalDepositedAssets: '8000000',
       totalWithdrawnAssets: '0',
       currentShares: `${shares}`,
@@ -134,9 +136,11 @@ describe('A position', () => {
         type: 'async',
         protocol: 'lagoon',
         apy: '0.00',
+        annualYield: null,
         sharePrice,
         assetSymbol: 'USDC',
         assetDecimals: 6,
+        shareDecimals: 18,
         depositEpochId: 5,
         isTotalAssetsValid: false,
       },
@@ -147,7 +151,13 @@ describe('A position', () => {
 
     await recordAll(vault.chain)
     // The hour of mined blocks between has its part in the yield of a year.
-    const rest = (body: Record<string, unknown>) => ({ ...body, apy: undefined, vault: undefined, deposits: undefined })
+    const rest = ({
+      apy: _,
+      annualYield: _yield,
+      vault: _vault,
+      deposits: _deposits,
+      ...body
+    }: Record<string, unknown>) => body
     const recorded = (await views.positions(ALICE.address)).body.positions
     expect(recorded.map(rest)).toEqual([position].map(rest))
     const { sharePriceHistory, ...detail } = (await views.position(ALICE.address, vault.address)).body
@@ -464,12 +474,15 @@ describe('Positions', () => {
     await recordPrices(service, place, [{ price: 999_000n, timestamp: week }])
     await recordAll(vault.chain)
     const expected = ((1000 / 999) ** (365 / 7) - 1) * 100
-    const [{ apy }] = (await viewsFor(service, vault.key).positions(ALICE.address)).body.positions
+    const [{ apy, annualYield }] = (await viewsFor(service, vault.key).positions(ALICE.address)).body.positions
     expect(Math.abs(Number(apy) - expected)).toBeLessThan(0.02)
     const { body } = await viewsFor(service, vault.key).position(ALICE.address, vault.address)
-    expect(body).toMatchObject({ apy, vault: { apy }, deposits: [{ vault: { apy } }] })
+    const known = { apy, annualYield }
+    expect(body).toMatchObject({ ...known, vault: known, deposits: [{ vault: known }] })
     const [listed] = (await service.call('GET', '/defi-vaults/v1/vaults', { key: vault.key })).body.data
     expect(listed.APY).toBe(apy)
+    expect(listed.apy).toMatchObject({ value: apy, days: annualYield.days })
+    expect(annualYield.value).toBe(apy)
   })
 })
 

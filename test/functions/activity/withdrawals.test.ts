@@ -78,7 +78,9 @@ async function entryOf(
     vault: {
       apy: expect.stringMatching(/^-?\d+\.\d{2}$/),
       assetSymbol: vault.asset,
+      annualYield: null,
       assetDecimals: 6,
+      shareDecimals: Number(await vault.read('decimals')),
       sharePrice: `${await vault.read('convertToAssets', 10n ** BigInt(await vault.read('decimals')))}`,
     },
     epochId,

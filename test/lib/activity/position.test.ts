@@ -190,13 +190,15 @@ describe('What a vault makes up of its own', () => {
           const position = buildPosition(all, live)
           if (!position) return
           const of = { vault, live, entries: all, asOf: new Date(0) }
-          const view = PositionResponse.encode(positionResponse(of, position, { account: someAddress, apy: '0.00' }))
+          const view = PositionResponse.encode(
+            positionResponse(of, position, { account: someAddress, annualYield: null }),
+          )
           expect(PositionResponse.parse(view)).toBeDefined()
           z.array(DepositResponse).encode(
-            position.deposits.map((deposit) => depositResponse(of, deposit, '0.00', undefined)),
+            position.deposits.map((deposit) => depositResponse(of, deposit, null, undefined)),
           )
           z.array(WithdrawalResponse).encode(
-            buildWithdrawals(all, live).map((withdrawal) => withdrawalResponse(of, withdrawal, '0.00')),
+            buildWithdrawals(all, live).map((withdrawal) => withdrawalResponse(of, withdrawal, null)),
           )
           told += 1
         } catch (error) {
