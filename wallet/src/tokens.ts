@@ -20,12 +20,14 @@ export function assetOf({ chainId, depositTokenAddress, asset }: Vault): Token {
 export function useSameCoin(token: Token): readonly Token[] {
   const { chains } = useSurroundings().config
   const coins = useCoins().data?.data ?? []
-  // By the market's own name of the coin: anybody can give a token the same symbol.
-  const id = findCoin(coins, token.chainId, token.address)?.id
-  if (!id) return [token]
+  // By the market's own key of the coin: anybody can give a token the same symbol, and USDC.e has the id of USDC.
+  const coinKey = findCoin(coins, token.chainId, token.address)?.coinKey
+  if (!coinKey) return [token]
   const others = coins.filter(
     (coin) =>
-      coin.id === id && coin.chainId !== token.chainId && chains.some(({ chainId }) => chainId === coin.chainId),
+      coin.coinKey === coinKey &&
+      coin.chainId !== token.chainId &&
+      chains.some(({ chainId }) => chainId === coin.chainId),
   )
   return [token, ...others.map(toToken)]
 }
