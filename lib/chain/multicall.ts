@@ -1,4 +1,5 @@
 import { type Address, type Hex, parseAbi } from 'viem'
+import { badAnswer } from '../errors.ts'
 
 /** Multicall3's address, the same on every chain of ours. */
 export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
@@ -57,10 +58,18 @@ export function encodedLength({ data }: AggregateCall): number {
 }
 
 /**
- * What each call of an `aggregate3` returned, in order; undefined where it reverted. Throws on anything that is not its
- * return data. What it costs is bounded by the length of the data: each result has a word of its own in it.
+ * What each call of an `aggregate3` returned, in order; undefined where it reverted. Throws `upstream_bad_answer` on anything
+ * that is not its return data. What it costs is bounded by the length of the data: each result has a word of its own in it.
  */
 export function decodeAggregate(data: Hex): (Hex | undefined)[] {
+  try {
+    return decodeResults(data)
+  } catch (cause) {
+    throw badAnswer('not the return data of aggregate3', cause)
+  }
+}
+
+function decodeResults(data: Hex): (Hex | undefined)[] {
   const list = 2 + numberAt(data, 2) * 2
   const count = numberAt(data, list)
   const offsets = list + WORD

@@ -466,12 +466,7 @@ function parseWords({ slots }: ReadPlan<unknown>, data: Hex | undefined): bigint
 }
 
 function decodeOutcome(outcome: RpcOutcome | undefined): (Hex | undefined)[] {
-  const data = resultHex(outcome)
-  try {
-    return decodeAggregate(data)
-  } catch (cause) {
-    throw badAnswer('not the return data of aggregate3', cause)
-  }
+  return decodeAggregate(resultHex(outcome))
 }
 
 function resultHex(outcome: RpcOutcome | undefined): Hex {

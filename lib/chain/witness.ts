@@ -1,4 +1,4 @@
-import { type Hex, hexToBigInt, isHex, numberToHex } from 'viem'
+import { hexToBigInt, isHex, numberToHex } from 'viem'
 import * as z from 'zod'
 import { max } from '../bigint.ts'
 import { Address, TransactionHash } from '../codecs.ts'
@@ -529,7 +529,7 @@ function splitAggregate({ method, params }: RpcRequest, outcome: RpcOutcome | un
   const others = targets.findIndex((target) => !BLOCK_TELLERS.includes(target))
   const count = others === -1 ? targets.length : others
   if (count === 0 || !isHex(outcome.result)) return undefined
-  const returned = decodeReturned(outcome.result)
+  const returned = decodeAggregate(outcome.result)
   const [timestamp, ...numbers] = returned.splice(0, count)
   const number = numbers.findLast((value) => value !== undefined && value !== '0x')
   if (!timestamp || !number) return undefined
@@ -543,14 +543,6 @@ const Aggregate = z.object({
   to: z.string().refine((to) => to.toLowerCase() === BLOCK_TELLERS[0]),
   data: HexText,
 })
-
-function decodeReturned(data: Hex): (Hex | undefined)[] {
-  try {
-    return decodeAggregate(data)
-  } catch (cause) {
-    throw badAnswer('not the return data of aggregate3', cause)
-  }
-}
 
 /** What stands for a value in logs. */
 function digest(text: string | undefined): string {
