@@ -72,7 +72,7 @@ export function refreshChain(dependencies: Dependencies, { mostInGroup = MOST_IN
 
     const report = await recordGroup(
       { ...dependencies, findClients },
-      { chainId, group: ALL_VAULTS, vaults, sentTokens, onKnown: publishWaiting },
+      { chainId, group: ALL_VAULTS, listVaults: async () => vaults, sentTokens, onKnown: publishWaiting },
       begun + usable,
     )
     if (!report) return { chainId, outcome: 'another run is at work' as const, ...followed, untoldVaults: untold }

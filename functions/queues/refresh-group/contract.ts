@@ -21,7 +21,7 @@ export const contract = {
     askedAt: z.number().int().describe("Epoch milliseconds. Ignored if the group's run began later"),
   }),
   report: z.discriminatedUnion('outcome', [
-    z.object({ outcome: z.enum(['no vaults', 'nothing to do']), ...OfGroup }),
+    z.object({ outcome: z.literal('nothing to do'), ...OfGroup }),
     z.object({ outcome: z.literal('refreshed'), ...OfGroup, ...RunReport.shape }),
   ]),
   timeoutSeconds: 50,

@@ -13,10 +13,11 @@ export function refreshGroup(dependencies: Dependencies) {
     { remainingMs }: { remainingMs: () => number },
   ) => {
     const until = now() + Math.max(0, remainingMs() - LAST_WRITES_MS)
-    const vaults = await listedVaults.list(chainId, addressesOf(group))
-    if (vaults.length === 0) return { chainId, group, outcome: 'no vaults' as const }
-    const findClients = clientsFinder(listedVaults)
-    const report = await recordGroup({ ...dependencies, findClients }, { chainId, group, vaults, askedAt }, until)
+    const report = await recordGroup(
+      { ...dependencies, findClients: clientsFinder(listedVaults) },
+      { chainId, group, listVaults: () => listedVaults.list(chainId, addressesOf(group)), askedAt },
+      until,
+    )
     if (!report) return { chainId, group, outcome: 'nothing to do' as const }
     return { chainId, group, outcome: 'refreshed' as const, ...report }
   }

@@ -11,7 +11,7 @@ import type { KnownVault } from './known-vault.ts'
 import { refreshVaults } from './refresh-vaults.ts'
 import type { RunReport } from './report.ts'
 import type { Dependencies as RunDependencies } from './run.ts'
-import type { GroupKey, RunsStore } from './runs-store.ts'
+import type { Done, GroupKey, RunsStore } from './runs-store.ts'
 import { watchPins } from './watch-pins.ts'
 
 /** Has groups recorded, each by a run of its own; throws when that is not certain. `askedAt` is in epoch milliseconds. */
@@ -28,7 +28,8 @@ type Dependencies = Pick<RunDependencies, 'records' | 'openRequests' | 'states' 
 
 /** What a run is to record. */
 type Asked = GroupKey & {
-  readonly vaults: readonly VaultOnChain[]
+  /** The vaults of the group. */
+  readonly listVaults: () => Promise<readonly VaultOnChain[]>
   /** The tokens of transfers of which the paying vault is to be found. */
   readonly sentTokens?: ReadonlySet<Address | undefined>
   /** Only where no run began later; epoch milliseconds. */
@@ -44,11 +45,11 @@ const LEASE_MS = 90_000
 
 /**
  * Records a group of a chain's vaults, compares them with their pins, and tells clients, until `until` (epoch milliseconds).
- * Returns undefined if the lease is held or a run began after `askedAt`. Throws what `refreshVaults` throws.
+ * Returns undefined if the lease is held, a run began after `askedAt`, or there are no vaults. Throws what `refreshVaults` throws.
  */
 export async function recordGroup(
   dependencies: Dependencies,
-  { chainId, group, vaults, sentTokens = new Set(), askedAt, onKnown }: Asked,
+  { chainId, group, listVaults, sentTokens = new Set(), askedAt, onKnown }: Asked,
   until: number,
 ): Promise<RunReport | undefined> {
   const { runs, records, openRequests, states, pinStore, getReader, findClients, now } = dependencies
@@ -56,8 +57,10 @@ export async function recordGroup(
   const owner = randomUUID()
   const turn = await runs.takeLease(of, owner, { now: now(), until: now() + LEASE_MS, askedAt })
   if (turn === undefined) return undefined
-  let lastRun: Parameters<RunsStore['releaseLease']>[2]
+  let done: Done = {}
   try {
+    const vaults = await listVaults()
+    if (vaults.length === 0) return undefined
     const reader = getReader(chainId)
     const publishOfVaults = async (notices: readonly Notice[]) => {
       const clientsOf = await findClients(notices.map(vaultOf))
@@ -73,13 +76,14 @@ export async function recordGroup(
       vaults,
       { until, turn, holdsLease },
     )
+    done = { turn }
     await onKnown?.(known)
     const { changedVaults, untoldVaults } = await watching
     const whole = { ...report, changedVaults, untoldVaults: report.untoldVaults + untoldVaults }
-    lastRun = { group, report: whole, recordedAt, endedAt: now() }
+    done = { turn, lastRun: { group, report: whole, recordedAt, endedAt: now() } }
     return whole
   } finally {
-    await runs.releaseLease(of, owner, lastRun)
+    await runs.releaseLease(of, owner, done)
   }
 }
 

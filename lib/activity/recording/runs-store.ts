@@ -20,7 +20,7 @@ export type GroupRun = z.output<typeof GroupRun>
 
 const Lease = z.object({ group: z.string(), leaseOwner: z.string(), leaseUntil: z.number() })
 const Item = z.object({ ...Lease.partial().shape, group: z.string(), lastRun: GroupRun.optional() })
-const Taken = z.object({ turn: z.number().int().positive() })
+const Turn = z.object({ turn: z.number().int().nonnegative().default(0) })
 
 /** Groups' items begin so; beside them is the chain's lease of an earlier version. */
 const PREFIX = 'GROUP#'
@@ -31,6 +31,9 @@ type Asked = {
   readonly until: number
   readonly askedAt?: number | undefined
 }
+
+/** What a run leaves: its turn, where its vaults have had it, and what it said, where it has completed. */
+export type Done = { readonly turn?: number; readonly lastRun?: GroupRun }
 
 /**
  * The runs over groups of a chain's vaults: who may record a group now, and what its last run said. Of groups that overlap, which
@@ -57,12 +60,16 @@ export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
     return z.array(Item).parse(items)
   }
 
-  const release = (of: GroupKey, owner: string, lastRun?: GroupRun): Promise<boolean> =>
+  const release = (of: GroupKey, owner: string, { turn, lastRun }: Done = {}): Promise<boolean> =>
     update(of, {
-      set: lastRun ? ['lastRun = :run'] : [],
+      set: [...(turn === undefined ? [] : ['turn = :next']), ...(lastRun ? ['lastRun = :run'] : [])],
       remove: ['leaseOwner', 'leaseUntil'],
       condition: 'leaseOwner = :owner',
-      ExpressionAttributeValues: { ':owner': owner, ...(lastRun && { ':run': GroupRun.encode(lastRun) }) },
+      ExpressionAttributeValues: {
+        ':owner': owner,
+        ...(turn !== undefined && { ':next': turn + 1 }),
+        ...(lastRun && { ':run': GroupRun.encode(lastRun) }),
+      },
     })
 
   /** Deletes a lease that does not count; false where it was renewed, or taken, meanwhile. */
@@ -92,8 +99,9 @@ export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
 
   return {
     /**
-     * Takes the right to record a group until a moment, in epoch milliseconds, and gives how often it was taken: the turn of this
-     * run. Undefined while somebody else has it, or that of a group that overlaps it, and where a run began after `askedAt`.
+     * Takes the right to record a group until a moment, in epoch milliseconds, and gives the turn of this run: one more than that of
+     * the last one that left its own. Undefined while somebody else has it, or that of a group that overlaps it, and where a run
+     * began after `askedAt`.
      */
     async takeLease(of: GroupKey, owner: string, { now, until, askedAt }: Asked): Promise<number | undefined> {
       // Only a clock that is ahead writes what is later than this: it counts for nothing.
@@ -101,18 +109,14 @@ export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
       const isFree = 'attribute_not_exists(leaseUntil) OR leaseUntil < :now OR leaseUntil > :latest'
       const isAsked = 'attribute_not_exists(begunAt) OR begunAt < :askedAt OR begunAt > :latest'
       const taken = await change(of, {
-        set: [
-          ...['#group = :group', 'leaseOwner = :owner', 'leaseUntil = :until', 'begunAt = :now'],
-          'turn = if_not_exists(turn, :none) + :one',
-        ],
+        set: ['#group = :group', 'leaseOwner = :owner', 'leaseUntil = :until', 'begunAt = :now'],
         condition: askedAt === undefined ? isFree : `(${isFree}) AND (${isAsked})`,
         ExpressionAttributeNames: { '#group': 'group' },
         ExpressionAttributeValues: {
           ...{ ':group': of.group, ':owner': owner, ':until': until, ':now': now, ':latest': latest },
-          ...{ ':none': 0, ':one': 1 },
           ...(askedAt !== undefined && { ':askedAt': askedAt }),
         },
-        ReturnValues: 'UPDATED_NEW',
+        ReturnValues: 'ALL_NEW',
       })
       if (!taken) return undefined
       // Write, then read: at least one of two overlapping takers sees the other.
@@ -122,7 +126,7 @@ export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
       } finally {
         if (!isTaken) await release(of, owner)
       }
-      return isTaken ? Taken.parse(taken).turn : undefined
+      return isTaken ? Turn.parse(taken).turn : undefined
     },
 
     /** Whether the lease is still the owner's; it then lasts until this moment, in epoch milliseconds. */
@@ -133,7 +137,7 @@ export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
         ExpressionAttributeValues: { ':owner': owner, ':until': until },
       }),
 
-    /** Releases the lease, with the report of a completed run; false when somebody else has it by now. */
+    /** Releases the lease, with what a run leaves; false when somebody else has it by now. */
     releaseLease: release,
 
     /** What the last completed run over each group of a chain said, also over groups of an earlier division. */

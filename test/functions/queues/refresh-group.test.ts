@@ -103,6 +103,7 @@ describe('A chain with more vaults than one run records', () => {
   test('is recorded in groups, each once however often and in whatever order it is asked for, as one run would', async ({
     stage,
     chain,
+    requests: ofTables,
   }) => {
     expect(await stage.divided()).toMatchObject({ outcome: 'refreshed', vaults: 12, through: null, lagSeconds: 0 })
     const first = stage.sent()
@@ -116,9 +117,11 @@ describe('A chain with more vaults than one run records', () => {
     const outcomes = await Promise.all([...second, ...second.toReversed(), ...first].map(stage.take))
     expect(outcomes.filter(({ outcome }) => outcome === 'refreshed')).toHaveLength(second.length)
     const { requests } = chain.counts
+    ofTables.length = 0
     for (const message of [...first, ...second]) {
       expect(await stage.take(message)).toMatchObject({ outcome: 'nothing to do' })
     }
+    expect(ofTables).toEqual([...first, ...second].map(() => 'UpdateItem'))
     expect(chain.counts.requests).toBe(requests)
     expect(await stage.told()).toEqual(everyVaultOnce)
 
@@ -220,16 +223,25 @@ describe('Where the number of groups changes while a run is at work', () => {
   })
 })
 
-describe('Where a run over a group begins every other minute', () => {
+describe('Where a run over a group begins every other minute, and every other one fails', () => {
   const many = test.extend('vaults', () => someVaults(300))
   const fewer = test.extend('vaults', () => someVaults(40))
 
   many(
-    'each of 300 vaults is told of, and has its new state recorded within two runs',
+    'each of 300 vaults is told of, and has its new state recorded within two runs that do not fail',
     async ({ stage, chain, vaults }) => {
-      const run = async () => {
+      const { getReader } = stage.services
+      const take = async () => {
         stage.pass(120)
-        await stage.take({ chainId: BASE, group: ALL_VAULTS, askedAt: stage.services.now() })
+        return await stage.take({ chainId: BASE, group: ALL_VAULTS, askedAt: stage.services.now() })
+      }
+      const run = async () => {
+        stage.services.getReader = () => {
+          throw new Error('No node.')
+        }
+        await expect(take()).rejects.toThrow('No node.')
+        stage.services.getReader = getReader
+        await take()
       }
       const statesOf = async () => {
         const progress = await stage.services.records.getProgress(vaults)
