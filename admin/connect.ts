@@ -40,6 +40,7 @@ import { readWebhookKeys } from '../lib/webhooks/secret.ts'
 import { webhooksStore } from '../lib/webhooks/store.ts'
 import { localConfig } from '../sandbox/dynamo.ts'
 import { clientsAdminStore } from './clients.ts'
+import { clockOf } from './clock.ts'
 import { deadLettersOf } from './dead-letters.ts'
 import { countSubscribers } from './doctor/alarms.ts'
 import { checkAccess, tableProbe } from './doctor/aws.ts'
@@ -84,10 +85,11 @@ export function localAdmin({
 }: z.output<typeof LocalState>): Admin {
   const chainIds = chains.map(({ chainId }) => chainId)
   const client = documentClient(localConfig(dynamoEndpoint))
+  const sharedNow = clockOf(client, Date.now)
   const secrets = new SecretsManagerClient(localConfig(providersUrl))
   const queues = sqsClient(localConfig(new URL(deliveryQueueUrl).origin))
   return {
-    ...surroundings(chainIds, recordStores(client, tables.deposits), (chainId) => {
+    ...surroundings(chainIds, recordStores(client, tables.deposits), sharedNow, (chainId) => {
       const chain = chains.find((candidate) => candidate.chainId === chainId)
       if (!chain) throw new AdminError(`The local service has no chain ${chainId}.`)
       return chain.nodeUrls ?? [chain.rpcUrl]
@@ -98,7 +100,7 @@ export function localAdmin({
     pinStore: pinStore(client, tables.deposits),
     deadLetters: deadLettersOf(queues, 'local', { sleep, say }),
     webhooks: webhooksAdmin({
-      ...webhookStores(client, tables.webhooks),
+      ...webhookStores(client, tables.webhooks, sharedNow),
       readWebhookKeys: () => readWebhookKeys(webhookKeySecretName('local'), secrets),
       webhookReach: 'loopback',
       wakeDeliveries: (messages, options) => sendMessages(deliveryQueueUrl, messages, { ...options, client: queues }),
@@ -118,10 +120,11 @@ export function localAdmin({
 
 /** A deployed stage, with the AWS credentials and region of the environment. */
 export function connectStage(stage: Stage): Admin {
+  const sharedNow = clockOf(dynamo(), Date.now)
   const examined = examinedOf(stage, dynamo(), (table) => tableName(stage, table))
   const chainIds = EVM_CHAINS.map(({ id }) => id)
   return {
-    ...surroundings(chainIds, recordStores(dynamo(), tableName(stage, 'deposits')), async (chainId) => {
+    ...surroundings(chainIds, recordStores(dynamo(), tableName(stage, 'deposits')), sharedNow, async (chainId) => {
       const { rpcUrls } = await readSecretJson(configSecretName(stage), Config)
       const urls = rpcUrls[chainId] ?? evmChain(chainId)?.rpcUrls
       if (!urls) throw new AdminError(`Chain ${chainId} is not supported.`)
@@ -133,7 +136,7 @@ export function connectStage(stage: Stage): Admin {
     pinStore: pinStore(dynamo(), tableName(stage, 'deposits')),
     deadLetters: deadLettersOf(sqsClient(), stage, { sleep, say }),
     webhooks: webhooksAdmin({
-      ...webhookStores(dynamo(), tableName(stage, 'webhooks')),
+      ...webhookStores(dynamo(), tableName(stage, 'webhooks'), sharedNow),
       readWebhookKeys: () => readWebhookKeys(webhookKeySecretName(stage)),
       webhookReach: 'public',
       wakeDeliveries: async (messages, options) =>
@@ -186,13 +189,13 @@ function examinedOf(
   }
 }
 
-function webhookStores(client: DynamoDBDocumentClient, table: string) {
+function webhookStores(client: DynamoDBDocumentClient, table: string, now: () => number) {
   return {
     webhooks: webhooksStore(client, table),
     eventLog: eventLogStore(client, table),
     deliveries: deliveryStore(client, table),
     randomBytes,
-    now: Date.now,
+    now,
   }
 }
 
@@ -203,6 +206,7 @@ function recordStores(client: DynamoDBDocumentClient, table: string) {
 function surroundings(
   chainIds: readonly number[],
   { records, runs }: { readonly records: RecordsStore; readonly runs: RunsStore },
+  sharedNow: () => number,
   urlsOf: (chainId: number) => Urls | Promise<Urls>,
 ): Pick<Admin, 'records' | 'randomBytes' | 'now' | 'describeVault' | 'readPin' | 'nodes' | 'requestRebuild'> {
   const environment = { fetch, random: Math.random, now: Date.now }
@@ -219,7 +223,7 @@ function surroundings(
       return await describeVault({ reader: await readerOf(chainId), archive }, address)
     },
     readPin: async (vault) => await readPin(await readerOf(vault.chainId), vault),
-    requestRebuild: (vault) => requestRebuild({ records, runs, now: Date.now, sleep }, vault),
+    requestRebuild: (vault) => requestRebuild({ records, runs, now: sharedNow, sleep }, vault),
     nodes: {
       chainIds,
       urlsOf: async (chainId) => await urlsOf(chainId),

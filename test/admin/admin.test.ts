@@ -867,6 +867,26 @@ test('restore-items puts back what is missing, what differs where that is wanted
   expect(await run('restore-items', '--table', 'users', '--from', 'no-such-table')).toMatch(/ResourceNotFound/)
 })
 
+test("An operator whose clock is ten minutes behind writes what is so by DynamoDB's", async ({
+  operate,
+  dynamo,
+  endpoint,
+}) => {
+  const { clients, deposits } = await createTables(dynamo, 'dev')
+  const [vault, records] = [someVault({ chainId: 8453, address: VAULT }), recordsStore(dynamo, deposits)]
+  await clientsAdminStore(dynamo, clients).putVault('Behind0001', vault)
+  await records.putProgress([[vault, { through: 70_000_000, booksVersion: 2, ledger: { assets: 1n, supply: 1n } }]])
+  useAws({ AWS_ENDPOINT_URL_DYNAMODB: endpoint })
+  const { now } = Date
+  const begun = now()
+  const slow = vi.spyOn(Date, 'now').mockImplementation(() => now() - 600_000)
+  onTestFinished(() => slow.mockRestore())
+  const args = ['rebuild', '--stage', 'dev', '--chain', '8453', '--vault', VAULT]
+  expect(await operate(...args)).toMatchObject({ code: 0 })
+  const [recorded] = await records.getProgress([vault])
+  expect(recorded?.rebuild?.generation).toBeGreaterThan(begun - 60_000)
+})
+
 test('rebuild has the job read again the past of a recorded vault that a client has', async ({
   admin,
   records,

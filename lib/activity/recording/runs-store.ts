@@ -22,6 +22,12 @@ const Lease = z.object({ group: z.string(), leaseOwner: z.string(), leaseUntil: 
 const Item = z.object({ ...Lease.partial().shape, group: z.string(), lastRun: GroupRun.optional() })
 const Turn = z.object({ turn: z.number().int().nonnegative().default(0) })
 
+/**
+ * No lease lasts as long: what is later than this from now was written by a clock that is wrong, and counts for nothing. So much
+ * longer than a lease, that a clock that is behind takes none of those that are fair.
+ */
+const LATEST_MS = 3_600_000
+
 /** Groups' items begin so; beside them is the chain's lease of an earlier version. */
 const PREFIX = 'GROUP#'
 
@@ -104,8 +110,7 @@ export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
      * began after `askedAt`.
      */
     async takeLease(of: GroupKey, owner: string, { now, until, askedAt }: Asked): Promise<number | undefined> {
-      // Only a clock that is ahead writes what is later than this: it counts for nothing.
-      const latest = until + (until - now)
+      const latest = now + LATEST_MS
       const isFree = 'attribute_not_exists(leaseUntil) OR leaseUntil < :now OR leaseUntil > :latest'
       const isAsked = 'attribute_not_exists(begunAt) OR begunAt < :askedAt OR begunAt > :latest'
       const taken = await change(of, {

@@ -90,14 +90,11 @@ describe('A group', () => {
   const of = { chainId: 1, group: '01' }
   const MINUTE = 60_000
 
-  test('is recorded each minute, whatever a clock that is an hour ahead has written', async ({
-    dynamo,
-    tableNames,
-  }) => {
+  test('is recorded each minute, whatever a clock that is a day ahead has written', async ({ dynamo, tableNames }) => {
     const runs = runsStore(dynamo, tableNames.deposits)
     const take = (group: string, owner: string, now: number, askedAt?: number) =>
       runs.takeLease({ chainId: 1, group }, owner, { now, until: now + 90_000, askedAt })
-    const ahead = 60 * MINUTE
+    const ahead = 24 * 60 * MINUTE
     expect(await take('01', 'fast', ahead)).toBeTypeOf('number')
     await runs.releaseLease(of, 'fast')
     expect(await take('01', 'one', MINUTE, MINUTE)).toBeTypeOf('number')
@@ -111,11 +108,48 @@ describe('A group', () => {
     }
   })
 
-  test('is not taken from a run whose clock is a minute ahead', async ({ dynamo, tableNames }) => {
+  test('is not taken from a run at work, not even by one whose clock is half an hour behind', async ({
+    dynamo,
+    tableNames,
+  }) => {
     const runs = runsStore(dynamo, tableNames.deposits)
-    await runs.takeLease(of, 'fast', { now: MINUTE, until: MINUTE + 90_000 })
-    expect(await runs.takeLease(of, 'one', { now: 0, until: 90_000 })).toBeUndefined()
-    expect(await runs.takeLease({ chainId: 1, group: '' }, 'one', { now: 0, until: 90_000 })).toBeUndefined()
+    const now = 60 * MINUTE
+    await runs.takeLease(of, 'at work', { now, until: now + 90_000 })
+    for (const behind of [1, 2, 30].map((minutes) => now - minutes * MINUTE)) {
+      for (const group of ['01', '']) {
+        const late = { now: behind, until: behind + 90_000 }
+        expect(await runs.takeLease({ chainId: 1, group }, 'late', late)).toBeUndefined()
+      }
+    }
+    expect(await runs.keepLease(of, 'at work', now + 100_000)).toBe(true)
+  })
+
+  test('has one turn after the other, by the runs that were done with theirs alone', async ({
+    dynamo,
+    tableNames,
+    loseAnswers,
+  }) => {
+    const runs = runsStore(dynamo, tableNames.deposits)
+    const rebuild = { chainId: 1, group: '0101' }
+    let now = 0
+    const take = (group: typeof of, owner: string) => {
+      now += 2 * MINUTE
+      return runs.takeLease(group, owner, { now, until: now + 3 * MINUTE })
+    }
+    const turns: (number | undefined)[] = []
+    for (let minute = 0; minute < 4; minute += 1) {
+      if (minute === 2) loseAnswers()
+      // One that meets another, one that is killed or fails, and one that is done.
+      await take(rebuild, 'rebuild')
+      expect(await take(of, 'meets another')).toBeUndefined()
+      await runs.releaseLease(rebuild, 'rebuild')
+      await take(of, 'fails')
+      await runs.releaseLease(of, 'fails')
+      const turn = await take(of, 'done')
+      turns.push(turn)
+      if (turn !== undefined) await runs.releaseLease(of, 'done', { turn })
+    }
+    expect(turns).toEqual([0, 1, 2, 3])
   })
 
   test('is free where it could not be seen who else is at work', async ({ dynamo, tableNames }) => {
