@@ -1,7 +1,7 @@
 import { deleteUser, endSessions } from '../lib/accounts/access.ts'
 import type { UsersStore } from '../lib/accounts/store.ts'
 import type { User } from '../lib/accounts/user.ts'
-import type { RecordsStore } from '../lib/activity/store.ts'
+import { initialProgress, type RecordsStore } from '../lib/activity/store.ts'
 import type { TransfersStore } from '../lib/bridge/store.ts'
 import type { TransferKey } from '../lib/bridge/transfer.ts'
 import { createApiKey, type KeyEnvironment, type RandomBytes, randomBase62 } from '../lib/clients/api-key.ts'
@@ -29,7 +29,7 @@ export type Admin = {
   readonly clients: ClientsAdminStore
   readonly users: UsersStore
   readonly transfers: Pick<TransfersStore, 'get' | 'forget'>
-  readonly records: Pick<RecordsStore, 'forget' | 'getProgress'>
+  readonly records: Pick<RecordsStore, 'getProgress' | 'putProgress'>
   readonly pinStore: Pick<PinStore, 'get' | 'add' | 'replace'>
   readonly webhooks: WebhooksAdmin
   readonly deadLetters: DeadLetters
@@ -43,10 +43,10 @@ export type Admin = {
   readonly now: () => number
   /** Reads from the chain what a vault is. */
   readonly describeVault: (chainId: number, address: Vault['address']) => Promise<VaultDescription>
-  /** Reads from the chain what of a vault is pinned, and how many hosts told it. */
+  /** Reads from the chain what of a vault is pinned, how many hosts told it, and the last block then. */
   readonly readPin: (
     vault: Omit<VaultOnChain, 'firstBlock'>,
-  ) => Promise<Pick<Pin, 'code' | 'price'> & { readonly nodes: number }>
+  ) => Promise<Pick<Pin, 'code' | 'price'> & { readonly nodes: number; readonly block: bigint }>
   readonly nodes: Nodes
   readonly examined: Examined
   /** Has the job read a vault's past again and put it in the place of its records. */
@@ -213,7 +213,11 @@ export async function addVault(
     riskProtocol: presentation.riskProtocol ?? '',
     addedAt: new Date(admin.now()),
   }
-  const { pin, nodes } = await readPinNow(admin, vault)
+  const { pin, nodes, block } = await readPinNow(admin, vault)
+  if (!(await admin.clients.getVaultOnChain(vault))) {
+    // Before any client has it, whatever is left of when one had it.
+    await admin.records.putProgress([[vault, { ...initialProgress(vault), eventsAfter: Number(block) }]])
+  }
   const isNew = await admin.pinStore.add(vault, pin)
   const added = await admin.clients.putVault(clientId, vault)
   if (!added) throw new AdminError(`Client ${clientId} has the vault ${address} on chain ${chainId} already.`)
@@ -222,9 +226,8 @@ export async function addVault(
 }
 
 /**
- * Takes a vault from a client; true where no other has it, so that it is forgotten how far it is recorded. A run of the job
- * that is at work may write that once more, within its minute: the vault, added again, is then continued from there. Its pin
- * stays: another client may be given the vault at the same moment, and who adds it again is told what changed since.
+ * Takes a vault from a client; true where no other has it. Its records stay until it is added again, and its pin for good:
+ * another client may be given the vault at the same moment, and who adds it again is told what changed since.
  */
 export async function removeVault(
   admin: Admin,
@@ -233,9 +236,7 @@ export async function removeVault(
   await getClient(admin, clientId)
   const removed = await admin.clients.removeVault(clientId, { chainId, address })
   if (!removed) throw new AdminError(`Client ${clientId} does not have the vault ${address} on chain ${chainId}.`)
-  if (!removed.isLast) return false
-  await admin.records.forget({ chainId, address })
-  return true
+  return removed.isLast
 }
 
 /** Sets what an operator decides of a user, and gives the user as it is then; what is undefined stays. */
@@ -331,9 +332,12 @@ export async function confirmVault(
   return { before, pin, nodes, digest }
 }
 
-async function readPinNow(admin: Admin, vault: Omit<VaultOnChain, 'firstBlock'>): Promise<{ pin: Pin; nodes: number }> {
-  const { nodes, ...found } = await admin.readPin(vault)
-  return { pin: { ...found, pinnedAt: new Date(admin.now()) }, nodes }
+async function readPinNow(
+  admin: Admin,
+  vault: Omit<VaultOnChain, 'firstBlock'>,
+): Promise<{ pin: Pin; nodes: number; block: bigint }> {
+  const { nodes, block, ...found } = await admin.readPin(vault)
+  return { pin: { ...found, pinnedAt: new Date(admin.now()) }, nodes, block }
 }
 
 /**

@@ -104,12 +104,10 @@ export const VAULT_COMMANDS: Commands = {
     'Takes a vault from a client; deposits that users made in it stay theirs.',
     z.object({ client: clientId, chain, address }),
     async (admin, { client, chain, address }) => {
-      const isForgotten = await removeVault(admin, { clientId: client, chainId: chain, address })
+      const isLast = await removeVault(admin, { clientId: client, chainId: chain, address })
       return [
         `Client ${client} no longer has the vault ${address} on chain ${chain}, within a minute.`,
-        ...(isForgotten
-          ? ['No client has it: its records are forgotten, and its past is read again when it is added. Its pin stays.']
-          : []),
+        ...(isLast ? ['No client has it: its past is read again when it is added. Its pin stays.'] : []),
       ]
     },
   ),

@@ -65,7 +65,10 @@ export const VaultProgress = VaultReading.extend({
     /** Up to when prices that no event tells are taken over from the one in force; seconds since 1970. */
     pricesThrough: Amount.optional(),
   }).optional(),
-  /** The last block of whose events clients are not told: the last final one when the job first saw the vault. */
+  /**
+   * The last block of whose events clients are not told: the last one when the vault was added, or the last final one when the
+   * job saw it first, where that was not written.
+   */
   eventsAfter: z.number().int().optional(),
   /** Up to which of these requests the vault was asked last, where they are too many to be asked for at once. */
   askedUpTo: z.partialRecord(RequestKind, OpenRequest).optional(),
@@ -262,12 +265,6 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
       const items = progress.map(([vault, of]) => ({ ...progressKey(vault), ...VaultProgress.encode(of) }))
       await putItems(client, tableName, items)
     },
-
-    /**
-     * Deletes how far a vault is recorded, and its generation: its past is then read again as for the first time. Its
-     * records stay, and are written again under the same keys.
-     */
-    forget: (vault: VaultKey): Promise<void> => deleteItems(client, tableName, [progressKey(vault)]),
   }
 
   async function getPrice(vault: Reading, { last, isFirst }: { last: string; isFirst: boolean }) {

@@ -188,16 +188,19 @@ export function movedBy({ price: pinned }: Pick<Pin, 'price'>, price: bigint): n
   return Math.abs(Number(price) / Number(pinned) - 1)
 }
 
-/** What of a vault is pinned, as it is now, and how many hosts told it; several round trips. Throws an Error that says why it cannot be pinned, and `upstream_*`. */
+/**
+ * What of a vault is pinned, as it is now, how many hosts told it, and the last block; several round trips. Throws an Error that
+ * says why it cannot be pinned, and `upstream_*`.
+ */
 export async function readPin(
   reader: ChainReader,
   vault: Pinnable,
-): Promise<{ readonly code: RunningCode[]; readonly price: bigint | null; readonly nodes: number }> {
-  const [code, { value }] = await Promise.all([
+): Promise<Pick<Pin, 'price'> & { readonly code: RunningCode[]; readonly nodes: number; readonly block: bigint }> {
+  const [code, { value, block }] = await Promise.all([
     readRunningCode(reader, vault.address),
     reader.readOne(pricePlan(vault)),
   ])
-  return { code, price: value.price || null, nodes: reader.nodes }
+  return { code, price: value.price || null, nodes: reader.nodes, block: block.number }
 }
 
 function pricePlan({ address, shareToken, shareDecimals }: Pinnable): ReadPlan<Price> {

@@ -27,7 +27,7 @@ import type { User } from '../../lib/accounts/user.ts'
 import { requestRebuild } from '../../lib/activity/recording/rebuild.ts'
 import { runsStore } from '../../lib/activity/recording/runs-store.ts'
 import { ALL_VAULTS } from '../../lib/activity/recording/vault-groups.ts'
-import { recordsStore } from '../../lib/activity/store.ts'
+import { initialProgress, recordsStore } from '../../lib/activity/store.ts'
 import { putItems } from '../../lib/aws/dynamo.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
 import { parseApiKey } from '../../lib/clients/api-key.ts'
@@ -51,6 +51,7 @@ const PINNED: Awaited<ReturnType<Admin['readPin']>> = {
   nodes: 2,
   code: [{ role: 'contract', address: VAULT, codeHash: `0x${'c0'.repeat(32)}` }],
   price: 1_000_000n,
+  block: 70_000_000n,
 }
 /** What only the doctor looks at, which has a test of its own. */
 const NOT_EXAMINED: Admin['examined'] = {
@@ -495,7 +496,7 @@ describe('Vaults', () => {
     expect((await clients.get(other.clientId))?.client.vaults).toHaveLength(1)
   })
 
-  test('are forgotten once no client has them, so that the job reads their past again when they are added', async ({
+  test('that no client has are begun anew when they are added, so that the job reads their past again and tells what comes', async ({
     admin,
     run,
     records,
@@ -515,10 +516,15 @@ describe('Vaults', () => {
     const removeFrom = (clientId: string) =>
       run('remove-vault', '--client', clientId, '--chain', '8453', '--address', VAULT)
 
-    expect(await removeFrom(one.clientId)).not.toContain('forgotten')
+    const { clientId } = await createClient(admin, 'Three')
+    expect(await removeFrom(one.clientId)).not.toContain('is read again')
+    await addVault(admin, { clientId, ...vault })
     expect(await known()).toEqual([progress, progress, progress])
-    expect(await removeFrom(two.clientId)).toContain('forgotten')
-    expect(await known()).toEqual([undefined, progress, progress])
+    expect(await removeFrom(clientId)).not.toContain('is read again')
+    expect(await removeFrom(two.clientId)).toContain('its past is read again when it is added')
+    await addVault(admin, { clientId, ...vault })
+    const { through, ...begun } = initialProgress(someVault())
+    expect(await known()).toEqual([{ ...begun, through: -1, eventsAfter: 70_000_000 }, progress, progress])
   })
 
   test('that were pinned before are shown beside what they are now', async ({ admin, run }) => {
@@ -867,7 +873,7 @@ test('restore-items puts back what is missing, what differs where that is wanted
   expect(await run('restore-items', '--table', 'users', '--from', 'no-such-table')).toMatch(/ResourceNotFound/)
 })
 
-test("An operator whose clock is ten minutes behind writes what is so by DynamoDB's", async ({
+test("An operator whose clock is ten minutes behind asks for a rebuild by DynamoDB's", async ({
   operate,
   dynamo,
   endpoint,

@@ -153,7 +153,7 @@ async function makeWell(service: Service): Promise<void> {
   const store = pinStore(dynamo, backends.dynamo.tableNames.deposits)
   const vaults = await backends.admin.clients.listVaultsOnChain(BASE)
   for (const vault of vaults) {
-    const { nodes: _, ...pin } = await backends.admin.readPin(vault)
+    const { nodes: _, block: __, ...pin } = await backends.admin.readPin(vault)
     await store.add(vault, { ...pin, pinnedAt: new Date() })
   }
 }

@@ -45,7 +45,8 @@ export async function requestRebuild({ records, runs, now, sleep }: Dependencies
   }
   try {
     const [progress] = await records.getProgress([vault])
-    if (!progress) throw new Error('Nothing is recorded of the vault yet: the job reads its past.')
+    if (!progress || progress.through < vault.firstBlock)
+      throw new Error('Nothing is recorded of the vault yet: the job reads its past.')
     await records.putProgress([[vault, { ...progress, rebuild: beginRebuild(vault, progress, now()) }]])
   } finally {
     await runs.releaseLease(of, owner)

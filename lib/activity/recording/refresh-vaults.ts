@@ -54,7 +54,7 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     return startVaultRun(vault, saved, recorded[index] && saved)
   })
   const inTurn = vaultRunsInTurn(vaultRuns, limits.turn)
-  // The past of a vault is news to nobody; what comes after the job saw it first is, whenever its turn comes.
+  // The past of a vault is news to nobody; what comes after the job saw it first is, whenever its events are read.
   for (const vaultRun of vaultRuns) {
     vaultRun.progress = { eventsAfter: Number(final.number), ...vaultRun.progress }
   }
@@ -76,6 +76,10 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     isCutOff: false,
     done: { slices: 0, entries: 0, prices: 0, states: 0 },
   }
+  await save(
+    run,
+    vaultRuns.filter(({ saved }) => saved?.eventsAfter === undefined),
+  )
   await recordEvents(run)
   if (overviews && overviews.block.number > final.number) await recordOverviews(run, overviews)
   if (overviews) await publishPauses(run, overviews)

@@ -165,8 +165,7 @@ export function listUnsaved({ vaultRuns, rebuilds, final, inTurn }: Run): VaultR
     if (progress === saved) return false
     // How far a past is read again must not be lost, nor that it is in force.
     if (replaces || progress.generation !== saved?.generation) return true
-    // Nor from when on clients are told of it.
-    if (progress.eventsAfter !== saved?.eventsAfter || progress.paused !== saved?.paused) return true
+    if (progress.paused !== saved?.paused) return true
     if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
     if (progress.state !== saved.state || progress.refreshedAt !== saved.refreshedAt) return true
     // What took long to read, as a past does, must not have to be read again.

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest'
 import { rebuildRecords } from '../../../admin/operations.ts'
 import { requestRebuild } from '../../../lib/activity/recording/rebuild.ts'
 import { runsStore } from '../../../lib/activity/recording/runs-store.ts'
-import type { VaultProgress } from '../../../lib/activity/store.ts'
+import { initialProgress, type VaultProgress } from '../../../lib/activity/store.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import {
   expireLease,
@@ -282,7 +282,7 @@ describe('A vault that an older version of its books recorded', () => {
     const freshBooks = async () => {
       const progress = await progressOf(service, vault)
       const key = { chainId: BASE, address: vault.address }
-      await recordsOf(service).forget(key)
+      await recordsOf(service).putProgress([[key, initialProgress({ firstBlock: 0, protocol: 'lagoon' })]])
       const books = await booksOf(service, vault, [ALICE.address])
       await recordsOf(service).putProgress([[key, progress]])
       return books

@@ -1,11 +1,12 @@
 import { type Hex, numberToHex, pad, toEventSelector, toFunctionSelector } from 'viem'
 import { describe, expect, onTestFinished, vi } from 'vitest'
 import { runCommandLine } from '../../../admin/command-line.ts'
+import { initialProgress } from '../../../lib/activity/store.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { someContext } from '../../support/lambda.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { finalize, recordAll, recordsOf, refresh } from '../../support/records.ts'
+import { expireLease, finalize, recordAll, recordsOf, refresh } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { type Told, toldTo } from '../../support/told-events.ts'
 import {
@@ -20,6 +21,7 @@ import type { Wire } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS
 const BASE = 8453
+const LAGOON = { firstBlock: 0, protocol: 'lagoon' } as const
 
 const test = base
   .extend('lagoon', ({ service }) =>
@@ -123,7 +125,7 @@ describe('How long a settlement takes', () => {
     expect(another.estimatedSettlement).toBe(null)
     expect(told.at(-1)).toMatchObject({ type: 'deposit.pending', data: { estimatedSettlement: estimate } })
 
-    await recordsOf(service).forget({ chainId: BASE, address: lagoon.address })
+    await recordsOf(service).putProgress([[{ chainId: BASE, address: lagoon.address }, initialProgress(LAGOON)]])
     await recordAll(lagoon.chain)
     expect(await recorded(service, lagoon, told)).toEqual([])
     await lagoon.request(BOB.address, 1_000_000n)
@@ -645,6 +647,31 @@ describe('A vault whose events are made up', () => {
     // Of 120 requests that were taken back at once an event names a hundred, and has what all of them were.
     expect(named[0]).toMatchObject({ data: { assets: '120000' } })
     expect(named[0]?.data['depositIds']).toHaveLength(100)
+  })
+})
+
+describe('A vault that no client had any more', () => {
+  test('is told of from when it is added again, whatever happened before, and where the first run fails', async ({
+    service,
+    lagoon,
+  }) => {
+    const run = (...args: string[]) => runCommandLine(args, async () => service.backends.admin)
+    const of = ['--client', lagoon.key.split('_')[2] ?? '', '--chain', `${BASE}`, '--address', lagoon.address]
+    await run('remove-vault', ...of)
+    await lagoon.request(BOB.address, 6_000_000n)
+    await finalize(lagoon.chain)
+    await run('add-vault', ...of, '--first-block', '1')
+    await lagoon.request(ALICE.address, 5_000_000n)
+    await finalize(lagoon.chain)
+
+    const { table } = service
+    onTestFinished(table.reset)
+    table.rewriteRequest = (body) => (/PutRequest.*PROGRESS/.test(body) ? 'no request' : body)
+    await expect(refresh(BASE)).rejects.toThrow()
+    table.reset()
+    await expireLease(service, BASE)
+    expect(kindsOf(await recorded(service, lagoon))).toEqual([['deposit.pending', 0]])
+    expect(await depositsOf(service, lagoon, BOB.address)).toMatchObject([['pending', '6000000', '0']])
   })
 })
 

@@ -4,6 +4,7 @@ import { refreshChain } from '../../../functions/jobs/refresh-chain/refresh-chai
 import { contract } from '../../../functions/queues/refresh-group/contract.ts'
 import { refreshGroup } from '../../../functions/queues/refresh-group/refresh-group.ts'
 import { ALL_VAULTS } from '../../../lib/activity/recording/vault-groups.ts'
+import { AppError } from '../../../lib/errors.ts'
 import { relayEvents } from '../../../lib/webhooks/relay.ts'
 import { countedChain, depositOf, virtualClock } from '../../support/counted.ts'
 import { test as base } from '../../support/dynamo.ts'
@@ -138,6 +139,18 @@ describe('A chain with more vaults than one run records', () => {
     // One run over all has nothing to add.
     expect(await stage.whole()).toMatchObject({ groups: 1, vaults: 12, entries: 0, prices: 0 })
     expect(await stage.recorded()).toEqual(recorded)
+  })
+
+  test('is told of from the first run on, though the nodes refuse all events in it', async ({ stage, chain }) => {
+    const { getReader } = stage.services
+    const logsUntil = () => Promise.reject(new AppError('upstream_unavailable'))
+    stage.services.getReader = () => ({ ...chain.reader, logsUntil })
+    await expect(stage.whole()).rejects.toThrow()
+    stage.services.getReader = getReader
+    stage.deposit()
+    stage.pass()
+    await stage.whole()
+    expect(await stage.told()).toEqual(everyVaultOnce)
   })
 
   test('is behind by its group that is furthest behind', async ({ stage, chain }) => {
