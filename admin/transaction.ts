@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TransactionCanceledException, TransactionInProgressException } from '@aws-sdk/client-dynamodb'
+import {
+  DynamoDBServiceException,
+  TransactionCanceledException,
+  TransactionInProgressException,
+} from '@aws-sdk/client-dynamodb'
 import {
   type DynamoDBDocumentClient,
   TransactWriteCommand,
@@ -8,15 +12,15 @@ import {
 } from '@aws-sdk/lib-dynamodb'
 
 /**
- * Milliseconds before a transaction that another one was in the way of, or that is still under way, is tried again; then it is
- * a failure. They end after more than the five seconds in which DynamoDB finishes what was cut off.
+ * Milliseconds before a transaction that another one was in the way of, or that may be under way still, is tried again; then it
+ * is a failure. They end after more than the five seconds in which DynamoDB finishes what was cut off.
  */
 const PAUSES_MS = [50, 100, 200, 400, 800, 1_600, 3_200]
 
 /**
  * Makes all of these writes or none; the index of the first one of which the condition did not hold, where there is one.
  * Nothing is made twice: each try has the same token, by which DynamoDB knows what it has made or is about to make. Throws any
- * other failure.
+ * other failure, after which all or none may have been made.
  */
 export async function transactWrite(
   client: DynamoDBDocumentClient,
@@ -32,10 +36,15 @@ export async function transactWrite(
       const codes = (reasons ?? []).map(({ Code }) => Code)
       const refused = codes.indexOf('ConditionalCheckFailed')
       if (refused >= 0) return refused
-      const passes = error instanceof TransactionInProgressException || codes.includes('TransactionConflict')
-      if (pause === undefined || !passes) throw error
+      if (pause === undefined || !(isUncertain(error) || codes.includes('TransactionConflict'))) throw error
       await sleep(pause)
     }
   }
   return undefined
+}
+
+/** Whether a try that ended so may have been made, or be made yet. */
+function isUncertain(error: unknown): boolean {
+  if (error instanceof TransactionInProgressException) return true
+  return !(error instanceof DynamoDBServiceException && error.$fault === 'client')
 }

@@ -257,6 +257,23 @@ describe('A vault', () => {
     expect(await table.listClientsOf([vault])).toEqual([['0000000001']])
   })
 
+  test('is added once where the SDK gives up, its tries having been made and their answers lost', async ({
+    table,
+    dynamo,
+    requests,
+  }) => {
+    dynamo.middlewareStack.add(
+      (next) => async (args) => {
+        const answer = await next(args)
+        if (requests.length > 2) return answer
+        throw Object.assign(new Error('The answer was lost.'), { code: 'ECONNRESET' })
+      },
+      { step: 'deserialize', priority: 'high' },
+    )
+    expect(await table.putVault('0000000001', someVault())).toBe(true)
+    expect(requests).toEqual(Array.from({ length: 3 }, () => 'TransactWriteItems'))
+  })
+
   test('is added and removed once where the answers are lost', async ({ table, loseAnswers }) => {
     loseAnswers()
     const vault = someVault()
