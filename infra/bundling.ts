@@ -131,7 +131,7 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'queues/refresh-group': 588,
   // Without the client of Secrets Manager, which functions without a secret have no use for: 12 KiB; who wants what is not
   // final is part of the store of webhooks.
-  'queues/relay-events': 380,
+  'queues/relay-events': 381,
   // The frame alone: middy, the logger, zod, every error's text, and how the edge is known.
   'system/health': 144,
   'system/apple-app-site-association': 144,
