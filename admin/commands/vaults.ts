@@ -53,7 +53,7 @@ export const VAULT_COMMANDS: Commands = {
               'Now:',
               ...pinColumns(pin, before),
               '',
-              'It was pinned before, and stays so: of other code, or at a price a tenth from it, it takes no deposits until confirm-vault.',
+              'It was pinned before, and stays so. If its code has changed since, or its price by a tenth, it takes no deposits until confirm-vault.',
               '',
             ]
           : []),
