@@ -19,7 +19,8 @@ export default defineConfig({
     isolate: false,
     setupFiles: ['test/support/anew.ts', 'test/support/password-cost.ts', 'test/support/secrets-in-logs.ts'],
     env: { TZ: 'UTC', POWERTOOLS_DEV: 'true' },
-    expect: { requireAssertions: true },
+    // What is waited for comes in a moment, on a machine under load later.
+    expect: { requireAssertions: true, poll: { timeout: 20_000 } },
     clearMocks: true,
     // The tests wait for their chains as long as they compute: three files at a time keep two cores busy.
     maxWorkers: 3,

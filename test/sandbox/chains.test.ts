@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createClient, http } from 'viem'
 import { mnemonicToAccount, privateKeyToAddress } from 'viem/accounts'
 import { getBalance, getBlock, getChainId, getCode, multicall, readContract } from 'viem/actions'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ACCOUNTS, TEST_MNEMONIC } from '../../sandbox/accounts.ts'
 import { deployLocalWorld } from '../../sandbox/chains/world.ts'
 import { MULTICALL3, startChain } from '../../sandbox/chains.ts'
@@ -44,7 +44,7 @@ describe('a local chain', () => {
     const rpcUrl = await firstLine(parent)
     expect(await answers(rpcUrl)).toBe(true)
     parent.kill('SIGKILL')
-    await expect.poll(() => answers(rpcUrl), { timeout: 3000 }).toBe(false)
+    await expect.poll(() => answers(rpcUrl)).toBe(false)
   })
 })
 
@@ -127,7 +127,7 @@ test('a chain makes blocks of 0.2 s, of which about five share a timestamp', asy
   const chain = await startChain({ chainId: 8453, blockSeconds: 0.2 })
   onTestFinished(chain.stop)
   const client = createClient({ transport: http(chain.rpcUrl) })
-  await vi.waitFor(async () => expect((await getBlock(client)).number).toBeGreaterThanOrEqual(12n), { timeout: 10_000 })
+  await expect.poll(async () => (await getBlock(client)).number).toBeGreaterThanOrEqual(12n)
   const blocks = await Promise.all(
     Array.from({ length: 11 }, (_, index) => getBlock(client, { blockNumber: BigInt(index + 2) })),
   )

@@ -133,7 +133,7 @@ function familyOf(pid: number): number[] {
 
 async function expectAllGone(family: readonly number[]): Promise<void> {
   const alive = () => processes().flatMap(({ pid }) => (family.includes(pid) ? [pid] : []))
-  await vi.waitFor(() => expect(alive()).toEqual([]), { timeout: 10_000, interval: 20 })
+  await expect.poll(alive, { interval: 20 }).toEqual([])
 }
 
 /** Asks a chain. */
@@ -268,7 +268,7 @@ describe('`npm start`', () => {
   test('records the states of the vaults by itself', async ({ running: { folder } }) => {
     const log = () => readFileSync(join(folder, '.local/service.log'), 'utf8')
     const recorded = /"report":{"outcome":"refreshed","chainId":8453,.*"states":[1-9]/
-    await vi.waitFor(() => expect(log()).toMatch(recorded), { timeout: 10_000 })
+    await expect.poll(log).toMatch(recorded)
   })
 
   test('names in each line of the log the function whose it is, whatever goes on beside it', ({
@@ -395,7 +395,7 @@ describe('The receiver of webhooks', () => {
     for (const { to, data } of [...approval, ...operations] as { to: string; data: string }[]) {
       const hash = await rpc({ rpcUrl }, 'eth_sendTransaction', { from: account?.address, to, data, gas: '0x7a120' })
       const mined = () => rpc({ rpcUrl }, 'eth_getTransactionReceipt', hash)
-      await vi.waitFor(async () => expect(await mined()).toMatchObject({ status: '0x1' }), 10_000)
+      await expect.poll(mined).toMatchObject({ status: '0x1' })
     }
     await control(state, 'chains/advance', { seconds: 180 })
   }
@@ -407,10 +407,10 @@ describe('The receiver of webhooks', () => {
       (await listReceived(state)).filter(({ event: { type } }) => type === 'deposit.completed')
     const refused = { isVerified: true, isTaken: false, status: 503, attempt: 1, delayMs: expect.any(Number) }
     const patience = { timeout: 25_000, interval: 100 }
-    await vi.waitFor(async () => expect((await ofDeposit())[0]).toMatchObject(refused), patience)
+    await expect.poll(async () => (await ofDeposit())[0], patience).toMatchObject(refused)
     await control(state, 'webhooks/resume')
     const again = ({ attempt, isTaken, status }: Received) => attempt > 1 && isTaken && status === 204
-    await vi.waitFor(async () => expect((await ofDeposit()).some(again)).toBe(true), patience)
+    await expect.poll(async () => (await ofDeposit()).some(again), patience).toBe(true)
   })
 
   test('is seen at work by the demo of the events', async ({ running: { folder }, onTestFinished }) => {
@@ -584,16 +584,15 @@ describe('The states', () => {
   test.for(STATES)('$name is answered as the guide says', async ({ name, method, what, status, answer }, { state }) => {
     const { path, body, apiKey = state.states?.apiKey ?? '' } = state.states?.questions[name] ?? { path: '' }
     expect(path).toContain(`/${what}`)
-    const ask = () =>
-      fetch(`${state.baseUrl}${path}`, {
+    const ask = async () => {
+      const reply = await fetch(`${state.baseUrl}${path}`, {
         method,
         headers: { 'x-join-key': apiKey, 'content-type': 'application/json' },
         ...(body && { body: JSON.stringify(body) }),
       })
-    await vi.waitFor(async () => {
-      const reply = await ask()
-      expect({ status: reply.status, body: await reply.json() }).toMatchObject({ status, body: answer })
-    }, 10_000)
+      return { status: reply.status, body: await reply.json() }
+    }
+    await expect.poll(ask).toMatchObject({ status, body: answer })
   })
 })
 

@@ -208,7 +208,7 @@ function transfersOn(service: Service) {
       const [mined] = await callRpc(chainOf(chainId), [{ method: 'eth_getTransactionReceipt', params: [hash] }])
       if (!mined) throw new Error(`No receipt of ${hash} yet.`)
       return mined
-    })
+    }, 20_000)
     const { blockNumber, status } = receipt as { blockNumber: Hex; status: Hex }
     return { blockNumber: BigInt(blockNumber), status }
   }

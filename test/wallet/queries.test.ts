@@ -19,17 +19,17 @@ test('What could not be read is tried again while it is on the page, its notice 
     return 'answer'
   })
   const { observer, statuses, stop } = observe(ask)
-  await vi.waitFor(() => expect(ask.mock.calls.length).toBeGreaterThan(3))
+  await expect.poll(() => ask.mock.calls.length).toBeGreaterThan(3)
   expect(statuses.filter((status) => status === 'error')).toHaveLength(1)
   isDown = false
-  await vi.waitFor(() => expect(observer.getCurrentResult().data).toBe('answer'))
+  await expect.poll(() => observer.getCurrentResult().data).toBe('answer')
   stop()
 })
 
 test('What fails for good is not tried again', async () => {
   const ask = vi.fn(async () => Promise.reject(new Error('There is no such vault.')))
   const { observer, stop } = observe(ask)
-  await vi.waitFor(() => expect(observer.getCurrentResult().status).toBe('error'))
+  await expect.poll(() => observer.getCurrentResult().status).toBe('error')
   await new Promise((resolve) => setTimeout(resolve, 50))
   expect(ask).toHaveBeenCalledTimes(1)
   stop()

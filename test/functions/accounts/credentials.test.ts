@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, vi } from 'vitest'
+import { describe, expect } from 'vitest'
 import { endpoints } from '../../../functions/contracts.ts'
 import {
   type AdditionBegun,
@@ -782,7 +782,7 @@ describe('Of what is done at the same time,', () => {
     const acting = act()
     const isRead = () =>
       service.table.actions.some(({ action, body }) => action === 'GetItem' && body.includes('USER#'))
-    await vi.waitUntil(isRead, { interval: 1 })
+    await expect.poll(isRead, { interval: 1 }).toBe(true)
     return { acting }
   }
 })

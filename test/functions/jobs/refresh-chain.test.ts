@@ -1,5 +1,5 @@
 import { type Address, numberToHex } from 'viem'
-import { describe, expect, vi } from 'vitest'
+import { describe, expect } from 'vitest'
 import { MULTICALL3 } from '../../../sandbox/chains.ts'
 import { copyVault } from '../../../sandbox/copies.ts'
 import { deployYieldVault } from '../../../sandbox/deploy.ts'
@@ -209,7 +209,7 @@ describe('The job', () => {
       release = resolve
     })
     const first = refresh(BASE)
-    await vi.waitUntil(() => rpc.bodies.length > 0)
+    await expect.poll(() => rpc.bodies.length).toBeGreaterThan(0)
     const others = await Promise.all([refresh(BASE), refresh(BASE)]).finally(release)
     expect(others.map(({ outcome }) => outcome)).toEqual(['another run is at work', 'another run is at work'])
     expect(await first).toMatchObject({ outcome: 'refreshed', entries: 11 })
@@ -222,7 +222,7 @@ describe('The job', () => {
     })
     rpc.bodies.length = 0
     const slow = refresh(BASE)
-    await vi.waitUntil(() => rpc.bodies.length > 0)
+    await expect.poll(() => rpc.bodies.length).toBeGreaterThan(0)
     rpc.hold = undefined
     await expireLease(service, BASE)
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })

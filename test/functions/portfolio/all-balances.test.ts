@@ -1,6 +1,6 @@
 import { type Address, getAddress, numberToHex, toFunctionSelector } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { describe, expect, vi } from 'vitest'
+import { describe, expect } from 'vitest'
 import { usersStore } from '../../../lib/accounts/store.ts'
 import { sharedCache } from '../../../lib/cache/cache.ts'
 import { cacheStore } from '../../../lib/cache/store.ts'
@@ -348,7 +348,7 @@ describe('What a user has', () => {
 
     const reply = balancesOf(service, session)
     const arrived = () => requests.length + Object.values(service.rpc).flatMap(({ bodies }) => bodies).length
-    await vi.waitUntil(() => arrived() === EVM_KEYS.length, { timeout: 5_000 }).finally(release)
+    await expect.poll(arrived).toBe(EVM_KEYS.length).finally(release)
     const { status, body } = await reply
     expect(status).toBe(200)
     expect(arrived()).toBe(EVM_KEYS.length)

@@ -1,5 +1,5 @@
 import { type Address, getAddress, type Hex } from 'viem'
-import { test as base, describe, expect, vi } from 'vitest'
+import { test as base, describe, expect } from 'vitest'
 import { readEvmBalances } from '../../../functions/portfolio/all-balances/evm.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
@@ -184,7 +184,10 @@ describe('What wallets hold on an EVM chain', () => {
       wire.hold = new Promise<void>((resolve) => {
         release = resolve
       })
-      await vi.waitUntil(() => wire.bodies.length === requests).finally(release)
+      await expect
+        .poll(() => wire.bodies.length)
+        .toBe(requests)
+        .finally(release)
       await reading
       const calls = callsIn(wire)
       expect(calls).toHaveLength(requests)

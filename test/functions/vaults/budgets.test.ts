@@ -137,7 +137,7 @@ describe('The vault list asks each chain in one HTTP request of one call for eve
   })
 
   test('and there while the prices of a week ago are looked up', async ({ coldService: service }) => {
-    const lookedUp = vi.waitUntil(() => service.table.bodies.length > 1)
+    const lookedUp = vi.waitUntil(() => service.table.bodies.length > 1, 20_000)
     for (const wire of Object.values(service.rpc)) wire.hold = lookedUp
     const { body } = await service.call('GET', LIST)
     expect(body.data[0].stateAsOf.stale).toBe(false)

@@ -1,5 +1,5 @@
 import { getAddress, numberToHex, parseUnits, type TransactionReceipt } from 'viem'
-import { describe, expect, vi } from 'vitest'
+import { describe, expect } from 'vitest'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { BNB, test } from '../../support/bnb.ts'
@@ -429,7 +429,7 @@ describe('round trips', () => {
       wire.hold = bridgeAsked
     }
     bridge.answer = async (reply) => {
-      await vi.waitUntil(() => wires.every(({ bodies }) => bodies.length > 0), { interval: 1 })
+      await expect.poll(() => wires.every(({ bodies }) => bodies.length > 0), { interval: 1 }).toBe(true)
       resolve()
       return reply
     }

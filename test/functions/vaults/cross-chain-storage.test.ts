@@ -1,6 +1,6 @@
 import { ScanCommand } from '@aws-sdk/lib-dynamodb'
 import type { Hash } from 'viem'
-import { describe, expect, vi } from 'vitest'
+import { describe, expect } from 'vitest'
 import { sendTransactions } from '../../../sandbox/transactions.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
@@ -227,10 +227,10 @@ describe('A last answer', () => {
     destination.hold = askChains.promise
     service.table.bodies.length = 0
     const first = transfer.ask()
-    await vi.waitUntil(() => destination.bodies.length > 0, { interval: 1 })
+    await expect.poll(() => destination.bodies.length, { interval: 1 }).toBeGreaterThan(0)
     service.table.hold = write.promise
     askChains.resolve()
-    await vi.waitUntil(() => service.table.bodies.some((body) => body.includes('"Item"')), { interval: 1 })
+    await expect.poll(() => service.table.bodies.some((body) => body.includes('"Item"')), { interval: 1 }).toBe(true)
     service.table.hold = undefined
 
     const fill = await transfers.relayer.fill(transfer.deposit)

@@ -1,5 +1,5 @@
 import { type Address, numberToHex } from 'viem'
-import { describe, expect, vi } from 'vitest'
+import { describe, expect } from 'vitest'
 import { handler as refreshChain } from '../../../functions/jobs/refresh-chain/handler.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import {
@@ -322,7 +322,7 @@ describe("The job that records a chain's states", () => {
       release = resolve
     })
     const first = refresh(8453)
-    await vi.waitUntil(() => base.bodies.length > 0)
+    await expect.poll(() => base.bodies.length).toBeGreaterThan(0)
     const second = await refresh(8453).finally(release)
     expect(second).toMatchObject({ outcome: 'another run is at work', chainId: 8453 })
     expect(await first).toMatchObject({ outcome: 'refreshed', vaults: countOf(service, 8453) })

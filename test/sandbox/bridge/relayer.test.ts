@@ -213,6 +213,6 @@ test('Running by itself it fills late, stops and resumes', async () => {
   relayer.settings.running = true
   await sleep(500)
   expect(await isFilled(deposit)).toBe(false)
-  await expect.poll(() => isFilled(deposit), { timeout: 3000 }).toBe(true)
+  await expect.poll(() => isFilled(deposit)).toBe(true)
   expect(errors).toEqual([])
 })
