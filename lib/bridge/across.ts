@@ -1,5 +1,6 @@
 import { type Address, isAddress, isAddressEqual } from 'viem'
 import * as z from 'zod'
+import { max } from '../bigint.ts'
 import { AppError, badAnswer } from '../errors.ts'
 import { parseAnswer, type Upstream } from '../http.ts'
 import { type BridgeRequest, type BridgeTerms, encodeMessage, getRecipient } from './calldata.ts'
@@ -7,16 +8,17 @@ import { type BridgeRequest, type BridgeTerms, encodeMessage, getRecipient } fro
 /** What the bridge offers for a request, amounts in the tokens' smallest units, times in seconds since 1970. */
 export type Quote = BridgeTerms & {
   readonly expectedFillSeconds: number
-  /** The input amounts that the bridge takes now. */
+  /** The input amounts that the bridge takes now. Below the least the output may be negative, for the fee is the larger. */
   readonly limits: { readonly min: bigint; readonly max: bigint }
 }
 
 const Digits = z.union([z.string().regex(/^\d{1,78}$/), z.number().int().nonnegative()]).transform(BigInt)
+const Signed = z.union([z.string().regex(/^-?\d{1,78}$/), z.number().int()]).transform(BigInt)
 const Seconds = z.union([z.string().regex(/^\d{1,10}$/), z.number().int().nonnegative()]).transform(Number)
 const Token = z.object({ address: z.custom<Address>((value) => typeof value === 'string' && isAddress(value)) })
 
 const SuggestedFees = z.object({
-  outputAmount: Digits,
+  outputAmount: Signed,
   timestamp: Seconds,
   fillDeadline: Seconds,
   exclusiveRelayer: Token.shape.address,
@@ -64,12 +66,14 @@ export function createAcross(ask: Upstream) {
           ...(deposit && { message: encodeMessage(request) }),
           // The decimals of the two tokens are known here; the API must not refuse because they differ.
           allowUnmatchedDecimals: 'true',
+          // Have too little answered with a quote that tells the least amount, and not with a refusal that does not.
+          skipAmountLimit: 'true',
         },
       })
       const refusal = answer.status >= 400 ? Refusal.safeParse(answer.body).data : undefined
       if (refusal) throw new AppError(REFUSALS[refusal.code])
       const fees = parseAnswer(SuggestedFees, answer)
-      if (fees.isAmountTooLow) throw new AppError('amount_too_low_for_bridge')
+      const { minDeposit, maxDeposit } = fees.limits
 
       const isSame =
         isAddressEqual(fees.spokePoolAddress, source.pool) &&
@@ -83,7 +87,7 @@ export function createAcross(ask: Upstream) {
         exclusiveRelayer: fees.exclusiveRelayer,
         exclusivityParameter: fees.exclusivityDeadline,
         expectedFillSeconds: fees.estimatedFillTimeSec,
-        limits: { min: fees.limits.minDeposit, max: fees.limits.maxDeposit },
+        limits: { min: fees.isAmountTooLow ? max(minDeposit, inputAmount + 1n) : minDeposit, max: maxDeposit },
       }
     },
   }

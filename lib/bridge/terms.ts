@@ -1,4 +1,5 @@
 import { isAddressEqual, zeroAddress } from 'viem'
+import { max } from '../bigint.ts'
 import { AppError, badAnswer } from '../errors.ts'
 import type { Quote } from './across.ts'
 import type { BridgeRequest, BridgeTerms } from './calldata.ts'
@@ -71,10 +72,10 @@ function verifyAmounts(
   const input = inputAmount * unit
   const output = outputAmount * 10n ** BigInt(route.source.decimals)
   const enough = (FEES_OF_LEAST_AMOUNT * (input - output)) / unit
-  const tooLow = () => outside('amount_too_low_for_bridge', `at least ${enough > limits.min ? enough : limits.min}`)
+  const tooLow = () => outside('amount_too_low_for_bridge', `at least ${max(enough, limits.min)}`)
   if (inputAmount < limits.min) throw tooLow()
   if (inputAmount > limits.max) throw outside('amount_too_high_for_bridge', `at most ${limits.max}`)
-  if (outputAmount === 0n || output > input) throw badAnswer('the bridge gave an output above the input, or none')
+  if (outputAmount <= 0n || output > input) throw badAnswer('the bridge gave an output above the input, or none')
   if (output * 100n >= input * (100n - HIGHEST_FEE_PERCENT)) return
   if (inputAmount < SMALL_AMOUNTS * limits.min) throw tooLow()
   throw badAnswer('the bridge gave a fee that is too high')

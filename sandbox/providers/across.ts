@@ -73,6 +73,7 @@ const FeeParams = z.object({
   message: Message,
   relayer: AnyAddress.optional(),
   allowUnmatchedDecimals: Flag.optional(),
+  skipAmountLimit: Flag.optional(),
 })
 type FeeParams = z.output<typeof FeeParams>
 type Route = { readonly from: LocalToken; readonly to: LocalToken }
@@ -90,7 +91,8 @@ export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; 
 
     const fees = feesOf(amount, from, params.message)
     const limits = limitsOf(from, params.message)
-    if (amount < limits.minDeposit) {
+    const isAmountTooLow = amount < limits.minDeposit
+    if (isAmountTooLow && !params.skipAmountLimit) {
       throw new ApiError('AMOUNT_TOO_LOW', 'Sent amount is too low relative to fees', 'amount')
     }
     if (amount > limits.maxDeposit) throw new ApiError('AMOUNT_TOO_HIGH', 'Amount exceeds max. deposit limit', 'amount')
@@ -110,7 +112,7 @@ export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; 
       relayFeeTotal: share(fees.total).total,
       lpFeePct: '0',
       timestamp: timestamp.toString(),
-      isAmountTooLow: false,
+      isAmountTooLow,
       quoteBlock: block.number.toString(),
       exclusiveRelayer: relayer.address,
       exclusivityDeadline: exclusiveUntil + FILL_SECONDS,

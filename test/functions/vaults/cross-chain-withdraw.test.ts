@@ -313,7 +313,7 @@ describe('A vault that does not pay at once', () => {
 
 describe('What the bridge does not take', () => {
   test('Too little, too much, and a fee above a tenth are refused', async ({ journey, bridge }) => {
-    expectError(await journey.ask(ALICE, { amount: '1' }), 'amount_too_low_for_bridge')
+    expectError(await journey.ask(ALICE, { amount: '1' }), 'amount_too_low_for_bridge', ['amount'])
     expectError(await journey.ask(ALICE, { amount: '250000' }), 'amount_too_low_for_bridge', ['amount'])
     bridge.lie((offer) => ({ ...offer, limits: { ...(offer['limits'] as object), maxDeposit: '19999999' } }))
     expectError(await journey.ask(ALICE, { amount: '20000000' }), 'amount_too_high_for_bridge', ['amount'])

@@ -132,6 +132,11 @@ describe('the API refuses', () => {
     expect(await ask({ ...tether(), amount: '200319' })).toEqual(error('AMOUNT_TOO_LOW', 'amount'))
     const carrying = { ...tether(), ...withMessage(), amount: '480768' }
     expect(await ask(carrying)).toEqual(error('AMOUNT_TOO_LOW', 'amount'))
+    // Unless it is asked for a quote all the same; of the least its fee is more than there is.
+    expect(await ask({ ...tether(), amount: '1', skipAmountLimit: 'true' })).toMatchObject({
+      status: 200,
+      body: { isAmountTooLow: true, outputAmount: '-49999', limits: { minDeposit: '200320' } },
+    })
     expect(await ask({ ...tether(), amount: '2000000000001' })).toEqual(error('AMOUNT_TOO_HIGH', 'amount'))
   })
 
