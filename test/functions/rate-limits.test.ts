@@ -29,10 +29,10 @@ const test = chainlessTest
     await clients.putKey(client.clientId, key)
     return { text, clientId: client.clientId, keyId: key.keyId }
   })
-  /** Two containers of each function, in the middle of a window. */
+  /** Two containers of each function, at the start of a window. */
   .extend('containers', async ({ service, clock }, { onCleanup }) => {
-    clock.pass(60 - ((Date.now() / 1000) % 60))
     const both = [await startAnew(service, { isWhole: true }), await startAnew(service, { isWhole: true })] as const
+    clock.pass(60 - ((Date.now() / 1000) % 60))
     onCleanup(async () => {
       await Promise.all(both.map(({ stop }) => stop()))
     })

@@ -226,7 +226,7 @@ describe('`npm start`', () => {
     const { status, stdout, stderr } = await run([DEMO, demo as string], { cwd: folder })
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     expect(stdout).toContain(last)
-    expect(stdout).not.toMatch(/NaN|undefined|null/)
+    expect(stdout).not.toMatch(/\b(NaN|undefined|null)\b/)
   })
 
   test('is the only one in its folder: another says where it is, and leaves its state', async ({ running, state }) => {

@@ -197,15 +197,22 @@ export async function someSession(service: Service, recoveryKey?: ReturnType<typ
   return { email, userId: begun.user.id, token, headers, keyPair }
 }
 
-/** The one-time code of an otpauth URL this many 30-second steps from now, as an authenticator application makes it. */
+const STEP_MS = 30_000
+
+/**
+ * The one-time code of an otpauth URL this many 30-second steps from now, as an authenticator application makes it. Waits where
+ * the step is nearly over, for the service looks at the code a moment later.
+ */
 export function oneTimeCode(otpUrl: string, steps = 0): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
   const bits = [...(new URL(otpUrl).searchParams.get('secret') ?? '')]
     .map((character) => alphabet.indexOf(character).toString(2).padStart(5, '0'))
     .join('')
   const secret = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
+  const left = STEP_MS - (Date.now() % STEP_MS)
+  if (left < 2_000) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, left)
   const counter = Buffer.alloc(8)
-  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + steps))
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / STEP_MS) + steps))
   const hash = createHmac('sha1', secret).update(counter).digest()
   const number = hash.readUInt32BE((hash.at(-1) ?? 0) & 15) & 0x7fffffff
   return (number % 1_000_000).toString().padStart(6, '0')

@@ -123,7 +123,9 @@ describe('A newcomer', () => {
     await page.reload()
     await press(page, 'Claim')
     await page.getByRole('region', { name: 'Your deposit' }).waitFor({ state: 'detached' })
-    expect(await page.getByRole('region', { name: 'Your position' }).textContent()).toMatch(/(24\.9999|25) USDC/)
+    await expect
+      .poll(() => page.getByRole('region', { name: 'Your position' }).textContent())
+      .toMatch(/(24\.9999|25) USDC/)
   })
 
   test('reads what became of it as news, and a developer how it was told', async ({ visitor, sandbox }) => {
@@ -172,7 +174,7 @@ describe('A newcomer', () => {
     await page.reload()
     await sandbox.control('transfers/fill')
     await page.getByRole('link', { name: 'See your position' }).click()
-    expect(await page.getByRole('region', { name: 'Your position' }).textContent()).toContain('29.8')
+    await expect.poll(() => page.getByRole('region', { name: 'Your position' }).textContent()).toContain('29.8')
   })
 })
 
@@ -298,7 +300,7 @@ describe('While something is down', () => {
     await page.reload()
     const warning = page.getByText('The chain of this vault cannot be read at the moment')
     await warning.waitFor()
-    expect(await page.getByText('as of').count()).toBeGreaterThan(0)
+    await expect.poll(() => page.getByText('as of').count()).toBeGreaterThan(0)
     await sandbox.control('chains/resume')
     await warning.waitFor({ state: 'detached' })
   })
@@ -349,7 +351,7 @@ describe('While something is down', () => {
   })
 
   test('a page asks a throttled service again, and goes on', async ({ visitor: { page }, sandbox }) => {
-    await sandbox.control('api/throttle', { seconds: 1 })
+    await sandbox.control('api/throttle', { seconds: 10 })
     const throttled = page.waitForResponse((response) => response.status() === 429)
     await page.goto('/vaults')
     expect((await throttled).status()).toBe(429)
