@@ -38,7 +38,7 @@ import type { BridgeDeposit, RecordedTransfer, Source, Transfer, TransferKey, Tr
 
 type Dependencies = {
   readonly getReader: (chainId: number) => ChainReader
-  readonly transfers: Pick<TransfersStore, 'record'>
+  readonly transfers: Pick<TransfersStore, 'record' | 'follow'>
   readonly sources: { record(deposit: DepositLocation, source: DepositSource): Promise<void> }
 }
 
@@ -83,7 +83,9 @@ export async function readTransfer(
   if (arrival) await sources.record(arrival, { chainId: key.sourceChainId, transactionHash: key.transactionHash })
   // Of unknown transactions nothing is recorded, or every hash asked for would leave an item.
   const isKnown = keep.source !== undefined || keep.sender !== undefined
-  if (isKnown && !isDeepStrictEqual(keep, recorded)) await transfers.record(key, keep, recorded)
+  const isRecorded = !isKnown || isDeepStrictEqual(keep, recorded) || (await transfers.record(key, keep, recorded))
+  // Another question recorded more meanwhile, perhaps of a client in whose vaults it does not end.
+  if (!isRecorded && keep.lookAt && !recorded.lookAt) await transfers.follow(key, keep.lookAt)
   return { status: unwrap(read).status, target, evidence }
 }
 

@@ -48,22 +48,48 @@ export function transfersStore(client: DynamoDBDocumentClient, tableName: string
     },
 
     /**
-     * Records what is seen of a transfer; false when its final status is recorded already, or how it has ended otherwise is
-     * not what it was before.
+     * Records what is seen of a transfer; false when its final status is recorded already, how it has ended otherwise is not
+     * what it was before, or it is looked at since.
      */
-    record(key: TransferKey, transfer: Transfer, { latest }: Pick<Transfer, 'latest'> = {}): Promise<boolean> {
+    record(
+      key: TransferKey,
+      transfer: Transfer,
+      { latest, lookAt }: Pick<Transfer, 'latest' | 'lookAt'> = {},
+    ): Promise<boolean> {
       const { transfer: encoded } = z.encode(Item, { transfer })
       const followed = transfer.lookAt && { followedOnChain: key.sourceChainId, lookAt: transfer.lookAt.getTime() }
+      const conditions = [
+        'attribute_not_exists(transfer.#final)',
+        latest ? 'transfer.latest.version = :version' : 'attribute_not_exists(transfer.latest)',
+        ...(transfer.lookAt || lookAt ? [] : ['attribute_not_exists(lookAt)']),
+      ]
       return conditionHeld(
         client.send(
           new PutCommand({
             TableName: tableName,
             Item: { ...itemKey(key), ...followed, transfer: encoded },
-            ConditionExpression: `attribute_not_exists(transfer.#final) AND ${
-              latest ? 'transfer.latest.version = :version' : 'attribute_not_exists(transfer.latest)'
-            }`,
+            ConditionExpression: conditions.join(' AND '),
             ExpressionAttributeNames: { '#final': 'final' },
             ...(latest && { ExpressionAttributeValues: { ':version': latest.version } }),
+          }),
+        ),
+      )
+    },
+
+    /** Has a recorded transfer looked at from then on; false for one that is looked at already. */
+    follow(key: TransferKey, lookAt: Date): Promise<boolean> {
+      return conditionHeld(
+        client.send(
+          new UpdateCommand({
+            TableName: tableName,
+            Key: itemKey(key),
+            UpdateExpression: 'SET followedOnChain = :chain, lookAt = :at, transfer.lookAt = :time',
+            ConditionExpression: 'attribute_exists(transfer) AND attribute_not_exists(lookAt)',
+            ExpressionAttributeValues: {
+              ':chain': key.sourceChainId,
+              ':at': lookAt.getTime(),
+              ':time': Timestamp.encode(lookAt),
+            },
           }),
         ),
       )

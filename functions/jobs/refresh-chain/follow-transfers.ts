@@ -12,7 +12,7 @@ import { DAY_MS, HOUR_MS } from '../../../lib/time.ts'
 
 type Dependencies = {
   readonly getReader: (chainId: number) => ChainReader
-  readonly transfers: Pick<TransfersStore, 'record' | 'listDue' | 'postpone'>
+  readonly transfers: Pick<TransfersStore, 'record' | 'follow' | 'listDue' | 'postpone'>
   readonly sources: Pick<DepositSourceStore, 'record'>
   /** Epoch milliseconds. */
   readonly now: () => number

@@ -160,6 +160,52 @@ describe('A run of the job', () => {
     expect(await run()).toMatchObject({ open: 1 })
   })
 
+  test('follows a transfer of which a client without its vault asked a moment before, and recorded it a moment after', async ({
+    transfers,
+    run,
+    service,
+  }) => {
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    const key = await service.createClient([])
+    const transfer = await transfers.open({ into: vault })
+    const destination = service.rpc[BASE] as Wire
+    const { promise, resolve } = Promise.withResolvers<void>()
+    destination.bodies.length = 0
+    destination.hold = promise
+    const before = transfer.ask({ key })
+    await expect.poll(() => destination.bodies.length).toBeGreaterThan(0)
+    destination.hold = undefined
+    await transfer.shows('bridging', { key: vault.key, protocol: 'lagoon' })
+    resolve()
+    expect((await before).status).toBe(200)
+    expect(await run()).toMatchObject({ open: 1 })
+  })
+
+  test('follows a transfer whose end another client asked for, and had recorded, a moment before', async ({
+    transfers,
+    run,
+    service,
+  }) => {
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    const key = await service.createClient([])
+    const transfer = await transfers.open({ into: vault })
+    const destination = service.rpc[BASE] as Wire
+    const { promise, resolve } = Promise.withResolvers<void>()
+    destination.bodies.length = 0
+    destination.hold = promise
+    const before = transfer.ask({ key: vault.key })
+    await expect.poll(() => destination.bodies.length).toBeGreaterThan(0)
+    destination.hold = undefined
+    const fill = await transfers.relayer.fill(transfer.deposit)
+    await transfers.finalise()
+    await transfer.becomes('completed', { key, fill, final: true })
+    resolve()
+    expect((await before).status).toBe(200)
+    for (let look = 0; look < 2; look += 1) await run()
+    const told = (await toldTo(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
+    expect(told).toMatchObject([{ type: 'transfer.completed', final: true }])
+  })
+
   test('leaves a transfer whose destination cannot be read for another run, and goes on with its chain', async ({
     transfers,
     run,
@@ -400,6 +446,9 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
       if (transfer.isUnfilled) unfilled.push(placeOf(key.transactionHash))
       Object.assign(open[placeOf(key.transactionHash)] ?? {}, { recorded: transfer })
       return true
+    },
+    async follow() {
+      return false
     },
     async postpone(key, lookAt) {
       const one = open[placeOf(key.transactionHash)]
