@@ -15,7 +15,7 @@ import { NODE_PROFILES } from './node-profiles.ts'
 import { startReceiver } from './receiver.ts'
 import type { ServiceSettings, Throttling } from './start/service.ts'
 import { readSettings } from './start/settings.ts'
-import { findRunning, type LocalState, removeState, STATE_FILE, writeState } from './start/state.ts'
+import { type LocalState, releaseFolder, removeState, STATE_FILE, takeFolder, writeState } from './start/state.ts'
 import { followTransfers, seedStates } from './start/states.ts'
 import { startWallet } from './start/wallet.ts'
 import { registerReceiver } from './start/webhook.ts'
@@ -46,8 +46,8 @@ try {
 async function start(): Promise<void> {
   // First, so that a wrong setting is reported at once.
   const settings = await readSettings(process.env)
-  const runningUrl = await findRunning()
-  if (runningUrl) throw new Error(`One runs already in this folder, at ${runningUrl}. Stop it first.`)
+  await takeFolder()
+  stops.push(releaseFolder)
   const { port, walletPort, nodes, blockSeconds, withPast, realMarkets } = settings
   if (!(await areContractsCompiled())) {
     say('Compiling the local contracts, because their sources have changed …')

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Address, Hex } from 'viem'
 import type { PublicKey } from '../../lib/signing/public-key.ts'
@@ -57,14 +57,44 @@ export async function readState(): Promise<LocalState> {
   return JSON.parse(text)
 }
 
-/** The base URL of the service that left its state here, and answers; undefined where none does. */
-export async function findRunning(): Promise<string | undefined> {
+/** A link whose target is the process that runs in this folder: it is made at once with what it says. */
+const LOCK = '.local/process'
+
+/** Takes this folder for this process until `releaseFolder`; throws where another one that runs has taken it. */
+export async function takeFolder(): Promise<void> {
+  await mkdir(dirname(LOCK), { recursive: true })
+  while (!(await linked(LOCK, `${process.pid}`))) {
+    const holder = Number(await readlink(LOCK).catch(() => 0))
+    if (holder !== process.pid && isRunning(holder)) {
+      throw new Error(
+        `Process ${holder} runs in this folder. Stop it first, or remove ${LOCK} if it is something else.`,
+      )
+    }
+    await rm(LOCK, { force: true })
+  }
+}
+
+/** Leaves the folder to others. */
+export async function releaseFolder(): Promise<void> {
+  await rm(LOCK, { force: true })
+}
+
+async function linked(path: string, target: string): Promise<boolean> {
   try {
-    const { baseUrl } = await readState()
-    await fetch(`${baseUrl}/health`, { signal: AbortSignal.timeout(2_000) })
-    return baseUrl
-  } catch {
-    return undefined
+    await symlink(target, path)
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
+    throw error
+  }
+}
+
+function isRunning(pid: number): boolean {
+  if (!(pid > 0)) return false
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }
 

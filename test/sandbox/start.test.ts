@@ -1,6 +1,17 @@
 import { type SpawnOptionsWithoutStdio, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -229,14 +240,14 @@ describe('`npm start`', () => {
     expect(stdout).not.toMatch(/\b(NaN|undefined|null)\b/)
   })
 
-  test('is the only one in its folder: another says where it is, and leaves its state', async ({ running, state }) => {
+  test('is the only one in its folder: another says so, and leaves its state', async ({ running }) => {
     const before = readStateFile(running)
     const PORT = `${await freePort()}`
     const { status, stdout, stderr } = await run([START], { cwd: running.folder, env: { PORT } })
     expect({ status, told: stdout + stderr }).toEqual({
       status: 1,
       told: expect.stringContaining(
-        `Not started: One runs already in this folder, at ${state.baseUrl}. Stop it first.\n`,
+        `Not started: Process ${running.child.pid} runs in this folder. Stop it first, or remove .local/process`,
       ),
     })
     expect(readStateFile(running)).toEqual(before)
@@ -654,6 +665,24 @@ describe('A start that cannot be', () => {
     expect(running.printed()).toMatch(
       new RegExp(`Not started: ${name} is ${value}; it can be \\w+, or left out\\.$`, 'm'),
     )
+  })
+
+  test('because another one began in its folder says so, and not because one was killed there', async ({
+    onTestFinished,
+  }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'killed-'))
+    const lock = join(folder, '.local/process')
+    mkdirSync(join(folder, '.local'))
+    symlinkSync(`${spawnSync(process.execPath, ['--version']).pid}`, lock)
+    const PORT = `${await freePort()}`
+    const running = runSandbox({ NODE_COMPILE_CACHE, PORT }, folder)
+    onTestFinished(() => clearSandbox(running))
+    await expect.poll(() => readlinkSync(lock)).toBe(`${running.child.pid}`)
+    const other = await run([START], { cwd: folder, env: { PORT: `${await freePort()}` } })
+    expect(other.stdout + other.stderr).toContain(`Not started: Process ${running.child.pid} runs in this folder.`)
+    running.child.kill('SIGTERM')
+    await once(running.child, 'exit')
+    expect(existsSync(lock)).toBe(false)
   })
 
   test('because SIGTERM ends it before it is ready leaves nothing behind', async ({ onTestFinished }) => {

@@ -16,9 +16,11 @@ export type Sandbox = {
   readonly printed: () => string
 }
 
-/** Begins `npm start` with these variables of the environment. */
-export function runSandbox(settings: Readonly<Record<string, string>> = {}): Sandbox {
-  const folder = mkdtempSync(join(tmpdir(), 'sandbox-'))
+/** Begins `npm start` with these variables of the environment, in a folder of its own unless given one. */
+export function runSandbox(
+  settings: Readonly<Record<string, string>> = {},
+  folder = mkdtempSync(join(tmpdir(), 'sandbox-')),
+): Sandbox {
   const { PATH, HOME } = process.env
   const env = { PATH, HOME, ...settings }
   const child = spawn(process.execPath, [START], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
