@@ -115,26 +115,37 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
     return { queue, count, letters: [...letters.values()] }
   }
 
+  const deadNames = new Map(QUEUE_KEYS.map((key) => [queueName(stage, key), deadLettersName(stage, key)]))
   const ofEach = <T>(work: (queue: string, deadName: string) => Promise<T>) =>
-    Promise.all(QUEUE_KEYS.map((key) => work(queueName(stage, key), deadLettersName(stage, key))))
+    Promise.all([...deadNames].map(([queue, deadName]) => work(queue, deadName)))
+  const describeDead = (queue: string) => {
+    const deadName = deadNames.get(queue)
+    if (!deadName) throw new Error(`There is no queue ${queue}`)
+    return describe(deadName)
+  }
 
   return {
+    /** The names of the stage's queues. */
+    queues: [...deadNames.keys()],
+
     /** About the first hundred of each queue. */
     list: () => ofEach(listQueue),
 
-    /** The dead letters of each queue: their name, and about how many there are. */
-    count: () => ofEach(async (queue, deadName) => ({ queue, deadName, count: (await describe(deadName)).count })),
+    /** About how many dead letters this queue has. */
+    async count(queue: string): Promise<number> {
+      return (await describeDead(queue)).count
+    },
 
     /**
-     * Deletes those of this name, and what is given up meanwhile too, and waits for the minute that this takes: what is moved
+     * Deletes those of this queue, and what is given up meanwhile too, and waits for the minute that this takes: what is moved
      * within it is tried again. About how many there are then. Throws where SQS refuses, as a second time within a minute.
      */
-    async drop(deadName: string): Promise<number> {
-      const { QueueUrl } = await describe(deadName)
+    async drop(queue: string): Promise<number> {
+      const { QueueUrl } = await describeDead(queue)
       await client.send(new PurgeQueueCommand({ QueueUrl }))
       say('SQS takes a minute, and may delete what is given up meanwhile too.')
       await sleep(PURGE_MS)
-      return (await describe(deadName)).count
+      return (await describeDead(queue)).count
     },
 
     /**

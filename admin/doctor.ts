@@ -41,7 +41,7 @@ type Admin = {
   readonly clients: Pick<ClientsAdminStore, 'listWithKeys' | 'listVaultsOnChain' | 'findUnlisted'>
   readonly pinStore: Pick<PinStore, 'get'>
   readonly records: Pick<RecordsStore, 'getProgress'>
-  readonly deadLetters: Pick<DeadLetters, 'count'>
+  readonly deadLetters: Pick<DeadLetters, 'queues' | 'count'>
   readonly nodes: { readonly say: (line: string) => void }
   /** Epoch milliseconds. */
   readonly now: () => number
@@ -162,7 +162,8 @@ function listChecks(admin: Admin, stagesFile: string | undefined): readonly Chec
     {
       name: 'dead letters',
       look: async () => {
-        const waiting = (await deadLetters.count()).filter(({ count }) => count > 0)
+        const counted = deadLetters.queues.map(async (queue) => ({ queue, count: await deadLetters.count(queue) }))
+        const waiting = (await Promise.all(counted)).filter(({ count }) => count > 0)
         if (waiting.length === 0) return [{ mark: 'ok', name: 'dead letters', found: 'none' }]
         const found = waiting.map(({ queue, count }) => `${count} of ${queue}`).join(', ')
         return [

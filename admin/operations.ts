@@ -500,14 +500,13 @@ export async function dropDeadLetters(
   { deadLetters }: Admin,
   { queue, isConfirmed }: { queue: string; isConfirmed: boolean },
 ): Promise<string> {
-  const counted = await deadLetters.count()
-  const chosen = counted.find((one) => one.queue === queue)
-  if (!chosen) throw new AdminError(`There is no queue ${queue}, but ${counted.map((one) => one.queue).join(', ')}.`)
+  const { queues } = deadLetters
+  if (!queues.includes(queue)) throw new AdminError(`There is no queue ${queue}, but ${queues.join(', ')}.`)
   if (!isConfirmed) {
-    const { count } = chosen
+    const count = await deadLetters.count(queue)
     throw new AdminError(`Messages of ${queue} that would be deleted, for good: about ${count}. Add --yes to do it.`)
   }
-  return `Dead letters of ${queue}: deleted; left: about ${await deadLetters.drop(chosen.deadName)}.`
+  return `Dead letters of ${queue}: deleted; left: about ${await deadLetters.drop(queue)}.`
 }
 
 async function listClientIds(admin: Admin, clientId: string | undefined): Promise<string[]> {
