@@ -310,8 +310,11 @@ test('Without a region or credentials it says that, what to set, and nothing els
 
 test.for(['ExpiredTokenException', 'UnrecognizedClientException', 'InvalidSignatureException'])(
   'Where AWS refuses the credentials by %s it says that and nothing else',
-  async (refusedAs, { account, examine }) => {
+  async (refusedAs, { account, examine, onTestFinished }) => {
     account.credentials.refusedAs = refusedAs
+    onTestFinished(() => {
+      account.credentials.refusedAs = undefined
+    })
     const { code, text } = await examine('dev')
     expect(code).toBe(1)
     const refusal = `it refuses your credentials \\(${refusedAs}: The security token is no good\\)`
