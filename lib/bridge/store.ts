@@ -24,9 +24,10 @@ const FollowedItem = Item.extend({ pk: z.string(), sk: z.string() }).transform(
 /** The table of transfers that somebody asked about. */
 export function transfersStore(client: DynamoDBDocumentClient, tableName: string) {
   return {
-    /** What is recorded of a transfer, undefined where nothing is. */
+    /** What is recorded of a transfer, undefined where nothing is; read consistently, for what a user saw is not taken back. */
     async get(key: TransferKey): Promise<Transfer | undefined> {
-      const { Item: item } = await client.send(new GetCommand({ TableName: tableName, Key: itemKey(key) }))
+      const command = new GetCommand({ TableName: tableName, Key: itemKey(key), ConsistentRead: true })
+      const { Item: item } = await client.send(command)
       return item && Item.parse(item).transfer
     },
 

@@ -108,6 +108,18 @@ describe('The first question', () => {
     expect(await recordsOf(transfer.hash)).toEqual([record])
   })
 
+  test('about a transfer reads what was recorded a moment ago, wherever DynamoDB keeps it', async ({
+    service,
+    transfers,
+  }) => {
+    const transfer = await transfers.open()
+    await transfer.shows('bridging')
+    service.table.reset()
+    await transfer.shows('bridging')
+    const reads = service.table.actions.filter(({ body }) => body.includes(transfer.hash))
+    expect(reads.map(({ action, body }) => [action, JSON.parse(body).ConsistentRead])).toEqual([['GetItem', true]])
+  })
+
   test('about each of several deposits in a transaction records that one', async ({ transfers, recordsOf }) => {
     const [first, second] = (await transfers.openTogether([{}, { asset: 'DAI' }])) as [Transfer, Transfer]
     await second.shows('bridging')
