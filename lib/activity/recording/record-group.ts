@@ -11,7 +11,7 @@ import type { KnownVault } from './known-vault.ts'
 import { refreshVaults } from './refresh-vaults.ts'
 import type { RunReport } from './report.ts'
 import type { Dependencies as RunDependencies } from './run.ts'
-import type { Done, GroupKey, RunsStore } from './runs-store.ts'
+import type { GroupKey, GroupRun, RunsStore } from './runs-store.ts'
 import { watchPins } from './watch-pins.ts'
 
 /** Has groups recorded, each by a run of its own; throws when that is not certain. `askedAt` is in epoch milliseconds. */
@@ -57,7 +57,7 @@ export async function recordGroup(
   const owner = randomUUID()
   const turn = await runs.takeLease(of, owner, { now: now(), until: now() + LEASE_MS, askedAt })
   if (turn === undefined) return undefined
-  let done: Done = {}
+  let lastRun: GroupRun | undefined
   try {
     const vaults = await listVaults()
     if (vaults.length === 0) return undefined
@@ -76,14 +76,13 @@ export async function recordGroup(
       vaults,
       { until, turn, holdsLease },
     )
-    done = { turn }
     await onKnown?.(known)
     const { changedVaults, untoldVaults } = await watching
     const whole = { ...report, changedVaults, untoldVaults: report.untoldVaults + untoldVaults }
-    done = { turn, lastRun: { group, report: whole, recordedAt, endedAt: now() } }
+    lastRun = { group, report: whole, recordedAt, endedAt: now() }
     return whole
   } finally {
-    await runs.releaseLease(of, owner, done)
+    await runs.releaseLease(of, owner, lastRun)
   }
 }
 

@@ -42,7 +42,7 @@ export type Dependencies = {
 export type Limits = {
   /** The moment, in epoch milliseconds, after which nothing more is begun. */
   readonly until: number
-  /** One more than that of the last run over these vaults that was done with its turn. */
+  /** One more than that of the last run over these vaults that began. */
   readonly turn: number
   /** Whether this run still has its lease. */
   readonly holdsLease: () => Promise<boolean>

@@ -20,6 +20,7 @@ export type GroupRun = z.output<typeof GroupRun>
 
 const Lease = z.object({ group: z.string(), leaseOwner: z.string(), leaseUntil: z.number() })
 const Item = z.object({ ...Lease.partial().shape, group: z.string(), lastRun: GroupRun.optional() })
+/** How often a run over the group has begun: the turn of the last one. */
 const Turn = z.object({ turn: z.number().int().nonnegative().default(0) })
 
 /**
@@ -37,9 +38,6 @@ type Asked = {
   readonly until: number
   readonly askedAt?: number | undefined
 }
-
-/** What a run leaves: its turn, where its vaults have had it, and what it said, where it has completed. */
-export type Done = { readonly turn?: number; readonly lastRun?: GroupRun }
 
 /**
  * The runs over groups of a chain's vaults: who may record a group now, and what its last run said. Of groups that overlap, which
@@ -66,16 +64,12 @@ export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
     return z.array(Item).parse(items)
   }
 
-  const release = (of: GroupKey, owner: string, { turn, lastRun }: Done = {}): Promise<boolean> =>
+  const release = (of: GroupKey, owner: string, lastRun?: GroupRun): Promise<boolean> =>
     update(of, {
-      set: [...(turn === undefined ? [] : ['turn = :next']), ...(lastRun ? ['lastRun = :run'] : [])],
+      set: lastRun ? ['lastRun = :run'] : [],
       remove: ['leaseOwner', 'leaseUntil'],
       condition: 'leaseOwner = :owner',
-      ExpressionAttributeValues: {
-        ':owner': owner,
-        ...(turn !== undefined && { ':next': turn + 1 }),
-        ...(lastRun && { ':run': GroupRun.encode(lastRun) }),
-      },
+      ExpressionAttributeValues: { ':owner': owner, ...(lastRun && { ':run': GroupRun.encode(lastRun) }) },
     })
 
   /** Deletes a lease that does not count; false where it was renewed, or taken, meanwhile. */
@@ -103,11 +97,19 @@ export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
     }
   }
 
+  /** Spends a turn; false when somebody else has the lease by now. */
+  const begin = (of: GroupKey, owner: string, turn: number): Promise<boolean> =>
+    update(of, {
+      set: ['turn = :turn'],
+      condition: 'leaseOwner = :owner',
+      ExpressionAttributeValues: { ':owner': owner, ':turn': turn },
+    })
+
   return {
     /**
      * Takes the right to record a group until a moment, in epoch milliseconds, and gives the turn of this run: one more than that of
-     * the last one that left its own. Undefined while somebody else has it, or that of a group that overlaps it, and where a run
-     * began after `askedAt`.
+     * the last one that began. Undefined while somebody else has it, or that of a group that overlaps it, and where a run began after
+     * `askedAt`.
      */
     async takeLease(of: GroupKey, owner: string, { now, until, askedAt }: Asked): Promise<number | undefined> {
       const latest = now + LATEST_MS
@@ -125,13 +127,14 @@ export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
       })
       if (!taken) return undefined
       // Write, then read: at least one of two overlapping takers sees the other.
-      let isTaken = false
+      let hasBegun = false
+      const turn = Turn.parse(taken).turn + 1
       try {
-        isTaken = await isAlone(of, now, latest)
+        hasBegun = (await isAlone(of, now, latest)) && (await begin(of, owner, turn))
       } finally {
-        if (!isTaken) await release(of, owner)
+        if (!hasBegun) await release(of, owner)
       }
-      return isTaken ? Turn.parse(taken).turn : undefined
+      return hasBegun ? turn : undefined
     },
 
     /** Whether the lease is still the owner's; it then lasts until this moment, in epoch milliseconds. */
@@ -142,7 +145,7 @@ export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
         ExpressionAttributeValues: { ':owner': owner, ':until': until },
       }),
 
-    /** Releases the lease, with what a run leaves; false when somebody else has it by now. */
+    /** Releases the lease, with the report of a completed run; false when somebody else has it by now. */
     releaseLease: release,
 
     /** What the last completed run over each group of a chain said, also over groups of an earlier division. */
