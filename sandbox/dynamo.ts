@@ -13,7 +13,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import dynalite from 'dynalite'
 import { TABLES, type TableDefinition, type TableKey, tableName } from '../infra/tables.ts'
 import { documentClient } from '../lib/aws/dynamo.ts'
-import { addTransactions, type Transactions } from './dynamo-transactions.ts'
+import { addTransactions, type Transactions } from './dynamo/transactions.ts'
 import { type Answer, type Asked, handTo } from './exchange.ts'
 
 /** The physical name of each table. */

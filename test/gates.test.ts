@@ -197,6 +197,16 @@ const PAGES = new Map(
     .map((path) => [path, readFileSync(path, 'utf8')] as const),
 )
 
+test('The table of sandbox/README.md has each door and each folder of the sandbox', () => {
+  const table = PAGES.get(join('sandbox', 'README.md'))?.match(/^\|.*/gm)?.join('\n') ?? ''
+  const named = [...table.matchAll(/`([\w-]+(?:\.ts|\/))`/g)].map(([, name]) => name)
+  const found = readdirSync('sandbox', { withFileTypes: true }).flatMap((entry) => {
+    if (entry.isDirectory()) return [`${entry.name}/`]
+    return /(?<!\.d)\.ts$/.test(entry.name) ? [entry.name] : []
+  })
+  expect(named.toSorted()).toEqual(found.toSorted())
+})
+
 /** The links of these pages to headings and files that are not there, headings named as GitHub names them. */
 function listBrokenLinks(pages: ReadonlyMap<string, string>): string[] {
   const anchorsOf = (text: string) =>

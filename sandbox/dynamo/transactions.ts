@@ -2,8 +2,8 @@ import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
-import { findExcess } from './dynamo-limits.ts'
-import { type Answer, handTo } from './exchange.ts'
+import { type Answer, handTo } from '../exchange.ts'
+import { findExcess } from './limits.ts'
 
 /** Has one action of DynamoDB's done. */
 type Act = (action: string, input: object) => Promise<Answer>
