@@ -54,7 +54,7 @@ export function Earned({ units, decimals, symbol }: { units: string; decimals: n
       className={isNothing ? 'fine' : `figure change ${direction}`}
       title={`${formatExactly(exact, decimals)} ${symbol}`}
     >
-      {isNothing ? 'Nothing earned yet' : `${exact > 0n ? '+' : ''}${formatAmount(exact, decimals)} ${symbol} earned`}
+      {isNothing ? 'Nothing earned' : `${exact > 0n ? '+' : ''}${formatAmount(exact, decimals)} ${symbol} earned`}
     </span>
   )
 }
