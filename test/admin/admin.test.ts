@@ -841,7 +841,7 @@ test('What was done is told, also where the answer of the table was lost', async
   expect(await runs.releaseLease(of, 'this run')).toBe(true)
   // Each write was made twice.
   const writes = requests.filter((request) => /^((Put|Update|Delete)Item|TransactWriteItems)$/.test(request))
-  expect(writes).toHaveLength(2 * 9 + 2)
+  expect(writes).toHaveLength(2 * 10 + 2)
 })
 
 test('restore-items puts back what is missing, what differs where that is wanted, and nothing that has expired', async ({
