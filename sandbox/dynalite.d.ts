@@ -7,6 +7,12 @@ declare module 'dynalite' {
 }
 
 declare module 'dynalite/db/index.js' {
-  /** The size of an item as DynamoDB counts it, each character of a text as one byte. */
-  export function itemSize(item: object): number
+  /** What dynalite's actions call, through this object. */
+  const db: {
+    /** The size of an item in bytes, each character of a text as one. */
+    itemSize: (item: object) => number
+    /** It, once another has its place. */
+    sizeInCharacters?: (item: object) => number
+  }
+  export = db
 }

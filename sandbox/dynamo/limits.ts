@@ -1,4 +1,4 @@
-import { itemSize } from 'dynalite/db/index.js'
+import db from 'dynalite/db/index.js'
 
 type Attributes = Readonly<Record<string, Value>>
 /** A value as DynamoDB's wire has it, by its type. */
@@ -15,45 +15,73 @@ type BatchOfWrites = readonly { readonly PutRequest?: Part; readonly DeleteReque
 type BatchOfReads = { readonly Keys?: readonly Attributes[]; readonly ProjectionExpression?: string }
 type Request = Part & {
   readonly TransactItems?: readonly Readonly<Record<string, Part>>[]
+  readonly ClientRequestToken?: string
   readonly RequestItems?: Readonly<Record<string, BatchOfWrites | BatchOfReads>>
 }
 
-/** In bytes, but for the actions of a transaction, the operators of an expression, and the maps and lists around a value. */
+/** In bytes, but for actions, operators and values of an expression, letters of a token, and the maps and lists around a value. */
 const MOST = {
-  item: 400 * 1024,
   transaction: 4 * 2 ** 20,
   actions: 100,
+  token: 36,
   pk: 2048,
   sk: 1024,
   expression: 4096,
   operators: 300,
+  operandsOfIn: 100,
   nesting: 31,
+}
+
+/** The size of an item in bytes, as DynamoDB counts it. */
+export function itemSize(item: object): number {
+  const text = JSON.stringify(item)
+  const bytes = Buffer.from(text)
+  // In this encoding a character is a byte.
+  return sizeInCharacters(bytes.length === text.length ? item : JSON.parse(bytes.toString('latin1')))
+}
+
+const sizeInCharacters = db.sizeInCharacters ?? db.itemSize
+
+/** Has dynalite hold items, also those that an update makes, to 400 KB in bytes: it counts a character as one. */
+export function countBytes(): void {
+  Object.assign(db, { itemSize, sizeInCharacters })
 }
 
 /**
  * Why DynamoDB refuses a request that dynalite takes, in DynamoDB's words; undefined where it does not. Each character of the
- * request stands for one byte of it. What an update makes of an item is not looked at.
+ * request stands for one byte of it. What it makes of items is not looked at.
  * Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
  */
 export function findExcess(text: string): string | undefined {
   const request: Request = JSON.parse(text)
-  const { TransactItems: actions } = request
-  if (actions && (actions.length === 0 || actions.length > MOST.actions)) {
-    const bound = actions.length === 0 ? 'greater than or equal to 1' : `less than or equal to ${MOST.actions}`
-    const found = `Value '[${actions.map(() => 'TransactWriteItem')}]' at 'transactItems'`
-    return `1 validation error detected: ${found} failed to satisfy constraint: Member must have length ${bound}`
+  const { TransactItems: actions, ClientRequestToken: token } = request
+  if (actions) {
+    const excess =
+      (token !== undefined && findInLength('clientRequestToken', token, token.length, MOST.token)) ||
+      findInLength('transactItems', `[${actions.map(() => 'TransactWriteItem')}]`, actions.length, MOST.actions)
+    if (excess) return excess
   }
-  const parts = partsOf(request)
-  for (const part of parts) {
+  for (const part of partsOf(request)) {
     const excess = findInValues(part) ?? findInExpressions(part) ?? findInKeys(part)
     if (excess !== undefined) return excess
   }
-  // An item has fewer bytes than its JSON.
-  if (text.length <= MOST.item) return undefined
-  const sizes = parts.map(({ Key: key = {}, Item: item = key }) => itemSize(item))
-  if (sizes.some((size) => size > MOST.item)) return 'Item size has exceeded the maximum allowed size'
+  return undefined
+}
+
+/**
+ * Why DynamoDB refuses a transaction of items of these sizes, in bytes; undefined where it does not. That the items come to 4 MB at
+ * most is documented, and neither the words nor what counts of an item: these are ours, for items as they then are, or were.
+ */
+export function findExcessOfItems(sizes: readonly number[]): string | undefined {
   const sum = sizes.reduce((left, right) => left + right, 0)
-  return actions && sum > MOST.transaction ? 'The items of the transaction have more than 4 MB' : undefined
+  return sum > MOST.transaction ? 'The items of the transaction have more than 4 MB' : undefined
+}
+
+function findInLength(name: string, value: string, length: number, most: number): string | undefined {
+  if (length > 0 && length <= most) return undefined
+  const bound = length === 0 ? 'greater than or equal to 1' : `less than or equal to ${most}`
+  const found = `Value '${value}' at '${name}'`
+  return `1 validation error detected: ${found} failed to satisfy constraint: Member must have length ${bound}`
 }
 
 function partsOf({ TransactItems: actions, RequestItems: batches, ...request }: Request): readonly Part[] {
@@ -80,6 +108,8 @@ function nestingOf({ L: list, M: map }: Value): number {
 }
 
 const OPERATOR = /<>|[<>]=?|=|\b(?:AND|OR|NOT|BETWEEN)\b|\w+ ?(?=\()/gi
+/** What a value is to be among; `size`, the one function that may be there, has one operand. */
+const IN = /\bIN ?\(((?:[^()]|\([^()]*\))*)\)/gi
 /** An update's assignments do not count. */
 const UPDATE_OPERATOR = /[+-]|\w+ ?(?=\()/g
 
@@ -93,6 +123,12 @@ function findInExpressions(part: Part): string | undefined {
     const count = expression.match(name === 'UpdateExpression' ? UPDATE_OPERATOR : OPERATOR)?.length ?? 0
     if (count > MOST.operators) {
       return `Invalid ${name}: The expression contains too many operators; operator count: ${count}`
+    }
+    for (const [, operands = ''] of expression.matchAll(IN)) {
+      const count = operands.split(',').length
+      if (count > MOST.operandsOfIn) {
+        return `Invalid ${name}: The IN operator is provided with too many operands; number of operands: ${count}`
+      }
     }
   }
   return undefined

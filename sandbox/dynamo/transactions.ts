@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import { type Answer, handTo } from '../exchange.ts'
-import { findExcess } from './limits.ts'
+import { countBytes, findExcess, findExcessOfItems, itemSize } from './limits.ts'
 
 /** Has one action of DynamoDB's done. */
 type Act = (action: string, input: object) => Promise<Answer>
@@ -15,6 +15,14 @@ const Write = z.looseObject({ TableName: z.string() })
 const PutWrite = Write.extend({ Item: Key.loose() })
 const KeyedWrite = Write.extend({ Key })
 const PlainWrite = z.union([PutWrite, KeyedWrite])
+const BatchWrite = z.object({
+  RequestItems: z.record(
+    z.string(),
+    z.array(
+      z.union([z.object({ PutRequest: z.object({ Item: Key }) }), z.object({ DeleteRequest: z.object({ Key }) })]),
+    ),
+  ),
+})
 const Input = z.object({
   TransactItems: z.array(
     z.union([
@@ -24,7 +32,7 @@ const Input = z.object({
       z.strictObject({ ConditionCheck: KeyedWrite.extend({ ConditionExpression: z.string() }) }),
     ]),
   ),
-  ClientRequestToken: z.string().max(36).optional(),
+  ClientRequestToken: z.string().optional(),
 })
 
 /** For so long DynamoDB knows a transaction by its token. */
@@ -40,11 +48,13 @@ export type Transactions = {
 
 /**
  * Has a server of dynalite's make transactions, which it lacks, and keep DynamoDB's limits. All writes of a transaction are made
- * or none, one transaction after the other, while other requests wait. One of items that another has under way is refused, as is
- * a write of such an item, and one that was made or is under way is not made again for the same token. `now` is in epoch
- * milliseconds.
+ * or none, while other requests wait; as long as it is held, they do not, and find what was before it. One of items that another
+ * has under way is refused, as is a write of such an item, and one that was made or is under way is not made again for the same
+ * token. `now` is in epoch milliseconds.
+ * Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
  */
 export function addTransactions(server: EventEmitter, { now }: { readonly now: () => number }): Transactions {
+  countBytes()
   const dynalite = new EventEmitter()
   for (const listener of server.listeners('request')) {
     // What listens to a server's requests takes a request and a response.
@@ -54,13 +64,26 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
 
   const transactions: Transactions = { hold: undefined }
   const underWay = new Set<Promise<unknown>>()
-  let last: Promise<unknown> | undefined
-  const busy = new Set<string>()
+  /** The transaction that is being made. */
+  let making: Promise<unknown> | undefined
+  /** The transactions that items are in, by the items' keys. */
+  const busy = new Map<string, Promise<unknown>>()
   const made = new Map<string, { readonly items: unknown; readonly at: number }>()
   const begun = new Set<string>()
 
+  /** Does something once all that is under way has ended; what comes later waits for it. */
+  const alone = async (make: () => Promise<Answer>): Promise<Answer> => {
+    while (making) await making
+    const answer = Promise.allSettled(underWay).then(make)
+    making = Promise.allSettled([answer]).then(() => {
+      making = undefined
+    })
+    return await answer
+  }
+
   const write = async (headers: IncomingMessage['headers'], input: unknown): Promise<Answer> => {
     const parsed = Input.safeParse(input)
+    // What DynamoDB says of actions that it cannot read is not documented, and the SDK sends none.
     if (!parsed.success) return refusal('ValidationException', parsed.error.message)
     const { TransactItems: items, ClientRequestToken: token } = parsed.data
     const writes = items.map(describe)
@@ -79,9 +102,8 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
         headers: { ...headers, 'x-amz-target': `DynamoDB_20120810.${action}` },
         body: JSON.stringify(input),
       })
-    for (const key of keys) busy.add(key)
     if (token !== undefined) begun.add(token)
-    const mine = Promise.allSettled([...underWay, last, transactions.hold]).then(async () => {
+    const make = async () => {
       const known = token === undefined ? undefined : made.get(token)
       if (known && now() - known.at < KNOWN_MS) {
         if (isDeepStrictEqual(known.items, items)) return success()
@@ -90,12 +112,12 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
       const answer = await makeAll(act, writes)
       if (answer.status === 200 && token !== undefined) made.set(token, { items, at: now() })
       return answer
-    })
-    last = mine
+    }
+    const mine = Promise.allSettled([transactions.hold]).then(() => alone(make))
+    for (const key of keys) busy.set(key, mine)
     return await mine.finally(() => {
       for (const key of keys) busy.delete(key)
       if (token !== undefined) begun.delete(token)
-      if (last === mine) last = undefined
     })
   }
 
@@ -106,11 +128,16 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
     const excess = findExcess(bytes.toString('latin1'))
     if (excess !== undefined) return refusal('ValidationException', excess)
     if (action === 'TransactWriteItems') return await write(headers, JSON.parse(body))
-    // What a batch of writes comes to then is not documented: it waits.
     if (busy.size > 0 && PLAIN_WRITES.has(action) && busy.has(keyOf(locationOf(PlainWrite.parse(JSON.parse(body)))))) {
       return refusal('TransactionConflictException', ONGOING)
     }
-    const answer = Promise.resolve(last).then(() => handTo(dynalite, { headers, body }))
+    // What a batch of writes comes to where a transaction has one of its items is not documented: it waits.
+    if (busy.size > 0 && action === 'BatchWriteItem') {
+      const locations = locationsOf(BatchWrite.parse(JSON.parse(body)))
+      await Promise.allSettled(locations.map((location) => busy.get(keyOf(location))))
+    }
+    while (making) await making
+    const answer = handTo(dynalite, { headers, body })
     underWay.add(answer)
     return await answer.finally(() => underWay.delete(answer))
   }
@@ -144,6 +171,14 @@ function locationOf({ TableName, ...input }: z.output<typeof PlainWrite>): ItemL
   return { TableName, Key: Key.parse('Item' in input ? input.Item : input.Key) }
 }
 
+function locationsOf({ RequestItems: batches }: z.output<typeof BatchWrite>): ItemLocation[] {
+  return Object.entries(batches).flatMap(([TableName, writes]) =>
+    writes.map((write) =>
+      locationOf({ TableName, ...('PutRequest' in write ? write.PutRequest : write.DeleteRequest) }),
+    ),
+  )
+}
+
 function keyOf({ TableName, Key: { pk, sk } }: ItemLocation): string {
   return JSON.stringify([TableName, pk, sk])
 }
@@ -168,20 +203,27 @@ function describe(item: z.output<typeof Input>['TransactItems'][number]): Descri
   }
 }
 
-/** Makes each write, and undoes all where one was refused. */
+/** Makes each write, and undoes all where one was refused, or all are too much. */
 async function makeAll(act: Act, writes: readonly Described[]): Promise<Answer> {
-  const done: { readonly answer: Answer; readonly undo: () => Promise<unknown> }[] = []
+  const done: { readonly answer: Answer; readonly size: number; readonly undo: () => Promise<unknown> }[] = []
+  const read = async (location: ItemLocation): Promise<Item | undefined> => {
+    const { text } = await act('GetItem', { ...location, ConsistentRead: true })
+    return JSON.parse(text).Item
+  }
   for (const { action, input, location, isCheck } of writes) {
     const { TableName, Key } = location
-    const { text } = await act('GetItem', { ...location, ConsistentRead: true })
-    const { Item: before }: { Item?: Item } = JSON.parse(text)
+    const before = await read(location)
     const undo = () => (before ? act('PutItem', { TableName, Item: before }) : act('DeleteItem', { TableName, Key }))
     const answer = await act(action, input)
     if (answer.status === 200 && isCheck) await undo()
-    done.push({ answer, undo: async () => answer.status === 200 && !isCheck && (await undo()) })
+    const item = (await read(location)) ?? before ?? Key
+    const size = itemSize(item)
+    done.push({ answer, size, undo: async () => answer.status === 200 && !isCheck && (await undo()) })
   }
-  if (done.every(({ answer }) => answer.status === 200)) return success()
+  const excess = findExcessOfItems(done.map(({ size }) => size))
+  if (excess === undefined && done.every(({ answer }) => answer.status === 200)) return success()
   for (const { undo } of done) await undo()
+  if (excess !== undefined) return refusal('ValidationException', excess)
   const reasons = done.map(({ answer }) => reasonOf(answer))
   const failed = done.find((_, index) => reasons[index] === undefined)
   return failed ? failed.answer : cancel(reasons.flatMap((reason) => reason ?? []))

@@ -1,4 +1,13 @@
-import { BatchGetCommand, PutCommand, QueryCommand, TransactWriteCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import {
+  BatchGetCommand,
+  BatchWriteCommand,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+  ScanCommand,
+  TransactWriteCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb'
 import { describe, expect } from 'vitest'
 import { test as base } from '../support/dynamo.ts'
 
@@ -8,12 +17,17 @@ type Ask = (TableName: string, over: number) => unknown
 const key = { pk: 'a', sk: 'b' }
 const put = (TableName: string, item: object, more: object = {}) =>
   new PutCommand({ TableName, Item: { ...key, ...item }, ...more })
-const puts = (TableName: string, count: number, words = '') =>
+const puts = (TableName: string, count: number, words = '', more: object = {}) =>
   new TransactWriteCommand({
     TransactItems: Array.from({ length: count }, (_, index) => ({
       Put: { TableName, Item: { pk: 'a', sk: `${index}#`, words } },
     })),
+    ...more,
   })
+const setWords = (TableName: string, sk: string, words: string) => ({
+  ...{ TableName, Key: { pk: 'a', sk } },
+  ...{ UpdateExpression: 'SET words = :words', ExpressionAttributeValues: { ':words': words } },
+})
 const nested = (levels: number): unknown => (levels === 0 ? 'leaf' : { inner: nested(levels - 1) })
 
 const LIMITS: Record<string, Ask> = {
@@ -27,6 +41,19 @@ const LIMITS: Record<string, Ask> = {
   'a value within more than 31 others': (TableName, over) => put(TableName, { value: nested(31 + over) }),
   'an item of more than 400 KB, whatever its characters': (TableName, over) =>
     put(TableName, { text: `${'é'.repeat(204_795)}${'e'.repeat(over)}` }),
+  'an update that makes such an item': (TableName, over) =>
+    new UpdateCommand(setWords(TableName, 'b', `${'é'.repeat(204_794)}${'e'.repeat(1 + over)}`)),
+  'a batch with such an item': (TableName, over) =>
+    new BatchWriteCommand({
+      RequestItems: {
+        [TableName]: [{ PutRequest: { Item: { ...key, text: `${'é'.repeat(204_795)}${'e'.repeat(over)}` } } }],
+      },
+    }),
+  'one of more than 100 values': (TableName, over) => {
+    const values = Object.fromEntries(Array.from({ length: 100 + over }, (_, index) => [`:${index}`, index]))
+    const FilterExpression = `words IN (${Object.keys(values).join(', ')})`
+    return new ScanCommand({ TableName, FilterExpression, ExpressionAttributeValues: values })
+  },
   'a partition key of more than 2,048 bytes': (TableName, over) =>
     put(TableName, { pk: `${'é'.repeat(1024)}${'e'.repeat(over)}` }),
   'a sort key of more than 1,024 bytes': (TableName, over) =>
@@ -46,6 +73,12 @@ const LIMITS: Record<string, Ask> = {
   'a transaction of more than 100 actions': (TableName, over) => puts(TableName, 100 + over),
   'a transaction of none': (TableName, over) => puts(TableName, 1 - over),
   'a transaction of more than 4 MB': (TableName, over) => puts(TableName, 11, 'e'.repeat(381_288 + over)),
+  'a transaction of updates that make more than 4 MB': (TableName, over) =>
+    new TransactWriteCommand({
+      TransactItems: Array.from({ length: 11 }, (_, index) => ({
+        Update: setWords(TableName, `${index}#`, 'e'.repeat(381_288 + over)),
+      })),
+    }),
 }
 
 const test = base.extend(
@@ -61,6 +94,19 @@ describe('DynamoDB on this machine', () => {
     await send(ask(tableNames.cache, 0))
     await expect(send(ask(tableNames.cache, 1))).rejects.toMatchObject({ name: 'ValidationException' })
   })
+
+  test.for([
+    ['', 'greater than or equal to 1'],
+    ['t'.repeat(37), 'less than or equal to 36'],
+  ])(
+    'refuses the token %o of a transaction, whose length is to be %s',
+    async ([token, bound], { send, tableNames }) => {
+      await expect(send(puts(tableNames.cache, 1, '', { ClientRequestToken: token }))).rejects.toMatchObject({
+        name: 'ValidationException',
+        message: `1 validation error detected: Value '${token}' at 'clientRequestToken' failed to satisfy constraint: Member must have length ${bound}`,
+      })
+    },
+  )
 
   test('cancels a transaction that makes an item too large, and says which', async ({ send, tableNames }) => {
     const TableName = tableNames.cache
@@ -79,24 +125,35 @@ describe('DynamoDB on this machine', () => {
     })
   })
 
-  test('refuses to write an item that is in a transaction under way, and nothing else', async ({
+  test('refuses to write an item that is in a transaction under way, tells what it was, and has all others go on', async ({
     send,
     server,
     tableNames,
     requests,
   }) => {
     const TableName = tableNames.cache
+    await send(puts(TableName, 1, 'before'))
     const hold = Promise.withResolvers<void>()
     server.transactions.hold = hold.promise
-    const made = puts(TableName, 1)
-    const making = send(made)
-    await expect.poll(() => requests).toHaveLength(1)
-    const update = new UpdateCommand({ TableName, Key: { pk: 'a', sk: '0#' }, UpdateExpression: 'REMOVE words' })
+    const making = send(puts(TableName, 1, 'after'))
+    await expect.poll(() => requests).toHaveLength(2)
+    const update = new UpdateCommand(setWords(TableName, '0#', 'meanwhile'))
     await expect(send(update)).rejects.toMatchObject({ name: 'TransactionConflictException' })
-    const other = send(put(TableName, {}))
+    const get = new GetCommand({ TableName, Key: { pk: 'a', sk: '0#' }, ConsistentRead: true })
+    expect(await send(get)).toMatchObject({ Item: { words: 'before' } })
+    await send(put(TableName, {}))
+    expect(await send(new ScanCommand({ TableName }))).toMatchObject({ Count: 2 })
+    const deletion = (sk: string) =>
+      send(new BatchWriteCommand({ RequestItems: { [TableName]: [{ DeleteRequest: { Key: { pk: 'a', sk } } }] } }))
+    const late = deletion('0#')
     server.transactions.hold = undefined
+    const other = new TransactWriteCommand({ TransactItems: [{ Put: { TableName, Item: { pk: 'a', sk: 'c' } } }] })
+    await Promise.all([deletion('b'), send(other)])
+    expect(await send(get)).toMatchObject({ Item: { words: 'before' } })
     hold.resolve()
-    await Promise.all([making, other])
+    await Promise.all([making, late])
+    // The batch was after the transaction.
+    expect(await send(get)).not.toHaveProperty('Item')
     await send(update)
   })
 })
