@@ -21,6 +21,7 @@ const MINUTE = 60
 const AT_A_TIME = contract.mostAtATime
 
 type Message = { readonly group: number; readonly askedAt: number }
+const NONE: Message = { group: 0, askedAt: 0 }
 
 /** Numbers from 0 to 1, the same ones each time (Lehmer's, with Park and Miller's factor). */
 function seeded(): () => number {
@@ -40,13 +41,17 @@ function playDay({ groups, run }: (typeof CASES)[number], order: 'in order' | 'a
   const waits: number[] = []
   let most = 0
   for (let asked = 0; asked < DAY; asked += MINUTE) {
+    let taken = 0
     queue.push(...begunAt.map((_, group) => ({ group, askedAt: asked })))
     most = Math.max(most, queue.length)
-    while (queue.length > 0) {
+    while (taken < queue.length) {
       const now = Math.max(asked, Math.min(...freeAt))
       if (now >= asked + MINUTE) break
-      const place = order === 'in order' ? 0 : Math.floor(random() * queue.length)
-      const [{ group, askedAt } = { group: 0, askedAt: 0 }] = queue.splice(place, 1)
+      const place = order === 'in order' ? taken : taken + Math.floor(random() * (queue.length - taken))
+      const { group, askedAt } = queue[place] ?? NONE
+      // What is taken stands at the beginning until the minute is over: to take it out each time moves all others.
+      queue[place] = queue[taken] ?? NONE
+      taken += 1
       const last = begunAt[group] ?? 0
       const isDue = last < askedAt && last + run <= now && now - askedAt <= oldest
       if (isDue) {
@@ -55,6 +60,7 @@ function playDay({ groups, run }: (typeof CASES)[number], order: 'in order' | 'a
       }
       freeAt[freeAt.indexOf(Math.min(...freeAt))] = now + (isDue ? run : STALE)
     }
+    queue.splice(0, taken)
   }
   const all = [...waits, ...begunAt.map((last) => DAY - last)].toSorted((left, right) => left - right)
   const at = (share: number) => Math.round(all[Math.floor((all.length - 1) * share)] ?? 0)
