@@ -41,7 +41,7 @@ export const TEXTS: Readonly<Record<string, string>> = {
   vault_cap_reached: "This vault is nearly full. Try a smaller amount.",
   vault_has_changed: "This vault has changed and is being checked. You can withdraw.",
   vault_is_paused: "This vault is paused by its manager. Your money stays where it is.",
-  vault_is_closed: "This vault is closed. You can withdraw.",
+  vault_is_closed: "This vault takes no more deposits.",
   vault_is_closing: "This vault is closing. You can withdraw once it is closed.",
   unsupported_vault_version: "This vault cannot be used at the moment.",
   previous_deposit_request_not_settled: "Your earlier deposit is being settled. Try again after that.",
