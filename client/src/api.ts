@@ -868,7 +868,7 @@ export type ListPositionsResponse = {
 }
 
 export type ListSessionsResponse = {
-  /** At most 20 */
+  /** At most 20: one more login ends the oldest */
   sessions: ({
     /** Ends the session with DELETE /auth/sessions/{id} */
     id: string
@@ -2603,7 +2603,7 @@ StartLoginResponse,
 'missing_or_invalid_email' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/login/init')
 
-/** Completes a login with the signed challenge and returns a session that lasts 30 days. */
+/** Completes a login with the signed challenge and returns a session that lasts 30 days. A user has at most 20 sessions: one more login ends the oldest. */
 export const completeLogin = /* @__PURE__ */ operation<
 {
   /** What the application runs on */

@@ -1,5 +1,6 @@
 /** What is true of every operation, as Markdown: the beginning of each reference. */
-export const INTRODUCTION = `* JSON in, JSON out; header names in any case. Every answer carries \`x-request-id\`.
+export const INTRODUCTION = `* JSON in, JSON out; header names in any case. Every answer carries \`x-request-id\`,
+  but those of the gateway itself, \`{ "message": "…" }\` alone, which have \`apigw-requestid\`.
 * \`HEAD\` answers as \`GET\` does, without a body.
 * \`x-join-key\` is your API key. You see your own vaults only. A key has scopes, and may be for certain chains, vaults and
   amounts of one deposit: the rest answers 403. Chains, vaults and amounts bound deposits and what is offered; claims,
@@ -10,7 +11,8 @@ export const INTRODUCTION = `* JSON in, JSON out; header names in any case. Ever
   of it, in the formats of Dfns' delegated registration and login, so that its signers fit; what a key signs, byte by byte, is
   in docs/integrate.md. The challenge counts as it was sent or as base64url of its text. Challenges are good for ten minutes
   and one try.
-* The session that a login gives is good for 30 days, with your API key alone: \`Authorization: Bearer <token>\`.
+* The session that a login gives is good for 30 days, with your API key alone: \`Authorization: Bearer <token>\`. A user has
+  at most 20: one more login ends the oldest.
 * Addresses may come in lower case, upper case or with their EIP-55 checksum; a mixed-case address with a wrong checksum
   is refused. Answers are checksummed.
 * Token amounts are strings of decimal digits in the token's smallest unit, below 2^256. Times are ISO 8601 in UTC.

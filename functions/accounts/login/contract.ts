@@ -9,7 +9,8 @@ export const contract = {
   method: 'POST',
   path: '/auth/login',
   title: 'Complete login',
-  summary: 'Completes a login with the signed challenge and returns a session that lasts 30 days.',
+  summary:
+    'Completes a login with the signed challenge and returns a session that lasts 30 days. A user has at most 20 sessions: one more login ends the oldest.',
   tag: 'Accounts',
   caller: 'client',
   uses: {

@@ -23,7 +23,7 @@ export const contract = {
           isCurrent: z.boolean().describe('Whether it is that of this request'),
         }),
       )
-      .describe('At most 20'),
+      .describe('At most 20: one more login ends the oldest'),
   }),
   errors: [],
   cacheControl: 'no-store',
