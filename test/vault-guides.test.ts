@@ -447,6 +447,7 @@ describe('Between chains', () => {
     const of = (reason: GetTransferStatusResponse['reason'], status = 'failed') => whereTheMoneyIs({ status, reason })
     expect(of('refunded')).toBe('in the wallet, on the source chain')
     expect(of('source_reverted')).toBe('in the wallet, on the source chain')
+    expect(of('no_deposit_in_transaction')).toContain('another deposit of the same transaction')
     expect(of('destination_action_failed')).toBe('in the wallet, on the destination')
     expect(of('destination_not_followed', 'bridging')).toContain('not followed here')
     expect(of(null, 'bridging')).toBe('on its way')

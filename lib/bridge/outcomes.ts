@@ -32,6 +32,10 @@ export const OUTCOMES = {
     'no_deposit_in_transaction',
     'The source transaction holds no deposit into the bridge.',
   ),
+  no_deposit_with_index: failed(
+    'no_deposit_in_transaction',
+    'The source transaction holds no deposit into the bridge with this index, but others, counted from 0.',
+  ),
   source_dropped: failed(
     'source_dropped',
     'The source transaction can no longer be mined: another one took its place. Nothing was sent.',

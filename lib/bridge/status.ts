@@ -34,7 +34,7 @@ import {
 } from './poll.ts'
 import { readRefund } from './refund.ts'
 import type { TransfersStore } from './store.ts'
-import type { BridgeDeposit, RecordedTransfer, Source, Transfer, TransferKey, TransferStatus } from './transfer.ts'
+import type { BridgeDeposit, RecordedTransfer, Source, Transfer, TransferStatus } from './transfer.ts'
 
 type Dependencies = {
   readonly getReader: (chainId: number) => ChainReader
@@ -141,8 +141,9 @@ async function readNow(poll: Poll): Promise<Seen> {
   const finality = isFillFirst ? undefined : parseFinality(source.chain, outcomes.slice(-2))
   if (!receipt) return readUnmined(poll, finality, transaction)
 
-  const deposit = findDeposit(source, receipt, key)
-  if (!deposit) return readFailed(poll, receipt)
+  const deposits = findDeposits(source, receipt)
+  const deposit = deposits[key.index]
+  if (!deposit) return readFailed(poll, receipt, deposits.length > 0)
   const { blockNumber } = receipt
   const sameBlock = recorded.source?.blockNumber === blockNumber ? recorded.source : undefined
   const initiated = sameBlock?.initiated ?? (await readTime(poll, source, receipt.logs, blockNumber))
@@ -192,16 +193,20 @@ async function readUnmined(
   return conclude(describeTransfer(key), 'source_dropped', keep, true)
 }
 
-/** The status for a source transaction that sent nothing. It is recorded only where a deposit was seen in it before. */
-async function readFailed(poll: Poll, { status, blockNumber }: Receipt): Promise<Seen> {
+/**
+ * The status for a source transaction that sent nothing with this index. It is recorded only where a deposit was seen in it
+ * before.
+ */
+async function readFailed(poll: Poll, { status, blockNumber }: Receipt, hasOthers: boolean): Promise<Seen> {
   const { getReader, key, recorded, budget } = poll
   const source = getReader(key.sourceChainId)
   const outcomes = await budget.ask(source, [blockRequest(blockNumber), ...finalityRequests(source.chain)])
   const finality = parseFinality(source.chain, outcomes.slice(1))
   const { timestamp } = parseResult(BlockHeader, outcomes[0])
   const isFinal = finality.isFinal({ number: blockNumber, timestamp })
-  const reason = status === 'success' ? 'no_deposit_in_transaction' : 'source_reverted'
-  return conclude(describeTransfer(key), reason, recorded.source ? recorded : {}, isFinal)
+  const nothing = hasOthers ? 'no_deposit_with_index' : 'no_deposit_in_transaction'
+  const outcome = status === 'success' ? nothing : 'source_reverted'
+  return conclude(describeTransfer(key), outcome, recorded.source ? recorded : {}, isFinal)
 }
 
 /** The status of a transfer whose deposit is in the pool. */
@@ -286,9 +291,9 @@ async function isUnfilledForEver(poll: Poll, destination: ChainReader, deposit: 
   return isPast(BigInt(deposit.relayData.fillDeadline)) && parseResult(Quantity, outcomes[0]) !== FILLED
 }
 
-/** The deposit of the key in its source transaction, undefined where that holds none or has reverted. */
-function findDeposit(source: ChainReader, { status, logs }: Receipt, { index }: TransferKey) {
-  return status === 'success' ? parseDeposits(logs, getBridge(source).pool, source.chain.id)[index] : undefined
+/** The deposits in a source transaction, none where it has reverted. */
+function findDeposits(source: ChainReader, { status, logs }: Receipt): BridgeDeposit[] {
+  return status === 'success' ? parseDeposits(logs, getBridge(source).pool, source.chain.id) : []
 }
 
 const SentTransaction = z.object({

@@ -11,7 +11,7 @@ const HashText = z.string().refine((text): text is Hash => isHash(text))
 /** Why a transfer has failed, or is no longer followed. */
 const REASONS = {
   source_reverted: 'the source transaction reverted, nothing was sent',
-  no_deposit_in_transaction: 'it holds no deposit into the bridge with this index',
+  no_deposit_in_transaction: 'it holds no deposit into the bridge with this index; where that is 0, nothing was sent',
   source_dropped: 'it can no longer be mined, for another one took its nonce; nothing was sent',
   expired:
     'nobody filled it in time, and its refund on the source chain is awaited or searched for; goes on to refunded or refund_not_found',

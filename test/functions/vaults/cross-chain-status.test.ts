@@ -145,6 +145,7 @@ describe('A source transaction', () => {
     await second.shows('bridging')
     const third = await transfers.askFor(first.hash, { from: ARBITRUM, index: 2 })
     expectStatus(third, 'no_deposit_in_transaction', { hash: first.hash, from: ARBITRUM })
+    expect(third.body).toMatchObject({ statusDescription: expect.stringContaining('with this index, but others') })
 
     const fill = await transfers.relayer.fill(second.deposit)
     await first.shows('bridging')

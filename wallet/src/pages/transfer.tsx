@@ -161,8 +161,9 @@ function Outcome({ transfer, started }: { transfer: GetTransferStatusResponse; s
   switch (reason) {
     case 'source_reverted':
     case 'source_dropped':
-    case 'no_deposit_in_transaction':
       return <Where>Nothing was sent: your money is still in your wallet on {source}.</Where>
+    case 'no_deposit_in_transaction':
+      return <Where>This transaction sent nothing to the bridge: look at it on {source}.</Where>
     case 'expired':
       return <Where>Nobody took it over in time. The bridge pays it back on {source}; this page follows it.</Where>
     case 'refunded':
