@@ -411,7 +411,7 @@ describe('The receiver of webhooks', () => {
     await control(state, 'chains/advance', { seconds: 180 })
   }
 
-  test('is sent again what it has refused, verifies it, and takes it once', { timeout: 60_000 }, async ({ state }) => {
+  test('is sent again what it has refused, verifies it, and takes it once', async ({ state }) => {
     await control(state, 'webhooks/refuse', { seconds: 600 })
     await deposit(state)
     const ofDeposit = async () =>
