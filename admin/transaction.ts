@@ -10,12 +10,20 @@ import {
   TransactWriteCommand,
   type TransactWriteCommandInput,
 } from '@aws-sdk/lib-dynamodb'
+import { isThrottling } from '../lib/aws/dynamo.ts'
 
 /**
- * Milliseconds before a transaction that another one was in the way of, or that may be under way still, is tried again; then it
- * is a failure. They end after more than the five seconds in which DynamoDB finishes what was cut off.
+ * Milliseconds before a transaction is tried again that may be under way still, or that another one or a want of throughput was in
+ * the way of; then it is a failure. They end after more than the five seconds in which DynamoDB finishes what was cut off.
  */
 const PAUSES_MS = [50, 100, 200, 400, 800, 1_600, 3_200]
+
+/** The reasons for which DynamoDB cancels what it may do a moment later: TransactionCanceledException in its API reference. */
+const PASSING_REASONS: readonly (string | undefined)[] = [
+  'TransactionConflict',
+  'ThrottlingError',
+  'ProvisionedThroughputExceeded',
+]
 
 /**
  * Makes all of these writes or none; the index of the first one of which the condition did not hold, where there is one.
@@ -36,7 +44,9 @@ export async function transactWrite(
       const codes = (reasons ?? []).map(({ Code }) => Code)
       const refused = codes.indexOf('ConditionalCheckFailed')
       if (refused >= 0) return refused
-      if (pause === undefined || !(isUncertain(error) || codes.includes('TransactionConflict'))) throw error
+      const mayWorkYet =
+        isUncertain(error) || isThrottling(error) || codes.some((code) => PASSING_REASONS.includes(code))
+      if (pause === undefined || !mayWorkYet) throw error
       await sleep(pause)
     }
   }

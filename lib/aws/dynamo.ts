@@ -220,7 +220,8 @@ const THROTTLED: ReadonlySet<string> = new Set([
   'RequestLimitExceeded',
 ])
 
-function isThrottling(error: unknown): boolean {
+/** Whether DynamoDB did nothing with a try because there was no throughput left for it. */
+export function isThrottling(error: unknown): boolean {
   return error instanceof Error && THROTTLED.has(error.name)
 }
 

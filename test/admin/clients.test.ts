@@ -1,3 +1,4 @@
+import { ThrottlingException, TransactionCanceledException } from '@aws-sdk/client-dynamodb'
 import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { getAddress, type Hex, padHex, zeroAddress } from 'viem'
 import { describe, expect, onTestFinished, vi } from 'vitest'
@@ -273,6 +274,33 @@ describe('A vault', () => {
     expect(await table.putVault('0000000001', someVault())).toBe(true)
     expect(requests).toEqual(Array.from({ length: 3 }, () => 'TransactWriteItems'))
   })
+
+  const cancelled = (Code: string) =>
+    new TransactionCanceledException({ message: 'cancelled', $metadata: {}, CancellationReasons: [{ Code }] })
+  test.for([
+    ['throttled', new ThrottlingException({ message: 'Rate exceeded', $metadata: {} })],
+    ['cancelled by a ThrottlingError', cancelled('ThrottlingError')],
+    ['cancelled by a ProvisionedThroughputExceeded', cancelled('ProvisionedThroughputExceeded')],
+  ] as const)(
+    'is added once where its answer is lost and the next tries are %s',
+    async ([, failure], { table, dynamo, requests }) => {
+      let tries = 0
+      dynamo.middlewareStack.add(
+        (next) => async (args) => {
+          tries += 1
+          if (tries > 1 && tries < 5) throw failure
+          const answer = await next(args)
+          if (tries === 1) throw Object.assign(new Error('The answer was lost.'), { code: 'ECONNRESET' })
+          return answer
+        },
+        { step: 'deserialize', priority: 'high' },
+      )
+      const vault = someVault()
+      expect(await table.putVault('0000000001', vault)).toBe(true)
+      expect(requests).toEqual(['TransactWriteItems', 'TransactWriteItems'])
+      expect(await table.listClientsOf([vault])).toEqual([['0000000001']])
+    },
+  )
 
   test('is added and removed once where the answers are lost', async ({ table, loseAnswers }) => {
     loseAnswers()
