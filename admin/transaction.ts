@@ -10,6 +10,7 @@ import {
   TransactWriteCommand,
   type TransactWriteCommandInput,
 } from '@aws-sdk/lib-dynamodb'
+import * as z from 'zod'
 import { isThrottling } from '../lib/aws/dynamo.ts'
 
 /**
@@ -28,7 +29,7 @@ const PASSING_REASONS: readonly (string | undefined)[] = [
 /**
  * Makes all of these writes or none; the index of the first one of which the condition did not hold, where there is one.
  * Nothing is made twice: each try has the same token, by which DynamoDB knows what it has made or is about to make. Throws any
- * other failure, after which all or none may have been made.
+ * other failure, after which all or none may have been made, and at once what kept it from being sent.
  */
 export async function transactWrite(
   client: DynamoDBDocumentClient,
@@ -56,5 +57,9 @@ export async function transactWrite(
 /** Whether a try that ended so may have been made, or be made yet. */
 function isUncertain(error: unknown): boolean {
   if (error instanceof TransactionInProgressException) return true
-  return !(error instanceof DynamoDBServiceException && error.$fault === 'client')
+  if (error instanceof DynamoDBServiceException && error.$fault === 'client') return false
+  return Sent.safeParse(error).success
 }
+
+/** The SDK says of what it sent, and of nothing else, how often it did. */
+const Sent = z.object({ $metadata: z.object({ attempts: z.number() }) })

@@ -4,9 +4,11 @@ import { getAddress, type Hex, padHex, zeroAddress } from 'viem'
 import { describe, expect, onTestFinished, vi } from 'vitest'
 import { clientsAdminStore } from '../../admin/clients.ts'
 import { relistVaults } from '../../admin/operations.ts'
+import { documentClient } from '../../lib/aws/dynamo.ts'
 import { vaultKey } from '../../lib/clients/store.ts'
 import { VaultOnChain } from '../../lib/protocols/vault-on-chain.ts'
 import { Vault } from '../../lib/vaults/vault.ts'
+import { localConfig } from '../../sandbox/dynamo.ts'
 import { someClient, someKey, someVault } from '../support/clients.ts'
 import { test as base } from '../support/dynamo.ts'
 
@@ -301,6 +303,15 @@ describe('A vault', () => {
       expect(await table.listClientsOf([vault])).toEqual([['0000000001']])
     },
   )
+
+  test('is asked for once where there are no credentials to ask by', async ({ endpoint, tableNames }) => {
+    const credentials = vi.fn<() => Promise<never>>().mockRejectedValue(new Error('No credentials.'))
+    const client = documentClient({ ...localConfig(endpoint), credentials })
+    onTestFinished(() => client.destroy())
+    const put = clientsAdminStore(client, tableNames.clients).putVault('0000000001', someVault())
+    await expect(put).rejects.toThrow('No credentials.')
+    expect(credentials).toHaveBeenCalledOnce()
+  })
 
   test('is added and removed once where the answers are lost', async ({ table, loseAnswers }) => {
     loseAnswers()
