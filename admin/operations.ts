@@ -43,7 +43,7 @@ export type Admin = {
   readonly now: () => number
   /** Reads from the chain what a vault is. */
   readonly describeVault: (chainId: number, address: Vault['address']) => Promise<VaultDescription>
-  /** Reads from the chain what of a vault is pinned, how many hosts told it, and the last block then. */
+  /** Reads from the chain what of a vault is pinned, how many hosts told it, and the last block that they know. */
   readonly readPin: (
     vault: Omit<VaultOnChain, 'firstBlock'>,
   ) => Promise<Pick<Pin, 'code' | 'price'> & { readonly nodes: number; readonly block: bigint }>

@@ -1,4 +1,6 @@
-import { narrowBlockSearch, nextLook, startBlockSearch } from './blocks.ts'
+import { max } from '../bigint.ts'
+import { toResult } from '../result.ts'
+import { blocksApart, narrowBlockSearch, nextLook, startBlockSearch } from './blocks.ts'
 import { BlockHeader, blockRequest, parseResult } from './logs.ts'
 import type { ChainReader } from './reader.ts'
 import type { EvmChain } from './registry.ts'
@@ -60,4 +62,14 @@ export async function readFinalBlock({
     search = narrowBlockSearch(search, young, { number, timestamp })
   }
   return { head, final: search.low ?? { number: 0n, timestamp: 0n } }
+}
+
+/** What is read at a head, or earlier where nodes behind one URL do not all know it yet. Throws what `read` throws. */
+export async function readAtHead<T>(
+  { chain }: Pick<ChainReader, 'chain'>,
+  { number }: BlockHeader,
+  read: (at: bigint) => Promise<T>,
+): Promise<T> {
+  const atHead = await toResult(read(number))
+  return 'value' in atHead ? atHead.value : read(max(0n, number - blocksApart(chain)))
 }

@@ -4,6 +4,7 @@ import { StoredBlock } from '../chain/blocks.ts'
 import { call } from '../chain/call.ts'
 import { codeHashRequests, finishCodeHashes } from '../chain/code.ts'
 import { erc20Abi } from '../chain/erc20.ts'
+import { readAtHead, readFinalBlock } from '../chain/finality.ts'
 import { HashText } from '../chain/hex.ts'
 import {
   beaconRequests,
@@ -189,16 +190,18 @@ export function movedBy({ price: pinned }: Pick<Pin, 'price'>, price: bigint): n
 }
 
 /**
- * What of a vault is pinned, as it is now, how many hosts told it, and the last block; several round trips. Throws an Error that
- * says why it cannot be pinned, and `upstream_*`.
+ * What of a vault is pinned, as it is now, how many hosts told it, and the block of its price, which is the last one that they
+ * all know; several round trips. Throws an Error that says why it cannot be pinned, and `upstream_*`.
  */
 export async function readPin(
   reader: ChainReader,
   vault: Pinnable,
 ): Promise<Pick<Pin, 'price'> & { readonly code: RunningCode[]; readonly nodes: number; readonly block: bigint }> {
+  const { head } = await readFinalBlock(reader)
   const [code, { value, block }] = await Promise.all([
     readRunningCode(reader, vault.address),
-    reader.readOne(pricePlan(vault)),
+    // What each host says of its own latest block is not compared; what it says of one with a number is.
+    readAtHead(reader, head, (at) => reader.readOne(pricePlan(vault), { at })),
   ])
   return { code, price: value.price || null, nodes: reader.nodes, block: block.number }
 }

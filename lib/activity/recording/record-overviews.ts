@@ -1,11 +1,8 @@
-import { blocksApart } from '../../chain/blocks.ts'
-import { type BlockHeader, toBlockFields } from '../../chain/logs.ts'
-import type { ChainReader } from '../../chain/reader.ts'
+import { toBlockFields } from '../../chain/logs.ts'
 import { getProtocol } from '../../protocols/protocols.ts'
-import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
 import { toResult } from '../../result.ts'
 import type { PricePoint } from '../../vaults/apy.ts'
-import { readOverviews } from '../../vaults/overview.ts'
+import type { readOverviews } from '../../vaults/overview.ts'
 import { type RecordedState, stateDigest } from '../../vaults/recorded-state.ts'
 import type { VaultKey } from '../../vaults/vault.ts'
 import type { RecordsStore, VaultRecords } from '../store.ts'
@@ -16,12 +13,6 @@ const HOUR_SECONDS = 3_600n
 /** A vault's refresh is due once an hour, later where there are many: a run does a part of them, new ones first. */
 const REFRESH_PARTS = 60
 const MOST_REFRESHED = 25
-
-/** The overviews at a head, or earlier where nodes behind one URL do not all know it yet. Throws `upstream_*`. */
-export async function readOverviewsAt(reader: ChainReader, vaults: readonly VaultOnChain[], { number }: BlockHeader) {
-  const atHead = await toResult(readOverviews(reader, vaults, number))
-  return 'value' in atHead ? atHead.value : readOverviews(reader, vaults, number - blocksApart(reader.chain))
-}
 
 /** Records the states that have changed, and the states and prices of the vaults whose refresh is due. */
 export async function recordOverviews(

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { readFinalBlock } from '../../chain/finality.ts'
+import { readAtHead, readFinalBlock } from '../../chain/finality.ts'
 import { logger } from '../../logger.ts'
 import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
 import { readOverviews } from '../../vaults/overview.ts'
@@ -10,7 +10,7 @@ import type { KnownVault } from './known-vault.ts'
 import { publishLatest } from './publish-latest.ts'
 import { publishPauses } from './publish-pauses.ts'
 import { recordEvents } from './record-events.ts'
-import { readOverviewsAt, recordOverviews } from './record-overviews.ts'
+import { recordOverviews } from './record-overviews.ts'
 import { deleteOldRecords, replaceRecords } from './replace-records.ts'
 import {
   type Dependencies,
@@ -39,7 +39,9 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
   const finding = readFinalBlock(reader)
   // Two hosts are asked at a block that both know, for what each says of its own latest block is not compared.
   const reading =
-    reader.nodes > 1 ? finding.then(({ head }) => readOverviewsAt(reader, vaults, head)) : readOverviews(reader, vaults)
+    reader.nodes > 1
+      ? finding.then(({ head }) => readAtHead(reader, head, (at) => readOverviews(reader, vaults, at)))
+      : readOverviews(reader, vaults)
   const [recorded, { head, final }, overviews] = await Promise.all([
     records.getProgress(vaults),
     finding,

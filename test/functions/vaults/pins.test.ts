@@ -5,12 +5,12 @@ import { localAdmin } from '../../../admin/connect.ts'
 import type { Backends } from '../../../sandbox/backends.ts'
 import { deployYieldVault } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { rewriteResults } from '../../support/chain-answers.ts'
+import { BLOCK_NUMBER, type Call, type Change, changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
 import { journeyTo } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
 import { tell } from '../../support/lies.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { refresh } from '../../support/records.ts'
+import { finalize, recordsOf, refresh } from '../../support/records.ts'
 import { test as base, type Service, startAnew, USERS } from '../../support/service.ts'
 import { expectSuccess, openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
 import { startWire, type Wire } from '../../support/wire.ts'
@@ -298,32 +298,73 @@ describe('Once the job has seen that a vault has changed,', () => {
   })
 })
 
+/** The commands of an operator whose nodes of Base are these. */
+function adminAt({ backends }: Service, ...[url, ...others]: [string, ...string[]]) {
+  const { dynamo, providers, queues } = backends
+  const admin = localAdmin({
+    dynamoEndpoint: dynamo.endpoint,
+    providersUrl: providers.url,
+    deliveryQueueUrl: queues.urls.deliveryQueue,
+    tables: dynamo.tableNames,
+    chains: [{ chainId: BASE, rpcUrl: url, nodeUrls: [url, ...others] }],
+  })
+  return { backends: { admin } }
+}
+
 test('What is pinned is not believed of one node alone either, and the operator learns where there is no other', async ({
   service,
   other,
 }) => {
   const vault = await openLagoonVault(service, { generation: '0.5' })
   tell(other, { [vault.address.toLowerCase()]: { [IMPLEMENTATION]: pad('0x') } })
-  const { dynamo, providers, queues } = service.backends
-  const adminAt = (...[url, ...others]: [string, ...string[]]) => ({
-    backends: {
-      admin: localAdmin({
-        dynamoEndpoint: dynamo.endpoint,
-        providersUrl: providers.url,
-        deliveryQueueUrl: queues.urls.deliveryQueue,
-        tables: dynamo.tableNames,
-        chains: [{ chainId: BASE, rpcUrl: url, nodeUrls: [url, ...others] }],
-      }),
-    },
-  })
-  const two = adminAt(other.url, vault.chain.rpcUrl)
+  const two = adminAt(service, other.url, vault.chain.rpcUrl)
   const [, client = ''] = /client (\w+)/.exec(await operate(two, 'create-client', '--name', 'Two')) ?? []
   for (const command of [['confirm-vault'], ['add-vault', '--client', client]]) {
     expect(await operate(two, ...command, ...placeOf(vault))).toContain('Nodes disagree')
-    expect(await operate(adminAt(vault.chain.rpcUrl), ...command, ...placeOf(vault))).toContain('One node alone')
+    expect(await operate(adminAt(service, vault.chain.rpcUrl), ...command, ...placeOf(vault))).toContain(
+      'One node alone',
+    )
   }
   other.reset()
   expect(await operate(two, 'confirm-vault', ...placeOf(vault))).not.toContain('One node alone')
+})
+
+describe('From which block on clients are told of a vault is not believed of one node alone: add-vault where one says', () => {
+  test.for([
+    ['a block that is not there yet', 10 ** 9],
+    ['a block of long ago', 1],
+  ] as const)('%s, of the price or of its head', async ([, number], { service, other }) => {
+    const vault = await openYieldVault(service)
+    const of = ['--client', vault.key.split('_')[2] ?? '', ...placeOf(vault)]
+    await finalize(vault.chain)
+    const [head] = await rpc(vault, 'eth_blockNumber')
+    const far = numberToHex(number, { size: 32 })
+    const inCall = changeAggregate((data, selector) => (selector === BLOCK_NUMBER ? far : data))
+    // The call for the price, and not those before by which the vault is recognized.
+    const names = ['convertToAssets(uint256)', 'maxDeposit(address)', 'balanceOf(address)'] as const
+    const [price, ...others] = names.map((name) => toFunctionSelector(name).slice(2)) as [string, ...string[]]
+    const ofPrice: Change = (result, call) => {
+      const asked = JSON.stringify(call.params)
+      return asked.includes(price) && !others.some((other) => asked.includes(other)) ? inCall(result, call) : result
+    }
+    const ofHead: Change = (result, { method, params: [block] }) =>
+      method === 'eth_getBlockByNumber' && block === 'latest'
+        ? { ...(result as object), number: numberToHex(number) }
+        : result
+    for (const lie of [ofPrice, ofHead, (result: unknown, call: Call) => ofHead(ofPrice(result, call), call)]) {
+      rewriteResults(other, lie)
+      for (const nodes of [
+        [other.url, vault.chain.rpcUrl],
+        [vault.chain.rpcUrl, other.url],
+      ] as const) {
+        await operate(service, 'remove-vault', ...of)
+        const said = await operate(adminAt(service, ...nodes), 'add-vault', ...of, '--first-block', '1')
+        const [progress] = await recordsOf(service).getProgress([{ chainId: BASE, address: vault.address }])
+        const told = said.includes('Pinned since') ? progress?.eventsAfter : said.split('.')[0]
+        expect([Number(head), 'Nodes disagree']).toContain(told)
+      }
+    }
+  })
 })
 
 test('What is confirmed is what was shown, its price to a tenth, and it says what is not a proxy of a known kind', async ({
