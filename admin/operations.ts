@@ -1,7 +1,8 @@
 import { deleteUser, endSessions } from '../lib/accounts/access.ts'
 import type { UsersStore } from '../lib/accounts/store.ts'
 import type { User } from '../lib/accounts/user.ts'
-import { initialProgress, type RecordsStore } from '../lib/activity/store.ts'
+import { beginVault } from '../lib/activity/recording/rebuild.ts'
+import type { RecordsStore } from '../lib/activity/store.ts'
 import type { TransfersStore } from '../lib/bridge/store.ts'
 import type { TransferKey } from '../lib/bridge/transfer.ts'
 import { createApiKey, type KeyEnvironment, type RandomBytes, randomBase62 } from '../lib/clients/api-key.ts'
@@ -216,7 +217,9 @@ export async function addVault(
   const { pin, nodes, block } = await readPinNow(admin, vault)
   if (!(await admin.clients.getVaultOnChain(vault))) {
     // Before any client has it, whatever is left of when one had it.
-    await admin.records.putProgress([[vault, { ...initialProgress(vault), eventsAfter: Number(block) }]])
+    const [left] = await admin.records.getProgress([vault])
+    const begun = beginVault(vault, left, { eventsAfter: Number(block), now: admin.now() })
+    await admin.records.putProgress([[vault, begun]])
   }
   const isNew = await admin.pinStore.add(vault, pin)
   const added = await admin.clients.putVault(clientId, vault)

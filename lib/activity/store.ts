@@ -79,7 +79,10 @@ export const VaultProgress = VaultReading.extend({
     .object({ since: StoredBlock, published: z.enum(['latest', 'final']).optional() })
     .nullable()
     .optional(),
-  /** When this reading took the place of another, in epoch milliseconds; absent once the records of earlier ones are deleted. */
+  /**
+   * When this reading took the place of another, with nothing recorded where the vault was added again, in epoch milliseconds;
+   * absent once the records of earlier ones are deleted.
+   */
   replacedAt: z.number().int().optional(),
 })
 export type VaultProgress = z.output<typeof VaultProgress>
@@ -93,7 +96,7 @@ export function initialProgress(vault: Pick<Vault, 'firstBlock' | 'protocol'>): 
 /** What one reading of a vault's past found. */
 export type VaultRecords = Pick<Posted, 'entries' | 'prices'> & {
   readonly vault: Reading & Pick<Vault, 'protocol'>
-  /** Of a reading that is to take the place of others: all addresses in its events, whose older records are deleted. */
+  /** Of a reading that takes the place of others: all addresses in its events, whose older records are deleted. */
   readonly accounts?: Iterable<Address>
 }
 

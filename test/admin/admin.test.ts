@@ -506,6 +506,7 @@ describe('Vaults', () => {
     admin,
     run,
     records,
+    clock,
   }) => {
     const vault = { chainId: 8453, address: VAULT } as const
     const others = [
@@ -516,7 +517,7 @@ describe('Vaults', () => {
       await seedClient(admin, { name: 'One', vaults: [vault, ...others] }),
       await seedClient(admin, { name: 'Two', vaults: [vault] }),
     ]
-    const progress = { through: 7, booksVersion: 2, ledger: { assets: 1n, supply: 1n } }
+    const progress = { through: 7, booksVersion: 2, generation: 2 * clock.now, ledger: { assets: 1n, supply: 1n } }
     await records.putProgress([vault, ...others].map((recorded) => [recorded, progress]))
     const known = () => records.getProgress([vault, ...others])
     const removeFrom = (clientId: string) =>
@@ -530,7 +531,14 @@ describe('Vaults', () => {
     expect(await removeFrom(two.clientId)).toContain('its past is read again when it is added')
     await addVault(admin, { clientId, ...vault })
     const { through, ...begun } = initialProgress(someVault())
-    expect(await known()).toEqual([{ ...begun, through: -1, eventsAfter: 70_000_000 }, progress, progress])
+    const anew = {
+      ...begun,
+      through: -1,
+      generation: 2 * clock.now + 1,
+      replacedAt: clock.now,
+      eventsAfter: 70_000_000,
+    }
+    expect(await known()).toEqual([anew, progress, progress])
   })
 
   test('that were pinned before are shown beside what they are now', async ({ admin, run }) => {

@@ -16,10 +16,30 @@ const GROUP_BITS = 8
  */
 export function beginRebuild(
   vault: VaultOnChain,
-  { generation = 0, rebuild }: VaultProgress,
+  progress: VaultProgress,
   now: number,
 ): NonNullable<VaultProgress['rebuild']> {
-  return { ...initialProgress(vault), generation: Math.max(now, generation + 1, (rebuild?.generation ?? 0) + 1) }
+  return { ...initialProgress(vault), generation: nextGeneration(progress, now) }
+}
+
+/**
+ * The progress of a vault when its first client is given it, of which no events up to a block are told: nothing is recorded, by a
+ * generation later than all before. Where the vault was left with a progress, what that recorded is deleted once this one goes as far
+ * as that block.
+ * `now` in epoch milliseconds.
+ */
+export function beginVault(
+  vault: Parameters<typeof initialProgress>[0],
+  left: VaultProgress | undefined,
+  { eventsAfter, now }: { readonly eventsAfter: number; readonly now: number },
+): VaultProgress {
+  const begun = { ...initialProgress(vault), generation: nextGeneration(left, now), eventsAfter }
+  return left ? { ...begun, replacedAt: now } : begun
+}
+
+function nextGeneration(progress: VaultProgress | undefined, now: number): number {
+  const { generation = 0, rebuild } = progress ?? {}
+  return Math.max(now, generation + 1, (rebuild?.generation ?? 0) + 1)
 }
 
 type Dependencies = {

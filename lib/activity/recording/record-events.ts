@@ -7,7 +7,7 @@ import type { LedgerEntry } from '../ledger-entry.ts'
 import { findOpenRequests } from '../open-requests.ts'
 import { listLatest, publishSlices } from './publish-slices.ts'
 import { advance, isOpen, mayReadOn, type Part, planTurn } from './read-turns.ts'
-import { listUnsaved, postNew, type Run, refuse, save, withGeneration } from './run.ts'
+import { listUnsaved, postNew, type Run, refuse, save, takesPlace, withGeneration } from './run.ts'
 import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { closeSettled } from './slice-notices.ts'
 
@@ -59,7 +59,7 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
     moved.map(({ vaultRun, entries, prices, events: since }) => ({
       vault: withGeneration(vaultRun),
       ...{ entries, prices },
-      accounts: vaultRun.replaces ? listAddresses(since) : [],
+      accounts: takesPlace(vaultRun) ? listAddresses(since) : [],
     })),
   )
   await openRequests.record(

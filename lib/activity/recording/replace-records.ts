@@ -41,6 +41,8 @@ export async function deleteOldRecords(run: Run): Promise<void> {
   for (const vaultRun of vaultRuns) {
     const { vault, progress } = vaultRun
     if (progress.replacedAt === undefined || isOver()) continue
+    // Whose records are old is known once all is read that was there when the vault was added.
+    if (progress.through < (progress.eventsAfter ?? 0)) continue
     vaultRun.progress = await deleteReplaced({ records, openRequests }, vault, progress, { now: now(), isOver })
     if (vaultRun.progress.replacedAt === undefined) await save(run, [vaultRun])
   }

@@ -131,6 +131,11 @@ export function postNew(
   return { ...postEvents(vault, progress.ledger, events), events }
 }
 
+/** Whether there may be records of earlier readings of the vault's past, which go once this one is in their place. */
+export function takesPlace({ replaces, progress }: VaultRun): boolean {
+  return replaces !== undefined || progress.replacedAt !== undefined
+}
+
 /** The vault with this reading of its past. */
 export function withGeneration({ vault, progress: { generation } }: VaultRun): VaultRecords['vault'] {
   return { ...vault, generation }

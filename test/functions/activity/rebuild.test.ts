@@ -1,10 +1,12 @@
 import type { Address } from 'viem'
 import { describe, expect } from 'vitest'
+import { runCommandLine } from '../../../admin/command-line.ts'
 import { rebuildRecords } from '../../../admin/operations.ts'
 import { requestRebuild } from '../../../lib/activity/recording/rebuild.ts'
 import { runsStore } from '../../../lib/activity/recording/runs-store.ts'
 import { initialProgress, type VaultProgress } from '../../../lib/activity/store.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
+import { rewriteResults } from '../../support/chain-answers.ts'
 import {
   expireLease,
   finalize,
@@ -332,4 +334,49 @@ describe('A vault that an older version of its books recorded', () => {
     wire.reset()
     expect(await booksOf(service, vault)).toEqual(shown)
   })
+})
+
+test('A vault that is added again shows nothing of what was recorded of it before, and leaves nothing of that once its past is read', async ({
+  service,
+  vault,
+}) => {
+  // Whose events can be read while the vault's cannot.
+  await openYieldVault(service)
+  const right = await booksOf(service, vault)
+  const size = (await everythingOf(service, vault)).length
+  const { generation = 0 } = await progressOf(service, vault)
+  await spoil(service, vault)
+  const wrong = await booksOf(service, vault)
+  expect(wrong).not.toEqual(right)
+  for (const command of ['remove-vault', 'add-vault']) {
+    const of = ['--client', vault.key.split('_')[2] ?? '', '--chain', `${BASE}`, '--address', vault.address]
+    const first = command === 'add-vault' ? ['--first-block', '1'] : []
+    await runCommandLine([command, ...of, ...first], async () => service.backends.admin)
+  }
+  expect((await progressOf(service, vault)).generation).toBeGreaterThan(generation)
+
+  const passMinute = async () => {
+    const progress = await progressOf(service, vault)
+    expect(progress.replacedAt).toBeDefined()
+    await recordsOf(service).putProgress([
+      [
+        { chainId: BASE, address: vault.address },
+        { ...progress, replacedAt: 1 },
+      ],
+    ])
+  }
+  await passMinute()
+  await finalize(vault.chain)
+  const wire = service.rpc[BASE] as Wire
+  const isOfVault = (params: readonly unknown[]) =>
+    JSON.stringify(params).toLowerCase().includes(vault.address.toLowerCase())
+  rewriteResults(wire, (result, { method, params }) => (method === 'eth_getLogs' && isOfVault(params) ? null : result))
+  expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed' })
+  wire.reset()
+  expect((await everythingOf(service, vault)).length).toBeGreaterThan(size)
+  await passMinute()
+  await recordAll(vault.chain)
+  expect(await booksOf(service, vault)).toEqual(right)
+  expect(await everythingOf(service, vault)).toHaveLength(size)
+  expect(await progressOf(service, vault)).not.toHaveProperty('replacedAt')
 })
