@@ -6,6 +6,7 @@ import { MULTICALL3 } from '../lib/chain/multicall.ts'
 import { groupByHost } from '../lib/chain/readers.ts'
 import { EVM_CHAINS, type EvmChain } from '../lib/chain/registry.ts'
 import { FailedTry, sendOnce } from '../lib/http.ts'
+import { HOUR } from '../lib/time.ts'
 
 /** Where the nodes of a stage are, and what it takes to ask them. */
 export type Nodes = {
@@ -25,7 +26,6 @@ const LONGEST_PAUSE_SECONDS = 10
 /** Calls in a batch, and blocks of events in a call: the largest that is taken is what is told. */
 const BATCHES = [100, 30, 10, 3, 1]
 const RANGES = [10_000, 2_000, 500, 100, 10, 5, 1]
-const HOUR = 3_600
 const AGES = [365 * 24, 90 * 24, 30 * 24, 7 * 24, 24, 1].map((hours) => hours * HOUR)
 /** Requests to a URL at most, where it limits none: 4 for its chain and blocks, the batches, and calls that are asked twice where refused. */
 const MOST_REQUESTS = 4 + BATCHES.length + 2 * (RANGES.length + AGES.length + 3)

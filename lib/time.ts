@@ -5,6 +5,11 @@ export const HOUR = 60 * MINUTE
 /** A day, in seconds. */
 export const DAY = 24 * HOUR
 
+/** An hour, in seconds of a chain's time. */
+export const HOUR_SECONDS = 3_600n
+/** A day, in seconds of a chain's time. */
+export const DAY_SECONDS = 24n * HOUR_SECONDS
+
 /** A minute, in milliseconds. */
 export const MINUTE_MS = 1000 * MINUTE
 /** An hour, in milliseconds. */

@@ -1,5 +1,6 @@
 import { Console } from 'node:console'
 import { contract } from '../functions/queues/refresh-group/contract.ts'
+import { DAY, MINUTE } from '../lib/time.ts'
 
 // A model of a day of groups of which each minute asks, and which so many functions take at a time: how long a group waits from
 // one run to the next, and how many messages wait, where SQS gives them out in order and where it does so at random, for it
@@ -16,8 +17,6 @@ const CASES = [
 const STALE = 0.1
 /** After so many seconds messages could be dropped unread. */
 const DROPPED = 120
-const DAY = 86_400
-const MINUTE = 60
 const AT_A_TIME = contract.mostAtATime
 
 type Message = { readonly group: number; readonly askedAt: number }

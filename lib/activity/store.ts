@@ -17,6 +17,7 @@ import { Ledger } from '../protocols/books.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 import { sideBySide } from '../side-by-side.ts'
+import { HOUR_SECONDS } from '../time.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import type { Vault, VaultKey } from '../vaults/vault.ts'
 import { vaultPartition } from '../vaults/vault.ts'
@@ -108,7 +109,6 @@ type StoredEntry = z.output<typeof StoredEntry>
 const NamedAccount = ItemKey.extend({ account: AddressText })
 
 const ProgressItem = VaultProgress.extend({ pk: z.string() })
-const HOUR_SECONDS = 3600n
 /**
  * How many ledger entries one reply is made of at most: about 40 pages of a query and five seconds of CPU. A vault takes
  * at most a quarter of what is left, so that thousands of transfers from strangers in some vaults leave enough for others.

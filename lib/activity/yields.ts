@@ -1,9 +1,10 @@
+import { DAY_SECONDS } from '../time.ts'
 import { annualYield, type PricePoint, type Yield } from '../vaults/apy.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { RecordsStore } from './store.ts'
 
 /** How far back the price is that a yield compares with. */
-export const YIELD_SECONDS = 7n * 86_400n
+export const YIELD_SECONDS = 7n * DAY_SECONDS
 const CACHED_MS = 15 * 60_000
 /** What has no price yet may have one after the job's next run. */
 const UNKNOWN_MS = 60_000

@@ -3,7 +3,7 @@ import { max, min } from '../bigint.ts'
 import { type BlockHeader, rangesOf, receiptRequest } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
-import { toSeconds } from '../time.ts'
+import { HOUR_SECONDS, toSeconds } from '../time.ts'
 import { type Fill, type FillOutcome, findFill, POOL_TOPICS, parseFillOutcome } from './events.ts'
 import { getBridge, type Poll, parseReceipt, readTime } from './poll.ts'
 import { findFirstBlock, readRanges, startLogSearch } from './search.ts'
@@ -11,7 +11,7 @@ import type { BridgeDeposit, FillSearch, Source } from './transfer.ts'
 
 /** A fill is searched for from this long before its deposit, for the clocks of two chains differ; then from earlier. */
 const CLOCK_SECONDS = 60n
-const EARLY_SECONDS = 3_600n
+const EARLY_SECONDS = HOUR_SECONDS
 /** Fills come before the deadline by the destination's own clock; so much longer their blocks are searched. */
 const LATE_SECONDS = 60n
 /** The newest blocks that are searched first: the most that any node gives in one call. */

@@ -13,7 +13,7 @@ import {
 } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
-import { toSeconds } from '../time.ts'
+import { DAY_SECONDS, toSeconds } from '../time.ts'
 import { deferringTransactions, findRepayment, POOL_TOPICS, parseDeposits, parsePayments, relayHash } from './events.ts'
 import type { OUTCOMES, TransferFacts } from './outcomes.ts'
 import {
@@ -36,9 +36,9 @@ type TimedPayment = RefundSearch['payments'][number]
  * How long before this deposit another one of the depositor's counts that may still be owed back; refunds take hours.
  * What expired earlier is taken as paid.
  */
-const RIVAL_SECONDS = 86_400n
+const RIVAL_SECONDS = DAY_SECONDS
 /** How long after its deadline a deposit's refund is searched for. */
-const SEARCH_SECONDS = 1_209_600n
+const SEARCH_SECONDS = 14n * DAY_SECONDS
 /** With more deposits or payments than this in that time, it is not told which payment is for which. */
 const MOST_RIVALS = 20
 const MOST_PAYMENTS = 50

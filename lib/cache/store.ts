@@ -5,6 +5,7 @@ import * as z from 'zod'
 import { conditionHeld, getItems, updateItem } from '../aws/dynamo.ts'
 import { EpochSeconds, Timestamp } from '../codecs.ts'
 import { UPSTREAM_ERRORS } from '../errors.ts'
+import { HOUR } from '../time.ts'
 
 /** The error code of a failed refresh: whether the upstream failed, or the table. */
 export const FailureCode = z.enum([...UPSTREAM_ERRORS, 'service_unavailable'])
@@ -33,7 +34,7 @@ const Count = z.object({ writeId: z.string() })
 
 const SORT_KEY = 'ANSWER'
 /** For how long an entry without an answer is kept. */
-const UNANSWERED_SECONDS = 3600
+const UNANSWERED_SECONDS = HOUR
 
 /** The table of upstreams' answers, shared by all containers. */
 export function cacheStore(client: DynamoDBDocumentClient, tableName: string) {

@@ -13,7 +13,7 @@ const MOST_POINTS = 500
 /** What may lie between the points of a chart, as the API writes it, and in seconds. */
 const PERIODS = [
   ['5m', 300],
-  ['1h', 3600],
+  ['1h', HOUR],
   ['2h', 7200],
   ['4h', 14_400],
   ['6h', 21_600],

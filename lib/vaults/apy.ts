@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { Timestamp } from '../codecs.ts'
-import { DAY, toDate } from '../time.ts'
+import { DAY, HOUR_SECONDS, toDate } from '../time.ts'
 
 const YEAR_SECONDS = 365 * DAY
 /** Two prices closer together than this say nothing about a year. */
-const SHORTEST_SECONDS = 3_600n
+const SHORTEST_SECONDS = HOUR_SECONDS
 /** From here on numbers are written with an exponent, and nobody's money grows like that. */
 const TOO_MUCH = 1e21
 

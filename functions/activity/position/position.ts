@@ -6,14 +6,14 @@ import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { totalCancelled } from '../../../lib/protocols/protocol.ts'
 import { vaultType } from '../../../lib/protocols/vault-on-chain.ts'
 import type { Services } from '../../../lib/services.ts'
-import { toDate } from '../../../lib/time.ts'
+import { DAY_SECONDS, toDate } from '../../../lib/time.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
 type Dependencies = Services<'getReader' | 'records' | 'sources' | 'getYield' | 'now'>
 
 const LATEST = 20
-const YEAR_SECONDS = 365n * 86_400n
+const YEAR_SECONDS = 365n * DAY_SECONDS
 
 export function getPosition({ getYield, sources, ...dependencies }: Dependencies) {
   return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {

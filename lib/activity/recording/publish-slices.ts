@@ -1,4 +1,5 @@
 import { sideBySide } from '../../side-by-side.ts'
+import { DAY } from '../../time.ts'
 import type { Notice } from '../../webhooks/event.ts'
 import { buildRevertedNotice } from '../latest-notices.ts'
 import { buildLatestKey } from '../notices.ts'
@@ -14,7 +15,7 @@ type MovedRun = { readonly vaultRun: VaultRun } & ReturnType<typeof postNew>
 /** So many notices are told at once, or somewhat more. */
 const NOTICES_AT_ONCE = 500
 /** What clients could not be told is recorded nevertheless when it is so old: records must not stand still for ever. */
-const UNTOLD_SECONDS = 86_400
+const UNTOLD_SECONDS = DAY
 
 /**
  * Tells clients of a slice, each vault's part in order, and gives what it settled by the readings of which it settled

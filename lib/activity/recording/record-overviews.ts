@@ -1,6 +1,7 @@
 import { toBlockFields } from '../../chain/logs.ts'
 import { getProtocol } from '../../protocols/protocols.ts'
 import { toResult } from '../../result.ts'
+import { HOUR_SECONDS } from '../../time.ts'
 import type { PricePoint } from '../../vaults/apy.ts'
 import type { readOverviews } from '../../vaults/overview.ts'
 import { type RecordedState, stateDigest } from '../../vaults/recorded-state.ts'
@@ -9,7 +10,6 @@ import type { RecordsStore, VaultRecords } from '../store.ts'
 import { YIELD_SECONDS } from '../yields.ts'
 import { type Run, type VaultRun, withGeneration } from './run.ts'
 
-const HOUR_SECONDS = 3_600n
 /** A vault's refresh is due once an hour, later where there are many: a run does a part of them, new ones first. */
 const REFRESH_PARTS = 60
 const MOST_REFRESHED = 25

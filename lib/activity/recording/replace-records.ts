@@ -1,5 +1,6 @@
 import { getProtocol } from '../../protocols/protocols.ts'
 import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
+import { HOUR_SECONDS } from '../../time.ts'
 import type { OpenRequestsStore } from '../open-requests-store.ts'
 import { type RecordsStore, startOfHour, type VaultProgress } from '../store.ts'
 import { YIELD_SECONDS } from '../yields.ts'
@@ -54,7 +55,6 @@ type Rebuild = NonNullable<VaultProgress['rebuild']>
 const PRICES_AT_ONCE = 1_000
 /** Longer than any request takes: one that has read the old progress still finds the old records. */
 const GRACE_MS = 60_000
-const HOUR_SECONDS = 3_600n
 
 /**
  * Takes over the prices of the reading in force that no event tells: those of hours for which the new one has none. They

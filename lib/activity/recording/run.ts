@@ -6,6 +6,7 @@ import { logger } from '../../logger.ts'
 import type { VaultEvent } from '../../protocols/books.ts'
 import { getProtocol } from '../../protocols/protocols.ts'
 import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
+import { HOUR_SECONDS } from '../../time.ts'
 import type { RecordedState } from '../../vaults/recorded-state.ts'
 import type { VaultKey } from '../../vaults/vault.ts'
 import type { Notice } from '../../webhooks/event.ts'
@@ -87,7 +88,6 @@ export type Run = Dependencies &
 
 /** The progress of a silent vault is written when the one in the table is older than this, and at least so often. */
 const SILENT_SECONDS = 300n
-const HOUR_SECONDS = 3_600n
 /** Of so many vaults a run writes new states and silent progress; of more it does in turn. */
 const MOST_IN_TURN = 250
 

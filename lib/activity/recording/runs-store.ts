@@ -1,6 +1,7 @@
 import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
 import { updateItem } from '../../aws/dynamo.ts'
+import { HOUR_MS } from '../../time.ts'
 import { RunReport } from './report.ts'
 import { overlap, type VaultGroup } from './vault-groups.ts'
 
@@ -27,7 +28,7 @@ const Turn = z.object({ turn: z.number().int().nonnegative().default(0) })
  * No lease lasts as long: what is later than this from now was written by a clock that is wrong, and counts for nothing. So much
  * longer than a lease, that a clock that is behind takes none of those that are fair.
  */
-const LATEST_MS = 3_600_000
+const LATEST_MS = HOUR_MS
 
 /** Groups' items begin so; beside them is the chain's lease of an earlier version. */
 const PREFIX = 'GROUP#'
