@@ -71,6 +71,7 @@ export function witnessedReader(chain: EvmChain, hosts: readonly Rpc[]): ChainRe
  */
 function witnessedRpc(chain: EvmChain, hosts: readonly Rpc[]): Rpc {
   const longestLag = BigInt(Math.ceil(Math.max(LAG_BLOCKS * chain.blockSeconds, SHORTEST_LAG_SECONDS)))
+  const longestLagBlocks = BigInt(Math.ceil(Number(longestLag) / chain.blockSeconds))
   const apart = blocksApart(chain)
   // One that was silent, behind, or refused, is asked after the others.
   let order = hosts
@@ -115,7 +116,7 @@ function witnessedRpc(chain: EvmChain, hosts: readonly Rpc[]): Rpc {
     if (requests.length === 0) return []
     const latest = await askTwo(requests, options)
     const atLatest = compare(requests, latest, apart)
-    if ('outcomes' in atLatest && areHeadsOfOneChain(requests, latest)) return atLatest.outcomes
+    if ('outcomes' in atLatest && areHeadsOfOneChain(requests, latest, longestLagBlocks)) return atLatest.outcomes
 
     const blocks = oldestBlocks(requests, latest)
     // What is the same at every block is not asked for again.
@@ -136,7 +137,7 @@ function witnessedRpc(chain: EvmChain, hosts: readonly Rpc[]): Rpc {
     { blocks, before }: { readonly blocks: TaggedBlocks; readonly before: bigint },
     options: RpcOptions | undefined,
   ): Promise<RpcOutcome[]> {
-    const at = new Map([...blocks].map(([tag, block]) => [tag, { ...block, number: block.number - before }]))
+    const at = new Map([...blocks].map(([tag, block]) => [tag, { ...block, number: max(0n, block.number - before) }]))
     const pinned = requests.map((request) => pin(request, at))
     const failures = new Map<Rpc, AppError>()
     const askPinned = async ({ host }: Answer) => {
@@ -180,14 +181,15 @@ function witnessedRpc(chain: EvmChain, hosts: readonly Rpc[]): Rpc {
 }
 
 /**
- * Whether the heads are of one chain, where one is asked for: the same block, or one after the other. Of heads further apart
- * the older one's hash is its host's word: to ask the other host for it would take a round trip more.
+ * Whether the heads are of one chain, where one is asked for: the same block, or one after the other. Of heads further apart, up
+ * to `most` blocks, the older one's hash is its host's word: to ask the other host for it would take a round trip more.
  */
-function areHeadsOfOneChain(requests: readonly RpcRequest[], answers: Pair): boolean {
+function areHeadsOfOneChain(requests: readonly RpcRequest[], answers: Pair, most: bigint): boolean {
   const [older, newer] = byHead(answers)
   if (!older.head || !newer.head || !requests.some((request) => taggedBlock(request) === 'latest')) return true
   if (newer.head.number === older.head.number + 1n) return newer.head.parentHash === older.head.hash
-  return newer.head.number > older.head.number || textOfHeader(newer.head) === textOfHeader(older.head)
+  if (newer.head.number > older.head.number) return newer.head.number <= older.head.number + most
+  return textOfHeader(newer.head) === textOfHeader(older.head)
 }
 
 /** The one of both that is behind the newest block that they know by more than so many seconds, and further than the other. */

@@ -335,7 +335,33 @@ function withTime(timestamp: Hex): Change {
       : changeTime(result, call)
 }
 
+/** Makes a node tell of another block, which it made up, as its latest. */
+function tellHead(wire: Wire, change: (number: bigint) => bigint) {
+  const made = (number: Hex) => change(BigInt(number))
+  const changeNumber = changeAggregate((data, selector, { params }) =>
+    selector === BLOCK_NUMBER && params[1] === 'latest' ? numberToHex(made(data), { size: 32 }) : data,
+  )
+  rewriteResults(wire, (result, call) => {
+    if (call.method !== 'eth_getBlockByNumber' || call.params[0] !== 'latest') return changeNumber(result, call)
+    const header = result as { number: Hex }
+    return { ...header, number: numberToHex(made(header.number)), hash: `0x${'66'.repeat(32)}` }
+  })
+}
+
 describe('Of a block that a node made up', () => {
+  test.for([0, 1])(
+    "nothing is signed either where it is the chain's first",
+    async (place, { stage, reading, honest, other }) => {
+      const { chain } = stage.vault
+    await takeBack(chain)
+    await callRpc(chain, [{ method: 'anvil_mine', params: ['0x40'] }])
+    tellHead(other, () => 1n)
+      const hosts: [Wire, Wire] = place === 0 ? [other, honest] : [honest, other]
+      const { deposit } = await stage.ask(await reading(...hosts), { only: ['deposit'] })
+      expectError(deposit, 'nodes_disagree')
+    },
+  )
+
   test.for([
     [0, 0],
     [0, 1],
@@ -346,15 +372,7 @@ describe('Of a block that a node made up', () => {
       const { chain } = stage.vault
       await takeBack(chain)
       await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(3)] }])
-      const earlier = (number: Hex) => BigInt(number) - BigInt(back)
-      const changeNumber = changeAggregate((data, selector, { params }) =>
-        selector === BLOCK_NUMBER && params[1] === 'latest' ? numberToHex(earlier(data), { size: 32 }) : data,
-      )
-      rewriteResults(other, (result, call) => {
-        if (call.method !== 'eth_getBlockByNumber' || call.params[0] !== 'latest') return changeNumber(result, call)
-        const header = result as { number: Hex }
-        return { ...header, number: numberToHex(earlier(header.number)), hash: `0x${'66'.repeat(32)}` }
-      })
+      tellHead(other, (number) => number - BigInt(back))
       const hosts: [Wire, Wire] = place === 0 ? [other, honest] : [honest, other]
       const { deposit } = await stage.ask(await reading(...hosts), { only: ['deposit'] })
       expect(deposit.status).toBe(200)
