@@ -393,7 +393,8 @@ export const ERRORS = {
   vault_cap_reached: {
     status: 409,
     error: 'Vault cap reached',
-    message: 'The amount would take the vault above its cap; try a smaller one.',
+    message:
+      'The amount would take the vault above its cap; try a smaller one: details tell the largest where it is known.',
   },
   no_claimable_deposit: {
     status: 400,
@@ -596,8 +597,21 @@ export const ERRORS = {
 /** The stable, snake_case word of a failure. */
 export type ErrorCode = keyof typeof ERRORS
 
-/** One problem of an input: which field, and what is wrong with it. */
-export type ErrorDetail = { field: string; issue: string }
+/**
+ * One problem of an input, as it is on the wire: which field, and what is wrong with it. `atLeast` and `atMost` are amounts
+ * that work, in the smallest unit of what the field counts; of a field that takes none, in that of the vault's asset.
+ */
+export type ErrorDetail = {
+  readonly field: string
+  readonly issue: string
+  readonly atLeast?: string
+  readonly atMost?: string
+}
+
+/** The detail of a field whose amount is too large: the most that works. */
+export function mustBeAtMost(field: string, most: bigint): ErrorDetail {
+  return { field, issue: `must be at most ${most}`, atMost: `${most}` }
+}
 
 type AppErrorOptions = {
   readonly details?: readonly ErrorDetail[]

@@ -2472,7 +2472,7 @@ export type Errors = {
   not_enough_liquidity: 409
   /** Withdrawal refused by the vault. Details give the reason of its contract. Try another amount, or later: some vaults pay after a waiting time or through a queue of their own. */
   withdrawal_refused: 409
-  /** Vault cap reached. The amount would take the vault above its cap; try a smaller one. */
+  /** Vault cap reached. The amount would take the vault above its cap; try a smaller one: details tell the largest where it is known. */
   vault_cap_reached: 409
   /** No claimable deposit found for this user. There is nothing to claim, or the deposit is not settled yet. */
   no_claimable_deposit: 400

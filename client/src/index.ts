@@ -6,6 +6,7 @@ export {
   CallFailure,
   type CallOptions,
   type Client,
+  type ErrorDetail,
   type Failure,
   type Operation,
   orThrow,

@@ -35,6 +35,17 @@ export type Success<Data> = {
 /** Why there is no answer. */
 export type Failure<Code extends string = string> = { readonly ok: false; readonly error: ApiError<Code> | CallError }
 
+/**
+ * One problem of an input: which field of the request, and what is wrong with it, for people. `atLeast` and `atMost` are
+ * amounts that work, where they are known, in the smallest unit of what the field counts.
+ */
+export type ErrorDetail = {
+  readonly field: string
+  readonly issue: string
+  readonly atLeast?: string
+  readonly atMost?: string
+}
+
 /** An error of the API: match on `code`; `message` says what the caller can do. */
 export type ApiError<Code extends string> = Code extends Code
   ? {
@@ -42,7 +53,7 @@ export type ApiError<Code extends string> = Code extends Code
       readonly status: Code extends keyof Errors ? Errors[Code] : number
       readonly message: string
       /** Every problem of the input, where the input is the problem. */
-      readonly details: readonly { readonly field: string; readonly issue: string }[]
+      readonly details: readonly ErrorDetail[]
       readonly requestId: string
       /** How long to wait before the next try; `undefined` where waiting does not help by itself. */
       readonly retryAfterMs: number | undefined

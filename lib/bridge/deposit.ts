@@ -2,6 +2,7 @@ import type { Address } from 'viem'
 import type { DepositOperation } from '../protocols/calldata.ts'
 import { depositNamed, OPERATIONS } from '../protocols/operations.ts'
 import { getProtocol } from '../protocols/protocols.ts'
+import { capReached } from '../protocols/refusals.ts'
 import { toResult, unwrap } from '../result.ts'
 import { type Pin, whilePinned } from '../vaults/pin.ts'
 import type { Vault } from '../vaults/vault.ts'
@@ -16,7 +17,7 @@ import {
   readSource,
   requireOpen,
 } from './send.ts'
-import { agreeTerms } from './terms.ts'
+import { agreeTerms, mostWithin } from './terms.ts'
 
 /** A deposit into `vault` by and for `account`, paid with `inputAmount` of `sourceToken` on another chain. */
 export type CrossChainDeposit = {
@@ -72,7 +73,8 @@ export async function prepareCrossChainDeposit(
   const quote = operation === usual ? unwrap(await quoted) : await fetchQuote(request)
   const clocks = { ...source.clocks, destination: destination.time }
   const terms = agreeTerms(request, quote, clocks)
-  value.choose(terms.outputAmount, until)
+  const room = value.room()
+  if (room !== undefined && terms.outputAmount > room) throw capReached(mostWithin(room, request, quote))
   return {
     ...(await prepareSending(services, { request, terms, source, before: [] })),
     isAsync: operation.isAsync,

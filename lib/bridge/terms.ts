@@ -1,6 +1,6 @@
 import { isAddressEqual, zeroAddress } from 'viem'
-import { max } from '../bigint.ts'
-import { AppError, badAnswer } from '../errors.ts'
+import { max, min } from '../bigint.ts'
+import { AppError, badAnswer, type ErrorDetail, mustBeAtMost } from '../errors.ts'
 import type { Quote } from './across.ts'
 import type { BridgeRequest, BridgeTerms } from './calldata.ts'
 
@@ -38,15 +38,16 @@ const LONGEST_PERIOD_SECONDS = 31_536_000
  * The terms of a quote that users get: its own, with no time ahead of the source chain, which the pool would refuse,
  * and without an exclusivity that is too long. Throws unless the input is within its limits, the output above zero, not
  * above the input and at most a tenth below it, and the times within what the pool accepts now and for half an hour more.
- * `asked` is the field of a request that an input outside the limits is told of.
+ * `field` is that of the request which takes another amount, `dstChainId` where none does: of it an input that the bridge
+ * does not take is told, with an amount that it does where there is one.
  */
 export function agreeTerms(
   request: BridgeRequest,
   quote: Quote,
   clocks: Clocks,
-  asked: 'amount' | 'dstChainId' = 'amount',
+  field: 'amount' | 'dstChainId' = 'amount',
 ): BridgeTerms {
-  verifyAmounts(request, quote, asked)
+  verifyAmounts(request, quote, field)
   const { source, destination, fillDeadlineBuffer } = clocks
   const { outputAmount, fillDeadline } = quote
   const quoteTimestamp = Math.min(quote.quoteTimestamp, source)
@@ -59,26 +60,70 @@ export function agreeTerms(
   return { outputAmount, quoteTimestamp, fillDeadline, ...boundExclusivity(quote, source) }
 }
 
-function verifyAmounts(
-  { route, inputAmount }: BridgeRequest,
-  { outputAmount, limits }: Quote,
-  asked: 'amount' | 'dstChainId',
-): void {
-  const outside = (code: 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge', bound: string) => {
-    const issue = asked === 'amount' ? `must be ${bound}` : `must be left out: the bridge takes ${bound}`
-    return new AppError(code, { details: [{ field: asked, issue }] })
-  }
-  const unit = 10n ** BigInt(route.destination.decimals)
-  const input = inputAmount * unit
-  const output = outputAmount * 10n ** BigInt(route.source.decimals)
-  const enough = (FEES_OF_LEAST_AMOUNT * (input - output)) / unit
-  const tooLow = () => outside('amount_too_low_for_bridge', `at least ${max(enough, limits.min)}`)
-  if (inputAmount < limits.min) throw tooLow()
-  if (inputAmount > limits.max) throw outside('amount_too_high_for_bridge', `at most ${limits.max}`)
+function verifyAmounts(request: BridgeRequest, quote: Quote, field: 'amount' | 'dstChainId'): void {
+  const { inputAmount } = request
+  const { outputAmount, limits } = quote
+  const { input, output } = comparable(request, quote)
+  if (inputAmount < limits.min) throw tooLow(request, quote, field)
+  if (inputAmount > limits.max) throw tooHigh(request, quote, field)
   if (outputAmount <= 0n || output > input) throw badAnswer('the bridge gave an output above the input, or none')
   if (output * 100n >= input * (100n - HIGHEST_FEE_PERCENT)) return
-  if (inputAmount < SMALL_AMOUNTS * limits.min) throw tooLow()
+  if (inputAmount < SMALL_AMOUNTS * limits.min) throw tooLow(request, quote, field)
   throw badAnswer('the bridge gave a fee that is too high')
+}
+
+function tooLow(request: BridgeRequest, quote: Quote, field: string): AppError {
+  const least = leastAmount(request, quote)
+  const detail =
+    least > quote.limits.max
+      ? { field, issue: 'is too little for the bridge, which takes nothing now of which its fee is a tenth or less' }
+      : { field, issue: `must be at least ${least}`, atLeast: `${least}` }
+  return new AppError('amount_too_low_for_bridge', { details: [forField(detail)] })
+}
+
+function tooHigh(request: BridgeRequest, quote: Quote, field: string): AppError {
+  const { max: most } = quote.limits
+  const detail = isEnough(most, request, quote)
+    ? mustBeAtMost(field, most)
+    : { field, issue: 'is more than the bridge takes now' }
+  return new AppError('amount_too_high_for_bridge', { details: [forField(detail)] })
+}
+
+/** The same detail, where no field of the request takes the amount. */
+function forField(detail: ErrorDetail): ErrorDetail {
+  if (detail.field === 'amount') return detail
+  return { ...detail, issue: `must be left out: what is paid ${detail.issue}` }
+}
+
+/** The least amount that the bridge takes for a fee of a tenth or less, as far as a quote of less tells. */
+function leastAmount(request: BridgeRequest, quote: Quote): bigint {
+  return max(FEES_OF_LEAST_AMOUNT * feeOf(request, quote), quote.limits.min)
+}
+
+/** Whether the bridge takes so much for a fee of a tenth or less, as far as a quote of more tells: most of its fee may not be gas. */
+function isEnough(amount: bigint, request: BridgeRequest, quote: Quote): boolean {
+  const { min: least } = quote.limits
+  return amount >= max(FEES_OF_LEAST_AMOUNT * min(feeOf(request, quote), least), least) && amount > 0n
+}
+
+/** The most of the input of which surely no more than this arrives; 0 where that may be too little for the bridge. */
+export function mostWithin(room: bigint, request: BridgeRequest, quote: Quote): bigint {
+  const { source, destination } = request.route
+  const most = (room * 10n ** BigInt(source.decimals)) / 10n ** BigInt(destination.decimals)
+  return isEnough(most, request, quote) ? most : 0n
+}
+
+/** The fee, rounded up. A quote without an output does not tell it: it is below the bridge's least amount. */
+function feeOf(request: BridgeRequest, quote: Quote): bigint {
+  if (quote.outputAmount === 0n) return quote.limits.min
+  const { input, output, unit } = comparable(request, quote)
+  return (input - output + unit - 1n) / unit
+}
+
+/** Input and output in one unit, and how many of it are the smallest unit of the source token. */
+function comparable({ route: { source, destination }, inputAmount }: BridgeRequest, { outputAmount }: Quote) {
+  const unit = 10n ** BigInt(destination.decimals)
+  return { input: inputAmount * unit, output: outputAmount * 10n ** BigInt(source.decimals), unit }
 }
 
 /** The exclusivity of a quote; none where it is longer than a fill may wait, or names no relayer. */

@@ -38,6 +38,8 @@ export type Payment = {
   readonly calls: readonly SimulatedCall[] | undefined
   /** How much of the asset is to go; everything that they pay where it is absent. */
   readonly amount?: bigint | undefined
+  /** The field of the request that takes another amount; `dstChainId` where none does. */
+  readonly field: 'amount' | 'dstChainId'
 }
 
 /**
@@ -80,7 +82,7 @@ type Way = {
 async function sendPayment(
   services: BridgeServices,
   { account, route, source, arrival }: Way,
-  { intents, calls, amount }: Payment,
+  { intents, calls, amount, field }: Payment,
 ) {
   if (intents.some(({ operation }) => operation.returns === undefined)) {
     throw unavailable('must be left out: the vault pays only after a settlement')
@@ -99,7 +101,7 @@ async function sendPayment(
   const request = { account, route, inputAmount }
   const quote = await services.fetchQuote(request)
   const clocks = { ...source.clocks, destination: arrival.time }
-  const terms = agreeTerms(request, quote, clocks, amount === undefined ? 'dstChainId' : 'amount')
+  const terms = agreeTerms(request, quote, clocks, field)
   return {
     ...(await prepareSending(services, { request, terms, source, before })),
     quote: describeQuote(request, terms, quote, clocks),

@@ -1,7 +1,7 @@
 import type { Address as AddressText } from 'viem'
 import * as z from 'zod'
 import { Address, Amount } from '../codecs.ts'
-import { AppError } from '../errors.ts'
+import { AppError, mustBeAtMost } from '../errors.ts'
 import { findVault, type Vault, type VaultKey } from '../vaults/vault.ts'
 
 /** What a key can open: an area of the API, or two that belong together. */
@@ -81,10 +81,10 @@ export function requireAllowedDeposit(
   if (!limits.largestDeposits) return
   const largest = limits.largestDeposits.find((listed) => listed.chainId === chainId && listed.asset === asset)
   if (largest && amount <= largest.amount) return
-  const issue = largest
-    ? `must be at most ${largest.amount}`
-    : `is of an asset that this key does not deposit: ${asset}`
-  throw new AppError('deposit_limit_exceeded', { details: [{ field: 'amount', issue }] })
+  const detail = largest
+    ? mustBeAtMost('amount', largest.amount)
+    : { field: 'amount', issue: `is of an asset that this key does not deposit: ${asset}` }
+  throw new AppError('deposit_limit_exceeded', { details: [detail] })
 }
 
 function requireChain({ chains }: KeyLimits, chainId: number): void {

@@ -45,4 +45,6 @@ Every error of the API has this body; match on \`error\` or \`code\`, both are s
 
 The gateway's own 413, 429, 431, 500 and 503 have \`{ "message": "…" }\` alone.
 
-The field that comes first in the body's table decides \`error\`; \`details\` names all problems.`
+The field that comes first in the body's table decides \`error\`; \`details\` names all problems. Where an amount is known that
+works, a detail has it in \`atLeast\` or \`atMost\`, a token amount like every other: send it in the \`field\` of that detail, which
+takes the place of another one that says how much (\`shares\`, \`max\`). \`issue\` is for people, and may change.`

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { Amount } from '../codecs.ts'
 import { ERRORS, type ErrorCode, type ErrorDefinition } from '../errors.ts'
 import { fieldErrors } from '../field.ts'
 import { DELIVERED, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from '../webhooks/delivery-contract.ts'
@@ -17,7 +18,13 @@ const ErrorSchema = z
       .array(
         z.object({
           field: z.string().describe('Which field of the request, with dots between names'),
-          issue: z.string().describe('What is wrong with it'),
+          issue: z.string().describe('What is wrong with it, for people'),
+          atLeast: Amount.optional().describe(
+            'The least amount that works, where it is known, in the smallest unit of what the field counts',
+          ),
+          atMost: Amount.optional().describe(
+            'The most that works, where it is known, in the smallest unit of what the field counts',
+          ),
         }),
       )
       .optional()

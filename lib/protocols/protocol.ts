@@ -80,6 +80,11 @@ export type DepositTerms = {
   /** How much of the asset the vault may take from the account. */
   readonly allowance: bigint
   /**
+   * How much more of the asset the vault takes now, below zero where it has more than it takes; undefined where it knows no
+   * limit. Throws `upstream_bad_answer` when it does not tell.
+   */
+  readonly room: () => bigint | undefined
+  /**
    * The name of the operation that takes this much of the asset now, and, where one is given, until a moment in seconds
    * since 1970. Throws the AppError that says why none does.
    */

@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode, type ErrorDetail } from '../errors.ts'
+import { AppError, type ErrorCode, type ErrorDetail, mustBeAtMost } from '../errors.ts'
 import type { WithdrawalAmount } from './protocol.ts'
 
 /** What an account has of a vault's shares, in the smallest unit, by where they are. */
@@ -14,8 +14,8 @@ export type ShareBalances = {
 }
 
 /**
- * The refusal of an amount that the account does not have; its details tell apart where its shares are, and of an amount of
- * assets the `most` that works now, in their smallest unit, where that is known.
+ * The refusal of an amount that the account does not have; its details tell apart where its shares are, and the `most` that
+ * works now, in the smallest unit of what was asked for, where that is known.
  */
 export function exceedsBalance(
   amount: WithdrawalAmount,
@@ -31,8 +31,17 @@ export function exceedsBalance(
   const parts = elsewhere.flatMap(([shares, where]) => (shares === 0n ? [] : [`${shares ?? 'not known'} ${where}`]))
   const shares = `the user has shares, in their smallest unit: ${[`${inWallet} in the wallet`, ...parts].join(', ')}`
   const field = fieldOf(amount)
-  const issue = field === 'amount' && most > 0n ? `must be at most ${most}; ${shares}` : shares
-  return new AppError('amount_exceeds_balance', { details: [{ field, issue }] })
+  const asked = amount === 'max' ? 0n : 'assets' in amount ? amount.assets : amount.shares
+  // A vault that forgets its fees tells as much as was asked for, or more.
+  if (most <= 0n || most >= asked)
+    return new AppError('amount_exceeds_balance', { details: [{ field, issue: shares }] })
+  const detail = mustBeAtMost(field, most)
+  return new AppError('amount_exceeds_balance', { details: [{ ...detail, issue: `${detail.issue}; ${shares}` }] })
+}
+
+/** The refusal of a deposit above what the vault takes; its details tell the `most` of the request's own that it does, where there is any. */
+export function capReached(most: bigint): AppError {
+  return new AppError('vault_cap_reached', most > 0n ? { details: [mustBeAtMost('amount', most)] } : {})
 }
 
 /** The field of a request that says how much is to be withdrawn. */

@@ -282,7 +282,7 @@ describe('A key with limits', () => {
     const { body } = await ask({ amount: '1001' })
     expect(body).toMatchObject({
       code: 'deposit_limit_exceeded',
-      details: [{ field: 'amount', issue: 'must be at most 1000' }],
+      details: [{ field: 'amount', issue: 'must be at most 1000', atMost: '1000' }],
     })
     expect((await ask({ amount: '50000000', ...across })).status).toBe(200)
     expect((await ask({ amount: '50000001', ...across })).body.code).toBe('deposit_limit_exceeded')

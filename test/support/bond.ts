@@ -86,7 +86,7 @@ export const bond: Protocol<BondVault> = {
   depositTerms: ({ address, asset }, account) =>
     readPlan(
       { address, slots: {}, calls: { allowance: call(asset, erc20Abi, 'allowance', [account, address]) } },
-      ({ answers }) => ({ allowance: required(answers.allowance), choose: () => 'buy' }),
+      ({ answers }) => ({ allowance: required(answers.allowance), room: () => undefined, choose: () => 'buy' }),
     ),
   withdrawalTerms: (vault) =>
     readPlan({ address: vault.address, slots: {}, calls: {} }, () => () => {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { AppError, type ErrorCode, type ErrorDetail } from '../../lib/errors.ts'
+import { AppError, type ErrorCode } from '../../lib/errors.ts'
 import type { HttpReply } from './service.ts'
 
 /** Every error as callers were promised it: status and exact text. Written apart from the code under test. */
@@ -132,6 +132,21 @@ export const PROMISED: Readonly<Record<ErrorCode, readonly [status: number, erro
 /** What must never be seen in an answer: addresses of servers, traces, names of our tools. */
 const INSIDE = /https?:|localhost|127\.0\.0\.1|\bat .*:\d+|node_modules|\.ts\b|ECONN|Zod|viem|Dynamo|arn:|hunter2/i
 
+/** One of an error's details, as it is on the wire. */
+type Detail = { readonly field: string; readonly issue: string; readonly atLeast?: string; readonly atMost?: string }
+
+/** The amounts that an error's details tell to work, by `atLeast` and `atMost` of their first; undefined where it tells none. */
+export function toldBy({ body }: HttpReply): {
+  readonly atLeast: bigint | undefined
+  readonly atMost: bigint | undefined
+} {
+  const [{ atLeast, atMost } = {}]: Partial<Detail>[] = body.details ?? []
+  return {
+    atLeast: atLeast === undefined ? undefined : BigInt(atLeast),
+    atMost: atMost === undefined ? undefined : BigInt(atMost),
+  }
+}
+
 /** Asserts that a reply is this error, with the promised body and headers and nothing beyond; `fields` are those of its details. */
 export function expectError({ status, headers, body }: HttpReply, code: ErrorCode, fields?: readonly string[]): void {
   const [promisedStatus, error] = PROMISED[code]
@@ -142,10 +157,20 @@ export function expectError({ status, headers, body }: HttpReply, code: ErrorCod
     code,
     message: expect.stringMatching(/^[A-Z].*[.]$/),
     requestId: expect.stringMatching(/./),
-    ...(fields && { details: fields.map((field) => ({ field, issue: expect.stringMatching(/./) })) }),
+    ...(fields && {
+      details: fields.map((field) => expect.objectContaining({ field, issue: expect.stringMatching(/./) })),
+    }),
   })
   expect(status).toBe(promisedStatus)
-  const issues = ((body.details ?? []) as ErrorDetail[]).map(({ issue }) => issue)
+  const details: Detail[] = body.details ?? []
+  for (const { field: _, issue, atLeast, atMost, ...beyond } of details) {
+    expect(beyond).toEqual({})
+    for (const amount of [atLeast, atMost].filter((told) => told !== undefined)) {
+      expect(amount).toMatch(/^[1-9]\d*$/)
+      expect(issue).toContain(amount)
+    }
+  }
+  const issues = details.map(({ issue }) => issue)
   for (const issue of issues) expect(issue.length).toBeLessThan(500)
   // Names of unknown fields are the caller's own words.
   expect(JSON.stringify({ ...body, details: issues })).not.toMatch(INSIDE)

@@ -63,7 +63,7 @@ export function buildClaim({ getReader, bridge }: Services<'getReader' | 'bridge
       evidence: [await evidence()].flat(),
     } as const
     if (send) {
-      const { paid = claimable.assets, ...sent } = await send({ intents: [intent], calls })
+      const { paid = claimable.assets, ...sent } = await send({ intents: [intent], calls, field: 'dstChainId' })
       const remainder = paid - sent.quote.inputAmount
       const ready = readyToSend(vault, account, vault.chainId, sent)
       return { ...ready, claimable: possible({ ...claimable, remainder }), ...from, isCrossChain: true }

@@ -78,7 +78,12 @@ export function buildWithdrawal({ getReader, bridge }: Services<'getReader' | 'b
       const ready = readyToSend(vault, account, vault.chainId, { approval, operations })
       return { ...ready, ...gas, ...outcome, ...from, isCrossChain: false }
     }
-    const { paid, ...sent } = await send({ intents, calls: calls?.slice(approval.length), amount: body.amount })
+    const { paid, ...sent } = await send({
+      intents,
+      calls: calls?.slice(approval.length),
+      amount: body.amount,
+      field: 'amount',
+    })
     const { assets, claimedAssets } = outcome.withdrawal
     const remainder = (paid ?? required(assets) + claimedAssets) - sent.quote.inputAmount
     return {

@@ -6,6 +6,7 @@ import { MAX_UINT256 } from '../../codecs.ts'
 import { AppError } from '../../errors.ts'
 import { vaultAbi } from '../abi.ts'
 import type { DepositTerms } from '../protocol.ts'
+import { capReached } from '../refusals.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 
 /** What `maxDeposit` tells where there is no limit (EIP-4626). */
@@ -29,11 +30,12 @@ export function erc4626DepositTerms(
     const maxDeposit = answers.liquidityAdapter === undefined ? required(answers.maxDeposit) : NO_LIMIT
     return {
       allowance: required(answers.allowance),
+      room: () => (maxDeposit === NO_LIMIT ? undefined : maxDeposit),
       choose(amount) {
         // Most ERC-4626 vaults cannot be paused and have no such function.
         if (answers.paused) throw new AppError('vault_is_paused')
         if (maxDeposit === 0n) throw new AppError('deposits_are_not_open')
-        if (amount > maxDeposit) throw new AppError('vault_cap_reached')
+        if (amount > maxDeposit) throw capReached(maxDeposit)
         return 'deposit'
       },
     }

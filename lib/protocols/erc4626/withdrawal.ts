@@ -1,8 +1,9 @@
 import type { Address } from 'viem'
+import { min } from '../../bigint.ts'
 import { call, required } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { type ReadPlan, readPlan } from '../../chain/reader.ts'
-import { AppError } from '../../errors.ts'
+import { AppError, mustBeAtMost } from '../../errors.ts'
 import { vaultAbi } from '../abi.ts'
 import type { Finished, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { exceedsBalance, refusedByVault } from '../refusals.ts'
@@ -36,7 +37,8 @@ export function erc4626WithdrawalTerms(
     // "Everything" is redeemed: a withdrawal of what it is worth leaves dust, or fails when the price moves.
     const shares = isOfAssets ? (answers.previewWithdraw ?? null) : amount === 'max' ? balance : amount.shares
     if (balance === 0n || (shares !== null && shares > balance)) {
-      throw exceedsBalance(amount, { inWallet: balance, unclaimed: 0n, pending: 0n, claimable: 0n }, answers.limit)
+      const most = isOfAssets ? answers.limit : min(answers.limit ?? 0n, balance)
+      throw exceedsBalance(amount, { inWallet: balance, unclaimed: 0n, pending: 0n, claimable: 0n }, most)
     }
     const asked = isOfAssets ? amount.assets : required(shares)
     const value = shares === null ? null : worth(shares)
@@ -54,8 +56,11 @@ export function erc4626WithdrawalTerms(
         if (answers.paused) return new AppError('vault_is_paused')
         if (reason === undefined || answers.limit === undefined || answers.limit >= asked) return undefined
         const field = isOfAssets ? 'amount' : 'shares'
-        const issue = `must be at most ${answers.limit} at the moment`
-        return refusedByVault('not_enough_liquidity', reason, answers.limit > 0n ? [{ field, issue }] : [])
+        return refusedByVault(
+          'not_enough_liquidity',
+          reason,
+          answers.limit > 0n ? [mustBeAtMost(field, answers.limit)] : [],
+        )
       },
     }
   })

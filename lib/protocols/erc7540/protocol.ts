@@ -71,6 +71,7 @@ function depositTerms(vault: Erc7540Vault, account: Address): ReadPlan<DepositTe
   }
   return readPlan({ address, slots: {}, calls }, ({ answers }) => ({
     allowance: required(answers.allowance),
+    room: () => undefined,
     choose() {
       // No new request is taken meanwhile (EIP-7887).
       if (cancelsDeposits && answers.isCancelling) throw new AppError('previous_deposit_request_not_settled')

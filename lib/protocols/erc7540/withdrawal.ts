@@ -50,7 +50,7 @@ export function erc7540WithdrawalTerms(
         ...{ inWallet, unclaimed, pending: waiting, claimable: required(answers.maxRedeem) },
         ...(cancelsRedemptions && { cancelled: required(answers.cancelled) }),
       }
-      throw exceedsBalance(amount, balances, worth?.(all))
+      throw exceedsBalance(amount, balances, assets === undefined ? all : worth?.(all))
     }
     const request: Step = { name: 'requestRedeem', amount: shares }
     const value = worth?.(shares) ?? null

@@ -1,17 +1,25 @@
 import { required } from '../../chain/call.ts'
 import { AppError } from '../../errors.ts'
-import type { LagoonAccount, LagoonState } from './state.ts'
+import { capReached } from '../refusals.ts'
+import { type LagoonAccount, type LagoonState, NO_CAP } from './state.ts'
+
+/** How much more of the asset the vault takes before its cap, below zero where it has more; undefined where it has no cap. */
+export function lagoonRoom({ maxCap, state }: LagoonState): bigint | undefined {
+  if (maxCap === undefined || maxCap === NO_CAP) return undefined
+  return maxCap - required(state.totalAssets) - required(state.pendingDeposits)
+}
 
 /**
  * The one call that takes a deposit of `amount` into the vault now, and until a moment in seconds since 1970 where one is
  * given. Throws the AppError that says why none does.
  */
 export function chooseLagoonDeposit(
-  { generation, lifecycle, maxCap, syncModeTakesDeposits, totalAssetsExpiration = 0n, state }: LagoonState,
+  vault: LagoonState,
   { pendingAssets, lastDepositRequestId, allowed, payerAllowed }: LagoonAccount,
   amount: bigint,
   until = 0n,
 ): 'requestDeposit' | 'syncDeposit' {
+  const { generation, lifecycle, syncModeTakesDeposits, totalAssetsExpiration = 0n, state } = vault
   if (required(state.paused)) throw new AppError('vault_is_paused')
   if (generation === 'unknown') throw new AppError('unsupported_vault_version')
   if (lifecycle !== 'open') throw new AppError('vault_is_closed')
@@ -21,9 +29,8 @@ export function chooseLagoonDeposit(
   if (!synchronous && required(pendingAssets) > 0n && lastDepositRequestId !== state.depositEpochId) {
     throw new AppError('previous_deposit_request_not_settled')
   }
-  if (maxCap !== undefined && required(state.totalAssets) + required(state.pendingDeposits) + amount > maxCap) {
-    throw new AppError('vault_cap_reached')
-  }
+  const room = lagoonRoom(vault)
+  if (room !== undefined && amount > room) throw capReached(room)
   if (allowed === false) throw new AppError('depositor_not_allowed')
   if (payerAllowed === false) throw new AppError('cross_chain_not_available')
   // After the valuation's end the vault would refuse it, before it any other.

@@ -4,7 +4,7 @@ import type { Protocol } from '../protocol.ts'
 import { lagoonAbi } from './abi.ts'
 import { lagoonAccountReading } from './account.ts'
 import { lagoonBooks } from './ledger.ts'
-import { chooseLagoonDeposit } from './operations.ts'
+import { chooseLagoonDeposit, lagoonRoom } from './operations.ts'
 import { lagoonCancelTerms, lagoonClaimTerms } from './requests.ts'
 import { lagoonAccount, lagoonState, NO_CAP } from './state.ts'
 import type { LagoonVault } from './vault.ts'
@@ -40,6 +40,7 @@ export const lagoon: Protocol<LagoonVault> = {
   depositTerms: (vault, account, payer) =>
     mapReadPlan(lagoonAccount(vault, account, payer), ({ vault: state, account }) => ({
       allowance: required(account.allowance),
+      room: () => lagoonRoom(state),
       choose: (amount, until) => chooseLagoonDeposit(state, account, amount, until),
     })),
   withdrawalTerms: lagoonWithdrawalTerms,

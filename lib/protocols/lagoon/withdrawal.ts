@@ -217,7 +217,9 @@ function tooMuch(terms: LagoonWithdrawalState, amount: WithdrawalAmount, rates: 
     claimable: required(account.redeemableShares),
   }
   const all = account.shares + settled.claimableShares
-  return exceedsBalance(amount, balances, isOfAssets(amount) ? payment(terms, all, rates).assets : undefined)
+  const { assets } = payment(terms, all, rates)
+  // Shares that are worth nothing are not taken.
+  return exceedsBalance(amount, balances, isOfAssets(amount) || assets === 0n ? assets : all)
 }
 
 function worthNothing(amount: WithdrawalAmount): AppError {

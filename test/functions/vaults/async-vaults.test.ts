@@ -222,8 +222,13 @@ describe('a withdrawal from an ERC-7540 vault', () => {
     const vault = await openAsyncVault(service, { make: 'aggregated' })
     await depositInto(vault, 100n * ONE, 100n * ONE)
     const { body: more } = await vault.withdraw(ALICE, { amount: `${101n * ONE}` })
-    const [, most = ''] = /^must be at most (\d+);/.exec(more.details[0].issue) ?? []
+    const [{ atMost: most }] = more.details
     expect((await vault.withdraw(ALICE, { amount: most })).body.withdrawal.assets).toBe(most)
+    const { body: moreShares } = await vault.withdraw(ALICE, { shares: `${101n * ONE}` })
+    expect(moreShares.details[0]).toMatchObject({ field: 'shares', atMost: `${100n * ONE}` })
+    await expect(vault.withdraw(ALICE, { shares: moreShares.details[0].atMost })).resolves.toMatchObject({
+      status: 200,
+    })
     await send(vault, await vault.withdraw(ALICE, { max: true }))
     const refused = await vault.withdraw(ALICE, { max: true })
     expectError(refused, 'amount_exceeds_balance', ['max'])

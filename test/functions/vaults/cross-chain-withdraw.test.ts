@@ -7,7 +7,7 @@ import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
 import { BNB, test as base } from '../../support/bnb.ts'
 import { journeyFrom } from '../../support/cross-chain.ts'
-import { expectError } from '../../support/errors.ts'
+import { expectError, toldBy } from '../../support/errors.ts'
 import { decodeBridgeDeposit, encodeCall } from '../../support/oracles.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
 import {
@@ -316,7 +316,12 @@ describe('What the bridge does not take', () => {
     expectError(await journey.ask(ALICE, { amount: '1' }), 'amount_too_low_for_bridge', ['amount'])
     expectError(await journey.ask(ALICE, { amount: '250000' }), 'amount_too_low_for_bridge', ['amount'])
     bridge.lie((offer) => ({ ...offer, limits: { ...(offer['limits'] as object), maxDeposit: '19999999' } }))
-    expectError(await journey.ask(ALICE, { amount: '20000000' }), 'amount_too_high_for_bridge', ['amount'])
+    // Whatever it was asked by, what works is an amount.
+    for (const asked of [{ amount: '20000000' }, { shares: '20000000' }, { max: true }]) {
+      const reply = await journey.ask(ALICE, asked)
+      expectError(reply, 'amount_too_high_for_bridge', ['amount'])
+      expect((await journey.ask(ALICE, { amount: `${toldBy(reply).atMost}` })).body.quote.inputAmount).toBe('19999999')
+    }
     bridge.lie((offer) => ({ ...offer, outputAmount: '17999999' }))
     expectError(await journey.ask(ALICE, { amount: '20000000' }), 'upstream_bad_answer')
     bridge.lie((offer) => ({ ...offer, outputAmount: '18000000' }))

@@ -2,7 +2,7 @@ import { maxUint256, zeroAddress } from 'viem'
 import { describe, expect } from 'vitest'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { expectError } from '../../support/errors.ts'
+import { expectError, toldBy } from '../../support/errors.ts'
 import { type Service, test, USERS } from '../../support/service.ts'
 import { expectSuccess, openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
 
@@ -294,6 +294,15 @@ describe('a request that is not settled', () => {
   )
 })
 
+/** One unit above the room of a vault, and far more, is refused with the room, as the amount that it takes. */
+async function expectRoom(vault: TestVault, room: bigint): Promise<void> {
+  for (const amount of [room + 1n, 1_000n * room]) {
+    const reply = await vault.deposit(ALICE, amount)
+    expectError(reply, 'vault_cap_reached', ['amount'])
+    expect(toldBy(reply).atMost).toBe(room)
+  }
+}
+
 describe('the cap of a Lagoon 0.6 vault', () => {
   test('Requests may fill the cap to the last unit, with what waits in the silo counted, and not one more', async ({
     service,
@@ -304,7 +313,7 @@ describe('the cap of a Lagoon 0.6 vault', () => {
     await vault.request(BOB.address, 3_000_000n)
     await vault.act(ROLES.safe, 'updateMaxCap', 5_000_000n + AMOUNT)
 
-    expectError(await vault.deposit(ALICE, AMOUNT + 1n), 'vault_cap_reached')
+    await expectRoom(vault, AMOUNT)
     expect((await refusalsOnChain(vault, AMOUNT + 1n)).requestDeposit).toBe('MaxCapReached')
     await expectDeposit(vault, 'requestDeposit', AMOUNT)
     expectError(await vault.deposit(ALICE, 1n), 'vault_cap_reached')
@@ -317,7 +326,7 @@ describe('the cap of a Lagoon 0.6 vault', () => {
     await vault.settleForADay()
     await vault.act(ROLES.safe, 'updateMaxCap', 2_000_000n + AMOUNT)
 
-    expectError(await vault.deposit(ALICE, AMOUNT + 1n), 'vault_cap_reached')
+    await expectRoom(vault, AMOUNT)
     expect((await refusalsOnChain(vault, AMOUNT + 1n)).syncDeposit).toBe('MaxCapReached')
     await expectDeposit(vault, 'syncDeposit', AMOUNT)
   })
@@ -409,7 +418,7 @@ describe('a synchronous vault', () => {
     await vault.act(ROLES.admin, 'setDepositCap', AMOUNT + 1_000_000n)
     await expectDeposit(vault, 'deposit', 1_000_000n)
 
-    expectError(await vault.deposit(ALICE, AMOUNT + 1n), 'vault_cap_reached')
+    await expectRoom(vault, AMOUNT)
     expect(await refusal(vault, AMOUNT + 1n)).toBe('ERC4626ExceededMaxDeposit')
     await expectDeposit(vault, 'deposit', AMOUNT)
     expectError(await vault.deposit(ALICE, 1n), 'deposits_are_not_open')

@@ -33,16 +33,18 @@ function someRequest({ inputAmount = 50_000_000n, inputDecimals = 6, outputDecim
   } satisfies BridgeRequest
 }
 
-/** The code of the AppError that the work throws, undefined when it throws nothing; any other error is thrown on. */
-function codeOf(work: () => void): ErrorCode | undefined {
+/** The AppError that the work throws, undefined when it throws nothing; any other error is thrown on. */
+function errorOf(work: () => void): AppError | undefined {
   try {
     work()
     return undefined
   } catch (error) {
-    if (error instanceof AppError) return error.code
+    if (error instanceof AppError) return error
     throw error
   }
 }
+
+const codeOf = (work: () => void): ErrorCode | undefined => errorOf(work)?.code
 
 describe('what a quote must keep', () => {
   /** The worth of an amount in units that are smaller than any token's. */
@@ -145,6 +147,55 @@ describe('what a quote must keep', () => {
       }),
       { numRuns: 5_000 },
     )
+  })
+
+  /**
+   * A bridge whose fee is gas, of which its least amount is at most all, and a part of the amount that is a hundredth at
+   * most; one that tells no fee above the amount says that nothing arrives.
+   */
+  const anyBridge = fc.record({
+    gas: fc.bigInt({ min: 1n, max: 10n ** 9n }),
+    basisPoints: fc.bigInt({ min: 0n, max: 100n }),
+    gasInLeast: fc.bigInt({ min: 1n, max: 5n }),
+    most: fc.bigInt({ min: 0n, max: 10n ** 12n }),
+    tellsBelowZero: fc.boolean(),
+  })
+  type SomeBridge = typeof anyBridge extends fc.Arbitrary<infer T> ? T : never
+  function quoteBy({ gas, basisPoints, gasInLeast, most, tellsBelowZero }: SomeBridge, inputAmount: bigint): Quote {
+    const output = inputAmount - gas - (inputAmount * basisPoints) / 10_000n
+    const limits = { min: (gas * gasInLeast * 10_000n) / (10_000n - basisPoints) + 1n, max: most }
+    return { ...goodTimes, ...nobody, outputAmount: tellsBelowZero ? output : max(output, 0n), limits }
+  }
+
+  test('Each amount that a refusal tells is taken when it is asked for, and none is told above what the bridge takes', () => {
+    const anyAmount = fc.oneof(fc.bigInt({ min: 1n, max: 10n ** 13n }), fc.bigInt({ min: 1n, max: 10n ** 6n }))
+    fc.assert(
+      fc.property(anyBridge, anyAmount, (someBridge, inputAmount) => {
+        const ask = (amount: bigint) =>
+          errorOf(() => agreeTerms(someRequest({ inputAmount: amount }), quoteBy(someBridge, amount), goodClocks))
+        const refused = ask(inputAmount)
+        if (!refused) return
+        expect(refused.code).toMatch(/^amount_too_(low|high)_for_bridge$/)
+        const [{ field, atLeast, atMost } = {}] = refused.details ?? []
+        expect(field).toBe('amount')
+        const told = atLeast ?? atMost
+        if (told !== undefined) expect(ask(BigInt(told))).toBe(undefined)
+        expect(atLeast === undefined || refused.code === 'amount_too_low_for_bridge').toBe(true)
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  test.for([
+    { amount: 1_000n, fee: 50_000n, min: 60_000n, most: 10n ** 12n, told: 720_000n },
+    { amount: 60_000n, fee: 50_000n, min: 60_000n, most: 10n ** 12n, told: 600_000n },
+    { amount: 40_000n, fee: 39_000n, min: 30_000n, most: 100_000n, told: undefined },
+    { amount: 100n, fee: 5_000n, min: 1_000n, most: 0n, told: undefined },
+  ])('Of $amount, for a fee of $fee, at least $told is told', ({ amount, fee, min, most, told }) => {
+    const quote = { ...goodTimes, ...nobody, outputAmount: max(amount - fee, 0n), limits: { min, max: most } }
+    const refused = errorOf(() => agreeTerms(someRequest({ inputAmount: amount }), quote, goodClocks))
+    expect(refused?.code).toBe('amount_too_low_for_bridge')
+    expect(refused?.details?.[0]?.atLeast).toBe(told?.toString())
   })
 
   test('Times pass within what the pool takes, and with half an hour to sign and a quarter of one to fill', () => {
