@@ -8,6 +8,7 @@ import { base } from 'viem/chains'
 import { describe, expect, onTestFinished, vi } from 'vitest'
 import {
   type Client,
+  type Failure,
   getCoin,
   getDepositStatus,
   getHealth,
@@ -273,6 +274,44 @@ describe('A message for the user', () => {
     expect(messageForUser({ ...refusal, code: 'too_many_requests', status: 429 })).toBe(
       'Too many tries. Please wait a while.',
     )
+  })
+
+  const USDC = { symbol: 'USDC', decimals: 6 }
+  const WETH = { symbol: 'WETH', decimals: 18 }
+  const SHARES = { symbol: 'vUSDC', decimals: 18 }
+  test.for([
+    {
+      code: 'amount_too_low_for_bridge',
+      told: { field: 'amount', atLeast: '1443000' },
+      says: ' Send at least 1.45 USDC.',
+    },
+    { code: 'amount_exceeds_balance', told: { field: 'amount', atMost: '423456787' }, says: ' At most 423.45 USDC.' },
+    {
+      code: 'vault_cap_reached',
+      told: { field: 'amount', atMost: '1234567890000' },
+      says: ' At most 1,234,567.89 USDC.',
+    },
+    { code: 'vault_cap_reached', told: { field: 'amount', atMost: '1' }, says: ' At most 0.000001 USDC.' },
+    { code: 'vault_cap_reached', told: { field: 'amount', atMost: '2000000' }, says: ' At most 2 USDC.' },
+    {
+      code: 'amount_too_low_for_bridge',
+      told: { field: 'amount', atLeast: '1234567890123456' },
+      says: ' Send at least 0.00124 WETH.',
+      amount: WETH,
+    },
+    {
+      code: 'not_enough_liquidity',
+      told: { field: 'shares', atMost: '99999999999999999999' },
+      says: ' At most 99.99 vUSDC.',
+    },
+    { code: 'amount_too_low_for_bridge', told: { field: 'dstChainId', atLeast: '1443000' }, says: '' },
+    { code: 'amount_exceeds_balance', told: { field: 'amount' }, says: '' },
+  ])('says of $told the amount in tokens, so that it works: "$says"', ({ code, told, says, amount = USDC }) => {
+    // Codes of the API, which the compiler takes for any text here.
+    const error = { ...refusal, code, status: 400, details: [{ issue: 'is wrong', ...told }] } as Failure['error']
+    const plain = messageForUser(error)
+    expect(messageForUser(error, { amount, shares: SHARES })).toBe(`${plain}${says}`)
+    expect(messageForUser(error, {})).toBe(plain)
   })
 
   test('names the request where it is a mistake of the program, or of an unknown code', () => {

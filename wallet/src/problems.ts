@@ -1,6 +1,6 @@
 import { CallFailure } from '@vaultline/client'
 import { isRejection } from '@vaultline/client/flow'
-import { messageForUser } from '@vaultline/client/messages'
+import { type AmountTokens, messageForUser } from '@vaultline/client/messages'
 
 /** What went wrong, for the user. */
 export type Problem = {
@@ -9,9 +9,14 @@ export type Problem = {
   readonly requestId?: string | undefined
 }
 
-/** A failure in the user's words. What came from neither the service nor the browser is said as it is. */
-export function describeProblem(error: unknown): Problem {
-  if (error instanceof CallFailure) return { text: messageForUser(error.error), requestId: error.error.requestId }
+/**
+ * A failure in the user's words, with the amount that works in `tokens` where it tells one. What came from neither the service
+ * nor the browser is said as it is.
+ */
+export function describeProblem(error: unknown, tokens?: AmountTokens): Problem {
+  if (error instanceof CallFailure) {
+    return { text: messageForUser(error.error, tokens), requestId: error.error.requestId }
+  }
   const { name, message } = error instanceof Error ? error : { name: '', message: String(error) }
   if (name === 'NotAllowedError') return { text: 'The passkey was not used. Try again when you are ready.' }
   if (isBusy(error)) return { text: 'Your wallet has a request open already. Answer it there first.' }

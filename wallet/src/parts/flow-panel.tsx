@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { CallFailure, type Vault } from '@vaultline/client'
 import type { FlowInputs, FlowState } from '@vaultline/client/flow'
+import type { AmountToken } from '@vaultline/client/messages'
 import { useFlow } from '@vaultline/client/react'
 import { type ReactNode, useEffect, useEffectEvent } from 'react'
 import { useLocation } from 'wouter'
@@ -112,7 +113,7 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
     <>
       {prepared && !hasBegun && <Terms {...{ prepared, kind, from, to, amount }} asset={vault.asset} />}
       {(hasBegun || steps.length > 1) && <FlowSteps steps={steps} />}
-      {error && <FlowProblem error={error} />}
+      {error && <FlowProblem error={error} tokens={{ amount: from, shares: sharesOf(vault) }} />}
       {status === 'failed' && (
         <button type="button" className="button quiet" onClick={props.onRestart}>
           Start again
@@ -130,6 +131,12 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
       )}
     </>
   )
+}
+
+/** How the shares of a vault are counted; undefined while that is not known. */
+function sharesOf({ vaultState }: Vault): AmountToken | undefined {
+  const { symbol, decimals } = vaultState ?? {}
+  return symbol && typeof decimals === 'number' ? { symbol, decimals } : undefined
 }
 
 /** What stands there until the transactions are prepared. */

@@ -1,5 +1,6 @@
 import { CallFailure } from '@vaultline/client'
 import type { FlowError, FlowState, Step } from '@vaultline/client/flow'
+import type { AmountTokens } from '@vaultline/client/messages'
 import { chainName } from '../chains.ts'
 import { ProblemNotice } from './notices.tsx'
 import { Address } from './tokens.tsx'
@@ -54,8 +55,8 @@ export function FlowSteps({ steps }: Pick<FlowState, 'steps'>) {
   )
 }
 
-/** Why a flow stands still. */
-export function FlowProblem({ error }: { error: FlowError }) {
+/** Why a flow stands still; with the `tokens` of what was asked for, how much works. */
+export function FlowProblem({ error, tokens }: { error: FlowError; tokens?: AmountTokens }) {
   switch (error.code) {
     case 'wallet':
       return <ProblemNotice error={error.cause ?? new Error(error.message)} />
@@ -74,6 +75,6 @@ export function FlowProblem({ error }: { error: FlowError }) {
     case 'transfer_failed':
       return <ProblemNotice error={new Error(error.message)} />
     default:
-      return <ProblemNotice error={new CallFailure(error)} />
+      return <ProblemNotice error={new CallFailure(error)} tokens={tokens} />
   }
 }

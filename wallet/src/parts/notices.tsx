@@ -1,3 +1,4 @@
+import type { AmountTokens } from '@vaultline/client/messages'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { describeProblem } from '../problems.ts'
@@ -35,12 +36,14 @@ type ProblemNoticeProps = {
   readonly error: unknown
   /** Of the request that came of it, where the error itself does not tell. */
   readonly requestId?: string | undefined
+  /** What was asked for is counted in these. */
+  readonly tokens?: AmountTokens | undefined
   readonly onRetry?: () => void
 }
 
 /** What went wrong, in the user's words, and another try. */
-export function ProblemNotice({ error, requestId: asked, onRetry }: ProblemNoticeProps) {
-  const { text, requestId = asked } = describeProblem(error)
+export function ProblemNotice({ error, requestId: asked, tokens, onRetry }: ProblemNoticeProps) {
+  const { text, requestId = asked } = describeProblem(error, tokens)
   return (
     <div className="notice bad" role="alert">
       <p>{text}</p>
