@@ -117,8 +117,14 @@ test('A user registers with a passkey, and logs in without an e-mail address', a
   const [page, email] = [await openDevice(), someEmail()]
   await run(page, 'passkey-account.ts', 'registerWithPasskey', email)
   expect(await logIn(page)).toMatchObject({ email })
-  const again = run(page, 'passkey-account.ts', 'registerWithPasskey', email)
+})
+
+test('A passkey of a registration that was refused is not offered to log in with', async ({ openDevice }) => {
+  const [page, other, email] = [await openDevice(), await openDevice(), someEmail()]
+  await run(page, 'passkey-account.ts', 'registerWithPasskey', email)
+  const again = run(other, 'passkey-account.ts', 'registerWithPasskey', email)
   await expect(again).rejects.toThrow('user_already_registered: ')
+  await expect(logIn(other)).rejects.toThrow('NotAllowedError')
 })
 
 test("A user registers and logs in with a passkey by the provider's signer", async ({ openDevice }) => {

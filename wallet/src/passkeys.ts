@@ -9,7 +9,10 @@ import {
 } from '@vaultline/client'
 import { session } from './service.ts'
 
-/** Registers a user with a new passkey and logs in with it. Throws a CallFailure, or the browser's own error. */
+/**
+ * Registers a user with a new passkey, which the device forgets where there is such a user, and logs in with it. Throws a
+ * CallFailure, or the browser's own error.
+ */
 export async function signUp(service: Client, email: string): Promise<void> {
   const started = orThrow(await startRegistration(service, { platform: 'web', email }))
   const { publicKeyCredentialCreationOptions: options, temporaryAuthenticationToken } = started
@@ -18,7 +21,11 @@ export async function signUp(service: Client, email: string): Promise<void> {
   const { clientDataJSON: clientData, attestationObject: attestationData } = response
   const credentialInfo = { credId: id, clientData, attestationData }
   const firstFactorCredential = { credentialKind: 'Fido2', credentialInfo } as const
-  orThrow(await completeRegistration(service, { temporaryAuthenticationToken, firstFactorCredential }))
+  const completed = await completeRegistration(service, { temporaryAuthenticationToken, firstFactorCredential })
+  // The device would offer it to log in with. Of other failures it is not sure that the passkey opens nothing.
+  const isDead = !completed.ok && completed.error.code === 'user_already_registered'
+  if (isDead) await PublicKeyCredential.signalUnknownCredential?.({ rpId: options.rp.id, credentialId: id })
+  orThrow(completed)
   await logIn(service)
 }
 
