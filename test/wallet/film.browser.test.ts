@@ -289,6 +289,14 @@ test('A page reads anew what an event is about, without waiting', async ({ visit
   await page.unroute(received)
 })
 
+test('A chart is drawn where the browser names its language in a way that Intl does not know', async ({ visitor }) => {
+  const page = await visitor.page.context().newPage()
+  onTestFinished(() => page.close())
+  await page.addInitScript("Object.defineProperty(Navigator.prototype, 'language', { get: () => 'en-US@posix' })")
+  await page.goto('/markets/ethereum')
+  await expect.poll(() => page.locator('.uplot').isVisible()).toBe(true)
+})
+
 describe('While something is down', () => {
   test('a vault shows its last known state and says that nothing can be sent, then goes on', async ({
     visitor: { page },

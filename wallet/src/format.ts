@@ -1,6 +1,7 @@
 import { formatUnits } from 'viem'
 
-const LOCALE = 'en-US'
+/** The language of the pages, as Intl names it. */
+export const LOCALE = 'en-US'
 
 /** The smallest amount that is written out; below it stands `< 0.0001`. */
 export const SMALLEST_AMOUNT = 0.0001

@@ -1,5 +1,5 @@
 import { lazy, Suspense } from 'react'
-import { formatTime } from '../format.ts'
+import { formatTime, LOCALE } from '../format.ts'
 import { Skeleton } from './skeletons.tsx'
 
 /** What a chart shows: moments in epoch milliseconds with their values, ascending. */
@@ -16,7 +16,19 @@ export type ChartProps = {
   readonly empty?: string
 }
 
-const Plot = lazy(async () => ({ default: (await import('./plot.tsx')).Plot }))
+const Plot = lazy(async () => {
+  correctLanguage()
+  return { default: (await import('./plot.tsx')).Plot }
+})
+
+/** The library asks Intl for numbers in the browser's language as it is loaded, and breaks where that is none: `en-US@posix`. */
+function correctLanguage(): void {
+  try {
+    Intl.getCanonicalLocales(navigator.language)
+  } catch {
+    Object.defineProperty(navigator, 'language', { value: LOCALE })
+  }
+}
 
 /** A line over time with what it says in words. It keeps its size while it loads and where it is empty. */
 export function Chart({ points, format, label, empty = 'No figures are known for this time.' }: ChartProps) {
