@@ -131,6 +131,7 @@ export function buildOpenApi(
     webhooks: deliveries(components),
     components: {
       ...components,
+      headers: HEADERS,
       schemas: withSamples(components.schemas),
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'x-join-key', description: 'Names the client: your key' },
@@ -177,18 +178,18 @@ function operation(contract: EndpointContract, components: Components, example?:
   const responses: Readonly<Record<string, object>> = {
     [status]: {
       description: 'Success',
-      headers: {
-        'x-request-id': REQUEST_ID,
-        ...(caller !== 'anyone' && RATE_LIMITED),
-        ...(aged && AGED),
-        ...(isKept && TAGGED),
-        ...(isSigned(contract) && SIGNED),
-      },
+      headers: headers(
+        ...REQUESTED,
+        ...(caller === 'anyone' ? [] : RATE_LIMITED),
+        ...(aged ? AGED : []),
+        ...(isKept ? TAGGED : []),
+        ...(isSigned(contract) ? SIGNED : []),
+      ),
       ...(!(response instanceof z.ZodUndefined) && {
         content: json(nameSchema(jsonSchema(response), components, `${name}Response`), example?.response),
       }),
     },
-    ...(isKept && { 304: { description: 'Not modified.', headers: TAGGED } }),
+    ...(isKept && { 304: { description: 'Not modified.', headers: headers(...TAGGED) } }),
     ...errorResponses(listErrors(contract), components),
   }
   return {
@@ -215,7 +216,7 @@ function operation(contract: EndpointContract, components: Components, example?:
 /** What receivers of webhooks are sent, by the type of the event. */
 function deliveries(components: Components) {
   for (const header of parameters('header', DeliveryHeaders, components)) components.parameters[header.name] = header
-  const headers = Object.keys(DeliveryHeaders.shape).map((name) => ({ $ref: `#/components/parameters/${name}` }))
+  const sent = Object.keys(DeliveryHeaders.shape).map((name) => ({ $ref: `#/components/parameters/${name}` }))
   const answers = Object.entries(DELIVERY_ANSWERS).map(([status, { name, description }]) => {
     components.responses[name] = { description }
     return [status, { $ref: `#/components/responses/${name}` }] as const
@@ -229,7 +230,7 @@ function deliveries(components: Components) {
       description: meaning,
       tags: [EVENTS.name],
       security: [],
-      parameters: headers,
+      parameters: sent,
       requestBody: { required: true, content: json(body) },
       responses: Object.fromEntries(answers),
     }
@@ -254,9 +255,18 @@ function security(contract: EndpointContract): readonly Record<string, readonly 
   return [{ apiKey: scope ? [scope] : [], ...(caller === 'user' && { session: [] }) }]
 }
 
-const REQUEST_ID = { description: 'Quote it when you report a problem.', schema: { type: 'string' } }
-
-const AGED = {
+/** The headers of answers, which responses refer to. */
+const HEADERS = {
+  'x-request-id': { description: 'Quote it when you report a problem.', schema: { type: 'string' } },
+  'ratelimit-policy': {
+    description:
+      'How many requests (q) the key may make in a window of so many seconds (w); left out where no key is known.',
+    schema: { type: 'string' },
+  },
+  ratelimit: {
+    description: 'How many are left (r) until the window ends, in so many seconds (t); left out where nobody counts.',
+    schema: { type: 'string' },
+  },
   age: {
     description:
       'How old the answer is, in seconds. Of a GET, a cache may keep it for a minute more, which max-age includes.',
@@ -266,33 +276,32 @@ const AGED = {
     description: 'Present when the answer is past its time, because its source cannot be reached.',
     schema: { const: 'true' },
   },
-}
-
-const TAGGED = {
   etag: {
     description: 'Send it as If-None-Match: 304 while the answer is the same.',
     schema: { type: 'string' },
   },
-}
-
-const SIGNED = {
   'content-digest': { description: 'The SHA-256 of the body (RFC 9530).', schema: { type: 'string' } },
   'signature-input': { description: 'What is signed, since when and by which key.', schema: { type: 'string' } },
   signature: { description: 'The signature of it (RFC 9421), by Ed25519.', schema: { type: 'string' } },
+  'retry-after': { description: 'Seconds to wait before the next try.', schema: { type: 'integer' } },
+}
+type HeaderName = keyof typeof HEADERS
+
+const REQUESTED: readonly HeaderName[] = ['x-request-id']
+const RATE_LIMITED: readonly HeaderName[] = ['ratelimit-policy', 'ratelimit']
+const AGED: readonly HeaderName[] = ['age', 'x-stale']
+const TAGGED: readonly HeaderName[] = ['etag']
+const SIGNED: readonly HeaderName[] = ['content-digest', 'signature-input', 'signature']
+
+/** References to these headers. */
+function headers(...names: readonly HeaderName[]): Readonly<Record<string, object>> {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-const RATE_LIMITED = {
-  'ratelimit-policy': {
-    description: 'How many requests (q) the key may make in a window of so many seconds (w).',
-    schema: { type: 'string' },
-  },
-  ratelimit: {
-    description: 'How many are left (r) until the window ends, in so many seconds (t); left out where nobody counts.',
-    schema: { type: 'string' },
-  },
+/** Whether the key of the request is known when this is answered, where it needs one. */
+function isToAKey(code: ErrorCode): boolean {
+  return code !== 'missing_api_key' && code !== 'invalid_api_key'
 }
-
-const RETRY_AFTER = { description: 'Seconds to wait before the next try.', schema: { type: 'integer' } }
 
 function canRetry(code: ErrorCode): boolean {
   const definition: ErrorDefinition = ERRORS[code]
@@ -331,7 +340,11 @@ function errorResponse(status: number, codes: readonly ErrorCode[]) {
       ...(ofGateway ? [`\`{ "message": "…" }\` alone, from the gateway: ${ofGateway}`] : []),
     ].join('\n\n'),
     ...(codes.length > 0 && {
-      headers: { 'x-request-id': REQUEST_ID, ...(codes.some(canRetry) && { 'retry-after': RETRY_AFTER }) },
+      headers: headers(
+        ...REQUESTED,
+        ...(codes.some(isToAKey) ? RATE_LIMITED : []),
+        ...(codes.some(canRetry) ? (['retry-after'] as const) : []),
+      ),
     }),
     content: json(schemas.length > 1 ? { anyOf: schemas } : schemas[0]),
   }

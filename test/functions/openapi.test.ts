@@ -51,6 +51,7 @@ type Document = {
   readonly webhooks: Readonly<Record<string, { readonly post: Delivery }>>
   readonly components: {
     readonly parameters: Readonly<Record<string, object>>
+    readonly headers: Readonly<Record<string, object>>
     readonly schemas: Readonly<Record<string, JsonSchema>>
     readonly responses: Readonly<Record<string, Response>>
     readonly securitySchemes: JsonSchema
@@ -74,7 +75,7 @@ const test = base
     return inPlace(document.paths[path]?.[method.toLowerCase()], document) as Operation
   })
 
-const REFERENCE = /^#\/components\/(schemas|responses|parameters)\/([\w-]+)$/
+const REFERENCE = /^#\/components\/(schemas|responses|parameters|headers)\/([\w-]+)$/
 
 /** The same with what it refers to in its place. */
 function inPlace(part: unknown, document: Document): unknown {
@@ -82,7 +83,7 @@ function inPlace(part: unknown, document: Document): unknown {
   if (typeof part !== 'object' || part === null) return part
   const { $ref, ...rest } = part as JsonSchema
   const [, kind, name] = REFERENCE.exec(`${$ref}`) ?? []
-  const referred = name ? document.components[kind as 'schemas' | 'responses' | 'parameters'][name] : {}
+  const referred = name ? document.components[kind as 'schemas' | 'responses' | 'parameters' | 'headers'][name] : {}
   const whole = Object.entries({ ...(referred as JsonSchema), ...rest })
   return Object.fromEntries(whole.map(([key, value]) => [key, inPlace(value, document)]))
 }
@@ -630,11 +631,14 @@ const liveTest = test
     const otherUsdc = other.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address
     return { asyncVault: addressOf('async'), syncVault: addressOf('sync'), otherUsdc }
   })
-  .extend('verify', ({ service, operationOf }) => (name: keyof typeof endpoints, { status, body }: HttpReply): void => {
+  .extend('verify', ({ service, document, operationOf }) => (name: keyof typeof endpoints, reply: HttpReply): void => {
+    const { status, headers, body } = reply
     const refused = refusedByIam(endpoints[name], service.table)
     expect(refused, `missing in uses of ${name}: ${refused.join(', ')}`).toEqual([])
     const response = operationOf(name).responses[status]
     expect(response).toBeDefined()
+    const isTold = (header: string) => !headers.has(header) || response?.headers[header]
+    expect(Object.keys(document.components.headers).filter((header) => !isTold(header))).toEqual([])
     const schema = response?.content?.['application/json'].schema as JsonSchema
     if (status < 300) {
       expect(schema ? problemsOf(closed(schema), body) : body, name).toBeUndefined()
