@@ -932,7 +932,7 @@ export type NewFirstFactor = {
     /** Sent by some clients, and not looked at */
     transports?: string[] | null | undefined
   }
-  /** What its user calls it; its kind unless given */
+  /** What its user calls it; the list has null unless given */
   credentialName?: string | null | undefined
 } | {
   credentialKind: 'Key'
@@ -945,7 +945,7 @@ export type NewFirstFactor = {
     /** What the authenticator or the key made of the challenge, in base64url */
     attestationData: string
   }
-  /** What its user calls it; its kind unless given */
+  /** What its user calls it; the list has null unless given */
   credentialName?: string | null | undefined
 } | {
   credentialKind: 'Password'
@@ -954,7 +954,7 @@ export type NewFirstFactor = {
     /** 8 to 256 characters */
     password: string
   }
-  /** What its user calls it; its kind unless given */
+  /** What its user calls it; the list has null unless given */
   credentialName?: string | null | undefined
 } | {
   credentialKind: 'PasswordProtectedKey'
@@ -969,7 +969,7 @@ export type NewFirstFactor = {
   }
   /** Kept as it is; it cannot be read here */
   encryptedPrivateKey: string
-  /** What its user calls it; its kind unless given */
+  /** What its user calls it; the list has null unless given */
   credentialName?: string | null | undefined
 }
 
@@ -987,7 +987,7 @@ export type NewRecoveryKey = {
   }
   /** Kept as it is; it cannot be read here */
   encryptedPrivateKey?: string | null | undefined
-  /** What its user calls it; its kind unless given */
+  /** What its user calls it; the list has null unless given */
   credentialName?: string | null | undefined
 }
 
@@ -1005,7 +1005,7 @@ export type NewSecondFactor = {
     /** Sent by some clients, and not looked at */
     transports?: string[] | null | undefined
   }
-  /** What its user calls it; its kind unless given */
+  /** What its user calls it; the list has null unless given */
   credentialName?: string | null | undefined
 } | {
   credentialKind: 'Key'
@@ -1018,7 +1018,7 @@ export type NewSecondFactor = {
     /** What the authenticator or the key made of the challenge, in base64url */
     attestationData: string
   }
-  /** What its user calls it; its kind unless given */
+  /** What its user calls it; the list has null unless given */
   credentialName?: string | null | undefined
 } | {
   credentialKind: 'Totp'
@@ -1027,7 +1027,7 @@ export type NewSecondFactor = {
     /** The six digits that the authenticator shows now */
     otpCode: string
   }
-  /** What its user calls it; its kind unless given */
+  /** What its user calls it; the list has null unless given */
   credentialName?: string | null | undefined
 } | {
   credentialKind: 'PasswordProtectedKey'
@@ -1042,7 +1042,7 @@ export type NewSecondFactor = {
   }
   /** Kept as it is; it cannot be read here */
   encryptedPrivateKey: string
-  /** What its user calls it; its kind unless given */
+  /** What its user calls it; the list has null unless given */
   credentialName?: string | null | undefined
 }
 
@@ -2111,7 +2111,7 @@ export type Webhook = {
 
 /** How deliveries to a webhook go */
 export type WebhookDelivery = {
-  /** The last delivery that failed, whatever succeeded since; null where none failed */
+  /** The last delivery of an event that failed, whatever succeeded since; null where none failed. Tests answer for themselves and are not told here */
   lastFailure: {
     /** When it failed */
     at: Timestamp

@@ -36,7 +36,12 @@ const OtpCode = z
   .regex(/^\d{6}$/, 'must be six digits')
   .describe('The six digits that the authenticator shows now')
 
-const credentialName = z.string().min(1).max(100).optional().describe('What its user calls it; its kind unless given')
+const credentialName = z
+  .string()
+  .min(1)
+  .max(100)
+  .optional()
+  .describe('What its user calls it; the list has null unless given')
 const made = {
   clientData: ClientDataBytes,
   attestationData: base64url(16_384).describe('What the authenticator or the key made of the challenge, in base64url'),

@@ -34,7 +34,11 @@ export const WalletAddress = field(
       const evm = Address.safeDecode(text)
       if (evm.success) return { address: evm.data, chain: 'evm' }
       if (decodeBase58(text, 32)) return { address: text, chain: 'solana' }
-      context.issues.push({ code: 'custom', message: 'must be an address with a correct checksum', input: text })
+      context.issues.push({
+        code: 'custom',
+        message: 'must be an EVM address with a correct checksum, or a Solana address in base58',
+        input: text,
+      })
       return z.NEVER
     }),
   'missing_or_invalid_address',

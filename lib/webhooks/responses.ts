@@ -81,7 +81,9 @@ const Delivery = z
         status: z.number().int().nullable().describe('The HTTP status of the answer; null where there was none'),
       })
       .nullable()
-      .describe('The last delivery that failed, whatever succeeded since; null where none failed'),
+      .describe(
+        'The last delivery of an event that failed, whatever succeeded since; null where none failed. Tests answer for themselves and are not told here',
+      ),
     waiting: z
       .number()
       .int()

@@ -12,7 +12,7 @@ export type Finality = z.output<typeof Finality>
 export const DisabledReason = z.enum(['gone', 'failing'])
 export type DisabledReason = z.output<typeof DisabledReason>
 
-/** A URL as it is called: https, or http on one machine; without a name, a password and a fragment. */
+/** A URL as it is called: https, or http on one machine; without a user name, a password and a fragment. */
 export const WebhookUrl = z.codec(
   z.string().meta({ format: 'uri', maxLength: MOST_CHARACTERS }),
   z.string().max(MOST_CHARACTERS),
@@ -21,7 +21,7 @@ export const WebhookUrl = z.codec(
       const url = URL.parse(text)
       const isClean = url?.username === '' && url.password === '' && !text.includes('#')
       if (isClean && /^https?:$/.test(url.protocol)) return url.href
-      const message = 'must be an https URL without a name, a password and a fragment'
+      const message = 'must be an https URL without a user name, a password and a fragment'
       context.issues.push({ code: 'custom', message, input: text })
       return z.NEVER
     },
