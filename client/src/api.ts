@@ -2111,7 +2111,7 @@ export type Webhook = {
 
 /** How deliveries to a webhook go */
 export type WebhookDelivery = {
-  /** The last delivery of an event that failed, whatever succeeded since; null where none failed. Tests answer for themselves and are not told here */
+  /** The last delivery of an event that failed, whatever succeeded since; null where none failed; tests are not told here */
   lastFailure: {
     /** When it failed */
     at: Timestamp

@@ -82,7 +82,7 @@ const Delivery = z
       })
       .nullable()
       .describe(
-        'The last delivery of an event that failed, whatever succeeded since; null where none failed. Tests answer for themselves and are not told here',
+        'The last delivery of an event that failed, whatever succeeded since; null where none failed; tests are not told here',
       ),
     waiting: z
       .number()
