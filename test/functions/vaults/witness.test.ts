@@ -353,9 +353,9 @@ describe('Of a block that a node made up', () => {
     "nothing is signed either where it is the chain's first",
     async (place, { stage, reading, honest, other }) => {
       const { chain } = stage.vault
-    await takeBack(chain)
-    await callRpc(chain, [{ method: 'anvil_mine', params: ['0x40'] }])
-    tellHead(other, () => 1n)
+      await takeBack(chain)
+      await callRpc(chain, [{ method: 'anvil_mine', params: ['0x40'] }])
+      tellHead(other, () => 1n)
       const hosts: [Wire, Wire] = place === 0 ? [other, honest] : [honest, other]
       const { deposit } = await stage.ask(await reading(...hosts), { only: ['deposit'] })
       expectError(deposit, 'nodes_disagree')
