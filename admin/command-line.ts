@@ -1,9 +1,9 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import * as z from 'zod'
 import { AppError, ERRORS } from '../lib/errors.ts'
+import { type Admin, AdminError } from './admin.ts'
 import { type Command, optionHelp } from './command.ts'
 import { COMMANDS } from './commands.ts'
-import { type Admin, AdminError } from './operations.ts'
 
 const Stage = z.enum(['dev', 'staging', 'prod']).optional()
 

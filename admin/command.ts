@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ChainIdText } from '../lib/chain/registry.ts'
 import { Client } from '../lib/clients/client.ts'
 import { Address } from '../lib/codecs.ts'
-import type { Admin } from './operations.ts'
+import type { Admin } from './admin.ts'
 
 /** One thing that an operator can ask for. */
 export type Command = {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import type { Admin } from '../admin/admin.ts'
 import { localAdmin } from '../admin/connect.ts'
-import type { Admin } from '../admin/operations.ts'
 import {
   accountSettings,
   configSecretName,

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
-import { seedClient } from '../admin/operations.ts'
+import { seedClient } from '../admin/operations/seed-client.ts'
 import { accountSettings, LOCAL } from '../infra/environments.ts'
 import { buildVariables } from '../lib/frame/resources.ts'
 import packageJson from '../package.json' with { type: 'json' }

@@ -5,7 +5,7 @@ import { type KeyLimits, Rate, Scope } from '../../lib/clients/key-limits.ts'
 import { Address, Amount, Timestamp } from '../../lib/codecs.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
 import { type Commands, chain, clientId, columns, command, optionHelp, parts, text } from '../command.ts'
-import { createClient, getClient, issueKey, limitKey, revokeKey } from '../operations.ts'
+import { createClient, getClient, issueKey, limitKey, revokeKey } from '../operations/clients.ts'
 
 const apiKey = ApiKey.shape.keyId.register(optionHelp, { value: 'id', meaning: 'The key, as in list-keys' })
 

@@ -3,7 +3,7 @@ import { Timestamp } from '../../lib/codecs.ts'
 import { EdgeKeyHash } from '../../lib/frame/edge.ts'
 import { keyIdOf } from '../../lib/signing/keys.ts'
 import { type Commands, columns, command, optionHelp } from '../command.ts'
-import { addEdgeKey, addSigningKey, removeEdgeKey, removeSigningKey, useSigningKey } from '../operations.ts'
+import { addEdgeKey, addSigningKey, removeEdgeKey, removeSigningKey, useSigningKey } from '../operations/keys.ts'
 
 const signingKey = z.string().register(optionHelp, { value: 'id', meaning: 'The key, as in list-signing-keys' })
 

@@ -5,7 +5,8 @@ import { checkNodes } from '../check-nodes.ts'
 import { address, type Commands, chain, columns, command, flag, optionHelp, text } from '../command.ts'
 import { HIDDEN_SECONDS, MOST_LISTED } from '../dead-letters.ts'
 import { runDoctor } from '../doctor.ts'
-import { dropDeadLetters, forgetTransfer, rebuildRecords, relistVaults } from '../operations.ts'
+import { dropDeadLetters, forgetTransfer } from '../operations/stage.ts'
+import { rebuildRecords, relistVaults } from '../operations/vaults.ts'
 
 /** How a stage is, and what mends it. */
 export const STAGE_COMMANDS: Commands = {

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { Email, KycStatus } from '../../lib/accounts/user.ts'
 import { Timestamp } from '../../lib/codecs.ts'
 import { type Commands, clientId, columns, command, flag, optionHelp, text } from '../command.ts'
-import { decideUser, endUserSessions, getUser, removeUser } from '../operations.ts'
+import { decideUser, endUserSessions, getUser, removeUser } from '../operations/users.ts'
 
 /** Decimals of a millionth of a dollar. */
 const MICRO = 6

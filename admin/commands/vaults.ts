@@ -3,7 +3,8 @@ import { Timestamp } from '../../lib/codecs.ts'
 import type { Pin } from '../../lib/vaults/pin.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
 import { address, type Commands, chain, clientId, columns, command, optionHelp, text } from '../command.ts'
-import { addVault, confirmVault, getClient, relistVaults, removeVault } from '../operations.ts'
+import { getClient } from '../operations/clients.ts'
+import { addVault, confirmVault, relistVaults, removeVault } from '../operations/vaults.ts'
 
 /** Which vaults clients have, and what of them is pinned. */
 export const VAULT_COMMANDS: Commands = {

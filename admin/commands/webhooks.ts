@@ -2,7 +2,14 @@ import * as z from 'zod'
 import { Timestamp } from '../../lib/codecs.ts'
 import { EventTypes, NewWebhook, type WebhookResponse } from '../../lib/webhooks/responses.ts'
 import { type Commands, clientId, columns, command, flag, ofClient, optionHelp, parts } from '../command.ts'
-import { addWebhook, dropGivenUp, listGivenUp, listWebhooks, removeWebhook, resumeWebhooks } from '../operations.ts'
+import {
+  addWebhook,
+  dropGivenUp,
+  listGivenUp,
+  listWebhooks,
+  removeWebhook,
+  resumeWebhooks,
+} from '../operations/webhooks.ts'
 
 const webhook = z.string().register(optionHelp, { value: 'id', meaning: 'The webhook, as in list-webhooks' })
 

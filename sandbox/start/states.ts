@@ -1,4 +1,5 @@
-import { issueKey, seedClient } from '../../admin/operations.ts'
+import { issueKey } from '../../admin/operations/clients.ts'
+import { seedClient } from '../../admin/operations/seed-client.ts'
 import { documentClient } from '../../lib/aws/dynamo.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
 import { ACCOUNTS } from '../accounts.ts'

@@ -1,4 +1,5 @@
-import { type Admin, issueKey } from '../../admin/operations.ts'
+import type { Admin } from '../../admin/admin.ts'
+import { issueKey } from '../../admin/operations/clients.ts'
 import { exchange } from '../exchange.ts'
 import type { Receiver } from '../receiver.ts'
 

@@ -1,4 +1,5 @@
-import { issueKey, seedClient } from '../../admin/operations.ts'
+import { issueKey } from '../../admin/operations/clients.ts'
+import { seedClient } from '../../admin/operations/seed-client.ts'
 import { documentClient } from '../../lib/aws/dynamo.ts'
 import { sharedCache } from '../../lib/cache/cache.ts'
 import { cacheStore } from '../../lib/cache/store.ts'

@@ -8,18 +8,13 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, onTestFinished, vi } from 'vitest'
+import { type Admin, AdminError } from '../../admin/admin.ts'
 import { clientsAdminStore } from '../../admin/clients.ts'
 import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
 import { connectLocal, connectStage } from '../../admin/connect.ts'
-import {
-  type Admin,
-  AdminError,
-  addVault,
-  createClient,
-  issueKey,
-  removeVault,
-  seedClient,
-} from '../../admin/operations.ts'
+import { createClient, issueKey } from '../../admin/operations/clients.ts'
+import { seedClient } from '../../admin/operations/seed-client.ts'
+import { addVault, removeVault } from '../../admin/operations/vaults.ts'
 import { itemsRestorer } from '../../admin/restore.ts'
 import { webhooksAdmin } from '../../admin/webhooks.ts'
 import { usersStore } from '../../lib/accounts/store.ts'

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import type { Address } from 'viem'
 import { describe, expect } from 'vitest'
-import { revokeKey } from '../../admin/operations.ts'
+import { revokeKey } from '../../admin/operations/clients.ts'
 import { parseApiKey } from '../../lib/clients/api-key.ts'
 import type { ApiKey } from '../../lib/clients/client.ts'
 import { DEFAULT_LIMITS, type KeyLimits } from '../../lib/clients/key-limits.ts'

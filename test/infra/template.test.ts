@@ -11,7 +11,7 @@ import { afterAll, test as base, describe, expect, onTestFinished, vi } from 'vi
 import { runCommandLine } from '../../admin/command-line.ts'
 import { connectStage } from '../../admin/connect.ts'
 import { edgeKeysSecret } from '../../admin/edge-keys.ts'
-import { addEdgeKey } from '../../admin/operations.ts'
+import { addEdgeKey } from '../../admin/operations/keys.ts'
 import { bundleBudget, bundleOf, verifyInputs, writeBundle } from '../../infra/bundling.ts'
 import { edgeSecretName } from '../../infra/environments.ts'
 import { CONSUMERS, ENDPOINTS, JOBS } from '../../infra/functions.ts'

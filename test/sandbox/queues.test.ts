@@ -8,9 +8,9 @@ import {
   type StartMessageMoveTaskCommandInput,
 } from '@aws-sdk/client-sqs'
 import { test as base, describe, expect, onTestFinished, vi } from 'vitest'
+import type { Admin } from '../../admin/admin.ts'
 import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
 import { deadLettersOf } from '../../admin/dead-letters.ts'
-import type { Admin } from '../../admin/operations.ts'
 import { sendMessages, sqsClient } from '../../lib/aws/queue.ts'
 import { createConsumers, localMappings } from '../../sandbox/consumers.ts'
 import { localConfig } from '../../sandbox/dynamo.ts'

@@ -2,7 +2,7 @@ import { type Address, encodeAbiParameters, type Hex, parseUnits, type Transacti
 import { getTransactionReceipt, readContract } from 'viem/actions'
 import type * as z from 'zod'
 import { localAdmin } from '../../admin/connect.ts'
-import { seedClient } from '../../admin/operations.ts'
+import { seedClient } from '../../admin/operations/seed-client.ts'
 import { deleteItems } from '../../lib/aws/dynamo.ts'
 import type { BridgeApi } from '../../lib/bridge/apis.ts'
 import { createSigningKey, publicKeyOf, SigningKeys } from '../../lib/signing/keys.ts'

@@ -9,7 +9,7 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { test as base, vi } from 'vitest'
-import type { Admin } from '../../admin/operations.ts'
+import type { Admin } from '../../admin/admin.ts'
 import { type Preparation, preparationOf, verifyTransactions } from '../../client/src/verify.ts'
 import { documentClient } from '../../lib/aws/dynamo.ts'
 import { isSigned } from '../../lib/frame/contract.ts'

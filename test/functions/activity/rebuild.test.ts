@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { describe, expect } from 'vitest'
 import { runCommandLine } from '../../../admin/command-line.ts'
-import { rebuildRecords } from '../../../admin/operations.ts'
+import { rebuildRecords } from '../../../admin/operations/vaults.ts'
 import { requestRebuild } from '../../../lib/activity/recording/rebuild.ts'
 import { runsStore } from '../../../lib/activity/recording/runs-store.ts'
 import { initialProgress, type VaultProgress } from '../../../lib/activity/store.ts'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
-import { rebuildRecords } from '../../../admin/operations.ts'
+import { rebuildRecords } from '../../../admin/operations/vaults.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { expireLease, finalize, halfOf, recordAll, refresh } from '../../support/records.ts'
 import { type Service, test, USERS } from '../../support/service.ts'

@@ -1,0 +1,49 @@
+import type { UsersStore } from '../lib/accounts/store.ts'
+import type { RecordsStore } from '../lib/activity/store.ts'
+import type { TransfersStore } from '../lib/bridge/store.ts'
+import type { KeyEnvironment, RandomBytes } from '../lib/clients/api-key.ts'
+import type { VaultDescription } from '../lib/protocols/describe.ts'
+import type { VaultOnChain } from '../lib/protocols/vault-on-chain.ts'
+import type { Pin } from '../lib/vaults/pin.ts'
+import type { PinStore } from '../lib/vaults/pin-store.ts'
+import type { Vault } from '../lib/vaults/vault.ts'
+import type { Nodes } from './check-nodes.ts'
+import type { ClientsAdminStore } from './clients.ts'
+import type { DeadLetters } from './dead-letters.ts'
+import type { Examined } from './doctor.ts'
+import type { EdgeKeysSecret } from './edge-keys.ts'
+import type { itemsRestorer } from './restore.ts'
+import type { SigningKeysSecret } from './signing-keys.ts'
+import type { WebhooksAdmin } from './webhooks.ts'
+
+/** What an operator's work needs of one environment. */
+export type Admin = {
+  readonly clients: ClientsAdminStore
+  readonly users: UsersStore
+  readonly transfers: Pick<TransfersStore, 'get' | 'forget'>
+  readonly records: Pick<RecordsStore, 'getProgress' | 'putProgress'>
+  readonly pinStore: Pick<PinStore, 'get' | 'add' | 'replace'>
+  readonly webhooks: WebhooksAdmin
+  readonly deadLetters: DeadLetters
+  readonly signingKeys: SigningKeysSecret
+  /** Only stages have any. */
+  readonly edgeKeys: EdgeKeysSecret | undefined
+  readonly restoreItems: ReturnType<typeof itemsRestorer>
+  readonly keyEnvironment: KeyEnvironment
+  readonly randomBytes: RandomBytes
+  /** Epoch milliseconds. */
+  readonly now: () => number
+  /** Reads from the chain what a vault is. */
+  readonly describeVault: (chainId: number, address: Vault['address']) => Promise<VaultDescription>
+  /** Reads from the chain what of a vault is pinned, how many hosts told it, and the last block that they know. */
+  readonly readPin: (
+    vault: Omit<VaultOnChain, 'firstBlock'>,
+  ) => Promise<Pick<Pin, 'code' | 'price'> & { readonly nodes: number; readonly block: bigint }>
+  readonly nodes: Nodes
+  readonly examined: Examined
+  /** Has the job read a vault's past again and put it in the place of its records. */
+  readonly requestRebuild: (vault: VaultOnChain) => Promise<void>
+}
+
+/** What the operator asked for cannot be done; the message tells why, in full. */
+export class AdminError extends Error {}

@@ -1,0 +1,58 @@
+import { sha256 } from '../../lib/sha256.ts'
+import { createSigningKey, keyIdOf, type SigningKey } from '../../lib/signing/keys.ts'
+import { type Admin, AdminError } from '../admin.ts'
+import type { EdgeKeysSecret } from '../edge-keys.ts'
+
+/** Makes a key: the one that signs where there is none, else the next one, which is published alone. */
+export async function addSigningKey({ signingKeys, now }: Admin) {
+  const keys = await signingKeys.read()
+  if (keys.length > 1) throw new AdminError('There are two keys already. See remove-signing-key.')
+  const key = createSigningKey(new Date(now()))
+  await signingKeys.write([...keys, key])
+  return { keyId: keyIdOf(key), x: key.x, signs: keys.length === 0 }
+}
+
+/** Signs with this key from now on; the other one stays published. */
+export async function useSigningKey({ signingKeys }: Admin, keyId: string): Promise<void> {
+  const keys = await signingKeys.read()
+  const [first] = keys
+  const key = findKey(keys, keyId)
+  if (key === first) throw new AdminError(`Key ${keyId} is the one that signs already.`)
+  await signingKeys.write([key, ...keys.filter((other) => other !== key)])
+}
+
+/** Publishes this key no more; the one that signs cannot go. */
+export async function removeSigningKey({ signingKeys }: Admin, keyId: string): Promise<void> {
+  const keys = await signingKeys.read()
+  const key = findKey(keys, keyId)
+  if (key === keys[0]) throw new AdminError(`Key ${keyId} is the one that signs. See use-signing-key.`)
+  await signingKeys.write(keys.filter((other) => other !== key))
+}
+
+/** Makes a key by which functions know CloudFront, and gives its hash, which says nothing of it. */
+export async function addEdgeKey({ edgeKeys, randomBytes }: Pick<Admin, 'edgeKeys' | 'randomBytes'>): Promise<string> {
+  const [secret, keys] = await readEdgeKeys(edgeKeys)
+  if (Object.keys(keys).length > 1) throw new AdminError('There are two keys already. See remove-edge-key.')
+  const key = Buffer.from(randomBytes(32)).toString('hex')
+  const hash = sha256(key)
+  await secret.write({ ...keys, [hash]: key })
+  return hash
+}
+
+/** Forgets a key of the edge: with it nothing can be deployed any more. */
+export async function removeEdgeKey({ edgeKeys }: Admin, hash: string): Promise<void> {
+  const [secret, { [hash]: key, ...others }] = await readEdgeKeys(edgeKeys)
+  if (key === undefined) throw new AdminError(`There is no key ${hash}.`)
+  await secret.write(others)
+}
+
+async function readEdgeKeys(secret: EdgeKeysSecret | undefined) {
+  if (!secret) throw new AdminError('The local service has no edge. Give --stage.')
+  return [secret, await secret.read()] as const
+}
+
+function findKey(keys: readonly SigningKey[], keyId: string): SigningKey {
+  const key = keys.find((candidate) => keyIdOf(candidate) === keyId)
+  if (!key) throw new AdminError(`There is no key ${keyId}. See list-signing-keys.`)
+  return key
+}

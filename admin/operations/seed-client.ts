@@ -1,0 +1,15 @@
+import type { Vault, VaultKey } from '../../lib/vaults/vault.ts'
+import type { Admin } from '../admin.ts'
+import { createClient, issueKey } from './clients.ts'
+import { addVault, type Presentation } from './vaults.ts'
+
+/** Registers a client with one key and these vaults, and gives the key's text. */
+export async function seedClient(
+  admin: Admin,
+  { name, vaults }: { name: string; vaults: readonly (VaultKey & Presentation)[] },
+): Promise<{ clientId: string; apiKey: string; vaults: Vault[] }> {
+  const { clientId } = await createClient(admin, name)
+  const { text } = await issueKey(admin, { clientId, name: 'first key' })
+  const added = await Promise.all(vaults.map((vault) => addVault(admin, { ...vault, clientId })))
+  return { clientId, apiKey: text, vaults: added.map(({ vault }) => vault) }
+}

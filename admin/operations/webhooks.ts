@@ -1,0 +1,78 @@
+import type { NewWebhook, WebhookResponse } from '../../lib/webhooks/responses.ts'
+import { type Admin, AdminError } from '../admin.ts'
+import type { GivenUpEvent, Resumed } from '../webhooks.ts'
+import { getClient } from './clients.ts'
+
+/** Registers a webhook of a client, and gives it with its secret, which is kept nowhere. */
+export async function addWebhook(admin: Admin, clientId: string, webhook: NewWebhook) {
+  await getClient(admin, clientId)
+  return await admin.webhooks.add(clientId, webhook)
+}
+
+/** Removes a webhook of a client. */
+export async function removeWebhook(admin: Admin, clientId: string, id: string): Promise<void> {
+  if (await admin.webhooks.remove(clientId, id)) return
+  throw new AdminError(`Client ${clientId} has no webhook ${id}. See list-webhooks.`)
+}
+
+/** The webhooks of one client, or of all, a client after the other. */
+export async function listWebhooks(
+  admin: Admin,
+  clientId: string | undefined,
+): Promise<(WebhookResponse & { clientId: string })[]> {
+  const webhooks: (WebhookResponse & { clientId: string })[] = []
+  for (const id of await listClientIds(admin, clientId)) {
+    webhooks.push(...(await admin.webhooks.list(id)).map((webhook) => ({ clientId: id, ...webhook })))
+  }
+  return webhooks
+}
+
+/** The events that webhooks gave up, of one client or of all, a client after the other. */
+export async function listGivenUp(admin: Admin, clientId: string | undefined): Promise<GivenUpEvent[]> {
+  const events: GivenUpEvent[] = []
+  for (const id of await listClientIds(admin, clientId)) events.push(...(await admin.webhooks.listGivenUp(id)))
+  return events
+}
+
+/** Has webhooks told at once what they did not take, of one client or of all; those that are switched off are only counted. */
+export async function resumeWebhooks(admin: Admin, clientId: string | undefined): Promise<Resumed> {
+  const sum = { resumed: 0, disabled: 0 }
+  for (const id of await listClientIds(admin, clientId)) {
+    const { resumed, disabled } = await admin.webhooks.resume(id)
+    sum.resumed += resumed
+    sum.disabled += disabled
+  }
+  return sum
+}
+
+/**
+ * Forgets the events that webhooks gave up, of one client, of one of its webhooks, or of all. Gives how many, and throws
+ * AdminError as long as the operator has not confirmed it, and where a webhook is being sent to.
+ */
+export async function dropGivenUp(
+  admin: Admin,
+  { clientId, webhookId }: { clientId: string | undefined; webhookId: string | undefined },
+  { isConfirmed }: { isConfirmed: boolean },
+): Promise<number> {
+  const isMeant = (id: string) => webhookId === undefined || id === webhookId
+  if (webhookId !== undefined && !(await listWebhooks(admin, clientId)).some(({ id }) => isMeant(id))) {
+    throw new AdminError(`There is no webhook ${webhookId}. See list-webhooks.`)
+  }
+  const events = (await listGivenUp(admin, clientId)).filter((event) => isMeant(event.webhookId))
+  const webhooks = [...new Map(events.map((event) => [`${event.clientId} ${event.webhookId}`, event])).values()]
+  if (!isConfirmed) {
+    throw new AdminError(
+      `Events that would be sent no more: ${events.length}, of webhooks: ${webhooks.length}. Add --yes to do it.`,
+    )
+  }
+  for (const { clientId, webhookId } of webhooks) {
+    if (await admin.webhooks.dropGivenUp({ clientId, webhookId })) continue
+    throw new AdminError(`Webhook ${webhookId} of client ${clientId} is being sent to. Try again in a minute.`)
+  }
+  return events.length
+}
+
+async function listClientIds(admin: Admin, clientId: string | undefined): Promise<string[]> {
+  if (clientId !== undefined) return [(await getClient(admin, clientId)).client.clientId]
+  return (await admin.clients.list()).map((client) => client.clientId)
+}
