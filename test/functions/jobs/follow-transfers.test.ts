@@ -11,7 +11,7 @@ import { callRpc } from '../../../sandbox/rpc.ts'
 import { someContext } from '../../support/lambda.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
 import { halfOf, type Report, recordAll, refresh } from '../../support/records.ts'
-import { type Service, USERS } from '../../support/service.ts'
+import { type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { type Told, toldTo } from '../../support/told-events.ts'
 import { test as base, type Transfer, type Transfers } from '../../support/transfers.ts'
 import { expectSuccess, openLagoonVault, openYieldVault, type TestVault } from '../../support/vaults.ts'
@@ -51,6 +51,21 @@ async function openKnown(transfers: Transfers, vault: TestVault, count: number):
 async function holdIn(vault: TestVault): Promise<void> {
   await vault.mint(ALICE.address, 60_000_000n)
   expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, 60_000_000n)))
+}
+
+/** Asks a question that waits at the transfer's destination until it is told to finish. */
+async function askSlowly(service: Service, ask: () => Promise<HttpReply>): Promise<() => Promise<HttpReply>> {
+  const destination = service.rpc[BASE] as Wire
+  const { promise, resolve } = Promise.withResolvers<void>()
+  destination.bodies.length = 0
+  destination.hold = promise
+  const asking = ask()
+  await expect.poll(() => destination.bodies.length).toBeGreaterThan(0)
+  destination.hold = undefined
+  return () => {
+    resolve()
+    return asking
+  }
 }
 
 async function fillTogether(transfers: Transfers, opened: readonly Transfer[]): Promise<void> {
@@ -168,16 +183,9 @@ describe('A run of the job', () => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     const key = await service.createClient([])
     const transfer = await transfers.open({ into: vault })
-    const destination = service.rpc[BASE] as Wire
-    const { promise, resolve } = Promise.withResolvers<void>()
-    destination.bodies.length = 0
-    destination.hold = promise
-    const before = transfer.ask({ key })
-    await expect.poll(() => destination.bodies.length).toBeGreaterThan(0)
-    destination.hold = undefined
+    const finish = await askSlowly(service, () => transfer.ask({ key }))
     await transfer.shows('bridging', { key: vault.key, protocol: 'lagoon' })
-    resolve()
-    expect((await before).status).toBe(200)
+    expect((await finish()).status).toBe(200)
     expect(await run()).toMatchObject({ open: 1 })
   })
 
@@ -189,18 +197,11 @@ describe('A run of the job', () => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     const key = await service.createClient([])
     const transfer = await transfers.open({ into: vault })
-    const destination = service.rpc[BASE] as Wire
-    const { promise, resolve } = Promise.withResolvers<void>()
-    destination.bodies.length = 0
-    destination.hold = promise
-    const before = transfer.ask({ key: vault.key })
-    await expect.poll(() => destination.bodies.length).toBeGreaterThan(0)
-    destination.hold = undefined
+    const finish = await askSlowly(service, () => transfer.ask({ key: vault.key }))
     const fill = await transfers.relayer.fill(transfer.deposit)
     await transfers.finalise()
     await transfer.becomes('completed', { key, fill, final: true })
-    resolve()
-    expect((await before).status).toBe(200)
+    expect((await finish()).status).toBe(200)
     for (let look = 0; look < 2; look += 1) await run()
     const told = (await toldTo(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
     expect(told).toMatchObject([{ type: 'transfer.completed', final: true }])
