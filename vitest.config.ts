@@ -1,10 +1,13 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Where processes are started: these files take far longer than their size says. */
-const SLOW = /\/test\/(scripts|infra|sandbox\/start|vault-guides)/
+/** Kinds of tests, by the ending of a file's name: `*.service.test.ts`; `*.test.ts` is a unit test. CONTRIBUTING says which is which. */
+export const KINDS = ['table', 'service', 'deep', 'infra', 'standins', 'browser'] as const
 
-/** Begins with what takes long, so that no core is idle at the end. */
+/** Files that start processes take longer than their size says. */
+const SLOW = /\/test\/(infra\/template|sandbox\/start|vault-guides)/
+
+/** Begins with the slow files, so that no core is idle at the end. */
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
@@ -12,29 +15,39 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
-const BROWSER = 'test/**/*.browser.test.ts'
+const endingOf = (kind: string) => `test/**/*.${kind}.test.ts`
+
+const timesOf = (kind: string) =>
+  // A page polls every few seconds, on a busy machine later.
+  kind === 'browser' ? { expect: { poll: { timeout: 40_000 } }, testTimeout: 120_000 } : {}
 
 export default defineConfig({
   test: {
     isolate: false,
     setupFiles: ['test/support/anew.ts', 'test/support/password-cost.ts', 'test/support/secrets-in-logs.ts'],
     env: { TZ: 'UTC', POWERTOOLS_DEV: 'true' },
-    // What is waited for comes in a moment, on a machine under load later.
+    // Polled conditions hold in a moment; on a busy machine, later.
     expect: { requireAssertions: true, poll: { timeout: 20_000 } },
     clearMocks: true,
-    // The tests wait for their chains as long as they compute: three files at a time keep two cores busy.
+    // Tests wait for their chains as long as they compute: three files at a time keep two cores busy.
     maxWorkers: 3,
     sequence: { sequencer: SlowFirst },
     silent: 'passed-only',
     testTimeout: 60_000,
     hookTimeout: 60_000,
     projects: [
-      { extends: true, test: { name: 'service', include: ['test/**/*.test.ts'], exclude: [BROWSER] } },
       {
         extends: true,
-        // A page reads anew each few seconds, on a busy machine later.
-        test: { name: 'browser', include: [BROWSER], expect: { poll: { timeout: 40_000 } }, testTimeout: 120_000 },
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...KINDS.map(endingOf)],
+        },
       },
+      ...KINDS.map((kind) => ({
+        extends: true as const,
+        test: { name: kind, include: [endingOf(kind)], ...timesOf(kind) },
+      })),
     ],
   },
 })

@@ -20,7 +20,7 @@ const Settings = z.object({ page: Flag, check: Flag })
 
 async function main({ page: isPageAlone, check: isCheck }: z.output<typeof Settings>): Promise<void> {
   if (!isPageAlone && !isCheck) {
-    const story = ['--project', 'service', 'test/infra/template.test.ts', '-t', 'every endpoint does']
+    const story = ['--project', 'infra', 'test/infra/template.infra.test.ts', '-t', 'every endpoint does']
     run('vitest', ['run', ...story], { COSTS: 'write' })
     run('biome', ['format', '--write', COUNTS_FILE])
   }

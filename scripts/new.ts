@@ -5,7 +5,7 @@ import { TAGS } from '../lib/frame/contract.ts'
 
 const USAGE = 'Usage: npm run new -- endpoint <area>/<name>, for example: npm run new -- endpoint vaults/fees\n'
 const LIST = 'functions/contracts.ts'
-const LIVE_ANSWERS = 'test/functions/openapi.test.ts'
+const LIVE_ANSWERS = 'test/functions/openapi.service.test.ts'
 const WORD = '[a-z][a-z0-9]*(?:-[a-z0-9]+)*'
 
 /** The files of a new endpoint, which answers what it was asked, by their paths. */
@@ -40,7 +40,7 @@ function ${work}() {
 
 export const handler = endpoint(contract, {}, ${work})
 `,
-    [`test/functions/${area}/${name}.test.ts`]: `import { describe, expect } from 'vitest'
+    [`test/functions/${area}/${name}.service.test.ts`]: `import { describe, expect } from 'vitest'
 import { endpoints } from '../../../functions/contracts.ts'
 import { chainlessTest as test } from '../../support/service.ts'
 

@@ -31,7 +31,7 @@ const Endpoint = z.object({
 })
 export type EndpointCounts = z.output<typeof Endpoint>
 
-/** What the wallet's story counts (test/infra/template.test.ts), and what a stage is made of. */
+/** What the wallet's story counts (test/infra/template.infra.test.ts), and what a stage is made of. */
 export const Counted = z.object({
   /** How much there was to tell of. */
   size: z.object({ vaults: Whole, chainsWithVaults: Whole, chains: Whole, tokens: Whole }),

@@ -589,7 +589,7 @@ describe.each(STAGES)('%s', (stage) => {
         {
           BatchSize: contract.batchSize ?? 10,
           EventSourceArn: `shared/${contract.queue}`,
-          // Of its ARN, which is no text here, CDK takes the name; test/infra/template.test.ts runs it.
+          // Of its ARN, which is no text here, CDK takes the name; test/infra/template.infra.test.ts runs it.
           FunctionName: expect.stringMatching(/:live$/),
           FunctionResponseTypes: ['ReportBatchItemFailures'],
           ScalingConfig: { MaximumConcurrency: contract.mostAtATime },

@@ -12,7 +12,7 @@ const COPIED = [
     'docs/api.md',
     'docs/errors.md',
     'client/src/api.ts',
-    'test/functions/openapi.test.ts',
+    'test/functions/openapi.service.test.ts',
   ],
   ...['package.json', 'biome.json', '.gitignore'],
 ]
