@@ -24,7 +24,9 @@ const timesOf = (kind: string) =>
 export default defineConfig({
   test: {
     isolate: false,
-    setupFiles: ['test/support/anew.ts', 'test/support/password-cost.ts', 'test/support/secrets-in-logs.ts'],
+    setupFiles: ['anew', 'functions-database', 'password-cost', 'secrets-in-logs'].map(
+      (name) => `test/support/${name}.ts`,
+    ),
     env: { TZ: 'UTC', POWERTOOLS_DEV: 'true' },
     // Polled conditions hold in a moment; on a busy machine, later.
     expect: { requireAssertions: true, poll: { timeout: 20_000 } },

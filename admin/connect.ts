@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { SNSClient } from '@aws-sdk/client-sns'
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
 import {
   configSecretName,
@@ -21,9 +20,11 @@ import { requestRebuild } from '../lib/activity/recording/rebuild.ts'
 import { type RunsStore, runsStore } from '../lib/activity/recording/runs-store.ts'
 import { type RecordsStore, recordsStore } from '../lib/activity/store.ts'
 import { CLIENT_DEFAULTS } from '../lib/aws/client-defaults.ts'
-import { documentClient, dynamo } from '../lib/aws/dynamo.ts'
+import { connect, documentClient } from '../lib/aws/dynamo.ts'
 import { findQueueUrl, sendMessages, sqsClient } from '../lib/aws/queue.ts'
+import type { Dynamo } from '../lib/aws/requests.ts'
 import { readSecretJson } from '../lib/aws/secrets.ts'
+import { createTable, type Table } from '../lib/aws/table.ts'
 import { transfersStore } from '../lib/bridge/store.ts'
 import { sharedCache } from '../lib/cache/cache.ts'
 import { cacheStore } from '../lib/cache/store.ts'
@@ -72,45 +73,47 @@ const LocalState = z.object({
 
 /** The local service that wrote this state file; throws AdminError when it is not running. */
 export async function connectLocal(stateFile: string): Promise<Admin> {
-  return localAdmin(await readLocalState(stateFile))
+  const { dynamoEndpoint, ...state } = await readLocalState(stateFile)
+  const client = documentClient(localConfig(dynamoEndpoint))
+  return localAdmin({ ...state, dynamo: connect(client), sharedNow: clockOf(client, Date.now) })
+}
+
+/** The parts of a local service, and how its database is reached. */
+type LocalParts = Omit<z.output<typeof LocalState>, 'dynamoEndpoint'> & {
+  readonly dynamo: Dynamo
+  /** A clock for what is compared with functions' clocks, in epoch milliseconds. */
+  readonly sharedNow: () => number
 }
 
 /** The local service whose parts are here. */
-export function localAdmin({
-  dynamoEndpoint,
-  providersUrl,
-  deliveryQueueUrl,
-  tables,
-  chains,
-}: z.output<typeof LocalState>): Admin {
+export function localAdmin({ dynamo, sharedNow, providersUrl, deliveryQueueUrl, tables, chains }: LocalParts): Admin {
   const chainIds = chains.map(({ chainId }) => chainId)
-  const client = documentClient(localConfig(dynamoEndpoint))
-  const sharedNow = clockOf(client, Date.now)
+  const open = (table: TableKey) => createTable(dynamo, tables[table])
   const secrets = new SecretsManagerClient(localConfig(providersUrl))
   const queues = sqsClient(localConfig(new URL(deliveryQueueUrl).origin))
   return {
-    ...surroundings(chainIds, recordStores(client, tables.deposits), sharedNow, (chainId) => {
+    ...surroundings(chainIds, recordStores(open('deposits')), sharedNow, (chainId) => {
       const chain = chains.find((candidate) => candidate.chainId === chainId)
       if (!chain) throw new AdminError(`The local service has no chain ${chainId}.`)
       return chain.nodeUrls ?? [chain.rpcUrl]
     }),
-    clients: clientsAdminStore(client, tables.clients),
-    users: usersStore(client, tables.users),
-    transfers: transfersStore(client, tables.deposits),
-    pinStore: pinStore(client, tables.deposits),
+    clients: clientsAdminStore(open('clients')),
+    users: usersStore(open('users')),
+    transfers: transfersStore(open('deposits')),
+    pinStore: pinStore(open('deposits')),
     deadLetters: deadLettersOf(queues, 'local', { sleep, say }),
     webhooks: webhooksAdmin({
-      ...webhookStores(client, tables.webhooks, sharedNow),
+      ...webhookStores(open('webhooks'), sharedNow),
       readWebhookKeys: () => readWebhookKeys(webhookKeySecretName('local'), secrets),
       webhookReach: 'loopback',
       wakeDeliveries: (messages, options) => sendMessages(deliveryQueueUrl, messages, { ...options, client: queues }),
     }),
     signingKeys: signingKeysSecret(signingSecretName('local'), secrets),
     edgeKeys: undefined,
-    restoreItems: itemsRestorer({ client, nameOf: (table) => tables[table], now: Date.now, say }),
+    restoreItems: itemsRestorer({ dynamo, nameOf: (table) => tables[table], now: Date.now, say }),
     keyEnvironment: 'local',
     examined: {
-      ...examinedOf('local', client, (table) => tables[table], secrets),
+      ...examinedOf('local', open, secrets),
       checkAccess: async () => [],
       stage: undefined,
       countSubscribers: undefined,
@@ -120,23 +123,26 @@ export function localAdmin({
 
 /** A deployed stage, with the AWS credentials and region of the environment. */
 export function connectStage(stage: Stage): Admin {
-  const sharedNow = clockOf(dynamo(), Date.now)
-  const examined = examinedOf(stage, dynamo(), (table) => tableName(stage, table))
+  const client = documentClient()
+  const dynamo = connect(client)
+  const sharedNow = clockOf(client, Date.now)
+  const open = (table: TableKey) => createTable(dynamo, tableName(stage, table))
+  const examined = examinedOf(stage, open)
   const chainIds = EVM_CHAINS.map(({ id }) => id)
   return {
-    ...surroundings(chainIds, recordStores(dynamo(), tableName(stage, 'deposits')), sharedNow, async (chainId) => {
+    ...surroundings(chainIds, recordStores(open('deposits')), sharedNow, async (chainId) => {
       const { rpcUrls } = await readSecretJson(configSecretName(stage), Config)
       const urls = rpcUrls[chainId] ?? evmChain(chainId)?.rpcUrls
       if (!urls) throw new AdminError(`Chain ${chainId} is not supported.`)
       return urls
     }),
-    clients: clientsAdminStore(dynamo(), tableName(stage, 'clients')),
-    users: usersStore(dynamo(), tableName(stage, 'users')),
-    transfers: transfersStore(dynamo(), tableName(stage, 'deposits')),
-    pinStore: pinStore(dynamo(), tableName(stage, 'deposits')),
+    clients: clientsAdminStore(open('clients')),
+    users: usersStore(open('users')),
+    transfers: transfersStore(open('deposits')),
+    pinStore: pinStore(open('deposits')),
     deadLetters: deadLettersOf(sqsClient(), stage, { sleep, say }),
     webhooks: webhooksAdmin({
-      ...webhookStores(dynamo(), tableName(stage, 'webhooks'), sharedNow),
+      ...webhookStores(open('webhooks'), sharedNow),
       readWebhookKeys: () => readWebhookKeys(webhookKeySecretName(stage)),
       webhookReach: 'public',
       wakeDeliveries: async (messages, options) =>
@@ -147,10 +153,10 @@ export function connectStage(stage: Stage): Admin {
       edgeSecretName(stage),
       new SecretsManagerClient({ ...CLIENT_DEFAULTS, region: EDGE_REGION }),
     ),
-    restoreItems: itemsRestorer({ client: dynamo(), nameOf: (table) => tableName(stage, table), now: Date.now, say }),
+    restoreItems: itemsRestorer({ dynamo, nameOf: (table) => tableName(stage, table), now: Date.now, say }),
     examined: {
       ...examined,
-      checkAccess: () => checkAccess(dynamo(), examined.probeTable),
+      checkAccess: () => checkAccess(client, examined.probeTable),
       stage,
       countSubscribers: (...asked) => countSubscribers({ snsIn, sqs: sqsClient() }, ...asked),
     },
@@ -169,8 +175,7 @@ const QUESTION_MS = 5_000
 
 function examinedOf(
   stage: Stage | 'local',
-  client: DynamoDBDocumentClient,
-  nameOf: (table: TableKey) => string,
+  open: (table: TableKey) => Table,
   secrets?: SecretsManagerClient,
 ): Omit<Examined, 'stage' | 'checkAccess' | 'countSubscribers'> {
   const names = {
@@ -180,27 +185,27 @@ function examinedOf(
     'webhook-key': webhookKeySecretName(stage),
   }
   return {
-    probeTable: tableProbe(client, nameOf),
+    probeTable: tableProbe(open),
     readSecret: (name) => readSecretJson(names[name], z.unknown(), secrets),
-    cache: sharedCache({ table: cacheStore(client, nameOf('cache')), now: Date.now }),
+    cache: sharedCache({ table: cacheStore(open('cache')), now: Date.now }),
     fetch,
     limitMs: LIMIT_MS,
     questionMs: QUESTION_MS,
   }
 }
 
-function webhookStores(client: DynamoDBDocumentClient, table: string, now: () => number) {
+function webhookStores(table: Table, now: () => number) {
   return {
-    webhooks: webhooksStore(client, table),
-    eventLog: eventLogStore(client, table),
-    deliveries: deliveryStore(client, table),
+    webhooks: webhooksStore(table),
+    eventLog: eventLogStore(table),
+    deliveries: deliveryStore(table),
     randomBytes,
     now,
   }
 }
 
-function recordStores(client: DynamoDBDocumentClient, table: string) {
-  return { records: recordsStore(client, table), runs: runsStore(client, table) }
+function recordStores(table: Table) {
+  return { records: recordsStore(table), runs: runsStore(table) }
 }
 
 function surroundings(

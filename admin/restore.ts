@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
 import { TABLES, type TableDefinition, type TableKey } from '../infra/tables.ts'
-import { getItems, putItems } from '../lib/aws/dynamo.ts'
+import type { Dynamo } from '../lib/aws/requests.ts'
+import { createTable } from '../lib/aws/table.ts'
 
 type Dependencies = {
-  readonly client: DynamoDBDocumentClient
+  readonly dynamo: Dynamo
   readonly nameOf: (table: TableKey) => string
   /** Epoch milliseconds. */
   readonly now: () => number
@@ -34,29 +34,26 @@ const Item = z.looseObject({ pk: z.string(), sk: z.string() })
  * back, and what differs where that is wanted. It reads both page by page, 1 MB at a time, and leaves out what has expired.
  * Throws where a table cannot be read: what was written until then stays, and it can be done again.
  */
-export function itemsRestorer({ client, nameOf, now, say }: Dependencies) {
+export function itemsRestorer({ dynamo, nameOf, now, say }: Dependencies) {
   return async ({ table, from, partition = '', isReplaced, isConfirmed }: Wanted): Promise<Comparison> => {
-    const own = nameOf(table)
+    const own = createTable(dynamo, nameOf(table))
     const { timeToLive = '' }: TableDefinition = TABLES[table]
     const hasExpired = (item: z.output<typeof Item>) => {
       const end = item[timeToLive]
       return typeof end === 'number' && end * 1000 <= now()
     }
     let sum: Comparison = { items: 0, missing: 0, different: 0 }
-    for await (const page of scanPages(client, from)) {
+    for await (const page of createTable(dynamo, from).scan(Item, { isConsistent: true })) {
       const items = page.filter((item) => item.pk.startsWith(partition) && !hasExpired(item))
-      const found = z.array(Item).parse(
-        await getItems(
-          client,
-          own,
-          items.map(({ pk, sk }) => ({ pk, sk })),
-        ),
+      const found = await own.getMany(
+        Item,
+        items.map(({ pk, sk }) => ({ pk, sk })),
       )
       const present = new Map(found.map((item) => [`${item.pk} ${item.sk}`, item]))
       const stored = (item: z.output<typeof Item>) => present.get(`${item.pk} ${item.sk}`)
       const missing = items.filter((item) => !stored(item))
       const different = items.filter((item) => stored(item) && !isDeepStrictEqual(stored(item), item))
-      if (isConfirmed) await putItems(client, own, isReplaced ? [...missing, ...different] : missing)
+      if (isConfirmed) await own.putMany(isReplaced ? [...missing, ...different] : missing)
       sum = {
         items: sum.items + items.length,
         missing: sum.missing + missing.length,
@@ -66,15 +63,4 @@ export function itemsRestorer({ client, nameOf, now, say }: Dependencies) {
     }
     return sum
   }
-}
-
-async function* scanPages(client: DynamoDBDocumentClient, TableName: string): AsyncGenerator<z.output<typeof Item>[]> {
-  let ExclusiveStartKey: Record<string, unknown> | undefined
-  do {
-    const page = await client.send(
-      new ScanCommand({ TableName, ConsistentRead: true, ...(ExclusiveStartKey && { ExclusiveStartKey }) }),
-    )
-    yield z.array(Item).parse(page.Items ?? [])
-    ExclusiveStartKey = page.LastEvaluatedKey
-  } while (ExclusiveStartKey)
 }

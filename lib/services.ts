@@ -11,7 +11,7 @@ import type { WakeGroups } from './activity/recording/record-group.ts'
 import { runsStore } from './activity/recording/runs-store.ts'
 import { recordsStore } from './activity/store.ts'
 import { yieldLookup } from './activity/yields.ts'
-import { dynamo } from './aws/dynamo.ts'
+import { openTable } from './aws/dynamo.ts'
 import { sendMessages } from './aws/queue.ts'
 import { readLatestSecretJson } from './aws/secrets.ts'
 import { createAcross } from './bridge/across.ts'
@@ -95,7 +95,7 @@ export const webhookReach = (env: Env<'webhookReach'>) => WebhookReach.parse(env
 /** For whom credentials are. */
 export const relyingParty = (env: Env<'relyingParty'>) => RelyingParty.parse(JSON.parse(env.relyingParty))
 
-export const users = (env: Env<'users'>) => usersStore(dynamo(), env.users)
+export const users = (env: Env<'users'>) => usersStore(openTable(env.users))
 
 /** Counts tries, and throws `too_many_requests`. */
 export const limitTries = (env: Env<'users' | 'rateLimits'>) =>
@@ -107,37 +107,37 @@ export const limitTries = (env: Env<'users' | 'rateLimits'>) =>
   })
 
 /** The vaults that any client has, and which clients. */
-export const listedVaults = (env: Env<'clients'>) => listedVaultsStore(dynamo(), env.clients)
+export const listedVaults = (env: Env<'clients'>) => listedVaultsStore(openTable(env.clients))
 
 /** What happened in vaults, and how far that is recorded. */
-export const records = (env: Env<'deposits'>) => recordsStore(dynamo(), env.deposits)
+export const records = (env: Env<'deposits'>) => recordsStore(openTable(env.deposits))
 
 /** Who records which vaults of a chain at the moment, and what the last runs said. */
-export const runs = (env: Env<'deposits'>) => runsStore(dynamo(), env.deposits)
+export const runs = (env: Env<'deposits'>) => runsStore(openTable(env.deposits))
 
 /** Tells how long settlements take. */
 export const getEstimate = (env: Env<'deposits'>) => cachedEstimates({ records: records(env), now: Date.now })
 
 /** The requests that wait for their settlement. */
-export const openRequests = (env: Env<'deposits'>) => openRequestsStore(dynamo(), env.deposits)
+export const openRequests = (env: Env<'deposits'>) => openRequestsStore(openTable(env.deposits))
 
 /** Whether accounts have used vaults. */
-export const accountRecords = (env: Env<'deposits'>) => accountRecordsStore(dynamo(), env.deposits)
+export const accountRecords = (env: Env<'deposits'>) => accountRecordsStore(openTable(env.deposits))
 
 /** The last known state of each vault. */
-export const states = (env: Env<'deposits'>) => stateStore(dynamo(), env.deposits)
+export const states = (env: Env<'deposits'>) => stateStore(openTable(env.deposits))
 
 /** What of each vault is pinned, as the container knows it. */
 export const pins = (env: Env<'deposits'>) => cachedPins({ pinStore: pinStore(env), now: Date.now })
 
 /** The same, as the table has it. */
-export const pinStore = (env: Env<'deposits'>) => createPinStore(dynamo(), env.deposits)
+export const pinStore = (env: Env<'deposits'>) => createPinStore(openTable(env.deposits))
 
 /** The transactions on other chains with which deposits began. */
-export const sources = (env: Env<'deposits'>) => depositSourceStore(dynamo(), env.deposits)
+export const sources = (env: Env<'deposits'>) => depositSourceStore(openTable(env.deposits))
 
 /** Transfers from other chains. */
-export const transfers = (env: Env<'deposits'>) => transfersStore(dynamo(), env.deposits)
+export const transfers = (env: Env<'deposits'>) => transfersStore(openTable(env.deposits))
 
 /** Finds a vault's yield. */
 export const getYield = (env: Env<'deposits'>) => yieldLookup({ records: records(env), now: Date.now })
@@ -169,14 +169,14 @@ export const budgets = async (env: Env<'config' | 'cache'>) => {
     das: solanaNfts?.questionsPerClient ?? 0,
     across: bridge.questionsPerClient,
   }
-  return clientBudgets({ count: cacheStore(dynamo(), env.cache).count, limits, now: Date.now })
+  return clientBudgets({ count: cacheStore(openTable(env.cache)).count, limits, now: Date.now })
 }
 
 /** The webhooks of clients. */
-export const webhooks = (env: Env<'webhooks'>) => webhooksStore(dynamo(), env.webhooks)
+export const webhooks = (env: Env<'webhooks'>) => webhooksStore(openTable(env.webhooks))
 
 /** What each client is told, in order. */
-export const eventLog = (env: Env<'webhooks'>) => eventLogStore(dynamo(), env.webhooks)
+export const eventLog = (env: Env<'webhooks'>) => eventLogStore(openTable(env.webhooks))
 
 /** Has groups of vaults recorded, each by a run of its own. */
 export const wakeGroups =
@@ -197,7 +197,7 @@ export const wakeDeliveries =
     sendMessages(env.deliveryQueue, messages, options)
 
 /** How far webhooks have been told. */
-export const deliveries = (env: Env<'webhooks'>) => deliveryStore(dynamo(), env.webhooks)
+export const deliveries = (env: Env<'webhooks'>) => deliveryStore(openTable(env.webhooks))
 
 /** Sends deliveries. */
 export const sendDelivery = (env: Env<'webhookReach'>) => createSender({ reach: webhookReach(env), now: Date.now })
@@ -209,7 +209,7 @@ export const random = () => Math.random
 export const randomUUID = () => crypto.randomUUID
 
 /** The answers of upstreams, which all functions share. */
-export const cache = (env: Env<'cache'>) => sharedCache({ table: cacheStore(dynamo(), env.cache), now: Date.now })
+export const cache = (env: Env<'cache'>) => sharedCache({ table: cacheStore(openTable(env.cache)), now: Date.now })
 
 /** CoinGecko; a request takes 3 s at most unless told. */
 export const coinGecko = async (env: Env<'config' | 'cache'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>

@@ -19,7 +19,7 @@ import { moveToNow, PAST_SECONDS, playHistory } from './chains/history.ts'
 import { playStates, type States } from './chains/states.ts'
 import { deployLocalWorld, type LocalWorld } from './chains/world.ts'
 import { type RunningChain, startChain } from './chains.ts'
-import { type LocalDynamo, localCredentials, startDynamo } from './dynamo.ts'
+import { type Database, localCredentials, startDynamo } from './dynamo.ts'
 import { NODE_PROFILES, type NodeProfileName } from './node-profiles.ts'
 import { type Node, startNode } from './nodes.ts'
 import { GOLDRUSH_KEY } from './providers/goldrush.ts'
@@ -32,7 +32,7 @@ export type Backends = {
   readonly chains: readonly (RunningChain & LocalWorld)[]
   /** The URLs at which the functions read these chains by default. */
   readonly rpcUrls: RpcUrls
-  readonly dynamo: LocalDynamo
+  readonly dynamo: Database
   readonly queues: LocalQueues
   readonly providers: Providers
   /** Fills transfers between the chains, when it is told to or once it is started. */
@@ -80,6 +80,8 @@ export type BackendsOptions = {
   readonly realMarkets?: boolean
   /** The kinds of nodes at which the functions read the chains, in the order of their URLs; the chains themselves by default. */
   readonly nodes?: readonly NodeProfileName[]
+  /** The database, which the backends stop with them; a server in this process by default. */
+  readonly database?: Database
 }
 
 /** Starts both chains with their contracts, DynamoDB with its tables, SQS with its queues, and the providers. */
@@ -87,7 +89,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
   const { blockSeconds, chainIds = CHAIN_IDS, bridgedChainIds = [], withPast = false, realMarkets = false } = options
   const { nodes: profiles = [], withStates = false } = options
   const [dynamo, queues, ...chains] = await Promise.all([
-    startDynamo(),
+    options.database ?? startDynamo(),
     startQueues(),
     ...[...chainIds, ...bridgedChainIds].map(async (chainId) => {
       const chain = await startChain({
@@ -176,7 +178,8 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
       ...buildVariables(accountSettings(LOCAL)),
     },
     admin: localAdmin({
-      dynamoEndpoint,
+      dynamo: dynamo.connection,
+      sharedNow: Date.now,
       providersUrl: providers.url,
       deliveryQueueUrl: queues.urls.deliveryQueue,
       tables,

@@ -12,22 +12,25 @@ import {
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import dynalite from 'dynalite'
 import { TABLES, type TableDefinition, type TableKey, tableName } from '../infra/tables.ts'
-import { documentClient } from '../lib/aws/dynamo.ts'
+import { connect, documentClient } from '../lib/aws/dynamo.ts'
+import type { Dynamo } from '../lib/aws/requests.ts'
 import { addTransactions, type Transactions } from './dynamo/transactions.ts'
-import { type Answer, type Asked, handTo } from './exchange.ts'
 
 /** The physical name of each table. */
 export type TableNames = Readonly<Record<TableKey, string>>
 
-/** A DynamoDB server inside this process, with the service's tables. */
-export type LocalDynamo = {
+/** DynamoDB with the service's tables. */
+export type Database = {
+  /** The URL at which functions reach it. */
   readonly endpoint: string
   readonly tableNames: TableNames
-  readonly transactions: Transactions
-  /** What the server answers to a POST, without a connection to it. */
-  readonly answer: (asked: Pick<Asked, 'headers' | 'body'>) => Promise<Answer>
-  /** Ends the server once its requests under way have ended. */
+  readonly connection: Dynamo
   readonly stop: () => Promise<void>
+}
+
+/** A DynamoDB server inside this process. */
+export type LocalDynamo = Database & {
+  readonly transactions: Transactions
 }
 
 /** Starts DynamoDB in this process on a free port with all tables; in memory unless given a path, where tables are kept. */
@@ -40,26 +43,18 @@ export async function startDynamo({ path }: { path?: string } = {}): Promise<Loc
 
   const client = documentClient(localConfig(endpoint))
   const tableNames = await createTables(client, 'local')
-  client.destroy()
 
-  const underWay = new Set<Promise<Answer>>()
   return {
     endpoint,
     tableNames,
+    connection: connect(client),
     transactions,
-    async answer(asked) {
-      if (!server.listening) throw new Error('DynamoDB has been stopped.')
-      const answer = handTo(server, asked)
-      underWay.add(answer)
-      return await answer.finally(() => underWay.delete(answer))
-    },
-    async stop() {
-      // Requests that are under way end first: a write into a closed database ends the process.
-      const closed = new Promise<void>((resolve, reject) => {
+    // The server ends its requests under way first.
+    stop: () =>
+      new Promise<void>((resolve, reject) => {
+        client.destroy()
         server.close((error) => (error ? reject(error) : resolve()))
-      })
-      await Promise.all([...underWay, closed])
-    },
+      }),
   }
 }
 

@@ -2,13 +2,13 @@ import { Console } from 'node:console'
 import * as z from 'zod'
 import { refreshChain } from '../functions/jobs/refresh-chain/refresh-chain.ts'
 import { refreshGroup } from '../functions/queues/refresh-group/refresh-group.ts'
-import { documentClient } from '../lib/aws/dynamo.ts'
-import { localConfig, startDynamo } from '../sandbox/dynamo.ts'
 import { countedChain, depositOf, virtualClock } from '../test/support/counted.ts'
 import { jobServices, listVaults, someVaults } from '../test/support/job.ts'
+import { memoryDynamo } from '../test/support/memory-dynamo.ts'
+import { openTables, TEST_TABLES } from '../test/support/tables.ts'
 
-// The job over 10,000 vaults of 1,000 clients, at tables on this machine and a chain that answers as a node does that takes ten
-// calls in a request and 10,000 blocks of events: what each group's run asks and takes. `node scripts/bench-groups.ts`
+// Runs the job over 10,000 vaults of 1,000 clients, with tables in memory and a node that takes ten calls in a request and
+// 10,000 blocks of events. Prints the requests and the time of each group's run. `node scripts/bench-groups.ts`
 
 const BASE = 8453
 const VAULTS = 10_000
@@ -23,31 +23,22 @@ const say = (text: string) => process.stderr.write(`${text}\n`)
 const vaults = someVaults(VAULTS)
 
 async function main(): Promise<void> {
-  const { endpoint, tableNames, stop } = await startDynamo()
-  // The tables of this machine are slower than a function waits for where it has other work.
-  const dynamo = documentClient({ ...localConfig(endpoint), requestHandler: { requestTimeout: 60_000 } })
-  const counts = { requests: 0 }
-  dynamo.middlewareStack.add(
-    (next) => (args) => {
-      counts.requests += 1
-      return next(args)
-    },
-    { step: 'deserialize', priority: 'low' },
-  )
+  const memory = memoryDynamo()
+  const tables = openTables(memory.dynamo, TEST_TABLES)
   say(`Listing ${VAULTS} vaults of ${CLIENTS} clients …`)
-  await listVaults(dynamo, tableNames, vaults, (index) =>
+  await listVaults(tables, vaults, (index) =>
     Array.from({ length: (CLIENTS * OF_CLIENT) / VAULTS }, (_, of) => String(1_000_000_000 + ((index + of) % CLIENTS))),
   )
   const clock = virtualClock()
   const chain = countedChain(clock, { mostCalls: 10, mostBlocks: 10_000, delayMs: NODE_MS })
   chain.state.head = 100_000
-  const { services: stores, messages } = jobServices(dynamo, tableNames)
+  const { services: stores, messages } = jobServices(tables)
   const services = { ...stores, getReader: () => chain.reader, now: clock.now }
   const time = { remainingMs: () => 50_000 }
   const rows: unknown[] = []
   const measure = async (name: string, run: () => Promise<unknown>) => {
     const before = {
-      ...counts,
+      requests: memory.tries.length,
       chain: { ...chain.counts },
       at: clock.now(),
       cpu: process.cpuUsage(),
@@ -60,7 +51,7 @@ async function main(): Promise<void> {
       vaults: report.vaults,
       entries: report['entries'],
       behind: report['behind'],
-      'table requests': counts.requests - before.requests,
+      'table requests': memory.tries.length - before.requests,
       'chain requests': chain.counts.requests - before.chain.requests,
       'chain calls': chain.counts.calls - before.chain.calls,
       'chain s': (clock.now() - before.at) / 1000,
@@ -84,8 +75,6 @@ async function main(): Promise<void> {
     }
   }
   new Console(process.stdout).table(rows)
-  dynamo.destroy()
-  await stop()
 }
 
 await main()

@@ -1,14 +1,16 @@
-import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import * as z from 'zod'
 import { TABLE_KEYS, type TableKey } from '../../infra/tables.ts'
+import type { Table } from '../../lib/aws/table.ts'
 import { deployGuide, describeReason, type Finding } from './finding.ts'
 
 /** Throws where an environment's table cannot be read. One request, for the least that a table can be asked for. */
 export type ProbeTable = (table: TableKey) => Promise<void>
 
-/** Probes tables of these names. */
-export function tableProbe(client: DynamoDBDocumentClient, nameOf: (table: TableKey) => string): ProbeTable {
+/** Returns a function that probes tables. */
+export function tableProbe(open: (table: TableKey) => Table): ProbeTable {
   return async (table) => {
-    await client.send(new GetCommand({ TableName: nameOf(table), Key: { pk: 'doctor', sk: 'doctor' } }))
+    await open(table).get(z.unknown(), { pk: 'doctor', sk: 'doctor' }, { isConsistent: false })
   }
 }
 

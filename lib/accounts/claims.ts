@@ -1,4 +1,4 @@
-import { wasRefused } from '../aws/dynamo.ts'
+import { wasRefused } from '../aws/requests.ts'
 import { AppError } from '../errors.ts'
 import { logger } from '../logger.ts'
 import type { Credential } from './credential.ts'

@@ -1,6 +1,6 @@
-import { DeleteCommand, type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { conditionHeld, putNew, updateItem } from '../aws/dynamo.ts'
+import { add, all, any, exists, is, missing, remove, set, sizeIs, take } from '../aws/conditions.ts'
+import type { Table } from '../aws/table.ts'
 import { EpochSeconds, Timestamp } from '../codecs.ts'
 import { CredentialChallenge, LoginChallenge, Recovery, Registration, WalletChallenge } from './challenges.ts'
 import { type Expiring, type ExpiringType, expiringKey, getExpiring } from './expiring.ts'
@@ -26,35 +26,24 @@ type UserKey = Pick<User, 'clientId' | 'email'>
  * The table of users. A user is one item with all credentials and wallets, so that one conditional put registers.
  * Every method throws when the table cannot be reached or an item does not parse.
  */
-export function usersStore(documentClient: DynamoDBDocumentClient, tableName: string) {
-  const TableName = tableName
-  const get = async (Key: Record<string, string>) =>
-    (await documentClient.send(new GetCommand({ TableName, Key, ConsistentRead: true }))).Item
-  const put = (item: Parameters<typeof putNew>[2]) => putNew(documentClient, TableName, item)
-  /** Changes an item; false where the condition does not hold. */
-  const update = async (change: Parameters<typeof updateItem>[2]) =>
-    (await updateItem(documentClient, TableName, change)) !== null
-
+export function usersStore(table: Table) {
   /** Items of one type that are found by the hash of a secret and end by themselves. */
   function expiringItems<Schema extends Expiring>(type: ExpiringType, schema: Schema) {
     return {
       put: async (hash: string, value: z.output<Schema>): Promise<void> => {
-        await put({ ...expiringKey(type, hash), ...schema.encode(value) })
+        await table.add(schema, expiringKey(type, hash), value)
       },
-      get: (hash: string) => getExpiring({ client: documentClient, TableName, type, schema }, hash),
-      /** Uses the item up and gives it; null when it has ended or somebody else has used it up. Its end deletes it. */
+      get: (hash: string) => getExpiring({ table, type, schema }, hash),
+      /** Uses the item up and returns it; null when it has ended or is used up already. Its end deletes it. */
       take: async (hash: string, now: Date): Promise<z.output<Schema> | null> => {
-        const taken = await updateItem(documentClient, TableName, {
-          key: expiringKey(type, hash),
-          set: ['isTaken = :true'],
-          condition: 'expiresAt > :now AND attribute_not_exists(isTaken)',
-          ExpressionAttributeValues: { ':now': EpochSeconds.encode(now), ':true': true },
-          ReturnValues: 'ALL_NEW',
+        const taken = await table.change(schema, expiringKey(type, hash), {
+          changes: [set('isTaken', true)],
+          when: all(is('expiresAt', '>', EpochSeconds.encode(now)), missing('isTaken')),
         })
-        return taken && schema.parse(taken)
+        return taken ?? null
       },
       delete: async (hash: string): Promise<void> => {
-        await documentClient.send(new DeleteCommand({ TableName, Key: expiringKey(type, hash) }))
+        await table.delete(expiringKey(type, hash))
       },
     }
   }
@@ -68,15 +57,10 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
     walletChallenges: expiringItems('WALLET', WalletChallenge),
 
     /** Adds a user; false when the client has one with this e-mail address. */
-    create(user: User): Promise<boolean> {
-      return put({ ...userKey(user), ...User.encode(user) })
-    },
+    create: (user: User): Promise<boolean> => table.add(User, userKey(user), user),
 
     /** The client's user with this e-mail address; null when there is none. */
-    async get(key: UserKey): Promise<User | null> {
-      const item = await get(userKey(key))
-      return item ? User.parse(item) : null
-    },
+    get: async (key: UserKey): Promise<User | null> => (await table.get(User, userKey(key))) ?? null,
 
     /** The client's user who has the credential with this id; null when nobody has. */
     async find(clientId: string, credentialId: string): Promise<User | null> {
@@ -85,77 +69,38 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
     },
 
     /** Takes a credential's id for a user; false when it is taken. */
-    claimCredential(id: string, { clientId, email, userId }: User, claimedAt: Date): Promise<boolean> {
-      return put({ ...credentialKey(id), ...Claim.encode({ claimedBy: userId, clientId, email, claimedAt }) })
-    },
+    claimCredential: (id: string, { clientId, email, userId }: User, claimedAt: Date): Promise<boolean> =>
+      table.add(Claim, credentialKey(id), { claimedBy: userId, clientId, email, claimedAt }),
 
-    /** Who has taken a credential's id; null when nobody has. */
-    async getClaim(id: string): Promise<Claim | null> {
-      const item = await get(credentialKey(id))
-      return item ? Claim.parse(item) : null
-    },
+    /** The claim of a credential's id; null when nobody has taken it. */
+    getClaim: async (id: string): Promise<Claim | null> => (await table.get(Claim, credentialKey(id))) ?? null,
 
     /** Gives back an id that is claimed so. */
     async releaseCredential(id: string, { claimedBy, writeId }: Pick<Claim, 'claimedBy' | 'writeId'>): Promise<void> {
-      await conditionHeld(
-        documentClient.send(
-          new DeleteCommand({
-            TableName,
-            Key: credentialKey(id),
-            ConditionExpression: `claimedBy = :user${writeId === undefined ? '' : ' AND writeId = :writeId'}`,
-            ExpressionAttributeValues: { ':user': claimedBy, ':writeId': writeId },
-          }),
-        ),
-      )
+      const isOwn = is('claimedBy', '=', claimedBy)
+      await table.delete(credentialKey(id), writeId === undefined ? isOwn : all(isOwn, is('writeId', '=', writeId)))
     },
 
-    /**
-     * Replaces what opens an account, where it is still of the version that was read; false when somebody else has changed
-     * it since.
-     */
+    /** Replaces what opens an account, where it is still of the version that was read; false when it was changed since. */
     putAccess(user: User, access: Access): Promise<boolean> {
       const { credentials, sessions, version } = User.pick({ credentials: true, sessions: true, version: true }).encode(
-        {
-          ...access,
-          version: user.version + 1,
-        },
+        { ...access, version: user.version + 1 },
       )
-      return update({
-        key: userKey(user),
-        set: ['credentials = :credentials', 'sessions = :sessions', 'version = :version'],
-        condition: 'version = :before AND userId = :user',
-        ExpressionAttributeValues: {
-          ':credentials': credentials,
-          ':sessions': sessions,
-          ':version': version,
-          ':before': user.version,
-          ':user': user.userId,
-        },
+      return table.update(userKey(user), {
+        changes: [set('credentials', credentials), set('sessions', sessions), set('version', version)],
+        when: isUnchanged(user),
       })
     },
 
-    /** Deletes a user of this version; false when somebody has changed it since. */
-    deleteUser(user: User): Promise<boolean> {
-      return conditionHeld(
-        documentClient.send(
-          new DeleteCommand({
-            TableName,
-            Key: userKey(user),
-            ConditionExpression: 'version = :before AND userId = :user',
-            ExpressionAttributeValues: { ':before': user.version, ':user': user.userId },
-          }),
-        ),
-      )
-    },
+    /** Deletes a user of this version; false when it was changed since. */
+    deleteUser: (user: User): Promise<boolean> => table.delete(userKey(user), isUnchanged(user)),
 
     /** Sets what an operator decides of a user; false when there is no such user. */
     decide(key: UserKey, decisions: Partial<Pick<User, 'kyc' | 'smartGas'>>): Promise<boolean> {
-      const entries = Object.entries(decisions).filter(([, value]) => value !== undefined)
-      return update({
-        key: userKey(key),
-        set: entries.map(([field]) => `${field} = :${field}`),
-        condition: 'attribute_exists(pk)',
-        ExpressionAttributeValues: Object.fromEntries(entries.map(([field, value]) => [`:${field}`, value])),
+      const decided = Object.entries(decisions).filter(([, value]) => value !== undefined)
+      return table.update(userKey(key), {
+        changes: decided.map(([field, value]) => set(field, value)),
+        when: exists('pk'),
       })
     },
 
@@ -164,63 +109,31 @@ export function usersStore(documentClient: DynamoDBDocumentClient, tableName: st
      * wallet already, or too many.
      */
     linkWallet(session: Session, { address, chain, linkedAt }: Wallet, max: number): Promise<boolean> {
-      return update({
-        key: userKeyOf(session),
-        set: ['wallets.#address = :wallet'],
-        condition: `${HAS_SESSION} AND attribute_not_exists(wallets.#address) AND size(wallets) < :max`,
-        ExpressionAttributeNames: { '#address': address, '#session': session.id },
-        ExpressionAttributeValues: {
-          ':wallet': { chain, linkedAt: Timestamp.encode(linkedAt) },
-          ':max': max,
-          ':user': session.user.id,
-        },
+      return table.update(userKeyOf(session), {
+        changes: [set(['wallets', address], { chain, linkedAt: Timestamp.encode(linkedAt) })],
+        when: all(hasSession(session), missing(['wallets', address]), sizeIs('wallets', '<', max)),
       })
     },
 
     /** Takes a wallet from the user of a session; false when the session has ended, or the user does not have the wallet. */
     unlinkWallet(session: Session, address: string): Promise<boolean> {
-      return update({
-        key: userKeyOf(session),
-        remove: ['wallets.#address'],
-        condition: `${HAS_SESSION} AND attribute_exists(wallets.#address)`,
-        ExpressionAttributeNames: { '#address': address, '#session': session.id },
-        ExpressionAttributeValues: { ':user': session.user.id },
+      return table.update(userKeyOf(session), {
+        changes: [remove(['wallets', address])],
+        when: all(hasSession(session), exists(['wallets', address])),
       })
     },
 
     /** Counts a try under this key until the moment is over; false, without counting, when `max` others are counted. */
     countTry(key: string, tryId: string, { max, until }: { max: number; until: Date }): Promise<boolean> {
-      return conditionHeld(
-        documentClient.send(
-          new UpdateCommand({
-            TableName,
-            Key: limitKey(key),
-            UpdateExpression: 'ADD tries :tries SET expiresAt = :end',
-            ConditionExpression: 'attribute_not_exists(tries) OR size(tries) < :max OR contains(tries, :try)',
-            ExpressionAttributeValues: {
-              ':tries': new Set([tryId]),
-              ':try': tryId,
-              ':end': EpochSeconds.encode(until),
-              ':max': max,
-            },
-          }),
-        ),
-      )
+      return table.update(limitKey(key), {
+        changes: [add('tries', tryId), set('expiresAt', EpochSeconds.encode(until))],
+        when: any(missing('tries'), sizeIs('tries', '<', max)),
+      })
     },
 
-    /** Counts a try no more. */
+    /** Takes a counted try back. */
     async takeTryBack(key: string, tryId: string): Promise<void> {
-      await conditionHeld(
-        documentClient.send(
-          new UpdateCommand({
-            TableName,
-            Key: limitKey(key),
-            UpdateExpression: 'DELETE tries :tries',
-            ConditionExpression: 'attribute_exists(pk)',
-            ExpressionAttributeValues: { ':tries': new Set([tryId]) },
-          }),
-        ),
-      )
+      await table.update(limitKey(key), { changes: [take('tries', tryId)], when: exists('pk') })
     },
   }
 }
@@ -236,8 +149,15 @@ function userKeyOf({ clientId, user }: Session) {
   return userKey({ clientId, email: user.email })
 }
 
-/** Of a user's item: that it is this user's, with this session. */
-const HAS_SESSION = 'userId = :user AND attribute_exists(sessions.#session)'
+/** The user's item is of the version that was read. */
+function isUnchanged({ version, userId }: User) {
+  return all(is('version', '=', version), is('userId', '=', userId))
+}
+
+/** The item is of the session's user, who still has the session. */
+function hasSession({ id, user }: Session) {
+  return all(is('userId', '=', user.id), exists(['sessions', id]))
+}
 
 function limitKey(key: string) {
   return { pk: `LIMIT#${key}`, sk: 'LIMIT' }

@@ -1,22 +1,21 @@
-import { type DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { getItems } from '../aws/dynamo.ts'
+import type { Table } from '../aws/table.ts'
 import { buildEntryId, type DepositLocation, DepositSource, type LedgerEntry } from './ledger-entry.ts'
 
-const Item = z.object({ pk: z.string(), source: DepositSource })
+const Item = z.object({ source: DepositSource })
+const StoredItem = Item.extend({ pk: z.string() })
 
 /** Where deposits from other chains began, where that is final. */
-export function depositSourceStore(client: DynamoDBDocumentClient, tableName: string) {
+export function depositSourceStore(table: Table) {
   return {
     /** Records where a deposit began, which never changes. */
     async record(deposit: DepositLocation, source: DepositSource): Promise<void> {
-      const item = { ...itemKey(deposit), source: DepositSource.encode(source) }
-      await client.send(new PutCommand({ TableName: tableName, Item: item }))
+      await table.put(Item, itemKey(deposit), { source })
     },
 
     /** Where these deposits began, in one request for up to a hundred of them: undefined where none is recorded. */
     async list(deposits: readonly LedgerEntry[]): Promise<(deposit: DepositLocation) => DepositSource | undefined> {
-      const items = z.array(Item).parse(await getItems(client, tableName, deposits.map(itemKey)))
+      const items = await table.getMany(StoredItem, deposits.map(itemKey))
       const sources = new Map(items.map(({ pk, source }) => [pk, source]))
       return (deposit) => sources.get(itemKey(deposit).pk)
     },

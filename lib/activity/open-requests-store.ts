@@ -1,6 +1,6 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { deleteFound, deleteItems, getItems, ItemKey, keysBetween, putItems, queryPages } from '../aws/dynamo.ts'
+import type { ItemKey } from '../aws/requests.ts'
+import { buildItem, type Table } from '../aws/table.ts'
 import { MAX_UINT256 } from '../codecs.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 import { vaultPartition } from '../vaults/vault.ts'
@@ -24,7 +24,7 @@ type OpenRange = {
   readonly most: number
 }
 
-const Stored = ItemKey.extend(OpenRequest.shape)
+const Stored = OpenRequest.extend({ pk: z.string(), sk: z.string() })
 
 /** How many requests are taken over together. */
 const TAKEN_OVER_AT_ONCE = 100
@@ -33,7 +33,7 @@ const TAKEN_OVER_AT_ONCE = 100
  * The requests of each vault that wait for their settlement, beside its records: an item for all of an account with the same
  * id, for these are settled together. They go with what settles them, takes them back, or replaces the records.
  */
-export function openRequestsStore(client: DynamoDBDocumentClient, tableName: string) {
+export function openRequestsStore(table: Table) {
   return {
     /** Has requests wait by readings of their vaults' pasts, and others no more. */
     async record(changes: readonly RequestChanges[]): Promise<void> {
@@ -42,12 +42,12 @@ export function openRequestsStore(client: DynamoDBDocumentClient, tableName: str
       const opened = changes.flatMap(({ reading, opened }) =>
         opened.map((request) => {
           const key = itemKey(reading, request)
-          return { ...key, ...OpenRequest.encode({ ...request, ...sinceRequested(known.get(`${key.pk} ${key.sk}`)) }) }
+          return buildItem(OpenRequest, key, { ...request, ...sinceRequested(known.get(`${key.pk} ${key.sk}`)) })
         }),
       )
-      await putItems(client, tableName, opened)
+      await table.putMany(opened)
       const closed = changes.flatMap(({ reading, closed }) => closed.map((request) => itemKey(reading, request)))
-      await deleteItems(client, tableName, closed)
+      await table.deleteMany(closed)
     },
 
     /** Has what waits by a reading say of what clients were told what it says by an earlier one, of which it takes the place. */
@@ -61,57 +61,46 @@ export function openRequestsStore(client: DynamoDBDocumentClient, tableName: str
             const key = itemKey(reading, request)
             const { look, check, published, latest } = request
             const own = known.get(`${key.pk} ${key.sk}`)
-            return own ? [{ ...key, ...OpenRequest.encode({ ...own, look, check, published, latest }) }] : []
+            return own ? [buildItem(OpenRequest, key, { ...own, look, check, published, latest })] : []
           })
-          await putItems(client, tableName, kept)
+          await table.putMany(kept)
         } while (page.length === TAKEN_OVER_AT_ONCE)
       }
     },
 
     /** Has requests that wait say what they say now. */
     put: (reading: Reading, requests: readonly OpenRequest[]): Promise<void> =>
-      putItems(
-        client,
-        tableName,
-        requests.map((request) => ({ ...itemKey(reading, request), ...OpenRequest.encode(request) })),
-      ),
+      table.putMany(requests.map((request) => buildItem(OpenRequest, itemKey(reading, request), request))),
 
     /** Has requests wait no more. */
     close: (reading: Reading, requests: readonly OpenRequest[]): Promise<void> =>
-      deleteItems(
-        client,
-        tableName,
-        requests.map((request) => itemKey(reading, request)),
-      ),
+      table.deleteMany(requests.map((request) => itemKey(reading, request))),
 
     list,
 
     /** Deletes what waits by earlier readings. Ends early once `isOver`; false where more is left. */
     deleteEarlier: (reading: Reading, isOver: () => boolean): Promise<boolean> =>
-      deleteFound(client, between(reading, prefixOf({}), prefixOf(reading)), isOver),
+      table.deleteRange({ partition: vaultPartition(reading), from: prefixOf({}), to: prefixOf(reading) }, isOver),
   }
 
   /** The requests that wait by a reading, in the order of their ids. */
   async function list(reading: Reading, { kind, lastId, after, most }: OpenRange): Promise<OpenRequest[]> {
     const from = after ? `${itemKey(reading, after).sk}\0` : `${prefixOf(reading)}#${kind}#`
     const to = `${prefixOf(reading)}#${kind}#${digits(lastId)}#~`
-    const items: unknown[] = []
+    const range = { partition: vaultPartition(reading), from, to }
+    const requests: OpenRequest[] = []
     // A page of a query ends with a megabyte too.
-    for await (const page of queryPages(client, { ...between(reading, from, to), ConsistentRead: true, Limit: most })) {
-      items.push(...page)
-      if (items.length >= most) break
+    for await (const page of table.pages(OpenRequest, range, { limit: most })) {
+      requests.push(...page)
+      if (requests.length >= most) break
     }
-    return z.array(OpenRequest).parse(items.slice(0, most))
+    return requests.slice(0, most)
   }
 
   /** What waits with these keys, by them. */
-  async function getKnown(keys: readonly z.output<typeof ItemKey>[]): Promise<ReadonlyMap<string, OpenRequest>> {
-    const items = z.array(Stored).parse(await getItems(client, tableName, keys))
+  async function getKnown(keys: readonly ItemKey[]): Promise<ReadonlyMap<string, OpenRequest>> {
+    const items = await table.getMany(Stored, keys)
     return new Map(items.map(({ pk, sk, ...request }) => [`${pk} ${sk}`, request]))
-  }
-
-  function between(reading: Reading, from: string, to: string) {
-    return keysBetween(tableName, vaultPartition(reading), from, to)
   }
 }
 export type OpenRequestsStore = ReturnType<typeof openRequestsStore>

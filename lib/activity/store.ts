@@ -1,16 +1,8 @@
-import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import type { Address } from 'viem'
 import * as z from 'zod'
-import {
-  deleteFound,
-  deleteItems,
-  getItems,
-  ItemKey,
-  keysBetween,
-  listItems,
-  putItems,
-  queryPages,
-} from '../aws/dynamo.ts'
+import { any, is, missing } from '../aws/conditions.ts'
+import type { ItemKey } from '../aws/requests.ts'
+import { buildItem, type Table } from '../aws/table.ts'
 import { StoredBlock } from '../chain/blocks.ts'
 import { Address as AddressText, Amount } from '../codecs.ts'
 import { Ledger } from '../protocols/books.ts'
@@ -106,7 +98,8 @@ const StoredEntry = z.looseObject({ sk: z.string(), chainId: z.number(), vault: 
 type StoredEntry = z.output<typeof StoredEntry>
 
 /** An account whose records by earlier readings of a vault's past are to be deleted. */
-const NamedAccount = ItemKey.extend({ account: AddressText })
+const NamedAccount = z.object({ account: AddressText })
+const StoredAccount = NamedAccount.extend({ pk: z.string(), sk: z.string() })
 
 const ProgressItem = VaultProgress.extend({ pk: z.string() })
 /**
@@ -122,7 +115,7 @@ const ACCOUNTS_AT_ONCE = 500
  * The table of what happened to users in vaults. Ledger entries and prices are final: the same event makes the same item
  * under the same key, so one that is written again changes nothing, and they are written in batches without a condition.
  */
-export function recordsStore(client: DynamoDBDocumentClient, tableName: string) {
+export function recordsStore(table: Table) {
   /**
    * How far these vaults are recorded, in order; undefined for one that is not recorded yet. Read consistently unless told: what
    * is shown can rest on the progress of a moment ago, which is whole, at half the price.
@@ -131,7 +124,7 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
     vaults: readonly VaultKey[],
     options: { readonly isConsistent?: boolean } = {},
   ): Promise<(VaultProgress | undefined)[]> {
-    const items = z.array(ProgressItem).parse(await getItems(client, tableName, vaults.map(progressKey), options))
+    const items = await table.getMany(ProgressItem, vaults.map(progressKey), options)
     const found = new Map(items.map(({ pk, ...progress }) => [pk, progress]))
     return vaults.map((vault) => found.get(vaultPartition(vault)))
   }
@@ -140,23 +133,28 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
     /** Records what happened in vaults; throws when a part of it may not be recorded. */
     async record(records: readonly VaultRecords[]): Promise<void> {
       const items = records.flatMap(({ vault, entries, prices, accounts = [] }) => [
-        ...entries.map((entry) => ({
-          pk: `ACCOUNT#${entry.account}`,
-          sk: `${entryPrefix(entry.chainId, entry.vault)}${buildSortKey(entry)}${entrySuffix(vault)}`,
-          ...LedgerEntry.encode({ ...entry, generation: vault.generation }),
-        })),
-        ...prices.map((price) => ({
-          pk: vaultPartition(vault),
-          sk: priceKey(vault, price.timestamp, price.blockNumber),
-          ...Price.encode(price),
-        })),
-        ...[...accounts].map((account) => ({
-          pk: vaultPartition(vault),
-          sk: `${namedPrefix(vault)}#${account}`,
-          account,
-        })),
+        ...entries.map((entry) =>
+          buildItem(
+            LedgerEntry,
+            {
+              pk: `ACCOUNT#${entry.account}`,
+              sk: `${entryPrefix(entry.chainId, entry.vault)}${buildSortKey(entry)}${entrySuffix(vault)}`,
+            },
+            { ...entry, generation: vault.generation },
+          ),
+        ),
+        ...prices.map((price) =>
+          buildItem(
+            Price,
+            { pk: vaultPartition(vault), sk: priceKey(vault, price.timestamp, price.blockNumber) },
+            price,
+          ),
+        ),
+        ...[...accounts].map((account) =>
+          buildItem(NamedAccount, { pk: vaultPartition(vault), sk: `${namedPrefix(vault)}#${account}` }, { account }),
+        ),
       ])
-      await putItems(client, tableName, items)
+      await table.putMany(items)
     },
 
     /**
@@ -172,14 +170,8 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
       let from = inOrder[0]
       while (from !== undefined) {
         const share = Math.max(0, Math.floor(left / SHARE_OF_VAULT))
-        const { Items: items, LastEvaluatedKey: last } = await client.send(
-          new QueryCommand({
-            ...keysBetween(tableName, `ACCOUNT#${account}`, from, `${inOrder.at(-1)}~`),
-            ConsistentRead: true,
-            Limit: share + 1,
-          }),
-        )
-        const page = z.array(StoredEntry).parse(items ?? [])
+        const range = { partition: `ACCOUNT#${account}`, from, to: `${inOrder.at(-1)}~` }
+        const { items: page, next: last } = await table.getPage(StoredEntry, range, { limit: share + 1 })
         left -= page.length
         for (const item of page) found.get(entryPrefix(item.chainId, item.vault))?.push(item)
         const end = page.at(-1)
@@ -201,8 +193,8 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
     async listPrices(vault: VaultKey, since: bigint): Promise<PricePoint[]> {
       const [progress] = await getProgress([vault])
       const reading = { ...vault, generation: progress?.generation }
-      const query = keysBetween(tableName, vaultPartition(vault), priceMoment(reading, since), lastPrice(reading))
-      return z.array(Price).parse(await listItems(client, query))
+      const range = { partition: vaultPartition(vault), from: priceMoment(reading, since), to: lastPrice(reading) }
+      return await table.list(Price, range, { isConsistent: false })
     },
 
     /** The last recorded price of a vault at or before a moment; undefined where none is recorded. */
@@ -220,14 +212,12 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
       reading: Reading,
       { from, to, most }: { from: bigint; to: bigint; most: number },
     ): Promise<PricePoint[]> {
-      const query = keysBetween(
-        tableName,
-        vaultPartition(reading),
-        priceMoment(reading, from),
-        `${priceMoment(reading, to)}#~`,
-      )
-      const { Items: items } = await client.send(new QueryCommand({ ...query, ConsistentRead: true, Limit: most }))
-      return z.array(Price).parse(items ?? [])
+      const range = {
+        partition: vaultPartition(reading),
+        from: priceMoment(reading, from),
+        to: `${priceMoment(reading, to)}#~`,
+      }
+      return (await table.getPage(Price, range, { limit: most })).items
     },
 
     /**
@@ -236,24 +226,20 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
      */
     async deleteEarlier(vault: Required<Reading>, isOver: () => boolean): Promise<boolean> {
       const partition = vaultPartition(vault)
-      const prices = keysBetween(tableName, partition, pricePrefix({}), pricePrefix(vault))
-      if (!(await deleteFound(client, prices, isOver))) return false
+      const prices = { partition, from: pricePrefix({}), to: pricePrefix(vault) }
+      if (!(await table.deleteRange(prices, isOver))) return false
 
       const prefix = entryPrefix(vault.chainId, vault.address)
-      const named = keysBetween(tableName, partition, namedPrefix({}), `${namedPrefix(vault)}#~`)
-      for await (const page of queryPages(client, { ...named, ConsistentRead: true, Limit: ACCOUNTS_AT_ONCE })) {
-        const done: z.output<typeof ItemKey>[] = []
-        await sideBySide(z.array(NamedAccount).parse(page), async ({ account, pk, sk }) => {
-          const query = keysBetween(tableName, `ACCOUNT#${account}`, prefix, `${prefix}~`)
-          const earlier = {
-            ...query,
-            FilterExpression: 'attribute_not_exists(generation) OR generation < :generation',
-            ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':generation': vault.generation },
-          }
-          const isDone = await deleteFound(client, earlier, isOver)
+      const isEarlier = any(missing('generation'), is('generation', '<', vault.generation))
+      const named = { partition, from: namedPrefix({}), to: `${namedPrefix(vault)}#~` }
+      for await (const page of table.pages(StoredAccount, named, { limit: ACCOUNTS_AT_ONCE })) {
+        const done: ItemKey[] = []
+        await sideBySide(page, async ({ account, pk, sk }) => {
+          const entries = { partition: `ACCOUNT#${account}`, from: prefix, to: `${prefix}~` }
+          const isDone = await table.deleteRange(entries, isOver, isEarlier)
           if (isDone) done.push({ pk, sk })
         })
-        await deleteItems(client, tableName, done)
+        await table.deleteMany(done)
         if (isOver()) return false
       }
       return true
@@ -265,20 +251,14 @@ export function recordsStore(client: DynamoDBDocumentClient, tableName: string) 
      * force again, since a run renews its lease right before and ends before the lease does.
      */
     async putProgress(progress: readonly (readonly [VaultKey, VaultProgress])[]): Promise<void> {
-      const items = progress.map(([vault, of]) => ({ ...progressKey(vault), ...VaultProgress.encode(of) }))
-      await putItems(client, tableName, items)
+      await table.putMany(progress.map(([vault, of]) => buildItem(VaultProgress, progressKey(vault), of)))
     },
   }
 
   async function getPrice(vault: Reading, { last, isFirst }: { last: string; isFirst: boolean }) {
-    const { Items: items } = await client.send(
-      new QueryCommand({
-        ...keysBetween(tableName, vaultPartition(vault), priceMoment(vault, 0n), last),
-        ScanIndexForward: isFirst,
-        Limit: 1,
-      }),
-    )
-    return z.array(Price).parse(items ?? [])[0]
+    const range = { partition: vaultPartition(vault), from: priceMoment(vault, 0n), to: last }
+    const options = { isDescending: !isFirst, limit: 1, isConsistent: false }
+    return (await table.getPage(Price, range, options)).items[0]
   }
 }
 export type RecordsStore = ReturnType<typeof recordsStore>

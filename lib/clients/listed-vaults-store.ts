@@ -1,7 +1,6 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { type Address, zeroAddress } from 'viem'
 import * as z from 'zod'
-import { getItems, keysBetween, listItems } from '../aws/dynamo.ts'
+import type { Table } from '../aws/table.ts'
 import { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { type VaultKey, vaultPartition } from '../vaults/vault.ts'
 
@@ -17,7 +16,7 @@ const ALL_ADDRESSES: AddressRange = { from: zeroAddress, to: `0x${'f'.repeat(40)
  * a vault's own which clients those are. Operators write both with the clients' own (admin/clients.ts). Every method throws when
  * the table cannot be reached or an item does not parse.
  */
-export function listedVaultsStore(client: DynamoDBDocumentClient, tableName: string) {
+export function listedVaultsStore(table: Table) {
   return {
     /**
      * Each vault that any client has on this chain, once, in the order of their addresses; of those from one address to
@@ -25,13 +24,13 @@ export function listedVaultsStore(client: DynamoDBDocumentClient, tableName: str
      */
     async list(chainId: number, { from, to }: AddressRange = ALL_ADDRESSES): Promise<VaultOnChain[]> {
       const [first, last] = [chainVaultKey({ chainId, address: from }), chainVaultKey({ chainId, address: to })]
-      const items = await listItems(client, keysBetween(tableName, first.pk, first.sk, last.sk))
-      return z.array(VaultOnChain).parse(items)
+      const range = { partition: first.pk, from: first.sk, to: last.sk }
+      return await table.list(VaultOnChain, range, { isConsistent: false })
     },
 
     /** The ids of the clients that have each of these vaults, in their order. One request for a hundred. */
     async listClientsOf(vaults: readonly VaultKey[]): Promise<(readonly string[])[]> {
-      const items = z.array(VaultClientsItem).parse(await getItems(client, tableName, vaults.map(vaultClientsKey)))
+      const items = await table.getMany(VaultClientsItem, vaults.map(vaultClientsKey))
       const found = new Map(items.map(({ pk, clients }) => [pk, [...clients].toSorted()]))
       return vaults.map((vault) => found.get(vaultClientsKey(vault).pk) ?? [])
     },

@@ -1,6 +1,5 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { listItems } from '../aws/dynamo.ts'
+import type { Table } from '../aws/table.ts'
 import { Address } from '../codecs.ts'
 import { Vault } from '../vaults/vault.ts'
 import { ApiKey, Client, type ClientRecord } from './client.ts'
@@ -9,23 +8,19 @@ import { ApiKey, Client, type ClientRecord } from './client.ts'
 export const Profile = Client.omit({ vaults: true })
 export type Profile = z.output<typeof Profile>
 
-const Key = z.object({ sk: z.string() })
+const Keyed = z.looseObject({ sk: z.string() })
 
 /**
  * The table of clients, as the service reads it; operators write it (admin/clients.ts). A client's partition holds the
  * client itself, its API keys and its vaults, so that one query gives all that a request needs. Every method throws when
  * the table cannot be reached or an item does not parse.
  */
-export function clientsStore(documentClient: DynamoDBDocumentClient, tableName: string) {
+export function clientsStore(table: Table) {
   return {
     /** The client with its keys and vaults in one query; null when there is no such client. */
     async get(clientId: string): Promise<ClientRecord | null> {
-      const items = await listItems(documentClient, {
-        TableName: tableName,
-        KeyConditionExpression: 'pk = :client',
-        ExpressionAttributeValues: { ':client': profileKey(clientId).pk },
-      })
-      const byType = Map.groupBy(items, (item) => Key.parse(item).sk.split('#', 1)[0])
+      const items = await table.list(Keyed, { partition: profileKey(clientId).pk }, { isConsistent: false })
+      const byType = Map.groupBy(items, ({ sk }) => sk.split('#', 1)[0])
       const [profile] = byType.get('CLIENT') ?? []
       if (!profile) return null
       return {

@@ -1,6 +1,6 @@
 import { getExpiring } from '../accounts/expiring.ts'
 import { identifySession, Session } from '../accounts/session.ts'
-import { dynamo } from '../aws/dynamo.ts'
+import { openTable } from '../aws/dynamo.ts'
 import type { Client } from '../clients/client.ts'
 import { identifyClient } from '../clients/identify.ts'
 import type { KeyLimits } from '../clients/key-limits.ts'
@@ -35,9 +35,9 @@ export function identifyCaller(
   if (caller === 'anyone') return async () => ({})
 
   // A contract whose callers are known has these tables (`listUses`).
-  const { clients, users: TableName, cache } = env as Env<'clients' | 'users' | 'cache'>
-  const findKey = identifyClient({ get: clientsStore(dynamo(), clients).get, now: Date.now })
-  const admit = rateLimiter({ take: leasesStore(dynamo(), cache).take, now: Date.now })
+  const { clients, users, cache } = env as Env<'clients' | 'users' | 'cache'>
+  const findKey = identifyClient({ get: clientsStore(openTable(clients)).get, now: Date.now })
+  const admit = rateLimiter({ take: leasesStore(openTable(cache)).take, now: Date.now })
   const identifyKey = async (apiKey: string | undefined) => {
     const {
       client,
@@ -50,7 +50,7 @@ export function identifyCaller(
   }
   if (caller === 'client') return async (headers) => await identifyKey(headers['x-join-key'])
 
-  const sessions = { client: dynamo(), TableName, type: 'SESSION', schema: Session } as const
+  const sessions = { table: openTable(users), type: 'SESSION', schema: Session } as const
   const findSession = identifySession({ get: (hash) => getExpiring(sessions, hash), now: Date.now })
   return async (headers) => {
     const identified = await identifyKey(headers['x-join-key'])

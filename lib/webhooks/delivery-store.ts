@@ -1,6 +1,6 @@
-import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { getItems, updateItem } from '../aws/dynamo.ts'
+import { all, any, type Change, type Condition, exists, is, missing, remove, set } from '../aws/conditions.ts'
+import type { Table } from '../aws/table.ts'
 import { EpochSeconds } from '../codecs.ts'
 import { DAY_MS } from '../time.ts'
 import { DeliveryState, Resumption } from './delivery-state.ts'
@@ -25,62 +25,39 @@ const KEPT_MS = 40 * DAY_MS
  * How far webhooks have been told, an item each, with the lease of who is telling it. What is read is read consistently.
  * Every method throws when the table cannot be reached or an item does not parse.
  */
-export function deliveryStore(client: DynamoDBDocumentClient, tableName: string) {
-  const update = (change: Change) => updateItem(client, tableName, change)
-
-  /** What is changed where a state is written by who has the lease. */
-  const written = (webhook: WebhookKey, state: DeliveryState, { id, now }: Held) => ({
-    key: deliveryKey(webhook),
-    set: ['#state = :state', 'expiresAt = :expiresAt'],
-    ExpressionAttributeNames: { '#state': 'state' },
-    ExpressionAttributeValues: {
-      ':state': DeliveryState.encode(state),
-      ':expiresAt': EpochSeconds.encode(new Date(now + KEPT_MS)),
-      ':id': id,
-    },
-  })
+export function deliveryStore(table: Table) {
+  /** The changes by which whoever has the lease writes a state. */
+  const written = (state: DeliveryState, now: number): Change[] => [
+    set('state', DeliveryState.encode(state)),
+    keptFrom(now),
+  ]
 
   return {
     /** How far each of these webhooks of a client has been told, by its id; those that were told nothing yet are left out. */
     async list(clientId: string, webhookIds: readonly string[]): Promise<Map<string, DeliveryState>> {
       const keys = webhookIds.map((webhookId) => deliveryKey({ clientId, webhookId }))
-      const items = z.array(Item).parse(await getItems(client, tableName, keys))
+      const items = await table.getMany(Item, keys)
       return new Map(items.flatMap(({ sk, state }) => (state ? [[webhookIdOf(sk), state] as const] : [])))
     },
 
     /** How far a webhook has been told, and what was asked for. */
-    async get(webhook: WebhookKey): Promise<Kept> {
-      const command = new GetCommand({ TableName: tableName, Key: deliveryKey(webhook), ConsistentRead: true })
-      const { Item: item } = await client.send(command)
-      return item ? Item.parse(item) : {}
-    },
+    get: async (webhook: WebhookKey): Promise<Kept> => (await table.get(Item, deliveryKey(webhook))) ?? {},
 
     /** Asks whoever has the lease next, or has it, to resume a webhook; less than was asked for before changes nothing. */
     async ask(webhook: WebhookKey, resumption: Resumption, now: number): Promise<void> {
-      await update({
-        key: deliveryKey(webhook),
-        set: ['resumption = :resumption', 'expiresAt = :expiresAt'],
-        condition: `attribute_not_exists(resumption)${resumption === 'all' ? ' OR resumption <> :resumption' : ''}`,
-        ExpressionAttributeValues: {
-          ':resumption': resumption,
-          ':expiresAt': EpochSeconds.encode(new Date(now + KEPT_MS)),
-        },
+      await table.update(deliveryKey(webhook), {
+        changes: [set('resumption', resumption), keptFrom(now)],
+        when: any(missing('resumption'), ...(resumption === 'all' ? [is('resumption', '<>', resumption)] : [])),
       })
     },
 
     /** Forgets what a webhook gave up; false while somebody has the lease, or where there is nothing. */
-    async dropGivenUp(webhook: WebhookKey, now: number): Promise<boolean> {
-      const dropped = await update({
-        key: deliveryKey(webhook),
-        set: ['#state.givenUp = :none', '#state.givenUpBefore = :zero'],
-        // Who had it and is late writes nothing any more.
-        remove: ['leaseId', 'leaseUntil'],
-        condition: 'attribute_exists(#state) AND (attribute_not_exists(leaseUntil) OR leaseUntil <= :now)',
-        ExpressionAttributeNames: { '#state': 'state' },
-        ExpressionAttributeValues: { ':none': [], ':zero': 0, ':now': now },
-      })
-      return dropped !== null
-    },
+    dropGivenUp: (webhook: WebhookKey, now: number): Promise<boolean> =>
+      table.update(deliveryKey(webhook), {
+        // Whoever had the lease and is late writes nothing any more.
+        changes: [set(['state', 'givenUp'], []), set(['state', 'givenUpBefore'], 0), ...NO_LEASE],
+        when: all(exists('state'), isFree(now)),
+      }),
 
     /**
      * Takes the lease, which nobody else has then until its end, and gives how far the webhook has been told; null where
@@ -88,27 +65,16 @@ export function deliveryStore(client: DynamoDBDocumentClient, tableName: string)
      */
     async take(webhook: WebhookKey, { id, now, until }: Lease): Promise<Kept | null> {
       for (let tries = 0; tries < TRIES; tries += 1) {
-        const taken = await update({
-          key: deliveryKey(webhook),
-          set: ['leaseId = :id', 'leaseUntil = :until', 'expiresAt = :expiresAt'],
-          remove: ['#again'],
-          condition: 'attribute_not_exists(leaseUntil) OR leaseUntil <= :now',
-          ExpressionAttributeNames: AGAIN,
-          ExpressionAttributeValues: {
-            ...{ ':id': id, ':until': until, ':now': now },
-            ':expiresAt': EpochSeconds.encode(new Date(now + KEPT_MS)),
-          },
-          ReturnValues: 'ALL_NEW',
+        const taken = await table.change(Item, deliveryKey(webhook), {
+          changes: [set('leaseId', id), set('leaseUntil', until), keptFrom(now), remove('again')],
+          when: isFree(now),
         })
-        if (taken) return Item.parse(taken)
-        const told = await update({
-          key: deliveryKey(webhook),
-          set: ['#again = :yes'],
-          condition: 'leaseUntil > :now',
-          ExpressionAttributeNames: AGAIN,
-          ExpressionAttributeValues: { ':yes': true, ':now': now },
+        if (taken) return taken
+        const isMarked = await table.update(deliveryKey(webhook), {
+          changes: [set('again', true)],
+          when: is('leaseUntil', '>', now),
         })
-        if (told) return null
+        if (isMarked) return null
       }
       throw new Error('The lease of a webhook is taken and let go all the time.')
     },
@@ -123,13 +89,15 @@ export function deliveryStore(client: DynamoDBDocumentClient, tableName: string)
       state: DeliveryState,
       { looksAgain = false, resumed = false, ...lease }: Held & { looksAgain?: boolean; resumed?: boolean },
     ): Promise<Pick<Kept, 'resumption'> | null> {
-      const change = { ...written(webhook, state, lease), condition: 'leaseId = :id', ReturnValues: 'ALL_NEW' as const }
-      const kept = await update({
-        ...change,
-        remove: [...(looksAgain ? ['#again'] : []), ...(resumed ? ['resumption'] : [])],
-        ExpressionAttributeNames: { ...change.ExpressionAttributeNames, ...(looksAgain && AGAIN) },
+      const kept = await table.change(Item, deliveryKey(webhook), {
+        changes: [
+          ...written(state, lease.now),
+          ...(looksAgain ? [remove('again')] : []),
+          ...(resumed ? [remove('resumption')] : []),
+        ],
+        when: is('leaseId', '=', lease.id),
       })
-      return kept && Item.parse(kept)
+      return kept ?? null
     },
 
     /**
@@ -141,24 +109,18 @@ export function deliveryStore(client: DynamoDBDocumentClient, tableName: string)
       state: DeliveryState,
       { isResting, ...lease }: Held & { readonly isResting: boolean },
     ) {
-      const unseen = isResting ? [] : ['attribute_not_exists(#again)']
-      return letGo(webhook, state, lease, ['leaseId = :id', 'attribute_not_exists(resumption)', ...unseen])
+      return letGo(webhook, state, lease, [missing('resumption'), ...(isResting ? [] : [missing('again')])])
     },
 
     /** Writes the same and lets the lease go, whatever was asked for: another message comes, or nothing is sent any more. */
-    giveWay: (webhook: WebhookKey, state: DeliveryState, lease: Held) =>
-      letGo(webhook, state, lease, ['leaseId = :id']),
+    giveWay: (webhook: WebhookKey, state: DeliveryState, lease: Held) => letGo(webhook, state, lease, []),
   }
 
-  async function letGo(webhook: WebhookKey, state: DeliveryState, lease: Held, conditions: readonly string[]) {
-    const change = written(webhook, state, lease)
-    const released = await update({
-      ...change,
-      remove: ['leaseId', 'leaseUntil', '#again'],
-      condition: conditions.join(' AND '),
-      ExpressionAttributeNames: { ...change.ExpressionAttributeNames, ...AGAIN },
+  function letGo(webhook: WebhookKey, state: DeliveryState, { id, now }: Held, unless: readonly Condition[]) {
+    return table.update(deliveryKey(webhook), {
+      changes: [...written(state, now), ...NO_LEASE, remove('again')],
+      when: all(is('leaseId', '=', id), ...unless),
     })
-    return released !== null
   }
 }
 export type DeliveryStore = ReturnType<typeof deliveryStore>
@@ -166,9 +128,17 @@ export type DeliveryStore = ReturnType<typeof deliveryStore>
 /** How often the lease is tried for that somebody has each time and has let go when told so. */
 const TRIES = 5
 
-type Change = Parameters<typeof updateItem>[2]
-
 /** Who writes by a lease, at a moment in epoch milliseconds. */
 type Held = Pick<Lease, 'id' | 'now'>
 
-const AGAIN = { '#again': 'again' }
+const NO_LEASE = [remove('leaseId'), remove('leaseUntil')]
+
+/** Nobody has the lease at this moment. */
+function isFree(now: number): Condition {
+  return any(missing('leaseUntil'), is('leaseUntil', '<=', now))
+}
+
+/** Has the state kept for some time from this moment on. */
+function keptFrom(now: number): Change {
+  return set('expiresAt', EpochSeconds.encode(new Date(now + KEPT_MS)))
+}

@@ -1,6 +1,7 @@
-import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { deleteItems, getItems, keysBetween, putItems, putNew, updateItem } from '../aws/dynamo.ts'
+import { any, is, missing, set } from '../aws/conditions.ts'
+import type { Item, PageKey } from '../aws/requests.ts'
+import { buildItem, type Table } from '../aws/table.ts'
 import { EpochSeconds } from '../codecs.ts'
 import { sha256 } from '../sha256.ts'
 import { WebhookEvent } from './event.ts'
@@ -47,6 +48,7 @@ const Page = z.object({ events: z.tuple([WebhookEvent], WebhookEvent), expiresAt
 type Page = z.output<typeof Page>
 
 const Logged = z.object({ sk: z.string() })
+const Mark = z.object({ expiresAt: EpochSeconds })
 const Head = z.object({ next: z.number().int() })
 
 /**
@@ -54,31 +56,26 @@ const Head = z.object({ next: z.number().int() })
  * first), a mark for each event that is in a page (`EVENT#`), and the sequence up to which all pages are finished (`HEAD`).
  * Every read is consistent. Every method throws when the table cannot be reached or an item does not parse.
  */
-export function eventLogStore(client: DynamoDBDocumentClient, tableName: string) {
+export function eventLogStore(table: Table) {
   /** The pages that begin at this sequence or after it, in order: two at first, and twice as many with each request. */
   async function* pages(clientId: string, from: number): AsyncGenerator<Page> {
-    const first = pageKey(clientId, from)
-    let ExclusiveStartKey: Record<string, unknown> | undefined
-    let Limit = 2
+    const { pk: partition, sk: first } = pageKey(clientId, from)
+    const range = { partition, from: first, to: pageKey(clientId, LAST_SEQUENCE).sk }
+    let after: PageKey | undefined
+    let limit = 2
     do {
-      const query: QueryCommand = new QueryCommand({
-        ...keysBetween(tableName, first.pk, first.sk, pageKey(clientId, LAST_SEQUENCE).sk),
-        ConsistentRead: true,
-        Limit,
-        ...(ExclusiveStartKey && { ExclusiveStartKey }),
-      })
-      const found = await client.send(query)
-      yield* z.array(Page).parse(found.Items)
-      ExclusiveStartKey = found.LastEvaluatedKey
-      Limit *= 2
-    } while (ExclusiveStartKey)
+      const found = await table.getPage(Page, range, { limit, after })
+      yield* found.items
+      after = found.next
+      limit *= 2
+    } while (after)
   }
 
   return {
     /** The ids of those of these events that are marked as logged. */
     async listLogged(events: readonly { readonly clientId: string; readonly id: string }[]): Promise<Set<string>> {
       const keys = events.map(({ clientId, id }) => loggedKey(clientId, id))
-      const items = z.array(Logged).parse(await getItems(client, tableName, keys))
+      const items = await table.getMany(Logged, keys)
       return new Set(items.map(({ sk }) => sk.slice(LOGGED.length)))
     },
 
@@ -87,18 +84,19 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
      * one is in several that are written one after the other, so that when this is cut off the earliest are pending.
      */
     async addPending(events: readonly Unlogged[], until: Date): Promise<void> {
-      const expiresAt = EpochSeconds.encode(until)
-      const rounds: Parameters<typeof putItems>[2][number][][] = []
+      const rounds: Item[][] = []
       for (const [clientId, ofClient] of Map.groupBy(events, (event) => event.clientId)) {
         let rest = inOrder(ofClient.map(toPendingEvent))
         for (let round = 0; rest.length > 0; round += 1) {
           const together = rest.slice(0, countFitting(rest.map(({ event }) => event)))
-          const item = { pk: clientPartition(clientId), sk: pendingKey(together), events: together, expiresAt }
+          const sk = pendingKey(together)
+          const key = { pk: clientPartition(clientId), sk }
+          const item = buildItem(Pending, key, { sk, events: together, expiresAt: until })
           rounds[round] = [...(rounds[round] ?? []), item]
           rest = rest.slice(together.length)
         }
       }
-      for (const items of rounds) await putItems(client, tableName, items)
+      for (const items of rounds) await table.putMany(items)
     },
 
     /**
@@ -106,19 +104,13 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
      * have a lower key, were written before it and are still pending.
      */
     async listPending(clientId: string): Promise<Pending[]> {
-      const query = new QueryCommand({
-        TableName: tableName,
-        KeyConditionExpression: 'pk = :client AND begins_with(sk, :pending)',
-        ExpressionAttributeValues: { ':client': clientPartition(clientId), ':pending': PENDING },
-        ConsistentRead: true,
-        Limit: PENDING_ITEMS,
-      })
+      const range = { partition: clientPartition(clientId), prefix: PENDING }
       // A query is no snapshot: it can pass a key just before the item with it is written, and then read a higher one that is
       // written later. The next query reads both. So of two queries that follow each other, the second is taken up to the
       // first item that the other did not read.
       let seen = new Set<string>()
       for (;;) {
-        const pending = z.array(Pending).parse((await client.send(query)).Items)
+        const { items: pending } = await table.getPage(Pending, range, { limit: PENDING_ITEMS })
         const firstNew = pending.findIndex(({ sk }) => !seen.has(sk))
         if (firstNew === -1) return pending
         if (firstNew > 0) return pending.slice(0, firstNew)
@@ -128,28 +120,17 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
 
     /** Deletes items of pending events. */
     deletePending(clientId: string, pending: readonly Pick<Pending, 'sk'>[]): Promise<void> {
-      return deleteItems(
-        client,
-        tableName,
-        pending.map(({ sk }) => ({ pk: clientPartition(clientId), sk })),
-      )
+      return table.deleteMany(pending.map(({ sk }) => ({ pk: clientPartition(clientId), sk })))
     },
 
     /** The sequence of the first event whose page may not be finished; 1 for a client without events. */
-    async getHead(clientId: string): Promise<number> {
-      const command = new GetCommand({ TableName: tableName, Key: headKey(clientId), ConsistentRead: true })
-      const { Item } = await client.send(command)
-      return Item ? Head.parse(Item).next : 1
-    },
+    getHead: async (clientId: string): Promise<number> => (await table.get(Head, headKey(clientId)))?.next ?? 1,
 
     /** Moves that forward; never back. */
     async moveHead(clientId: string, next: number): Promise<void> {
-      await updateItem(client, tableName, {
-        key: headKey(clientId),
-        set: ['#next = :next'],
-        condition: 'attribute_not_exists(pk) OR #next < :next',
-        ExpressionAttributeNames: { '#next': 'next' },
-        ExpressionAttributeValues: { ':next': next },
+      await table.update(headKey(clientId), {
+        changes: [set('next', next)],
+        when: any(missing('pk'), is('next', '<', next)),
       })
     },
 
@@ -167,20 +148,12 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
     },
 
     /** Puts a page at the sequence of its first event, until `until`; false where another is there. */
-    putPage(clientId: string, events: Page['events'], until: Date): Promise<boolean> {
-      const page = Page.encode({ events, expiresAt: until })
-      return putNew(client, tableName, { ...pageKey(clientId, events[0].sequence), ...page })
-    },
+    putPage: (clientId: string, events: Page['events'], until: Date): Promise<boolean> =>
+      table.add(Page, pageKey(clientId, events[0].sequence), { events, expiresAt: until }),
 
     /** Marks events as logged, until `until`. */
-    markLogged(clientId: string, events: readonly WebhookEvent[], until: Date): Promise<void> {
-      const expiresAt = EpochSeconds.encode(until)
-      return putItems(
-        client,
-        tableName,
-        events.map(({ id }) => ({ ...loggedKey(clientId, id), expiresAt })),
-      )
-    },
+    markLogged: (clientId: string, events: readonly WebhookEvent[], until: Date): Promise<void> =>
+      table.putMany(events.map(({ id }) => buildItem(Mark, loggedKey(clientId, id), { expiresAt: until }))),
 
     /** The next pages from this sequence, at which one begins or the log ends: four of them, fewer where the log ends. */
     async listNext(clientId: string, from: number): Promise<(readonly WebhookEvent[])[]> {
@@ -195,7 +168,7 @@ export function eventLogStore(client: DynamoDBDocumentClient, tableName: string)
     /** Those of these events that the log has. */
     async getEvents(clientId: string, wanted: readonly EventLocation[]): Promise<WebhookEvent[]> {
       const keys = new Map(wanted.map(({ page }) => [page, pageKey(clientId, page)]))
-      const found = z.array(Page).parse(await getItems(client, tableName, [...keys.values()]))
+      const found = await table.getMany(Page, [...keys.values()])
       const sequences = new Set(wanted.map(({ sequence }) => sequence))
       return found.flatMap(({ events }) => events.filter(({ sequence }) => sequences.has(sequence)))
     },

@@ -1,94 +1,65 @@
-import { DeleteCommand, type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { getItems, putNew, updateItem } from '../aws/dynamo.ts'
+import { add, all, any, type Condition, exists, is, missing, remove, set, sizeIs } from '../aws/conditions.ts'
+import type { Table } from '../aws/table.ts'
 import { Timestamp } from '../codecs.ts'
 import { type DisabledReason, MOST_WEBHOOKS, SecretVersions, Webhook, type WebhookKey } from './webhook.ts'
 
 const LatestItem = z.object({ clients: z.set(z.string()) })
-const Item = z.object({ pk: z.string(), webhooks: z.record(z.string(), Webhook) })
+const Item = z.object({ webhooks: z.record(z.string(), Webhook) })
+const StoredItem = Item.extend({ pk: z.string() })
 
 /**
  * The webhooks of clients: one item a client, with all of its webhooks. What is read is read consistently. Every method
  * throws when the table cannot be reached or an item does not parse.
  */
-export function webhooksStore(client: DynamoDBDocumentClient, tableName: string) {
-  const update = async (change: Parameters<typeof updateItem>[2]) =>
-    (await updateItem(client, tableName, change)) !== null
-  const reserveTests = (clientId: string, until: number, condition: string, values: Readonly<Record<string, number>>) =>
-    update({
-      key: testKey(clientId),
-      set: ['testingUntil = :until'],
-      condition,
-      ExpressionAttributeValues: { ':until': until, ...values },
-    })
+export function webhooksStore(table: Table) {
+  const reserveTests = (clientId: string, until: number, when: Condition) =>
+    table.update(testKey(clientId), { changes: [set('testingUntil', until)], when })
 
   return {
     /** A client's webhooks, oldest first. */
     async list(clientId: string): Promise<Webhook[]> {
-      const command = new GetCommand({ TableName: tableName, Key: webhooksKey(clientId), ConsistentRead: true })
-      const { Item: item } = await client.send(command)
-      return item ? sorted(Item.parse(item)) : []
+      const item = await table.get(Item, webhooksKey(clientId))
+      return item ? sorted(item) : []
     },
 
     /** The webhooks of each of these clients that has any, by client. */
     async listOf(clientIds: readonly string[]): Promise<Map<string, Webhook[]>> {
-      const items = z.array(Item).parse(await getItems(client, tableName, clientIds.map(webhooksKey)))
+      const items = await table.getMany(StoredItem, clientIds.map(webhooksKey))
       return new Map(items.map((item) => [item.pk.slice(CLIENT.length), sorted(item)]))
     },
 
-    /** Clients that may want to be told what is not final: all that have ever registered a webhook for it. */
-    async listLatestClients(): Promise<ReadonlySet<string>> {
-      const command = new GetCommand({ TableName: tableName, Key: LATEST_KEY, ConsistentRead: true })
-      const { Item: item } = await client.send(command)
-      return item ? LatestItem.parse(item).clients : new Set()
-    },
+    /** Clients that may want events that are not final: all that have ever registered a webhook for them. */
+    listLatestClients: async (): Promise<ReadonlySet<string>> =>
+      (await table.get(LatestItem, LATEST_KEY))?.clients ?? new Set(),
 
     /** Adds a webhook; false where the client has one with its id, or as many as there can be. */
     async add(clientId: string, webhook: Webhook): Promise<boolean> {
       // Before it is there, so that no client with one is missing, and never taken back, as another may be added meanwhile.
-      if (webhook.finality === 'latest') {
-        await client.send(
-          new UpdateCommand({
-            TableName: tableName,
-            Key: LATEST_KEY,
-            UpdateExpression: 'ADD clients :client',
-            ExpressionAttributeValues: { ':client': new Set([clientId]) },
-          }),
-        )
-      }
+      if (webhook.finality === 'latest') await table.write(LATEST_KEY, [add('clients', clientId)])
       const key = webhooksKey(clientId)
-      const encoded = Webhook.encode(webhook)
-      if (await putNew(client, tableName, { ...key, webhooks: { [webhook.id]: encoded } })) return true
-      return update({
-        key,
-        set: ['webhooks.#id = :webhook'],
-        condition: 'attribute_not_exists(webhooks.#id) AND size(webhooks) < :most',
-        ExpressionAttributeNames: { '#id': webhook.id },
-        ExpressionAttributeValues: { ':webhook': encoded, ':most': MOST_WEBHOOKS },
+      if (await table.add(Item, key, { webhooks: { [webhook.id]: webhook } })) return true
+      return table.update(key, {
+        changes: [set(['webhooks', webhook.id], Webhook.encode(webhook))],
+        when: all(missing(['webhooks', webhook.id]), sizeIs('webhooks', '<', MOST_WEBHOOKS)),
       })
     },
 
     /** Removes a webhook of a client, with the state of its deliveries; false where there is none with this id. */
     async remove(clientId: string, id: string): Promise<boolean> {
-      const isRemoved = await update({
-        key: webhooksKey(clientId),
-        remove: ['webhooks.#id'],
-        condition: 'attribute_exists(webhooks.#id)',
-        ExpressionAttributeNames: { '#id': id },
+      const isRemoved = await table.update(webhooksKey(clientId), {
+        changes: [remove(['webhooks', id])],
+        when: exists(['webhooks', id]),
       })
-      if (isRemoved)
-        await client.send(new DeleteCommand({ TableName: tableName, Key: deliveryKey({ clientId, webhookId: id }) }))
+      if (isRemoved) await table.delete(deliveryKey({ clientId, webhookId: id }))
       return isRemoved
     },
 
-    /** Replaces the versions of a webhook's secrets; false where others did since they were read, or it is removed. */
+    /** Replaces the versions of a webhook's secrets; false where they were replaced since they were read, or it is removed. */
     replaceSecret(clientId: string, { id, secret }: Webhook, next: SecretVersions): Promise<boolean> {
-      return update({
-        key: webhooksKey(clientId),
-        set: ['webhooks.#id.secret = :next'],
-        condition: 'webhooks.#id.secret.version = :version',
-        ExpressionAttributeNames: { '#id': id },
-        ExpressionAttributeValues: { ':next': SecretVersions.encode(next), ':version': secret.version },
+      return table.update(webhooksKey(clientId), {
+        changes: [set(['webhooks', id, 'secret'], SecretVersions.encode(next))],
+        when: is(['webhooks', id, 'secret', 'version'], '=', secret.version),
       })
     },
 
@@ -98,16 +69,12 @@ export function webhooksStore(client: DynamoDBDocumentClient, tableName: string)
       { id, createdAt }: Pick<Webhook, 'id' | 'createdAt'>,
       { at, reason }: { readonly at: Date; readonly reason: DisabledReason },
     ): Promise<boolean> {
-      return update({
-        key: webhooksKey(clientId),
-        set: ['webhooks.#id.disabledAt = :at', 'webhooks.#id.disabledReason = :reason'],
-        condition: 'webhooks.#id.createdAt = :createdAt AND attribute_not_exists(webhooks.#id.disabledAt)',
-        ExpressionAttributeNames: { '#id': id },
-        ExpressionAttributeValues: {
-          ':at': Timestamp.encode(at),
-          ':reason': reason,
-          ':createdAt': Timestamp.encode(createdAt),
-        },
+      return table.update(webhooksKey(clientId), {
+        changes: [
+          set(['webhooks', id, 'disabledAt'], Timestamp.encode(at)),
+          set(['webhooks', id, 'disabledReason'], reason),
+        ],
+        when: all(isSince(id, createdAt), missing(['webhooks', id, 'disabledAt'])),
       })
     },
 
@@ -116,22 +83,17 @@ export function webhooksStore(client: DynamoDBDocumentClient, tableName: string)
      * reserved them ends that earlier by another moment.
      */
     beginTest(clientId: string, { now, until }: { readonly now: number; readonly until: number }) {
-      return reserveTests(clientId, until, 'attribute_not_exists(testingUntil) OR testingUntil <= :now', {
-        ':now': now,
-      })
+      return reserveTests(clientId, until, any(missing('testingUntil'), is('testingUntil', '<=', now)))
     },
     async endTest(clientId: string, { begun, until }: { readonly begun: number; readonly until: number }) {
-      await reserveTests(clientId, until, 'testingUntil = :begun', { ':begun': begun })
+      await reserveTests(clientId, until, is('testingUntil', '=', begun))
     },
 
     /** Has events sent to a webhook again; false where they are, or it is removed or registered again. */
     enable(clientId: string, { id, createdAt }: Pick<Webhook, 'id' | 'createdAt'>): Promise<boolean> {
-      return update({
-        key: webhooksKey(clientId),
-        remove: ['webhooks.#id.disabledAt', 'webhooks.#id.disabledReason'],
-        condition: 'webhooks.#id.createdAt = :createdAt AND attribute_exists(webhooks.#id.disabledAt)',
-        ExpressionAttributeNames: { '#id': id },
-        ExpressionAttributeValues: { ':createdAt': Timestamp.encode(createdAt) },
+      return table.update(webhooksKey(clientId), {
+        changes: [remove(['webhooks', id, 'disabledAt']), remove(['webhooks', id, 'disabledReason'])],
+        when: all(isSince(id, createdAt), exists(['webhooks', id, 'disabledAt'])),
       })
     },
   }
@@ -169,4 +131,9 @@ function webhooksKey(clientId: string) {
 
 function sorted({ webhooks }: z.output<typeof Item>): Webhook[] {
   return Object.values(webhooks).sort((left, right) => left.createdAt.getTime() - right.createdAt.getTime())
+}
+
+/** The webhook was registered at this moment, and not again since. */
+function isSince(id: string, createdAt: Date): Condition {
+  return is(['webhooks', id, 'createdAt'], '=', Timestamp.encode(createdAt))
 }

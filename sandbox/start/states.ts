@@ -1,11 +1,10 @@
 import { issueKey } from '../../admin/operations/clients.ts'
 import { seedClient } from '../../admin/operations/seed-client.ts'
-import { documentClient } from '../../lib/aws/dynamo.ts'
+import { createTable } from '../../lib/aws/table.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
 import { ACCOUNTS } from '../accounts.ts'
 import type { Backends } from '../backends.ts'
 import type { State, States } from '../chains/states.ts'
-import { localConfig } from '../dynamo.ts'
 import { exchange } from '../exchange.ts'
 
 /** The states that the service can show, as the state file has them: ask each with this key, or with its own. */
@@ -25,7 +24,7 @@ export async function seedStates(
   { admin, dynamo }: Backends,
   { vaults, questions, dropped }: States,
 ): Promise<LocalStates> {
-  const transfers = transfersStore(documentClient(localConfig(dynamo.endpoint)), dynamo.tableNames.deposits)
+  const transfers = transfersStore(createTable(dynamo.connection, dynamo.tableNames.deposits))
   const { chainId: sourceChainId, transactionHash, sender } = dropped
   const [{ apiKey, clientId }] = await Promise.all([
     seedClient(admin, { name: 'States', vaults }),

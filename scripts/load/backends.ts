@@ -1,11 +1,10 @@
 import { issueKey } from '../../admin/operations/clients.ts'
 import { seedClient } from '../../admin/operations/seed-client.ts'
-import { documentClient } from '../../lib/aws/dynamo.ts'
+import { createTable } from '../../lib/aws/table.ts'
 import { sharedCache } from '../../lib/cache/cache.ts'
 import { cacheStore } from '../../lib/cache/store.ts'
 import { DEFAULT_LIMITS } from '../../lib/clients/key-limits.ts'
 import { startBackends } from '../../sandbox/backends.ts'
-import { localConfig } from '../../sandbox/dynamo.ts'
 import { fillMarket } from './market.ts'
 import { startProcess, tellParent } from './process.ts'
 
@@ -35,9 +34,8 @@ const vaults = chains.flatMap(({ vaults }) => vaults.map(({ chainId, address }) 
 const { clientId } = await seedClient(admin, { name: 'load', vaults })
 const { text: apiKey } = await issueKey(admin, { clientId, name: 'load', limits: { ...DEFAULT_LIMITS, rate: RATE } })
 
-const tables = documentClient(localConfig(dynamo.endpoint))
-await fillMarket(sharedCache({ table: cacheStore(tables, dynamo.tableNames.cache), now: Date.now }), TOKENS)
-tables.destroy()
+const answers = cacheStore(createTable(dynamo.connection, dynamo.tableNames.cache))
+await fillMarket(sharedCache({ table: answers, now: Date.now }), TOKENS)
 
 const told: Told = { environment: backends.environment, apiKey, vaults: vaults.length, tokens: TOKENS }
 tellParent(told, async () => {

@@ -6,7 +6,6 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, onTestFinished, vi } from 'vitest'
 import { type Admin, AdminError } from '../../admin/admin.ts'
 import { clientsAdminStore } from '../../admin/clients.ts'
@@ -23,7 +22,8 @@ import { requestRebuild } from '../../lib/activity/recording/rebuild.ts'
 import { runsStore } from '../../lib/activity/recording/runs-store.ts'
 import { ALL_VAULTS } from '../../lib/activity/recording/vault-groups.ts'
 import { initialProgress, recordsStore } from '../../lib/activity/store.ts'
-import { putItems } from '../../lib/aws/dynamo.ts'
+import { connect } from '../../lib/aws/dynamo.ts'
+import { createTable } from '../../lib/aws/table.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
 import { parseApiKey } from '../../lib/clients/api-key.ts'
 import { identifyClient } from '../../lib/clients/identify.ts'
@@ -35,7 +35,8 @@ import { eventLogStore } from '../../lib/webhooks/log-store.ts'
 import { deliveryKey, webhooksStore } from '../../lib/webhooks/store.ts'
 import { createTables } from '../../sandbox/dynamo.ts'
 import { someClient, someVault } from '../support/clients.ts'
-import { test as base } from '../support/dynamo.ts'
+import { test as base } from '../support/dynamo-server.ts'
+import { scanTable } from '../support/tables.ts'
 import { someDelivery } from '../support/webhooks.ts'
 
 const LOCAL_AWS = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'any', AWS_SECRET_ACCESS_KEY: 'any' }
@@ -63,51 +64,59 @@ const NOT_EXAMINED: Admin['examined'] = {
 const OTHER_VAULT = '0x00000000000000000000000000000000000000B2'
 
 const test = base
-  .extend('clients', ({ dynamo, tableNames }) => clientsAdminStore(dynamo, tableNames.clients))
-  .extend('users', ({ dynamo, tableNames }) => usersStore(dynamo, tableNames.users))
-  .extend('transfers', ({ dynamo, tableNames }) => transfersStore(dynamo, tableNames.deposits))
-  .extend('records', ({ dynamo, tableNames }) => recordsStore(dynamo, tableNames.deposits))
-  .extend('runs', ({ dynamo, tableNames }) => runsStore(dynamo, tableNames.deposits))
-  .extend('pinStore', ({ dynamo, tableNames }) => pinStore(dynamo, tableNames.deposits))
+  .extend('clients', ({ tables }) => clientsAdminStore(tables.clients))
+  .extend('users', ({ tables }) => usersStore(tables.users))
+  .extend('transfers', ({ tables }) => transfersStore(tables.deposits))
+  .extend('records', ({ tables }) => recordsStore(tables.deposits))
+  .extend('runs', ({ tables }) => runsStore(tables.deposits))
+  .extend('pinStore', ({ tables }) => pinStore(tables.deposits))
   .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
-  .extend('admin', ({ dynamo, tableNames, clients, users, transfers, records, runs, pinStore, clock }): Admin => {
-    const now = () => clock.now
-    return {
-      clients,
-      users,
-      transfers,
-      records,
-      pinStore,
-      webhooks: webhooksAdmin({
-        webhooks: webhooksStore(dynamo, tableNames.webhooks),
-        eventLog: eventLogStore(dynamo, tableNames.webhooks),
-        deliveries: deliveryStore(dynamo, tableNames.webhooks),
-        readWebhookKeys: async () => ['k'.repeat(64)],
-        webhookReach: 'public',
-        wakeDeliveries: async () => {},
+  .extend(
+    'admin',
+    ({ dynamo, tableNames, tables, clients, users, transfers, records, runs, pinStore, clock }): Admin => {
+      const now = () => clock.now
+      return {
+        clients,
+        users,
+        transfers,
+        records,
+        pinStore,
+        webhooks: webhooksAdmin({
+          webhooks: webhooksStore(tables.webhooks),
+          eventLog: eventLogStore(tables.webhooks),
+          deliveries: deliveryStore(tables.webhooks),
+          readWebhookKeys: async () => ['k'.repeat(64)],
+          webhookReach: 'public',
+          wakeDeliveries: async () => {},
+          randomBytes,
+          now,
+        }),
+        deadLetters: {
+          list: async () => [],
+          redrive: async () => [],
+          queues: [],
+          count: async () => 0,
+          drop: async () => 0,
+        },
+        examined: NOT_EXAMINED,
+        signingKeys: secretInMemory([]),
+        edgeKeys: secretInMemory({}),
+        restoreItems: itemsRestorer({
+          dynamo: connect(dynamo),
+          nameOf: (table) => tableNames[table],
+          now,
+          say: () => {},
+        }),
+        keyEnvironment: 'test',
         randomBytes,
         now,
-      }),
-      deadLetters: {
-        list: async () => [],
-        redrive: async () => [],
-        queues: [],
-        count: async () => 0,
-        drop: async () => 0,
-      },
-      examined: NOT_EXAMINED,
-      signingKeys: secretInMemory([]),
-      edgeKeys: secretInMemory({}),
-      restoreItems: itemsRestorer({ client: dynamo, nameOf: (table) => tableNames[table], now, say: () => {} }),
-      keyEnvironment: 'test',
-      randomBytes,
-      now,
-      describeVault: async (chainId, address) => found(chainId, address),
-      readPin: async () => PINNED,
-      nodes: { chainIds: [], urlsOf: async () => [], fetch, now, say: () => {} },
-      requestRebuild: (vault) => requestRebuild({ records, runs, now, sleep: async () => {} }, vault),
-    }
-  })
+        describeVault: async (chainId, address) => found(chainId, address),
+        readPin: async () => PINNED,
+        nodes: { chainIds: [], urlsOf: async () => [], fetch, now, say: () => {} },
+        requestRebuild: (vault) => requestRebuild({ records, runs, now, sleep: async () => {} }, vault),
+      }
+    },
+  )
   /** Runs a command in this process and gives what it prints; failures as the operator would read them. */
   .extend('run', ({ admin }) => async (...args: string[]) => {
     const lines = await runCommandLine(args, async () => admin).catch((error: unknown) => [describeFailure(error)])
@@ -349,7 +358,7 @@ describe('The admin command', () => {
     'works on the tables of the stage %s, whose keys say %s',
     async ([stage, word], { operate, endpoint, dynamo }) => {
       const { clients } = await createTables(dynamo, stage)
-      await clientsAdminStore(dynamo, clients).create(someClient({ clientId: 'AbCdE01234' }))
+      await clientsAdminStore(createTable(connect(dynamo), clients)).create(someClient({ clientId: 'AbCdE01234' }))
       useAws({ AWS_ENDPOINT_URL_DYNAMODB: endpoint })
       const args = ['issue-key', '--stage', stage, '--client', 'AbCdE01234', '--name', 'key']
       expect((await operate(...args)).stdout).toMatch(new RegExp(`^jk_${word}_AbCdE01234_`))
@@ -586,7 +595,7 @@ describe('A vault is read', () => {
 
   test("of a stage from the URLs in the stage's secret", async ({ operate, endpoint, dynamo, node }) => {
     const { clients } = await createTables(dynamo, 'dev')
-    await clientsAdminStore(dynamo, clients).create(someClient({ clientId: 'Secret0001' }))
+    await clientsAdminStore(createTable(connect(dynamo), clients)).create(someClient({ clientId: 'Secret0001' }))
     useAws({ AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_ENDPOINT_URL_SECRETS_MANAGER: node.url })
     const args = ['add-vault', '--stage', 'dev', '--client', 'Secret0001', '--chain', '8453', '--address', VAULT]
 
@@ -649,9 +658,9 @@ describe('Webhooks', () => {
     expect(await run('list-webhooks', ...of)).toBe('None.')
   })
 
-  test('that takes nothing are told so', async ({ admin, run, dynamo, tableNames }) => {
+  test('that takes nothing are told so', async ({ admin, run, tables }) => {
     const { clientId } = await createClient(admin, 'Some wallet')
-    const store = webhooksStore(dynamo, tableNames.webhooks)
+    const store = webhooksStore(tables.webhooks)
     const { webhook: gone } = await admin.webhooks.add(clientId, { url: `${URL}/gone`, finality: 'final' })
     const { webhook: late } = await admin.webhooks.add(clientId, { url: `${URL}/late`, finality: 'latest' })
     await store.disable(clientId, gone, { at: new Date('2026-05-30T00:00:00.000Z'), reason: 'gone' })
@@ -660,7 +669,7 @@ describe('Webhooks', () => {
       ...{ failures: 2, untaken: 2, failingSince, retries: { 1: { page: 1, attempts: 1, dueAt: failingSince } } },
       lastFailure: { at: failingSince, reason: 'timeout' },
     })
-    await putItems(dynamo, tableNames.webhooks, [{ ...deliveryKey({ clientId, webhookId: late.id }), ...delivery }])
+    await tables.webhooks.putMany([{ ...deliveryKey({ clientId, webhookId: late.id }), ...delivery }])
     const list = await run('list-webhooks', '--client', clientId)
     expect(list).toMatch(/\/gone +all +final .* disabled since 2026-05-30T00:00:00.000Z: gone +0 +none +0 +none$/m)
     expect(list).toMatch(
@@ -849,27 +858,25 @@ test('What was done is told, also where the answer of the table was lost', async
 
 test('restore-items puts back what is missing, what differs where that is wanted, and nothing that has expired', async ({
   dynamo,
-  tableNames,
+  tables,
   admin,
   run,
 }) => {
   const { users: restored } = await createTables(dynamo, 'restored')
   const item = (pk: string, name: string, rest: object = {}) => ({ pk, sk: 'USER', name, ...rest })
   const expired = { expiresAt: admin.now() / 1000 }
-  await putItems(dynamo, restored, [
+  await createTable(connect(dynamo), restored).putMany([
     ...[item('USER#a', 'as it was'), item('USER#b', 'as it was'), item('USER#c', 'the same')],
     ...[
       item('USER#d', 'too old', expired),
       item('SESSION#a', 'of another kind', { expiresAt: expired.expiresAt + 60 }),
     ],
   ])
-  await putItems(dynamo, tableNames.users, [
+  await tables.users.putMany([
     ...[item('USER#b', 'changed since'), item('USER#c', 'the same'), item('USER#e', 'made since')],
   ])
-  const names = async () => {
-    const { Items = [] } = await dynamo.send(new ScanCommand({ TableName: tableNames.users }))
-    return Object.fromEntries(Items.map(({ pk, name }) => [pk, name]))
-  }
+  const names = async () =>
+    Object.fromEntries([...(await scanTable(tables.users)).values()].map(({ pk, name }) => [pk, name]))
   const before = await names()
   const args = ['restore-items', '--table', 'users', '--from', restored, '--partition', 'USER#']
   expect(await run(...args)).toContain(`Of 3 items of ${restored}: 1 missing, 1 different.`)
@@ -888,8 +895,11 @@ test("An operator whose clock is ten minutes behind asks for a rebuild by Dynamo
   endpoint,
 }) => {
   const { clients, deposits } = await createTables(dynamo, 'dev')
-  const [vault, records] = [someVault({ chainId: 8453, address: VAULT }), recordsStore(dynamo, deposits)]
-  await clientsAdminStore(dynamo, clients).putVault('Behind0001', vault)
+  const [vault, records] = [
+    someVault({ chainId: 8453, address: VAULT }),
+    recordsStore(createTable(connect(dynamo), deposits)),
+  ]
+  await clientsAdminStore(createTable(connect(dynamo), clients)).putVault('Behind0001', vault)
   await records.putProgress([[vault, { through: 70_000_000, booksVersion: 2, ledger: { assets: 1n, supply: 1n } }]])
   useAws({ AWS_ENDPOINT_URL_DYNAMODB: endpoint })
   const { now } = Date

@@ -1,18 +1,15 @@
-import { ThrottlingException, TransactionCanceledException } from '@aws-sdk/client-dynamodb'
-import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { getAddress, type Hex, padHex, zeroAddress } from 'viem'
-import { describe, expect, onTestFinished, vi } from 'vitest'
+import { describe, expect } from 'vitest'
 import { clientsAdminStore } from '../../admin/clients.ts'
 import { relistVaults } from '../../admin/operations/vaults.ts'
-import { documentClient } from '../../lib/aws/dynamo.ts'
 import { vaultKey } from '../../lib/clients/store.ts'
 import { VaultOnChain } from '../../lib/protocols/vault-on-chain.ts'
 import { Vault } from '../../lib/vaults/vault.ts'
-import { localConfig } from '../../sandbox/dynamo.ts'
 import { someClient, someKey, someVault } from '../support/clients.ts'
 import { test as base } from '../support/dynamo.ts'
+import { scanTable } from '../support/tables.ts'
 
-const test = base.extend('table', ({ dynamo, tableNames }) => clientsAdminStore(dynamo, tableNames.clients))
+const test = base.extend('table', ({ tables }) => clientsAdminStore(tables.clients))
 
 describe('A client', () => {
   test('comes back as it was stored, with its keys and vaults, in one query', async ({ table, requests }) => {
@@ -89,11 +86,11 @@ describe('A client', () => {
     expect((await table.list()).map(({ name }) => name)).toEqual(['Older', 'Newer'])
   })
 
-  test('that was stored in another form is refused on the way out', async ({ table, dynamo, tableNames }) => {
+  test('that was stored in another form is refused on the way out', async ({ table, tables }) => {
     const client = someClient()
     await table.create(client)
     const broken = { pk: `CLIENT#${client.clientId}`, sk: 'KEY#0000000001', keyId: '0000000001' }
-    await dynamo.send(new PutCommand({ TableName: tableNames.clients, Item: broken }))
+    await tables.clients.putMany([broken])
 
     await expect(table.get(client.clientId)).rejects.toThrow('sha256')
   })
@@ -118,22 +115,18 @@ describe('A key', () => {
     expect((await table.get(client.clientId))?.keys).toEqual([{ ...key, revokedAt: at }])
   })
 
-  test('that does not exist cannot be revoked, and revoking it leaves nothing behind', async ({
-    table,
-    dynamo,
-    tableNames,
-  }) => {
+  test('that does not exist cannot be revoked, and revoking it leaves nothing behind', async ({ table, tables }) => {
     expect(await table.revokeKey('AbCdE01234', '0000000001', new Date())).toBe(false)
-    expect(await dynamo.send(new ScanCommand({ TableName: tableNames.clients }))).toMatchObject({ Count: 0 })
+    expect(await scanTable(tables.clients)).toEqual(new Map())
   })
 
-  test('never stands in the table in full', async ({ table, dynamo, tableNames }) => {
+  test('never stands in the table in full', async ({ table, tables }) => {
     const { text, key } = someKey('AbCdE01234')
     await table.putKey('AbCdE01234', key)
-    const { Items } = await dynamo.send(new ScanCommand({ TableName: tableNames.clients }))
+    const items = [...(await scanTable(tables.clients)).values()]
     const secret = text.split('_')[3]?.slice(0, 32)
-    expect(JSON.stringify(Items)).toContain(key.sha256)
-    expect(JSON.stringify(Items)).not.toContain(secret)
+    expect(JSON.stringify(items)).toContain(key.sha256)
+    expect(JSON.stringify(items)).not.toContain(secret)
   })
 })
 
@@ -230,89 +223,6 @@ describe('A vault', () => {
     expect(await table.listVaultsOnChain(vault.chainId)).toEqual([])
   })
 
-  test('is added once where its first try was cut off, and is under way for longer than the SDK asks', async ({
-    table,
-    dynamo,
-    server,
-    requests,
-  }) => {
-    const random = vi.spyOn(Math, 'random').mockReturnValue(0)
-    onTestFinished(() => random.mockRestore())
-    const hold = Promise.withResolvers<void>()
-    server.transactions.hold = hold.promise
-    dynamo.middlewareStack.add(
-      (next) => async (args) => {
-        const isFirst = requests.length === 0
-        const answer = next(args)
-        if (!isFirst) return await answer
-        void answer.catch(() => {})
-        throw Object.assign(new Error('The connection was cut.'), { code: 'ECONNRESET' })
-      },
-      { step: 'deserialize', priority: 'high' },
-    )
-    const vault = someVault()
-    const put = table.putVault('0000000001', vault)
-    put.finally(() => hold.resolve()).catch(() => {})
-    await expect.poll(() => requests.length).toBeGreaterThan(2)
-    server.transactions.hold = undefined
-    hold.resolve()
-    expect(await put).toBe(true)
-    expect(await table.listClientsOf([vault])).toEqual([['0000000001']])
-  })
-
-  test('is added once where the SDK gives up, its tries having been made and their answers lost', async ({
-    table,
-    dynamo,
-    requests,
-  }) => {
-    dynamo.middlewareStack.add(
-      (next) => async (args) => {
-        const answer = await next(args)
-        if (requests.length > 2) return answer
-        throw Object.assign(new Error('The answer was lost.'), { code: 'ECONNRESET' })
-      },
-      { step: 'deserialize', priority: 'high' },
-    )
-    expect(await table.putVault('0000000001', someVault())).toBe(true)
-    expect(requests).toEqual(Array.from({ length: 3 }, () => 'TransactWriteItems'))
-  })
-
-  const cancelled = (Code: string) =>
-    new TransactionCanceledException({ message: 'cancelled', $metadata: {}, CancellationReasons: [{ Code }] })
-  test.for([
-    ['throttled', new ThrottlingException({ message: 'Rate exceeded', $metadata: {} })],
-    ['cancelled by a ThrottlingError', cancelled('ThrottlingError')],
-    ['cancelled by a ProvisionedThroughputExceeded', cancelled('ProvisionedThroughputExceeded')],
-  ] as const)(
-    'is added once where its answer is lost and the next tries are %s',
-    async ([, failure], { table, dynamo, requests }) => {
-      let tries = 0
-      dynamo.middlewareStack.add(
-        (next) => async (args) => {
-          tries += 1
-          if (tries > 1 && tries < 5) throw failure
-          const answer = await next(args)
-          if (tries === 1) throw Object.assign(new Error('The answer was lost.'), { code: 'ECONNRESET' })
-          return answer
-        },
-        { step: 'deserialize', priority: 'high' },
-      )
-      const vault = someVault()
-      expect(await table.putVault('0000000001', vault)).toBe(true)
-      expect(requests).toEqual(['TransactWriteItems', 'TransactWriteItems'])
-      expect(await table.listClientsOf([vault])).toEqual([['0000000001']])
-    },
-  )
-
-  test('is asked for once where there are no credentials to ask by', async ({ endpoint, tableNames }) => {
-    const credentials = vi.fn<() => Promise<never>>().mockRejectedValue(new Error('No credentials.'))
-    const client = documentClient({ ...localConfig(endpoint), credentials })
-    onTestFinished(() => client.destroy())
-    const put = clientsAdminStore(client, tableNames.clients).putVault('0000000001', someVault())
-    await expect(put).rejects.toThrow('No credentials.')
-    expect(credentials).toHaveBeenCalledOnce()
-  })
-
   test('is added and removed once where the answers are lost', async ({ table, loseAnswers }) => {
     loseAnswers()
     const vault = someVault()
@@ -324,32 +234,24 @@ describe('A vault', () => {
 
   test('of a client whose partition alone was restored is listed again, and where it was not removed too', async ({
     table,
-    dynamo,
-    tableNames,
+    tables,
   }) => {
     const [vault, kept] = [someVault(), someVault({ chainId: 42161 })]
     for (const one of [vault, kept]) await table.putVault('0000000001', one)
     await table.putVault('0000000002', kept)
-    const { Items = [] } = await dynamo.send(new ScanCommand({ TableName: tableNames.clients }))
+    const items = [...(await scanTable(tables.clients)).values()]
     for (const one of [vault, kept]) await table.removeVault('0000000001', one)
-    for (const Item of Items.filter(({ pk }) => pk === 'CLIENT#0000000001')) {
-      await dynamo.send(new PutCommand({ TableName: tableNames.clients, Item }))
-    }
+    await tables.clients.putMany(items.filter(({ pk }) => pk === 'CLIENT#0000000001'))
     expect(await relistVaults({ clients: table })).toBe(2)
     expect(await table.findUnlisted()).toEqual([])
     expect(await table.listClientsOf([vault, kept])).toEqual([['0000000001'], ['0000000001', '0000000002']])
     expect(await table.listVaultsOnChain(vault.chainId)).toHaveLength(1)
   })
 
-  test('that is not listed is removed from its client, and of others it stays', async ({
-    table,
-    dynamo,
-    tableNames,
-  }) => {
+  test('that is not listed is removed from its client, and of others it stays', async ({ table, tables }) => {
     const vault = someVault()
     await table.putVault('0000000001', vault)
-    const Item = { ...vaultKey('0000000002', vault.chainId, vault.address), ...Vault.encode(vault) }
-    await dynamo.send(new PutCommand({ TableName: tableNames.clients, Item }))
+    await tables.clients.add(Vault, vaultKey('0000000002', vault.chainId, vault.address), vault)
     expect(await table.removeVault('0000000002', vault)).toEqual({ isLast: false })
     expect(await table.listClientsOf([vault])).toEqual([['0000000001']])
   })

@@ -13,14 +13,14 @@ import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
 import { COMMANDS } from '../../admin/commands.ts'
 import { examine } from '../../admin/doctor/examine.ts'
 import { buildAppleAssociation, buildAssetLinks } from '../../lib/accounts/relying-party.ts'
-import { deleteItems } from '../../lib/aws/dynamo.ts'
+import { documentClient } from '../../lib/aws/dynamo.ts'
 import { findQueueUrl, sendMessages, sqsClient } from '../../lib/aws/queue.ts'
 import { RpcUrls } from '../../lib/chain/readers.ts'
 import { chainVaultKey, vaultClientsKey } from '../../lib/clients/listed-vaults-store.ts'
 import { createSigningKey, keyIdOf, SigningKeys } from '../../lib/signing/keys.ts'
 import { pinStore } from '../../lib/vaults/pin-store.ts'
 import type { BackendsOptions } from '../../sandbox/backends.ts'
-import { createTables, localConfig } from '../../sandbox/dynamo.ts'
+import { createTables, localConfig, startDynamo } from '../../sandbox/dynamo.ts'
 import { startAwsAccount } from '../support/aws-account.ts'
 import { someClient, someKey } from '../support/clients.ts'
 import { someContext } from '../support/lambda.ts'
@@ -46,7 +46,17 @@ const SECRET = 'nobody-is-to-see-this'
 type File = { status: number; headers: Record<string, string>; body: unknown }
 
 const test = base
-  .extend('backendsOptions', { scope: 'file' }, (): BackendsOptions => ({ chainIds: [BASE] }))
+  // The doctor asks DynamoDB over HTTP.
+  .extend(
+    'backendsOptions',
+    { scope: 'file' },
+    async (): Promise<BackendsOptions> => ({ chainIds: [BASE], database: await startDynamo() }),
+  )
+  .extend('dynamo', { scope: 'file' }, ({ sharedService }, { onCleanup }) => {
+    const client = documentClient(localConfig(sharedService.backends.dynamo.endpoint))
+    onCleanup(() => client.destroy())
+    return client
+  })
   /** The files at the passkeys' domain, by their names; as they should be until a test changes them. */
   .extend('files', (): Record<string, File> => {
     const json = { status: 200, headers: { 'content-type': 'application/json' } }
@@ -76,9 +86,9 @@ const test = base
     return { asked }
   })
   /** An AWS account whose stages `dev` and `prod` are the local service, and whose `staging` has empty tables. */
-  .extend('sharedAccount', { scope: 'file' }, async ({ sharedService }, { onCleanup }) => {
+  .extend('sharedAccount', { scope: 'file' }, async ({ sharedService, dynamo: client }, { onCleanup }) => {
     const { dynamo, providers, queues } = sharedService.backends
-    await createTables(sharedService.dynamo, 'empty')
+    await createTables(client, 'empty')
     const servers = { dynamo: dynamo.endpoint, secrets: providers.url, queues: queues.endpoint }
     const account = await startAwsAccount(servers, { dev: 'local', prod: 'local', staging: 'empty' })
     onCleanup(account.stop)
@@ -144,13 +154,13 @@ async function told(lines: Promise<string[]>, describe: (error: unknown) => stri
 
 /** Brings the service to where nothing fails: what the jobs keep is there, and each vault is pinned. */
 async function makeWell(service: Service): Promise<void> {
-  const { dynamo, backends } = service
+  const { tables, backends } = service
   const { handler: refreshTokens } = await import('../../functions/jobs/refresh-tokens/handler.ts')
   const { handler: refreshMarket } = await import('../../functions/jobs/refresh-market/handler.ts')
   await refreshTokens({}, someContext())
   await refreshMarket({}, someContext())
   for (const chain of backends.chains) await recordAll(chain)
-  const store = pinStore(dynamo, backends.dynamo.tableNames.deposits)
+  const store = pinStore(tables.deposits)
   const vaults = await backends.admin.clients.listVaultsOnChain(BASE)
   for (const vault of vaults) {
     const { nodes: _, block: __, ...pin } = await backends.admin.readPin(vault)
@@ -325,16 +335,16 @@ test.for(['ExpiredTokenException', 'UnrecognizedClientException', 'InvalidSignat
 )
 
 describe('It finds', () => {
-  test('tables that are gone, or may not be read, each by its name', async ({ service, account, examine }) => {
+  test('tables that are gone, or may not be read, each by its name', async ({ dynamo, account, examine }) => {
     const lost = { TableName: 'vaultline-empty-webhooks' }
-    await service.dynamo.send(new DeleteTableCommand(lost))
-    const wait = { client: service.dynamo, minDelay: 0.01, maxDelay: 0.1, maxWaitTime: 5 }
+    await dynamo.send(new DeleteTableCommand(lost))
+    const wait = { client: dynamo, minDelay: 0.01, maxDelay: 0.1, maxWaitTime: 5 }
     await waitUntilTableNotExists(wait, lost)
     account.denied.add('GetItem')
     const { text: denied } = await examine('dev')
     account.denied.clear()
     const { code, text } = await examine('staging')
-    await createTables(service.dynamo, 'empty')
+    await createTables(dynamo, 'empty')
     expect(code).toBe(1)
     expect(text).toMatch(
       /^FAIL {2}table webhooks +there is none\n {6}A new stage: .*; one that had it: .*restore\.md$/m,
@@ -492,15 +502,15 @@ describe('It finds', () => {
     service,
     examineLocal,
   }) => {
-    const { dynamo, backends } = service
+    const { tables, backends } = service
     await service.restore('ills', () => makeWell(service))
-    const clients = clientsAdminStore(dynamo, backends.dynamo.tableNames.clients)
+    const clients = clientsAdminStore(tables.clients)
     const client = someClient()
     const inDays = (days: number) => new Date(Date.now() + days * 86_400_000)
     await clients.create(client)
     await clients.putKey(client.clientId, someKey(client.clientId, { keyId: 'Ending0001', expiresAt: inDays(3) }).key)
     await clients.putKey(client.clientId, someKey(client.clientId, { keyId: 'Ended00001', expiresAt: inDays(-3) }).key)
-    const store = pinStore(dynamo, backends.dynamo.tableNames.deposits)
+    const store = pinStore(tables.deposits)
     const [vault] = await clients.listVaultsOnChain(BASE)
     if (!vault) throw new Error('There is no vault.')
     const [pin] = await store.get([vault])
@@ -526,11 +536,11 @@ describe('It finds', () => {
   })
 
   test('vaults of clients that the jobs do not look after', async ({ service, examineLocal }) => {
-    const { dynamo, backends } = service
+    const { tables, backends } = service
     await service.restore('ills', () => makeWell(service))
     const [vault] = await backends.admin.clients.listVaultsOnChain(BASE)
     if (!vault) throw new Error('There is no vault.')
-    await deleteItems(dynamo, backends.dynamo.tableNames.clients, [chainVaultKey(vault)])
+    await tables.clients.delete(chainVaultKey(vault))
 
     const { code, text } = await examineLocal()
     expect(code).toBe(1)
@@ -543,7 +553,7 @@ describe('It finds', () => {
       backends.chains.map(({ chainId }) => backends.admin.clients.listVaultsOnChain(chainId)),
     )
     const keys = listed.flat().flatMap((one) => [chainVaultKey(one), vaultClientsKey(one)])
-    await deleteItems(dynamo, backends.dynamo.tableNames.clients, [...keys, vaultClientsKey(vault)])
+    await tables.clients.deleteMany([...keys, vaultClientsKey(vault)])
     const earlier = await examineLocal()
     expect(earlier.code).toBe(1)
     expect(earlier.text).toMatch(/^FAIL {2}vaults not looked after .*\n {6}.*relist-vaults/m)

@@ -633,7 +633,7 @@ const liveTest = test
   })
   .extend('verify', ({ service, document, operationOf }) => (name: keyof typeof endpoints, reply: HttpReply): void => {
     const { status, headers, body } = reply
-    const refused = refusedByIam(endpoints[name], service.table)
+    const refused = refusedByIam(endpoints[name], service.table.tries)
     expect(refused, `missing in uses of ${name}: ${refused.join(', ')}`).toEqual([])
     const response = operationOf(name).responses[status]
     expect(response).toBeDefined()

@@ -1,5 +1,5 @@
-import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect } from 'vitest'
+import { remove } from '../../lib/aws/conditions.ts'
 import { DEFAULT_LIMITS, type KeyLimits } from '../../lib/clients/key-limits.ts'
 import { someClient, someKey } from '../support/clients.ts'
 import { expectError } from '../support/errors.ts'
@@ -17,7 +17,7 @@ const standing = ({ headers }: HttpReply) => ({
 })
 
 /** The leases that were asked for at the table since the wire was reset. */
-const leases = ({ table }: Service) => table.actions.filter(({ body }) => body.includes('"LEASES"'))
+const leases = ({ table }: Service) => table.tries.filter(({ body }) => body.includes('"LEASES"'))
 
 const test = chainlessTest
   /** Makes a client with a key of these limits. */
@@ -108,7 +108,7 @@ describe('A key', () => {
     expectError(await search(), 'rate_limit_exceeded')
     service.table.reset()
     for (let time = 0; time < 5; time += 1) expectError(await search(), 'rate_limit_exceeded')
-    expect(service.table.actions).toEqual([])
+    expect(service.table.tries).toEqual([])
   })
 
   test('that is not known, or has a wrong check, is counted nowhere', async ({ containers: [service], issue }) => {
@@ -141,12 +141,7 @@ describe('A key', () => {
 
   test('that was issued before there were limits has 6,000 requests a minute', async ({ service, issue }) => {
     const { text, clientId, keyId } = await issue({})
-    const command = new UpdateCommand({
-      TableName: service.backends.dynamo.tableNames.clients,
-      Key: { pk: `CLIENT#${clientId}`, sk: `KEY#${keyId}` },
-      UpdateExpression: 'REMOVE limits',
-    })
-    await service.dynamo.send(command)
+    await service.tables.clients.write({ pk: `CLIENT#${clientId}`, sk: `KEY#${keyId}` }, [remove('limits')])
     const reply = await service.call('POST', LOGIN, { key: text, body: {} })
     expect([reply.status, standing(reply).policy]).toEqual([200, '"key";q=6000;w=60'])
   })
@@ -162,11 +157,11 @@ describe('A lease', () => {
     service.table.hold = ({ body }) => (body.includes('"LEASES"') ? promise : undefined)
     const login = service.call('POST', LOGIN, { key, body: {} })
     const search = service.call('POST', SEARCH, { key, body: { search: 'bitcoin' } })
-    const others = () => service.table.actions.filter((asked) => !leases(service).includes(asked))
+    const others = () => service.table.tries.filter((asked) => !leases(service).includes(asked))
     await expect.poll(() => leases(service).length).toBe(2)
     // Each has looked for its client, and the search for coins.
     await expect.poll(() => others().map(({ action }) => action)).toContain('GetItem')
-    const ofUsers = others().filter(({ body }) => JSON.parse(body).TableName?.endsWith('users'))
+    const ofUsers = others().filter(({ table }) => table.endsWith('users'))
     expect(ofUsers.map(({ action }) => action)).not.toContain('PutItem')
     resolve()
     // The one request of the window went to the one or to the other.

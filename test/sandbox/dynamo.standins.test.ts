@@ -9,7 +9,7 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
 import { describe, expect } from 'vitest'
-import { test as base } from '../support/dynamo.ts'
+import { test as base } from '../support/dynamo-server.ts'
 
 /** Requests that are as large as they can be, and by how much they are. */
 type Ask = (TableName: string, over: number) => unknown

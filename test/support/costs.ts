@@ -2,12 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
 import { JOBS } from '../../infra/functions.ts'
 import { tableName } from '../../infra/tables.ts'
-import { documentClient } from '../../lib/aws/dynamo.ts'
+import { createTable } from '../../lib/aws/table.ts'
 import { sharedCache } from '../../lib/cache/cache.ts'
 import { cacheStore } from '../../lib/cache/store.ts'
 import type { SynthesizedStack } from '../../sandbox/assembly.ts'
 import type { Backends } from '../../sandbox/backends.ts'
-import { localConfig } from '../../sandbox/dynamo.ts'
 import { exchange } from '../../sandbox/exchange.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import type { RunningTemplate } from '../../sandbox/template.ts'
@@ -127,8 +126,7 @@ export async function countJobs(
   { chains, dynamo }: Backends,
   { during }: Pick<ReturnType<typeof costMeter>, 'during'>,
 ) {
-  const tables = documentClient(localConfig(dynamo.endpoint))
-  const table = cacheStore(tables, tableName('dev', 'cache'))
+  const table = cacheStore(createTable(dynamo.connection, tableName('dev', 'cache')))
   const counts: Record<string, { counts: Counts; everyMinutes: number }> = {}
   let ownMetrics = 0
   for (const [name, { everyMinutes, metrics }] of JOBS.toSorted(([, a], [, b]) => b.everyMinutes - a.everyMinutes)) {
@@ -147,7 +145,6 @@ export async function countJobs(
     }
     if (everyMinutes === LONGEST) await fillMarket(sharedCache({ table, now: Date.now }), TOKENS)
   }
-  tables.destroy()
   return { counts, ownMetrics }
 }
 

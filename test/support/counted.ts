@@ -1,12 +1,4 @@
 import {
-  BatchGetCommand,
-  BatchWriteCommand,
-  type DynamoDBDocumentClient,
-  GetCommand,
-  QueryCommand,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb'
-import {
   type Address,
   decodeFunctionData,
   encodeAbiParameters,
@@ -20,7 +12,9 @@ import { createRpc } from '../../lib/chain/nodes.ts'
 import { type ChainReader, chainReader } from '../../lib/chain/reader.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
 import { BLOCK_NUMBER, BLOCK_TIME } from './chain-answers.ts'
+import { memoryDynamo } from './memory-dynamo.ts'
 import { MULTICALL_ABI } from './oracles.ts'
+import { openTables, TEST_TABLES } from './tables.ts'
 
 /** A clock that stands still until everything waits for it, and then goes on to the next moment that is waited for. */
 export function virtualClock(start = Date.UTC(2026, 10, 21)) {
@@ -197,53 +191,9 @@ export function depositOf(address: Address, block: number, shares: bigint): Coun
   }
 }
 
-type Item = Readonly<Record<string, unknown>>
-
-/**
- * A table in memory that counts the requests it gets, of the kinds that the records are written and read with. Its
- * batches and pages end where DynamoDB's do; its conditions always hold, since leases are tried on a real one.
- */
-export function countedTable(clock: VirtualClock, delayMs: number) {
-  const items = new Map<string, Item>()
-  let requests = 0
-  const keyOf = ({ pk, sk }: Item) => `${pk} ${sk}`
-
-  function answer(command: unknown): unknown {
-    if (command instanceof GetCommand) return { Item: items.get(keyOf(command.input.Key ?? {})) }
-    if (command instanceof UpdateCommand) return { Attributes: { turn: 1 } }
-    if (command instanceof BatchGetCommand) {
-      const [[name, { Keys = [] }] = ['', {}]] = Object.entries(command.input.RequestItems ?? {})
-      if (Keys.length > 100) throw new Error('DynamoDB reads 100 items in a batch')
-      return { Responses: { [name]: Keys.flatMap((key) => items.get(keyOf(key)) ?? []) } }
-    }
-    if (command instanceof BatchWriteCommand) {
-      const writes = Object.values(command.input.RequestItems ?? {}).flat()
-      if (writes.length > 25) throw new Error('DynamoDB writes 25 items in a batch')
-      for (const { PutRequest: { Item: item = {} } = {} } of writes) items.set(keyOf(item), item)
-      return {}
-    }
-    if (command instanceof QueryCommand) {
-      const { ExpressionAttributeValues: values = {}, ScanIndexForward, Limit, IndexName } = command.input
-      if (`${values[':chain']}`.startsWith('LEASE#')) return { Items: [] }
-      if (IndexName || !`${values[':partition']}`.startsWith('VAULT#')) throw new Error('not a query of prices')
-      const found = [...items.values()]
-        .filter(({ pk, sk }) => pk === values[':partition'] && `${sk}` >= values[':from'] && `${sk}` <= values[':to'])
-        .sort((left, right) => (`${left['sk']}` < `${right['sk']}` ? -1 : 1))
-      return { Items: (ScanIndexForward === false ? found.toReversed() : found).slice(0, Limit) }
-    }
-    throw new Error('not a request that this table knows')
-  }
-
-  return {
-    /** How many requests it has had. */
-    requests: () => requests,
-    // Of the client only `send` is used.
-    client: {
-      async send(command: object) {
-        requests += 1
-        await clock.wait(delayMs)
-        return answer(command)
-      },
-    } as unknown as DynamoDBDocumentClient,
-  }
+/** Tables in memory that answer after a delay by the clock, and the number of their requests. */
+export function countedTables(clock: VirtualClock, delayMs: number) {
+  const memory = memoryDynamo({ now: clock.now })
+  memory.hold = () => clock.wait(delayMs)
+  return { tables: openTables(memory.dynamo, TEST_TABLES), requests: () => memory.tries.length }
 }

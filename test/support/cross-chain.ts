@@ -3,7 +3,6 @@ import { getTransactionReceipt, readContract } from 'viem/actions'
 import type * as z from 'zod'
 import { localAdmin } from '../../admin/connect.ts'
 import { seedClient } from '../../admin/operations/seed-client.ts'
-import { deleteItems } from '../../lib/aws/dynamo.ts'
 import type { BridgeApi } from '../../lib/bridge/apis.ts'
 import { createSigningKey, publicKeyOf, SigningKeys } from '../../lib/signing/keys.ts'
 import { vaultPartition } from '../../lib/vaults/vault.ts'
@@ -243,7 +242,8 @@ export async function startConfigured(
 
   const { dynamo } = service.backends
   const admin = localAdmin({
-    dynamoEndpoint: dynamo.endpoint,
+    dynamo: dynamo.connection,
+    sharedNow: Date.now,
     providersUrl: providers.url,
     deliveryQueueUrl: service.backends.queues.urls.deliveryQueue,
     tables: dynamo.tableNames,
@@ -257,7 +257,7 @@ export async function startConfigured(
         const { apiKey } = await seedClient(admin, { name: 'Some wallet', vaults })
         // Vaults of tests are pinned by those that are about it: the others settle what gains they like.
         const pins = vaults.map((vault) => ({ pk: vaultPartition(vault), sk: 'PIN' }))
-        await deleteItems(service.dynamo, dynamo.tableNames.deposits, pins)
+        await service.tables.deposits.deleteMany(pins)
         return apiKey
       },
       send: senderOn(chains),

@@ -1,57 +1,20 @@
-import { randomUUID } from 'node:crypto'
 import { test as base } from 'vitest'
-import { documentClient } from '../../lib/aws/dynamo.ts'
-import { createTables, localConfig, startDynamo } from '../../sandbox/dynamo.ts'
+import { memoryDynamo } from './memory-dynamo.ts'
+import { openTables, TEST_TABLES } from './tables.ts'
 
-/** Tests with a real DynamoDB: one server per test file, and for each test fresh tables, a client of its own and the log of its requests. */
+/** Tests with a DynamoDB in memory: for each test fresh tables and the log of its requests. */
 export const test = base
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
-  .extend('server', { scope: 'file' }, async ({}, { onCleanup }) => {
-    const server = await startDynamo()
-    onCleanup(server.stop)
-    return server
-  })
-  .extend('endpoint', { scope: 'file' }, ({ server }) => server.endpoint)
-  .extend('tableNames', async ({ endpoint }, { onCleanup }) => {
-    const client = documentClient(localConfig(endpoint))
-    onCleanup(() => client.destroy())
-    return await createTables(client, randomUUID())
-  })
-  /** The DynamoDB operations that went over the wire, in order: `Query`, `PutItem`. */
+  /** The actions that were tried since it was emptied last, in order: `Query`, `PutItem`. */
   .extend('requests', (): string[] => [])
-  .extend('dynamo', ({ endpoint, requests }, { onCleanup }) => {
-    const client = documentClient(localConfig(endpoint))
-    onCleanup(() => client.destroy())
-    // The last step before the request is sent, so that retries and pages are counted too.
-    client.middlewareStack.add(
-      (next) => (args) => {
-        requests.push(operationOf(args.request))
-        return next(args)
-      },
-      { step: 'deserialize', priority: 'low' },
-    )
-    return client
+  .extend('memory', ({ requests }) => memoryDynamo({ onTry: ({ action }) => requests.push(action) }))
+  /** The tables as functions reach them. */
+  .extend('tables', ({ memory }) => openTables(memory.dynamo, TEST_TABLES))
+  /** From when it is called, every write is made and its first answer lost; the SDK tries it again. */
+  .extend('loseAnswers', ({ memory }) => () => {
+    let lost: object | undefined
+    memory.losesAnswer = ({ action, request }) => {
+      if (!/^(Put|Update|Delete)Item$|^TransactWriteItems$/.test(action) || lost === request) return false
+      lost = request
+      return true
+    }
   })
-  /** From when it is called, every write is made and its first answer lost; the client asks again. */
-  .extend('loseAnswers', ({ dynamo }) => () => {
-    const lost = new Set<string>()
-    dynamo.middlewareStack.add(
-      (next) => async (args) => {
-        const answer = await next(args)
-        const invocation = headersOf(args.request)['amz-sdk-invocation-id'] ?? ''
-        const isWrite = /^(Put|Update|Delete)Item$|^TransactWriteItems$/.test(operationOf(args.request))
-        if (!isWrite || lost.has(invocation)) return answer
-        lost.add(invocation)
-        throw Object.assign(new Error('The answer was lost.'), { code: 'ECONNRESET' })
-      },
-      { step: 'deserialize', priority: 'high' },
-    )
-  })
-
-function operationOf(request: unknown): string {
-  return headersOf(request)['x-amz-target']?.split('.')[1] ?? 'unknown'
-}
-
-function headersOf(request: unknown): Record<string, string> {
-  return (request as { headers: Record<string, string> }).headers
-}

@@ -1,4 +1,3 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { getAddress, keccak256, numberToHex, sliceHex, zeroAddress } from 'viem'
 import * as z from 'zod'
 import { contract } from '../../functions/queues/refresh-group/contract.ts'
@@ -6,7 +5,7 @@ import { depositSourceStore } from '../../lib/activity/deposit-source-store.ts'
 import { openRequestsStore } from '../../lib/activity/open-requests-store.ts'
 import { runsStore } from '../../lib/activity/recording/runs-store.ts'
 import { recordsStore } from '../../lib/activity/store.ts'
-import { putItems } from '../../lib/aws/dynamo.ts'
+import { buildItem } from '../../lib/aws/table.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
 import { chainVaultKey, listedVaultsStore, vaultClientsKey } from '../../lib/clients/listed-vaults-store.ts'
 import { VaultOnChain } from '../../lib/protocols/vault-on-chain.ts'
@@ -15,23 +14,22 @@ import { stateStore } from '../../lib/vaults/state-store.ts'
 import { eventLogStore } from '../../lib/webhooks/log-store.ts'
 import { webhooksStore } from '../../lib/webhooks/store.ts'
 import { someVault } from './clients.ts'
-
-type Tables = Readonly<Record<'clients' | 'deposits' | 'webhooks', string>>
+import type { Tables } from './tables.ts'
 
 /** What the job works with besides the chain and the clock, and the messages that it has sent to groups. */
-export function jobServices(dynamo: DynamoDBDocumentClient, { clients, deposits, webhooks }: Tables) {
+export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clients' | 'deposits' | 'webhooks'>) {
   const messages: z.output<typeof contract.message>[] = []
   const services = {
-    listedVaults: listedVaultsStore(dynamo, clients),
-    runs: runsStore(dynamo, deposits),
-    records: recordsStore(dynamo, deposits),
-    openRequests: openRequestsStore(dynamo, deposits),
-    states: stateStore(dynamo, deposits),
-    pinStore: pinStore(dynamo, deposits),
-    transfers: transfersStore(dynamo, deposits),
-    sources: depositSourceStore(dynamo, deposits),
-    eventLog: eventLogStore(dynamo, webhooks),
-    webhooks: webhooksStore(dynamo, webhooks),
+    listedVaults: listedVaultsStore(clients),
+    runs: runsStore(deposits),
+    records: recordsStore(deposits),
+    openRequests: openRequestsStore(deposits),
+    states: stateStore(deposits),
+    pinStore: pinStore(deposits),
+    transfers: transfersStore(deposits),
+    sources: depositSourceStore(deposits),
+    eventLog: eventLogStore(webhooks),
+    webhooks: webhooksStore(webhooks),
     wakeRelays: async () => {},
     wakeGroups: async (asked: readonly object[]) => {
       messages.push(...z.array(contract.message).parse(JSON.parse(JSON.stringify(asked))))
@@ -50,14 +48,14 @@ export function someVaults(count: number): VaultOnChain[] {
 
 /** Lists vaults for the job, each of the clients that are given for it. */
 export async function listVaults(
-  dynamo: DynamoDBDocumentClient,
   { clients }: Pick<Tables, 'clients'>,
   vaults: readonly VaultOnChain[],
   clientsOf: (index: number) => readonly string[],
 ): Promise<void> {
-  const items = vaults.flatMap((vault, index) => [
-    { ...chainVaultKey(vault), ...VaultOnChain.encode(vault) },
-    { ...vaultClientsKey(vault), clients: new Set(clientsOf(index)) },
-  ])
-  await putItems(dynamo, clients, items)
+  await clients.putMany(
+    vaults.flatMap((vault, index) => [
+      buildItem(VaultOnChain, chainVaultKey(vault), vault),
+      { ...vaultClientsKey(vault), clients: new Set(clientsOf(index)) },
+    ]),
+  )
 }

@@ -1,10 +1,9 @@
-import { ScanCommand } from '@aws-sdk/lib-dynamodb'
-import { deleteItems } from '../../lib/aws/dynamo.ts'
 import { sharedCache } from '../../lib/cache/cache.ts'
 import { cacheStore } from '../../lib/cache/store.ts'
 import type { BackendsOptions } from '../../sandbox/backends.ts'
 import { someContext } from './lambda.ts'
 import { chainlessTest, type Service } from './service.ts'
+import { resetTable } from './tables.ts'
 
 /** Longer than containers remember anything of the cache. */
 const TEN_MINUTES_MS = 600_000
@@ -27,20 +26,13 @@ export const test = chainlessTest
       time.passedMs += TEN_MINUTES_MS
     }
     forget()
-    const { dynamo } = service
     const { coinGecko, defiLlama, liFi } = service.backends.providers
     const fakes = [coinGecko, defiLlama, liFi]
     for (const fake of fakes) {
       fake.rewrite = undefined
       fake.requests.length = 0
     }
-    const TableName = service.backends.dynamo.tableNames.cache
-    const { Items = [] } = await dynamo.send(new ScanCommand({ TableName, ProjectionExpression: 'pk, sk' }))
-    await deleteItems(
-      dynamo,
-      TableName,
-      Items.map(({ pk, sk }) => ({ pk, sk })),
-    )
+    await resetTable(service.tables.cache, new Map())
     return {
       coinGecko,
       defiLlama,
@@ -50,7 +42,7 @@ export const test = chainlessTest
       /** Lets so much time pass that the service forgets what it remembers of the cache. */
       forget,
       /** The cache, written to behind the service's back; `now` in epoch milliseconds. */
-      cacheAt: (now = Date.now()) => sharedCache({ table: cacheStore(dynamo, TableName), now: () => now }),
+      cacheAt: (now = Date.now()) => sharedCache({ table: cacheStore(service.tables.cache), now: () => now }),
       /** Runs both jobs once, in containers that have started by now. */
       async refresh() {
         for (const job of ['refresh-tokens', 'refresh-market']) {

@@ -80,12 +80,12 @@ export const test = base
     }
     return { coinGecko, defiLlama, liFi }
   })
-  .extend('cache', ({ dynamo, tableNames, clock }) => {
+  .extend('cache', ({ tables, clock }) => {
     const sleep = (milliseconds: number) => {
       clock.pass(milliseconds / 1000)
       return setImmediate()
     }
-    return sharedCache({ table: cacheStore(dynamo, tableNames.cache), now: clock.now, sleep })
+    return sharedCache({ table: cacheStore(tables.cache), now: clock.now, sleep })
   })
   /** All that the work on markets depends on; no request takes longer than a second. */
   .extend('world', ({ cache, clock, providers, fakes }) => {

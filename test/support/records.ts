@@ -1,18 +1,19 @@
-import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { type Address, numberToHex } from 'viem'
 import { handler } from '../../functions/jobs/refresh-chain/handler.ts'
 import { recordsStore, VaultProgress } from '../../lib/activity/store.ts'
+import { set } from '../../lib/aws/conditions.ts'
+import type { Item } from '../../lib/aws/requests.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
 import type { RequestKind } from '../../lib/protocols/request-kind.ts'
 import type { VaultKey } from '../../lib/vaults/vault.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { someContext } from './lambda.ts'
 import type { HttpReply, Service } from './service.ts'
-import { type Item, resetTable, scanTable } from './tables.ts'
+import { resetTable, scanTable } from './tables.ts'
 
 /** The table of records, written to behind the service's back. */
-export function recordsOf({ dynamo, backends }: Service) {
-  return recordsStore(dynamo, backends.dynamo.tableNames.deposits)
+export function recordsOf({ tables }: Service) {
+  return recordsStore(tables.deposits)
 }
 
 /** What one run of the job says that it did. */
@@ -77,8 +78,8 @@ export async function recordPrices(
  * Every record of the service, by its key; leases left out, and requests that a killed run left open though they are
  * settled, at which nobody looks.
  */
-export async function scanRecords({ dynamo, backends }: Service): Promise<Map<string, Item>> {
-  const records = await scanTable(dynamo, backends.dynamo.tableNames.deposits)
+export async function scanRecords({ tables }: Service): Promise<Map<string, Item>> {
+  const records = await scanTable(tables.deposits)
   const isLeft = ({ pk, sk, kind, requestId }: Item) => {
     const { settledIds } = VaultProgress.partial().parse(records.get(`${pk} PROGRESS`) ?? {})
     const lastId = settledIds?.[kind as RequestKind] ?? -1n
@@ -92,20 +93,13 @@ export async function scanRecords({ dynamo, backends }: Service): Promise<Map<st
 }
 
 /** Makes the records those of an earlier scan again; leases are left out. */
-export function restoreRecords({ dynamo, backends }: Service, earlier: ReadonlyMap<string, Item>): Promise<void> {
-  return resetTable(dynamo, backends.dynamo.tableNames.deposits, earlier)
+export function restoreRecords({ tables }: Service, earlier: ReadonlyMap<string, Item>): Promise<void> {
+  return resetTable(tables.deposits, earlier)
 }
 
 /** Lets the lease of a run that was killed run out. */
-export async function expireLease(service: Service, chainId: number): Promise<void> {
-  await service.dynamo.send(
-    new UpdateCommand({
-      TableName: service.backends.dynamo.tableNames.deposits,
-      Key: { pk: `LEASE#${chainId}`, sk: 'GROUP#' },
-      UpdateExpression: 'SET leaseUntil = :past',
-      ExpressionAttributeValues: { ':past': 0 },
-    }),
-  )
+export async function expireLease({ tables }: Service, chainId: number): Promise<void> {
+  await tables.deposits.write({ pk: `LEASE#${chainId}`, sk: 'GROUP#' }, [set('leaseUntil', 0)])
 }
 
 /** What a client's key sees of users, over HTTP, whichever block it rests on. */
@@ -121,12 +115,4 @@ export function viewsFor(service: Pick<Service, 'call'>, key?: string) {
     deposits: (user: string, query = '') => get(`${user}/deposits${query}`),
     withdrawals: (user: string, query = '') => get(`${user}/withdrawals${query}`),
   }
-}
-
-/** A batch of writes without its second half; any other write as it is. */
-export function halfOf(body: string): string {
-  const request: { RequestItems?: Record<string, unknown[]> } = JSON.parse(body)
-  if (!request.RequestItems) return body
-  const [table, items] = Object.entries(request.RequestItems)[0] as [string, unknown[]]
-  return JSON.stringify({ ...request, RequestItems: { [table]: items.slice(0, Math.ceil(items.length / 2)) } })
 }

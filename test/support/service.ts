@@ -1,4 +1,3 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import {
   type Address,
   formatTransactionReceipt,
@@ -11,21 +10,20 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { test as base, vi } from 'vitest'
 import type { Admin } from '../../admin/admin.ts'
 import { type Preparation, preparationOf, verifyTransactions } from '../../client/src/verify.ts'
-import { documentClient } from '../../lib/aws/dynamo.ts'
 import { isSigned } from '../../lib/frame/contract.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
 import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
 import { type Backends, type BackendsOptions, startBackends } from '../../sandbox/backends.ts'
 import type { LocalChain } from '../../sandbox/chains.ts'
-import { localConfig } from '../../sandbox/dynamo.ts'
 import { type Answer, exchange } from '../../sandbox/exchange.ts'
 import { startGateway } from '../../sandbox/gateway.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { someClient, someKey } from './clients.ts'
 import { findEndpoint } from './examples.ts'
 import { isSignedBy } from './http-signatures.ts'
+import { type MemoryDynamo, memoryDynamo } from './memory-dynamo.ts'
 import { type Restore, rememberChain, restorer } from './restore.ts'
-import { rememberTable } from './tables.ts'
+import { openTables, rememberTable, type Tables, TEST_TABLES } from './tables.ts'
 import { startWire, type Wire } from './wire.ts'
 
 /** A reply as a caller sees it. */
@@ -48,10 +46,10 @@ export type Service = {
   readonly apiKey: string
   /** The wire to each chain's RPC, by chain id. */
   readonly rpc: Readonly<Record<number, Wire>>
-  /** The wire to DynamoDB. */
-  readonly table: Wire
-  /** A client of DynamoDB that goes round the wire. */
-  readonly dynamo: DynamoDBDocumentClient
+  /** DynamoDB as the functions reach it: the requests that they make, and faults on demand. */
+  readonly table: MemoryDynamo
+  /** The tables, past the faults. */
+  readonly tables: Tables
   /** Calls the service with the first client's key unless told; `key: null` sends none. */
   call(method: string, path: string, options?: CallOptions): Promise<HttpReply>
   /** A new client of its own with these vaults, and its key. */
@@ -140,27 +138,29 @@ const GATEWAY = {
   schedule: false,
 }
 
+/** A URL at which nobody listens, for whoever goes round the database in memory. */
+const NOWHERE = 'http://127.0.0.1:1'
+
 async function startService(options: BackendsOptions): Promise<{ service: Service; stop: () => Promise<void> }> {
   const { now } = Date
   let passed = 0
   let standing: number | undefined
   Date.now = () => (standing ?? now()) + passed
-  const backends = await startBackends(options)
-  const table = await startWire(backends.dynamo)
+  const table = memoryDynamo()
+  // A test that names a database has its functions reach it over HTTP.
+  globalThis.functionsDatabase = options.database ? undefined : table.dynamo
+  const database = { endpoint: NOWHERE, tableNames: TEST_TABLES, connection: table.direct, stop: async () => {} }
+  const backends = await startBackends({ database, ...options })
   const wires = await Promise.all(
     backends.chains.map(async ({ chainId, rpcUrl }) => [chainId, await startWire(rpcUrl)] as const),
   )
   const rpc = Object.fromEntries(wires)
   backends.setRpcUrls(Object.fromEntries(wires.map(([chainId, { url }]) => [chainId, [url]])))
-  Object.assign(process.env, backends.environment, {
-    AWS_ENDPOINT_URL_DYNAMODB: table.url,
-    SERVICE_VERSION: '0.0.0-test',
-  })
+  Object.assign(process.env, backends.environment, { SERVICE_VERSION: '0.0.0-test' })
   const gateway = await startGateway(GATEWAY)
   const { url: baseUrl } = gateway
 
-  const { endpoint, tableNames } = backends.dynamo
-  const dynamo = documentClient(localConfig(endpoint))
+  const tables = openTables(backends.dynamo.connection, backends.dynamo.tableNames)
   const createClient = clientCreator(backends.admin)
   const apiKey = await createClient(backends.chains.flatMap(({ vaults }) => vaults.map(placeOf)))
 
@@ -170,7 +170,7 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
     apiKey,
     rpc,
     table,
-    dynamo,
+    tables,
     call: callerOf({ baseUrl, apiKey, backends }),
     createClient,
     consume: () => gateway.consume(),
@@ -185,17 +185,14 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
     },
     restore: restorer([
       ...backends.chains.map(rememberChain),
-      ...[tableNames.clients, tableNames.deposits, tableNames.users, tableNames.webhooks].map((name) =>
-        rememberTable(dynamo, name),
-      ),
+      ...[tables.clients, tables.deposits, tables.users, tables.webhooks].map(rememberTable),
     ]),
     send: senderOn(backends.chains),
   }
   const stop = async () => {
     Date.now = now
     await gateway.stop()
-    dynamo.destroy()
-    await Promise.all([...Object.values(rpc), table, backends].map((part) => part.stop()))
+    await Promise.all([...Object.values(rpc), backends].map((part) => part.stop()))
   }
   return { service, stop }
 }

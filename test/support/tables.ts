@@ -1,42 +1,57 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { deleteItems, putItems } from '../../lib/aws/dynamo.ts'
+import type { TableKey } from '../../infra/tables.ts'
+import type { Dynamo, Item } from '../../lib/aws/requests.ts'
+import { createTable, type Table } from '../../lib/aws/table.ts'
+import type { TableNames } from '../../sandbox/dynamo.ts'
 import type { Remember } from './restore.ts'
 
-const Item = z.looseObject({ pk: z.string(), sk: z.string() })
-/** An item of a table. */
-export type Item = Readonly<z.output<typeof Item>>
+const AnyItem = z.looseObject({ pk: z.string(), sk: z.string() })
+
+/** The service's tables. */
+export type Tables = Readonly<Record<TableKey, Table>>
+
+/** The tables with these names. */
+export function openTables(dynamo: Dynamo, names: TableNames): Tables {
+  const open = (key: TableKey) => createTable(dynamo, names[key])
+  return {
+    clients: open('clients'),
+    deposits: open('deposits'),
+    users: open('users'),
+    webhooks: open('webhooks'),
+    cache: open('cache'),
+  }
+}
+
+/** The names under which a test finds the tables. */
+export const TEST_TABLES: TableNames = {
+  clients: 'test-clients',
+  deposits: 'test-deposits',
+  users: 'test-users',
+  webhooks: 'test-webhooks',
+  cache: 'test-cache',
+}
 
 /** All items of a table, by their keys. */
-export async function scanTable(dynamo: DynamoDBDocumentClient, tableName: string): Promise<Map<string, Item>> {
+export async function scanTable(table: Table): Promise<Map<string, Item>> {
   const items = new Map<string, Item>()
-  let ExclusiveStartKey: Record<string, unknown> | undefined
-  do {
-    const page = await dynamo.send(new ScanCommand({ TableName: tableName, ExclusiveStartKey }))
-    for (const item of z.array(Item).parse(page.Items)) items.set(`${item.pk} ${item.sk}`, item)
-    ExclusiveStartKey = page.LastEvaluatedKey
-  } while (ExclusiveStartKey)
+  for await (const page of table.scan(AnyItem, { isConsistent: true })) {
+    for (const item of page) items.set(`${item.pk} ${item.sk}`, item)
+  }
   return items
 }
 
 /** Makes the items of a table those of an earlier scan again. */
-export async function resetTable(
-  dynamo: DynamoDBDocumentClient,
-  tableName: string,
-  earlier: ReadonlyMap<string, Item>,
-): Promise<void> {
-  const now = await scanTable(dynamo, tableName)
-  const added = [...now].flatMap(([key, item]) => (earlier.has(key) ? [] : [item]))
-  const changed = [...earlier].flatMap(([key, item]) => (isDeepStrictEqual(now.get(key), item) ? [] : [item]))
-  await deleteItems(dynamo, tableName, added)
-  await putItems(dynamo, tableName, changed)
+export async function resetTable(table: Table, earlier: ReadonlyMap<string, Item>): Promise<void> {
+  const now = await scanTable(table)
+  await table.deleteMany([...now].flatMap(([key, item]) => (earlier.has(key) ? [] : [item])))
+  await table.putMany([...earlier].flatMap(([key, item]) => (isDeepStrictEqual(now.get(key), item) ? [] : [item])))
 }
 
 /** Remembers a table. */
-export function rememberTable(dynamo: DynamoDBDocumentClient, tableName: string): Remember {
+export function rememberTable(table: Table): Remember {
   return async () => {
-    const items = await scanTable(dynamo, tableName)
-    return () => resetTable(dynamo, tableName, items)
+    const items = await scanTable(table)
+    return () => resetTable(table, items)
   }
 }

@@ -1,5 +1,5 @@
-import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import type * as z from 'zod'
+import type { Dynamo, Item, PageKey } from '../../lib/aws/requests.ts'
 import { eventLog, wakeRelays, webhooks } from '../../lib/services.ts'
 import type { DeliveryState } from '../../lib/webhooks/delivery-state.ts'
 import type { Notice } from '../../lib/webhooks/event.ts'
@@ -58,25 +58,34 @@ export type Gate = <T>(request: () => Promise<T>) => Promise<T>
 /** The gate that everything passes at once. */
 export const passing: Gate = (request) => request()
 
-/** The client, whose requests wait at a gate; a query at each item that it reads, as a query is no snapshot. */
-export function gated(dynamo: DynamoDBDocumentClient, gate: Gate): DynamoDBDocumentClient {
+/** DynamoDB whose requests wait at a gate; a query does so at each item that it reads, as a query is no snapshot. */
+export function gated(dynamo: Dynamo, gate: Gate): Dynamo {
   if (gate === passing) return dynamo
-  const send = async (command: Parameters<DynamoDBDocumentClient['send']>[0]) => {
-    if (!(command instanceof QueryCommand)) return await gate(() => dynamo.send(command))
-    const { Limit = Number.POSITIVE_INFINITY, ...query } = command.input
-    const Items: Record<string, unknown>[] = []
-    let ExclusiveStartKey = query.ExclusiveStartKey
-    while (Items.length < Limit) {
-      const one = new QueryCommand({ ...query, Limit: 1, ...(ExclusiveStartKey && { ExclusiveStartKey }) })
-      const [item] = (await gate(() => dynamo.send(one))).Items ?? []
-      if (!item) return { Items }
-      Items.push(item)
-      ExclusiveStartKey = { pk: item['pk'], sk: item['sk'] }
-    }
-    return { Items, LastEvaluatedKey: ExclusiveStartKey }
+  const atGate =
+    <Request, Response>(send: (request: Request) => Promise<Response>) =>
+    (request: Request) =>
+      gate(() => send(request))
+  return {
+    getItem: atGate(dynamo.getItem),
+    batchGetItem: atGate(dynamo.batchGetItem),
+    scan: atGate(dynamo.scan),
+    putItem: atGate(dynamo.putItem),
+    updateItem: atGate(dynamo.updateItem),
+    deleteItem: atGate(dynamo.deleteItem),
+    batchWriteItem: atGate(dynamo.batchWriteItem),
+    transactWriteItems: atGate(dynamo.transactWriteItems),
+    async query({ limit = Number.POSITIVE_INFINITY, ...query }) {
+      const items: Item[] = []
+      let after: PageKey | undefined = query.after
+      while (items.length < limit) {
+        const [item] = (await gate(() => dynamo.query({ ...query, limit: 1, after }))).items
+        if (!item) return { items }
+        items.push(item)
+        after = { pk: item.pk, sk: item.sk }
+      }
+      return { items, next: after }
+    },
   }
-  // Of the client only `send` is used, whose overloads tell the kinds of requests apart.
-  return { send } as unknown as DynamoDBDocumentClient
 }
 
 /**

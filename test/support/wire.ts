@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from '../../lib/errors.ts'
-import type { LocalDynamo } from '../../sandbox/dynamo.ts'
 import { type Answer, type Asked, exchange } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
 
@@ -52,19 +51,13 @@ export type Wire = {
   readonly url: string
   /** The bodies of all requests since the last `reset`; without the check of the chain, which is once for each container. */
   readonly bodies: string[]
-  /** Those of them that asked something of DynamoDB, with the action that their header names. */
-  readonly actions: { readonly action: string; readonly body: string }[]
   behaviour: Behaviour
-  /** What every request waits for before it is passed on, or those that it is given for. */
-  hold: Promise<unknown> | ((request: { action: string; body: string }) => Promise<unknown> | undefined) | undefined
+  /** The promise that every request waits for before it is passed on. */
+  hold: Promise<unknown> | undefined
   /** Rewrites an answer before it is passed on. */
   rewrite: ((answer: string, request: string) => string) | undefined
   /** Rewrites a request before it is passed on. */
   rewriteRequest: ((request: string) => string) | undefined
-  /** Whether a request that is passed on, with this action of DynamoDB's, is never answered: the connection is cut. */
-  losesAnswer: ((action: string) => boolean) | undefined
-  /** Whether a request with this action of DynamoDB's is refused because the table has no throughput left. */
-  throttles: ((action: string, body: string) => boolean) | undefined
   reset(): void
   stop(): Promise<void>
 }
@@ -75,16 +68,6 @@ const CANNED: Partial<Record<Behaviour, { status: number; type: string; body: st
   'answer HTML': { status: 200, type: 'text/html', body: '<html><body>Welcome</body></html>' },
   'answer nonsense': { status: 200, type: 'application/json', body: '{"jsonrpc":"2.0","result":"0xnonsense"}' },
   'answer an empty batch': { status: 200, type: 'application/json', body: '[]' },
-}
-
-/** What DynamoDB answers where a table has no throughput left. */
-const THROTTLED = {
-  status: 400,
-  type: 'application/x-amz-json-1.0',
-  body: JSON.stringify({
-    __type: 'com.amazonaws.dynamodb.v20120810#ThrottlingException',
-    message: 'Throughput exceeds the current throughput limit for your table or index.',
-  }),
 }
 
 type Result = { readonly jsonrpc: '2.0'; readonly id: number; readonly result?: unknown }
@@ -105,10 +88,9 @@ const SPOILED: Partial<Record<Behaviour, (answer: Result, index: number) => unkn
   }),
 }
 
-/** Starts a wire in front of a URL, or of DynamoDB in this process; it behaves until it is told otherwise. */
-export async function startWire(target: string | LocalDynamo): Promise<Wire> {
-  const ask = (asked: Asked, path = '/') =>
-    typeof target === 'string' ? exchange(`${target}${path}`, asked) : target.answer(asked)
+/** Starts a wire in front of a URL; it behaves until it is told otherwise. */
+export async function startWire(target: string): Promise<Wire> {
+  const ask = (asked: Asked, path = '/') => exchange(`${target}${path}`, asked)
   const pass = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
@@ -116,17 +98,14 @@ export async function startWire(target: string | LocalDynamo): Promise<Wire> {
     const body = Buffer.from(withoutChainCheck(whole.toString()))
     const isChecked = body.length < whole.length
     wire.bodies.push(body.toString())
-    const [, action = ''] = String(request.headers['x-amz-target'] ?? '').split('.')
-    const seen = { action, body: body.toString() }
-    if (action) wire.actions.push(seen)
-    await (typeof wire.hold === 'function' ? wire.hold(seen) : wire.hold)
+    await wire.hold
 
     if (wire.behaviour === 'never answer') await sleep(20_000, undefined, { ref: false })
     if (wire.behaviour === 'refuse connections' || wire.behaviour === 'never answer') {
       request.socket.destroy()
       return
     }
-    const canned = wire.throttles?.(action, seen.body) ? THROTTLED : CANNED[wire.behaviour]
+    const canned = CANNED[wire.behaviour]
     if (canned) {
       response.writeHead(canned.status, { 'content-type': canned.type }).end(canned.body)
       return
@@ -143,10 +122,6 @@ export async function startWire(target: string | LocalDynamo): Promise<Wire> {
     const { method = 'POST', url = '/' } = request
     const asked = body.length > 0 && { body: wire.rewriteRequest?.(body.toString()) ?? body }
     const answer = await ask({ method, headers, ...asked }, url)
-    if (wire.losesAnswer?.(action)) {
-      request.socket.destroy()
-      return
-    }
     const text = spoil(answer.text, wire.behaviour)
     const type = answer.headers['content-type'] ?? 'application/json'
     if (wire.behaviour === 'answer after 2 s') await sleep(2_000, undefined, { ref: false })
@@ -164,22 +139,16 @@ export async function startWire(target: string | LocalDynamo): Promise<Wire> {
   const wire: Wire = {
     url,
     bodies: [],
-    actions: [],
     behaviour: 'pass',
     hold: undefined,
     rewrite: undefined,
     rewriteRequest: undefined,
-    losesAnswer: undefined,
-    throttles: undefined,
     reset() {
       wire.bodies.length = 0
-      wire.actions.length = 0
       wire.behaviour = 'pass'
       wire.hold = undefined
       wire.rewrite = undefined
       wire.rewriteRequest = undefined
-      wire.losesAnswer = undefined
-      wire.throttles = undefined
     },
     stop,
   }

@@ -1,6 +1,6 @@
-import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import * as z from 'zod'
-import { updateItem } from '../../aws/dynamo.ts'
+import { all, any, is, missing, remove, set } from '../../aws/conditions.ts'
+import type { Table, Update } from '../../aws/table.ts'
 import { HOUR_MS } from '../../time.ts'
 import { RunReport } from './report.ts'
 import { overlap, type VaultGroup } from './vault-groups.ts'
@@ -33,6 +33,8 @@ const LATEST_MS = HOUR_MS
 /** Groups' items begin so; beside them is the chain's lease of an earlier version. */
 const PREFIX = 'GROUP#'
 
+const NO_LEASE = [remove('leaseOwner'), remove('leaseUntil')]
+
 /** Moments in epoch milliseconds. */
 type Asked = {
   readonly now: number
@@ -44,44 +46,25 @@ type Asked = {
  * The runs over groups of a chain's vaults: who may record a group now, and what its last run said. Of groups that overlap, which
  * happens when the division changes, one at a time is recorded.
  */
-export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
-  type Change = Omit<Parameters<typeof updateItem>[2], 'key'>
-  const change = ({ chainId, group }: GroupKey, of: Change) =>
-    updateItem(client, tableName, { key: { pk: partitionOf(chainId), sk: `${PREFIX}${group}` }, ...of })
+export function runsStore(table: Table) {
+  const keyOf = ({ chainId, group }: GroupKey) => ({ pk: partitionOf(chainId), sk: `${PREFIX}${group}` })
+  const update = (of: GroupKey, change: Update): Promise<boolean> => table.update(keyOf(of), change)
 
-  /** Changes a group's item; false where the condition does not hold. */
-  const update = async (key: GroupKey, of: Change): Promise<boolean> => (await change(key, of)) !== null
-
-  async function list(chainId: number): Promise<z.output<typeof Item>[]> {
-    // One page of 1 MB holds more groups than a chain has.
-    const { Items: items = [] } = await client.send(
-      new QueryCommand({
-        TableName: tableName,
-        KeyConditionExpression: 'pk = :chain AND begins_with(sk, :prefix)',
-        ExpressionAttributeValues: { ':chain': partitionOf(chainId), ':prefix': PREFIX },
-        ConsistentRead: true,
-      }),
-    )
-    return z.array(Item).parse(items)
-  }
+  /** The items of a chain's groups: one page of 1 MB holds more than a chain has. */
+  const list = async (chainId: number): Promise<z.output<typeof Item>[]> =>
+    (await table.getPage(Item, { partition: partitionOf(chainId), prefix: PREFIX })).items
 
   const release = (of: GroupKey, owner: string, lastRun?: GroupRun): Promise<boolean> =>
     update(of, {
-      set: lastRun ? ['lastRun = :run'] : [],
-      remove: ['leaseOwner', 'leaseUntil'],
-      condition: 'leaseOwner = :owner',
-      ExpressionAttributeValues: { ':owner': owner, ...(lastRun && { ':run': GroupRun.encode(lastRun) }) },
+      changes: [...(lastRun ? [set('lastRun', GroupRun.encode(lastRun))] : []), ...NO_LEASE],
+      when: is('leaseOwner', '=', owner),
     })
 
   /** Deletes a lease that does not count; false where it was renewed, or taken, meanwhile. */
   const drop = (chainId: number, { group, leaseOwner, leaseUntil }: z.output<typeof Lease>): Promise<boolean> =>
     update(
       { chainId, group },
-      {
-        remove: ['leaseOwner', 'leaseUntil'],
-        condition: 'leaseOwner = :owner AND leaseUntil = :until',
-        ExpressionAttributeValues: { ':owner': leaseOwner, ':until': leaseUntil },
-      },
+      { changes: NO_LEASE, when: all(is('leaseOwner', '=', leaseOwner), is('leaseUntil', '=', leaseUntil)) },
     )
 
   /** Whether nobody has a lease of another group that overlaps this one; deletes those that do not count. */
@@ -100,11 +83,7 @@ export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
 
   /** Spends a turn; false when somebody else has the lease by now. */
   const begin = (of: GroupKey, owner: string, turn: number): Promise<boolean> =>
-    update(of, {
-      set: ['turn = :turn'],
-      condition: 'leaseOwner = :owner',
-      ExpressionAttributeValues: { ':owner': owner, ':turn': turn },
-    })
+    update(of, { changes: [set('turn', turn)], when: is('leaseOwner', '=', owner) })
 
   return {
     /**
@@ -114,22 +93,17 @@ export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
      */
     async takeLease(of: GroupKey, owner: string, { now, until, askedAt }: Asked): Promise<number | undefined> {
       const latest = now + LATEST_MS
-      const isFree = 'attribute_not_exists(leaseUntil) OR leaseUntil < :now OR leaseUntil > :latest'
-      const isAsked = 'attribute_not_exists(begunAt) OR begunAt < :askedAt OR begunAt > :latest'
-      const taken = await change(of, {
-        set: ['#group = :group', 'leaseOwner = :owner', 'leaseUntil = :until', 'begunAt = :now'],
-        condition: askedAt === undefined ? isFree : `(${isFree}) AND (${isAsked})`,
-        ExpressionAttributeNames: { '#group': 'group' },
-        ExpressionAttributeValues: {
-          ...{ ':group': of.group, ':owner': owner, ':until': until, ':now': now, ':latest': latest },
-          ...(askedAt !== undefined && { ':askedAt': askedAt }),
-        },
-        ReturnValues: 'ALL_NEW',
+      const isFree = any(missing('leaseUntil'), is('leaseUntil', '<', now), is('leaseUntil', '>', latest))
+      const isAsked =
+        askedAt === undefined ? [] : [any(missing('begunAt'), is('begunAt', '<', askedAt), is('begunAt', '>', latest))]
+      const taken = await table.change(Turn, keyOf(of), {
+        changes: [set('group', of.group), set('leaseOwner', owner), set('leaseUntil', until), set('begunAt', now)],
+        when: all(isFree, ...isAsked),
       })
       if (!taken) return undefined
       // Write, then read: at least one of two overlapping takers sees the other.
       let hasBegun = false
-      const turn = Turn.parse(taken).turn + 1
+      const turn = taken.turn + 1
       try {
         hasBegun = (await isAlone(of, now, latest)) && (await begin(of, owner, turn))
       } finally {
@@ -140,11 +114,7 @@ export function runsStore(client: DynamoDBDocumentClient, tableName: string) {
 
     /** Whether the lease is still the owner's; it then lasts until this moment, in epoch milliseconds. */
     keepLease: (of: GroupKey, owner: string, until: number): Promise<boolean> =>
-      update(of, {
-        set: ['leaseUntil = :until'],
-        condition: 'leaseOwner = :owner',
-        ExpressionAttributeValues: { ':owner': owner, ':until': until },
-      }),
+      update(of, { changes: [set('leaseUntil', until)], when: is('leaseOwner', '=', owner) }),
 
     /** Releases the lease, with the report of a completed run; false when somebody else has it by now. */
     releaseLease: release,

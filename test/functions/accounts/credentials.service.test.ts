@@ -747,8 +747,9 @@ describe('Of what is done at the same time,', () => {
       const passkey = (begun: AdditionBegun) => ({ firstFactorCredential: somePasskey().create(begun) })
       expect(await addCredential(service, headers, passkey, factorsOf)).toMatchObject({ status: 201 })
       const password = await entryOf(service, headers, 'Password')
-      const { acting } = await untilRead(service, await prepare(service, user))
+      const { acting, release } = await untilRead(service, await prepare(service, user))
       expect(await remove(service, headers, password)).toMatchObject({ status: 204 })
+      release()
       expectError(await acting, code)
       expect(await listOf(service, headers)).toMatchObject([{ kind: 'Key' }, { kind: 'Fido2' }])
     },
@@ -762,27 +763,33 @@ describe('Of what is done at the same time,', () => {
     const begun = await beginAddition(service, headers)
     const recovery = { recoveryCredential: someKeyPair().create(begun, {}, RECOVERY) }
     const confirmation = factorsOf(begun.confirmation)
-    const { acting } = await untilRead(service, () => completeAddition(service, headers, begun, recovery, confirmation))
+    const { acting, release } = await untilRead(service, () =>
+      completeAddition(service, headers, begun, recovery, confirmation),
+    )
     const between = await openSession(service, email, (challenge) => ({
       firstFactor: passkey.get(challenge),
       secondFactor: keyPair.get(challenge),
     }))
+    release()
     expect(await acting).toMatchObject({ status: 201 })
     const { body } = await service.call('GET', '/auth/sessions', { headers: between })
     expect(body.sessions).toHaveLength(2)
     expect(await listOf(service, between)).toHaveLength(4)
   })
 
-  /**
-   * Begins what hashes a password: that takes long enough for something to come between what it has read of the user and
-   * what it writes.
-   */
-  async function untilRead(service: Service, act: () => Promise<HttpReply>): Promise<{ acting: Promise<HttpReply> }> {
-    service.table.reset()
+  /** Begins a change of a user, which has read the user and waits with its first write until it is released. */
+  async function untilRead(service: Service, act: () => Promise<HttpReply>) {
+    const reached = Promise.withResolvers<void>()
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    let isHeld = false
+    service.table.hold = ({ action, body }) => {
+      if (isHeld || action !== 'UpdateItem' || !body.includes('"USER#')) return undefined
+      isHeld = true
+      reached.resolve()
+      return released
+    }
     const acting = act()
-    const isRead = () =>
-      service.table.actions.some(({ action, body }) => action === 'GetItem' && body.includes('USER#'))
-    await expect.poll(isRead, { interval: 1 }).toBe(true)
-    return { acting }
+    await reached.promise
+    return { acting, release }
   }
 })

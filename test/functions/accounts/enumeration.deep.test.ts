@@ -80,9 +80,8 @@ function shapeOf({ status, headers, body }: HttpReply, email: string): unknown {
 
 /** The requests to the users' table, by what they do; that of the clients is asked once a minute, whoever the user is. */
 function operationsOf(service: Service): string[] {
-  const requests = service.table.bodies.map((body) => JSON.parse(body) as { readonly TableName: string })
-  const ofUsers = requests.filter(({ TableName }) => TableName.endsWith('users'))
-  return ofUsers.map((request) => Object.keys(request).sort().join())
+  const ofUsers = service.table.tries.filter(({ table }) => table.endsWith('users'))
+  return ofUsers.map(({ action, request }) => `${action} ${Object.keys(request).sort().join()}`)
 }
 
 const initOf = (service: Service, email: string) => service.call('POST', '/auth/login/init', { body: { email } })

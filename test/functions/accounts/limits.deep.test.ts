@@ -83,7 +83,7 @@ async function somePasswordUser(service: Service, options: { email?: string; key
 }
 
 function operationsOnUsers({ table }: Service): string[] {
-  const ofUsers = table.actions.filter(({ body }) => JSON.parse(body).TableName.endsWith('users'))
+  const ofUsers = table.tries.filter(({ table: name }) => name.endsWith('users'))
   return ofUsers.map(({ action }) => action)
 }
 
@@ -371,11 +371,11 @@ describe('A start that anybody can ask for', () => {
       table.reset()
       expect(await start()).toMatchObject({ status: 200 })
       expect(operationsOnUsers(container).sort()).toEqual(actions)
-      const [put] = table.actions
+      const [put] = table.tries
         .filter(({ action }) => action === 'PutItem')
-        .map(({ body: asked }) => JSON.parse(asked).Item)
+        .map(({ body: asked }) => JSON.parse(asked).item)
       expect(JSON.stringify(put).length).toBeLessThan(1024)
-      expect(Number(put.expiresAt.N)).toBeLessThanOrEqual(Date.now() / 1000 + 600)
+      expect(Number(put.expiresAt)).toBeLessThanOrEqual(Date.now() / 1000 + 600)
     },
   )
 })
@@ -404,7 +404,7 @@ describe('What is kept of a limit', () => {
   test('is neither the e-mail address nor the IP address', async ({ strict: [container], service: { table } }) => {
     const email = someEmail()
     await wrongPassword(container, { email })
-    const counted = table.bodies.filter((body) => body.includes('LIMIT#'))
+    const counted = table.tries.map(({ body }) => body).filter((body) => body.includes('LIMIT#'))
     expect(counted).toHaveLength(2)
     for (const body of counted) {
       expect(body).not.toContain(email)

@@ -494,7 +494,7 @@ describe('A session', () => {
     service.table.reset()
     await service.call('GET', '/auth/wallets', { headers })
     // The key, a lease of its requests beside the session, and the user.
-    expect(service.table.bodies).toHaveLength(4)
-    expect(service.table.bodies.join()).not.toContain(headers.authorization.split(' ')[1])
+    expect(service.table.tries.map(({ body }) => body)).toHaveLength(4)
+    expect(service.table.tries.map(({ body }) => body).join()).not.toContain(headers.authorization.split(' ')[1])
   })
 })

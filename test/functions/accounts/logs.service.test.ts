@@ -85,7 +85,7 @@ describe('The log of a service whose users come and go', () => {
     await service.call('DELETE', `/auth/wallets/${wallet.address}`, { headers })
     await service.call('POST', '/auth/logout', { headers })
     await service.call('POST', '/auth/logout', { headers })
-    service.table.behaviour = 'answer 500'
+    service.table.fails = () => true
     await service.call('GET', '/auth/wallets', { headers })
     await service.call('POST', '/auth/login/init', { body: { email: session.email } })
 

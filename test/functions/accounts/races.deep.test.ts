@@ -1,4 +1,4 @@
-import { describe, expect, vi } from 'vitest'
+import { describe, expect } from 'vitest'
 import type { ErrorCode } from '../../../lib/errors.ts'
 import {
   beginAddition,
@@ -17,7 +17,6 @@ import {
 import { someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
 import { chainlessTest as base, type HttpReply, type Service, startAnew } from '../../support/service.ts'
-import { startWire } from '../../support/wire.ts'
 
 type Passkey = ReturnType<typeof somePasskey>
 
@@ -128,17 +127,15 @@ const test = base
   })
   .extend('slow', { scope: 'file' }, async ({ sharedService }, { onCleanup }): Promise<Service> => {
     const ask = (service: Service) => service.call('POST', '/auth/login/init', { body: {} })
-    // Containers find the table when they are first asked.
+    // Containers connect to the table when they are first asked.
     await ask(sharedService)
-    const table = await startWire(sharedService.backends.dynamo)
-    vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', table.url)
+    const { table: shared } = sharedService
+    const table = Object.assign(shared.connectAgain(), { direct: shared.direct, connectAgain: shared.connectAgain })
+    globalThis.functionsDatabase = table.dynamo
     const { service, stop } = await startAnew(sharedService)
     await ask(service)
-    vi.unstubAllEnvs()
-    onCleanup(async () => {
-      await stop()
-      await table.stop()
-    })
+    globalThis.functionsDatabase = shared.dynamo
+    onCleanup(stop)
     return { ...service, table }
   })
 
@@ -243,6 +240,8 @@ describe('Whoever has a session keeps nobody out', () => {
     })
     expect(reply.status).toBe(200)
     // At the user and at the network, before it is compared.
-    expect(slow.table.bodies.filter((body) => body.includes('ADD tries'))).toHaveLength(2)
+    expect(
+      slow.table.tries.map(({ body }) => body).filter((body) => /"do":"add","path":"tries"/.test(body)),
+    ).toHaveLength(2)
   })
 })

@@ -1,8 +1,8 @@
 import { createPublicKey, generateKeyPairSync, type JsonWebKey, randomBytes, scryptSync } from 'node:crypto'
-import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect } from 'vitest'
 import { endpoints } from '../../../functions/contracts.ts'
 import { LOCAL } from '../../../infra/environments.ts'
+import { missing } from '../../../lib/aws/conditions.ts'
 import {
   type Begun,
   beginRegistration,
@@ -654,7 +654,7 @@ describe('What is kept', () => {
       firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
       secondFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode: oneTimeCode(begun.otpUrl) } },
     })
-    const written = service.table.bodies.join('\n')
+    const written = service.table.tries.map(({ body }) => body).join('\n')
     for (const { temporaryAuthenticationToken, otpUrl } of [begun, open]) {
       expect(written).not.toContain(temporaryAuthenticationToken)
       expect(written).not.toContain(new URL(otpUrl).searchParams.get('secret'))
@@ -673,7 +673,8 @@ describe('What is kept', () => {
       secondFactorCredential: keyPair.create(begun),
     }))
     const [, salt = '', hash] =
-      /\$scrypt\$ln=15,r=8,p=3\$([\w+/]{22})\$([\w+/]{43})"/.exec(service.table.bodies.join()) ?? []
+      /\$scrypt\$ln=15,r=8,p=3\$([\w+/]{22})\$([\w+/]{43})"/.exec(service.table.tries.map(({ body }) => body).join()) ??
+      []
     const cost = { N: 2 ** 15, r: 8, p: 3, maxmem: 2 ** 26 }
     expect(`${hash}=`).toBe(scryptSync(PASSWORD, Buffer.from(salt, 'base64'), 32, cost).toString('base64'))
     const loggedIn = await login(container.service, email, (begun) => ({
@@ -694,7 +695,7 @@ describe('What is kept', () => {
       const keyPair = someKeyPair('P-256', { pem })
       service.table.reset()
       await registerUser(service, (begun) => ({ firstFactorCredential: keyPair.create(begun) }))
-      expect(service.table.bodies.join('\n')).toContain(JSON.stringify(written))
+      expect(service.table.tries.map(({ body }) => body).join('\n')).toContain(JSON.stringify(written))
     }
   })
 
@@ -702,19 +703,18 @@ describe('What is kept', () => {
     const begun = await beginRegistration(service)
     service.table.reset()
     await completeRegistration(service, begun, { firstFactorCredential: someKeyPair().create(begun) })
-    const puts = service.table.bodies.filter((body) => body.includes('"USER#'))
+    const puts = service.table.tries.map(({ body }) => body).filter((body) => body.includes('"USER#'))
     expect(puts).toHaveLength(1)
     expect(JSON.parse(puts[0] ?? '')).toMatchObject({
-      ConditionExpression: expect.stringMatching(/^attribute_not_exists\(pk\) OR /),
+      when: { test: 'any', conditions: [missing('pk'), { path: 'writeId' }] },
     })
   })
 
   test('does not parse when it is not a user', async ({ service }) => {
     const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: someKeyPair().create(begun) }))
-    const record = service.table.bodies.findLast((body) => body.includes('"USER#'))
-    const { Item } = JSON.parse(record ?? '{}')
-    const key = { pk: Item.pk.S, sk: 'USER' }
-    await service.dynamo.send(new PutCommand({ TableName: service.backends.dynamo.tableNames.users, Item: key }))
+    const record = service.table.tries.map(({ body }) => body).findLast((body) => body.includes('"USER#'))
+    const { item } = JSON.parse(record ?? '{}')
+    await service.tables.users.putMany([{ pk: item.pk, sk: 'USER' }])
     expectError(await service.call('POST', '/auth/login/init', { body: { email } }), 'internal')
   })
 })

@@ -1,5 +1,5 @@
-import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect } from 'vitest'
+import { set } from '../../../lib/aws/conditions.ts'
 import { sha256 } from '../../../lib/sha256.ts'
 import { beginLogin, completeLogin, login, registerUser, someEmail } from '../../support/accounts.ts'
 import { someKeyPair, somePasskey } from '../../support/credentials.ts'
@@ -41,14 +41,8 @@ async function isOpen(service: Service, { headers }: LoggedIn): Promise<boolean>
 
 /** Makes a session older by minutes, as if its login had been then. */
 async function age(service: Service, token: string, minutes: number) {
-  await service.dynamo.send(
-    new UpdateCommand({
-      TableName: service.backends.dynamo.tableNames.users,
-      Key: { pk: `SESSION#${sha256(token)}`, sk: 'SESSION' },
-      UpdateExpression: 'SET createdAt = :then',
-      ExpressionAttributeValues: { ':then': new Date(Date.now() - minutes * 60_000).toISOString() },
-    }),
-  )
+  const createdAt = new Date(Date.now() - minutes * 60_000).toISOString()
+  await service.tables.users.write({ pk: `SESSION#${sha256(token)}`, sk: 'SESSION' }, [set('createdAt', createdAt)])
 }
 
 describe('The sessions of a user', () => {

@@ -1,7 +1,8 @@
-import { GetCommand } from '@aws-sdk/lib-dynamodb'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { describe, expect, onTestFinished, vi } from 'vitest'
+import { describe, expect } from 'vitest'
+import * as z from 'zod'
 import { endpoints } from '../../../functions/contracts.ts'
+import { is } from '../../../lib/aws/conditions.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import {
   addCredential,
@@ -25,6 +26,7 @@ import {
 } from '../../support/accounts.ts'
 import { someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
+import type { Tried } from '../../support/memory-dynamo.ts'
 import { type HttpReply, type Service, chainlessTest as test } from '../../support/service.ts'
 
 const [WALLETS, SESSIONS] = ['/auth/wallets', '/auth/sessions']
@@ -43,19 +45,15 @@ async function someLink(service: Service) {
   return { headers, wallet, message, link }
 }
 
-/** The tries that the requests since the last reset of the wire counted, and did not take back: the key of each at each try. */
-async function listTries(service: Service): Promise<string[]> {
-  const TableName = service.backends.dynamo.tableNames.users
-  const changes = service.table.actions
-    .filter(({ body }) => body.includes('"LIMIT#'))
-    .map(({ body }) => JSON.parse(body))
-  const tries = new Map(changes.map((change) => [change.Key.pk.S, change.ExpressionAttributeValues[':tries'].SS[0]]))
-  const isCounted = async ([pk, tryId]: [string, string]) => {
-    const { Item } = await service.dynamo.send(new GetCommand({ TableName, Key: { pk, sk: 'LIMIT' } }))
-    return Item?.['tries']?.has(tryId) === true
+const Limit = z.object({ pk: z.string(), tries: z.set(z.string()).default(new Set()) })
+
+/** The attempts that are counted against limits: the limit of each. */
+async function listCounted({ tables }: Service): Promise<string[]> {
+  const limits: string[] = []
+  for await (const page of tables.users.scan(Limit, { filter: is('sk', '=', 'LIMIT') })) {
+    limits.push(...page.flatMap(({ pk, tries }) => [...tries].map(() => pk)))
   }
-  const counted = await Promise.all([...tries].map(async (one) => ((await isCounted(one)) ? [one[0]] : [])))
-  return counted.flat()
+  return limits
 }
 
 type SessionEntry = { readonly id: string; readonly isCurrent: boolean }
@@ -193,7 +191,7 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
       const factors = { firstFactor: passkey.get(started, { counter: 7 }), secondFactor }
       return {
         act: () => completeLogin(service, started, factors),
-        after: async () => expect(await listTries(service)).toEqual([]),
+        after: async () => expect(await listCounted(service)).toEqual([]),
       }
     },
   ],
@@ -206,7 +204,7 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
       const factors = { firstFactor: { kind: 'Password', password: 'wrong password' } }
       return {
         act: () => completeLogin(service, started, factors),
-        after: async () => expect(await listTries(service)).toHaveLength(2),
+        after: async () => expect(await listCounted(service)).toHaveLength(2),
       }
     },
   ],
@@ -362,7 +360,7 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
       const { headers, message } = await someLink(service)
       return {
         act: () => service.call('POST', WALLETS, { headers, body: { message, signature: 'wrong' } }),
-        after: async () => expect(await listTries(service)).toHaveLength(1),
+        after: async () => expect(await listCounted(service)).toHaveLength(1),
       }
     },
   ],
@@ -391,7 +389,7 @@ describe('An answer of the table that is lost after the write changes nothing fo
       const { act, after } = await service.restore(name, () => prepare(service))
       service.table.reset()
       let writes = 0
-      service.table.losesAnswer = (action) => {
+      service.table.losesAnswer = ({ action }) => {
         if (!WRITE.test(action)) return false
         writes += 1
         return writes === lost + 1
@@ -416,13 +414,12 @@ describe('An answer of the table that is lost after the write changes nothing fo
 describe('A table that takes no more requests', () => {
   test.for(REQUESTS)('is said to be the trouble at %s: %s whichever request is the first', async (row, { service }) => {
     const [, name, status, prepare] = row
-    withoutPauses()
     for (let served = 0, isOver = false; !isOver; served += 1) {
       const { act } = await service.restore(name, () => prepare(service))
       service.table.reset()
       let requests = 0
       let isWritten = false
-      service.table.throttles = (action, body) => {
+      service.table.throttles = ({ action, body }) => {
         requests += 1
         if (requests > served) return true
         isWritten ||= WRITE.test(action) && body.includes('"USER#')
@@ -439,12 +436,6 @@ describe('A table that takes no more requests', () => {
     }
   })
 })
-
-/** The client waits a random part of a second before it asks again a table that is throttled. */
-function withoutPauses(): void {
-  const random = vi.spyOn(Math, 'random').mockReturnValue(0)
-  onTestFinished(() => random.mockRestore())
-}
 
 /** A new credential that is handed over, and, with another start, handed over again. */
 const NEW_PASSKEYS: [string, number, (service: Service) => Promise<() => Promise<HttpReply>>][] = [
@@ -481,13 +472,12 @@ const NEW_PASSKEYS: [string, number, (service: Service) => Promise<() => Promise
 ]
 
 /** The write of a user. */
-const isOfUser = (action: string, body: string) => /^(Put|Update)Item$/.test(action) && body.includes('"USER#')
+const isOfUser = ({ action, body }: Tried) => /^(Put|Update)Item$/.test(action) && body.includes('"USER#')
 /** The release of a passkey's id. */
-const isRelease = (action: string, body: string) => action === 'DeleteItem' && body.includes('"CREDENTIAL#')
+const isRelease = ({ action, body }: Tried) => action === 'DeleteItem' && body.includes('"CREDENTIAL#')
 
 describe('The id of a new passkey is free again', () => {
   test.for(NEW_PASSKEYS)('at once after %s whose write is throttled', async ([, status, prepare], { service }) => {
-    withoutPauses()
     const handOver = await prepare(service)
     service.table.throttles = isOfUser
     expectError(await handOver(), 'service_unavailable')
@@ -499,9 +489,8 @@ describe('The id of a new passkey is free again', () => {
     'a minute after %s that was killed before its write',
     async (row, { clock, coldService: service }) => {
       const [, status, prepare] = row
-      withoutPauses()
       const handOver = await prepare(service)
-      service.table.throttles = (action, body) => isOfUser(action, body) || isRelease(action, body)
+      service.table.throttles = (tried) => isOfUser(tried) || isRelease(tried)
       expectError(await handOver(), 'service_unavailable')
       service.table.reset()
       clock.pass(50)
@@ -512,15 +501,14 @@ describe('The id of a new passkey is free again', () => {
   )
 
   test('never at once after a write whose first answer was lost, and the second refused', async ({ service }) => {
-    withoutPauses()
     const [passkey, email] = [somePasskey(), someEmail()]
     const create = (begun: Begun) => ({ firstFactorCredential: passkey.create(begun) })
     const begun = await beginRegistration(service, email)
     let tries = 0
-    service.table.losesAnswer = (action) => action === 'PutItem' && tries === 1
-    service.table.throttles = (action, body) => {
-      if (isOfUser(action, body)) tries += 1
-      return isOfUser(action, body) && tries > 1
+    service.table.losesAnswer = ({ action }) => action === 'PutItem' && tries === 1
+    service.table.throttles = (tried) => {
+      if (isOfUser(tried)) tries += 1
+      return isOfUser(tried) && tries > 1
     }
     expectError(await completeRegistration(service, begun, create(begun)), 'service_unavailable')
     service.table.reset()

@@ -455,7 +455,7 @@ describe('Wallets stay as they are', () => {
     }
     let reopening: ReturnType<typeof reopen> | undefined
     service.table.hold = ({ action, body }) => {
-      if (reopening || !/^UpdateItem .*wallets\.#address/.test(`${action} ${body}`)) return undefined
+      if (reopening || !/^UpdateItem .*"wallets"/.test(`${action} ${body}`)) return undefined
       reopening = reopen()
       return reopening
     }
@@ -477,7 +477,7 @@ describe('A wallet is unlinked', () => {
     service.table.reset()
     expectError(await service.call('DELETE', path, session), 'wallet_not_found')
     // A write that fails costs as much as one that does not.
-    expect(service.table.actions.map(({ action }) => action)).not.toContain('UpdateItem')
+    expect(service.table.tries.map(({ action }) => action)).not.toContain('UpdateItem')
     expect(await linkPlain(service, session, wallet)).toMatchObject({ status: 201 })
     expect(await listed(service, session)).toMatchObject([{}, { address: wallet.address }])
   })

@@ -5,12 +5,12 @@ import { rebuildRecords } from '../../../admin/operations/vaults.ts'
 import { requestRebuild } from '../../../lib/activity/recording/rebuild.ts'
 import { runsStore } from '../../../lib/activity/recording/runs-store.ts'
 import { initialProgress, type VaultProgress } from '../../../lib/activity/store.ts'
+import type { Item } from '../../../lib/aws/requests.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import { rewriteResults } from '../../support/chain-answers.ts'
 import {
   expireLease,
   finalize,
-  halfOf,
   recordAll,
   recordsOf,
   refresh,
@@ -19,7 +19,6 @@ import {
   viewsFor,
 } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
-import type { Item } from '../../support/tables.ts'
 import { openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
 
@@ -50,7 +49,7 @@ async function openSeasonedVault(service: Service): Promise<TestVault> {
 
 /** The operator's command over the local service. */
 function ask(service: Service, { address }: Pick<TestVault, 'address'>) {
-  const runs = runsStore(service.dynamo, service.backends.dynamo.tableNames.deposits)
+  const runs = runsStore(service.tables.deposits)
   const dependencies = { records: recordsOf(service), runs, now: Date.now, sleep: async () => {} }
   const admin = {
     ...service.backends.admin,
@@ -255,16 +254,9 @@ describe('A vault that an older version of its books recorded', () => {
   }) => {
     const { table } = service
     await age(service, vault)
-    const isWrite = (body: string) =>
-      /"Item"|"Key"|UpdateExpression|DeleteRequest/.test(body) && !body.includes('"Keys"')
     /** Runs the job, killed at a write of which the first half arrives; true once a run needs no more writes. */
     const runKilledAt = async (count: number): Promise<boolean> => {
-      let writes = 0
-      table.rewriteRequest = (body) => {
-        if (isWrite(body)) writes += 1
-        return writes < count ? body : writes === count ? halfOf(body) : 'no request'
-      }
-      table.rewrite = (answer) => (writes < count ? answer : 'no answer')
+      table.killAt(count)
       const outcome = await refresh(BASE).catch(() => undefined)
       table.reset()
       await expireLease(service, BASE)

@@ -10,7 +10,7 @@ import { AppError } from '../../../lib/errors.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { someContext } from '../../support/lambda.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
-import { halfOf, type Report, recordAll, refresh } from '../../support/records.ts'
+import { type Report, recordAll, refresh } from '../../support/records.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { type Told, toldTo } from '../../support/told-events.ts'
 import { test as base, type Transfer, type Transfers } from '../../support/transfers.ts'
@@ -26,12 +26,13 @@ const test = base
     const { handler } = await import('../../../functions/jobs/refresh-chain/handler.ts')
     return async (seconds = 60) => {
       clock.pass(seconds)
-      for (const wire of [...Object.values(service.rpc), service.table]) wire.bodies.length = 0
+      for (const { bodies } of Object.values(service.rpc)) bodies.length = 0
+      service.table.tries.length = 0
       const report = (await handler({ chainId: ARBITRUM }, someContext())) as Report
       const { openTransfers: open, endedTransfers: ended, untoldVaults: untold } = report
       const calls = service.rpc[BASE]?.bodies.reduce((sum, body) => sum + [JSON.parse(body)].flat().length, 0)
       const asked = (chainId: number) => service.rpc[chainId]?.bodies.length ?? 0
-      const ofTransfers = service.table.bodies.filter((body) => /TRANSFER#|followedTransfers/.test(body)).length
+      const ofTransfers = service.table.tries.filter(({ body }) => /TRANSFER#|followedTransfers/.test(body)).length
       return { open, ended, untold, source: asked(ARBITRUM), destination: asked(BASE), calls, ofTransfers }
     }
   })
@@ -286,14 +287,9 @@ describe('A client that wants to know what is not final', () => {
     let isOver = false
     for (let count = 1; !isOver; count += 1) {
       await service.restore('filled', async () => undefined)
-      let writes = 0
-      service.table.rewriteRequest = (body) => {
-        if (/"Item"|UpdateExpression/.test(body)) writes += 1
-        return writes < count ? body : writes === count ? halfOf(body) : 'no request'
-      }
-      service.table.rewrite = (answer) => (writes < count ? answer : 'no answer')
+      const isKilled = service.table.killAt(count)
       for (let look = 0; look < 3; look += 1) await run(600).catch(() => {})
-      isOver = writes < count
+      isOver = !isKilled()
       service.table.reset()
       for (let look = 0; look < 3; look += 1) await run(600)
       const early = await ofTransfers(service, vault.key)
@@ -396,7 +392,7 @@ test('Of the transfers that are due the table gives those that have waited longe
   transfers,
   service,
 }) => {
-  const table = transfersStore(service.dynamo, service.backends.dynamo.tableNames.deposits)
+  const table = transfersStore(service.tables.deposits)
   const { hash, ask } = await transfers.open({ into: await openLagoonVault(service, { generation: '0.5' }) })
   await ask()
   const known = await table.get({ sourceChainId: ARBITRUM, transactionHash: hash, index: 0 })

@@ -9,7 +9,7 @@ import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import { stateDigest } from '../../../lib/vaults/recorded-state.ts'
 import { stateStore } from '../../../lib/vaults/state-store.ts'
 import { buildVaultState } from '../../../lib/vaults/vault-state.ts'
-import { countedChain, countedTable, depositOf, transferOf, virtualClock } from '../../support/counted.ts'
+import { countedChain, countedTables, depositOf, transferOf, virtualClock } from '../../support/counted.ts'
 
 const RUN_MS = 42_000
 const OF_CHAIN = { chainId: 8453, group: ALL_VAULTS }
@@ -35,15 +35,15 @@ const digest = stateDigest(buildVaultState({ sharePrice: 1_000_000n, totalAssets
 function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
   const clock = virtualClock()
   const chain = countedChain(clock, { ...limits, delayMs: 50 })
-  const table = countedTable(clock, 50)
-  const records = recordsStore(table.client, 'records')
-  const runs = runsStore(table.client, 'records')
-  const openRequests = openRequestsStore(table.client, 'records')
-  const states = stateStore(table.client, 'records')
+  const { tables, requests } = countedTables(clock, 50)
+  const records = recordsStore(tables.deposits)
+  const runs = runsStore(tables.deposits)
+  const openRequests = openRequestsStore(tables.deposits)
+  const states = stateStore(tables.deposits)
   const publish = async () => {}
   const getWantsLatest = async () => () => false
   async function run(vaults: readonly VaultOnChain[]) {
-    const before = { ...chain.counts, table: table.requests(), begun: clock.now() }
+    const before = { ...chain.counts, table: requests(), begun: clock.now() }
     const turn = await runs.takeLease(OF_CHAIN, 'this run', { now: clock.now(), until: clock.now() + 90_000 })
     if (turn === undefined) throw new Error('Another run has the lease.')
     const { report } = await refreshVaults(
@@ -59,7 +59,7 @@ function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
     const took = {
       requests: chain.counts.requests - before.requests,
       calls: chain.counts.calls - before.calls,
-      table: table.requests() - before.table,
+      table: requests() - before.table,
       seconds: (clock.now() - before.begun) / 1000,
     }
     clock.set(before.begun + 60_000)

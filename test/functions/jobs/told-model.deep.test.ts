@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import { rebuildRecords } from '../../../admin/operations/vaults.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { expireLease, finalize, halfOf, recordAll, refresh } from '../../support/records.ts'
+import { expireLease, finalize, recordAll, refresh } from '../../support/records.ts'
 import { type Service, test, USERS } from '../../support/service.ts'
 import { type Told, toldTo } from '../../support/told-events.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
@@ -207,12 +207,7 @@ test('Each client is told everything that happens in its vaults once and in orde
 /** Runs the job, of which the write with this number is cut in half, and nothing comes through after. */
 async function killAt(service: Service, count: number): Promise<void> {
   const { table } = service
-  let writes = 0
-  table.rewriteRequest = (body) => {
-    if (/"Item"|UpdateExpression|DeleteRequest/.test(body)) writes += 1
-    return writes < count ? body : writes === count ? halfOf(body) : 'no request'
-  }
-  table.rewrite = (answer) => (writes < count ? answer : 'no answer')
+  table.killAt(count)
   await refresh(BASE).catch(() => undefined)
   table.reset()
   await expireLease(service, BASE)

@@ -111,8 +111,8 @@ const test = base
     return wire
   })
   /** The job that reads Base at these nodes: what one run reports, undefined for one that fails. */
-  .extend('jobAt', ({ service: { dynamo, backends } }) => {
-    const { services } = jobServices(dynamo, backends.dynamo.tableNames)
+  .extend('jobAt', ({ service: { tables } }) => {
+    const { services } = jobServices(tables)
     return (...nodes: [At, ...At[]]) => {
       const [first, ...others] = nodes.map(({ url }) => url)
       const rpcUrls: RpcUrls = { [BASE]: [first as string, ...others] }

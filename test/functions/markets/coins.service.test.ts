@@ -79,9 +79,7 @@ describe('A coin', () => {
     expect(markets.asked()).toEqual([])
     // Besides who calls and how often, neither of the endpoints more than once what is listed.
     const ofCaller = /^Query$|rate#/
-    const others = coldService.table.actions.filter(
-      ({ action, body }) => !ofCaller.test(action) && !ofCaller.test(body),
-    )
+    const others = coldService.table.tries.filter(({ action, body }) => !ofCaller.test(action) && !ofCaller.test(body))
     expect(others.length).toBeLessThanOrEqual(1)
     expect((await get(coldService, '/token/id/bitcoin?days=1')).status).toBe(200)
   })

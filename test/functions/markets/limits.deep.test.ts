@@ -129,7 +129,7 @@ describe('A client that has asked a service as often as it may', () => {
       expectError(await search(one, 'the first that is refused'), 'too_many_requests')
       one.table.reset()
       for (let i = 0; i < 5; i += 1) expectError(await search(one, `refused ${i}`), 'too_many_requests')
-      expect(new Set(one.table.actions.map(({ action }) => action))).toEqual(new Set(['GetItem']))
+      expect(new Set(one.table.tries.map(({ action }) => action))).toEqual(new Set(['GetItem']))
       expect(markets.coinGecko.requests).toHaveLength(MOST)
     },
   )

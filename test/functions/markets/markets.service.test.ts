@@ -148,7 +148,7 @@ describe('The supported coins', () => {
     const all = await Promise.all(Array.from({ length: 50 }, () => get(service, '/markets')))
     expect(all.every(({ status }) => status === 200)).toBe(true)
     expect((await get(service, '/markets?currency=EUR')).status).toBe(200)
-    const reads = service.table.actions.filter(({ action }) => action === 'BatchGetItem')
+    const reads = service.table.tries.filter(({ action }) => action === 'BatchGetItem')
     expect(reads).toHaveLength(1)
     expect(markets.asked()).toEqual([])
   })

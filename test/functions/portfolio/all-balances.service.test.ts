@@ -33,8 +33,8 @@ type Entry = { readonly contract_address: string; readonly contract_ticker_symbo
 
 const test = base
   .extend('session', ({ service }) => someSession(service))
-  .extend('cache', { scope: 'file' }, ({ sharedService: { dynamo, backends } }) =>
-    sharedCache({ table: cacheStore(dynamo, backends.dynamo.tableNames.cache), now: Date.now }),
+  .extend('cache', { scope: 'file' }, ({ sharedService: { tables } }) =>
+    sharedCache({ table: cacheStore(tables.cache), now: Date.now }),
   )
   /** The tokens of the local chains: what the job would keep. */
   .extend('lists', { auto: true, scope: 'file' }, async ({ cache, sharedService }) => {
@@ -84,8 +84,8 @@ function someToken(chain: string, index: number): ListedToken {
 
 /** What was written into the cache's table. */
 function written(service: Service): string[] {
-  const puts = service.table.bodies.map((body) => JSON.parse(body)).filter(({ Item }) => Item)
-  return puts.map(({ Item }) => Item.pk.S.split('#').slice(0, 2).join('#'))
+  const puts = service.table.tries.filter(({ action }) => action === 'PutItem')
+  return puts.map(({ body }) => JSON.parse(body).item.pk.split('#').slice(0, 2).join('#'))
 }
 
 function baseOf({ backends }: Service) {
@@ -301,12 +301,10 @@ describe('What a user has', () => {
       expect(calls).toEqual([Array(2 + vaults.length).fill('eth_call')])
     }
     // The session, the user, the last balances, and what the index knows of each wallet; the key's requests besides, by leases.
-    const actions = service.table.actions.filter(({ body }) => !body.includes('rate#')).map(({ action }) => action)
+    const actions = service.table.tries.filter(({ body }) => !body.includes('rate#')).map(({ action }) => action)
     expect(actions.toSorted()).toEqual(['BatchGetItem', 'BatchGetItem', 'GetItem', 'GetItem'])
-    const read = service.table.bodies.flatMap((body) => Object.values(JSON.parse(body).RequestItems ?? {}))
-    const keys = read.flatMap((of) =>
-      (of as { Keys: { pk: { S: string } }[] }).Keys.map(({ pk }) => pk.S.split('#')[0]),
-    )
+    const read = service.table.tries.flatMap(({ body }) => JSON.parse(body).keys ?? [])
+    const keys = read.map(({ pk }) => pk.split('#')[0])
     expect(keys.toSorted()).toEqual([...Array(7).fill('balances'), ...Array(14).fill('unlisted')])
     expect(written(service)).toEqual([])
 
@@ -374,7 +372,7 @@ describe('What an operator decides of a user', () => {
     session,
     prices: _,
   }) => {
-    const users = usersStore(service.dynamo, service.backends.dynamo.tableNames.users)
+    const users = usersStore(service.tables.users)
     const { clientId = '' } = parseApiKey(service.apiKey) ?? {}
     expect(await users.decide({ clientId, email: session.email }, { kyc: 'approved', smartGas: 12_500_000 })).toBe(true)
     expect((await balancesOf(service, session)).body).toMatchObject({

@@ -29,10 +29,10 @@ const test = base
     chain.state.head = 10_000
     return chain
   })
-  .extend('stage', async ({ dynamo, tableNames, vaults, clock, chain }) => {
-    await listVaults(dynamo, tableNames, vaults, () => CLIENTS)
+  .extend('stage', async ({ tables, vaults, clock, chain }) => {
+    await listVaults(tables, vaults, () => CLIENTS)
     let hold: { begin: () => void; end: Promise<void> } | undefined
-    const { services: stores, messages } = jobServices(dynamo, tableNames)
+    const { services: stores, messages } = jobServices(tables)
     const { records } = stores
     const services = {
       ...stores,
@@ -73,7 +73,7 @@ const test = base
       },
       /** What is recorded, by its keys. */
       async recorded() {
-        const items = await scanTable(dynamo, tableNames.deposits)
+        const items = await scanTable(tables.deposits)
         return new Map([...items].filter(([key]) => !key.startsWith('LEASE#')))
       },
       /** What each client was told, in order of its vaults. */

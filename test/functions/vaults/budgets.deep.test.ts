@@ -1,5 +1,6 @@
 import { type Address, getAddress, numberToHex } from 'viem'
 import { describe, expect, onTestFinished, vi } from 'vitest'
+import * as z from 'zod'
 import { parseApiKey } from '../../../lib/clients/api-key.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 import { copyVault } from '../../../sandbox/copies.ts'
@@ -29,15 +30,14 @@ const countOf = ({ backends }: Service) => backends.chains.flatMap(({ vaults }) 
 /** How many HTTP requests went to each chain since `forget`. */
 const askedOf = ({ rpc }: Service) => ({ base: rpc[8453]?.bodies.length, arbitrum: rpc[42161]?.bodies.length })
 
+const Keyed = z.object({ key: z.object({ pk: z.string() }) })
+
 /** The number of queries to the table since `forget`, of leases of a key's requests, and the partitions of other single items. */
 function queriesAndKeys({ table }: Service) {
-  const requests: { KeyConditionExpression?: string; Key?: { pk: { S: string } } }[] = table.bodies.map((body) =>
-    JSON.parse(body),
-  )
-  const keys = requests.flatMap(({ Key }) => (Key ? [Key.pk.S] : []))
+  const keys = table.tries.flatMap(({ request }) => ('key' in request ? [Keyed.parse(request).key.pk] : []))
   const isLease = (key: string) => key.startsWith('rate#')
   return {
-    queries: requests.filter(({ KeyConditionExpression }) => KeyConditionExpression !== undefined).length,
+    queries: table.tries.filter(({ action }) => action === 'Query').length,
     leases: keys.filter(isLease).length,
     keys: keys.filter((key) => !isLease(key)),
   }
@@ -137,7 +137,7 @@ describe('The vault list asks each chain in one HTTP request of one call for eve
   })
 
   test('and there while the prices of a week ago are looked up', async ({ coldService: service }) => {
-    const lookedUp = vi.waitUntil(() => service.table.bodies.length > 1, 20_000)
+    const lookedUp = vi.waitUntil(() => service.table.tries.length > 1, 20_000)
     for (const wire of Object.values(service.rpc)) wire.hold = lookedUp
     const { body } = await service.call('GET', LIST)
     expect(body.data[0].stateAsOf.stale).toBe(false)
@@ -157,7 +157,7 @@ describe('The vault list asks each chain in one HTTP request of one call for eve
       service.pass(0.4)
       expect((await list()).body).toEqual(first?.body)
       expect(askedOf(service)).toEqual({ base: 0, arbitrum: 0 })
-      expect(service.table.bodies).toEqual([])
+      expect(service.table.tries).toEqual([])
       service.pass(0.1)
       await list()
       expect(askedOf(service)).toEqual({ base: 1, arbitrum: 1 })
@@ -488,7 +488,7 @@ describe('Who calls and what they may see takes', () => {
       coldService.table.reset()
       const { status } = await ask(coldService, asyncVault, coldService.apiKey)
       expect(status).not.toBe(401)
-      expect(coldService.table.bodies).toEqual([])
+      expect(coldService.table.tries).toEqual([])
     },
   )
 
@@ -507,7 +507,7 @@ describe('Who calls and what they may see takes', () => {
     expect(queriesAndKeys(coldService)).toMatchObject({ keys: [], leases: ENDPOINTS.length - 1 })
     const replies = await Promise.all(Array.from({ length: 10 }, () => coldService.call('GET', LIST)))
     expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
-    const batches = coldService.table.bodies.filter((body) => body.includes('RequestItems'))
+    const batches = coldService.table.tries.flatMap(({ action, body }) => (action === 'BatchGetItem' ? [body] : []))
     // Of the status and of the list.
     expect(batches.filter((body) => body.includes('PROGRESS'))).toHaveLength(2)
     // Of the deposit and of the list, each of which has its own container.
@@ -518,14 +518,14 @@ describe('Who calls and what they may see takes', () => {
   test('no query for a key whose check is wrong, wherever it is shown', async ({ coldService, asyncVault }) => {
     const key = coldService.apiKey.slice(0, -1) + (coldService.apiKey.endsWith('0') ? '1' : '0')
     for (const [, ask] of ENDPOINTS) expect(await ask(coldService, asyncVault, key)).toMatchObject({ status: 401 })
-    expect(coldService.table.bodies).toEqual([])
+    expect(coldService.table.tries).toEqual([])
     expect(askedOf(coldService)).toEqual({ base: 0, arbitrum: 0 })
   })
 
   test('one query, and no question to a chain, for a key that was never issued', async ({ coldService }) => {
     const { status } = await coldService.call('GET', LIST, { key: someKey('AbCdE01234').text })
     expect(status).toBe(401)
-    expect(coldService.table.bodies).toHaveLength(1)
+    expect(coldService.table.tries).toHaveLength(1)
     expect(askedOf(coldService)).toEqual({ base: 0, arbitrum: 0 })
   })
 
@@ -536,14 +536,14 @@ describe('Who calls and what they may see takes', () => {
     for (const wire of Object.values(service.rpc)) wire.behaviour = 'answer 500'
     const { body } = await service.call('GET', LIST)
     expect(body.data).toHaveLength(countOf(service))
-    const asked = service.table.bodies.map((text) => Object.keys(JSON.parse(text)))
+    const asked = service.table.tries.map(({ action }) => action)
     // One for each chain.
-    expect(asked).toEqual([['RequestItems'], ['RequestItems']])
+    expect(asked).toEqual(['BatchGetItem', 'BatchGetItem'])
   })
 
   test('nothing where nobody needs to be known', async ({ coldService }) => {
     for (const path of ['/health', '/openapi.json', '/nope']) await coldService.call('GET', path)
-    expect(coldService.table.bodies).toEqual([])
+    expect(coldService.table.tries).toEqual([])
   })
 })
 
@@ -554,22 +554,19 @@ function cost(read: number, written: number, tables: number, chains: number): Co
   return { read, written, tables, chains }
 }
 
-/** Counts what is asked until it is told: DynamoDB tells the units where it is asked to. */
+/** Returns a function that tells what was asked until then. */
 function countCosts(service: Service): () => Cost {
-  const units = { read: 0, written: 0 }
-  service.table.rewriteRequest = (request) =>
-    JSON.stringify({ ...JSON.parse(request), ReturnConsumedCapacity: 'TOTAL' })
-  service.table.rewrite = (answer, request) => {
-    const { ConsumedCapacity = [] } = JSON.parse(answer)
-    const kind = request.includes('UpdateExpression') ? 'written' : 'read'
-    for (const { CapacityUnits } of [ConsumedCapacity].flat()) units[kind] += CapacityUnits
-    return answer
+  return () => {
+    const { tries } = service.table
+    const units = (isWritten: boolean) =>
+      tries.reduce((sum, tried) => sum + (/^(Update|Put)/.test(tried.action) === isWritten ? tried.units : 0), 0)
+    return {
+      read: units(false),
+      written: units(true),
+      tables: tries.length,
+      chains: Object.values(service.rpc).reduce((count, wire) => count + callsIn(wire).flat().length, 0),
+    }
   }
-  return () => ({
-    ...units,
-    tables: service.table.bodies.length,
-    chains: Object.values(service.rpc).reduce((count, wire) => count + callsIn(wire).flat().length, 0),
-  })
 }
 
 describe('Of a client of 106 vaults on two chains, the first request to a container and the next ones cost, for', () => {

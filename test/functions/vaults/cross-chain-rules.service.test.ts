@@ -1,4 +1,3 @@
-import { DeleteCommand } from '@aws-sdk/lib-dynamodb'
 import fc from 'fast-check'
 import { type Address, type Hex, toFunctionSelector, zeroAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -624,10 +623,9 @@ describe("a bridge's API that fails", () => {
     coldService: service,
     bridge,
   }) => {
-    const TableName = service.backends.dynamo.tableNames.cache
     onTestFinished(async () => {
       // The other tests go on without a pause.
-      await service.dynamo.send(new DeleteCommand({ TableName, Key: { pk: 'pause#Across', sk: 'ANSWER' } }))
+      await service.tables.cache.delete({ pk: 'pause#Across', sk: 'ANSWER' })
     })
     const vault = await openYieldVault(service)
     bridge.answer = () => ({ status: 429, body: 'slow down', headers: { 'retry-after': '17' } })

@@ -1,10 +1,11 @@
-import { ScanCommand } from '@aws-sdk/lib-dynamodb'
 import type { Hash } from 'viem'
 import { describe, expect } from 'vitest'
+import type { Item } from '../../../lib/aws/requests.ts'
 import { sendTransactions } from '../../../sandbox/transactions.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
 import { startAnew, USERS } from '../../support/service.ts'
+import { scanTable } from '../../support/tables.ts'
 import { test as base, call, expectStatus, type Transfer, type Transfers } from '../../support/transfers.ts'
 import { openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
 import { callsIn, startWire, type Wire } from '../../support/wire.ts'
@@ -17,24 +18,19 @@ type Cost = { readonly source: number; readonly destination: number; readonly wr
 
 const test = base
   /** Everything that is recorded of a source transaction. */
-  .extend('recordsOf', ({ service: { dynamo, backends } }) => {
-    return async (hash: Hash): Promise<Record<string, unknown>[]> => {
-      const { Items: items = [] } = await dynamo.send(
-        new ScanCommand({
-          TableName: backends.dynamo.tableNames.deposits,
-          FilterExpression: 'begins_with(pk, :transfer) AND contains(pk, :hash)',
-          ExpressionAttributeValues: { ':transfer': 'TRANSFER#', ':hash': hash },
-        }),
-      )
-      return items
+  .extend('recordsOf', ({ service: { tables } }) => {
+    return async (hash: Hash): Promise<Item[]> => {
+      const items = [...(await scanTable(tables.deposits)).values()]
+      return items.filter(({ pk }) => pk.startsWith('TRANSFER#') && pk.includes(hash))
     }
   })
   /** What something asks of the chains and the table; Arbitrum is the source unless told. */
   .extend('costOf', ({ service }) => async (work: () => Promise<unknown>, from = ARBITRUM): Promise<Cost> => {
-    for (const wire of [...Object.values(service.rpc), service.table]) wire.bodies.length = 0
+    for (const { bodies } of Object.values(service.rpc)) bodies.length = 0
+    service.table.tries.length = 0
     await work()
     const asked = (chainId: number) => service.rpc[chainId]?.bodies.length ?? 0
-    const writes = service.table.bodies.filter((body) => body.includes('"Item"')).length
+    const writes = service.table.tries.filter(({ action }) => action === 'PutItem').length
     return { source: asked(from), destination: asked(from === BASE ? ARBITRUM : BASE), writes }
   })
   /** The service in new containers that know two hosts of each chain, and the wires to these: two of Arbitrum, two of Base. */
@@ -116,8 +112,8 @@ describe('The first question', () => {
     await transfer.shows('bridging')
     service.table.reset()
     await transfer.shows('bridging')
-    const reads = service.table.actions.filter(({ body }) => body.includes(transfer.hash))
-    expect(reads.map(({ action, body }) => [action, JSON.parse(body).ConsistentRead])).toEqual([['GetItem', true]])
+    const reads = service.table.tries.filter(({ body }) => body.includes(transfer.hash))
+    expect(reads.map(({ action, body }) => [action, JSON.parse(body).isConsistent])).toEqual([['GetItem', true]])
   })
 
   test('about each of several deposits in a transaction records that one', async ({ transfers, recordsOf }) => {
@@ -237,12 +233,12 @@ describe('A last answer', () => {
 
     // The first question has seen an unfilled transfer when its record is held up on the way.
     destination.hold = askChains.promise
-    service.table.bodies.length = 0
+    service.table.tries.length = 0
     const first = transfer.ask()
     await expect.poll(() => destination.bodies.length, { interval: 1 }).toBeGreaterThan(0)
-    service.table.hold = write.promise
+    service.table.hold = () => write.promise
     askChains.resolve()
-    await expect.poll(() => service.table.bodies.some((body) => body.includes('"Item"')), { interval: 1 }).toBe(true)
+    await expect.poll(() => service.table.tries.some(({ action }) => action === 'PutItem'), { interval: 1 }).toBe(true)
     service.table.hold = undefined
 
     const fill = await transfers.relayer.fill(transfer.deposit)

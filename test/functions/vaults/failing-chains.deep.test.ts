@@ -356,12 +356,12 @@ describe("The job that records a chain's states", () => {
     async ([behaviour, code], { base, service }) => {
       base.behaviour = behaviour
       await expect(refresh(8453)).rejects.toMatchObject({ code })
-      expect(service.table.bodies.filter((body) => body.includes('"Item"'))).toEqual([])
+      expect(service.table.tries.filter(({ action }) => /^(Put|BatchWrite)Item$/.test(action))).toEqual([])
     },
   )
 
   test('fails loudly while the table cannot be reached', async ({ service }) => {
-    service.table.behaviour = 'answer 500'
+    service.table.fails = () => true
     await expect(refresh(8453)).rejects.toThrow()
   })
 

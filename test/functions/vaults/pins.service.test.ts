@@ -302,7 +302,8 @@ describe('Once the job has seen that a vault has changed,', () => {
 function adminAt({ backends }: Service, ...[url, ...others]: [string, ...string[]]) {
   const { dynamo, providers, queues } = backends
   const admin = localAdmin({
-    dynamoEndpoint: dynamo.endpoint,
+    dynamo: dynamo.connection,
+    sharedNow: Date.now,
     providersUrl: providers.url,
     deliveryQueueUrl: queues.urls.deliveryQueue,
     tables: dynamo.tableNames,
@@ -532,10 +533,10 @@ describe('That a vault has not changed', () => {
     await vault.deposit(ALICE, AMOUNT)
     const wire = service.rpc[BASE] as Wire
     wire.bodies.length = 0
-    service.table.bodies.length = 0
+    service.table.tries.length = 0
     expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
     expect(wire.bodies).toHaveLength(1)
-    expect(service.table.bodies.filter((body) => body.includes('PIN'))).toEqual([])
+    expect(service.table.tries.map(({ body }) => body).filter((body) => body.includes('PIN'))).toEqual([])
     // The call, three dry runs, the header, and the hashes.
     expect(JSON.parse(wire.bodies[0] as string)).toHaveLength(6)
   })

@@ -1,6 +1,5 @@
 import { describe, expect, onTestFinished, vi } from 'vitest'
 import { consumers } from '../../../functions/contracts.ts'
-import { putItems } from '../../../lib/aws/dynamo.ts'
 import { parseApiKey } from '../../../lib/clients/api-key.ts'
 import { DEFAULT_LIMITS } from '../../../lib/clients/key-limits.ts'
 import type { ErrorCode } from '../../../lib/errors.ts'
@@ -132,12 +131,9 @@ describe('A webhook', () => {
       (await ask('POST', '/webhooks', { url: URL_OF('kept') })).body,
       (await ask('POST', '/webhooks', { url: URL_OF('gone') })).body,
     ]
-    const table = service.backends.dynamo.tableNames.webhooks
     const deliveries = [kept, gone].map(({ id }) => deliveryKey({ clientId: own.clientId, webhookId: id }))
     const failingSince = Date.parse('2026-11-01T00:00:00.000Z')
-    await putItems(
-      service.dynamo,
-      table,
+    await service.tables.webhooks.putMany(
       deliveries.map((key, index) => ({
         ...{ ...key, ...someDelivery((index === 0 ? kept : gone).createdAt, { untaken: 2, failingSince }) },
       })),
@@ -146,7 +142,7 @@ describe('A webhook', () => {
       [kept, gone].map(({ id }) => ({ id, failingSince: '2026-11-01T00:00:00.000Z' })),
     )
     expect((await ask('DELETE', `/webhooks/${gone.id}`)).status).toBe(204)
-    const items = await scanTable(service.dynamo, table)
+    const items = await scanTable(service.tables.webhooks)
     expect(deliveries.map(({ pk, sk }) => items.has(`${pk} ${sk}`))).toEqual([true, false])
     expect((await ask('GET', '/webhooks')).body.webhooks).toMatchObject([{ id: kept.id }])
     expectError(await ask('DELETE', `/webhooks/${gone.id}`), 'webhook_not_found')
@@ -160,7 +156,7 @@ describe('A webhook', () => {
     ask,
   }) => {
     let writes = 0
-    service.table.losesAnswer = (action) => {
+    service.table.losesAnswer = ({ action }) => {
       if (!/^(Put|Update|Delete)Item$/.test(action)) return false
       writes += 1
       return writes % 2 === 1
@@ -180,7 +176,7 @@ describe('A webhook', () => {
   }) => {
     let another: ReturnType<typeof ask> | undefined
     const writes = new Set<string>()
-    service.table.losesAnswer = (action) => action === 'PutItem' && writes.size === 1
+    service.table.losesAnswer = ({ action }) => action === 'PutItem' && writes.size === 1
     service.table.hold = ({ action, body }) => {
       if (action !== 'PutItem') return undefined
       if (!writes.has(body)) {
@@ -285,9 +281,9 @@ describe('The list of events', () => {
     await publishTo(service, own.clientId, [someNotice('one')])
     service.table.reset()
     await service.consume()
-    const ofLog = service.table.actions.filter(({ body }) => !body.includes('DELIVERY#'))
+    const ofLog = service.table.tries.filter(({ body }) => !body.includes('DELIVERY#'))
     expect(ofLog.length).toBeGreaterThan(0)
-    expect(refusedByIam(consumers['queues/relay-events'], { ...service.table, actions: ofLog })).toEqual([])
+    expect(refusedByIam(consumers['queues/relay-events'], ofLog)).toEqual([])
     expect((await ask('GET', '/webhooks/events')).body.events).toHaveLength(1)
   })
 

@@ -3,7 +3,6 @@ import { getAddress, numberToHex } from 'viem'
 import { describe, expect } from 'vitest'
 import { runsStore } from '../../../lib/activity/recording/runs-store.ts'
 import { addressesOf, divide, groupOf, overlap, VaultGroup } from '../../../lib/activity/recording/vault-groups.ts'
-import { putItems } from '../../../lib/aws/dynamo.ts'
 import { test } from '../../support/dynamo.ts'
 
 const addresses = fc.uniqueArray(
@@ -48,8 +47,8 @@ describe('Groups', () => {
 })
 
 describe('Of groups that overlap', () => {
-  test('one alone is recorded at a time, whoever asks at the same time', async ({ dynamo, tableNames }) => {
-    const runs = runsStore(dynamo, tableNames.deposits)
+  test('one alone is recorded at a time, whoever asks at the same time', async ({ tables }) => {
+    const runs = runsStore(tables.deposits)
     const groups = ['', '0', '00', '01', '1', '10', '101']
     const order = fc.shuffledSubarray(groups, { minLength: groups.length })
     for (const [chainId, asked] of fc.sample(order, { numRuns: 4, seed: 47 }).entries()) {
@@ -69,8 +68,8 @@ describe('Of groups that overlap', () => {
     }
   })
 
-  test('one that has run out is lost as soon as another is taken, and not before', async ({ dynamo, tableNames }) => {
-    const runs = runsStore(dynamo, tableNames.deposits)
+  test('one that has run out is lost as soon as another is taken, and not before', async ({ tables }) => {
+    const runs = runsStore(tables.deposits)
     const [whole, part] = [
       { chainId: 1, group: '' },
       { chainId: 1, group: '01' },
@@ -90,8 +89,8 @@ describe('A group', () => {
   const of = { chainId: 1, group: '01' }
   const MINUTE = 60_000
 
-  test('is recorded each minute, whatever a clock that is a day ahead has written', async ({ dynamo, tableNames }) => {
-    const runs = runsStore(dynamo, tableNames.deposits)
+  test('is recorded each minute, whatever a clock that is a day ahead has written', async ({ tables }) => {
+    const runs = runsStore(tables.deposits)
     const take = (group: string, owner: string, now: number, askedAt?: number) =>
       runs.takeLease({ chainId: 1, group }, owner, { now, until: now + 90_000, askedAt })
     const ahead = 24 * 60 * MINUTE
@@ -108,11 +107,8 @@ describe('A group', () => {
     }
   })
 
-  test('is not taken from a run at work, not even by one whose clock is half an hour behind', async ({
-    dynamo,
-    tableNames,
-  }) => {
-    const runs = runsStore(dynamo, tableNames.deposits)
+  test('is not taken from a run at work, not even by one whose clock is half an hour behind', async ({ tables }) => {
+    const runs = runsStore(tables.deposits)
     const now = 60 * MINUTE
     await runs.takeLease(of, 'at work', { now, until: now + 90_000 })
     for (const behind of [1, 2, 30].map((minutes) => now - minutes * MINUTE)) {
@@ -125,11 +121,10 @@ describe('A group', () => {
   })
 
   test('has one turn after the other, however its runs end, and none by a run that never had its lease', async ({
-    dynamo,
-    tableNames,
+    tables,
     loseAnswers,
   }) => {
-    const runs = runsStore(dynamo, tableNames.deposits)
+    const runs = runsStore(tables.deposits)
     const rebuild = { chainId: 1, group: '0101' }
     let now = 0
     const take = (group: typeof of, owner: string) => {
@@ -149,26 +144,18 @@ describe('A group', () => {
     expect(turns).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
   })
 
-  test('is free where it could not be seen who else is at work', async ({ dynamo, tableNames }) => {
-    const runs = runsStore(dynamo, tableNames.deposits)
-    let isAway = true
-    dynamo.middlewareStack.add(
-      (next) => async (args) => {
-        if (isAway && args.input instanceof Object && 'KeyConditionExpression' in args.input)
-          throw new Error('Throttled.')
-        return next(args)
-      },
-      { step: 'initialize' },
-    )
-    await expect(runs.takeLease(of, 'one', { now: 0, until: 90_000 })).rejects.toThrow('Throttled.')
-    isAway = false
+  test('is free where it could not be seen who else is at work', async ({ memory, tables }) => {
+    const runs = runsStore(tables.deposits)
+    memory.throttles = ({ action }) => action === 'Query'
+    await expect(runs.takeLease(of, 'one', { now: 0, until: 90_000 })).rejects.toThrow('Throughput')
+    memory.reset()
     expect(await runs.takeLease(of, 'another', { now: MINUTE, until: MINUTE + 90_000 })).toBeTypeOf('number')
   })
 
-  test('is recorded beside the lease of a chain that an earlier version wrote', async ({ dynamo, tableNames }) => {
-    const runs = runsStore(dynamo, tableNames.deposits)
+  test('is recorded beside the lease of a chain that an earlier version wrote', async ({ tables }) => {
+    const runs = runsStore(tables.deposits)
     const earlier = { pk: 'LEASE#1', sk: 'LEASE', leaseOwner: 'earlier', leaseUntil: 0 }
-    await putItems(dynamo, tableNames.deposits, [earlier])
+    await tables.deposits.putMany([earlier])
     expect(await runs.takeLease(of, 'one', { now: 0, until: 90_000 })).toBeTypeOf('number')
     expect(await runs.listLast(1)).toEqual([])
   })

@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { GetCommand } from '@aws-sdk/lib-dynamodb'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { conditionHeld, documentClient, dynamo, putItems } from '../../../lib/aws/dynamo.ts'
+import * as z from 'zod'
+import { connect, documentClient, dynamo, openTable } from '../../../lib/aws/dynamo.ts'
+import { wasRefused } from '../../../lib/aws/requests.ts'
+import { createTable } from '../../../lib/aws/table.ts'
 import { localConfig } from '../../../sandbox/dynamo.ts'
 
 const get = new GetCommand({ TableName: 'any', Key: { pk: 'a', sk: 'b' } })
@@ -66,7 +69,7 @@ describe('The DynamoDB client', () => {
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'any')
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'any')
 
-    await dynamo().send(get)
+    await openTable('any').get(z.unknown(), { pk: 'a', sk: 'b' })
     expect(count()).toBe(1)
     expect(dynamo()).toBe(dynamo())
     vi.unstubAllEnvs()
@@ -82,7 +85,7 @@ describe('A batch', () => {
         body: { __type: `com.amazonaws.dynamodb.v20120810#${name}` },
       }))
       const { endpoint, count } = await fakeDynamo(...replies, { status: 200, body: {} })
-      await putItems(documentClient(localConfig(endpoint)), 'any', [{ pk: 'a', sk: 'b' }])
+      await tableAt(endpoint).putMany([{ pk: 'a', sk: 'b' }])
       expect(count()).toBe(4)
     },
   )
@@ -97,14 +100,82 @@ describe('A batch', () => {
       { pk: 'a', sk: 'b' },
       { pk: 'c', sk: 'd' },
     ]
-    await putItems(documentClient(localConfig(endpoint)), 'any', items)
+    await tableAt(endpoint).putMany(items)
     const [, ...again] = await Promise.all(requests)
     expect(again).toEqual([{ RequestItems: undone }])
   })
 })
 
 describe('A conditional write', () => {
+  const conditional = (endpoint: string) => tableAt(endpoint).add(z.object({}), { pk: 'a', sk: 'b' }, {})
+  const failure = (name: string) => ({ status: 400, body: { __type: `com.amazonaws.dynamodb.v20120810#${name}` } })
+
   test('that fails for another reason than its condition is thrown on', async () => {
-    await expect(conditionHeld(Promise.reject(new Error('down')))).rejects.toThrow('down')
+    const { endpoint } = await fakeDynamo(failure('ValidationException'))
+    await expect(conditional(endpoint)).rejects.toMatchObject({ name: 'ValidationException' })
+  })
+
+  test('whose condition does not hold returns false', async () => {
+    const { endpoint } = await fakeDynamo(failure('ConditionalCheckFailedException'))
+    expect(await conditional(endpoint)).toBe(false)
+  })
+
+  test('has certainly done nothing where each try was throttled, and not where one was lost', async () => {
+    const throttled = await fakeDynamo(failure('ThrottlingException'))
+    expect(wasRefused(await conditional(throttled.endpoint).catch((error: unknown) => error))).toBe(true)
+    server?.close()
+    const lost = await fakeDynamo({ status: 500, body: {} }, failure('ThrottlingException'))
+    expect(wasRefused(await conditional(lost.endpoint).catch((error: unknown) => error))).toBe(false)
   })
 })
+
+describe('A transaction', () => {
+  const cancelled = (code: string) => ({
+    status: 400,
+    body: {
+      __type: 'com.amazonaws.dynamodb.v20120810#TransactionCanceledException',
+      CancellationReasons: [{ Code: 'None' }, { Code: code }],
+    },
+  })
+  const made = { status: 200, body: {} }
+  const transact = (endpoint: string) =>
+    tableAt(endpoint).transact([{ delete: { pk: 'a', sk: 'b' } }, { delete: { pk: 'a', sk: 'c' } }])
+
+  test.for(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'])(
+    'that is cancelled by %s is made by another try with the same token',
+    async (code) => {
+      const { endpoint, requests } = await fakeDynamo(cancelled(code), made)
+      expect(await transact(endpoint)).toBeUndefined()
+      const [first, ...others] = (await Promise.all(requests)).map((body) => Tokened.parse(body).ClientRequestToken)
+      expect(others).toEqual([first])
+    },
+  )
+
+  test('that is not answered is made by another try with the same token', async () => {
+    const down = { status: 500, body: {} }
+    const { endpoint, requests } = await fakeDynamo(down, down, made)
+    expect(await transact(endpoint)).toBeUndefined()
+    const tokens = (await Promise.all(requests)).map((body) => Tokened.parse(body).ClientRequestToken)
+    expect([tokens.length, new Set(tokens).size]).toEqual([3, 1])
+  })
+
+  test('whose condition does not hold tells which, and is not tried again', async () => {
+    const { endpoint, count } = await fakeDynamo(cancelled('ConditionalCheckFailed'))
+    expect(await transact(endpoint)).toBe(1)
+    expect(count()).toBe(1)
+  })
+
+  test('is not tried again where there are no credentials to ask by', async () => {
+    const credentials = vi.fn<() => Promise<never>>().mockRejectedValue(new Error('No credentials.'))
+    const client = documentClient({ ...localConfig('http://127.0.0.1:1'), credentials })
+    const transaction = createTable(connect(client), 'any').transact([{ delete: { pk: 'a', sk: 'b' } }])
+    await expect(transaction).rejects.toThrow('No credentials.')
+    expect(credentials).toHaveBeenCalledOnce()
+  })
+})
+
+const Tokened = z.object({ ClientRequestToken: z.string() })
+
+function tableAt(endpoint: string) {
+  return createTable(connect(documentClient(localConfig(endpoint))), 'any')
+}

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
-import { ProvisionedThroughputExceededException } from '@aws-sdk/client-dynamodb'
 import { describe, expect } from 'vitest'
 import * as z from 'zod'
+import { TableError } from '../../../lib/aws/requests.ts'
 import { type CacheKey, type Namespace, sharedCache } from '../../../lib/cache/cache.ts'
 import { cacheStore } from '../../../lib/cache/store.ts'
 import { AppError } from '../../../lib/errors.ts'
@@ -18,7 +18,7 @@ const unavailable = (seconds?: number) =>
   new AppError('upstream_unavailable', seconds === undefined ? {} : { headers: { 'retry-after': `${seconds}` } })
 
 const test = base
-  .extend('table', ({ dynamo, tableNames }) => cacheStore(dynamo, tableNames.cache))
+  .extend('table', ({ tables }) => cacheStore(tables.cache))
   /** The time, which passes when it is told to, and for those who wait. */
   .extend('clock', () => {
     let now = START
@@ -143,15 +143,11 @@ describe('An answer', () => {
     expect((await cache.get({ question })).question?.value).toEqual(chart)
   })
 
-  test('may be deleted when it is too old to stand in, and not before', async ({ table, cache, dynamo, requests }) => {
-    const items: Record<string, unknown>[] = []
-    dynamo.middlewareStack.add((next) => (args) => {
-      if ('Item' in args.input) items.push(args.input.Item as Record<string, unknown>)
-      return next(args)
-    })
+  test('may be deleted when it is too old to stand in, and not before', async ({ table, cache, memory }) => {
     await cache.put(QUESTION, 'hello')
-    expect(requests).toEqual(['PutItem'])
-    expect(items).toMatchObject([{ expiresAt: START / 1000 + WORD.keepSeconds }])
+    expect(memory.tries).toMatchObject([
+      { action: 'PutItem', request: { item: { expiresAt: START / 1000 + WORD.keepSeconds } } },
+    ])
     expect(await table.get('word#greeting')).toHaveProperty('answer')
   })
 })
@@ -284,7 +280,7 @@ describe('An upstream that fails', () => {
     clock.pass(5)
     upstream.say = () => 'hello'
     await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)
-    expect(Object.keys(await table.get('word#greeting'))).toEqual(['answer', 'pk'])
+    expect(Object.keys(await table.get('word#greeting'))).toEqual(['answer'])
   })
 })
 
@@ -315,7 +311,7 @@ test('Trouble of the table while an upstream is asked is no trouble of the upstr
   cache,
   upstream,
 }) => {
-  const trouble = new ProvisionedThroughputExceededException({ message: 'no throughput is left', $metadata: {} })
+  const trouble = new TableError('no throughput is left')
   upstream.fail(trouble)
   await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toBe(trouble)
   const next = cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)
@@ -380,24 +376,6 @@ describe('Many questions', () => {
     expect(known['q7']).toBeUndefined()
   })
 
-  test('are read to the end when DynamoDB leaves some out', async ({ cache, dynamo, tableNames }) => {
-    await cache.put(QUESTION, 'hello')
-    await cache.put({ namespace: WORD, key: 'farewell' }, 'goodbye')
-    let left = 1
-    dynamo.middlewareStack.add((next, { commandName }) => async (args) => {
-      const result = await next(args)
-      if (commandName !== 'BatchGetItemCommand' || left === 0) return result
-      left -= 1
-      const output = result.output as { Responses: Record<string, unknown[]>; UnprocessedKeys: unknown }
-      output.Responses = { [tableNames.cache]: [] }
-      output.UnprocessedKeys = args.input && (args.input as { RequestItems: unknown }).RequestItems
-      return result
-    })
-    const known = await cache.get({ QUESTION, other: { namespace: WORD, key: 'farewell' } })
-    expect(known.other?.value).toBe('goodbye')
-    expect(left).toBe(0)
-  })
-
   test('of none need no read', async ({ cache, requests }) => {
     expect(await cache.get({})).toEqual({})
     expect(requests).toEqual([])
@@ -418,13 +396,13 @@ describe('What a container remembers', () => {
     /** The cache as another container has it. */
     .extend('other', ({ table, clock }) => sharedCache({ table, now: clock.now }))
     /** Whether the table refuses everything, and how often it has. */
-    .extend('failing', ({ dynamo }) => {
+    .extend('failing', ({ memory }) => {
       const failing = { isOn: false, count: 0 }
-      dynamo.middlewareStack.add((next) => (args) => {
-        if (!failing.isOn) return next(args)
-        failing.count += 1
-        throw new ProvisionedThroughputExceededException({ message: 'no throughput is left', $metadata: {} })
-      })
+      memory.throttles = () => {
+        // The SDK tries each request twice.
+        if (failing.isOn) failing.count += 0.5
+        return failing.isOn
+      }
       return failing
     })
 

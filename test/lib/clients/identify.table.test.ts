@@ -15,7 +15,7 @@ vi.mock('node:crypto', async (original) => {
 const INVALID = { code: 'invalid_api_key' }
 
 const test = base
-  .extend('table', ({ dynamo, tableNames }) => clientsAdminStore(dynamo, tableNames.clients))
+  .extend('table', ({ tables }) => clientsAdminStore(tables.clients))
   .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
   .extend('identify', ({ table, clock }) => identifyClient({ get: table.get, now: () => clock.now }))
   /** Stores a client with one key per entry of `keys` and gives the keys' texts. */

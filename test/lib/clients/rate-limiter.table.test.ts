@@ -12,7 +12,7 @@ const KEY = { clientId: 'AbCdE01234', keyId: 'key0000001', rate: RATE }
 
 const test = base
   .extend('clock', () => ({ now: START }))
-  .extend('store', ({ dynamo, tableNames }) => leasesStore(dynamo, tableNames.cache))
+  .extend('store', ({ tables }) => leasesStore(tables.cache))
   /** A new container, and how often it has asked the table. */
   .extend('startContainer', ({ store, clock }) => (shift = 0) => {
     const counts = { asked: 0 }

@@ -51,7 +51,7 @@ describe('The log of a busy service', () => {
       for (const wire of wires) wire.behaviour = behaviour
       storm.push(await service.call('GET', LIST, { headers }), await service.call('POST', DEPOSIT, { headers, body }))
     }
-    service.table.behaviour = 'answer 500'
+    service.table.fails = () => true
     // This key is not remembered any more than any other: who calls cannot be found out now.
     storm.push(
       await service.call('POST', '/defi-vaults/v1/defi/vault/claim', {

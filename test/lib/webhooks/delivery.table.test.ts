@@ -1,6 +1,6 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
+import { createTable } from '../../../lib/aws/table.ts'
 import { deliverEvents } from '../../../lib/webhooks/delivery.ts'
 import type { Resumption } from '../../../lib/webhooks/delivery-state.ts'
 import { deliveryStore } from '../../../lib/webhooks/delivery-store.ts'
@@ -14,8 +14,10 @@ import type { Wake } from '../../../lib/webhooks/wake.ts'
 import type { Webhook } from '../../../lib/webhooks/webhook.ts'
 import { test as base } from '../../support/dynamo.ts'
 import { captureLogs } from '../../support/logs.ts'
+import type { Connection } from '../../support/memory-dynamo.ts'
+import { TEST_TABLES } from '../../support/tables.ts'
 import { verifyDelivery } from '../../support/webhook-signatures.ts'
-import { gated, killedAfter, passing, someNotice } from '../../support/webhooks.ts'
+import { type Gate, gated, killedAfter, passing, someNotice } from '../../support/webhooks.ts'
 
 const CLIENT = 'clientAAAA'
 const START = Date.parse('2026-11-02T00:00:00.000Z')
@@ -41,16 +43,17 @@ function someWebhook(overrides: Partial<Webhook> = {}): Webhook {
 type Received = { readonly id: string; readonly at: number; readonly headers: Record<string, string>; body: string }
 
 /** What delivers with a table and a queue, by a clock of its own, to a receiver that answers as it is told. */
-function system(dynamo: DynamoDBDocumentClient, tableName: string) {
+function system({ dynamo }: Connection) {
+  const open = (gate: Gate = passing) => createTable(gated(dynamo, gate), TEST_TABLES.webhooks)
   let time = START
   let queue: { readonly message: Wake; readonly at: number }[] = []
-  const log = eventLogStore(dynamo, tableName)
-  const webhooks = webhooksStore(dynamo, tableName)
+  const log = eventLogStore(open())
+  const webhooks = webhooksStore(open())
   let leases = 0
   const world = {
     log,
     webhooks,
-    deliveries: deliveryStore(dynamo, tableName),
+    deliveries: deliveryStore(open()),
     /** What arrived or not, in the order that it was sent in. */
     received: [] as Received[],
     state: async () => (await world.deliveries.get(world.key())).state,
@@ -76,9 +79,9 @@ function system(dynamo: DynamoDBDocumentClient, tableName: string) {
     deliver: (message: Partial<Wake> = {}, gate = passing) =>
       deliverEvents(
         {
-          ...{ webhooks: webhooksStore(gated(dynamo, gate), tableName), webhookKeys: [KEY], random: () => 0 },
-          ...{ eventLog: eventLogStore(gated(dynamo, gate), tableName), now: () => time },
-          deliveries: deliveryStore(gated(dynamo, gate), tableName),
+          ...{ webhooks: webhooksStore(open(gate)), webhookKeys: [KEY], random: () => 0 },
+          ...{ eventLog: eventLogStore(open(gate)), now: () => time },
+          deliveries: deliveryStore(open(gate)),
           sendDelivery: (_, { headers, body }) =>
             gate(async () => {
               const received = { id: headers['webhook-id'] ?? '', at: time, headers, body }
@@ -119,7 +122,7 @@ function system(dynamo: DynamoDBDocumentClient, tableName: string) {
   return world
 }
 
-const test = base.extend('world', ({ dynamo, tableNames }) => system(dynamo, tableNames.webhooks))
+const test = base.extend('world', ({ memory }) => system(memory))
 
 function someEvent(sequence: number, overrides: Partial<WebhookEvent>): WebhookEvent {
   const { key, ...notice } = someNotice(`key-${sequence}`)

@@ -24,7 +24,7 @@ const OK: Sent = { delivered: true, status: 200 }
 
 test('Of 10,000 events for 100 webhooks, of which ten hang, ten refuse and ten lead into private space, the others have all within a minute, and nothing is lost', {
   timeout: 90_000,
-}, async ({ dynamo, tableNames }) => {
+}, async ({ tables }) => {
   const hanging = await serve(() => {})
   let reachedInside = 0
   const inside = await serve((_, response) => {
@@ -34,8 +34,8 @@ test('Of 10,000 events for 100 webhooks, of which ten hang, ten refuse and ten l
   const leading = await serve((_, response) => response.writeHead(307, { location: inside }).end())
   const BAD = [hanging, 'http://127.0.0.1:1', leading]
 
-  const webhooks = webhooksStore(dynamo, tableNames.webhooks)
-  const eventLog = eventLogStore(dynamo, tableNames.webhooks)
+  const webhooks = webhooksStore(tables.webhooks)
+  const eventLog = eventLogStore(tables.webhooks)
   const clientIds = Array.from({ length: CLIENTS }, (_, index) => `client${index}`)
   /** Each client has one of each bad kind, besides seven that are good. */
   const urls = Array.from({ length: WEBHOOKS }, (_, index) => `${BAD[index] ?? 'https://good.example'}/${index}`)
@@ -82,7 +82,7 @@ test('Of 10,000 events for 100 webhooks, of which ten hang, ten refuse and ten l
         ...{
           webhooks,
           eventLog,
-          deliveries: deliveryStore(dynamo, tableNames.webhooks),
+          deliveries: deliveryStore(tables.webhooks),
           webhookKeys: ['k'.repeat(64)],
         },
         ...{ sendDelivery, randomUUID, now: () => time, random: () => 0 },

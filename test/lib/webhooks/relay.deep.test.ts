@@ -1,6 +1,6 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
+import { createTable } from '../../../lib/aws/table.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
 import { buildEventId, buildWebhookId } from '../../../lib/webhooks/ids.ts'
 import { eventLogStore } from '../../../lib/webhooks/log-store.ts'
@@ -9,6 +9,8 @@ import { relayEvents } from '../../../lib/webhooks/relay.ts'
 import { webhooksStore } from '../../../lib/webhooks/store.ts'
 import type { Webhook } from '../../../lib/webhooks/webhook.ts'
 import { test as base } from '../../support/dynamo.ts'
+import type { Connection } from '../../support/memory-dynamo.ts'
+import { TEST_TABLES } from '../../support/tables.ts'
 import { type Gate, gated, interleave, killedAfter, passing, someNotice } from '../../support/webhooks.ts'
 
 const [CLIENT, OTHER] = ['clientAAAA', 'clientBBBB']
@@ -30,14 +32,15 @@ function someWebhook(overrides: Partial<Webhook> = {}): Webhook {
 }
 
 /** What publishes and relays with a table and two queues, of which both wait at a gate. */
-function system(dynamo: DynamoDBDocumentClient, tableName: string) {
+function system({ dynamo }: Connection) {
+  const open = (gate: Gate = passing) => createTable(gated(dynamo, gate), TEST_TABLES.webhooks)
   const wakes: { readonly clientId: string; readonly webhookId: string; readonly logged: number }[] = []
   const relays: string[] = []
-  const log = eventLogStore(dynamo, tableName)
+  const log = eventLogStore(open())
   const list = (clientId: string, now = NOW) => log.list(clientId, { after: 0, limit: 1000, now })
   const at = (gate: Gate, now = NOW) => ({
-    eventLog: eventLogStore(gated(dynamo, gate), tableName),
-    webhooks: webhooksStore(gated(dynamo, gate), tableName),
+    eventLog: eventLogStore(open(gate)),
+    webhooks: webhooksStore(open(gate)),
     now: () => now,
     wakeRelays: (messages: readonly { clientId: string }[]) =>
       gate(async () => {
@@ -51,7 +54,7 @@ function system(dynamo: DynamoDBDocumentClient, tableName: string) {
   })
   return {
     log,
-    webhooks: webhooksStore(dynamo, tableName),
+    webhooks: webhooksStore(open()),
     wakes,
     relays,
     list,
@@ -61,7 +64,7 @@ function system(dynamo: DynamoDBDocumentClient, tableName: string) {
   }
 }
 
-const test = base.extend('events', ({ dynamo, tableNames }) => system(dynamo, tableNames.webhooks))
+const test = base.extend('events', ({ memory }) => system(memory))
 
 const keysOf = (count: number, prefix = 'key') =>
   Array.from({ length: count }, (_, index) => `${prefix}-${`${index}`.padStart(4, '0')}`)

@@ -1,0 +1,70 @@
+/** An attribute by its name, or a part of one by the names that lead to it. */
+export type Path = string | readonly [string, ...string[]]
+
+/** A condition on an item. A missing attribute fulfils `missing` and `<>` only. */
+export type Condition =
+  | { readonly test: 'exists' | 'missing'; readonly path: Path }
+  | { readonly test: Comparison; readonly path: Path; readonly value: unknown }
+  /** Compares the number of elements of a set, map or list, or the length of a text. */
+  | { readonly test: 'size'; readonly path: Path; readonly is: Comparison; readonly value: number }
+  | { readonly test: 'beginsWith'; readonly path: Path; readonly value: string }
+  | { readonly test: 'all' | 'any'; readonly conditions: readonly Condition[] }
+
+/** Compares an attribute with a value; of different types, only `<>` holds. */
+export type Comparison = '=' | '<>' | '<' | '<=' | '>' | '>='
+
+/** The attribute exists. */
+export const exists = (path: Path): Condition => ({ test: 'exists', path })
+
+/** The attribute does not exist. */
+export const missing = (path: Path): Condition => ({ test: 'missing', path })
+
+/** The attribute compares so with the value. */
+export const is = (path: Path, test: Comparison, value: unknown): Condition => ({ test, path, value })
+
+/** The size of the attribute compares so with the number. */
+export const sizeIs = (path: Path, comparison: Comparison, value: number): Condition => ({
+  test: 'size',
+  path,
+  is: comparison,
+  value,
+})
+
+/** The text begins so. */
+export const beginsWith = (path: Path, value: string): Condition => ({ test: 'beginsWith', path, value })
+
+/** Every one of these holds. */
+export const all = (...conditions: readonly Condition[]): Condition => ({ test: 'all', conditions })
+
+/** At least one of these holds. */
+export const any = (...conditions: readonly Condition[]): Condition => ({ test: 'any', conditions })
+
+/** A change of one attribute. All changes of an update see the item as it was before. */
+export type Change =
+  | { readonly do: 'set' | 'setOnce'; readonly path: Path; readonly value: unknown }
+  | { readonly do: 'remove'; readonly path: Path }
+  | { readonly do: 'add'; readonly path: string; readonly value: number | ReadonlySet<string> }
+  | { readonly do: 'take'; readonly path: string; readonly value: ReadonlySet<string> }
+
+/** Sets an attribute. */
+export const set = (path: Path, value: unknown): Change => ({ do: 'set', path, value })
+
+/** Sets an attribute that does not exist yet. */
+export const setOnce = (path: Path, value: unknown): Change => ({ do: 'setOnce', path, value })
+
+/** Removes an attribute. */
+export const remove = (path: Path): Change => ({ do: 'remove', path })
+
+/** Adds elements to a set. */
+export const add = (path: string, ...elements: readonly string[]): Change => ({
+  do: 'add',
+  path,
+  value: new Set(elements),
+})
+
+/** Takes elements out of a set, which goes with its last one. */
+export const take = (path: string, ...elements: readonly string[]): Change => ({
+  do: 'take',
+  path,
+  value: new Set(elements),
+})

@@ -1,0 +1,268 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as z from 'zod'
+import { inBatches } from '../batches.ts'
+import { sideBySide } from '../side-by-side.ts'
+import { any, type Change, type Condition, is, missing, set } from './conditions.ts'
+import type { BatchWrite, Dynamo, Item, ItemKey, KeyRange, Page, PageKey, PageOptions, Write } from './requests.ts'
+import { TableError } from './requests.ts'
+
+/** How items are read: consistently unless told. A read that may lag by a second costs half. */
+type ReadOptions = { readonly isConsistent?: boolean }
+
+/** How the items of a range are read. */
+type RangeOptions = Partial<Omit<PageOptions, 'after'>>
+
+/** An update of one item where a condition holds. */
+export type Update = { readonly changes: readonly Change[]; readonly when: Condition }
+
+/** DynamoDB's limits for one batch. */
+const READ_BATCH = 100
+const WRITE_BATCH = 25
+/** Milliseconds before the undone part of a batch is sent again. Callers wait for reads; only jobs write in batches. */
+const READ_PAUSES_MS = [25, 50, 100, 200]
+const WRITE_PAUSES_MS = [...READ_PAUSES_MS, 400, 800, 1_600]
+/** Milliseconds before a transaction is tried again: longer together than the 5 s in which DynamoDB ends one that was cut off. */
+const TRANSACTION_PAUSES_MS = [50, 100, 200, 400, 800, 1_600, 3_200]
+/** Items deleted between two looks at the clock. */
+const DELETED_AT_ONCE = 500
+
+const Key = z.object({ pk: z.string(), sk: z.string() })
+
+/**
+ * A table of DynamoDB with the keys `pk` and `sk`. Values go through codecs in both directions. Every method throws when the table
+ * cannot be reached, and when an item does not parse.
+ *
+ * Every conditional write may be made though its answer was lost, and is then sent again. So each says in `writeId` that
+ * it was made, and a condition also holds for the item that the same write has made.
+ */
+export function createTable(dynamo: Dynamo, table: string) {
+  /** The pages of a range to its end, unparsed. */
+  async function* queryPages(range: KeyRange, options: RangeOptions = {}): AsyncGenerator<readonly Item[]> {
+    let after: PageKey | undefined
+    do {
+      const page: Page = await dynamo.query({ table, range, isConsistent: true, ...options, after })
+      yield page.items
+      after = page.next
+    } while (after)
+  }
+
+  async function* scanPages(options: RangeOptions = {}): AsyncGenerator<readonly Item[]> {
+    let after: PageKey | undefined
+    do {
+      const page: Page = await dynamo.scan({ table, isConsistent: false, ...options, after })
+      yield page.items
+      after = page.next
+    } while (after)
+  }
+
+  const writeMany = (writes: readonly BatchWrite[]): Promise<void> =>
+    sideBySide(inBatches(distinct(writes, keyOfWrite), WRITE_BATCH), (batch) =>
+      untilDone(batch, (undone) => dynamo.batchWriteItem({ table, writes: undone }), WRITE_PAUSES_MS),
+    )
+
+  const changeItem = (key: ItemKey, { changes, when }: Update): Promise<Item | null> => {
+    const writeId = randomUUID()
+    return dynamo.updateItem({
+      table,
+      key,
+      changes: [...changes, set('writeId', writeId)],
+      when: any(when, is('writeId', '=', writeId)),
+    })
+  }
+
+  /** The first page of a range, at most `limit` items, fewer with 1 MB, and where the next one begins. */
+  const getPage = async <S extends z.ZodType>(
+    schema: S,
+    range: KeyRange,
+    { isConsistent = true, ...options }: Partial<PageOptions> = {},
+  ): Promise<{ items: z.output<S>[]; next: PageKey | undefined }> => {
+    const { items, next } = await dynamo.query({ table, range, isConsistent, ...options })
+    return { items: z.array(schema).parse(items), next }
+  }
+
+  const deleteMany = (keys: readonly ItemKey[]): Promise<void> =>
+    writeMany(keys.map(({ pk, sk }) => ({ delete: { pk, sk } })))
+
+  /** Writes an item over the one with its key; false where the condition did not hold. */
+  function put<S extends ItemCodec>(schema: S, key: ItemKey, value: z.output<S>, when?: Condition): Promise<boolean> {
+    const item = buildItem(schema, key, value)
+    if (!when) return dynamo.putItem({ table, item })
+    const writeId = randomUUID()
+    return dynamo.putItem({ table, item: { ...item, writeId }, when: any(when, is('writeId', '=', writeId)) })
+  }
+
+  return {
+    name: table,
+
+    /** The item with this key; undefined where there is none. */
+    async get<S extends z.ZodType>(
+      schema: S,
+      key: ItemKey,
+      { isConsistent = true }: ReadOptions = {},
+    ): Promise<z.output<S> | undefined> {
+      const item = await dynamo.getItem({ table, key, isConsistent })
+      return item && schema.parse(item)
+    },
+
+    /**
+     * The items that exist of these keys, in no order: one request for 100, eight at a time. Throws where a part is left undone
+     * after 0.4 s.
+     */
+    async getMany<S extends z.ZodType>(
+      schema: S,
+      keys: readonly ItemKey[],
+      { isConsistent = true }: ReadOptions = {},
+    ): Promise<z.output<S>[]> {
+      const found: Item[] = []
+      await sideBySide(inBatches(distinct(keys, textOf), READ_BATCH), (batch) =>
+        untilDone(
+          batch,
+          async (wanted) => {
+            const { items, undone } = await dynamo.batchGetItem({ table, keys: wanted, isConsistent })
+            found.push(...items)
+            return undone
+          },
+          READ_PAUSES_MS,
+        ),
+      )
+      return z.array(schema).parse(found)
+    },
+
+    getPage,
+
+    /** The items of a range, page by page to its end. */
+    async *pages<S extends z.ZodType>(
+      schema: S,
+      range: KeyRange,
+      options: RangeOptions = {},
+    ): AsyncGenerator<z.output<S>[]> {
+      for await (const items of queryPages(range, options)) yield z.array(schema).parse(items)
+    },
+
+    /** The items of a range, read to its end. */
+    async list<S extends z.ZodType>(schema: S, range: KeyRange, options: RangeOptions = {}): Promise<z.output<S>[]> {
+      const found: Item[] = []
+      for await (const items of queryPages(range, options)) found.push(...items)
+      return z.array(schema).parse(found)
+    },
+
+    /** All items of the table, page by page, not consistently unless told; only operators read a whole table. */
+    async *scan<S extends z.ZodType>(schema: S, options: RangeOptions = {}): AsyncGenerator<z.output<S>[]> {
+      for await (const items of scanPages(options)) yield z.array(schema).parse(items)
+    },
+
+    put,
+
+    /** Adds an item; false where there is one with its key. */
+    add: <S extends ItemCodec>(schema: S, key: ItemKey, value: z.output<S>): Promise<boolean> =>
+      put(schema, key, value, missing('pk')),
+
+    /**
+     * Writes items over those with their keys: one request for 25, eight at a time, tried again for 3.2 s. Of items with the same
+     * key the last is written. When it throws, some are written and some are not.
+     */
+    putMany: (items: readonly Item[]): Promise<void> => writeMany(items.map((item) => ({ put: item }))),
+
+    /** Changes an item; false where the condition did not hold. */
+    update: async (key: ItemKey, change: Update): Promise<boolean> => (await changeItem(key, change)) !== null,
+
+    /** Changes an item and returns it as it is then; undefined where the condition did not hold. */
+    async change<S extends z.ZodType>(schema: S, key: ItemKey, change: Update): Promise<z.output<S> | undefined> {
+      const item = await changeItem(key, change)
+      return item === null ? undefined : schema.parse(item)
+    },
+
+    /** Changes an item whatever it is, or adds it. Only for changes that may be made twice. */
+    async write(key: ItemKey, changes: readonly Change[]): Promise<void> {
+      await dynamo.updateItem({ table, key, changes })
+    },
+
+    /**
+     * Adds a number to an attribute that counts until `until`, unless it would exceed `max`; returns the sum, or undefined. A lost
+     * answer may count twice, or undefined may be returned for a number that was added.
+     */
+    async count(
+      key: ItemKey,
+      { by, max, until, deadlineMs }: { by: number; max: number; until: Date; deadlineMs?: number },
+    ): Promise<number | undefined> {
+      const item = await dynamo.updateItem({
+        table,
+        key,
+        changes: [{ do: 'add', path: 'counted', value: by }, set('expiresAt', Math.ceil(until.getTime() / 1000))],
+        when: any(missing('counted'), is('counted', '<=', max - by)),
+        deadlineMs,
+      })
+      return item === null ? undefined : z.object({ counted: z.number() }).parse(item).counted
+    },
+
+    /**
+     * Makes all of these writes or none; returns the index of the first write whose condition did not hold. Nothing is made twice:
+     * each try has the same token. Throws any other failure, after which all or none may have been made.
+     */
+    async transact(writes: readonly Write[]): Promise<number | undefined> {
+      const token = randomUUID()
+      for (const pause of [...TRANSACTION_PAUSES_MS, undefined]) {
+        const outcome = await dynamo.transactWriteItems({ table, writes, token })
+        if ('isMade' in outcome) return undefined
+        if ('refusedAt' in outcome) return outcome.refusedAt
+        if (pause === undefined) throw outcome.error
+        await sleep(pause)
+      }
+      return undefined
+    },
+
+    /** Deletes an item; false where the condition did not hold. */
+    delete: (key: ItemKey, when?: Condition): Promise<boolean> => dynamo.deleteItem({ table, key, when }),
+
+    /** Deletes the items that exist of these keys: one request for 25, eight at a time. When it throws, some are deleted. */
+    deleteMany,
+
+    /** Deletes the items of a range that pass the filter. Ends early once `isOver`; false where more is left. */
+    async deleteRange(range: KeyRange, isOver: () => boolean, filter?: Condition): Promise<boolean> {
+      for await (const page of queryPages(range, { isKeysOnly: true, limit: DELETED_AT_ONCE, filter })) {
+        await deleteMany(z.array(Key).parse(page))
+        if (isOver()) return false
+      }
+      return true
+    },
+  }
+}
+/** A table, as stores use it. */
+export type Table = ReturnType<typeof createTable>
+
+/** A codec between a value and the attributes that it is stored as. */
+type ItemCodec = z.ZodType<unknown, object>
+
+/** The item that a value is stored as: its attributes, and its key. */
+export function buildItem<S extends ItemCodec>(schema: S, key: ItemKey, value: z.output<S>): Item {
+  return { ...z.encode(schema, value), ...key }
+}
+
+/** Sends a batch, and its undone part again after each of these pauses. Throws TableError when a part is undone after the last one. */
+async function untilDone<T>(
+  batch: readonly T[],
+  send: (undone: readonly T[]) => Promise<readonly T[]>,
+  pauses: readonly number[],
+): Promise<void> {
+  let undone = batch
+  for (const pause of pauses) {
+    undone = await send(undone)
+    if (undone.length === 0) return
+    await sleep(pause)
+  }
+  throw new TableError('The table leaves a part of a batch undone.')
+}
+
+/** The elements, of those with the same key the last. */
+function distinct<T>(elements: readonly T[], keyOf: (element: T) => string): T[] {
+  return [...new Map(elements.map((element) => [keyOf(element), element])).values()]
+}
+
+function keyOfWrite(write: BatchWrite): string {
+  return textOf('put' in write ? write.put : write.delete)
+}
+
+function textOf({ pk, sk }: ItemKey): string {
+  return `${pk} ${sk}`
+}

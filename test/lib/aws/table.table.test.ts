@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { test as base, describe, expect } from 'vitest'
+import * as z from 'zod'
+import { is, set } from '../../../lib/aws/conditions.ts'
+import { wasRefused } from '../../../lib/aws/requests.ts'
+import { createTable } from '../../../lib/aws/table.ts'
+import { memoryDynamo } from '../../support/memory-dynamo.ts'
+import { describeTable, openForTests } from '../../support/table-conformance.ts'
+
+const KEY = { pk: 'a', sk: 'b' }
+const Word = z.object({ word: z.string() })
+
+const test = base
+  .extend('memory', () => memoryDynamo())
+  .extend('table', ({ memory }) => createTable(memory.dynamo, 'test'))
+
+describeTable(() => openForTests(memoryDynamo().dynamo, 'test'))
+
+describe('A write whose answer is lost', () => {
+  test('is known for its own: an item that it added, a change that it made', async ({ memory, table }) => {
+    let tries = 0
+    memory.losesAnswer = () => {
+      tries += 1
+      return tries % 2 === 1
+    }
+    expect(await table.add(Word, KEY, { word: 'one' })).toBe(true)
+    expect(await table.update(KEY, { changes: [set('word', 'two')], when: is('word', '=', 'one') })).toBe(true)
+    expect(await table.update(KEY, { changes: [set('word', 'three')], when: is('word', '=', 'one') })).toBe(false)
+    expect(await table.get(Word, KEY)).toEqual({ word: 'two' })
+  })
+
+  test('throws where the second answer is lost too, and is not known to be refused', async ({ memory, table }) => {
+    memory.losesAnswer = () => true
+    const error = await table.add(Word, KEY, { word: 'one' }).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ name: 'TimeoutError' })
+    expect(wasRefused(error)).toBe(false)
+    memory.reset()
+    expect(await table.get(Word, KEY)).toEqual({ word: 'one' })
+  })
+})
+
+describe('A table without throughput', () => {
+  test('throws after two tries, of which certainly nothing was done', async ({ memory, table }) => {
+    memory.throttles = () => true
+    const error = await table.add(Word, KEY, { word: 'one' }).catch((thrown: unknown) => thrown)
+    expect(wasRefused(error)).toBe(true)
+    expect(memory.tries).toHaveLength(2)
+  })
+
+  test('is sent a batch of writes again until it has taken all', async ({ memory, table }) => {
+    let tries = 0
+    memory.throttles = () => {
+      tries += 1
+      return tries <= 4
+    }
+    await table.putMany([{ ...KEY, word: 'one' }])
+    expect(await table.get(Word, KEY)).toEqual({ word: 'one' })
+  })
+})
+
+describe('A read', () => {
+  test('sees nothing newer while it lags, unless it is consistent', async ({ memory, table }) => {
+    await table.putMany([{ ...KEY, word: 'old' }])
+    memory.lag()
+    await table.putMany([{ ...KEY, word: 'new' }])
+    expect(await table.get(Word, KEY, { isConsistent: false })).toEqual({ word: 'old' })
+    expect(await table.get(Word, KEY)).toEqual({ word: 'new' })
+    memory.catchUp()
+    expect(await table.get(Word, KEY, { isConsistent: false })).toEqual({ word: 'new' })
+  })
+})
+
+describe('A batch of more than 16 MB', () => {
+  test('is read in two requests', async ({ memory, table }) => {
+    const keys = Array.from({ length: 50 }, (_, index) => ({ pk: 'a', sk: `${index}` }))
+    const word = 'e'.repeat(390_000)
+    await table.putMany(keys.map((key) => ({ ...key, word })))
+    memory.tries.length = 0
+    expect(await table.getMany(Word, keys)).toHaveLength(50)
+    expect(memory.tries).toHaveLength(2)
+  })
+})
+
+describe('A transaction that is under way', () => {
+  test('has others of its items tried again, and single writes refused', async ({ memory, table }) => {
+    const hold = Promise.withResolvers<void>()
+    memory.holdTransactions = hold.promise
+    const first = table.transact([{ put: { ...KEY, word: 'first' } }])
+    await sleep(1)
+    await expect(table.add(Word, KEY, { word: 'single' })).rejects.toMatchObject({
+      name: 'TransactionConflictException',
+    })
+    memory.holdTransactions = undefined
+    const second = table.transact([{ put: { ...KEY, word: 'second' } }])
+    await sleep(1)
+    hold.resolve()
+    await Promise.all([first, second])
+    expect(await table.get(Word, KEY)).toEqual({ word: 'second' })
+  })
+})

@@ -1,0 +1,812 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Change, Comparison, Condition, Path } from '../../lib/aws/conditions.ts'
+import { placeholders } from '../../lib/aws/expressions.ts'
+import {
+  type BatchWrite,
+  type Dynamo,
+  type Item,
+  type ItemKey,
+  type KeyRange,
+  type Page,
+  type PageKey,
+  type PageOptions,
+  TableError,
+  type Write,
+} from '../../lib/aws/requests.ts'
+
+/** One try of a request. */
+export type Tried = {
+  readonly action: string
+  readonly table: string
+  /** The name of the index that is asked, if any. */
+  readonly index: string | undefined
+  readonly request: object
+  /** The request as JSON, sets as lists. */
+  readonly body: string
+  /** Whether whoever made it is killed at this write. */
+  readonly isCutOff: boolean
+  /** Capacity units that it consumed: a read takes at least a half, or one where it is consistent, a write at least one. */
+  units: number
+}
+
+/** Faults of DynamoDB and of the way to it. */
+type Faults = {
+  /** All tries, in order, since the last `reset`. */
+  readonly tries: Tried[]
+  /** The promise that a request waits for before it is done. */
+  hold: ((tried: Tried) => Promise<unknown> | undefined) | undefined
+  /** The promise that a transaction waits for while its items are busy. */
+  holdTransactions: Promise<unknown> | undefined
+  /** Refuses a try for want of throughput. */
+  throttles: ((tried: Tried) => boolean) | undefined
+  /** Loses the answer of a try that was done; the SDK tries once more. */
+  losesAnswer: ((tried: Tried) => boolean) | undefined
+  /** Fails a try without doing it, as DynamoDB does when it is down. */
+  fails: ((tried: Tried) => boolean) | undefined
+  /** Refuses a request as wrong, as of an item that is too large: the SDK does not try it again. */
+  refuses: ((tried: Tried) => boolean) | undefined
+  /** Leaves a batch undone. */
+  leavesUndone: ((tried: Tried) => boolean) | undefined
+  /** Has a query look at so many items at most. */
+  maxPage: number | undefined
+  /** Spoils the items that a read found. */
+  spoils: ((item: Item, tried: Tried) => Item) | undefined
+  /**
+   * Kills whoever writes for the n-th time from now: the first half of a batch is written, or the write as a whole, and nothing is
+   * done or answered after it. Returns a function that tells whether that has happened.
+   */
+  killAt(count: number): () => boolean
+  /** Lets reads that are not consistent see nothing newer than now, until `catchUp` or `reset`. */
+  lag(): void
+  catchUp(): void
+  /** Ends all faults and forgets the tries. */
+  reset(): void
+}
+
+/** A connection to DynamoDB that has faults on demand. */
+export type Connection = Faults & { readonly dynamo: Dynamo }
+
+/** DynamoDB in memory, with one connection that has faults. */
+export type MemoryDynamo = Connection & {
+  /** A connection without faults, whose tries are not remembered. */
+  readonly direct: Dynamo
+  /** Another connection to the same tables, with faults of its own. */
+  readonly connectAgain: () => Connection
+}
+
+/** How a request is tried. */
+type Attempt = <T>(
+  action: string,
+  request: { readonly table: string } & Readonly<Record<string, unknown>>,
+  perform: (tried: Tried) => T | Promise<T>,
+) => Promise<T>
+
+/** Bytes, but for counts. Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html */
+const MAX = {
+  item: 400 * 1024,
+  page: 2 ** 20,
+  batch: 16 * 2 ** 20,
+  transaction: 4 * 2 ** 20,
+  pk: 2048,
+  sk: 1024,
+  expression: 4096,
+  nesting: 32,
+}
+/** Tries of the SDK for one request. */
+const TRIES = 2
+/** DynamoDB knows a transaction by its token for so many milliseconds. */
+const TOKEN_MS = 600_000
+
+class DynamoError extends TableError {
+  override readonly name: string
+  readonly isRefused: boolean
+  constructor(name: string, message: string, isRefused = false) {
+    super(message)
+    this.name = name
+    this.isRefused = isRefused
+  }
+}
+const invalid = (message: string) => new DynamoError('ValidationException', message)
+
+type Stored = { readonly item: Item; readonly size: number }
+type Partition = Map<string, Stored>
+type Tables = Map<string, Map<string, Partition>>
+
+/**
+ * Returns a DynamoDB in memory: the same conditions, limits, pages and errors as the real one, and its faults on demand. Writes
+ * are done in one step, and a try that is held is done once it is let go. `now` is in epoch milliseconds.
+ */
+export function memoryDynamo({
+  now = Date.now,
+  onTry = () => {},
+}: {
+  readonly now?: () => number
+  readonly onTry?: (tried: Tried) => void
+} = {}): MemoryDynamo {
+  const tables: Tables = new Map()
+  /** The sort keys of partitions in order, until one is added or deleted. */
+  const orders = new WeakMap<Partition, readonly string[]>()
+  const busy = new Set<string>()
+  const tokens = new Map<string, { readonly writes: unknown; readonly at: number }>()
+
+  const partitionOf = (table: string, pk: string, from: Tables = tables) => from.get(table)?.get(pk)
+  const find = (table: string, key: ItemKey, from?: Tables) => partitionOf(table, key.pk, from)?.get(key.sk)
+
+  function store(table: string, { item, size }: Stored): void {
+    const partitions = tables.get(table) ?? new Map<string, Partition>()
+    tables.set(table, partitions)
+    const partition = partitions.get(item.pk) ?? new Map<string, Stored>()
+    partitions.set(item.pk, partition)
+    if (!partition.has(item.sk)) orders.delete(partition)
+    partition.set(item.sk, { item, size })
+  }
+
+  function erase(table: string, { pk, sk }: ItemKey): void {
+    const partition = partitionOf(table, pk)
+    if (partition?.delete(sk)) orders.delete(partition)
+    if (partition?.size === 0) tables.get(table)?.delete(pk)
+  }
+
+  function sortKeysOf(partition: Partition): readonly string[] {
+    const order = orders.get(partition) ?? [...partition.keys()].sort(compareTexts)
+    orders.set(partition, order)
+    return order
+  }
+
+  /** Does a write, or returns undefined where its condition does not hold. */
+  function prepare(
+    table: string,
+    write: Write,
+  ): { readonly size: number; readonly apply: () => Item | undefined } | undefined {
+    const key = keyOf(write)
+    const before = find(table, key)
+    if (write.when && !holds(write.when, before?.item)) return undefined
+    if ('check' in write) return { size: before?.size ?? 0, apply: () => undefined }
+    if ('delete' in write) return { size: before?.size ?? 0, apply: () => void erase(table, key) }
+    const item = 'put' in write ? write.put : updated(before?.item ?? key, write.changes)
+    const after = measured(item, 'update' in write)
+    return {
+      size: after.size,
+      apply: () => {
+        store(table, after)
+        return after.item
+      },
+    }
+  }
+
+  /** A single write, refused while a transaction has its item. */
+  function make(table: string, write: Write, tried: Tried): Item | null | undefined {
+    checkWrite(write)
+    if (busy.has(nameOf(table, keyOf(write)))) {
+      throw new DynamoError('TransactionConflictException', 'Transaction is ongoing for the item')
+    }
+    const prepared = prepare(table, write)
+    tried.units = writeUnits(prepared?.size)
+    return prepared ? prepared.apply() : null
+  }
+
+  /** A page of candidates in order: up to the limit or 1 MB is looked at, and the rest left for the next page. */
+  function pageOf(
+    candidates: Iterable<Stored>,
+    { limit = Number.POSITIVE_INFINITY, filter, isKeysOnly }: PageOptions,
+    found: (stored: Stored) => Item,
+    keyOfPage: (item: Item) => PageKey,
+  ): Page & { readonly size: number } {
+    const items: Item[] = []
+    let [looked, size] = [0, 0]
+    for (const candidate of candidates) {
+      looked += 1
+      size += candidate.size
+      if (!filter || holds(filter, candidate.item)) {
+        const { pk, sk } = candidate.item
+        items.push(isKeysOnly ? { pk, sk } : found(candidate))
+      }
+      // DynamoDB also returns a next key where the page ended with the last item.
+      if (looked >= limit || size > MAX.page) return { items, size, next: keyOfPage(candidate.item) }
+    }
+    return { items, size }
+  }
+
+  function* inRange(
+    source: Tables,
+    table: string,
+    range: KeyRange,
+    { isConsistent, after, isDescending }: PageOptions,
+  ): Iterable<Stored> {
+    if (range.index) {
+      if (isConsistent) throw invalid('Consistent reads are not supported on global secondary indexes')
+      yield* inIndex(source.get(table) ?? new Map(), range, range.index, { after, isDescending })
+      return
+    }
+    checkKeyText('pk', range.partition)
+    for (const bound of [range.from, range.to, range.prefix]) if (bound !== undefined) checkKeyText('sk', bound)
+    const partition = partitionOf(table, `${range.partition}`, source)
+    if (!partition) return
+    const last = after === undefined ? undefined : `${after['sk']}`
+    const order = sortKeysOf(partition)
+    for (const sk of isDescending ? order.toReversed() : order) {
+      if (last !== undefined && (isDescending ? compareTexts(sk, last) >= 0 : compareTexts(sk, last) <= 0)) continue
+      const stored = partition.get(sk)
+      if (stored && isWithin(sk, range)) yield stored
+    }
+  }
+
+  const connect = (attempt: Attempt, faults?: Switches): Dynamo => {
+    const found =
+      (tried: Tried) =>
+      ({ item }: Stored): Item =>
+        copied(faults?.spoils?.(item, tried) ?? item)
+    const seen = (isConsistent: boolean) => (isConsistent ? tables : (faults?.lagging() ?? tables))
+    return {
+      getItem: ({ table, key, isConsistent }) =>
+        attempt('GetItem', { table, key, isConsistent }, (tried) => {
+          checkKey(key)
+          const stored = find(table, key, seen(isConsistent))
+          tried.units = readUnits(stored?.size, isConsistent)
+          return stored && found(tried)(stored)
+        }),
+
+      batchGetItem: ({ table, keys, isConsistent }) =>
+        attempt('BatchGetItem', { table, keys, isConsistent }, (tried) => {
+          checkBatch(keys, 100)
+          if (faults?.leavesUndone?.(tried)) return { items: [], undone: keys }
+          const items: Item[] = []
+          let size = 0
+          for (const [index, key] of keys.entries()) {
+            const stored = find(table, key, seen(isConsistent))
+            size += stored?.size ?? 0
+            if (size > MAX.batch) return { items, undone: keys.slice(index) }
+            tried.units += readUnits(stored?.size, isConsistent)
+            if (stored) items.push(found(tried)(stored))
+          }
+          return { items, undone: [] }
+        }),
+
+      query: ({ table, range, ...options }) =>
+        attempt('Query', { table, range, ...options }, (tried) => {
+          const { partitionKey = 'pk', sortKey = 'sk' } = range.index ?? {}
+          if (namesIn(options.filter).some((name) => name === partitionKey || name === sortKey)) {
+            throw invalid('Filter Expression can only contain non-primary key attributes')
+          }
+          const { size, ...page } = pageOf(
+            inRange(seen(options.isConsistent), table, range, options),
+            { ...options, limit: Math.min(options.limit ?? MAX.page, faults?.maxPage ?? MAX.page) },
+            found(tried),
+            ({ pk, sk, ...attributes }) => ({
+              pk,
+              sk,
+              ...(range.index && {
+                [range.index.partitionKey]: attributes[range.index.partitionKey],
+                [range.index.sortKey]: attributes[range.index.sortKey],
+              }),
+            }),
+          )
+          tried.units = readUnits(size, options.isConsistent)
+          return page
+        }),
+
+      scan: ({ table, ...options }) =>
+        attempt('Scan', { table, ...options }, (tried) => {
+          const source = seen(options.isConsistent)
+          const items = [...(source.get(table)?.values() ?? [])].flatMap((partition) => [...partition.values()])
+          const { after } = options
+          const start = after
+            ? items.findIndex(({ item }) => item.pk === after['pk'] && item.sk === after['sk']) + 1
+            : 0
+          const { size, ...page } = pageOf(items.slice(start), options, found(tried), ({ pk, sk }) => ({ pk, sk }))
+          tried.units = readUnits(size, options.isConsistent)
+          return page
+        }),
+
+      putItem: ({ table, item, when }) =>
+        attempt('PutItem', { table, item, when }, (tried) => make(table, { put: item, when }, tried) !== null),
+
+      updateItem: ({ table, key, changes, when }) =>
+        attempt('UpdateItem', { table, key, changes, when }, (tried) => {
+          const item = make(table, { update: key, changes, when }, tried)
+          return item ? copied(item) : null
+        }),
+
+      deleteItem: ({ table, key, when }) =>
+        attempt('DeleteItem', { table, key, when }, (tried) => make(table, { delete: key, when }, tried) !== null),
+
+      async batchWriteItem({ table, writes }) {
+        try {
+          return await attempt('BatchWriteItem', { table, writes }, (tried) => {
+            checkBatch(writes.map(keyOfBatch), 25)
+            for (const write of writes) checkWrite(write)
+            if (faults?.leavesUndone?.(tried)) return writes
+            const done = tried.isCutOff ? writes.slice(0, Math.ceil(writes.length / 2)) : writes
+            for (const write of done) {
+              const prepared = prepare(table, write)
+              tried.units += writeUnits(prepared?.size)
+              prepared?.apply()
+            }
+            return []
+          })
+        } catch (error) {
+          if (error instanceof DynamoError && error.name === 'ThrottlingException') return writes
+          throw error
+        }
+      },
+
+      async transactWriteItems({ table, writes, token }) {
+        const names = writes.map((write) => nameOf(table, keyOf(write)))
+        try {
+          return await attempt('TransactWriteItems', { table, writes, token }, async () => {
+            if (writes.length === 0 || writes.length > 100) throw invalid('A transaction has 1 to 100 actions')
+            if (new Set(names).size < names.length) {
+              throw invalid('Transaction request cannot include multiple operations on one item')
+            }
+            for (const write of writes) checkWrite(write)
+            const known = tokens.get(token)
+            if (known && now() - known.at < TOKEN_MS) {
+              if (isDeepStrictEqual(known.writes, writes)) return { isMade: true }
+              throw new DynamoError('IdempotentParameterMismatchException', 'The token is of another transaction')
+            }
+            if (names.some((name) => busy.has(name))) {
+              return {
+                isUncertain: true,
+                error: new DynamoError('TransactionCanceledException', '[TransactionConflict]'),
+              }
+            }
+            if (faults?.holdTransactions) {
+              for (const name of names) busy.add(name)
+              await faults.holdTransactions.finally(() => {
+                for (const name of names) busy.delete(name)
+              })
+            }
+            const prepared = writes.map((write) => prepare(table, write))
+            const refusedAt = prepared.indexOf(undefined)
+            if (refusedAt >= 0) return { refusedAt }
+            if (prepared.reduce((sum, one) => sum + (one?.size ?? 0), 0) > MAX.transaction) {
+              throw invalid('The items of the transaction have more than 4 MB')
+            }
+            for (const one of prepared) one?.apply()
+            tokens.set(token, { writes, at: now() })
+            return { isMade: true }
+          })
+        } catch (error) {
+          if (
+            error instanceof DynamoError &&
+            error.name !== 'ValidationException' &&
+            !error.name.startsWith('Idempotent')
+          ) {
+            return { isUncertain: true, error }
+          }
+          throw error
+        }
+      },
+    }
+  }
+
+  const connectAgain = (): Connection => {
+    const faults = createFaults(snapshot)
+    return Object.assign(faults, { dynamo: connect(attemptWith(faults, onTry), faults) })
+  }
+  const direct = connect(async (action, request, perform) => await perform(triedOf(action, request)))
+  return Object.assign(connectAgain(), { direct, connectAgain })
+
+  function snapshot(): Tables {
+    return new Map(
+      [...tables].map(([name, partitions]) => [name, new Map([...partitions].map(([pk, of]) => [pk, new Map(of)]))]),
+    )
+  }
+}
+
+/** The switches of a connection's faults, and the tables as a lagging read sees them. */
+type Switches = Faults & {
+  readonly lagging: () => Tables | undefined
+  /** Counts a write; the writes that are left then. */
+  readonly takeWrite: () => number
+  readonly isKilled: () => boolean
+}
+
+const NO_FAULTS = {
+  hold: undefined,
+  holdTransactions: undefined,
+  throttles: undefined,
+  losesAnswer: undefined,
+  fails: undefined,
+  refuses: undefined,
+  leavesUndone: undefined,
+  maxPage: undefined,
+  spoils: undefined,
+}
+
+function createFaults(snapshot: () => Tables): Switches {
+  let lagging: Tables | undefined
+  /** Writes until whoever writes is killed. */
+  let left = Number.POSITIVE_INFINITY
+  const faults: Switches = {
+    tries: [],
+    ...NO_FAULTS,
+    lagging: () => lagging,
+    lag() {
+      lagging = snapshot()
+    },
+    catchUp() {
+      lagging = undefined
+    },
+    killAt(count) {
+      left = count
+      return () => left <= 0
+    },
+    isKilled: () => left <= 0,
+    takeWrite() {
+      left -= 1
+      return left
+    },
+    reset() {
+      lagging = undefined
+      left = Number.POSITIVE_INFINITY
+      faults.tries.length = 0
+      Object.assign(faults, NO_FAULTS)
+    },
+  }
+
+  return faults
+}
+
+/** Tries a request as the SDK does: a second time where it was throttled, failed or lost its answer. */
+function attemptWith(faults: Switches, onTry: (tried: Tried) => void): Attempt {
+  return async (action, request, perform) => {
+    const errors: DynamoError[] = []
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      if (faults.isKilled()) throw new DynamoError('TimeoutError', 'Whoever asks was killed.')
+      const tried = triedOf(action, request, IS_WRITE.test(action) && faults.takeWrite() === 0)
+      faults.tries.push(tried)
+      onTry(tried)
+      // DynamoDB answers later than in the same turn.
+      await faults.hold?.(tried)
+      await Promise.resolve()
+      if (faults.refuses?.(tried)) throw invalid('Item size has exceeded the maximum allowed size')
+      if (faults.fails?.(tried)) errors.push(new DynamoError('InternalServerError', 'DynamoDB is down.'))
+      else if (faults.throttles?.(tried)) {
+        const name = 'ThrottlingException'
+        errors.push(
+          new DynamoError(
+            name,
+            'Throughput exceeds the current limit.',
+            errors.every((e) => e.isRefused),
+          ),
+        )
+      } else {
+        const answer = await perform(tried)
+        if (tried.isCutOff) throw new DynamoError('TimeoutError', 'Whoever wrote was killed.')
+        if (!faults.losesAnswer?.(tried)) return answer
+        errors.push(new DynamoError('TimeoutError', 'The answer was lost.'))
+      }
+    }
+    throw errors.at(-1) ?? new Error('A request has at least one try.')
+  }
+}
+
+const IS_WRITE = /^(Put|Update|Delete|BatchWrite|TransactWrite)Items?$/
+
+function triedOf(
+  action: string,
+  request: { readonly table: string; readonly range?: KeyRange },
+  isCutOff = false,
+): Tried {
+  let body: string | undefined
+  return {
+    action,
+    table: request.table,
+    index: request.range?.index?.name,
+    request,
+    isCutOff,
+    units: 0,
+    get body() {
+      body ??= JSON.stringify(request, (_, value) => (value instanceof Set ? [...value] : value))
+      return body
+    },
+  }
+}
+
+/** Units of a read: one for 4 KB, half as many where it is not consistent. */
+function readUnits(size = 0, isConsistent = false): number {
+  return Math.max(1, Math.ceil(size / 4096)) * (isConsistent ? 1 : 0.5)
+}
+
+/** Units of a write: one for 1 KB. */
+function writeUnits(size = 0): number {
+  return Math.max(1, Math.ceil(size / 1024))
+}
+
+function nameOf(table: string, { pk, sk }: ItemKey): string {
+  return JSON.stringify([table, pk, sk])
+}
+
+function keyOf(write: Write): ItemKey {
+  const { pk, sk } =
+    'put' in write ? write.put : 'update' in write ? write.update : 'delete' in write ? write.delete : write.check
+  return { pk, sk }
+}
+
+function keyOfBatch(write: BatchWrite): ItemKey {
+  return 'put' in write ? write.put : write.delete
+}
+
+/** As DynamoDB orders texts: by their bytes in UTF-8. */
+function compareTexts(left: string, right: string): number {
+  if (left === right) return 0
+  return Buffer.compare(Buffer.from(left), Buffer.from(right))
+}
+
+function isWithin(sk: string, { from, to, prefix }: KeyRange): boolean {
+  if (prefix !== undefined) return sk.startsWith(prefix)
+  return (
+    (from === undefined || compareTexts(sk, `${from}`) >= 0) && (to === undefined || compareTexts(sk, `${to}`) <= 0)
+  )
+}
+
+/** The items of an index with this partition, by its sort key, of the same one by their own keys. */
+function inIndex(
+  partitions: Map<string, Partition>,
+  { partition, from, to }: KeyRange,
+  { partitionKey, sortKey }: NonNullable<KeyRange['index']>,
+  { after, isDescending }: Pick<PageOptions, 'after' | 'isDescending'>,
+): Stored[] {
+  const order = (left: Readonly<Record<string, unknown>>, right: Readonly<Record<string, unknown>>) =>
+    compareValues(left[sortKey], right[sortKey]) ||
+    compareTexts(`${left['pk']} ${left['sk']}`, `${right['pk']} ${right['sk']}`)
+  const isIn = (value: unknown) =>
+    value !== undefined &&
+    (from === undefined || compareValues(value, from) >= 0) &&
+    (to === undefined || compareValues(value, to) <= 0)
+  const sorted = [...partitions.values()]
+    .flatMap((of) => [...of.values()])
+    .filter(({ item }) => item[partitionKey] === partition && isIn(item[sortKey]))
+    .sort((left, right) => (isDescending ? -1 : 1) * order(left.item, right.item))
+  return after ? sorted.filter(({ item }) => (isDescending ? -1 : 1) * order(item, after) > 0) : sorted
+}
+
+type Type = 'S' | 'N' | 'B' | 'BOOL' | 'NULL' | 'L' | 'M' | 'SS'
+
+function typeOf(value: unknown): Type {
+  if (typeof value === 'string') return 'S'
+  if (typeof value === 'number' || typeof value === 'bigint') return 'N'
+  if (typeof value === 'boolean') return 'BOOL'
+  if (value === null) return 'NULL'
+  if (value instanceof Uint8Array) return 'B'
+  if (value instanceof Set) return 'SS'
+  if (Array.isArray(value)) return 'L'
+  if (typeof value === 'object' && [Object.prototype, null].includes(Object.getPrototypeOf(value))) return 'M'
+  throw new Error(`The SDK cannot marshall this: ${String(value)}`)
+}
+
+/** A value as the table holds it: nothing undefined in it, and nothing that the caller can still change. */
+function copied<T>(value: T): T {
+  return marshalled(value) as T
+}
+
+function marshalled(value: unknown, depth = 0): unknown {
+  if (depth > MAX.nesting) throw invalid('Nesting Levels have exceeded supported limits')
+  switch (typeOf(value)) {
+    case 'M':
+      return Object.fromEntries(
+        Object.entries(value as object)
+          .filter(([, inner]) => inner !== undefined)
+          .map(([name, inner]) => [name, marshalled(inner, depth + 1)]),
+      )
+    case 'L':
+      return (value as unknown[]).filter((inner) => inner !== undefined).map((inner) => marshalled(inner, depth + 1))
+    case 'SS': {
+      const elements = [...(value as Set<unknown>)]
+      if (elements.length === 0) throw invalid('An string set may not be empty')
+      if (elements.some((element) => typeof element !== 'string')) throw new Error('Only sets of texts are stored.')
+      return new Set(elements)
+    }
+    case 'B':
+      return Uint8Array.from(value as Uint8Array)
+    case 'N': {
+      if (!Number.isFinite(Number(value)) || digitsOf(value) > 38) throw invalid(`Not a number of DynamoDB's: ${value}`)
+      return Number.isSafeInteger(Number(value)) ? Number(value) : value
+    }
+    default:
+      return value
+  }
+}
+
+function digitsOf(number: unknown): number {
+  return `${number}`.replace(/e.*$/, '').replaceAll(/\D|^0+/g, '').length
+}
+
+/** Bytes of a value, as DynamoDB counts them. Source: CapacityUnitCalculations in its developer guide. */
+function sizeOf(value: unknown): number {
+  switch (typeOf(value)) {
+    case 'S':
+      return Buffer.byteLength(value as string)
+    case 'N':
+      return Math.ceil(digitsOf(value) / 2) + 1 + Number(Number(value) < 0)
+    case 'B':
+      return (value as Uint8Array).length
+    case 'SS':
+      return [...(value as Set<string>)].reduce((sum, element) => sum + Buffer.byteLength(element), 0)
+    case 'L':
+      return (value as unknown[]).reduce<number>((sum, inner) => sum + 1 + sizeOf(inner), 3)
+    case 'M':
+      return Object.entries(value as object).reduce((sum, [name, inner]) => sum + 1 + sizeOf(name) + sizeOf(inner), 3)
+    default:
+      return 1
+  }
+}
+
+/** An item as it is stored, with its size. Throws where it is too large. */
+function measured(item: Item, isUpdate: boolean): Stored {
+  const stored = copied(item)
+  const size = Object.entries(stored).reduce((sum, [name, value]) => sum + sizeOf(name) + sizeOf(value), 0)
+  if (size > MAX.item) {
+    throw invalid(`Item size ${isUpdate ? 'to update ' : ''}has exceeded the maximum allowed size`)
+  }
+  return { item: stored, size }
+}
+
+function checkKeyText(name: 'pk' | 'sk', value: unknown): void {
+  if (typeof value !== 'string') throw invalid(`Type mismatch for key ${name}`)
+  if (value === '')
+    throw invalid(`The AttributeValue for a key attribute cannot contain an empty string value. Key: ${name}`)
+  if (Buffer.byteLength(value) > MAX[name]) throw invalid(`The key ${name} has more than ${MAX[name]} bytes`)
+}
+
+function checkKey({ pk, sk, ...others }: ItemKey): void {
+  checkKeyText('pk', pk)
+  checkKeyText('sk', sk)
+  if (Object.keys(others).length > 0) throw invalid('The provided key element does not match the schema')
+}
+
+function checkBatch(keys: readonly ItemKey[], max: number): void {
+  if (keys.length === 0 || keys.length > max) throw invalid(`A batch has 1 to ${max} requests`)
+  if (new Set(keys.map((key) => nameOf('', key))).size < keys.length)
+    throw invalid('Provided list of item keys contains duplicates')
+}
+
+/** Refuses what DynamoDB refuses before it looks at the item. */
+function checkWrite(write: Write): void {
+  checkKey(keyOf(write))
+  const expressions = placeholders()
+  const texts = [
+    write.when ? expressions.condition(write.when) : '',
+    'changes' in write ? expressions.update(write.changes) : '',
+  ]
+  if (texts.some((text) => text.length > MAX.expression))
+    throw invalid('Expression size has exceeded the maximum allowed size')
+  if ('changes' in write) checkPaths(write.changes.map(({ path }) => namesOf(path)))
+}
+
+function checkPaths(paths: readonly (readonly string[])[]): void {
+  for (const [index, path] of paths.entries()) {
+    if (['pk', 'sk'].includes(path[0] ?? ''))
+      throw invalid('Cannot update attribute. This attribute is part of the key')
+    const overlapping = paths.slice(index + 1).find((other) => {
+      const shared = Math.min(path.length, other.length)
+      return isDeepStrictEqual(path.slice(0, shared), other.slice(0, shared))
+    })
+    if (overlapping) throw invalid('Two document paths overlap with each other')
+  }
+}
+
+/** The attributes that a condition names. */
+function namesIn(condition: Condition | undefined): string[] {
+  if (!condition) return []
+  return 'conditions' in condition ? condition.conditions.flatMap(namesIn) : namesOf(condition.path).slice(0, 1)
+}
+
+function namesOf(path: Path): readonly string[] {
+  return typeof path === 'string' ? [path] : path
+}
+
+function valueAt(item: unknown, path: Path): unknown {
+  let value = item
+  for (const name of namesOf(path)) {
+    if (value === undefined || typeOf(value) !== 'M' || !Object.hasOwn(value as object, name)) return undefined
+    value = (value as Record<string, unknown>)[name]
+  }
+  return value
+}
+
+/** Compares numbers and texts. */
+function compareValues(left: unknown, right: unknown): number {
+  if (typeof left === 'string' && typeof right === 'string') return compareTexts(left, right)
+  return Number(left) - Number(right)
+}
+
+const COMPARES: Readonly<Record<Exclude<Comparison, '=' | '<>'>, (order: number) => boolean>> = {
+  '<': (order) => order < 0,
+  '<=': (order) => order <= 0,
+  '>': (order) => order > 0,
+  '>=': (order) => order >= 0,
+}
+
+function compares(left: unknown, comparison: Comparison, right: unknown): boolean {
+  const wanted = marshalled(right)
+  if (comparison === '=') return left !== undefined && isDeepStrictEqual(left, wanted)
+  if (comparison === '<>') return left === undefined || !isDeepStrictEqual(left, wanted)
+  if (!['S', 'N', 'B'].includes(typeOf(wanted))) throw invalid('Incorrect operand type for operator or function')
+  if (left === undefined || typeOf(left) !== typeOf(wanted)) return false
+  return COMPARES[comparison](compareValues(left, wanted))
+}
+
+/** Whether a condition holds for an item. */
+function holds(condition: Condition, item: Item | undefined): boolean {
+  switch (condition.test) {
+    case 'all':
+      return condition.conditions.every((one) => holds(one, item))
+    case 'any':
+      return condition.conditions.some((one) => holds(one, item))
+    case 'exists':
+      return valueAt(item ?? {}, condition.path) !== undefined
+    case 'missing':
+      return valueAt(item ?? {}, condition.path) === undefined
+    case 'beginsWith': {
+      const value = valueAt(item ?? {}, condition.path)
+      return typeof value === 'string' && value.startsWith(condition.value)
+    }
+    case 'size': {
+      const value = valueAt(item ?? {}, condition.path)
+      return value !== undefined && compares(elementsIn(value), condition.is, condition.value)
+    }
+    default:
+      return compares(valueAt(item ?? {}, condition.path), condition.test, condition.value)
+  }
+}
+
+function elementsIn(value: unknown): number {
+  const type = typeOf(value)
+  if (type === 'S' || type === 'B') return sizeOf(value)
+  if (value instanceof Set) return value.size
+  if (type === 'L' || type === 'M') return Object.keys(value as object).length
+  throw invalid('Incorrect operand type for operator or function; operator or function: size')
+}
+
+/** An item after these changes, each of which sees it as it was before. */
+function updated(before: Item, changes: readonly Change[]): Item {
+  const item = copied(before)
+  for (const change of changes) {
+    const names = namesOf(change.path)
+    const last = names.at(-1) ?? ''
+    const parent = names.length === 1 ? item : valueAt(item, names.slice(0, -1) as unknown as Path)
+    if (parent === undefined || typeOf(parent) !== 'M') {
+      throw invalid('The document path provided in the update expression is invalid for update')
+    }
+    const inside = parent as Record<string, unknown>
+    const value = changedValue(change, valueAt(before, change.path))
+    if (value === undefined) delete inside[last]
+    else inside[last] = value
+  }
+  return item
+}
+
+function changedValue(change: Change, before: unknown): unknown {
+  switch (change.do) {
+    case 'remove':
+      return undefined
+    case 'set':
+      return given(change.value)
+    case 'setOnce':
+      return before === undefined ? given(change.value) : before
+    case 'add': {
+      if (typeof change.value === 'number') {
+        if (before !== undefined && typeOf(before) !== 'N') throw invalid('An operand has an incorrect data type')
+        return Number(before ?? 0) + change.value
+      }
+      return marshalled(setOf(before).union(change.value))
+    }
+    case 'take': {
+      const left = setOf(before).difference(change.value)
+      return left.size > 0 ? left : undefined
+    }
+  }
+}
+
+function given(value: unknown): unknown {
+  if (value === undefined) throw invalid('ExpressionAttributeValues must not be empty')
+  return marshalled(value)
+}
+
+function setOf(value: unknown): Set<string> {
+  if (value === undefined) return new Set()
+  if (!(value instanceof Set)) throw invalid('An operand in the update expression has an incorrect data type')
+  return value
+}
