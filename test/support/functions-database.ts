@@ -6,10 +6,14 @@ declare global {
   var functionsDatabase: Dynamo | undefined
 }
 globalThis.functionsDatabase = undefined
+connectFunctions(() => globalThis.functionsDatabase)
 
-vi.mock('../../lib/aws/dynamo.ts', async (importOriginal) => {
-  const original = await importOriginal<typeof import('../../lib/aws/dynamo.ts')>()
-  const { createTable } = await import('../../lib/aws/table.ts')
-  const dynamo = () => globalThis.functionsDatabase ?? original.dynamo()
-  return { ...original, dynamo, openTable: (name: string) => createTable(dynamo(), name) }
-})
+/** Connects functions that are loaded from now on to this database; to the one of their environment where there is none. */
+export function connectFunctions(find: () => Dynamo | undefined): void {
+  vi.doMock('../../lib/aws/dynamo.ts', async (importOriginal) => {
+    const original = await importOriginal<typeof import('../../lib/aws/dynamo.ts')>()
+    const { createTable } = await import('../../lib/aws/table.ts')
+    const dynamo = () => find() ?? original.dynamo()
+    return { ...original, dynamo, openTable: (name: string) => createTable(dynamo(), name) }
+  })
+}

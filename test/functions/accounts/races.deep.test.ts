@@ -16,6 +16,7 @@ import {
 } from '../../support/accounts.ts'
 import { someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
+import { connectFunctions } from '../../support/functions-database.ts'
 import { chainlessTest as base, type HttpReply, type Service, startAnew } from '../../support/service.ts'
 
 type Passkey = ReturnType<typeof somePasskey>
@@ -126,15 +127,11 @@ const test = base
     return account
   })
   .extend('slow', { scope: 'file' }, async ({ sharedService }, { onCleanup }): Promise<Service> => {
-    const ask = (service: Service) => service.call('POST', '/auth/login/init', { body: {} })
-    // Containers connect to the table when they are first asked.
-    await ask(sharedService)
     const { table: shared } = sharedService
     const table = Object.assign(shared.connectAgain(), { direct: shared.direct, connectAgain: shared.connectAgain })
-    globalThis.functionsDatabase = table.dynamo
-    const { service, stop } = await startAnew(sharedService)
-    await ask(service)
-    globalThis.functionsDatabase = shared.dynamo
+    connectFunctions(() => table.dynamo)
+    const { service, stop } = await startAnew(sharedService, { isWhole: true })
+    connectFunctions(() => globalThis.functionsDatabase)
     onCleanup(stop)
     return { ...service, table }
   })

@@ -2,7 +2,6 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect } from 'vitest'
 import * as z from 'zod'
 import { endpoints } from '../../../functions/contracts.ts'
-import { is } from '../../../lib/aws/conditions.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import {
   addCredential,
@@ -45,15 +44,24 @@ async function someLink(service: Service) {
   return { headers, wallet, message, link }
 }
 
-const Limit = z.object({ pk: z.string(), tries: z.set(z.string()).default(new Set()) })
+const Counted = z.object({
+  key: z.object({ pk: z.string() }),
+  changes: z.tuple([z.object({ value: z.set(z.string()) })], z.unknown()),
+})
+const Limit = z.object({ tries: z.set(z.string()).default(new Set()) })
 
-/** The attempts that are counted against limits: the limit of each. */
-async function listCounted({ tables }: Service): Promise<string[]> {
-  const limits: string[] = []
-  for await (const page of tables.users.scan(Limit, { filter: is('sk', '=', 'LIMIT') })) {
-    limits.push(...page.flatMap(({ pk, tries }) => [...tries].map(() => pk)))
-  }
-  return limits
+/** The limits at which the requests since the last reset of the table counted an attempt that still counts. */
+async function listCounted({ table, tables }: Service): Promise<string[]> {
+  const counted = table.tries.flatMap(({ request, body }) => {
+    if (!body.includes('"LIMIT#')) return []
+    const { key, changes } = Counted.parse(request)
+    return [...changes[0].value].map((tryId) => [key.pk, tryId] as const)
+  })
+  const limits = [...new Map(counted)].map(async ([pk, tryId]) => {
+    const limit = await tables.users.get(Limit, { pk, sk: 'LIMIT' })
+    return limit?.tries.has(tryId) ? [pk] : []
+  })
+  return (await Promise.all(limits)).flat()
 }
 
 type SessionEntry = { readonly id: string; readonly isCurrent: boolean }
