@@ -12,8 +12,9 @@ import {
   sizeIs,
   take,
 } from '../lib/aws/conditions.ts'
+import type { OperatorTable } from '../lib/aws/operator-table.ts'
 import type { Write } from '../lib/aws/requests.ts'
-import { buildItem, type Table } from '../lib/aws/table.ts'
+import { buildItem } from '../lib/aws/table.ts'
 import { ApiKey } from '../lib/clients/client.ts'
 import { KeyLimits } from '../lib/clients/key-limits.ts'
 import { chainVaultKey, listedVaultsStore, vaultClientsKey } from '../lib/clients/listed-vaults-store.ts'
@@ -29,7 +30,7 @@ const StoredClients = z.object({ clients: z.set(z.string()) })
 type UnlistedVault = { readonly clientId: string; readonly vault: VaultOnChain }
 
 /** The table of clients, read as the service reads it and written. Every method throws when the table cannot be reached or an item does not parse. */
-export function clientsAdminStore(table: Table) {
+export function clientsAdminStore(table: OperatorTable) {
   const listed = listedVaultsStore(table)
 
   const scan = async (filter: Condition) => {

@@ -1,4 +1,4 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import * as z from 'zod'
 
 /** Answers tell whole seconds, and take a while. */
@@ -10,7 +10,7 @@ const Answer = z.object({ headers: z.object({ date: z.string().transform(Date.pa
  * A clock for what is compared with functions' clocks, as leases are, in epoch milliseconds: this computer's, set by the `Date` of
  * the client's answers where it differs from that by more than five seconds.
  */
-export function clockOf(client: DynamoDBDocumentClient, now: () => number): () => number {
+export function clockOf(client: DynamoDBClient, now: () => number): () => number {
   let ahead = 0
   client.middlewareStack.add(
     (next) => async (args) => {

@@ -20,11 +20,12 @@ import { requestRebuild } from '../lib/activity/recording/rebuild.ts'
 import { type RunsStore, runsStore } from '../lib/activity/recording/runs-store.ts'
 import { type RecordsStore, recordsStore } from '../lib/activity/store.ts'
 import { CLIENT_DEFAULTS } from '../lib/aws/client-defaults.ts'
-import { connect, documentClient } from '../lib/aws/dynamo.ts'
+import { dynamoClient } from '../lib/aws/dynamo.ts'
+import { connectOperator, createOperatorTable } from '../lib/aws/operator-table.ts'
 import { findQueueUrl, sendMessages, sqsClient } from '../lib/aws/queue.ts'
-import type { Dynamo } from '../lib/aws/requests.ts'
+import type { OperatorDynamo } from '../lib/aws/requests.ts'
 import { readSecretJson } from '../lib/aws/secrets.ts'
-import { createTable, type Table } from '../lib/aws/table.ts'
+import type { Table } from '../lib/aws/table.ts'
 import { transfersStore } from '../lib/bridge/store.ts'
 import { sharedCache } from '../lib/cache/cache.ts'
 import { cacheStore } from '../lib/cache/store.ts'
@@ -74,13 +75,13 @@ const LocalState = z.object({
 /** The local service that wrote this state file; throws AdminError when it is not running. */
 export async function connectLocal(stateFile: string): Promise<Admin> {
   const { dynamoEndpoint, ...state } = await readLocalState(stateFile)
-  const client = documentClient(localConfig(dynamoEndpoint))
-  return localAdmin({ ...state, dynamo: connect(client), sharedNow: clockOf(client, Date.now) })
+  const client = dynamoClient(localConfig(dynamoEndpoint))
+  return localAdmin({ ...state, dynamo: connectOperator(client), sharedNow: clockOf(client, Date.now) })
 }
 
 /** The parts of a local service, and how its database is reached. */
 type LocalParts = Omit<z.output<typeof LocalState>, 'dynamoEndpoint'> & {
-  readonly dynamo: Dynamo
+  readonly dynamo: OperatorDynamo
   /** A clock for what is compared with functions' clocks, in epoch milliseconds. */
   readonly sharedNow: () => number
 }
@@ -88,7 +89,7 @@ type LocalParts = Omit<z.output<typeof LocalState>, 'dynamoEndpoint'> & {
 /** The local service whose parts are here. */
 export function localAdmin({ dynamo, sharedNow, providersUrl, deliveryQueueUrl, tables, chains }: LocalParts): Admin {
   const chainIds = chains.map(({ chainId }) => chainId)
-  const open = (table: TableKey) => createTable(dynamo, tables[table])
+  const open = (table: TableKey) => createOperatorTable(dynamo, tables[table])
   const secrets = new SecretsManagerClient(localConfig(providersUrl))
   const queues = sqsClient(localConfig(new URL(deliveryQueueUrl).origin))
   return {
@@ -123,10 +124,10 @@ export function localAdmin({ dynamo, sharedNow, providersUrl, deliveryQueueUrl, 
 
 /** A deployed stage, with the AWS credentials and region of the environment. */
 export function connectStage(stage: Stage): Admin {
-  const client = documentClient()
-  const dynamo = connect(client)
+  const client = dynamoClient()
+  const dynamo = connectOperator(client)
   const sharedNow = clockOf(client, Date.now)
-  const open = (table: TableKey) => createTable(dynamo, tableName(stage, table))
+  const open = (table: TableKey) => createOperatorTable(dynamo, tableName(stage, table))
   const examined = examinedOf(stage, open)
   const chainIds = EVM_CHAINS.map(({ id }) => id)
   return {

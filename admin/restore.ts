@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import { TABLES, type TableDefinition, type TableKey } from '../infra/tables.ts'
-import type { Dynamo } from '../lib/aws/requests.ts'
-import { createTable } from '../lib/aws/table.ts'
+import { createOperatorTable } from '../lib/aws/operator-table.ts'
+import type { OperatorDynamo } from '../lib/aws/requests.ts'
 
 type Dependencies = {
-  readonly dynamo: Dynamo
+  readonly dynamo: OperatorDynamo
   readonly nameOf: (table: TableKey) => string
   /** Epoch milliseconds. */
   readonly now: () => number
@@ -36,14 +36,14 @@ const Item = z.looseObject({ pk: z.string(), sk: z.string() })
  */
 export function itemsRestorer({ dynamo, nameOf, now, say }: Dependencies) {
   return async ({ table, from, partition = '', isReplaced, isConfirmed }: Wanted): Promise<Comparison> => {
-    const own = createTable(dynamo, nameOf(table))
+    const own = createOperatorTable(dynamo, nameOf(table))
     const { timeToLive = '' }: TableDefinition = TABLES[table]
     const hasExpired = (item: z.output<typeof Item>) => {
       const end = item[timeToLive]
       return typeof end === 'number' && end * 1000 <= now()
     }
     let sum: Comparison = { items: 0, missing: 0, different: 0 }
-    for await (const page of createTable(dynamo, from).scan(Item, { isConsistent: true })) {
+    for await (const page of createOperatorTable(dynamo, from).scan(Item, { isConsistent: true })) {
       const items = page.filter((item) => item.pk.startsWith(partition) && !hasExpired(item))
       const found = await own.getMany(
         Item,

@@ -9,11 +9,11 @@ import {
   ResourceInUseException,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb'
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import dynalite from 'dynalite'
 import { TABLES, type TableDefinition, type TableKey, tableName } from '../infra/tables.ts'
-import { connect, documentClient } from '../lib/aws/dynamo.ts'
-import type { Dynamo } from '../lib/aws/requests.ts'
+import { dynamoClient } from '../lib/aws/dynamo.ts'
+import { connectOperator } from '../lib/aws/operator-table.ts'
+import type { OperatorDynamo } from '../lib/aws/requests.ts'
 import { addTransactions, type Transactions } from './dynamo/transactions.ts'
 
 /** The physical name of each table. */
@@ -24,7 +24,7 @@ export type Database = {
   /** The URL at which functions reach it. */
   readonly endpoint: string
   readonly tableNames: TableNames
-  readonly connection: Dynamo
+  readonly connection: OperatorDynamo
   readonly stop: () => Promise<void>
 }
 
@@ -41,13 +41,13 @@ export async function startDynamo({ path }: { path?: string } = {}): Promise<Loc
   await once(server, 'listening')
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
-  const client = documentClient(localConfig(endpoint))
+  const client = dynamoClient(localConfig(endpoint))
   const tableNames = await createTables(client, 'local')
 
   return {
     endpoint,
     tableNames,
-    connection: connect(client),
+    connection: connectOperator(client),
     transactions,
     // The server ends its requests under way first.
     stop: () =>
@@ -72,7 +72,7 @@ export function localConfig(endpoint: string) {
 }
 
 /** Creates those of a stage's tables that do not exist yet and returns the names of all. */
-export async function createTables(client: DynamoDBDocumentClient, stage: string): Promise<TableNames> {
+export async function createTables(client: DynamoDBClient, stage: string): Promise<TableNames> {
   const create = async (table: TableKey) => {
     const TableName = tableName(stage, table)
     await createTable(client, { TableName, ...createTableInput(TABLES[table]) })

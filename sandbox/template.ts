@@ -3,7 +3,7 @@ import { CreateSecretCommand, ResourceExistsException, SecretsManagerClient } fr
 import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs'
 import type { SQSBatchResponse } from 'aws-lambda'
 import * as z from 'zod'
-import { documentClient } from '../lib/aws/dynamo.ts'
+import { dynamoClient } from '../lib/aws/dynamo.ts'
 import type { SynthesizedStack } from './assembly.ts'
 import { createConsumers, type Mapping } from './consumers.ts'
 import { createTable, localConfig, localCredentials } from './dynamo.ts'
@@ -213,7 +213,7 @@ async function startOn(
 
 /** Creates what a template stores things in, as CloudFormation does: what is there stays. */
 async function createStores(deployed: Deployed, { dynamodb, sqs, secretsmanager }: AwsServices): Promise<void> {
-  const tables = documentClient(localConfig(dynamodb))
+  const tables = dynamoClient(localConfig(dynamodb))
   const queues = new SQSClient(localConfig(sqs))
   const secrets = new SecretsManagerClient(localConfig(secretsmanager))
   try {

@@ -1,4 +1,4 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import * as z from 'zod'
 import { TABLE_KEYS, type TableKey } from '../../infra/tables.ts'
 import type { Table } from '../../lib/aws/table.ts'
@@ -21,10 +21,7 @@ const REFUSED_CREDENTIALS = ['UnrecognizedClientException', 'ExpiredTokenExcepti
  * Whether there is what a client of AWS asks with, and whether AWS takes it; without it nothing of a stage can be looked at.
  * One request to a table.
  */
-export async function checkAccess(
-  { config }: Pick<DynamoDBDocumentClient, 'config'>,
-  probe: ProbeTable,
-): Promise<Finding[]> {
+export async function checkAccess({ config }: Pick<DynamoDBClient, 'config'>, probe: ProbeTable): Promise<Finding[]> {
   const lacks = async (what: string, resolve: () => Promise<unknown>) =>
     await resolve().then(
       () => [],

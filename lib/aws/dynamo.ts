@@ -1,25 +1,18 @@
 import {
+  type AttributeValue,
+  BatchGetItemCommand,
+  BatchWriteItemCommand,
   ConditionalCheckFailedException,
+  DeleteItemCommand,
   DynamoDBClient,
   type DynamoDBClientConfig,
-  DynamoDBServiceException,
-  TransactionCanceledException,
-  TransactionInProgressException,
-} from '@aws-sdk/client-dynamodb'
-import {
-  BatchGetCommand,
-  BatchWriteCommand,
-  DeleteCommand,
-  DynamoDBDocumentClient,
-  GetCommand,
-  PutCommand,
+  GetItemCommand,
+  PutItemCommand,
   QueryCommand,
   type QueryCommandOutput,
-  ScanCommand,
-  TransactWriteCommand,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb'
-import * as z from 'zod'
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb'
+import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
 import { CLIENT_DEFAULTS } from './client-defaults.ts'
 import type { Condition } from './conditions.ts'
 import { placeholders } from './expressions.ts'
@@ -30,7 +23,7 @@ let shared: Dynamo | undefined
 
 /** The process's DynamoDB, connected at first use; region, credentials and endpoint come from the environment. */
 export function dynamo(): Dynamo {
-  shared ??= connect(documentClient())
+  shared ??= connect(dynamoClient())
   return shared
 }
 
@@ -39,8 +32,8 @@ export function openTable(name: string): Table {
   return createTable(dynamo(), name)
 }
 
-/** A new DynamoDB document client with our time-outs and marshalling. */
-export function documentClient(config: DynamoDBClientConfig = {}): DynamoDBDocumentClient {
+/** A new client of DynamoDB with our time-outs. */
+export function dynamoClient(config: DynamoDBClientConfig = {}): DynamoDBClient {
   const client = new DynamoDBClient({ ...CLIENT_DEFAULTS, ...config })
   // This step is within the retries of a request, so it sees the outcome of each try.
   client.middlewareStack.add(
@@ -57,25 +50,25 @@ export function documentClient(config: DynamoDBClientConfig = {}): DynamoDBDocum
     },
     { step: 'finalizeRequest', priority: 'low' },
   )
-  return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } })
+  return client
 }
 
 /** DynamoDB by way of this client. */
-export function connect(client: DynamoDBDocumentClient): Dynamo {
+export function connect(client: DynamoDBClient): Dynamo {
   return {
     async getItem({ table, key, isConsistent }) {
       const { Item: item } = await client.send(
-        new GetCommand({ TableName: table, Key: key, ConsistentRead: isConsistent }),
+        new GetItemCommand({ TableName: table, Key: stored(key), ConsistentRead: isConsistent }),
       )
-      return item && asItem(item)
+      return item && loaded(item)
     },
 
     async batchGetItem({ table, keys, isConsistent }) {
-      const RequestItems = { [table]: { Keys: [...keys], ConsistentRead: isConsistent } }
-      const { Responses, UnprocessedKeys } = await client.send(new BatchGetCommand({ RequestItems }))
+      const RequestItems = { [table]: { Keys: keys.map(stored), ConsistentRead: isConsistent } }
+      const { Responses, UnprocessedKeys } = await client.send(new BatchGetItemCommand({ RequestItems }))
       return {
-        items: (Responses?.[table] ?? []).map(asItem),
-        undone: (UnprocessedKeys?.[table]?.Keys ?? []).map(asItem),
+        items: (Responses?.[table] ?? []).map(loaded),
+        undone: (UnprocessedKeys?.[table]?.Keys ?? []).map(loaded),
       }
     },
 
@@ -91,12 +84,8 @@ export function connect(client: DynamoDBDocumentClient): Dynamo {
       return asPage(await client.send(new QueryCommand({ TableName: table, ...input })))
     },
 
-    async scan({ table, ...options }) {
-      return asPage(await client.send(new ScanCommand({ TableName: table, ...pageInput(options, placeholders()) })))
-    },
-
     putItem: ({ table, item, when }) =>
-      conditionHeld(client.send(new PutCommand({ TableName: table, Item: { ...item }, ...conditionInput(when) }))),
+      conditionHeld(client.send(new PutItemCommand({ TableName: table, Item: stored(item), ...conditionInput(when) }))),
 
     async updateItem({ table, key, changes, when, deadlineMs }) {
       const input = {
@@ -107,99 +96,101 @@ export function connect(client: DynamoDBDocumentClient): Dynamo {
       const options = deadlineMs === undefined ? {} : { abortSignal: AbortSignal.timeout(deadlineMs) }
       let item: Item | null = null
       await conditionHeld(
-        client.send(new UpdateCommand(input), options).then(({ Attributes }) => {
-          item = asItem(Attributes ?? key)
+        client.send(new UpdateItemCommand(input), options).then(({ Attributes }) => {
+          item = Attributes ? loaded(Attributes) : key
         }),
       )
       return item
     },
 
     deleteItem: ({ table, key, when }) =>
-      conditionHeld(client.send(new DeleteCommand({ TableName: table, Key: key, ...conditionInput(when) }))),
+      conditionHeld(
+        client.send(new DeleteItemCommand({ TableName: table, Key: stored(key), ...conditionInput(when) })),
+      ),
 
     async batchWriteItem({ table, writes }) {
       const requests = writes.map((write) =>
-        'put' in write ? { PutRequest: { Item: { ...write.put } } } : { DeleteRequest: { Key: write.delete } },
+        'put' in write ? { PutRequest: { Item: stored(write.put) } } : { DeleteRequest: { Key: stored(write.delete) } },
       )
       try {
-        const { UnprocessedItems } = await client.send(new BatchWriteCommand({ RequestItems: { [table]: requests } }))
+        const { UnprocessedItems } = await client.send(
+          new BatchWriteItemCommand({ RequestItems: { [table]: requests } }),
+        )
         return (UnprocessedItems?.[table] ?? []).map(({ PutRequest, DeleteRequest }) =>
-          PutRequest ? { put: asItem(PutRequest.Item) } : { delete: asItem(DeleteRequest?.Key) },
+          PutRequest ? { put: loaded(PutRequest.Item) } : { delete: loaded(DeleteRequest?.Key) },
         )
       } catch (error) {
         if (isThrottling(error)) return writes
         throw error
       }
     },
-
-    async transactWriteItems({ table, writes, token }) {
-      const input = { TransactItems: writes.map((write) => asTransactItem(table, write)), ClientRequestToken: token }
-      try {
-        await client.send(new TransactWriteCommand(input))
-        return { isMade: true }
-      } catch (error) {
-        const reasons = error instanceof TransactionCanceledException ? error.CancellationReasons : undefined
-        const codes = (reasons ?? []).map(({ Code }) => Code)
-        const refusedAt = codes.indexOf('ConditionalCheckFailed')
-        if (refusedAt >= 0) return { refusedAt }
-        if (isUncertain(error) || codes.some((code) => PASSING_REASONS.includes(code)))
-          return { isUncertain: true, error }
-        throw error
-      }
-    },
   }
 }
 
-/** An item as the SDK returns it. DynamoDB holds none without its key. */
-function asItem(attributes: unknown): Item {
-  return attributes as Item
+type Attributes = Record<string, AttributeValue>
+
+/** The attributes of an item or a key on their way to DynamoDB. */
+export function stored(attributes: object): Attributes {
+  return marshall({ ...attributes }, { removeUndefinedValues: true })
 }
 
-function asPage({ Items, LastEvaluatedKey }: Pick<QueryCommandOutput, 'Items' | 'LastEvaluatedKey'>): Page {
-  return { items: (Items ?? []).map(asItem), next: LastEvaluatedKey }
+/** An item as DynamoDB has it, which holds none without its key. */
+function loaded(attributes: Attributes | undefined): Item {
+  return unmarshall(attributes ?? {}) as Item
 }
 
-function pageInput(
+/** A page as DynamoDB returns it. */
+export function asPage({
+  Items,
+  LastEvaluatedKey: last,
+}: Pick<QueryCommandOutput, 'Items' | 'LastEvaluatedKey'>): Page {
+  return { items: (Items ?? []).map(loaded), next: last && unmarshall(last) }
+}
+
+/** The input of a query or scan that its options make. */
+export function pageInput(
   { isConsistent, after, limit, isKeysOnly, filter }: PageOptions,
   expressions: ReturnType<typeof placeholders>,
 ) {
   return {
     ConsistentRead: isConsistent,
     ...(limit !== undefined && { Limit: limit }),
-    ...(after && { ExclusiveStartKey: { ...after } }),
+    ...(after && { ExclusiveStartKey: stored(after) }),
     ...(filter && { FilterExpression: expressions.condition(filter) }),
     ...(isKeysOnly && { ProjectionExpression: ['pk', 'sk'].map(expressions.nameOf).join(', ') }),
-    ...expressions.attributes(),
+    ...attributesOf(expressions),
   }
 }
 
-function conditionInput(when: Condition | undefined) {
-  if (!when) return {}
-  const expressions = placeholders()
-  return { ConditionExpression: expressions.condition(when), ...expressions.attributes() }
+/** The names and values of expressions, as a request has them. */
+export function attributesOf(expressions: ReturnType<typeof placeholders>) {
+  const { names, values } = expressions.attributes()
+  return {
+    ...(Object.keys(names).length > 0 && { ExpressionAttributeNames: names }),
+    ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: stored(values) }),
+  }
 }
 
-function updateInput({
+/** The input of a write that its condition makes. */
+export function conditionInput(when: Condition | undefined) {
+  if (!when) return {}
+  const expressions = placeholders()
+  return { ConditionExpression: expressions.condition(when), ...attributesOf(expressions) }
+}
+
+/** The input of an update. */
+export function updateInput({
   update,
   changes,
   when,
 }: Pick<Extract<Write, { update: unknown }>, 'update' | 'changes' | 'when'>) {
   const expressions = placeholders()
   return {
-    Key: update,
+    Key: stored(update),
     UpdateExpression: expressions.update(changes),
     ...(when && { ConditionExpression: expressions.condition(when) }),
-    ...expressions.attributes(),
+    ...attributesOf(expressions),
   }
-}
-
-function asTransactItem(TableName: string, write: Write) {
-  if ('put' in write) return { Put: { TableName, Item: { ...write.put }, ...conditionInput(write.when) } }
-  if ('update' in write) return { Update: { TableName, ...updateInput(write) } }
-  if ('delete' in write) return { Delete: { TableName, Key: write.delete, ...conditionInput(write.when) } }
-  const expressions = placeholders()
-  const ConditionExpression = expressions.condition(write.when)
-  return { ConditionCheck: { TableName, Key: write.check, ConditionExpression, ...expressions.attributes() } }
 }
 
 /** Whether a conditional write was made: false when its condition did not hold; throws on any other failure. */
@@ -220,23 +211,7 @@ const THROTTLED: ReadonlySet<string> = new Set([
   'RequestLimitExceeded',
 ])
 
-function isThrottling(error: unknown): boolean {
+/** Whether DynamoDB did nothing with a try because there was no throughput left for it. */
+export function isThrottling(error: unknown): boolean {
   return error instanceof Error && THROTTLED.has(error.name)
 }
-
-/** The reasons for which DynamoDB cancels what it may do a moment later: TransactionCanceledException in its API reference. */
-const PASSING_REASONS: readonly (string | undefined)[] = [
-  'TransactionConflict',
-  'ThrottlingError',
-  'ProvisionedThroughputExceeded',
-]
-
-/** Whether a transaction that ended so may have been made, or may be made by another try. */
-function isUncertain(error: unknown): boolean {
-  if (error instanceof TransactionInProgressException || isThrottling(error)) return true
-  if (error instanceof DynamoDBServiceException && error.$fault === 'client') return false
-  return Sent.safeParse(error).success
-}
-
-/** The SDK counts its tries of what it sent, and of nothing else. */
-const Sent = z.object({ $metadata: z.object({ attempts: z.number() }) })

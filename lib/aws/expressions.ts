@@ -73,12 +73,10 @@ export function placeholders() {
     update,
     keyCondition,
     nameOf,
-    /** The names and values of all expressions built so far, as a request has them. */
+    /** The names and values of all expressions built so far, by their placeholders. */
     attributes: () => ({
-      ...(names.size > 0 && {
-        ExpressionAttributeNames: Object.fromEntries([...names].map(([name, placeholder]) => [placeholder, name])),
-      }),
-      ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: values }),
+      names: Object.fromEntries([...names].map(([name, placeholder]) => [placeholder, name])),
+      values,
     }),
   }
 }

@@ -73,7 +73,6 @@ export type Dynamo = {
     readonly isConsistent: boolean
   }): Promise<{ readonly items: readonly Item[]; readonly undone: readonly ItemKey[] }>
   query(request: { readonly table: string; readonly range: KeyRange } & PageOptions): Promise<Page>
-  scan(request: { readonly table: string } & PageOptions): Promise<Page>
   putItem(request: {
     readonly table: string
     readonly item: Item
@@ -97,6 +96,11 @@ export type Dynamo = {
     readonly table: string
     readonly writes: readonly BatchWrite[]
   }): Promise<readonly BatchWrite[]>
+}
+
+/** DynamoDB as operators use it: only they read whole tables and write several items at once. */
+export type OperatorDynamo = Dynamo & {
+  scan(request: { readonly table: string } & PageOptions): Promise<Page>
   /** At most 100 writes of one table, all made or none. The same token makes them once. */
   transactWriteItems(request: {
     readonly table: string

@@ -4,14 +4,14 @@ import * as z from 'zod'
 import { inBatches } from '../batches.ts'
 import { sideBySide } from '../side-by-side.ts'
 import { any, type Change, type Condition, is, missing, set } from './conditions.ts'
-import type { BatchWrite, Dynamo, Item, ItemKey, KeyRange, Page, PageKey, PageOptions, Write } from './requests.ts'
+import type { BatchWrite, Dynamo, Item, ItemKey, KeyRange, Page, PageKey, PageOptions } from './requests.ts'
 import { TableError } from './requests.ts'
 
 /** How items are read: consistently unless told. A read that may lag by a second costs half. */
 type ReadOptions = { readonly isConsistent?: boolean }
 
 /** How the items of a range are read. */
-type RangeOptions = Partial<Omit<PageOptions, 'after'>>
+export type RangeOptions = Partial<Omit<PageOptions, 'after'>>
 
 /** An update of one item where a condition holds. */
 export type Update = { readonly changes: readonly Change[]; readonly when: Condition }
@@ -22,8 +22,6 @@ const WRITE_BATCH = 25
 /** Milliseconds before the undone part of a batch is sent again. Callers wait for reads; only jobs write in batches. */
 const READ_PAUSES_MS = [25, 50, 100, 200]
 const WRITE_PAUSES_MS = [...READ_PAUSES_MS, 400, 800, 1_600]
-/** Milliseconds before a transaction is tried again: longer together than the 5 s in which DynamoDB ends one that was cut off. */
-const TRANSACTION_PAUSES_MS = [50, 100, 200, 400, 800, 1_600, 3_200]
 /** Items deleted between two looks at the clock. */
 const DELETED_AT_ONCE = 500
 
@@ -42,15 +40,6 @@ export function createTable(dynamo: Dynamo, table: string) {
     let after: PageKey | undefined
     do {
       const page: Page = await dynamo.query({ table, range, isConsistent: true, ...options, after })
-      yield page.items
-      after = page.next
-    } while (after)
-  }
-
-  async function* scanPages(options: RangeOptions = {}): AsyncGenerator<readonly Item[]> {
-    let after: PageKey | undefined
-    do {
-      const page: Page = await dynamo.scan({ table, isConsistent: false, ...options, after })
       yield page.items
       after = page.next
     } while (after)
@@ -147,11 +136,6 @@ export function createTable(dynamo: Dynamo, table: string) {
       return z.array(schema).parse(found)
     },
 
-    /** All items of the table, page by page, not consistently unless told; only operators read a whole table. */
-    async *scan<S extends z.ZodType>(schema: S, options: RangeOptions = {}): AsyncGenerator<z.output<S>[]> {
-      for await (const items of scanPages(options)) yield z.array(schema).parse(items)
-    },
-
     put,
 
     /** Adds an item; false where there is one with its key. */
@@ -194,22 +178,6 @@ export function createTable(dynamo: Dynamo, table: string) {
         deadlineMs,
       })
       return item === null ? undefined : z.object({ counted: z.number() }).parse(item).counted
-    },
-
-    /**
-     * Makes all of these writes or none; returns the index of the first write whose condition did not hold. Nothing is made twice:
-     * each try has the same token. Throws any other failure, after which all or none may have been made.
-     */
-    async transact(writes: readonly Write[]): Promise<number | undefined> {
-      const token = randomUUID()
-      for (const pause of [...TRANSACTION_PAUSES_MS, undefined]) {
-        const outcome = await dynamo.transactWriteItems({ table, writes, token })
-        if ('isMade' in outcome) return undefined
-        if ('refusedAt' in outcome) return outcome.refusedAt
-        if (pause === undefined) throw outcome.error
-        await sleep(pause)
-      }
-      return undefined
     },
 
     /** Deletes an item; false where the condition did not hold. */

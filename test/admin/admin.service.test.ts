@@ -22,8 +22,7 @@ import { requestRebuild } from '../../lib/activity/recording/rebuild.ts'
 import { runsStore } from '../../lib/activity/recording/runs-store.ts'
 import { ALL_VAULTS } from '../../lib/activity/recording/vault-groups.ts'
 import { initialProgress, recordsStore } from '../../lib/activity/store.ts'
-import { connect } from '../../lib/aws/dynamo.ts'
-import { createTable } from '../../lib/aws/table.ts'
+import { connectOperator, createOperatorTable } from '../../lib/aws/operator-table.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
 import { parseApiKey } from '../../lib/clients/api-key.ts'
 import { identifyClient } from '../../lib/clients/identify.ts'
@@ -102,7 +101,7 @@ const test = base
         signingKeys: secretInMemory([]),
         edgeKeys: secretInMemory({}),
         restoreItems: itemsRestorer({
-          dynamo: connect(dynamo),
+          dynamo: connectOperator(dynamo),
           nameOf: (table) => tableNames[table],
           now,
           say: () => {},
@@ -358,7 +357,9 @@ describe('The admin command', () => {
     'works on the tables of the stage %s, whose keys say %s',
     async ([stage, word], { operate, endpoint, dynamo }) => {
       const { clients } = await createTables(dynamo, stage)
-      await clientsAdminStore(createTable(connect(dynamo), clients)).create(someClient({ clientId: 'AbCdE01234' }))
+      await clientsAdminStore(createOperatorTable(connectOperator(dynamo), clients)).create(
+        someClient({ clientId: 'AbCdE01234' }),
+      )
       useAws({ AWS_ENDPOINT_URL_DYNAMODB: endpoint })
       const args = ['issue-key', '--stage', stage, '--client', 'AbCdE01234', '--name', 'key']
       expect((await operate(...args)).stdout).toMatch(new RegExp(`^jk_${word}_AbCdE01234_`))
@@ -595,7 +596,9 @@ describe('A vault is read', () => {
 
   test("of a stage from the URLs in the stage's secret", async ({ operate, endpoint, dynamo, node }) => {
     const { clients } = await createTables(dynamo, 'dev')
-    await clientsAdminStore(createTable(connect(dynamo), clients)).create(someClient({ clientId: 'Secret0001' }))
+    await clientsAdminStore(createOperatorTable(connectOperator(dynamo), clients)).create(
+      someClient({ clientId: 'Secret0001' }),
+    )
     useAws({ AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_ENDPOINT_URL_SECRETS_MANAGER: node.url })
     const args = ['add-vault', '--stage', 'dev', '--client', 'Secret0001', '--chain', '8453', '--address', VAULT]
 
@@ -865,7 +868,7 @@ test('restore-items puts back what is missing, what differs where that is wanted
   const { users: restored } = await createTables(dynamo, 'restored')
   const item = (pk: string, name: string, rest: object = {}) => ({ pk, sk: 'USER', name, ...rest })
   const expired = { expiresAt: admin.now() / 1000 }
-  await createTable(connect(dynamo), restored).putMany([
+  await createOperatorTable(connectOperator(dynamo), restored).putMany([
     ...[item('USER#a', 'as it was'), item('USER#b', 'as it was'), item('USER#c', 'the same')],
     ...[
       item('USER#d', 'too old', expired),
@@ -897,9 +900,9 @@ test("An operator whose clock is ten minutes behind asks for a rebuild by Dynamo
   const { clients, deposits } = await createTables(dynamo, 'dev')
   const [vault, records] = [
     someVault({ chainId: 8453, address: VAULT }),
-    recordsStore(createTable(connect(dynamo), deposits)),
+    recordsStore(createOperatorTable(connectOperator(dynamo), deposits)),
   ]
-  await clientsAdminStore(createTable(connect(dynamo), clients)).putVault('Behind0001', vault)
+  await clientsAdminStore(createOperatorTable(connectOperator(dynamo), clients)).putVault('Behind0001', vault)
   await records.putProgress([[vault, { through: 70_000_000, booksVersion: 2, ledger: { assets: 1n, supply: 1n } }]])
   useAws({ AWS_ENDPOINT_URL_DYNAMODB: endpoint })
   const { now } = Date

@@ -13,7 +13,7 @@ import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
 import { COMMANDS } from '../../admin/commands.ts'
 import { examine } from '../../admin/doctor/examine.ts'
 import { buildAppleAssociation, buildAssetLinks } from '../../lib/accounts/relying-party.ts'
-import { documentClient } from '../../lib/aws/dynamo.ts'
+import { dynamoClient } from '../../lib/aws/dynamo.ts'
 import { findQueueUrl, sendMessages, sqsClient } from '../../lib/aws/queue.ts'
 import { RpcUrls } from '../../lib/chain/readers.ts'
 import { chainVaultKey, vaultClientsKey } from '../../lib/clients/listed-vaults-store.ts'
@@ -53,7 +53,7 @@ const test = base
     async (): Promise<BackendsOptions> => ({ chainIds: [BASE], database: await startDynamo() }),
   )
   .extend('dynamo', { scope: 'file' }, ({ sharedService }, { onCleanup }) => {
-    const client = documentClient(localConfig(sharedService.backends.dynamo.endpoint))
+    const client = dynamoClient(localConfig(sharedService.backends.dynamo.endpoint))
     onCleanup(() => client.destroy())
     return client
   })

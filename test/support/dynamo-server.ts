@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { test as base } from 'vitest'
-import { connect, documentClient } from '../../lib/aws/dynamo.ts'
+import { dynamoClient } from '../../lib/aws/dynamo.ts'
+import { connectOperator } from '../../lib/aws/operator-table.ts'
 import { createTables, localConfig, startDynamo } from '../../sandbox/dynamo.ts'
 import { openTables } from './tables.ts'
 
@@ -14,14 +15,14 @@ export const test = base
   })
   .extend('endpoint', { scope: 'file' }, ({ server }) => server.endpoint)
   .extend('tableNames', async ({ endpoint }, { onCleanup }) => {
-    const client = documentClient(localConfig(endpoint))
+    const client = dynamoClient(localConfig(endpoint))
     onCleanup(() => client.destroy())
     return await createTables(client, randomUUID())
   })
   /** The DynamoDB operations that went over the wire, in order: `Query`, `PutItem`. */
   .extend('requests', (): string[] => [])
   .extend('dynamo', ({ endpoint, requests }, { onCleanup }) => {
-    const client = documentClient(localConfig(endpoint))
+    const client = dynamoClient(localConfig(endpoint))
     onCleanup(() => client.destroy())
     // The last step before the request is sent, so that retries and pages are counted too.
     client.middlewareStack.add(
@@ -48,7 +49,7 @@ export const test = base
       { step: 'deserialize', priority: 'high' },
     )
   })
-  .extend('tables', ({ dynamo, tableNames }) => openTables(connect(dynamo), tableNames))
+  .extend('tables', ({ dynamo, tableNames }) => openTables(connectOperator(dynamo), tableNames))
 
 function operationOf(request: unknown): string {
   return headersOf(request)['x-amz-target']?.split('.')[1] ?? 'unknown'

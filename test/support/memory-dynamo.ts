@@ -3,10 +3,10 @@ import type { Change, Comparison, Condition, Path } from '../../lib/aws/conditio
 import { placeholders } from '../../lib/aws/expressions.ts'
 import {
   type BatchWrite,
-  type Dynamo,
   type Item,
   type ItemKey,
   type KeyRange,
+  type OperatorDynamo,
   type Page,
   type PageKey,
   type PageOptions,
@@ -64,12 +64,12 @@ type Faults = {
 }
 
 /** A connection to DynamoDB that has faults on demand. */
-export type Connection = Faults & { readonly dynamo: Dynamo }
+export type Connection = Faults & { readonly dynamo: OperatorDynamo }
 
 /** DynamoDB in memory, with one connection that has faults. */
 export type MemoryDynamo = Connection & {
   /** A connection without faults, whose tries are not remembered. */
-  readonly direct: Dynamo
+  readonly direct: OperatorDynamo
   /** Another connection to the same tables, with faults of its own. */
   readonly connectAgain: () => Connection
 }
@@ -231,7 +231,7 @@ export function memoryDynamo({
     }
   }
 
-  const connect = (attempt: Attempt, faults?: Switches): Dynamo => {
+  const connect = (attempt: Attempt, faults?: Switches): OperatorDynamo => {
     const found =
       (tried: Tried) =>
       ({ item }: Stored): Item =>

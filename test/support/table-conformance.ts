@@ -15,8 +15,8 @@ import {
   sizeIs,
   take,
 } from '../../lib/aws/conditions.ts'
-import type { Dynamo, Item, Write } from '../../lib/aws/requests.ts'
-import { createTable, type Table } from '../../lib/aws/table.ts'
+import { createOperatorTable, type OperatorTable } from '../../lib/aws/operator-table.ts'
+import type { Item, OperatorDynamo, Write } from '../../lib/aws/requests.ts'
 import { Amount, Timestamp } from '../../lib/codecs.ts'
 
 const Anything = z.looseObject({ pk: z.string(), sk: z.string() })
@@ -27,13 +27,13 @@ const TEXT = 'e'
 const refused = { name: 'ValidationException' }
 
 /** A table, its name, and the DynamoDB that has it. */
-type Opened = { readonly dynamo: Dynamo; readonly name: string; readonly table: Table }
+type Opened = { readonly dynamo: OperatorDynamo; readonly name: string; readonly table: OperatorTable }
 
 /** A table of this DynamoDB that is empty and has the index `followedTransfers`. */
-export const openForTests = (dynamo: Dynamo, name: string): Opened => ({
+export const openForTests = (dynamo: OperatorDynamo, name: string): Opened => ({
   dynamo,
   name,
-  table: createTable(dynamo, name),
+  table: createOperatorTable(dynamo, name),
 })
 
 /** Requests at a limit, and beyond it by so much. */

@@ -1,19 +1,19 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import type { TableKey } from '../../infra/tables.ts'
-import type { Dynamo, Item } from '../../lib/aws/requests.ts'
-import { createTable, type Table } from '../../lib/aws/table.ts'
+import { createOperatorTable, type OperatorTable } from '../../lib/aws/operator-table.ts'
+import type { Item, OperatorDynamo } from '../../lib/aws/requests.ts'
 import type { TableNames } from '../../sandbox/dynamo.ts'
 import type { Remember } from './restore.ts'
 
 const AnyItem = z.looseObject({ pk: z.string(), sk: z.string() })
 
 /** The service's tables. */
-export type Tables = Readonly<Record<TableKey, Table>>
+export type Tables = Readonly<Record<TableKey, OperatorTable>>
 
 /** The tables with these names. */
-export function openTables(dynamo: Dynamo, names: TableNames): Tables {
-  const open = (key: TableKey) => createTable(dynamo, names[key])
+export function openTables(dynamo: OperatorDynamo, names: TableNames): Tables {
+  const open = (key: TableKey) => createOperatorTable(dynamo, names[key])
   return {
     clients: open('clients'),
     deposits: open('deposits'),
@@ -33,7 +33,7 @@ export const TEST_TABLES: TableNames = {
 }
 
 /** All items of a table, by their keys. */
-export async function scanTable(table: Table): Promise<Map<string, Item>> {
+export async function scanTable(table: OperatorTable): Promise<Map<string, Item>> {
   const items = new Map<string, Item>()
   for await (const page of table.scan(AnyItem, { isConsistent: true })) {
     for (const item of page) items.set(`${item.pk} ${item.sk}`, item)
@@ -42,14 +42,14 @@ export async function scanTable(table: Table): Promise<Map<string, Item>> {
 }
 
 /** Makes the items of a table those of an earlier scan again. */
-export async function resetTable(table: Table, earlier: ReadonlyMap<string, Item>): Promise<void> {
+export async function resetTable(table: OperatorTable, earlier: ReadonlyMap<string, Item>): Promise<void> {
   const now = await scanTable(table)
   await table.deleteMany([...now].flatMap(([key, item]) => (earlier.has(key) ? [] : [item])))
   await table.putMany([...earlier].flatMap(([key, item]) => (isDeepStrictEqual(now.get(key), item) ? [] : [item])))
 }
 
 /** Remembers a table. */
-export function rememberTable(table: Table): Remember {
+export function rememberTable(table: OperatorTable): Remember {
   return async () => {
     const items = await scanTable(table)
     return () => resetTable(table, items)

@@ -68,12 +68,10 @@ export function gated(dynamo: Dynamo, gate: Gate): Dynamo {
   return {
     getItem: atGate(dynamo.getItem),
     batchGetItem: atGate(dynamo.batchGetItem),
-    scan: atGate(dynamo.scan),
     putItem: atGate(dynamo.putItem),
     updateItem: atGate(dynamo.updateItem),
     deleteItem: atGate(dynamo.deleteItem),
     batchWriteItem: atGate(dynamo.batchWriteItem),
-    transactWriteItems: atGate(dynamo.transactWriteItems),
     async query({ limit = Number.POSITIVE_INFINITY, ...query }) {
       const items: Item[] = []
       let after: PageKey | undefined = query.after

@@ -2,15 +2,15 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
-import { GetCommand } from '@aws-sdk/lib-dynamodb'
+import { GetItemCommand } from '@aws-sdk/client-dynamodb'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as z from 'zod'
-import { connect, documentClient, dynamo, openTable } from '../../../lib/aws/dynamo.ts'
+import { dynamo, dynamoClient, openTable } from '../../../lib/aws/dynamo.ts'
+import { connectOperator, createOperatorTable } from '../../../lib/aws/operator-table.ts'
 import { wasRefused } from '../../../lib/aws/requests.ts'
-import { createTable } from '../../../lib/aws/table.ts'
 import { localConfig } from '../../../sandbox/dynamo.ts'
 
-const get = new GetCommand({ TableName: 'any', Key: { pk: 'a', sk: 'b' } })
+const get = new GetItemCommand({ TableName: 'any', Key: { pk: { S: 'a' }, sk: { S: 'b' } } })
 let server: Server | undefined
 
 afterEach(() => {
@@ -50,14 +50,14 @@ describe('The DynamoDB client', () => {
   test('gives up on a table that does not answer after 2 s, tried twice', async () => {
     const { endpoint, count } = await fakeDynamo()
     const waits = hurryWaitsOf(2000)
-    await expect(documentClient(localConfig(endpoint)).send(get)).rejects.toMatchObject({ name: 'TimeoutError' })
+    await expect(dynamoClient(localConfig(endpoint)).send(get)).rejects.toMatchObject({ name: 'TimeoutError' })
     expect(count()).toBe(2)
     expect(waits()).toBe(2)
   })
 
   test('tries a failed request a second time and no more', async () => {
     const { endpoint, count } = await fakeDynamo({ status: 500, body: {} })
-    await expect(documentClient(localConfig(endpoint)).send(get)).rejects.toThrow()
+    await expect(dynamoClient(localConfig(endpoint)).send(get)).rejects.toThrow()
     expect(count()).toBe(2)
   })
 
@@ -167,8 +167,8 @@ describe('A transaction', () => {
 
   test('is not tried again where there are no credentials to ask by', async () => {
     const credentials = vi.fn<() => Promise<never>>().mockRejectedValue(new Error('No credentials.'))
-    const client = documentClient({ ...localConfig('http://127.0.0.1:1'), credentials })
-    const transaction = createTable(connect(client), 'any').transact([{ delete: { pk: 'a', sk: 'b' } }])
+    const client = dynamoClient({ ...localConfig('http://127.0.0.1:1'), credentials })
+    const transaction = createOperatorTable(connectOperator(client), 'any').transact([{ delete: { pk: 'a', sk: 'b' } }])
     await expect(transaction).rejects.toThrow('No credentials.')
     expect(credentials).toHaveBeenCalledOnce()
   })
@@ -177,5 +177,5 @@ describe('A transaction', () => {
 const Tokened = z.object({ ClientRequestToken: z.string() })
 
 function tableAt(endpoint: string) {
-  return createTable(connect(documentClient(localConfig(endpoint))), 'any')
+  return createOperatorTable(connectOperator(dynamoClient(localConfig(endpoint))), 'any')
 }

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { test as base, describe, expect } from 'vitest'
 import * as z from 'zod'
 import { is, set } from '../../../lib/aws/conditions.ts'
+import { createOperatorTable } from '../../../lib/aws/operator-table.ts'
 import { wasRefused } from '../../../lib/aws/requests.ts'
-import { createTable } from '../../../lib/aws/table.ts'
 import { memoryDynamo } from '../../support/memory-dynamo.ts'
 import { describeTable, openForTests } from '../../support/table-conformance.ts'
 
@@ -12,7 +12,7 @@ const Word = z.object({ word: z.string() })
 
 const test = base
   .extend('memory', () => memoryDynamo())
-  .extend('table', ({ memory }) => createTable(memory.dynamo, 'test'))
+  .extend('table', ({ memory }) => createOperatorTable(memory.dynamo, 'test'))
 
 describeTable(() => openForTests(memoryDynamo().dynamo, 'test'))
 
