@@ -1,8 +1,7 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-
-/** Kinds of tests, by the ending of a file's name: `*.service.test.ts`; `*.test.ts` is a unit test. CONTRIBUTING says which is which. */
-export const KINDS = ['table', 'service', 'deep', 'infra', 'standins', 'browser'] as const
+import { CpuReporter } from './test/support/cpu-reporter.ts'
+import { KINDS } from './test/support/kinds.ts'
 
 /** Files that start processes take longer than their size says. */
 const SLOW = /\/test\/(infra\/template|sandbox\/start|vault-guides)/
@@ -24,7 +23,7 @@ const timesOf = (kind: string) =>
 export default defineConfig({
   test: {
     isolate: false,
-    setupFiles: ['anew', 'functions-database', 'password-cost', 'secrets-in-logs'].map(
+    setupFiles: ['anew', 'cpu', 'runs', 'functions-database', 'password-cost', 'secrets-in-logs'].map(
       (name) => `test/support/${name}.ts`,
     ),
     env: { TZ: 'UTC', POWERTOOLS_DEV: 'true' },
@@ -35,6 +34,9 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: SlowFirst },
     silent: 'passed-only',
+    reporters: ['default', new CpuReporter()],
+    // No line for each test that is a little slow.
+    slowTestThreshold: 10_000,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     projects: [

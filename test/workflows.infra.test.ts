@@ -9,6 +9,7 @@ import wallet from '../wallet/package.json' with { type: 'json' }
 
 const Step = z.object({ uses: z.string().optional(), run: z.string().optional() })
 const Job = z.object({
+  strategy: z.object({ matrix: z.object({ run: z.array(z.string()).default([]) }) }).optional(),
   uses: z.string().optional(),
   needs: z.union([z.string(), z.array(z.string())]).optional(),
   environment: z.string().optional(),
@@ -53,11 +54,21 @@ describe('The workflows of GitHub Actions', () => {
 
   test('run no npm script that there is not', () => {
     const scripts = new Set([...Object.keys(manifest.scripts), ...Object.keys(wallet.scripts)])
-    const named = steps.flatMap(({ run = '' }) =>
-      [...run.matchAll(/npm run ([\w:-]+)/g)].map(([, script = '']) => script),
-    )
-    expect(new Set(named)).toEqual(new Set(['reference', 'build', 'synth', 'smoke']))
+    const commands = jobs.flatMap(({ strategy, steps }) => [
+      ...(strategy?.matrix.run ?? []).map((run) => `npm ${run}`),
+      ...steps.map(({ run = '' }) => run),
+    ])
+    const named = commands.flatMap((run) => [...run.matchAll(/npm run ([\w:-]+)/g)].map(([, script = '']) => script))
+    const ofChecks = ['test:deep', 'test:infra', 'test:standins', 'test:browser', 'contracts', 'test:samples', 'mutants']
+    expect(new Set(named)).toEqual(new Set([...ofChecks, 'reference', 'build', 'synth', 'smoke']))
     expect(named.filter((script) => !scripts.has(script))).toEqual([])
+  })
+
+  test('check what .ci/run checks, side by side', () => {
+    const { strategy } = workflows.get('check.yml')?.jobs['check'] ?? {}
+    const kinds = (text: string) => [...text.matchAll(/(?<=test:|project )\w+|contracts|npm test|^test$/gm)].map(String)
+    const inOrder = kinds(readFileSync('.ci/run', 'utf8')).map((kind) => kind.replace('npm ', ''))
+    expect(kinds((strategy?.matrix.run ?? []).join('\n'))).toEqual(inOrder)
   })
 
   test('ask a stage through its edge, where it has one', () => {

@@ -29,6 +29,7 @@ import { readyToSend } from '../../lib/vaults/ready.ts'
 import { TransactionsReply } from '../../lib/vaults/transactions-reply.ts'
 import { someVault } from '../support/clients.ts'
 import { journeyFrom, journeyTo } from '../support/cross-chain.ts'
+import { runs } from '../support/runs.ts'
 import { test as base, type Service, USERS } from '../support/service.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../support/vaults.ts'
 
@@ -511,7 +512,7 @@ describe('A tampered answer', () => {
           fc.pre(tampered !== undefined)
           return !verifyTransactions(preparation, one.input, tampered, [one.vault], sentBy(one)).ok
         }),
-        { numRuns: 10_000 },
+        { numRuns: runs(10_000) },
       )
     },
   )
@@ -543,7 +544,7 @@ describe('A tampered answer', () => {
           expect(verdict.ok).toBe(false)
         },
       ),
-      { numRuns: 10_000 },
+      { numRuns: runs(10_000) },
     )
   })
 
@@ -750,7 +751,7 @@ describe('What the service builds and what the verifier knows agree', () => {
           expect(verifyTransactions('deposit', input, answer, [pin])).toMatchObject({ ok: true })
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 

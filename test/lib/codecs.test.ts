@@ -3,6 +3,7 @@ import { getAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type * as z from 'zod'
 import { Address, Amount, PositiveAmount, Timestamp, UserAddress } from '../../lib/codecs.ts'
+import { runs } from '../support/runs.ts'
 import { CODE_POINT } from '../support/texts.ts'
 
 const MAX = 2n ** 256n - 1n
@@ -71,14 +72,14 @@ describe('An address', () => {
         const isPlain = digits === digits.toLowerCase() || digits === digits.toUpperCase()
         expect(Address.safeDecode(text).success).toBe(isPlain || text === getAddress(text.toLowerCase()))
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 
   test('is the only thing that is taken for one', () => {
     fc.assert(
       fc.property(anything, (input) => takesOnlyCanonical(Address, input, (text) => getAddress(text.toLowerCase()))),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 
@@ -129,7 +130,7 @@ describe('An amount', () => {
     const digits = fc.stringMatching(/^[0-9]{1,80}$/)
     fc.assert(
       fc.property(fc.oneof(anything, digits), (input) => takesOnlyCanonical(Amount, input, (text) => text)),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 
@@ -205,7 +206,7 @@ describe('A moment', () => {
     expect(Timestamp.encode(new Date(1_795_132_800_001))).toBe('2026-11-20T00:00:00.001Z')
     fc.assert(
       fc.property(anything, (input) => takesOnlyCanonical(Timestamp, input, (text) => text)),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 

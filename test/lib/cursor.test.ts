@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decodeCursor, encodeCursor } from '../../lib/cursor.ts'
+import { runs } from '../support/runs.ts'
 
 const text = fc.string({ unit: 'grapheme', maxLength: 80 })
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=. '
@@ -39,7 +40,7 @@ describe('A cursor', () => {
           if (at !== undefined) expect(() => decodeCursor(before + after, list)).toThrow(INVALID)
         }
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     )
   })
 

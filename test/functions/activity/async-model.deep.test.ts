@@ -6,6 +6,7 @@ import { transact } from '../../../sandbox/transactions.ts'
 import { expectAsModelled, recordAfterSilence, type VaultModel } from '../../support/models.ts'
 import { encodeCall, transaction } from '../../support/oracles.ts'
 import { viewsFor } from '../../support/records.ts'
+import { runs } from '../../support/runs.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { createSilence } from '../../support/silence.ts'
 import { openAsyncVault, ROLES, type TestAsyncVault } from '../../support/vaults.ts'
@@ -510,7 +511,7 @@ test.for(VAULTS)(
         },
       ),
       // A failure is shrunk for as long as that; its seed and path go on from there.
-      { numRuns: 1, skipAllAfterTimeLimit: 100_000 },
+      { numRuns: runs(1), skipAllAfterTimeLimit: 100_000 },
     )
   },
 )

@@ -8,6 +8,7 @@ import { test as base, journeyTo } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
 import { VAULT_ABI } from '../../support/oracles.ts'
 import { recordAll, viewsFor } from '../../support/records.ts'
+import { runs } from '../../support/runs.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { openLagoonVault, openYieldVault, ROLES, sharesFor, type TestVault } from '../../support/vaults.ts'
 
@@ -473,7 +474,7 @@ describe('The history', () => {
           expect(known).toEqual(start.slice(0, known.length))
         },
       ),
-      { numRuns: 4 },
+      { numRuns: runs(4) },
     )
     const after = idsOf((await views.deposits(ALICE.address, '?limit=100')).body)
     expect(after.filter((id) => before.includes(id))).toEqual(before)

@@ -8,6 +8,7 @@ import { LAGOON } from '../../support/lagoon-abi.ts'
 import { expectAsModelled, recordAfterSilence, type VaultModel } from '../../support/models.ts'
 import { ARBITRUM, BASE, encodeCall, type FunctionName, HANDLER, transaction } from '../../support/oracles.ts'
 import { viewsFor } from '../../support/records.ts'
+import { runs } from '../../support/runs.ts'
 import { type Service, USERS } from '../../support/service.ts'
 import { createSilence } from '../../support/silence.ts'
 import { test as base, depositMessage, type Transfers } from '../../support/transfers.ts'
@@ -522,7 +523,7 @@ test('Over random histories, positions, deposits and withdrawals are what the va
       await record()
       await check()
     }),
-    { numRuns: 3, endOnFailure: true },
+    { numRuns: runs(3), endOnFailure: true },
   )
 })
 

@@ -4,6 +4,7 @@ import { expect } from 'vitest'
 import { rebuildRecords } from '../../../admin/operations/vaults.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { expireLease, finalize, recordAll, refresh } from '../../support/records.ts'
+import { runs } from '../../support/runs.ts'
 import { type Service, test, USERS } from '../../support/service.ts'
 import { type Told, toldTo } from '../../support/told-events.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
@@ -200,7 +201,7 @@ test('Each client is told everything that happens in its vaults once and in orde
         }
       }
     }),
-    { numRuns: 2, endOnFailure: true },
+    { numRuns: runs(2), endOnFailure: true },
   )
 })
 
@@ -324,7 +325,7 @@ test('What a vault says when it is asked is told before it is final, and then th
       expect(total).toBeLessThanOrEqual(fulfilled)
       expect(total).toBeGreaterThanOrEqual(await vault.read('claimableDepositRequest', 0n, user))
     }),
-    { numRuns: 3, endOnFailure: true },
+    { numRuns: runs(3), endOnFailure: true },
   )
 })
 

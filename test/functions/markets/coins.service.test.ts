@@ -4,6 +4,7 @@ import { MARKET, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import { expectError } from '../../support/errors.ts'
 import { test as base, get } from '../../support/market-service.ts'
 import { rewriteJson } from '../../support/markets.ts'
+import { runs } from '../../support/runs.ts'
 import { CODE_POINT } from '../../support/texts.ts'
 
 const SEARCH = '/portfolio-indexor/markets/coins/search'
@@ -236,7 +237,7 @@ describe('Random requests never break', () => {
           expect([200, 400, 404], JSON.stringify(body)).toContain(status)
         }
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     )
     expect([...met].toSorted()).toEqual([200, 400, 404])
     expect(markets.asked().length).toBeGreaterThan(0)

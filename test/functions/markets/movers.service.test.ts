@@ -5,6 +5,7 @@ import { MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
 import type { MarketCoin } from '../../../lib/markets/coin.ts'
 import type { Currency } from '../../../lib/markets/currency.ts'
 import { test as base, CALL } from '../../support/markets.ts'
+import { runs } from '../../support/runs.ts'
 
 const test = base.extend('moversOf', ({ world }) => async (market: MarketCoin[], currency: Currency = 'usd') => {
   await world.cache.put(MARKET, market)
@@ -62,7 +63,7 @@ describe('The movers', () => {
         expect(gainers.map((mover) => mover.price_change_percentage_24h)).toEqual(up.slice(0, 30))
         expect(losers.map((mover) => mover.price_change_percentage_24h)).toEqual(down.slice(0, 30))
       }),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     )
   })
 })

@@ -20,6 +20,7 @@ import {
 import { expectError, toldBy } from '../../support/errors.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { decodeBridgeDeposit, encodeCall, HANDLER } from '../../support/oracles.ts'
+import { runs } from '../../support/runs.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
 import {
   expectFairGas,
@@ -182,7 +183,7 @@ describe('an amount that the bridge does not take', () => {
       expectError(low, 'amount_too_low_for_bridge', ['amount'])
       expectDeposit(await journey.ask(ALICE, toldBy(low).atLeast ?? 0n))
     })
-    await fc.assert(property, { numRuns: 15, examples: [[1n], [480_768n], [500_000n], [1_200_000n]] })
+    await fc.assert(property, { numRuns: runs(15), examples: [[1n], [480_768n], [500_000n], [1_200_000n]] })
     expectDeposit(await journey.ask(ALICE, 1_300_000n))
   })
 

@@ -22,6 +22,7 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { listErrors } from '../../../lib/frame/openapi.ts'
 import { changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
 import { recordAll } from '../../support/records.ts'
+import { runs } from '../../support/runs.ts'
 import { test as base, type HandedOut, type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
 
@@ -331,7 +332,7 @@ describe('a vault that answers anything', { timeout: 900_000 }, () => {
       expect(contract.response.safeDecode(reply.body).error).toBeUndefined()
       if (body) expectOwn(reply, vault, of.address)
     })
-    await fc.assert(property, { numRuns: RUNS })
+    await fc.assert(property, { numRuns: runs(RUNS) })
   })
 
   test('never reads as zero where it does not answer', async ({ service, stages }) => {

@@ -21,6 +21,7 @@ import { AppError } from '../../../lib/errors.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 import { lives, place } from '../../support/ledger-entries.ts'
+import { runs } from '../../support/runs.ts'
 
 const amount = fc.bigInt({ min: 0n, max: 10n ** 24n })
 const unreachable = chainReader(EVM_CHAINS[0] as EvmChain, () => Promise.reject(new AppError('upstream_unavailable')))
@@ -205,7 +206,7 @@ describe('What a vault makes up of its own', () => {
           expect(error).toBeInstanceOf(AppError)
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
     expect(told).toBeGreaterThan(10)
   })

@@ -27,6 +27,7 @@ import { OPERATIONS } from '../../../lib/protocols/operations.ts'
 import { someVault } from '../../support/clients.ts'
 import { type Call, mutantsOf } from '../../support/mutants.ts'
 import { decodeBridgeDeposit, HANDLER_ABI, MESSAGE, POOL_ABI, TOKEN_ABI, VAULT_ABI } from '../../support/oracles.ts'
+import { runs } from '../../support/runs.ts'
 
 const [deposit] = OPERATIONS.erc4626.deposits
 const [requestDeposit, syncDeposit = requestDeposit] = OPERATIONS.lagoon.deposits
@@ -240,7 +241,7 @@ function passes(setting: Setting, transaction: Transaction): boolean {
 }
 
 /** Enough for a change that is wrong for every request. */
-const FEW = { numRuns: 2 }
+const FEW = { numRuns: runs(2) }
 
 describe('what is encoded', () => {
   test('A deposit decodes to exactly its request and its terms', () => {
@@ -489,7 +490,7 @@ describe('the verification of a deposit through the bridge', () => {
         }
       }),
       // Some 1,500 bytes.
-      { numRuns: 1, endOnFailure: true },
+      { numRuns: runs(1), endOnFailure: true },
     )
     // Bytes that fill up a word say nothing.
     expect(passed).toBeGreaterThan(0)

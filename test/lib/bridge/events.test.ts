@@ -30,6 +30,7 @@ import {
 import type { BridgeDeposit } from '../../../lib/bridge/transfer.ts'
 import type { Log } from '../../../lib/chain/logs.ts'
 import { encodeCall, HANDLER, HANDLER_ABI, MESSAGE, POOL_ABI, VAULT_ABI } from '../../support/oracles.ts'
+import { runs } from '../../support/runs.ts'
 
 const POOL = getAddress('0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64')
 const TOKEN = getAddress('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913')
@@ -442,7 +443,7 @@ describe('What a fill led to', () => {
           expect(parseFillOutcome(logs, { pool: POOL, handler: HANDLER, fill, deposit })).toMatchObject(expected)
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 

@@ -11,6 +11,7 @@ import { createUpstream } from '../../../lib/http.ts'
 import { OPERATIONS } from '../../../lib/protocols/operations.ts'
 import { someVault } from '../../support/clients.ts'
 import { HANDLER } from '../../support/oracles.ts'
+import { runs } from '../../support/runs.ts'
 
 const [requestDeposit] = OPERATIONS.lagoon.deposits
 
@@ -145,7 +146,7 @@ describe('what a quote must keep', () => {
                   : 'upstream_bad_answer'
         expect(codeOf(() => agreeTerms(someRequest(request), quote, goodClocks))).toBe(expected)
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     )
   })
 
@@ -182,7 +183,7 @@ describe('what a quote must keep', () => {
         if (told !== undefined) expect(ask(BigInt(told))).toBe(undefined)
         expect(atLeast === undefined || refused.code === 'amount_too_low_for_bridge').toBe(true)
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     )
   })
 
@@ -207,7 +208,7 @@ describe('what a quote must keep', () => {
         const expected = isTimely(clocks, quoteTimestamp, fillDeadline) ? undefined : 'upstream_bad_answer'
         expect(codeOf(() => agreeTerms(someRequest(), quote, clocks))).toBe(expected)
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     )
   })
 
@@ -223,7 +224,7 @@ describe('what a quote must keep', () => {
           isTimely(clocks, quoteTimestamp, fillDeadline)
         expect(codeOf(() => agreeTerms(someRequest(request), quote, clocks)) === undefined).toBe(passes)
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     )
   })
 
@@ -254,7 +255,7 @@ describe('what a quote must keep', () => {
         expect([agreed, agreedUntil]).toEqual(isKept ? [exclusiveRelayer, exclusivityParameter] : [zeroAddress, 0])
         expect(end(agreedUntil)).toBeLessThanOrEqual(NOW + 300)
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 
@@ -402,7 +403,7 @@ describe('what is understood of the API', () => {
         expect(`${said.inputToken.address}`.toLowerCase()).toBe(INPUT.toLowerCase())
         expect(`${said.outputToken.address}`.toLowerCase()).toBe(OUTPUT.toLowerCase())
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 
@@ -425,7 +426,7 @@ describe('what is understood of the API', () => {
       fc.asyncProperty(status, body, async (status, body) => {
         expect(CODES).toContain(await outcomeOf(new Response(body, { status })))
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 

@@ -12,6 +12,7 @@ import { witnessedReader } from '../../../lib/chain/witness.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { toResult } from '../../../lib/result.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
+import { runs } from '../../support/runs.ts'
 import { USERS } from '../../support/service.ts'
 import { test as base, type StateName, type Transfer, type Transfers } from '../../support/transfers.ts'
 import { openLagoonVault, ROLES, type TestVault } from '../../support/vaults.ts'
@@ -537,7 +538,7 @@ describe('The status of a transfer follows what happens on the chains', () => {
       fc.asyncProperty(anyEvents, async (events) => {
         await playAll(world, events)
       }),
-      { numRuns: 5 },
+      { numRuns: runs(5) },
     )
   })
 })

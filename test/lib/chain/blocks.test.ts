@@ -7,6 +7,7 @@ import {
   nextLook,
   startBlockSearch,
 } from '../../../lib/chain/blocks.ts'
+import { runs } from '../../support/runs.ts'
 
 type Chain = { readonly head: bigint; readonly timeOf: (number: bigint) => bigint }
 
@@ -67,7 +68,7 @@ describe('A search for the block of a time', () => {
         expect(looks.length).toBeLessThanOrEqual(30)
         expect(new Set(looks).size).toBe(looks.length)
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { type Abi, decodeFunctionResult, encodeFunctionData, type Hex, parseAbi, toHex } from 'viem'
 import { expect, test } from 'vitest'
 import { call } from '../../../lib/chain/call.ts'
+import { runs } from '../../support/runs.ts'
 
 const TO = '0x00000000000000000000000000000000000000A1'
 const abi = parseAbi([
@@ -56,7 +57,7 @@ test('A view is encoded, and what it returns decoded, as a general coder does, w
         outcomeOf(() => decodeFunctionResult({ abi: item as Abi, functionName, data })),
       )
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   )
 })
 

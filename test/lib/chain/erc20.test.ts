@@ -5,6 +5,7 @@ import { approvalsNeeded, encodeApprovals, type Spending, verifyApprovals } from
 import type { Transaction } from '../../../lib/chain/transaction.ts'
 import { mutantsOf } from '../../support/mutants.ts'
 import { TOKEN_ABI } from '../../support/oracles.ts'
+import { runs } from '../../support/runs.ts'
 
 const anyAddress = fc
   .uint8Array({ minLength: 20, maxLength: 20 })
@@ -98,7 +99,7 @@ describe('the verification', () => {
           }
         }
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     )
   })
 

@@ -5,6 +5,7 @@ import { poolAbi } from '../../../lib/bridge/abi.ts'
 import { encodeLink } from '../../../lib/chain/link.ts'
 import { encodeOperation } from '../../../lib/protocols/calldata.ts'
 import { OPERATIONS } from '../../../lib/protocols/operations.ts'
+import { runs } from '../../support/runs.ts'
 
 const anyAddress = fc
   .uint8Array({ minLength: 20, maxLength: 20 })
@@ -35,7 +36,7 @@ describe('A link', () => {
         const { data } = transaction
         expect(readLink(encodeLink(of.abi, id, transaction) ?? '')).toEqual({ to: address, chainId: id, data })
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 

@@ -13,6 +13,7 @@ import {
 import type { Rpc, RpcError, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { failureOf } from '../../support/errors.ts'
+import { runs } from '../../support/runs.ts'
 
 const CONTRACT: Address = '0x00000000000000000000000000000000000000A1'
 const TOPIC = pad('0x01')
@@ -148,7 +149,7 @@ describe('Reading the events of a range of blocks', () => {
         expect(logs).toHaveLength(blocks.length)
         expect(covers(answered, range)).toBe(true)
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
     expect(Math.min(whole, failed)).toBeGreaterThan(0)
   })

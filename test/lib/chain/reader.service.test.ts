@@ -15,6 +15,7 @@ import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
 import { chainClient } from '../../support/chain-client.ts'
 import { transaction } from '../../support/oracles.ts'
+import { runs } from '../../support/runs.ts'
 import { startWire } from '../../support/wire.ts'
 
 const BASE = evmChain(8453) as EvmChain
@@ -505,7 +506,7 @@ describe('The code that stands in place of a contract changes nothing of what it
           expect(Object.values(value.answers)).toEqual(answers)
           expect(value.words.first).toBe(BigInt(1_000 + index))
         }),
-        { numRuns: 10 },
+        { numRuns: runs(10) },
       )
       expect(new Set(batches.map((batch) => batch.length === 1))).toEqual(new Set([isOneCall]))
     },

@@ -3,6 +3,7 @@ import { type Abi, type Address, encodeErrorResult, type Hex, parseAbi } from 'v
 import { describe, expect } from 'vitest'
 import type { RpcOutcome } from '../../../lib/chain/rpc.ts'
 import { parseSimulation, simulationRequest, summarise } from '../../../lib/chain/simulation.ts'
+import { runs } from '../../support/runs.ts'
 import { test, USERS } from '../../support/service.ts'
 import { expectSuccess, openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
@@ -144,7 +145,7 @@ describe('what a simulation says', () => {
         }
         expect(parsed === null || parsed.length === length).toBe(true)
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 })

@@ -5,6 +5,7 @@ import { rateLimiter } from '../../../lib/clients/rate-limiter.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { test as base } from '../../support/dynamo.ts'
 import { captureLogs } from '../../support/logs.ts'
+import { runs } from '../../support/runs.ts'
 
 const START = Date.parse('2026-06-01T00:00:00.000Z')
 const RATE = { requests: 600, seconds: 60 }
@@ -63,7 +64,7 @@ describe('All containers together', () => {
           ),
         )
       }),
-      { numRuns: 40, endOnFailure: true },
+      { numRuns: runs(40), endOnFailure: true },
     )
   })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Decimal, decimal, minus, over, times, tokens, toNumber } from '../../../lib/markets/decimal.ts'
+import { runs } from '../../support/runs.ts'
 
 /** An exact rational number, apart from the code under test. */
 type Rational = { readonly top: bigint; readonly bottom: bigint }
@@ -63,7 +64,7 @@ describe('a number', () => {
         // Zero has no sign here.
         expect(toNumber(decimal(number))).toBe(number === 0 ? 0 : number)
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Chart } from '../../../lib/markets/coin.ts'
 import { createDefiLlama } from '../../../lib/markets/defillama.ts'
+import { runs } from '../../support/runs.ts'
 import { answering, type Reply } from '../../support/upstream.ts'
 
 const NOW = Date.UTC(2026, 10, 21, 10, 30)
@@ -124,7 +125,7 @@ describe('prices', () => {
         for (const { href } of urls) expect(href.length).toBeLessThan(8_000)
       }),
       // To make a list of 900 coins smaller takes minutes.
-      { numRuns: 20, endOnFailure: true },
+      { numRuns: runs(20), endOnFailure: true },
     )
   })
 

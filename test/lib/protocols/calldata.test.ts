@@ -7,6 +7,7 @@ import { OPERATIONS, operationNamed, withdrawalNamed } from '../../../lib/protoc
 import { someVault } from '../../support/clients.ts'
 import { type Call, mutantsOf } from '../../support/mutants.ts'
 import { VAULT_ABI } from '../../support/oracles.ts'
+import { runs } from '../../support/runs.ts'
 
 const [deposit] = OPERATIONS.erc4626.deposits
 const { deposits, claims, cancels } = OPERATIONS.lagoon
@@ -162,7 +163,7 @@ describe('the verification', () => {
           expect(() => check(operation, request, transactions)).toThrow()
         }
       }),
-      { numRuns: 10 },
+      { numRuns: runs(10) },
     )
   })
 

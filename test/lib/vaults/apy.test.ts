@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { annualYield, type PricePoint, yieldText } from '../../../lib/vaults/apy.ts'
+import { runs } from '../../support/runs.ts'
 
 const HOUR = 3_600n
 const DAY = 86_400n
@@ -67,7 +68,7 @@ describe('the yield of any prices', () => {
         expect(percent).not.toBe('-0.00')
         expect(Number(percent)).toBeGreaterThanOrEqual(-100)
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 

@@ -15,6 +15,7 @@ import type { Webhook } from '../../../lib/webhooks/webhook.ts'
 import { test as base } from '../../support/dynamo.ts'
 import { captureLogs } from '../../support/logs.ts'
 import type { Connection } from '../../support/memory-dynamo.ts'
+import { runs } from '../../support/runs.ts'
 import { TEST_TABLES } from '../../support/tables.ts'
 import { verifyDelivery } from '../../support/webhook-signatures.ts'
 import { type Gate, gated, killedAfter, passing, someNotice } from '../../support/webhooks.ts'
@@ -769,7 +770,7 @@ describe('Wherever it is killed,', () => {
         expect([...arrived].sort((a, b) => a - b)).toEqual(expected)
         expect(await world.givenUp()).toEqual([])
       }),
-      { numRuns: 15 },
+      { numRuns: runs(15) },
     )
   })
 
@@ -863,7 +864,7 @@ describe('Wherever it is killed,', () => {
           await check()
         }
       }),
-      { numRuns: 12 },
+      { numRuns: runs(12) },
     )
   })
 })

@@ -10,6 +10,7 @@ import { webhooksStore } from '../../../lib/webhooks/store.ts'
 import type { Webhook } from '../../../lib/webhooks/webhook.ts'
 import { test as base } from '../../support/dynamo.ts'
 import type { Connection } from '../../support/memory-dynamo.ts'
+import { runs } from '../../support/runs.ts'
 import { TEST_TABLES } from '../../support/tables.ts'
 import { type Gate, gated, interleave, killedAfter, passing, someNotice } from '../../support/webhooks.ts'
 
@@ -316,7 +317,7 @@ describe('A relay', () => {
           expect(await events.log.listPending(clientId)).toEqual([])
         },
       ),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     )
   })
 })

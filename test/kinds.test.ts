@@ -1,0 +1,68 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { KINDS } from './support/kinds.ts'
+
+/** Modules by which a test reaches a server, a chain or a process. */
+const OUTSIDE = /^node:(child_process|http|https|net|tls)$/
+/** The tables in memory. */
+const TABLES = join('test', 'support', 'memory-dynamo.ts')
+
+/** The modules that a file imports at run time, by their paths from the root, or by their names. */
+function importsOf(path: string, text: string): string[] {
+  const imports = text.matchAll(/^(?:import|export)\b(?! type)[^'"]*?from '([^']+)'|\bimport\(?\s?'([^']+)'/gm)
+  return [...imports]
+    .map(([, one = '', other = one]) => other)
+    .map((name) => (name.startsWith('.') ? join(dirname(path), name) : name))
+}
+
+/** All that a test reaches through files of tests and of the sandbox: what the product itself imports is its own. */
+function reach(path: string, read: (path: string) => string): Set<string> {
+  const reached = new Set<string>()
+  const follow = (from: string) => {
+    for (const name of importsOf(from, read(from))) {
+      if (reached.has(name)) continue
+      reached.add(name)
+      if (/^(test|sandbox)\b.*\.ts$/.test(name)) follow(name)
+    }
+  }
+  follow(path)
+  return reached
+}
+
+/** Why a test is not of the kind that its name says; undefined where it is. */
+function findMisfit(path: string, read = (file: string) => readFileSync(file, 'utf8')): string | undefined {
+  const kind = KINDS.find((one) => path.endsWith(`.${one}.test.ts`)) ?? 'unit'
+  if (!['unit', 'table', 'service'].includes(kind)) return undefined
+  const reached = [...reach(path, read)]
+  const outside = reached.find((name) => OUTSIDE.test(name))
+  if (kind === 'service') return outside === undefined ? `${path} is no service test` : undefined
+  if (outside !== undefined) return `${path} is no ${kind} test: it reaches ${outside}`
+  const hasTables = reached.includes(TABLES)
+  if (hasTables === (kind === 'table')) return undefined
+  return hasTables ? `${path} is a table test` : `${path} is a unit test`
+}
+
+test('A unit test reaches no table, server, chain or process, and a table test only tables in memory', () => {
+  const files: Record<string, string> = {
+    'test/a.test.ts': "import { b } from './support/b.ts'",
+    'test/a.table.test.ts': "import { b } from './support/b.ts'",
+    'test/c.table.test.ts': "import { memoryDynamo } from './support/memory-dynamo.ts'",
+    'test/support/b.ts': "import {\n  createServer,\n} from 'node:http'",
+    [TABLES]: '',
+  }
+  const misfit = (path: string) => findMisfit(path, (file) => files[file] ?? '')
+  expect(misfit('test/a.test.ts')).toBe('test/a.test.ts is no unit test: it reaches node:http')
+  expect(misfit('test/a.table.test.ts')).toBe('test/a.table.test.ts is no table test: it reaches node:http')
+  expect(misfit('test/c.table.test.ts')).toBeUndefined()
+  // The gates run the linter.
+  const tests = globSync('test/**/*.test.ts').filter((path) => path !== join('test', 'gates.test.ts'))
+  expect(tests.flatMap((path) => findMisfit(path) ?? [])).toEqual([])
+})
+
+test('No file is loaded by a computed URL, which hides from a change the tests that it concerns', () => {
+  const hides = (text: string) => /\bimport\(new URL\(/.test(text)
+  expect(hides("await import(new URL('a.ts', here).href)")).toBe(true)
+  const files = ['sandbox', 'test', 'lib', 'functions', 'admin'].flatMap((root) => globSync(`${root}/**/*.ts`))
+  expect(files.filter((path) => !path.endsWith('kinds.test.ts') && hides(readFileSync(path, 'utf8')))).toEqual([])
+})

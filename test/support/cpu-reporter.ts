@@ -1,0 +1,44 @@
+import { relative } from 'node:path'
+import type { Reporter, TestModule } from 'vitest/node'
+
+/** CPU seconds that all files of a kind may take together, and one file of such a kind. */
+const BUDGETS: Readonly<Record<string, number>> = { unit: 30, table: 15, service: 200 }
+const FILE_BUDGET = 12
+/** A busy machine takes more CPU time for the same work. */
+const ROOM = 1.3
+/** Files that are named. */
+const DEAREST = 5
+
+/** Prints the CPU seconds of each kind of tests and of the dearest files; fails the run above their budgets. */
+export class CpuReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const files = modules.map((module) => ({
+      kind: module.project.name,
+      path: relative(process.cwd(), module.moduleId),
+      seconds: module.meta().cpuSeconds ?? 0,
+    }))
+    const kinds = [...Map.groupBy(files, ({ kind }) => kind)].map(([kind, of]) => ({
+      kind,
+      seconds: of.reduce((sum, { seconds }) => sum + seconds, 0),
+    }))
+    const text = kinds.map(({ kind, seconds }) => `${kind} ${seconds.toFixed(1)}${ofBudget(BUDGETS[kind])}`)
+    const dearest = files.toSorted((left, right) => right.seconds - left.seconds).slice(0, DEAREST)
+    const lines = [
+      `CPU seconds: ${text.join(', ')}`,
+      ...dearest.map(({ path, seconds }) => `  ${seconds.toFixed(1).padStart(5)}  ${path}`),
+    ]
+    const over = [
+      ...kinds.filter(({ kind, seconds }) => seconds > ROOM * (BUDGETS[kind] ?? Number.POSITIVE_INFINITY)),
+      ...files.filter(({ kind, seconds }) => kind in BUDGETS && seconds > ROOM * FILE_BUDGET),
+    ].map((one) => ('path' in one ? one.path : one.kind))
+    if (over.length > 0) {
+      process.exitCode = 1
+      lines.push(`Over budget: ${over.join(', ')}`)
+    }
+    process.stdout.write(`${lines.join('\n')}\n\n`)
+  }
+}
+
+function ofBudget(budget: number | undefined): string {
+  return budget === undefined ? '' : ` of ${budget}`
+}
