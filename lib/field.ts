@@ -21,12 +21,17 @@ export function field<Schema extends z.ZodType>(schema: Schema, errors: ErrorCod
   return own
 }
 
-/** A problem that other fields make of this one; it is told together with those of other fields. */
-export const problemBeside = (field: string, message: string) => ({
-  path: [field],
-  message,
-  when: ({ issues }: z.core.ParsePayload) => !issues.some(({ path }) => path?.[0] === field),
-})
+/**
+ * Runs a check of several fields on an object in which none of them has a problem of its own: its problem is reported together with
+ * those of other fields. Never runs on a value that is no object.
+ */
+export const whereFit =
+  (...fields: readonly string[]) =>
+  ({ value, issues }: z.core.ParsePayload): boolean =>
+    typeof value === 'object' && value !== null && !issues.some(({ path }) => fields.includes(String(path?.[0])))
+
+/** A problem that other fields make of this one. */
+export const problemBeside = (field: string, message: string) => ({ path: [field], message, when: whereFit(field) })
 
 /** The checks that a request has both of these fields or neither. */
 export function bothOrNeither<Name extends string>(one: Name, other: Name) {

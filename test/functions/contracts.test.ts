@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import type { CallError } from '../../client/src/index.ts'
 import { consumers, endpoints, jobs } from '../../functions/contracts.ts'
-import { type AppError, ERRORS } from '../../lib/errors.ts'
+import { AppError, ERRORS } from '../../lib/errors.ts'
 import { fieldErrors } from '../../lib/field.ts'
 import type { Contract, EndpointContract, JobContract } from '../../lib/frame/contract.ts'
 import { buildOpenApi, listErrors } from '../../lib/frame/openapi.ts'
@@ -44,7 +44,44 @@ test.for(CONTRACTS)('%s says in sentences what it does and what its failure mean
   for (const text of [summary, impact]) expect(text).toMatch(/^[A-Z][^\n]{10,}[^.!?]\.$/)
 })
 
+/** Values that fields are not made for. */
+const STRANGE = [null, 0, '', 'text', true, [], [null], {}]
+
+/** The same value with each of its positions, one at a time, replaced by each strange value. */
+function* distortions(value: unknown): Generator<unknown> {
+  yield* STRANGE
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, inner] of Object.entries(value)) {
+    for (const one of distortions(inner)) {
+      yield Array.isArray(value) ? value.with(Number(key), one) : { ...value, [key]: one }
+    }
+  }
+}
+
+/** A value of every optional object of a body's fields, and of the objects in it. */
+function fillIn(schema: z.core.$ZodType): unknown {
+  if (schema instanceof z.ZodOptional) return fillIn(schema.unwrap())
+  if (!(schema instanceof z.ZodObject)) return 'any'
+  return Object.fromEntries(Object.entries(schema.shape).map(([name, field]) => [name, fillIn(field)]))
+}
+
 describe('A contract of an endpoint', () => {
+  test.for(ENDPOINTS.filter(([, { request }]) => request.body))(
+    'refuses a body with a value of any other type in any place, and never fails by itself: %s',
+    ([, contract]) => {
+      const refusals = new Set<number>()
+      for (const body of distortions(fillIn(contract.request.body as z.ZodObject))) {
+        try {
+          parseRequest(contract, { body: JSON.stringify(body) })
+        } catch (error) {
+          expect(error).toBeInstanceOf(AppError)
+          refusals.add(ERRORS[(error as AppError).code].status)
+        }
+      }
+      expect([...refusals]).toEqual([400])
+    },
+  )
+
   test.for(ENDPOINTS)('has an error for each field: %s', ([, { request }]) => {
     const fields = [request.headers, request.path, request.query, request.body].flatMap((part) =>
       Object.entries<z.ZodType>(part?.shape ?? {}),

@@ -8,11 +8,11 @@ import {
   SecondAttestation,
 } from '../../../lib/accounts/credential.ts'
 import { CredentialEntry } from '../../../lib/accounts/credential-entry.ts'
-import { field } from '../../../lib/field.ts'
+import { field, whereFit } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 /** Of these fields exactly one is given. */
-const CREDENTIALS: readonly unknown[] = ['firstFactorCredential', 'secondFactorCredential', 'recoveryCredential']
+const CREDENTIALS = ['firstFactorCredential', 'secondFactorCredential', 'recoveryCredential']
 
 export const contract = {
   method: 'POST',
@@ -46,8 +46,7 @@ export const contract = {
         {
           path: ['firstFactorCredential'],
           message: 'must be given, or secondFactorCredential, or recoveryCredential: one of the three',
-          // Told together with the problems of other fields.
-          when: ({ issues }) => !issues.some(({ path }) => CREDENTIALS.includes(path?.[0])),
+          when: whereFit(...CREDENTIALS),
         },
       ),
   },

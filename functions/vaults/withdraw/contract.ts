@@ -4,12 +4,12 @@ import { BridgeQuote } from '../../../lib/bridge/response.ts'
 import { DestinationChainId, VaultChainId } from '../../../lib/chain/registry.ts'
 import { Amount, PositiveAmount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { WITNESS_ERRORS } from '../../../lib/errors.ts'
-import { bothOrNeither, field } from '../../../lib/field.ts'
+import { bothOrNeither, field, whereFit } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { TransactionsReply } from '../../../lib/vaults/transactions-reply.ts'
 
 /** Of these fields exactly one is given. */
-const AMOUNTS: readonly unknown[] = ['amount', 'shares', 'max']
+const AMOUNTS = ['amount', 'shares', 'max']
 
 export const contract = {
   method: 'POST',
@@ -43,8 +43,7 @@ export const contract = {
       .refine((body) => [body.amount, body.shares, body.max].filter((given) => given !== undefined).length === 1, {
         path: ['amount'],
         message: 'must be given, or shares, or max: one of the three',
-        // Told together with the problems of other fields.
-        when: ({ issues }) => !issues.some(({ path }) => AMOUNTS.includes(path?.[0])),
+        when: whereFit(...AMOUNTS),
       }),
   },
   response: TransactionsReply.extend({
