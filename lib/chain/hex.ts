@@ -1,5 +1,6 @@
 import { type Hash, type Hex, isHash, isHex } from 'viem'
 import * as z from 'zod'
+import { LAST_SECOND } from '../time.ts'
 
 /** Bytes as nodes write them: `0x` and hexadecimal digits, or none. */
 export const HexText = z.custom<Hex>((value) => isHex(value))
@@ -11,3 +12,6 @@ export const HashText = z.custom<Hash>((value) => typeof value === 'string' && i
 export const Quantity = z
   .custom<Hex>((value) => typeof value === 'string' && /^0x[0-9a-f]{1,64}$/i.test(value))
   .transform((text) => BigInt(text))
+
+/** A block's time in seconds since 1970, one that a timestamp can say. */
+export const BlockTime = Quantity.refine((time) => time <= LAST_SECOND)

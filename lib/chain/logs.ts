@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { min } from '../bigint.ts'
 import { type AppError, badAnswer } from '../errors.ts'
 import { toDate } from '../time.ts'
-import { HashText, HexText, Quantity } from './hex.ts'
+import { BlockTime, HashText, HexText, Quantity } from './hex.ts'
 import type { Rpc, RpcError, RpcOutcome, RpcRequest } from './rpc.ts'
 
 const AddressText = z.custom<Address>((value) => typeof value === 'string' && isAddress(value, { strict: false }))
@@ -19,7 +19,7 @@ export const Log = z.object({
   /** Of its block: all nodes tell it. */
   blockHash: HashText.optional(),
   /** Seconds since 1970, from nodes that tell it with the event; what some write in its place (0x0, a number) is untold. */
-  blockTimestamp: Quantity.refine((time) => time > 0n)
+  blockTimestamp: BlockTime.refine((time) => time > 0n)
     .optional()
     .catch(undefined),
 })
@@ -36,7 +36,7 @@ export const Receipt = z.object({
 export type Receipt = z.output<typeof Receipt>
 
 /** A block's number and its time in seconds since 1970. */
-export const BlockHeader = z.object({ number: Quantity, timestamp: Quantity })
+export const BlockHeader = z.object({ number: Quantity, timestamp: BlockTime })
 export type BlockHeader = z.output<typeof BlockHeader>
 
 /** The same with its hash and that of the block before it. */

@@ -1,6 +1,7 @@
 import { type Address, type Hash, type Hex, hexToBigInt, isHex, numberToHex, parseAbi, size } from 'viem'
 import { inBatches } from '../batches.ts'
 import { badAnswer } from '../errors.ts'
+import { LAST_SECOND } from '../time.ts'
 import { type Answers, type Call, call, decodeAnswers } from './call.ts'
 import {
   codeReaderOverrides,
@@ -125,9 +126,8 @@ const BLOCK_CALLS = [
 ]
 const ARBITRUM_BLOCK_CALLS = [...BLOCK_CALLS, call(ARB_SYS, arbSysAbi, 'arbBlockNumber', [])]
 
-/** What a number and a Date can hold. */
+/** The last number that a JavaScript number holds. */
 const LAST_NUMBER = BigInt(Number.MAX_SAFE_INTEGER)
-const LAST_SECOND = 8_640_000_000_000n
 
 /** How many contracts one eth_call reads at most. */
 const MOST_CONTRACTS = 100

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { CHAINS, type Chain } from '../chain/registry.ts'
 import { AppError, badAnswer } from '../errors.ts'
 import { parseAnswer, parseRows, type Upstream, type UpstreamAnswer } from '../http.ts'
+import { LAST_SECOND } from '../time.ts'
 import type { CoinQuote, DatedChart, FoundCoin, MarketCoin } from './coin.ts'
 import { CURRENCIES, type Currency, type ExchangeRate } from './currency.ts'
 import { type Decimal, decimal, minus, over, times, toNumber } from './decimal.ts'
@@ -53,6 +54,7 @@ const QuoteRow = MarketRow.extend({
   last_updated: z.iso
     .datetime({ offset: true })
     .transform((text) => Date.parse(text))
+    .refine((at) => at <= Number(LAST_SECOND) * 1000)
     .nullable()
     .catch(null),
 })

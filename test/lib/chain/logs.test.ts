@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import {
   BlockHeader,
   blockRequest,
+  Log,
   type LogFilter,
   parseResult,
   Receipt,
@@ -349,5 +350,22 @@ describe('What a node says of a transaction and of a block', () => {
     { number: '0x', timestamp: '0x1' },
   ])('is a typed error where the block is %j', (result) => {
     expect(() => parseResult(BlockHeader, { result })).toThrow(expect.objectContaining({ code: 'upstream_bad_answer' }))
+  })
+
+  const END_OF_9999 = BigInt(Date.UTC(10_000, 0, 1)) / 1000n
+  test('is refused after the year 9999, which no timestamp can say', () => {
+    const at = (timestamp: bigint) => ({ result: { number: '0x1', timestamp: numberToHex(timestamp) } })
+    expect(parseResult(BlockHeader, at(END_OF_9999 - 1n)).timestamp).toBe(END_OF_9999 - 1n)
+    for (const timestamp of [END_OF_9999, 2n ** 63n, 2n ** 256n - 1n]) {
+      expect(() => parseResult(BlockHeader, at(timestamp))).toThrow(
+        expect.objectContaining({ code: 'upstream_bad_answer' }),
+      )
+    }
+  })
+
+  test('is not told by an event whose time is after the year 9999', () => {
+    const log = { address: '0x00000000000000000000000000000000000000A1', topics: [], data: '0x', logIndex: '0x0' }
+    const rest = { blockNumber: '0x1', transactionHash: numberToHex(1, { size: 32 }) }
+    expect(Log.parse({ ...log, ...rest, blockTimestamp: numberToHex(END_OF_9999) }).blockTimestamp).toBeUndefined()
   })
 })

@@ -207,13 +207,17 @@ describe('coins by their ids', () => {
       UNKNOWN,
       { ...BITCOIN, id: 'negative', current_price: -5 },
       { ...BITCOIN, id: 'timeless', last_updated: 'yesterday' },
+      { ...BITCOIN, id: 'endless', last_updated: '9999-12-31T23:59:59-10:00' },
       { ...BITCOIN, id: 'another' },
       { ...BITCOIN, id: 'bare', market_cap_rank: undefined, ath: 'high', circulating_supply: 0 },
     ]
     const { ask } = answering(() => ({ body: rows }))
-    const coins = await createCoinGecko(ask).fetchCoins(['some-coin', 'negative', 'timeless', 'bare'], 'usd')
+    const coins = await createCoinGecko(ask).fetchCoins(['some-coin', 'negative', 'timeless', 'endless', 'bare'], 'usd')
     expect(coins).toEqual(
-      new Map([...['some-coin', 'negative', 'timeless'].map((id) => [id, null] as const), ['bare', expect.anything()]]),
+      new Map([
+        ...['some-coin', 'negative', 'timeless', 'endless'].map((id) => [id, null] as const),
+        ['bare', expect.anything()],
+      ]),
     )
     expect(coins.get('bare')).toMatchObject({ rank: null, allTimeHigh: null, circulatingSupply: null, price: 92342 })
   })
