@@ -59,7 +59,15 @@ describe('The workflows of GitHub Actions', () => {
       ...steps.map(({ run = '' }) => run),
     ])
     const named = commands.flatMap((run) => [...run.matchAll(/npm run ([\w:-]+)/g)].map(([, script = '']) => script))
-    const ofChecks = ['test:deep', 'test:infra', 'test:standins', 'test:browser', 'contracts', 'test:samples', 'mutants']
+    const ofChecks = [
+      'test:deep',
+      'test:infra',
+      'test:standins',
+      'test:browser',
+      'contracts',
+      'test:samples',
+      'mutants',
+    ]
     expect(new Set(named)).toEqual(new Set([...ofChecks, 'reference', 'build', 'synth', 'smoke']))
     expect(named.filter((script) => !scripts.has(script))).toEqual([])
   })
