@@ -1,0 +1,129 @@
+import { execFile } from 'node:child_process'
+import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import * as z from 'zod'
+
+// Each patch of test/mutants plants one mistake. This plants them one by one in copies of the tree, and runs the unit and
+// table tests that load the changed file. It fails where they miss more than one mistake in twenty, or a patch is stale.
+//
+// npm run mutants                         runs all
+// npm run mutants -- calldata fees/rounds runs those whose names begin so
+
+const FOLDER = 'test/mutants'
+const ENOUGH_PERCENT = 95
+/** Each copy keeps one core busy. */
+const COPIES = 2
+
+const run = promisify(execFile)
+
+/** A patch, the file that it changes, and the mistake that it plants, which is its first line. */
+type Mutant = { readonly name: string; readonly path: string; readonly file: string; readonly mistake: string }
+
+/** The name of the test that fails; `survived` where none does; `stale` where the patch does not apply. */
+type Fate = { readonly killer: string } | 'survived' | 'stale'
+
+/** The part of vitest's report that is used here. */
+const Report = z.object({
+  testResults: z.array(z.object({ assertionResults: z.array(z.object({ status: z.string(), fullName: z.string() })) })),
+})
+
+const beginnings = process.argv.slice(2)
+const mutants = globSync(`${FOLDER}/*/*.patch`)
+  .toSorted()
+  .map(parseMutant)
+  .filter(({ name }) => beginnings.length === 0 || beginnings.some((beginning) => name.startsWith(beginning)))
+if (mutants.length === 0) throw new Error(`There are no mutants of ${beginnings.join(', ')}.`)
+
+const files = new Set(mutants.map(({ file }) => file))
+await inCopy(async (copy) => {
+  const failing = await findFailure(copy, [...files])
+  if (failing) throw new Error(`Without any mutant a test fails: ${failing}`)
+})
+const waiting = mutants.values()
+const fates = new Map<Mutant, Fate>()
+await Promise.all(Array.from({ length: COPIES }, () => inCopy(tryWaiting)))
+
+const told = mutants.map((mutant) => ({ ...mutant, fate: fates.get(mutant) }))
+for (const { name, fate, mistake } of told) if (fate === 'survived') print(`Survived: ${name}. ${mistake}`)
+const stale = told.filter(({ fate }) => fate === 'stale')
+for (const { name } of stale) print(`Stale, to be made anew: ${name}`)
+const killed = told.filter(({ fate }) => typeof fate === 'object').length
+const percent = (100 * killed) / mutants.length
+print(`${killed} of ${mutants.length} mutants killed (${percent.toFixed(1)} %)`)
+if (percent < ENOUGH_PERCENT || stale.length > 0) process.exitCode = 1
+
+function parseMutant(path: string): Mutant {
+  const text = readFileSync(path, 'utf8')
+  const [mistake = ''] = text.split('\n', 1)
+  const [file, ...others] = [...text.matchAll(/^\+\+\+ b\/(.+)$/gm)].map(([, changed = '']) => changed)
+  if (!file || others.length > 0) throw new Error(`${path} does not change exactly one file.`)
+  return { name: path.slice(FOLDER.length + 1, -'.patch'.length), path: resolve(path), file, mistake }
+}
+
+/** Works in a copy of the tree as it stands, with what is not committed yet. */
+async function inCopy(work: (copy: string) => Promise<void>): Promise<void> {
+  const copy = mkdtempSync(join(tmpdir(), 'mutants-'))
+  try {
+    const { stdout } = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'])
+    for (const path of stdout.split('\0').filter(existsSync)) cpSync(path, join(copy, path))
+    symlinkSync(resolve('node_modules'), join(copy, 'node_modules'))
+    await work(copy)
+  } finally {
+    rmSync(copy, { recursive: true })
+  }
+}
+
+/** Tries mutants in a copy until none is left for it. */
+async function tryWaiting(copy: string): Promise<void> {
+  for (const mutant of waiting) {
+    const fate = await tryMutant(copy, mutant)
+    fates.set(mutant, fate)
+    const end = typeof fate === 'string' ? fate : `killed by "${fate.killer}"`
+    print(`${fates.size}/${mutants.length} ${mutant.name}: ${end}`)
+  }
+}
+
+async function tryMutant(copy: string, { path, file }: Mutant): Promise<Fate> {
+  const isApplied = await run('git', ['apply', path], { cwd: copy }).then(
+    () => true,
+    () => false,
+  )
+  if (!isApplied) return 'stale'
+  const killer = await findFailure(copy, [file])
+  await run('git', ['apply', '--reverse', path], { cwd: copy })
+  return killer === undefined ? 'survived' : { killer }
+}
+
+/** The name of the first test that fails, of those that load these files. Throws where a file cannot be loaded. */
+async function findFailure(copy: string, changed: readonly string[]): Promise<string | undefined> {
+  const output = join(copy, 'report.json')
+  const options = [
+    '--project=unit',
+    '--project=table',
+    '--bail=1',
+    '--maxWorkers=1',
+    '--passWithNoTests',
+    '--reporter=json',
+  ]
+  const vitest = [
+    'node_modules/vitest/vitest.mjs',
+    'related',
+    '--run',
+    ...options,
+    `--outputFile=${output}`,
+    ...changed,
+  ]
+  // It ends with an error where a test fails, and writes no report where no test loads the files.
+  const ended = await run(process.execPath, vitest, { cwd: copy, maxBuffer: Infinity }).catch((error: unknown) => error)
+  const results = existsSync(output) ? Report.parse(JSON.parse(readFileSync(output, 'utf8'))).testResults : []
+  rmSync(output, { force: true })
+  const failed = results.flatMap(({ assertionResults }) => assertionResults).find(({ status }) => status === 'failed')
+  if (!failed && ended instanceof Error) throw ended
+  return failed?.fullName
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
