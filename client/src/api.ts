@@ -2661,21 +2661,21 @@ ListSessionsResponse,
 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/auth/sessions')
 
-/** Ends all of the user's sessions but that of the request: to be offered where credentials have changed. */
+/** Ends all of the user's sessions but that of the request, where its login was in the last ten minutes. Offer it where credentials have changed. */
 export const endOtherSessions = /* @__PURE__ */ operation<
 void,
 undefined,
-'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'fresh_login_required' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/auth/sessions')
 
-/** Ends one of the user's sessions. */
+/** Ends one of the user's sessions: that of the request, or another where its login was in the last ten minutes. */
 export const endSession = /* @__PURE__ */ operation<
 {
   /** As the list names it */
   id: string
 },
 undefined,
-'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'session_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'fresh_login_required' | 'session_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/auth/sessions/{id}')
 
 /** Deletes the user with all credentials, sessions and wallet links; takes a login of the last ten minutes. */
@@ -2685,11 +2685,11 @@ undefined,
 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'fresh_login_required' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/auth/user')
 
-/** Returns the message that a wallet signs to be linked to the user. */
+/** Returns the message that a wallet signs to be linked to the user; takes a login of the last ten minutes. */
 export const startLinkingWallet = /* @__PURE__ */ operation<
 StartLinkingWalletRequest,
 StartLinkingWalletResponse,
-'missing_or_invalid_address' | 'missing_or_invalid_chain' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_address' | 'missing_or_invalid_chain' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'fresh_login_required' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/wallets/init')
 
 /** Links a wallet to the user; its signature proves that the user holds it. */

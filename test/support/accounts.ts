@@ -1,5 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
+import { set } from '../../lib/aws/conditions.ts'
+import { sha256 } from '../../lib/sha256.ts'
 import { type CreationOptions, type Faults, someKeyPair } from './credentials.ts'
 import type { HttpReply, Service } from './service.ts'
 
@@ -195,6 +197,12 @@ export async function someSession(service: Service, recoveryKey?: ReturnType<typ
   const headers = await openSession(service, email, (challenge) => ({ firstFactor: keyPair.get(challenge) }))
   const token = headers.authorization.replace('Bearer ', '')
   return { email, userId: begun.user.id, token, headers, keyPair }
+}
+
+/** Makes a session older by minutes, as if its login had been then. */
+export async function ageSession(service: Service, { token }: { readonly token: string }, minutes: number) {
+  const createdAt = new Date(Date.now() - minutes * 60_000).toISOString()
+  await service.tables.users.write({ pk: `SESSION#${sha256(token)}`, sk: 'SESSION' }, [set('createdAt', createdAt)])
 }
 
 const STEP_MS = 30_000

@@ -4,6 +4,7 @@ import {
   completeLogin,
   completeRegistration,
   orThrow,
+  type Result,
   startLogin,
   startRegistration,
 } from '@vaultline/client'
@@ -39,4 +40,12 @@ export async function logIn(service: Client): Promise<void> {
   const firstFactor = { kind: 'Fido2', credentialAssertion } as const
   const login = orThrow(await completeLogin(service, { platform: 'web', challengeIdentifier, firstFactor }))
   session.set({ token: login.token, email: login.user.email })
+}
+
+/** What `act` answers; where that takes a fresh login, logs in with the passkey and acts once more. Throws as logIn does. */
+export async function withFreshLogin<T>(service: Client, act: () => Promise<Result<T>>): Promise<T> {
+  const result = await act()
+  if (result.ok || result.error.code !== 'fresh_login_required') return orThrow(result)
+  await logIn(service)
+  return orThrow(await act())
 }

@@ -1,10 +1,12 @@
 import { endSessions, getUser } from '../../../lib/accounts/access.ts'
+import { assertFresh } from '../../../lib/accounts/session.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { users } from '../../../lib/services.ts'
+import { now, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-export const handler = endpoint(contract, { users }, ({ users }) => async ({ session, path }) => {
+export const handler = endpoint(contract, { users, now }, ({ users, now }) => async ({ session, path }) => {
+  if (path.id !== session.id) assertFresh(session, now())
   const isKept = (id: string, sessions: object) => {
     if (!Object.hasOwn(sessions, path.id)) throw new AppError('session_not_found')
     return id !== path.id

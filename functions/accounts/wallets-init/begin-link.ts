@@ -1,4 +1,5 @@
 import { challengeEnd } from '../../../lib/accounts/challenges.ts'
+import { assertFresh } from '../../../lib/accounts/session.ts'
 import { randomBase62 } from '../../../lib/clients/api-key.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -9,7 +10,7 @@ import { walletMessage } from './wallet-message.ts'
 
 /**
  * Starts the linking of a wallet: the text that it has to sign within ten minutes. `origin` is the page that asks, where
- * a page does: wallets compare it with the text.
+ * a page does: wallets compare it with the text. Throws `fresh_login_required` after ten minutes of a session.
  */
 export function beginLink({
   users,
@@ -19,6 +20,7 @@ export function beginLink({
 }: Services<'users' | 'relyingParty' | 'randomBytes' | 'now'>) {
   return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { session, headers, body } = request
+    assertFresh(session, now())
     const { address, chain } = body.address
     if (chain !== body.chain) {
       const issue = `is not an address of ${body.chain}`

@@ -9,7 +9,7 @@ export const contract = {
   method: 'POST',
   path: '/auth/wallets/init',
   title: 'Start linking wallet',
-  summary: 'Returns the message that a wallet signs to be linked to the user.',
+  summary: 'Returns the message that a wallet signs to be linked to the user; takes a login of the last ten minutes.',
   tag: 'Accounts',
   caller: 'user',
   uses: { users: ['PutItem'], relyingParty: true },
@@ -31,7 +31,7 @@ export const contract = {
     message: z.string().describe('EIP-4361 for EVM, the same idea for Solana'),
     expiresAt: Timestamp,
   }),
-  errors: [],
+  errors: ['fresh_login_required'],
   cacheControl: 'no-store',
   impact: 'Users cannot start to link wallets.',
 } as const satisfies EndpointContract

@@ -1,7 +1,6 @@
 import { describe, expect } from 'vitest'
-import { set } from '../../../lib/aws/conditions.ts'
 import { sha256 } from '../../../lib/sha256.ts'
-import { beginLogin, completeLogin, login, registerUser, someEmail } from '../../support/accounts.ts'
+import { ageSession, beginLogin, completeLogin, login, registerUser, someEmail } from '../../support/accounts.ts'
 import { someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
 import { type Service, test } from '../../support/service.ts'
@@ -37,12 +36,6 @@ async function listSessions(service: Service, { headers }: LoggedIn) {
 /** Whether a session still opens something. */
 async function isOpen(service: Service, { headers }: LoggedIn): Promise<boolean> {
   return (await service.call('GET', '/auth/wallets', { headers })).status === 200
-}
-
-/** Makes a session older by minutes, as if its login had been then. */
-async function age(service: Service, token: string, minutes: number) {
-  const createdAt = new Date(Date.now() - minutes * 60_000).toISOString()
-  await service.tables.users.write({ pk: `SESSION#${sha256(token)}`, sk: 'SESSION' }, [set('createdAt', createdAt)])
 }
 
 describe('The sessions of a user', () => {
@@ -83,6 +76,20 @@ describe('The sessions of a user', () => {
     expect((await service.call('DELETE', SESSIONS, { headers: first.headers })).status).toBe(204)
     expect(await listSessions(service, first)).toMatchObject([{ isCurrent: true }])
     expect(await isOpen(service, third)).toBe(false)
+  })
+
+  test('end only themselves eleven minutes after their login', async ({ service }) => {
+    const user = await someUser(service)
+    const [old, other] = [await user.logIn(), await user.logIn()]
+    await ageSession(service, old, 11)
+    const listed = await listSessions(service, old)
+    const idOf = (isCurrent: boolean) => listed.find((session) => session.isCurrent === isCurrent)?.id
+    const end = (path: string) => service.call('DELETE', path, { headers: old.headers })
+    expectError(await end(SESSIONS), 'fresh_login_required')
+    expectError(await end(`${SESSIONS}/${idOf(false)}`), 'fresh_login_required')
+    expect(await isOpen(service, other)).toBe(true)
+    expect((await end(`${SESSIONS}/${idOf(true)}`)).status).toBe(204)
+    expect(await isOpen(service, old)).toBe(false)
   })
 
   test('of others are not found', async ({ service }) => {
@@ -150,7 +157,7 @@ describe('A user who deletes the account', () => {
   test('must have logged in a moment ago', async ({ service }) => {
     const user = await someUser(service)
     const session = await user.logIn()
-    await age(service, session.token, 11)
+    await ageSession(service, session, 11)
     const { headers } = session
     expectError(await service.call('DELETE', '/auth/user', { headers }), 'fresh_login_required')
     expect(await isOpen(service, session)).toBe(true)

@@ -14,7 +14,7 @@ import { describe, expect, onTestFinished, vi } from 'vitest'
 import { compiledContract } from '../../../sandbox/contracts.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { encodeBase58 } from '../../../sandbox/solana-wallet.ts'
-import { openSession, recover, registerUser, someSession } from '../../support/accounts.ts'
+import { ageSession, openSession, recover, registerUser, someSession } from '../../support/accounts.ts'
 import { rewriteResults } from '../../support/chain-answers.ts'
 import { someKeyPair } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
@@ -261,6 +261,13 @@ describe('A wallet is linked', () => {
 })
 
 describe('A wallet is not linked', () => {
+  test('in a session whose login was eleven minutes ago', async ({ service, session }) => {
+    await ageSession(service, session, 11)
+    const { headers } = session
+    const body = { address: someWallet().address, chain: 'evm' }
+    expectError(await service.call('POST', INIT, { headers, body }), 'fresh_login_required')
+  })
+
   test('with the signature of somebody else', async ({ service, session }) => {
     const { message } = await begin(service, session, { address: someWallet().address, chainId: CHAIN })
     const signature = await someWallet().signMessage({ message })

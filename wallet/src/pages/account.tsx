@@ -7,7 +7,7 @@ import { CURRENCIES, currencyStore, useService } from '../context.ts'
 import { ProblemNotice } from '../parts/notices.tsx'
 import { Skeleton } from '../parts/skeletons.tsx'
 import { Address } from '../parts/tokens.tsx'
-import { logIn, signUp } from '../passkeys.ts'
+import { logIn, signUp, withFreshLogin } from '../passkeys.ts'
 import { session } from '../service.ts'
 import { useStore } from '../store.ts'
 import { useFocusKept } from '../use-focus-kept.ts'
@@ -170,7 +170,8 @@ function LinkedWallets({ address }: { address: string }) {
   const wallets = useQuery(query(listWallets, service, undefined))
   const link = useMutation({
     mutationFn: async () => {
-      const { message } = orThrow(await startLinkingWallet(service, { address, chain: 'evm' }))
+      const start = () => startLinkingWallet(service, { address, chain: 'evm' })
+      const { message } = await withFreshLogin(service, start)
       orThrow(await linkWallet(service, { message, signature: await sign({ message }) }))
     },
     // Balances are of the wallets that are linked.
