@@ -147,6 +147,16 @@ const RETIRED: readonly (readonly [RegExp, string])[] = [
   [/\btype \w*Place\b/, 'location, key'],
 ]
 
+test('The lock file has the digest of every package, for each platform', () => {
+  const Entry = z.object({ link: z.boolean(), inBundle: z.boolean(), integrity: z.string() }).partial()
+  const { packages } = z
+    .object({ packages: z.record(z.string(), Entry) })
+    .parse(JSON.parse(readFileSync('package-lock.json', 'utf8')))
+  // A package inside another one's archive has no digest of its own.
+  const bare = Object.entries(packages).filter(([, { link, inBundle, integrity }]) => !link && !inBundle && !integrity)
+  expect(bare.map(([path]) => path)).toEqual(['', 'client', 'wallet'])
+})
+
 test('Words that were retired do not come back', () => {
   for (const planted of ['a movement', 'usersTable(', 'DepositView', 'stand-in', 'checkDeposit', 'type EventPlace =']) {
     expect(RETIRED.some(([word]) => word.test(planted))).toBe(true)
