@@ -66,6 +66,7 @@ async function start(): Promise<void> {
     loadService(),
     startBackends({ blockSeconds, withPast, withStates: withPast, realMarkets, nodes }),
   ])
+  for (const { name, why } of backends.states?.missing ?? []) say(`Without the state "${name}": ${why}`)
   // The functions end first: the table waits for what they ask it, and jobs that come every few seconds never stop asking.
   stops.push(backends.stop, () => service.terminate())
   // As SQS does at times: whoever builds on this sees it on the first day.

@@ -30,6 +30,8 @@ export type States = {
   readonly slow: readonly State[]
   /** A transaction of which the service saw that another took its place. */
   readonly dropped: { readonly chainId: number; readonly transactionHash: Hash; readonly sender: Address }
+  /** What could not be made, and why: there is no question about it. */
+  readonly missing: readonly { readonly name: string; readonly why: string }[]
 }
 
 type Chain = LocalChain & LocalWorld
@@ -70,34 +72,49 @@ export async function playStates(
   toNow: () => Promise<unknown>,
 ): Promise<States> {
   const [base, arbitrum] = [required(chains[0]), required(chains[1])]
-  const [vaults, savings] = await Promise.all([playVaults(base), playSavings(arbitrum)])
-  const past = await sendTransfers(base, arbitrum, savings)
-  for (const deposit of [past.delivered, past.deposited, past.notDeposited]) await relayer.fill(deposit)
-  await relayer.refundTogether([past.refunded])
-  await relayer.refundTogether([past.deferred], { deferred: true })
+  const missing: { name: string; why: string }[] = []
+  /** Does what one of the states needs; undefined where that fails, for the others do not need it. */
+  const make = <T>(name: string, act: () => Promise<T>): Promise<T | undefined> =>
+    act().catch((error: unknown) => {
+      missing.push({ name, why: error instanceof Error ? error.message : String(error) })
+      return undefined
+    })
+
+  const [vaults, savings] = await Promise.all([
+    make('vaults and what accounts have in them', () => playVaults(base)),
+    make('vaults of the second chain', () => playSavings(arbitrum)),
+  ])
+  const past = savings && (await make('transfers', () => sendTransfers(base, arbitrum, savings)))
+  if (past) {
+    await make('transfer delivered', () => relayer.fill(past.delivered))
+    await make('transfer deposited', () => relayer.fill(past.deposited))
+    await make('transfer not deposited', () => relayer.fill(past.notDeposited))
+    await make('transfer refunded', () => relayer.refundTogether([past.refunded]))
+    const deferred = { deferred: true }
+    await make('transfer whose refund waits to be claimed', () => relayer.refundTogether([past.deferred], deferred))
+  }
   await toNow()
 
-  const deadline = (await timeOf(base)) + LONGEST_DEADLINE
-  const { bridging, slow } = await sendDeposits(base, arbitrum, {
-    bridging: { account: E, deadline },
-    slow: { account: F, deadline },
+  const present = await make('transfers of now', async () => {
+    const deadline = (await timeOf(base)) + LONGEST_DEADLINE
+    const orders = { bridging: { account: E, deadline }, slow: { account: F, deadline } }
+    return await sendDeposits(base, arbitrum, orders)
   })
-  await relayer.ignore(bridging)
-  await relayer.requestSlowFill(slow)
+  if (present) {
+    await make('transfer bridging', () => relayer.ignore(present.bridging))
+    await make('transfer bridging slowly', () => relayer.requestSlowFill(present.slow))
+  }
 
   const transfer = (hash: Hash): State => ({
     path: `/defi-vaults/v1/defi/cross-chain/${hash}/status?srcChainId=${base.chainId}`,
   })
   const of = ({ transactionHash }: BridgeDeposit) => transfer(transactionHash)
-  return {
-    vaults: [...vaults.all, ...savings.all],
-    slow: [of(past.refunded), of(past.lost)],
-    dropped: { chainId: base.chainId, transactionHash: DROPPED, sender: H },
-    questions: {
-      ...vaults.questions,
-      'transfer pending': transfer(UNSEEN),
-      'transfer bridging': of(bridging),
-      'transfer bridging slowly': of(slow),
+  const questions: Record<string, State> = {
+    ...vaults?.questions,
+    'transfer pending': transfer(UNSEEN),
+    'transfer replaced': transfer(DROPPED),
+    ...(present && { 'transfer bridging': of(present.bridging), 'transfer bridging slowly': of(present.slow) }),
+    ...(past && {
       'transfer delivered': of(past.delivered),
       'transfer deposited': of(past.deposited),
       'transfer not deposited': of(past.notDeposited),
@@ -108,8 +125,15 @@ export async function playStates(
       'transfer whose refund was never found': of(past.lost),
       'transfer reverted': transfer(past.reverted),
       'transfer without a deposit': transfer(past.approval),
-      'transfer replaced': transfer(DROPPED),
-    },
+    }),
+  }
+  for (const { name } of missing) delete questions[name]
+  return {
+    vaults: [...(vaults?.all ?? []), ...(savings?.all ?? [])],
+    slow: past ? [of(past.refunded), of(past.lost)] : [],
+    dropped: { chainId: base.chainId, transactionHash: DROPPED, sender: H },
+    questions,
+    missing,
   }
 }
 
@@ -244,18 +268,19 @@ async function playSavings(chain: Chain) {
 
 /** Deposits into the bridge on the first chain, and two transactions that are none. */
 async function sendTransfers(base: Chain, arbitrum: Chain, savings: { open: Address; paused: Address }) {
-  const now = await timeOf(base)
-  const deadline = now + 3600
+  const deadline = (await timeOf(base)) + 3600
+  // A deposit expires by the clock of the chain that it goes to.
+  const over = (await timeOf(arbitrum)) - 1
   const deposits = await sendDeposits(base, arbitrum, {
     delivered: { account: G, deadline },
     deposited: { account: G, deadline, into: savings.open },
     notDeposited: { account: H, deadline, into: savings.paused },
     elsewhere: { account: H, deadline, to: UNICHAIN },
     // Each of another account, because refunds do not say which deposit they are for.
-    expired: { account: A, deadline: now - 1 },
-    refunded: { account: B, deadline: now - 1 },
-    deferred: { account: C, deadline: now - 1 },
-    lost: { account: D, deadline: now - 30 * DAY },
+    expired: { account: A, deadline: over },
+    refunded: { account: B, deadline: over },
+    deferred: { account: C, deadline: over },
+    lost: { account: D, deadline: over - 30 * DAY },
   })
   const { pool } = bridgeContracts(base.chainId)
   const tooOld = encodeDeposit(base, arbitrum, { account: H, deadline, quotedAt: 0 })

@@ -36,13 +36,13 @@ export async function seedStates(
   return { apiKey, questions: { ...questions, ...(await seedLimits(admin, clientId, vaults)) } }
 }
 
-/** Issues keys with tight limits, and gives a question that each refuses. */
+/** Issues keys with tight limits, and returns a question that each refuses; none where the vaults are missing. */
 async function seedLimits(
   admin: Backends['admin'],
   clientId: string,
   [vault, other]: States['vaults'],
 ): Promise<LocalStates['questions']> {
-  if (!vault || !other) throw new Error('The states have vaults.')
+  if (!vault || !other) return {}
   const { chainId, asset } = vault
   const bounds = { chains: [chainId], vaults: [vault], largestDeposits: [{ chainId, asset, amount: LARGEST }] }
   const keys = await Promise.all([

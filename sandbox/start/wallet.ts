@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, readFile, stat, utimes } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 import { extname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -72,13 +72,13 @@ export async function startWallet({ port, folder, config }: WalletOptions): Prom
     return response.end(await readFile(join(folder, name)))
   }
 
-  const server = createServer((request, response) => {
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
     answer(request, response).catch((error) => {
       const report = `The wallet could not be built.\n\n${error instanceof Error ? error.message : error}\n`
       response.writeHead(500, { 'content-type': 'text/plain; charset=utf-8' }).end(report)
     })
-  })
-  const { stop: close } = await listen(server, port)
+  }
+  const { stop: close } = await listen(serve, { port })
   return {
     async stop() {
       await Promise.all([close(), stop()])
