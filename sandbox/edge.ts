@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import * as z from 'zod'
@@ -211,10 +211,12 @@ export async function startEdge(
     }
   }
 
-  const server = createServer((asked, response) => {
-    void answer(asked, response).catch(() => refuse(response, 502))
-  })
-  return await listen(server)
+  return await listen(
+    (asked, response) => {
+      void answer(asked, response).catch(() => refuse(response, 502))
+    },
+    { isOwnHost: () => true },
+  )
 }
 
 function cachingOf({ CachePolicyConfig }: z.output<typeof CachePolicy>): Caching {

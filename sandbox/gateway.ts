@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { APIGatewayProxyStructuredResultV2, Context, SQSBatchResponse } from 'aws-lambda'
 import { consumers, endpoints, jobs } from '../functions/contracts.ts'
@@ -64,7 +64,7 @@ const ROUTES = routesOf(
 export async function startGateway(options: GatewayOptions, beside: Beside = () => false): Promise<Gateway> {
   const { port, cors, schedule, everySeconds = {}, handlerOf = await loadHandlers() } = options
   keepInvocationsApart()
-  const server = createServer((request, response) => {
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
     for (const [name, value] of Object.entries(corsHeadersFor(request.headers.origin, cors))) {
       response.setHeader(name, value)
     }
@@ -73,8 +73,8 @@ export async function startGateway(options: GatewayOptions, beside: Beside = () 
     void serve(request, handlerOf)
       .catch(() => gatewayError('internal', randomUUID()))
       .then((reply) => send(response, reply))
-  })
-  const { url, stop: close } = await listen(server, port)
+  }
+  const { url, stop: close } = await listen(answer, { port })
   const { consume, poll } = createConsumers(localMappings(), async (name, event, { timeoutSeconds }) => {
     const handler = await handlerOf(name)
     const context = lambdaContext(name, randomUUID(), timeoutSeconds * 1000)

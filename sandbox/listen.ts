@@ -1,16 +1,28 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
+type ListenOptions = {
+  /** Any free one unless given. */
+  readonly port?: number
+  readonly host?: string
+  readonly maxHeaderSize?: number
+  /** Whether a request names this server, by its Host header. */
+  readonly isOwnHost?: (request: IncomingMessage) => boolean
+}
+
 /**
- * Has an HTTP server listen at this machine, on any free port unless told, and gives its URL without a path; `stop` cuts the
- * connections that are open. Throws where the port is taken.
+ * Serves HTTP on this machine and returns the URL without a path; `stop` cuts the connections that are open. Throws where the
+ * port is taken. A request under a name that is not this machine's gets 421: a page elsewhere can let its own name lead here
+ * (DNS rebinding), and its browser would let it read the answer.
  */
 export async function listen(
-  server: Server,
-  port = 0,
-  host = '127.0.0.1',
+  answer: RequestListener,
+  { port = 0, host = '127.0.0.1', maxHeaderSize, isOwnHost = namesThisMachine }: ListenOptions = {},
 ): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  const server = createServer({ ...(maxHeaderSize && { maxHeaderSize }) }, (request, response) =>
+    isOwnHost(request) ? answer(request, response) : response.writeHead(421).end(),
+  )
   await once(server.listen(port, host), 'listening')
   return {
     url: `http://${host}:${(server.address() as AddressInfo).port}`,
@@ -20,4 +32,8 @@ export async function listen(
       await closed
     },
   }
+}
+
+function namesThisMachine({ headers: { host } }: IncomingMessage): boolean {
+  return /^(localhost|127(\.\d{1,3}){3})(:\d+)?$/.test(host ?? '')
 }

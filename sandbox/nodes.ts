@@ -1,4 +1,4 @@
-import { createServer, type ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { numberToHex } from 'viem'
@@ -51,13 +51,12 @@ const Filter = z.looseObject({ fromBlock: z.string().default('latest'), toBlock:
 /** A node of this profile, on a free port, in front of the chain that answers at `target`. */
 export async function startNode(profile: NodeProfile, target: string): Promise<Node> {
   const answerTo = nodeOf(profile, target)
-  const server = createServer((request, response) => {
+  return await listen((request, response) => {
     void buffer(request)
       .then(answerTo)
       .catch((error): Reply => ({ status: 502, body: String(error) }))
       .then((reply) => send(response, reply))
   })
-  return await listen(server)
 }
 
 /** What the node replies to a request's body. */

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { Fake, Provider } from './fake.ts'
 import { listen } from './listen.ts'
@@ -55,11 +55,11 @@ export async function startProviders(options: {
   const idleChains = fakeIdleChains(now)
   const fakes = [acrossApi, coinGecko, defiLlama, liFi, goldRush, solana, idleChains].map(({ answer }) => answer)
   const providers = [fakeSecretsManager(secrets), ...fakes]
-  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
     serve(request, response, providers).catch(() => response.writeHead(500).end())
-  })
+  }
   return {
-    ...(await listen(server)),
+    ...(await listen(answer, { maxHeaderSize: MAX_HEADER_BYTES })),
     acrossApi,
     coinGecko,
     defiLlama,

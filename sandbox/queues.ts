@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createServer, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
@@ -77,7 +77,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
   const requests: Record<string, number> = {}
   const broker = createBroker({ lies, now, random })
 
-  const server = createServer((request, response) => {
+  const { url: endpoint, stop } = await listen((request, response) => {
     void answer(request)
       .then(
         (body) => ({ status: 200, headers: {}, body }),
@@ -97,7 +97,6 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
           .end(JSON.stringify(body)),
       )
   })
-  const { url: endpoint, stop } = await listen(server)
   let stopped = false
 
   const urlOf = ({ name }: Queue, host = new URL(endpoint).host) => `http://${host}/${ACCOUNT}/${name}`

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import * as z from 'zod'
 import { listen } from './listen.ts'
@@ -90,10 +90,9 @@ export async function startReceiver(now: () => number): Promise<Receiver> {
     return response
   }
 
-  const server = createServer((request, response) => {
+  const { url, stop } = await listen((request, response) => {
     receive(request, response).catch(() => response.destroy())
   })
-  const { url, stop } = await listen(server)
   return {
     url: `${url}${PATH}`,
     trust(secret) {

@@ -1,4 +1,4 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import * as z from 'zod'
 import { type Answer, exchange } from '../exchange.ts'
@@ -89,7 +89,7 @@ export async function startAws(services: AwsServices, operatorKey: string): Prom
     return await exchange(services[service], { headers: passed, body })
   }
 
-  const server = createServer((request, response) => {
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
     void buffer(request)
       .then((body) => answer(request.headers, body.toString()))
       .catch((error: unknown): Answer => ({ status: 500, headers: {}, text: String(error) }))
@@ -97,9 +97,9 @@ export async function startAws(services: AwsServices, operatorKey: string): Prom
         const { connection: _, 'transfer-encoding': __, 'keep-alive': ___, ...passed } = headers
         response.writeHead(status, passed).end(text)
       })
-  })
+  }
   return {
-    ...(await listen(server)),
+    ...(await listen(serve)),
     principals,
     calls: () => [...calls.values()],
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import * as z from 'zod'
 import { bytesOf, findRoute, MAX_BODY_BYTES, routesOf, toEvent, urlOf } from '../http-api.ts'
 import { listen } from '../listen.ts'
@@ -102,10 +102,12 @@ export async function startHttpApi(deployed: Deployed, invoke: Invoke, port: num
     response.writeHead(statusCode).end(bytesOf(content))
   }
 
-  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
-    void answer(request, response).catch((error: unknown) => response.destroy(new Error(String(error))))
-  })
-  return await listen(server, port)
+  return await listen(
+    (request, response) => {
+      void answer(request, response).catch((error: unknown) => response.destroy(new Error(String(error))))
+    },
+    { port, maxHeaderSize: MAX_HEADER_BYTES, isOwnHost: () => true },
+  )
 }
 
 /** Whether a request names an API by its host, or this one by where it is here: with another host the gateway finds none. */

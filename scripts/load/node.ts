@@ -1,4 +1,3 @@
-import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { exchange } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
@@ -16,10 +15,9 @@ function record(body: string): Promise<string> {
   return answer
 }
 
-const server = createServer((request, response) => {
+const { url, stop } = await listen((request, response) => {
   void text(request)
     .then((body) => recorded.get(body) ?? record(body))
     .then((answer) => response.setHeader('content-type', 'application/json').end(answer))
 })
-const { url, stop } = await listen(server)
 tellParent(url, stop)

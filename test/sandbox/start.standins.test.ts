@@ -23,6 +23,7 @@ import { addSigningKey, removeSigningKey } from '../../admin/operations/keys.ts'
 import { endpoints } from '../../functions/contracts.ts'
 import { Address } from '../../lib/codecs.ts'
 import { type EndpointContract, methodsOf } from '../../lib/frame/contract.ts'
+import { exchange } from '../../sandbox/exchange.ts'
 import {
   clearSandbox,
   freePort,
@@ -299,6 +300,16 @@ describe('`npm start`', () => {
     )
     expect(routes.length).toBeGreaterThan(50)
     expect(new Set(routes.filter((route) => !own.includes(route)))).toEqual(new Set())
+  })
+
+  test('answers under the names of its own machine only, which a page elsewhere cannot make its own', async ({
+    state,
+  }) => {
+    const { baseUrl, walletUrl, controlsUrl } = state
+    for (const url of [`${baseUrl}/docs/`, `${baseUrl}/health`, `${walletUrl}/config.json`, controlsUrl]) {
+      const { status, text } = await exchange(url, { method: 'GET', headers: { host: 'evil.example' } })
+      expect({ url, status, text }).toEqual({ url, status: 421, text: '' })
+    }
   })
 
   test('logs into a file, and neither keys nor URLs of nodes', ({ running, state }) => {

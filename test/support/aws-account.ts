@@ -1,4 +1,4 @@
-import { createServer, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { EDGE_REGION } from '../../infra/environments.ts'
 import { exchange } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
@@ -98,15 +98,15 @@ export async function startAwsAccount(servers: Servers, tables: Readonly<Record<
     return snsReply(200, `${action}Response`, `<${action}Result>${result}</${action}Result>`)
   }
 
-  const server = createServer(async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const body = Buffer.concat(await request.toArray()).toString()
     const { status, headers, text } = await answer(request.headers, body).catch((error: unknown) => ({
       ...{ status: 500, headers: {}, text: String(error) },
     }))
     response.writeHead(status, headers).end(text)
-  })
+  }
   return {
-    ...(await listen(server)),
+    ...(await listen(serve)),
     topics,
     secrets,
     denied,

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
 import { exchange } from '../../sandbox/exchange.ts'
@@ -60,8 +60,9 @@ export async function startMeter(targets: Readonly<Record<string, string>>): Pro
     const { connection: _c, 'transfer-encoding': _t, 'keep-alive': _k, 'content-length': _l, ...told } = answer.headers
     response.writeHead(answer.status, told).end(answer.text)
   }
-  const server = createServer((request, response) => void pass(request, response).catch(() => request.destroy()))
-  const { url, stop } = await listen(server)
+  const { url, stop } = await listen((request, response) => {
+    pass(request, response).catch(() => request.destroy())
+  })
   return {
     urlOf: (target) => `${url}/${target}`,
     async during(work) {

@@ -1,10 +1,10 @@
-import { createServer, type RequestListener } from 'node:http'
+import type { RequestListener } from 'node:http'
 import { onTestFinished } from 'vitest'
 import { listen } from '../../sandbox/listen.ts'
 
-/** Starts a server at this address of this machine until the test is over, and gives its origin. */
+/** Starts a server at this address of this machine until the test is over, and gives its origin. It answers to any name. */
 export async function serve(listener: RequestListener, host = '127.0.0.1'): Promise<string> {
-  const { url, stop } = await listen(createServer(listener), 0, host)
+  const { url, stop } = await listen(listener, { host, isOwnHost: () => true })
   onTestFinished(stop)
   return url
 }

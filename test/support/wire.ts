@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from '../../lib/errors.ts'
 import { type Answer, type Asked, exchange } from '../../sandbox/exchange.ts'
@@ -134,8 +134,9 @@ export async function startWire(target: string): Promise<Wire> {
     response.writeHead(answer.status, { 'content-type': type }).end(isChecked ? await withChainCheck(told, ask) : told)
   }
   // What is asked while the target is being stopped finds nobody there.
-  const server = createServer((request, response) => pass(request, response).catch(() => request.socket.destroy()))
-  const { url, stop } = await listen(server)
+  const { url, stop } = await listen((request, response) => {
+    pass(request, response).catch(() => request.socket.destroy())
+  })
   const wire: Wire = {
     url,
     bodies: [],
