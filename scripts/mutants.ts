@@ -15,6 +15,8 @@ const FOLDER = 'test/mutants'
 const ENOUGH_PERCENT = 95
 /** Each copy keeps one core busy. */
 const COPIES = 2
+/** A mistake may make a loop endless: tests that run longer have noticed it. */
+const LONGEST_MS = 120_000
 
 const run = promisify(execFile)
 
@@ -96,7 +98,7 @@ async function tryMutant(copy: string, { path, file }: Mutant): Promise<Fate> {
   return killer === undefined ? 'survived' : { killer }
 }
 
-/** The name of the first test that fails, of those that load these files. Throws where a file cannot be loaded. */
+/** The name of the first test that fails, of those that load these files, or how the run ended without one that fails. */
 async function findFailure(copy: string, changed: readonly string[]): Promise<string | undefined> {
   const output = join(copy, 'report.json')
   const options = [
@@ -115,13 +117,15 @@ async function findFailure(copy: string, changed: readonly string[]): Promise<st
     `--outputFile=${output}`,
     ...changed,
   ]
-  // It ends with an error where a test fails, and writes no report where no test loads the files.
-  const ended = await run(process.execPath, vitest, { cwd: copy, maxBuffer: Infinity }).catch((error: unknown) => error)
+  // It ends with an error where a test fails or crashes, and writes no report where no test loads the files.
+  const ended = await run(process.execPath, vitest, { cwd: copy, maxBuffer: Infinity, timeout: LONGEST_MS }).then(
+    () => undefined,
+    ({ killed, stderr }) => (killed ? 'a run without end' : `a run that breaks: ${stderr}`),
+  )
   const results = existsSync(output) ? Report.parse(JSON.parse(readFileSync(output, 'utf8'))).testResults : []
   rmSync(output, { force: true })
   const failed = results.flatMap(({ assertionResults }) => assertionResults).find(({ status }) => status === 'failed')
-  if (!failed && ended instanceof Error) throw ended
-  return failed?.fullName
+  return failed?.fullName ?? ended
 }
 
 function print(line: string): void {

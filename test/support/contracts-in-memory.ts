@@ -1,0 +1,46 @@
+import { type AbiFunction, decodeFunctionData, encodeFunctionResult, type Hex, toFunctionSelector } from 'viem'
+import { poolAbi } from '../../lib/bridge/abi.ts'
+import type { Call } from '../../lib/chain/call.ts'
+import { erc20Abi } from '../../lib/chain/erc20.ts'
+import type { ChainReader, ReadPlan } from '../../lib/chain/reader.ts'
+import { erc7540Abi } from '../../lib/protocols/erc7540/abi.ts'
+import { lagoonAbi } from '../../lib/protocols/lagoon/abi.ts'
+
+/**
+ * Contracts without a chain. `answers` has what a function returns, by its name: a value, or a function of the arguments and
+ * the contract's address. Where that is undefined the call reverts. `words` has storage, by its slot; the rest is zero.
+ */
+export type Contracts = {
+  readonly answers: Readonly<Record<string, unknown>>
+  readonly words?: Readonly<Record<Hex, bigint>>
+}
+
+const FUNCTIONS = new Map(
+  [...lagoonAbi, ...erc7540Abi, ...erc20Abi, ...poolAbi]
+    .filter((item) => item.type === 'function')
+    .map((item): [Hex, AbiFunction] => [toFunctionSelector(item), item]),
+)
+
+/** What the plan makes of these contracts. Throws as its parsing does. */
+export function readOf<T>({ slots, calls, parse }: ReadPlan<T>, contracts: Contracts): T {
+  const words = slots.map((slot) => contracts.words?.[slot] ?? 0n)
+  return parse({ words, answers: calls.map((call) => answerOf(call, contracts)) })
+}
+
+/** A reader of these contracts, which reads plans and nothing else. */
+export function readerOf(contracts: Contracts): ChainReader {
+  const reader: Partial<Record<keyof ChainReader, unknown>> = {
+    read: async (plans: readonly ReadPlan<unknown>[]) => ({ values: plans.map((plan) => readOf(plan, contracts)) }),
+    readOne: async (plan: ReadPlan<unknown>) => ({ value: readOf(plan, contracts) }),
+  }
+  return reader as ChainReader
+}
+
+function answerOf({ to, data, decode }: Call<unknown>, { answers }: Contracts): unknown {
+  const item = FUNCTIONS.get(data.slice(0, 10) as Hex)
+  if (!item) throw new Error(`No ABI has the function ${data.slice(0, 10)}.`)
+  const { args = [] } = decodeFunctionData({ abi: [item], data })
+  const answer = answers[item.name]
+  const value = typeof answer === 'function' ? answer(...args, to) : answer
+  return value === undefined ? undefined : decode(encodeFunctionResult({ abi: [item], result: value }))
+}
