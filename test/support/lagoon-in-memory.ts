@@ -17,7 +17,7 @@ export const LAGOON_VAULT: LagoonVault = {
 const LIFECYCLES = ['open', 'closing', 'closed'] as const
 
 /** The fees of a 0.6 vault, in basis points of shares. */
-export type Rates = { readonly entry: number; readonly exit: number; readonly haircut: number }
+type Rates = { readonly entry: number; readonly exit: number; readonly haircut: number }
 
 /** A Lagoon vault with an account, ALICE; amounts in the smallest units. */
 export type LagoonFacts = {
