@@ -1,8 +1,8 @@
 import { endpoints } from '../functions/contracts.ts'
-import examples from '../functions/system/openapi/examples.json' with { type: 'json' }
-import { buildOpenApi } from '../lib/frame/openapi.ts'
 import packageJson from '../package.json' with { type: 'json' }
+import examples from './examples.json' with { type: 'json' }
 import { buildGuides, buildTexts } from './guides.ts'
+import { buildOpenApi } from './openapi.ts'
 import { buildPage, type PageOptions } from './page.ts'
 
 /**

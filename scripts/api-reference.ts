@@ -1,13 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import * as z from 'zod'
 import { endpoints } from '../functions/contracts.ts'
-import recorded from '../functions/system/openapi/examples.json' with { type: 'json' }
 import { ERRORS } from '../lib/errors.ts'
 import { type EndpointContract, scopeOf } from '../lib/frame/contract.ts'
-import { INTRODUCTION } from '../lib/frame/introduction.ts'
-import { type Example, type JsonSchema, jsonSchema, listErrors, operationId } from '../lib/frame/openapi.ts'
 import { DELIVERED, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from '../lib/webhooks/delivery-contract.ts'
 import { WebhookEvent } from '../lib/webhooks/event.ts'
+import recorded from '../reference/examples.json' with { type: 'json' }
+import { INTRODUCTION } from '../reference/introduction.ts'
+import { type Example, type JsonSchema, jsonSchema, listErrors, operationId } from '../reference/openapi.ts'
 
 // Writes docs/api.md from the contracts that the functions run on; with --check it only says whether the file is what
 // the contracts say.

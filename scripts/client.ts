@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { endpoints } from '../functions/contracts.ts'
 import { ERRORS } from '../lib/errors.ts'
-import { buildOpenApi, type JsonSchema } from '../lib/frame/openapi.ts'
+import { buildOpenApi, type JsonSchema } from '../reference/openapi.ts'
 
 // Writes the client's types and operations from the OpenAPI document, and its texts for users from docs/errors.md; with --check
 // it only says whether the files are what these say.

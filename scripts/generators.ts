@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { endpoints } from '../functions/contracts.ts'
-import examples from '../functions/system/openapi/examples.json' with { type: 'json' }
-import { buildOpenApi } from '../lib/frame/openapi.ts'
+import examples from '../reference/examples.json' with { type: 'json' }
+import { buildOpenApi } from '../reference/openapi.ts'
 
 // Says whether public linters and generators take the OpenAPI document, and whether what is generated compiles. They are
 // installed in a folder of their own: both generators need another TypeScript than ours.

@@ -8,8 +8,8 @@ import { consumers, endpoints, jobs } from '../../functions/contracts.ts'
 import { AppError, ERRORS } from '../../lib/errors.ts'
 import { fieldErrors } from '../../lib/field.ts'
 import type { Contract, EndpointContract, JobContract } from '../../lib/frame/contract.ts'
-import { buildOpenApi, listErrors } from '../../lib/frame/openapi.ts'
 import { parseRequest } from '../../lib/frame/request.ts'
+import { buildOpenApi, listErrors } from '../../reference/openapi.ts'
 import { PROMISED } from '../support/errors.ts'
 
 const ENDPOINTS = Object.entries<EndpointContract>(endpoints)

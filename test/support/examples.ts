@@ -1,10 +1,10 @@
 import { endpoints } from '../../functions/contracts.ts'
 import type { EndpointContract } from '../../lib/frame/contract.ts'
-import type { Example } from '../../lib/frame/openapi.ts'
+import type { Example } from '../../reference/openapi.ts'
 import type { HttpReply, Service } from './service.ts'
 
 /** The file of the examples that the document shows, by the names of their operations. */
-export const EXAMPLES_FILE = 'functions/system/openapi/examples.json'
+export const EXAMPLES_FILE = 'reference/examples.json'
 
 /** What is good for a session or a registration is told by what it is: nobody has to wonder whose it was. */
 const SECRETS: Readonly<Record<string, string>> = {
@@ -43,6 +43,21 @@ export function buildExample(
     ...(reply.body !== undefined && { response: present(reply.body) }),
   }
 }
+
+/**
+ * The new value, with what differs by chance as it was known: numbers, and texts with digits (hashes, times, addresses, ids).
+ * So a new field of an answer changes one example, and a changed word is seen.
+ */
+export function keepKnown(known: unknown, next: unknown): unknown {
+  if (typeof known === 'number' && typeof next === 'number') return known
+  if (typeof known === 'string' && typeof next === 'string') return [known, next].every(hasDigit) ? known : next
+  if (typeof known !== 'object' || typeof next !== 'object' || known === null || next === null) return next
+  const values = new Map(Object.entries(known))
+  if (Array.isArray(next)) return next.map((item, index) => keepKnown(values.get(`${index}`), item))
+  return Object.fromEntries(Object.entries(next).map(([name, field]) => [name, keepKnown(values.get(name), field)]))
+}
+
+const hasDigit = (text: string) => /\d/.test(text)
 
 /** A value of JSON as a reader wants to see it. */
 function present(value: unknown): unknown {

@@ -8,7 +8,7 @@ export const contract = {
   summary: 'Describes every route of the service as an OpenAPI 3.1 document.',
   tag: 'System',
   caller: 'anyone',
-  uses: { version: true },
+  uses: {},
   request: {},
   response: z.looseObject({ openapi: z.literal('3.1.0') }),
   errors: [],

@@ -19,7 +19,7 @@ import { contract as depositStatus } from '../../../functions/vaults/deposit-sta
 import { contract as withdraw } from '../../../functions/vaults/withdraw/contract.ts'
 import { contract as withdrawStatus } from '../../../functions/vaults/withdraw-status/contract.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { listErrors } from '../../../lib/frame/openapi.ts'
+import { listErrors } from '../../../reference/openapi.ts'
 import { changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
 import { recordAll } from '../../support/records.ts'
 import { runs } from '../../support/runs.ts'

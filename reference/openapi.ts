@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { Amount } from '../codecs.ts'
-import { ERRORS, type ErrorCode, type ErrorDefinition } from '../errors.ts'
-import { fieldErrors } from '../field.ts'
-import { DELIVERED, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from '../webhooks/delivery-contract.ts'
-import { type EndpointContract, isSigned, scopeOf, TAGS } from './contract.ts'
+import { Amount } from '../lib/codecs.ts'
+import { ERRORS, type ErrorCode, type ErrorDefinition } from '../lib/errors.ts'
+import { fieldErrors } from '../lib/field.ts'
+import { type EndpointContract, isSigned, scopeOf, TAGS } from '../lib/frame/contract.ts'
+import { DELIVERED, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from '../lib/webhooks/delivery-contract.ts'
 import { INTRODUCTION } from './introduction.ts'
 
 const ErrorSchema = z

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { keepKnown } from '../support/examples.ts'
+
+test('An example that is recorded again differs only where the answer has other fields or words', () => {
+  const known = {
+    status: 'pending',
+    hash: '0x1f',
+    at: '2026-11-01T00:00:00.000Z',
+    price: 1.5,
+    items: [{ id: 'a1' }],
+    gone: 1,
+  }
+  const next = {
+    status: 'settled',
+    hash: '0x2e',
+    at: '2026-11-02T00:00:00.000Z',
+    price: 2,
+    items: [{ id: 'b2', new: '7' }],
+  }
+  const { gone: _, ...rest } = known
+  expect(keepKnown(known, next)).toEqual({ ...rest, status: 'settled', items: [{ id: 'a1', new: '7' }] })
+  expect(keepKnown(undefined, next)).toEqual(next)
+  expect(keepKnown({ hash: '0x1f' }, { hash: null })).toEqual({ hash: null })
+})
