@@ -132,7 +132,6 @@ export function buildOpenApi(
     components: {
       ...components,
       headers: HEADERS,
-      schemas: withSamples(components.schemas),
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'x-join-key', description: 'Names the client: your key' },
         session: { type: 'http', scheme: 'bearer', description: 'Names the user: the token that a login answers' },
@@ -146,22 +145,6 @@ wallet signs and sends.
 
 The examples follow one user through a service on one machine. Prices and vaults are made up, long lists are cut short, and
 tokens are told by their names.`
-
-/** Values as schemas of these names have them, of which viewers make the bodies that they show where there is no example. */
-const SAMPLES: Readonly<Record<string, string>> = {
-  Address: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65',
-  Amount: '1000000000',
-  TransactionHash: `0x${'5c'.repeat(32)}`,
-  Timestamp: '2026-11-01T00:00:00.000Z',
-}
-
-function withSamples(schemas: Components['schemas']): Components['schemas'] {
-  const named = Object.entries(SAMPLES).flatMap(([name, sample]): [string, JsonSchema][] => {
-    const schema = schemas[name]
-    return typeof schema === 'object' ? [[name, { ...schema, examples: [sample] }]] : []
-  })
-  return { ...schemas, ...Object.fromEntries(named) }
-}
 
 /** What operations share, by name. */
 type Components = {

@@ -1,19 +1,20 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { endpoints } from '../functions/contracts.ts'
 import { ERRORS } from '../lib/errors.ts'
-import { buildOpenApi, type JsonSchema } from '../reference/openapi.ts'
+import type { EndpointContract } from '../lib/frame/contract.ts'
+import { buildOpenApi, type JsonSchema, listErrors } from '../reference/openapi.ts'
 
 // Writes the client's types and operations from the OpenAPI document, and its texts for users from docs/errors.md; with --check
 // it only says whether the files are what these say.
 const CHECK = process.argv.includes('--check')
 
 type Schema = JsonSchema | boolean
-type Operation = ReturnType<typeof buildOpenApi>['paths'][string][string]
 
 /** Headers that the client sends by itself, or the browser alone may send. */
 const SENT_ANYWAY = ['authorization', 'origin']
 
-const { paths, webhooks, components } = buildOpenApi(Object.values(endpoints), '')
+const CONTRACTS: readonly EndpointContract[] = Object.values(endpoints)
+const { paths, webhooks, components } = buildOpenApi(CONTRACTS, '')
 const files = {
   'client/src/api.ts': generateApi(),
   'client/src/texts.ts': generateTexts(await readFile('docs/errors.md', 'utf8')),
@@ -41,12 +42,8 @@ function generateTexts(page: string): string {
 }
 
 function generateApi(): string {
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods)
-      .filter(([, { tags, operationId }]) => !tags.includes('System') || operationId === 'getHealth')
-      .map(([method, operation]) => operationCode(method.toUpperCase(), path, operation)),
-  )
-  const code = operations.join('\n\n')
+  const operations = CONTRACTS.filter(({ tag, path }) => tag !== 'System' || path === '/health')
+  const code = operations.map(operationCode).join('\n\n')
   const delivered = Object.values(webhooks).map(({ post }) => typeOf(schemaOf(post.requestBody), ''))
   const types = namedTypes([code, ...delivered].join('\n'))
   return [
@@ -86,7 +83,10 @@ function errorTypes(): string {
   return `/** The HTTP status of each error, by its code. */\nexport type Errors = {\n${codes.join('\n')}\n}`
 }
 
-function operationCode(method: string, path: string, operation: Operation): string {
+function operationCode(contract: EndpointContract): string {
+  const { method, path } = contract
+  const operation = paths[path]?.[method.toLowerCase()]
+  if (!operation) throw new Error(`The document has no ${method} ${path}.`)
   const { operationId, description, parameters, requestBody, responses } = operation
   const asked = parameters.filter(({ name }) => !SENT_ANYWAY.includes(name))
   const namesIn = (place: string) => asked.flatMap((parameter) => (parameter.in === place ? [parameter.name] : []))
@@ -106,7 +106,7 @@ function operationCode(method: string, path: string, operation: Operation): stri
   const args = [`'${method}'`, `'${path}'`, ...(where.length > 0 ? [`{ ${where.join(', ')} }`] : [])]
   const mayBeLeftOut = !requestBody && !asked.some(({ required }) => required)
   const generics = [[...(input ? [input] : []), ...(mayBeLeftOut ? ['void'] : [])].join(' | '), dataOf(success)]
-  generics.push(codesOf(responses).join(' | '))
+  generics.push(listErrors(contract).map(literal).join(' | '))
   return `/** ${description} */\nexport const ${operationId} = /* @__PURE__ */ operation<\n${generics.join(',\n')}\n>(${args.join(', ')})`
 }
 
@@ -124,27 +124,10 @@ function itemsOf(response: object): string | undefined {
   return lists.find((name) => name !== 'evidence')
 }
 
-function codesOf(responses: Operation['responses']): string[] {
-  return Object.values(responses).flatMap((response) => {
-    const schema = schemaOf('$ref' in response ? named(String(response.$ref)) : response)
-    // The gateway's own errors have no code.
-    return (schema.anyOf ?? [schema])
-      .flatMap(({ allOf = [] }) => allOf)
-      .flatMap(({ properties }) => {
-        const code = properties?.['code']
-        return typeof code === 'object' && code.enum ? code.enum.map((value) => `'${value}'`) : []
-      })
-  })
-}
-
 function schemaOf(response: object): JsonSchema {
   // What our own document says of an answer, which is always JSON.
   const { content } = response as { content?: { 'application/json': { schema: JsonSchema } } }
   return content?.['application/json'].schema ?? {}
-}
-
-function named(reference: string): object {
-  return components.responses[reference.split('/').at(-1) ?? ''] ?? {}
 }
 
 /** A schema as a type of TypeScript. */

@@ -2627,13 +2627,6 @@ ListCredentialsResponse,
 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/auth/credentials')
 
-/** Adds a credential, confirmed by those that the user has; a password, a code or a recovery key replaces the old one. */
-export const addCredential = /* @__PURE__ */ operation<
-AddCredentialRequest,
-Credential,
-'missing_or_invalid_temporary_authentication_token' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'missing_or_invalid_first_factor' | 'missing_or_invalid_second_factor' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'challenge_expired_or_used' | 'confirmation_failed' | 'insufficient_scope' | 'credential_already_registered' | 'too_many_credentials' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
->('POST', '/auth/credentials')
-
 /** Starts to add a credential: returns the options for creating it, and what an old one confirms it with. */
 export const startAddingCredential = /* @__PURE__ */ operation<
 {
@@ -2643,6 +2636,13 @@ export const startAddingCredential = /* @__PURE__ */ operation<
 StartAddingCredentialResponse,
 'missing_or_invalid_platform' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/auth/credentials/init', { headers: ['platform'] })
+
+/** Adds a credential, confirmed by those that the user has; a password, a code or a recovery key replaces the old one. */
+export const addCredential = /* @__PURE__ */ operation<
+AddCredentialRequest,
+Credential,
+'missing_or_invalid_temporary_authentication_token' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'missing_or_invalid_first_factor' | 'missing_or_invalid_second_factor' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'challenge_expired_or_used' | 'confirmation_failed' | 'insufficient_scope' | 'credential_already_registered' | 'too_many_credentials' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+>('POST', '/auth/credentials')
 
 /** Removes a credential; takes a login of the last ten minutes. */
 export const removeCredential = /* @__PURE__ */ operation<
@@ -2661,13 +2661,6 @@ ListSessionsResponse,
 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/auth/sessions')
 
-/** Ends all of the user's sessions but that of the request, where its login was in the last ten minutes. Offer it where credentials have changed. */
-export const endOtherSessions = /* @__PURE__ */ operation<
-void,
-undefined,
-'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'fresh_login_required' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
->('DELETE', '/auth/sessions')
-
 /** Ends one of the user's sessions: that of the request, or another where its login was in the last ten minutes. */
 export const endSession = /* @__PURE__ */ operation<
 {
@@ -2677,6 +2670,13 @@ export const endSession = /* @__PURE__ */ operation<
 undefined,
 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'fresh_login_required' | 'session_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/auth/sessions/{id}')
+
+/** Ends all of the user's sessions but that of the request, where its login was in the last ten minutes. Offer it where credentials have changed. */
+export const endOtherSessions = /* @__PURE__ */ operation<
+void,
+undefined,
+'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'fresh_login_required' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+>('DELETE', '/auth/sessions')
 
 /** Deletes the user with all credentials, sessions and wallet links; takes a login of the last ten minutes. */
 export const deleteUser = /* @__PURE__ */ operation<
