@@ -1,15 +1,7 @@
 import { chromium as browsers, type Page } from 'playwright-core'
+import { addAuthenticator } from './authenticator.ts'
 import { unpackChromium } from './chromium.ts'
 import { chainlessTest } from './service.ts'
-
-const AUTHENTICATOR = {
-  protocol: 'ctap2',
-  transport: 'internal',
-  hasResidentKey: true,
-  hasUserVerification: true,
-  isUserVerified: true,
-  automaticPresenceSimulation: true,
-} as const
 
 /** Tests with a real Chromium, which opens empty pages on any origin; each page has an authenticator of its own. */
 export const test = chainlessTest
@@ -30,10 +22,3 @@ export const test = chainlessTest
       return page
     }
   })
-
-/** Gives a page an authenticator of its own, whose user always agrees. */
-export async function addAuthenticator(page: Page): Promise<void> {
-  const devTools = await page.context().newCDPSession(page)
-  await devTools.send('WebAuthn.enable')
-  await devTools.send('WebAuthn.addVirtualAuthenticator', { options: AUTHENTICATOR })
-}

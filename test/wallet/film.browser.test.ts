@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import type { Page, Request } from 'playwright-core'
 import { describe, expect, onTestFinished } from 'vitest'
 import * as z from 'zod'
-import { addAuthenticator, test as base } from '../support/browser.ts'
+import { addAuthenticator } from '../support/authenticator.ts'
+import { test as base } from '../support/browser.ts'
 import { clearSandbox, freePort, readStateFile, startSandbox } from '../support/sandbox.ts'
 
 // The demo wallet as a newcomer meets it: `npm start` with nodes that refuse what public ones do, a real Chromium, a passkey,
