@@ -59,7 +59,9 @@ async function start(): Promise<void> {
   const isPlain = nodes.every((name) => name === 'plain')
   if (isPlain && blockSeconds === 1) {
     const doors = nodes.length === 1 ? 'at one node' : `at ${nodes.length} hosts`
-    say(`Blocks come each second, read ${doors} that refuse nothing; NODES and BLOCK_SECONDS choose others (README).`)
+    say(
+      `Blocks come each second, read ${doors} that refuse nothing; NODES and BLOCK_SECONDS choose others (docs/sandbox.md).`,
+    )
   }
   for (const name of isPlain ? [] : nodes) say(`Reading the chains at ${name}: ${NODE_PROFILES[name].about}`)
   const [service, backends] = await Promise.all([

@@ -91,6 +91,7 @@ test.for([
   ['docs/integrate.md', 'tsconfig.json', 'the settings that it gives'],
   ['docs/integrate.md', 'strictest.json', 'the strictest settings, for Node'],
   ['client/README.md', 'strictest.json', 'the strictest settings, for Node'],
+  ['README.md', 'strictest.json', 'the strictest settings, for Node'],
 ] as const)('The snippets of %s are formatted, and compile by its %s: %s', async ([file, project], { integrate }) => {
   const guide = file === 'docs/integrate.md' ? integrate : await extractGuide(file, {})
   expect(() => checkSnippets(guide, project)).not.toThrow()
