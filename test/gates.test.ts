@@ -245,3 +245,13 @@ test('No page leads to a file or a heading that is not there', () => {
   expect(PAGES.size).toBeGreaterThan(20)
   expect(listBrokenLinks(PAGES)).toEqual([])
 })
+
+test('The index of the decisions has each of them once, and marks the newest', () => {
+  const index = PAGES.get(join('docs', 'decisions', 'README.md')) ?? ''
+  const listed = [...index.matchAll(/^- \[\d{4}\]\((\d{4}-[\w-]+\.md)\)/gm)].map(([, name]) => name)
+  const decisions = readdirSync(join('docs', 'decisions')).filter((name) => /^\d{4}-/.test(name))
+  expect(decisions.length).toBeGreaterThan(20)
+  expect(listed.toSorted()).toEqual(decisions.toSorted())
+  const newest = decisions.toSorted().at(-1)
+  expect(index.match(/^- .*_Newest\._$/gm)).toEqual([expect.stringContaining(`(${newest})`)])
+})
