@@ -8,9 +8,12 @@ const GUIDES = [
   'guides/asynchronous-vaults.md',
   'guides/cross-chain.md',
   'guides/withdrawals.md',
+  'guides/prices.md',
   'guides/webhooks.md',
   'guides/verify-answers.md',
   'integrate.md',
+  'integrate/keys-and-passwords.md',
+  'integrate/wallets-and-recovery.md',
   'errors.md',
   'guides/going-live.md',
 ]

@@ -48,7 +48,7 @@ const PASSWORD = 'correct horse battery staple'
 
 const test = base
   .extend('integrate', { scope: 'file' }, ({ sharedService: { baseUrl, apiKey } }) =>
-    extractGuide('docs/integrate.md', { BASE_URL: baseUrl, API_KEY: apiKey }),
+    extractGuide('docs/integrate', { BASE_URL: baseUrl, API_KEY: apiKey }),
   )
   .extend('script', { scope: 'file' }, ({ integrate }) => bundleForPages(integrate))
   /** Opens the wallet's page on a device of its own, with the guide's snippets. */
@@ -88,12 +88,12 @@ async function clientOf(page: Page, { baseUrl: url, apiKey: key }: Service): Pro
 }
 
 test.for([
-  ['docs/integrate.md', 'tsconfig.json', 'the settings that it gives'],
-  ['docs/integrate.md', 'strictest.json', 'the strictest settings, for Node'],
+  ['docs/integrate', 'tsconfig.json', 'the settings that it gives'],
+  ['docs/integrate', 'strictest.json', 'the strictest settings, for Node'],
   ['client/README.md', 'strictest.json', 'the strictest settings, for Node'],
   ['README.md', 'strictest.json', 'the strictest settings, for Node'],
 ] as const)('The snippets of %s are formatted, and compile by its %s: %s', async ([file, project], { integrate }) => {
-  const guide = file === 'docs/integrate.md' ? integrate : await extractGuide(file, {})
+  const guide = file === 'docs/integrate' ? integrate : await extractGuide(file, {})
   expect(() => checkSnippets(guide, project)).not.toThrow()
 })
 
@@ -312,11 +312,6 @@ test('A user logs out, and deletes the account with a fresh login', async ({ ope
   await logIn(page)
   await run(page, 'sessions.ts', 'deleteAccount')
   await expect(logIn(page)).rejects.toThrow('login_failed: ')
-})
-
-test('A page tells of when a price is', async ({ openDevice }) => {
-  const price = await run(await openDevice(), 'price.ts', 'fetchPrice', 'bitcoin', 'eur')
-  expect(price).toEqual({ price: expect.any(Number), asOf: expect.any(Date), isStale: false })
 })
 
 test('A page shows the steps of a deposit, and takes one with each click', async ({ open }) => {

@@ -149,6 +149,12 @@ test('A client believes what the service has signed, for the vaults that it know
   expect(await prepareDeposit(createBoundedClient({ keys: [signingKey] }, 1n), asked)).toMatchObject({ ok: true })
 })
 
+test('A price has its age', async ({ load }) => {
+  const { fetchPrice }: Snippet = await load('price.ts')
+  const price = await fetchPrice('bitcoin', 'eur')
+  expect(price).toEqual({ price: expect.any(Number), asOf: expect.any(Date), isStale: false })
+})
+
 test('The quick start leads to a deposit, by curl and by a program', async ({ service, guides }) => {
   const { chain, vaultAddress } = placeOf(service, 'sync')
   const page = await readFile('docs/guides/quick-start.md', 'utf8')
@@ -161,7 +167,7 @@ test('The quick start leads to a deposit, by curl and by a program', async ({ se
   expect(JSON.parse(vaults).data).toContainEqual(expect.objectContaining({ poolAddress: vaultAddress }))
   expect(JSON.parse(prepared)).toMatchObject({ simulation: { status: 'success' }, operations: [{ to: vaultAddress }] })
 
-  const [, set = ''] = /`(npm init [^`]*?) && npm i /.exec(page.replaceAll('\n', ' ')) ?? []
+  const [, set = ''] = /^ *(npm init .*?) && npm i /m.exec(page) ?? []
   await run('bash', ['-ec', set], { cwd: guides.folder })
   const before = await balanceOf(chain, vaultAddress)
   const program = await run('node', ['first-deposit.ts'], { cwd: guides.folder })

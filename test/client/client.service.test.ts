@@ -269,10 +269,10 @@ describe('A message for the user', () => {
       'This vault is paused by its manager. Your money stays where it is.',
     )
     expect(messageForUser({ ...refusal, code: 'too_many_requests', status: 429, retryAfterMs: 61_000 })).toBe(
-      'Too many tries. Please wait 2 minutes.',
+      'Too many attempts. Please wait 2 minutes.',
     )
     expect(messageForUser({ ...refusal, code: 'too_many_requests', status: 429 })).toBe(
-      'Too many tries. Please wait a while.',
+      'Too many attempts. Please wait a while.',
     )
   })
 

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
@@ -15,7 +16,7 @@ const STRICTEST = {
 }
 
 /**
- * Writes the snippets of a page, or of all pages of a folder, as files: every block that names one, as ```ts name.ts does, and
+ * Writes the snippets of a page, or of a folder's pages and the page of its name, as files: every block that names one, as ```ts name.ts does, and
  * `strictest.json`, by which they compile too. The constants of these names, which stand for the reader's own, get these
  * values. Throws where a block has no name of its own, or a constant is not there.
  */
@@ -38,8 +39,9 @@ export async function extractGuide(path: string, constants: Readonly<Record<stri
 
 async function readPages(path: string): Promise<string> {
   if (path.endsWith('.md')) return readFile(path, 'utf8')
-  const pages = await readdir(path)
-  return (await Promise.all(pages.map((page) => readFile(join(path, page), 'utf8')))).join('\n')
+  const pages = (await readdir(path)).map((page) => join(path, page))
+  if (existsSync(`${path}.md`)) pages.unshift(`${path}.md`)
+  return (await Promise.all(pages.map((page) => readFile(page, 'utf8')))).join('\n')
 }
 
 /** Throws, with what the compiler or the formatter says, where snippets do not compile by a project, or are not formatted. */
