@@ -18,6 +18,13 @@ const GUIDES = [
   'guides/going-live.md',
 ]
 
+/** The anchor of a heading, as the viewer names it. */
+const toAnchor = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\w -]/g, '')
+    .replaceAll(' ', '-')
+
 /** What they lead to besides, by its name among the reference's files. */
 const TEXTS: Readonly<Record<string, string>> = {
   'api.md': 'api.txt',
@@ -40,7 +47,7 @@ export async function buildGuides(): Promise<{ readonly contents: string; readon
     const [target, heading] = link.split('#')
     const path = target ? posix.join(posix.dirname(from), target) : from
     const title = titleOf(path)
-    if (title !== undefined) return `#description/${heading ?? title.toLowerCase().replaceAll(' ', '-')}`
+    if (title !== undefined) return `#description/${heading ?? toAnchor(title)}`
     const name = TEXTS[path]
     if (name === undefined) throw new Error(`docs/${from} leads to ${path}, which the reference does not have.`)
     return name
