@@ -353,7 +353,7 @@ test('A page shows the steps of a deposit, and takes one with each click', async
   await page.getByRole('button', { name: 'approve' }).dblclick()
   await page.getByRole('button', { name: 'deposit' }).waitFor()
   expect(await steps.allTextContents()).toEqual(['approve: done', 'deposit: todo'])
-  expect(await page.getByText('could not be tried out').count()).toBe(1)
+  expect(await page.getByText('could not be tested').count()).toBe(1)
   await page.getByRole('button', { name: 'deposit' }).click()
   await page.getByRole('button', { name: 'Done' }).waitFor()
   expect(await steps.allTextContents()).toEqual(['approve: done', 'deposit: done'])
