@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import {
   type Address,
   encodeAbiParameters,
-  encodeEventTopics,
   getAddress,
   type Hash,
   type Hex,
@@ -28,36 +27,28 @@ import {
   relayHash,
 } from '../../../lib/bridge/events.ts'
 import type { BridgeDeposit } from '../../../lib/bridge/transfer.ts'
-import type { Log } from '../../../lib/chain/logs.ts'
-import { encodeCall, HANDLER, HANDLER_ABI, MESSAGE, POOL_ABI, VAULT_ABI } from '../../support/oracles.ts'
+import {
+  type Change,
+  callsFailed,
+  depositLog,
+  depositOf,
+  drained,
+  ELSEWHERE,
+  type Entry,
+  emit,
+  entryCall,
+  fillLog,
+  messageDeposit,
+  POOL,
+  placed,
+  requested,
+  sharesIssued,
+  TOKEN,
+  TRANSACTION,
+  type Unplaced,
+} from '../../support/bridge-events.ts'
+import { HANDLER, MESSAGE } from '../../support/oracles.ts'
 import { runs } from '../../support/runs.ts'
-
-const POOL = getAddress('0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64')
-const TOKEN = getAddress('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913')
-const ELSEWHERE = getAddress('0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A')
-const TRANSACTION = pad('0xabcdef')
-
-const EVENTS = [...POOL_ABI, ...HANDLER_ABI, ...VAULT_ABI].filter((item) => item.type === 'event')
-
-/** A log as the chain would hold it, at a place of its own later. */
-type Unplaced = Omit<Log, 'logIndex'>
-
-function emit(address: Address, eventName: (typeof EVENTS)[number]['name'], args: Record<string, unknown>): Unplaced {
-  const event = EVENTS.find((item) => item.name === eventName)
-  if (!event) throw new Error(`There is no event ${eventName}`)
-  const data = encodeAbiParameters(
-    event.inputs.filter((input) => !('indexed' in input && input.indexed)),
-    event.inputs.filter((input) => !('indexed' in input && input.indexed)).map(({ name }) => args[name]) as never,
-  )
-  const topics = encodeEventTopics({ abi: EVENTS, eventName, args } as never) as [Hash, ...Hash[]]
-  // In lower case, as nodes tell it.
-  return { address: address.toLowerCase() as Address, topics, data, blockNumber: 7n, transactionHash: TRANSACTION }
-}
-
-/** The logs of one transaction, numbered through; its first one is not the block's. */
-function placed(logs: readonly Unplaced[], first = 3): Log[] {
-  return logs.map((log, i) => ({ ...log, logIndex: first + i }))
-}
 
 const anyAddress = fc
   .uint8Array({ minLength: 20, maxLength: 20 })
@@ -89,35 +80,6 @@ const anyDeposit = fc
     message: anyBytes,
   })
   .map((relayData): BridgeDeposit => ({ relayData, destinationChainId: 8453 }))
-
-function depositLog({ relayData, destinationChainId }: BridgeDeposit, pool = POOL): Unplaced {
-  return emit(pool, 'FundsDeposited', {
-    ...relayData,
-    destinationChainId: BigInt(destinationChainId),
-    quoteTimestamp: 1,
-  })
-}
-
-/** What a fill does otherwise than the deposit says, because the depositor agreed to it. */
-type Change = { readonly pool?: Address; readonly amount?: bigint; readonly recipient?: Hex; readonly message?: Hex }
-
-function fillLog({ relayData }: BridgeDeposit, change: Change = {}): Unplaced {
-  const { pool = POOL, amount = relayData.outputAmount, recipient = relayData.recipient } = change
-  const hashOf = (message: Hex) => (message === '0x' ? zeroHash : keccak256(message))
-  const messageHash = hashOf(relayData.message)
-  return emit(pool, 'FilledRelay', {
-    ...relayData,
-    repaymentChainId: 1n,
-    relayer: pad('0x99'),
-    messageHash,
-    relayExecutionInfo: {
-      updatedRecipient: recipient,
-      updatedMessageHash: hashOf(change.message ?? relayData.message),
-      updatedOutputAmount: amount,
-      fillType: 0,
-    },
-  })
-}
 
 describe('What we know the bridge by', () => {
   const selectorOf = (abi: typeof poolAbi | typeof handlerAbi, name: string) => {
@@ -285,75 +247,6 @@ describe('The fill of a deposit', () => {
   })
 })
 
-type Entry = 'requestDeposit' | 'syncDeposit' | 'deposit'
-
-/** A deposit into `vault` for `user`, as our messages say it. */
-type Order = {
-  readonly user: Address
-  readonly vault: Address
-  readonly id: bigint
-  readonly amount: bigint
-  readonly entry?: Entry
-}
-
-const entryCall = (entry: Entry, user: Address): Hex =>
-  encodeCall(
-    entry,
-    { requestDeposit: [0n, user, HANDLER], syncDeposit: [0n, user, zeroAddress], deposit: [0n, user] }[entry],
-  )
-
-function depositOf({ user, vault, id, amount, entry = 'requestDeposit' }: Order): BridgeDeposit {
-  const withBalance = (target: Address, callData: Hex) => ({
-    target: HANDLER,
-    callData: encodeCall('makeCallWithBalance', [target, callData, 0n, [{ token: TOKEN, offset: 4n }]]),
-    value: 0n,
-  })
-  const calls = [
-    { target: TOKEN, callData: '0x1234' as const, value: 0n },
-    withBalance(TOKEN, '0x5678'),
-    withBalance(vault, entryCall(entry, user)),
-  ]
-  return messageDeposit({
-    user,
-    id,
-    amount,
-    message: encodeAbiParameters(MESSAGE, [{ calls, fallbackRecipient: user }]),
-  })
-}
-
-function messageDeposit({
-  user,
-  id,
-  amount,
-  message,
-}: Omit<Order, 'vault'> & { readonly message: Hex }): BridgeDeposit {
-  return {
-    relayData: {
-      depositor: pad(user).toLowerCase() as Hex,
-      recipient: pad(HANDLER).toLowerCase() as Hex,
-      exclusiveRelayer: zeroHash,
-      inputToken: pad(TOKEN).toLowerCase() as Hex,
-      outputToken: pad(TOKEN).toLowerCase() as Hex,
-      inputAmount: amount + 5n,
-      outputAmount: amount,
-      originChainId: 42161n,
-      depositId: id,
-      fillDeadline: 2_000_000_000,
-      exclusivityDeadline: 0,
-      message,
-    },
-    destinationChainId: 8453,
-  }
-}
-
-const callsFailed = (user: Address, handler = HANDLER) =>
-  emit(handler, 'CallsFailed', { calls: [], fallbackRecipient: user })
-const drained = (user: Address, amount: bigint, handler = HANDLER) =>
-  emit(handler, 'DrainedTokens', { recipient: user, token: TOKEN, amount })
-const requested = (user: Address, vault: Address, assets: bigint) =>
-  emit(vault, 'DepositRequest', { controller: user, owner: HANDLER, requestId: 3n, sender: HANDLER, assets })
-const sharesIssued = (eventName: 'Deposit' | 'DepositSync') => (user: Address, vault: Address, assets: bigint) =>
-  emit(vault, eventName, { sender: HANDLER, owner: user, assets, shares: assets })
 const autoClaimed = (user: Address, vault: Address) =>
   emit(vault, 'Deposit', { sender: user, owner: user, assets: 9n, shares: 9n })
 

@@ -1,0 +1,159 @@
+import {
+  type Address,
+  encodeAbiParameters,
+  encodeEventTopics,
+  getAddress,
+  type Hash,
+  type Hex,
+  keccak256,
+  pad,
+  zeroAddress,
+  zeroHash,
+} from 'viem'
+import type { BridgeDeposit } from '../../lib/bridge/transfer.ts'
+import type { Log } from '../../lib/chain/logs.ts'
+import { encodeCall, HANDLER, HANDLER_ABI, MESSAGE, POOL_ABI, TOKEN_ABI, VAULT_ABI } from './oracles.ts'
+
+/** The pool on the destination, Base. */
+export const POOL = getAddress('0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64')
+export const TOKEN = getAddress('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913')
+/** The pool on the source, Arbitrum: on the destination any other contract. */
+export const ELSEWHERE = getAddress('0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A')
+export const TRANSACTION = pad('0xabcdef')
+
+const EVENTS = [...POOL_ABI, ...HANDLER_ABI, ...VAULT_ABI, ...TOKEN_ABI].filter((item) => item.type === 'event')
+
+/** A log without its index in the block. */
+export type Unplaced = Omit<Log, 'logIndex'>
+
+/** Encodes the log of an event. */
+export function emit(
+  address: Address,
+  eventName: (typeof EVENTS)[number]['name'],
+  args: Record<string, unknown>,
+): Unplaced {
+  const event = EVENTS.find((item) => item.name === eventName)
+  if (!event) throw new Error(`There is no event ${eventName}`)
+  const data = encodeAbiParameters(
+    event.inputs.filter((input) => !('indexed' in input && input.indexed)),
+    event.inputs.filter((input) => !('indexed' in input && input.indexed)).map(({ name }) => args[name]) as never,
+  )
+  const topics = encodeEventTopics({ abi: EVENTS, eventName, args } as never) as [Hash, ...Hash[]]
+  // Nodes write addresses in lower case.
+  return { address: address.toLowerCase() as Address, topics, data, blockNumber: 7n, transactionHash: TRANSACTION }
+}
+
+/** Numbers the logs of one transaction; its first log is not the block's first. */
+export function placed(logs: readonly Unplaced[], first = 3): Log[] {
+  return logs.map((log, i) => ({ ...log, logIndex: first + i }))
+}
+
+/** The log of a deposit into the bridge. */
+export function depositLog({ relayData, destinationChainId }: BridgeDeposit, pool = POOL): Unplaced {
+  return emit(pool, 'FundsDeposited', {
+    ...relayData,
+    destinationChainId: BigInt(destinationChainId),
+    quoteTimestamp: 1,
+  })
+}
+
+/** How a fill differs from its deposit, because the depositor agreed to it. */
+export type Change = {
+  readonly pool?: Address
+  readonly amount?: bigint
+  readonly recipient?: Hex
+  readonly message?: Hex
+}
+
+/** The log of a deposit's fill. */
+export function fillLog({ relayData }: BridgeDeposit, change: Change = {}): Unplaced {
+  const { pool = POOL, amount = relayData.outputAmount, recipient = relayData.recipient } = change
+  const hashOf = (message: Hex) => (message === '0x' ? zeroHash : keccak256(message))
+  const messageHash = hashOf(relayData.message)
+  return emit(pool, 'FilledRelay', {
+    ...relayData,
+    repaymentChainId: 1n,
+    relayer: pad('0x99'),
+    messageHash,
+    relayExecutionInfo: {
+      updatedRecipient: recipient,
+      updatedMessageHash: hashOf(change.message ?? relayData.message),
+      updatedOutputAmount: amount,
+      fillType: 0,
+    },
+  })
+}
+
+/** The function of a vault that takes a deposit. */
+export type Entry = 'requestDeposit' | 'syncDeposit' | 'deposit'
+
+/** A deposit into `vault` for `user`, as our messages say it. */
+type Order = {
+  readonly user: Address
+  readonly vault: Address
+  readonly id: bigint
+  readonly amount: bigint
+  readonly entry?: Entry
+}
+
+/** The vault's calldata for the handler's deposit of its balance. */
+export function entryCall(entry: Entry, user: Address): Hex {
+  const args = { requestDeposit: [0n, user, HANDLER], syncDeposit: [0n, user, zeroAddress], deposit: [0n, user] }
+  return encodeCall(entry, args[entry])
+}
+
+/** The bridge deposit that carries this order. */
+export function depositOf({ user, vault, id, amount, entry = 'requestDeposit' }: Order): BridgeDeposit {
+  const withBalance = (target: Address, callData: Hex) => ({
+    target: HANDLER,
+    callData: encodeCall('makeCallWithBalance', [target, callData, 0n, [{ token: TOKEN, offset: 4n }]]),
+    value: 0n,
+  })
+  const calls = [
+    { target: TOKEN, callData: '0x1234' as const, value: 0n },
+    withBalance(TOKEN, '0x5678'),
+    withBalance(vault, entryCall(entry, user)),
+  ]
+  return messageDeposit({
+    user,
+    id,
+    amount,
+    message: encodeAbiParameters(MESSAGE, [{ calls, fallbackRecipient: user }]),
+  })
+}
+
+/** The bridge deposit with this message; it pays a fee of 5. */
+export function messageDeposit({
+  user,
+  id,
+  amount,
+  message,
+}: Omit<Order, 'vault'> & { readonly message: Hex }): BridgeDeposit {
+  return {
+    relayData: {
+      depositor: pad(user).toLowerCase() as Hex,
+      recipient: pad(HANDLER).toLowerCase() as Hex,
+      exclusiveRelayer: zeroHash,
+      inputToken: pad(TOKEN).toLowerCase() as Hex,
+      outputToken: pad(TOKEN).toLowerCase() as Hex,
+      inputAmount: amount + 5n,
+      outputAmount: amount,
+      originChainId: 42161n,
+      depositId: id,
+      fillDeadline: 2_000_000_000,
+      exclusivityDeadline: 0,
+      message,
+    },
+    destinationChainId: 8453,
+  }
+}
+
+/** The handler's logs after a refused deposit, and the logs of vaults that take one. */
+export const callsFailed = (user: Address, handler = HANDLER) =>
+  emit(handler, 'CallsFailed', { calls: [], fallbackRecipient: user })
+export const drained = (user: Address, amount: bigint, handler = HANDLER) =>
+  emit(handler, 'DrainedTokens', { recipient: user, token: TOKEN, amount })
+export const requested = (user: Address, vault: Address, assets: bigint) =>
+  emit(vault, 'DepositRequest', { controller: user, owner: HANDLER, requestId: 3n, sender: HANDLER, assets })
+export const sharesIssued = (eventName: 'Deposit' | 'DepositSync') => (user: Address, vault: Address, assets: bigint) =>
+  emit(vault, eventName, { sender: HANDLER, owner: user, assets, shares: assets })
