@@ -1,0 +1,108 @@
+import { type Address, type Hash, type Hex, numberToHex } from 'viem'
+import type { LogFilter } from '../../lib/chain/logs.ts'
+import type { ChainReader, ReadPlan } from '../../lib/chain/reader.ts'
+import { evmChain } from '../../lib/chain/registry.ts'
+import type { RpcOutcome, RpcRequest } from '../../lib/chain/rpc.ts'
+import { toDate } from '../../lib/time.ts'
+import type { Unplaced } from './bridge-events.ts'
+import { type Contracts, readOf } from './contracts-in-memory.ts'
+
+/** A transaction of a chain in memory; it waits to be mined where it has no block. */
+export type MemoryTransaction = {
+  readonly hash: Hash
+  readonly block?: number
+  readonly status?: 'success' | 'reverted'
+  readonly from?: Address
+  readonly to?: Address
+  readonly nonce?: number
+  readonly logs?: readonly Unplaced[]
+}
+
+/** A chain of the registry as a node reports it. */
+export type MemoryChain = {
+  readonly id: number
+  /** The time of each block, from block 0 to the head, in seconds since 1970. */
+  readonly times: readonly bigint[]
+  /** In the order of their blocks. */
+  readonly transactions?: readonly MemoryTransaction[]
+  readonly contracts?: Contracts
+  /** The code and the number of sent transactions of each account. */
+  readonly code?: Hex
+  readonly nonce?: number
+}
+
+/** A reader of this chain without a node. All blocks have the chain's tag; nothing can be simulated. */
+export function chainInMemory({ id, times, transactions = [], contracts = { answers: {} }, ...account }: MemoryChain) {
+  const chain = evmChain(id)
+  const last = times.length - 1
+  const timeOf = (block: number) => times[block] ?? 0n
+  const hashOf = (block: number) => numberToHex(block + 1, { size: 32 })
+  const mined = transactions.filter(({ block }) => block !== undefined && block <= last)
+  const logsOf = ({ hash, block = 0, logs = [] }: MemoryTransaction, position: number) =>
+    logs.map((log, index) => ({
+      ...log,
+      logIndex: numberToHex(position * 100 + index),
+      blockNumber: numberToHex(block),
+      blockTimestamp: numberToHex(timeOf(block)),
+      transactionHash: hash,
+    }))
+
+  const answers: Readonly<Record<string, (...params: never[]) => unknown>> = {
+    eth_getBlockByNumber(tag: Hex | 'latest' | 'safe' | 'finalized') {
+      const block = tag.startsWith('0x') ? Number(tag) : last
+      const [number, timestamp] = [numberToHex(block), numberToHex(timeOf(block))]
+      return { number, timestamp, hash: hashOf(block), parentHash: hashOf(block - 1) }
+    },
+    eth_getTransactionByHash(wanted: Hash) {
+      const found = transactions.find(({ hash }) => hash === wanted)
+      return found ? { hash: wanted, from: found.from, to: found.to, nonce: numberToHex(found.nonce ?? 0) } : null
+    },
+    eth_getTransactionReceipt(wanted: Hash) {
+      const position = mined.findIndex(({ hash }) => hash === wanted)
+      const found = mined[position]
+      if (!found) return null
+      const { block = 0, status = 'success' } = found
+      const place = { blockNumber: numberToHex(block), blockHash: hashOf(block), transactionHash: wanted }
+      return { ...place, status: status === 'success' ? '0x1' : '0x0', logs: logsOf(found, position) }
+    },
+    eth_getTransactionCount: () => numberToHex(account.nonce ?? 0),
+    eth_getCode: () => account.code ?? '0x',
+    eth_getLogs({ address, topics, fromBlock, toBlock }: LogFilter & { fromBlock: Hex; toBlock: Hex }) {
+      const isWanted = (topic: Hex | undefined, wanted: Hex | readonly Hex[] | null | undefined) =>
+        wanted === null || (topic !== undefined && [wanted].flat().includes(topic))
+      return mined.flatMap(logsOf).filter((log) => {
+        const isInRange = BigInt(log.blockNumber) >= BigInt(fromBlock) && BigInt(log.blockNumber) <= BigInt(toBlock)
+        const isOfContract = [address].flat().some((one) => one.toLowerCase() === log.address)
+        return isInRange && isOfContract && topics.every((wanted, index) => isWanted(log.topics[index], wanted))
+      })
+    },
+    eth_call: ({ to, data }: { to: Address; data: Hex }) =>
+      readOf(
+        { address: to, slots: [], calls: [{ to, data, decode: (returned) => returned }], parse: (read) => read },
+        contracts,
+      ).answers[0],
+  }
+  const request = async (requests: readonly RpcRequest[]): Promise<RpcOutcome[]> =>
+    requests.map(({ method, params }) => ({ result: answers[method]?.(...(params as never[])) }))
+  const read = async (
+    plans: readonly ReadPlan<unknown>[],
+    { extraCalls = [] }: { readonly extraCalls?: readonly RpcRequest[] } = {},
+  ) => ({
+    block: { number: BigInt(last), timestamp: timeOf(last) },
+    values: plans.map((plan) => readOf(plan, contracts)),
+    outcomes: await request(extraCalls),
+    evidence: async () => {
+      const block = { blockNumber: last, blockHash: hashOf(last), timestamp: toDate(timeOf(last)) }
+      return { chainId: id, ...block, nodes: 1 }
+    },
+  })
+  const reader: Partial<Record<keyof ChainReader, unknown>> = {
+    ...{ chain, nodes: 1, request, read },
+    readOne: async (plan: ReadPlan<unknown>, options?: Parameters<typeof read>[1]) => {
+      const { values, ...others } = await read([plan], options)
+      return { ...others, value: values[0] }
+    },
+    simulate: async (_: Address, variants: readonly unknown[]) => variants.map(() => ({ error: { code: -32_601 } })),
+  }
+  return reader as ChainReader
+}
