@@ -192,3 +192,19 @@ export async function failureOf(call: Promise<unknown>): Promise<AppError> {
   expect(thrown).toBeInstanceOf(AppError)
   return thrown as AppError
 }
+
+/** The AppError that the work throws, undefined where it throws nothing; any other error is thrown on. */
+export function errorOf(work: () => unknown): AppError | undefined {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+}
+
+/** The code of that error. */
+export function codeOf(work: () => unknown): ErrorCode | undefined {
+  return errorOf(work)?.code
+}

@@ -10,6 +10,7 @@ import { AppError, type ErrorCode } from '../../../lib/errors.ts'
 import { createUpstream } from '../../../lib/http.ts'
 import { OPERATIONS } from '../../../lib/protocols/operations.ts'
 import { someVault } from '../../support/clients.ts'
+import { codeOf, errorOf } from '../../support/errors.ts'
 import { HANDLER } from '../../support/oracles.ts'
 import { runs } from '../../support/runs.ts'
 
@@ -33,19 +34,6 @@ function someRequest({ inputAmount = 50_000_000n, inputDecimals = 6, outputDecim
     deposit: { vault: someVault({ asset: OUTPUT }), operation: requestDeposit },
   } satisfies BridgeRequest
 }
-
-/** The AppError that the work throws, undefined when it throws nothing; any other error is thrown on. */
-function errorOf(work: () => void): AppError | undefined {
-  try {
-    work()
-    return undefined
-  } catch (error) {
-    if (error instanceof AppError) return error
-    throw error
-  }
-}
-
-const codeOf = (work: () => void): ErrorCode | undefined => errorOf(work)?.code
 
 describe('what a quote must keep', () => {
   /** The worth of an amount in units that are smaller than any token's. */
