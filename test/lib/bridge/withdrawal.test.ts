@@ -1,0 +1,84 @@
+import { type Address, type Hex, pad, zeroAddress } from 'viem'
+import { describe, expect, test } from 'vitest'
+import type { BridgeRequest } from '../../../lib/bridge/calldata.ts'
+import { planNothing } from '../../../lib/bridge/send.ts'
+import { type Payment, readWithBridge } from '../../../lib/bridge/withdrawal.ts'
+import type { SimulatedCall } from '../../../lib/chain/simulation.ts'
+import { redeem, withdraw } from '../../../lib/protocols/erc4626/calldata.ts'
+import { toResult } from '../../../lib/result.ts'
+import { emit, TOKEN } from '../../support/bridge-events.ts'
+import { chainInMemory } from '../../support/chain-in-memory.ts'
+import { someVault } from '../../support/clients.ts'
+import { ARBITRUM, BASE, decodeBridgeDeposit } from '../../support/oracles.ts'
+
+const [USER, SAFE] = ['0xd1', '0xd2'].map((byte) => pad(byte as Hex, { size: 20 })) as [Address, Address]
+const VAULT = someVault({ chainId: BASE, asset: TOKEN })
+const DESTINATION_TOKEN: Address = '0xaf88d065e77c8cC2239327C5EDb3A432268e5831'
+const NOW = 1_800_000_000
+
+const transfer = (from: Address, to: Address, value: bigint, token = TOKEN) =>
+  emit(token, 'Transfer', { from, to, value })
+const ran = (...logs: ReturnType<typeof transfer>[]): SimulatedCall => ({
+  ...{ status: 'success', gasUsed: 1n, returnData: '0x' },
+  logs,
+})
+const paying = (amount: bigint) => ran(transfer(SAFE, USER, amount))
+
+/** How much is sent of what a vault pays, or the code of the refusal. */
+async function sentOf({
+  operation = redeem,
+  ...payment
+}: Partial<Payment> & { readonly operation?: Payment['intents'][number]['operation'] }): Promise<bigint | string> {
+  const answers = {
+    ...{ getCurrentTime: BigInt(NOW), depositQuoteTimeBuffer: 3_600, fillDeadlineBuffer: 21_600 },
+    ...{ pausedDeposits: false, pausedFills: false, allowance: 0n },
+  }
+  const getReader = (id: number) => chainInMemory({ id, times: [BigInt(NOW)], contracts: { answers } })
+  const fetchQuote = async ({ inputAmount }: BridgeRequest) => ({
+    ...{ outputAmount: inputAmount, quoteTimestamp: NOW, fillDeadline: NOW + 7_200, expectedFillSeconds: 3 },
+    ...{ exclusiveRelayer: zeroAddress, exclusivityParameter: 0, limits: { min: 1n, max: 10n ** 9n } },
+  })
+  const destination = { chainId: ARBITRUM, token: DESTINATION_TOKEN }
+  const withdrawal = { vault: VAULT, account: USER, destination }
+  const services = { getReader, fetchQuote, integratorId: undefined }
+  const { send } = await readWithBridge(services, withdrawal, planNothing(VAULT.address))
+  const count = payment.calls?.length ?? 1
+  const intent = { operation, request: { vault: VAULT, account: USER, amount: 7n } }
+  const intents = Array.from({ length: count }, () => intent)
+  const prepared = await toResult(send({ intents, calls: undefined, field: 'amount', ...payment }))
+  if ('error' in prepared) return prepared.error.code
+  const { operations, quote } = prepared.value
+  expect(operations).toHaveLength(count + 1)
+  expect(decodeBridgeDeposit(operations.at(-1)?.data ?? '0x').inputAmount).toBe(quote.inputAmount)
+  return quote.inputAmount
+}
+
+describe('What a vault pays in its dry run is sent:', () => {
+  test.for<[what: string, calls: readonly SimulatedCall[], sent: bigint]>([
+    ['what the asset moves to the account', [paying(100n)], 100n],
+    ['of each of its calls', [paying(100n), paying(20n)], 120n],
+    ['less what the asset takes of it', [ran(transfer(SAFE, USER, 100n), transfer(USER, SAFE, 3n))], 97n],
+    ['not what it moves elsewhere', [ran(transfer(SAFE, USER, 100n), transfer(SAFE, VAULT.address, 3n))], 100n],
+    ['not what the account moves to itself', [ran(transfer(SAFE, USER, 100n), transfer(USER, USER, 9n))], 100n],
+    ['not what another token moves', [ran(transfer(SAFE, USER, 100n), transfer(SAFE, USER, 9n, SAFE))], 100n],
+  ])('%s', async ([, calls, sent]) => {
+    expect(await sentOf({ calls })).toBe(sent)
+  })
+})
+
+describe('No more is sent than the vault pays for sure:', () => {
+  test.for<[what: string, payment: Parameters<typeof sentOf>[0], sent: bigint | string]>([
+    ['what is asked for, where it pays more', { calls: [paying(100n)], amount: 60n }, 60n],
+    ['what it pays, where more is asked for', { calls: [paying(100n)], amount: 101n }, 100n],
+    ['what is asked for, where nothing can be simulated', { operation: withdraw, amount: 60n }, 60n],
+    ['nothing, where nothing tells what it pays', {}, 'cross_chain_not_available'],
+    ['nothing, where it pays nothing', { calls: [ran()] }, 'amount_too_low_for_bridge'],
+    [
+      'nothing, where it refuses',
+      { calls: [{ status: 'reverted', gasUsed: 1n, reason: 'Closed' }] },
+      'withdrawal_refused',
+    ],
+  ])('%s', async ([, payment, sent]) => {
+    expect(await sentOf(payment)).toBe(sent)
+  })
+})
