@@ -26,7 +26,7 @@ export type MemoryChain = {
   /** In the order of their blocks. */
   readonly transactions?: readonly MemoryTransaction[]
   readonly contracts?: Contracts
-  /** The code and the number of sent transactions of each account. */
+  /** The code and the transaction count of every account. */
   readonly code?: Hex
   readonly nonce?: number
 }

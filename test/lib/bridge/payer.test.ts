@@ -9,7 +9,7 @@ const [FIRST, SECOND] = ['0xa1', '0xa2'].map((byte) => pad(byte as Hex, { size: 
 const NOW = new Date('2027-01-01T00:00:00.000Z')
 const SENT = { transactionHash: numberToHex(7, { size: 32 }), blockNumber: 50n, initiated: NOW, inputAmount: 100n }
 
-/** What a vault paid to the account, or took from it. */
+/** A payment of a vault to the account, or a claim of shares; `ago` is in milliseconds. */
 type Entry = {
   readonly vault?: Hex
   readonly assets?: bigint

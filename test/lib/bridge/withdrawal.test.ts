@@ -4,6 +4,7 @@ import type { BridgeRequest } from '../../../lib/bridge/calldata.ts'
 import { planNothing } from '../../../lib/bridge/send.ts'
 import { type Payment, readWithBridge } from '../../../lib/bridge/withdrawal.ts'
 import type { SimulatedCall } from '../../../lib/chain/simulation.ts'
+import type { Operation } from '../../../lib/protocols/calldata.ts'
 import { redeem, withdraw } from '../../../lib/protocols/erc4626/calldata.ts'
 import { toResult } from '../../../lib/result.ts'
 import { emit, TOKEN } from '../../support/bridge-events.ts'
@@ -24,11 +25,11 @@ const ran = (...logs: ReturnType<typeof transfer>[]): SimulatedCall => ({
 })
 const paying = (amount: bigint) => ran(transfer(SAFE, USER, amount))
 
-/** How much is sent of what a vault pays, or the code of the refusal. */
-async function sentOf({
-  operation = redeem,
-  ...payment
-}: Partial<Payment> & { readonly operation?: Payment['intents'][number]['operation'] }): Promise<bigint | string> {
+/** A payment by this operation, once for each of its calls; `redeem` unless told. */
+type Paying = Partial<Omit<Payment, 'intents'>> & { readonly operation?: Operation }
+
+/** The amount that is sent of what a vault pays, or the code of the refusal. */
+async function sentOf({ operation = redeem, ...payment }: Paying): Promise<bigint | string> {
   const answers = {
     ...{ getCurrentTime: BigInt(NOW), depositQuoteTimeBuffer: 3_600, fillDeadlineBuffer: 21_600 },
     ...{ pausedDeposits: false, pausedFills: false, allowance: 0n },
@@ -67,7 +68,7 @@ describe('What a vault pays in its dry run is sent:', () => {
 })
 
 describe('No more is sent than the vault pays for sure:', () => {
-  test.for<[what: string, payment: Parameters<typeof sentOf>[0], sent: bigint | string]>([
+  test.for<[what: string, payment: Paying, sent: bigint | string]>([
     ['what is asked for, where it pays more', { calls: [paying(100n)], amount: 60n }, 60n],
     ['what it pays, where more is asked for', { calls: [paying(100n)], amount: 101n }, 100n],
     ['what is asked for, where nothing can be simulated', { operation: withdraw, amount: 60n }, 60n],
