@@ -31,6 +31,8 @@ const LONGEST_PAUSE_MS = 60_000
 /** HTTP statuses that speak of what was asked; the other ones speak of the node. */
 const TOO_LARGE = 413
 const CALL_REFUSALS = [400, TOO_LARGE, 422]
+/** Methods without which a node is none: where one says that it lacks such a method, it is out of order for now. */
+const BASIC = new Set(['eth_call', 'eth_getBlockByNumber', 'eth_chainId', 'eth_blockNumber', 'eth_getLogs'])
 
 const Item = z.object({ id: z.number().int(), result: z.unknown().optional(), error: NodeError.nullish() })
 const WholeError = z.object({ error: NodeError })
@@ -69,11 +71,8 @@ export function createNode(url: string, environment: HttpEnvironment, chainId: n
   /** The refusal of a call that is sure beforehand. */
   function refusalOf(request: RpcRequest): RpcError | undefined {
     const { unsupported, blocks = Number.POSITIVE_INFINITY } = limits()
-    const isTooWide = (widthOf(request) ?? 0) > blocks
-    if (unsupported.has(featureOf(request)) || (isTooWide && blocks === 0)) {
-      return { code: -32_601, refusal: 'unsupported' }
-    }
-    return isTooWide ? { code: -32_602, refusal: 'range', blocks } : undefined
+    if (unsupported.has(featureOf(request))) return { code: -32_601, refusal: 'unsupported' }
+    return (widthOf(request) ?? 0) > blocks ? { code: -32_602, refusal: 'range', blocks } : undefined
   }
 
   async function send(requests: readonly RpcRequest[], options: SendOptions): Promise<NodeOutcome[]> {
@@ -119,15 +118,16 @@ export function createNode(url: string, environment: HttpEnvironment, chainId: n
       limits().calls = 0
       return sendCut([only], options)
     }
-    const meaning = isBatchRefusal ? 'batch' : classifyError(error, others.length > 0 ? undefined : only.method)
+    const { method } = (others.length > 0 ? batch.requests.find(asksForEvents) : only) ?? {}
+    const meaning = isBatchRefusal ? 'batch' : classifyError(error, method)
     const isAboutTheCall = answer.status < 300 || CALL_REFUSALS.includes(answer.status)
-    if (meaning === 'busy' || meaning === 'unavailable' || (meaning === 'call' && !isAboutTheCall)) {
+    // A size is refused without words, and state overrides in any.
+    const isOfOneCall =
+      answer.status === TOO_LARGE || (CALL_REFUSALS.includes(answer.status) && batch.requests.some(hasOverrides))
+    if (meaning === 'busy' || (meaning === 'unavailable' && !isOfOneCall) || (meaning === 'call' && !isAboutTheCall)) {
       throw outage(answer, 'upstream_unavailable')
     }
-    if (others.length === 0) {
-      const isHttpRefusal = answer.status >= 400 && answer.status !== TOO_LARGE
-      return { outcomes: [learn(only, error, isHttpRefusal)], hasRefusedCall: true }
-    }
+    if (others.length === 0) return { outcomes: [learn(only, error, answer.status)], hasRefusedCall: true }
 
     // Too many calls, too many bytes, or one among them that the node refuses: the halves will tell.
     const { requests, body } = batch
@@ -152,39 +152,46 @@ export function createNode(url: string, environment: HttpEnvironment, chainId: n
     return requests.map((request, id) => {
       const item = byId.get(id)
       if (!item) throw new FailedTry('upstream_bad_answer', 'a call has no answer')
-      return item.error ? learn(request, item.error, false) : { result: item.result }
+      return item.error ? learn(request, item.error) : { result: item.result }
     })
   }
 
-  /** The outcome of a call that the node answers with this error, which is remembered where it will be the same again. */
-  function learn(request: RpcRequest, { code, message }: NodeError, isHttpRefusal: boolean): NodeOutcome {
+  /** The outcome of a call that fails with this error, of an HTTP status of its own if any; remembers what will be the same again. */
+  function learn(request: RpcRequest, { code, message }: NodeError, status = 200): NodeOutcome {
     const meaning = classifyError({ code, message }, request.method)
+    const lacksOverrides =
+      hasOverrides(request) && ((status >= 400 && status !== TOO_LARGE) || isAboutParameters(code, message))
     switch (meaning) {
-      case 'busy':
-      case 'unavailable':
-        return { unserved: { code }, isBusy: meaning === 'busy' }
       case 'range': {
         const blocks = learnRange(request, message)
-        return { error: { code, refusal: 'range', ...(blocks !== undefined && { blocks }) } }
+        // A node that refuses one block is out of order.
+        return blocks === 0
+          ? { unserved: { code }, isBusy: false }
+          : { error: { code, refusal: 'range', ...(blocks && { blocks }) } }
       }
       case 'results':
       case 'archive':
         return { error: { code, refusal: meaning } }
-      case 'unsupported':
-        break
-      default:
-        if (!hasOverrides(request) || !(isHttpRefusal || isAboutParameters(code, message))) return { error: { code } }
+      case 'busy':
+        return { unserved: { code }, isBusy: true }
     }
-    limits().unsupported.add(featureOf(request))
-    return { error: { code, refusal: 'unsupported' } }
+    if (lacksOverrides || (meaning === 'unsupported' && !BASIC.has(featureOf(request)))) {
+      limits().unsupported.add(featureOf(request))
+      return { error: { code, refusal: 'unsupported' } }
+    }
+    if (meaning === 'call' || status === TOO_LARGE) return { error: { code } }
+    return { unserved: { code }, isBusy: false }
   }
 
-  /** How many blocks of events the node is thought to give, now that it has refused this call; undefined where it is not told. */
+  /**
+   * How many blocks of events the node is thought to give, now that it has refused this call; 0 where it refused one, and undefined
+   * where it is not told.
+   */
   function learnRange(request: RpcRequest, message: string): number | undefined {
     const taken = limits()
     const width = widthOf(request)
-    // Not even one block: it gives no events at all.
-    const smaller = width === undefined ? undefined : (BLOCK_RANGES.find((range) => range < width) ?? 0)
+    if (width === 1) return 0
+    const smaller = width === undefined ? undefined : BLOCK_RANGES.find((range) => range < width)
     const blocks = parseLimit(message, width ?? Number.POSITIVE_INFINITY) ?? smaller
     if (blocks !== undefined) taken.blocks = Math.min(taken.blocks ?? blocks, blocks)
     return taken.blocks
@@ -309,6 +316,10 @@ function asTooLarge(error: unknown): HttpAnswer {
 /** What a node may lack that this call needs: its method, or state overrides. */
 function featureOf(request: RpcRequest): string {
   return hasOverrides(request) ? OVERRIDES : request.method
+}
+
+function asksForEvents({ method }: RpcRequest): boolean {
+  return method === 'eth_getLogs'
 }
 
 function hasOverrides({ method, params }: RpcRequest): boolean {

@@ -7,26 +7,33 @@ export type NodeError = z.output<typeof NodeError>
 /**
  * What a node means by an error, whatever its HTTP status (how nodes put it was read in their sources and documents):
  *
- * * `busy`: it is asked too much, or has no healthy backend. `unavailable`: it fails at this call, or is behind.
+ * * `busy`: it is asked too much, or has no healthy backend. `unavailable`: any other fault of the node, in whatever words.
  *   Another node may serve both.
  * * `batch`: the batch has too many calls, or too many bytes.
  * * `range`: events of so many blocks are too many blocks. `results`: they are too many events.
  * * `archive`: it does not keep what is that old.
  * * `unsupported`: it has no such method.
- * * `call`: this call alone fails, on any node.
+ * * `call`: this call fails, on any node. The list of these failures is closed: they are the EVM's, and of parameters.
  */
 export type ErrorClass = 'busy' | 'unavailable' | 'batch' | 'range' | 'results' | 'archive' | 'unsupported' | 'call'
 
 // A contract's own words, which say nothing of the node.
 const REVERTED = 3
 const REVERT = /execution reverted|\breverted\b|out of gas|invalid opcode/i
+/** Failures of the EVM, and of a transaction before it runs, as geth, reth, Erigon, Nethermind and Nitro name them. */
+const EVM =
+  /stack (underflow|overflow|limit)|invalid jump|write protection|return data out of bounds|code size|initcode|contract address collision|gas uint64 overflow|intrinsic gas|gas required exceeds|insufficient (funds|balance)|nonce too (low|high)|fee per gas|max(imum)? call depth|invalid code/i
+const INVALID_PARAMETERS = -32_602
+/** Parity's and Nethermind's code for a failed execution. */
+const EXECUTION_FAILED = -32_015
+/** What eth_simulateV1 says of a transaction that cannot run (https://github.com/ethereum/execution-apis, execute). */
+const isSimulationError = (code: number) => code <= -38_010 && code >= -38_025
 const RATE_LIMITED =
   /no backend|over capacity|request limit reached|rate.?limit|too many requests|request count exceeded|compute units|requests per|throttl/i
 // Rate limits of several providers, and proxyd's own: no healthy backend, over capacity, a backend's answer that is none.
 const BUSY_CODES = [429, -32_016, -32_029, -32_090, -32_011, -32_012, -32_013]
 const UNAVAILABLE =
   /unhealthy|not healthy|backend offline|header (range )?not found|unknown block|block not found|no state available|beyond current head|block is out of range|invalid block range|not yet synced|service unavailable|temporarily|tenant disabled|unauthori[sz]ed|must authenticate|^internal (server )?error|timed? ?out/i
-const INTERNAL_ERROR = -32_603
 const METHOD_NOT_FOUND = -32_601
 const LIMIT_EXCEEDED = -32_005
 const BATCH = /\bbatch/i
@@ -51,19 +58,22 @@ export function classifyError({ code, message }: NodeError, method: string | und
   // Of events that is their number, or their blocks; of all else how often one asks.
   if (code === LIMIT_EXCEEDED) return asksForEvents ? 'range' : 'busy'
   if (code === METHOD_NOT_FOUND || UNSUPPORTED.test(message)) return 'unsupported'
-  if (code === INTERNAL_ERROR) return 'unavailable'
-  return 'call'
+  const isOfTheCall = code === INVALID_PARAMETERS || code === EXECUTION_FAILED || isSimulationError(code)
+  return isOfTheCall || EVM.test(message) ? 'call' : 'unavailable'
 }
 
 /** The lowest limit of blocks or calls; a lower number in a message means something else. */
 const LEAST = 2
+/** How often one may ask is no limit of blocks or calls. */
+const RATE =
+  /[\d,]+k? ?(requests?|reqs?|calls?|credits?|compute units|cu)? ?(\/|\bper\b|\bin\b|\ba\b) ?(\d+ ?)?(ms|s|sec|second|min|minute|hour|day|month)s?\b/gi
 
 /**
  * The limit that a refusal's words tell, below what was asked for: "maximum 10 calls in 1 batch" is 10, of
  * "(9999 > 5000)" it is the smaller one. Undefined where they tell none.
  */
 export function parseLimit(message: string, askedFor: number): number | undefined {
-  const words = message.replaceAll(/0x[0-9a-f]+/gi, '')
+  const words = message.replaceAll(/0x[0-9a-f]+/gi, '').replaceAll(RATE, '')
   const numbers = [...words.matchAll(/(\d[\d,]*)(k\b)?/gi)].map(
     ([, digits = '', thousands]) => Number(digits.replaceAll(',', '')) * (thousands ? 1_000 : 1),
   )

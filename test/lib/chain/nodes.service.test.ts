@@ -434,6 +434,8 @@ describe('What a node takes is learnt from how it refuses', () => {
     ['requested too many blocks (9999 > 5000)', 5_000],
     ['block range too large, max is 5k blocks', 5_000],
     ['Batch of more than 3 requests are not allowed', 3],
+    ['limited to 2 requests/second on this plan, and to 1000 blocks', 1_000],
+    ['50 requests per second; 2,000 block range', 2_000],
     ['block range is too wide', 0],
   ])('"%s" tells the limit %i', ([message, limit]) => {
     expect(parseLimit(message, 10_000) ?? 0).toBe(limit)
@@ -530,6 +532,91 @@ describe('What a node takes is learnt from how it refuses', () => {
     const calls = BLOCKS.slice(4, 12)
     expect(await rpc(calls)).toEqual(resultsOf(calls))
     expect(batches.filter((_, i) => asked[i] === SECOND)).toMatchObject([[{ params: [7] }]])
+  })
+
+  /** Refusals in words of which no list has all; each of a whole request, or of each call. */
+  const UNKNOWN: readonly (readonly [string, () => Response | { code: number; message: string }])[] = [
+    ['dRPC on a free plan', () => whole(400, 35, 'chain is not available on free plan')],
+    ['dRPC without a provider', () => whole(400, 12, "Can't route your request to suitable provider")],
+    ['dRPC that is slow', () => whole(408, 30, 'Request timeout on the free tier, please upgrade')],
+    ['1RPC above its quota', () => ({ code: -32_001, message: 'usage limit reached, upgrade your plan' })],
+    ['Tenderly above its quota', () => ({ code: -32_004, message: 'quota limit reached' })],
+    ['a gateway with a code of its own', () => ({ code: 4_711, message: 'computer says no' })],
+    ['a node that gives up', () => ({ code: -32_000, message: 'execution aborted (timeout = 5s)' })],
+    ['a node without words', () => ({ code: -32_000, message: '' })],
+    ['a request that it calls invalid', () => ({ code: -32_600, message: 'invalid request' })],
+  ]
+  const failingWith =
+    (refusal: () => Response | { code: number; message: string }): Node =>
+    (batch) => {
+      const refused = refusal()
+      if (refused instanceof Response) return refused
+      const refusedCalls = (Array.isArray(batch) ? batch : [batch]).map(({ id }) => ({ id, error: refused }))
+      return Response.json(Array.isArray(batch) ? refusedCalls : refusedCalls[0])
+    }
+
+  test.for(UNKNOWN)('%s: what is not known to be the call’s failure is asked of the next node', async ([, refusal]) => {
+    const { rpc, asked } = rpcOver({ [FIRST]: failingWith(refusal), [SECOND]: echo })
+    const calls = [...BLOCKS.slice(0, 3), LOGS(1, 10)]
+    expect(await rpc(calls)).toEqual(resultsOf(calls))
+    expect(asked).toEqual([FIRST, SECOND])
+  })
+
+  test.for([
+    { code: 3, message: 'execution reverted' },
+    { code: -32_000, message: 'out of gas' },
+    { code: -32_000, message: 'stack underflow (0 <=> 1)' },
+    { code: -32_000, message: 'invalid jump destination' },
+    { code: -32_000, message: 'insufficient funds for gas * price + value' },
+    { code: -32_015, message: 'VM execution error.' },
+    { code: -32_602, message: 'invalid argument 0: hex string has length 2, want 40' },
+    { code: -38_013, message: 'intrinsic gas too low' },
+  ])('$message is the failure of the call, which no other node is asked for', async (error) => {
+    const { rpc, asked } = rpcOver({ [FIRST]: failingWith(() => error), [SECOND]: echo })
+    expect(await rpc([BLOCKS[0] as RpcRequest])).toEqual([{ error: { code: error.code } }])
+    expect(asked).toEqual([FIRST])
+  })
+
+  test('what fails in the same way at all nodes is the call’s failure, and leaves the others their results', async () => {
+    const node: Node = (batch) =>
+      Response.json(
+        batch.map((call) =>
+          call.params[0] === 7 ? { id: call.id, error: { code: -32_000, message: 'x' } } : answered([call])[0],
+        ),
+      )
+    const { rpc } = rpcOver({ [FIRST]: node, [SECOND]: node })
+    const outcomes = await rpc(BLOCKS.slice(6, 9))
+    expect(outcomes).toEqual([
+      ...resultsOf(BLOCKS.slice(6, 7)),
+      { error: { code: -32_000 } },
+      ...resultsOf(BLOCKS.slice(8, 9)),
+    ])
+  })
+
+  test.for(['eth_call', 'eth_getBlockByNumber', 'eth_chainId', 'eth_blockNumber', 'eth_getLogs'])(
+    '%s is never unlearnt: a node that says once that it lacks it is asked again',
+    async (method) => {
+      let isOdd = true
+      const error = { code: -32_601, message: `the method ${method} does not exist/is not available` }
+      const node: Node = (batch, signal) => (isOdd ? failingWith(() => error)(batch, signal) : echo(batch, signal))
+      const { rpc, asked } = rpcOver({ [FIRST]: node })
+      const call = { method, params: method === 'eth_getLogs' ? LOGS(1, 1).params : ['x'] }
+      expect(await rpc([call])).toEqual([{ error: { code: -32_601 } }])
+      isOdd = false
+      asked.length = 0
+      expect(await rpc([call])).toEqual(resultsOf([call]))
+      expect(asked).toEqual([FIRST])
+    },
+  )
+
+  test('a node that refuses the events of one block is out of order, and is asked again', async () => {
+    let isOdd = true
+    const node: Node = (batch, signal) =>
+      isOdd ? failingWith(() => ({ code: -32_005, message: 'limit exceeded' }))(batch, signal) : echo(batch, signal)
+    const { rpc } = rpcOver({ [FIRST]: node })
+    for (let look = 0; look < 12; look += 1) await rpc([LOGS(7, 7)])
+    isOdd = false
+    expect(await rpc([LOGS(7, 7)])).toEqual(resultsOf([LOGS(7, 7)]))
   })
 
   test('an answer of more bytes than asked for is refused by its call alone, and says nothing of batches', async () => {
