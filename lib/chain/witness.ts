@@ -278,6 +278,7 @@ function dependsOnHead(request: RpcRequest): boolean {
 
 const BLOCK = 'eth_getBlockByNumber'
 const RECEIPT = 'eth_getTransactionReceipt'
+const SIMULATION = 'eth_simulateV1'
 /** The methods that tell events, beside which some nodes tell the times of blocks. */
 const EVENT_METHODS = ['eth_getLogs', 'eth_getBlockReceipts', RECEIPT]
 const TIME = 'blockTimestamp'
@@ -399,18 +400,22 @@ function agree(
   if (tag !== undefined && tag !== 'latest' && ofOlder !== ofNewer) return undefined
   for (const [outcome, text] of [[older, ofOlder] as const, [newer, ofNewer] as const]) {
     if (!outcome || text === undefined) {
+      // A dry run that reverts needs no second host: it only keeps a transaction back.
+      const veto = [older, newer].find((one) => one && request.method === SIMULATION && reverts(one))
+      if (veto) return veto
       return outcome && 'error' in outcome ? outcome : { error: { code: -32_603, refusal: 'unsupported' } }
     }
   }
   if (!older || !newer) return undefined
+  if (request.method === SIMULATION) {
+    const [first, second] = [parseSimulated(older), parseSimulated(newer)]
+    // Some nodes leave out the logs.
+    const areEqual = ofOlder === ofNewer || (first?.hasLogs !== second?.hasLogs && first?.results === second?.results)
+    if (!areEqual) return undefined
+    return first?.hasLogs ? withLargerGas(newer, older) : withLargerGas(older, newer)
+  }
   if (ofOlder === ofNewer) return EVENT_METHODS.includes(request.method) ? withCommonTimes(older, newer) : older
   switch (request.method) {
-    case 'eth_simulateV1': {
-      // Some nodes leave out the logs.
-      const [first, second] = [parseSimulated(older), parseSimulated(newer)]
-      if (first?.hasLogs === second?.hasLogs || first?.results !== second?.results) return undefined
-      return first?.hasLogs ? newer : older
-    }
     case RECEIPT:
       // One that is behind has not seen it yet.
       if (isNull(older)) return isNear(newer, heads[0], apart) ? older : undefined
@@ -461,7 +466,7 @@ function textOf(request: RpcRequest, outcome: RpcOutcome): string | undefined {
   switch (request.method) {
     case 'eth_call':
       return isHex(result) ? (splitAggregate(request, outcome)?.values ?? result).toLowerCase() : undefined
-    case 'eth_simulateV1': {
+    case SIMULATION: {
       const simulated = parseSimulated(outcome)
       return simulated && `${simulated.results} ${simulated.logs}`
     }
@@ -519,6 +524,31 @@ function parseSimulated(outcome: RpcOutcome) {
     hasLogs: works.every((call) => !call || call.logs !== undefined),
   }
 }
+
+/** Whether a simulated transaction reverts. */
+function reverts(outcome: RpcOutcome): boolean {
+  const { data } = SimulatedBlocks.safeParse('result' in outcome ? outcome.result : undefined)
+  return data?.[0].calls.some(({ status }) => status !== 1n) ?? false
+}
+
+/** Hosts whose gas differs by more than this factor disagree. */
+const MAX_GAS_FACTOR = 2n
+
+/** The chosen dry run, each transaction with the larger gas that the hosts report; undefined where these are far apart. */
+function withLargerGas(chosen: RpcOutcome, other: RpcOutcome): RpcOutcome | undefined {
+  const [own, others] = [chosen, other].map(
+    (outcome) => RawSimulation.safeParse('result' in outcome ? outcome.result : undefined).data?.[0],
+  )
+  if (!own || !others) return undefined
+  const calls = own.calls.map((call, index) => {
+    const gas = [call, others.calls[index]].map((one) => Quantity.parse(one?.gasUsed))
+    const [least = 0n, most = 0n] = gas.toSorted((left, right) => (left < right ? -1 : 1))
+    return most > least * MAX_GAS_FACTOR ? undefined : { ...call, gasUsed: numberToHex(most) }
+  })
+  return calls.includes(undefined) ? undefined : { result: [{ ...own, calls }] }
+}
+
+const RawSimulation = z.tuple([z.looseObject({ calls: z.array(z.looseObject({ gasUsed: HexText })) })])
 
 /**
  * What an aggregate at the latest block says of its block, and what it says besides, as text; undefined for other calls,

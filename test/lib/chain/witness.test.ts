@@ -1,0 +1,69 @@
+import { type Hex, numberToHex } from 'viem'
+import { expect, test } from 'vitest'
+import { CHAINS } from '../../../lib/chain/registry.ts'
+import type { Rpc, RpcOutcome } from '../../../lib/chain/rpc.ts'
+import { witnessedReader } from '../../../lib/chain/witness.ts'
+import { failureOf } from '../../support/errors.ts'
+
+const [CHAIN] = CHAINS
+const ACCOUNT = '0x0000000000000000000000000000000000000016'
+const HEADER = {
+  number: '0x5',
+  timestamp: '0x5',
+  hash: numberToHex(5, { size: 32 }),
+  parentHash: numberToHex(4, { size: 32 }),
+}
+
+type Simulated = { readonly gasUsed: Hex; readonly status?: Hex; readonly logs?: readonly [] }
+
+/** A host that says this of every dry run. */
+const hostSaying =
+  (simulated: Simulated | 'cannot simulate'): Rpc =>
+  async (requests) =>
+    requests.map(({ method }): RpcOutcome => {
+      if (method !== 'eth_simulateV1') return { result: HEADER }
+      if (simulated === 'cannot simulate') return { error: { code: -32_601, refusal: 'unsupported' } }
+      return { result: [{ calls: [{ status: '0x1', returnData: '0x', logs: [], ...simulated }] }] }
+    })
+
+/** What a reader of two hosts that say this returns of a dry run. */
+async function simulateAt(...hosts: readonly (Simulated | 'cannot simulate')[]): Promise<RpcOutcome | undefined> {
+  const reader = witnessedReader(CHAIN as NonNullable<typeof CHAIN>, hosts.map(hostSaying))
+  const [outcome] = await reader.simulate(ACCOUNT, [[{ to: ACCOUNT, data: '0x', value: 0n }]])
+  return outcome
+}
+
+const TRUE: Simulated = { gasUsed: numberToHex(196_800) }
+
+test.for([
+  [TRUE, { gasUsed: numberToHex(190_000) }],
+  [{ gasUsed: numberToHex(100_000) }, TRUE],
+] as const)('Of two estimates of gas the larger one counts, whoever says it', async ([first, second]) => {
+  expect(await simulateAt(first, second)).toMatchObject({ result: [{ calls: [{ gasUsed: TRUE.gasUsed }] }] })
+})
+
+test.for([1n, 98_399n, 393_601n, 2n ** 63n].flatMap((gas) => [[gas, true] as const, [gas, false] as const]))(
+  'A host that says %s gas where another says 196,800 gets nothing handed out (first: %s)',
+  async ([gas, isFirst]) => {
+    const liar: Simulated = { gasUsed: numberToHex(gas) }
+    const said = isFirst ? simulateAt(liar, TRUE) : simulateAt(TRUE, liar)
+    expect((await failureOf(said)).code).toBe('nodes_disagree')
+  },
+)
+
+test('A host that leaves out the logs takes no part of the gas away', async () => {
+  const { logs: _, ...silent } = { logs: [], gasUsed: numberToHex(120_000) } as const
+  const simulated = await simulateAt({ ...silent, logs: undefined as never }, TRUE)
+  expect(simulated).toMatchObject({ result: [{ calls: [{ gasUsed: TRUE.gasUsed }] }] })
+})
+
+test('A dry run that reverts at the only host that can simulate keeps the transaction back', async () => {
+  const reverted: Simulated = { ...TRUE, status: '0x0' }
+  for (const hosts of [
+    [reverted, 'cannot simulate'],
+    ['cannot simulate', reverted],
+  ] as const) {
+    expect(await simulateAt(...hosts)).toMatchObject({ result: [{ calls: [{ status: '0x0' }] }] })
+  }
+  expect(await simulateAt(TRUE, 'cannot simulate')).toMatchObject({ error: { refusal: 'unsupported' } })
+})
