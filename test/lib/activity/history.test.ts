@@ -83,6 +83,26 @@ describe('The deposits of a user in a vault', () => {
     ])
   })
 
+  test('of which a part was taken back are not cancelled', () => {
+    const cancel = { kind: 'cancel', requestId: 1n, assets: 4n } as const
+    const given = [request(1n, 10n), cancel]
+    expect(told(given, { pendingAssets: 6n })).toEqual([['pending', 6n, 0n, 0n]])
+    expect(told(given, { claimableAssets: 6n, claimableShares: 60n })).toEqual([['claimable', 0n, 60n, 0n]])
+    expect(told([...given, claim(6n, 60n)], { shares: 60n })).toEqual([['completed', 0n, 0n, 60n]])
+    expect(told([request(1n, 10n), { ...cancel, assets: 10n }], {})).toEqual([['cancelled', 0n, 0n, 0n]])
+  })
+
+  test('get nothing of a claim before them, though it was rounded up', () => {
+    const given = [request(0n, 10n), claim(6n, 60n), claim(6n, 60n), request(0n, 20n)]
+    expect(told(given, { pendingAssets: 20n, shares: 120n })).toEqual([
+      ['completed', 0n, 0n, 120n],
+      ['pending', 20n, 0n, 0n],
+    ])
+    expect(told([claim(6n, 60n), request(1n, 6n)], { pendingAssets: 6n, shares: 60n })).toEqual([
+      ['pending', 6n, 0n, 0n],
+    ])
+  })
+
   test('that were taken back after a later one was claimed are cancelled, and the claim is of the later one', () => {
     const cancel = { kind: 'cancel', requestId: 1n, assets: 10n } as const
     const given = [request(1n, 10n), request(2n, 20n), claim(20n, 200n), cancel]

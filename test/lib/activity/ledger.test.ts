@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { type Address, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { postEvents } from '../../../lib/activity/ledger.ts'
+import { isPossible, postEvents } from '../../../lib/activity/ledger.ts'
+import { MAX_UINT256 } from '../../../lib/codecs.ts'
 import { isShareTransfer, type Ledger, type VaultEvent } from '../../../lib/protocols/books.ts'
 
 const EMPTY_LEDGER = { assets: 0n, supply: 0n }
@@ -31,6 +32,12 @@ const LAGOON = {
   shareDecimals: 18,
 } as const
 const SYNC = { ...COMMON, protocol: 'erc4626', shareDecimals: 6 } as const
+const ASYNC = {
+  ...COMMON,
+  protocol: 'erc7540',
+  shareDecimals: 6,
+  ...{ isDepositAsync: true, cancelsDeposits: true, cancelsRedemptions: true },
+} as const
 const OFFSET = 10n ** 12n
 
 type Told = { readonly eventName: string; readonly args: Record<string, unknown> }
@@ -40,7 +47,12 @@ const transfer = (from: Address, to: Address, value: bigint): Told => ({
 })
 const mint = (to: Address, value: bigint) => transfer(zeroAddress, to, value)
 const valued = (totalAssets: bigint): Told => ({ eventName: 'TotalAssetsUpdated', args: { totalAssets } })
-const trade = (eventName: 'Deposit' | 'Withdraw', owner: Address, assets: bigint, shares: bigint): Told => ({
+const trade = (
+  eventName: 'Deposit' | 'Withdraw' | 'WithdrawSync',
+  owner: Address,
+  assets: bigint,
+  shares: bigint,
+): Told => ({
   eventName,
   args: { sender: owner, receiver: owner, owner, assets, shares },
 })
@@ -62,7 +74,11 @@ const chain = (transactions: readonly (readonly Told[])[]): VaultEvent[] =>
   )
 
 /** What happened to whom, in short. */
-const told = (vault: typeof LAGOON | typeof SYNC, transactions: readonly (readonly Told[])[], before?: Ledger) =>
+const told = (
+  vault: typeof LAGOON | typeof SYNC | typeof ASYNC,
+  transactions: readonly (readonly Told[])[],
+  before?: Ledger,
+) =>
   postEvents(vault, before ?? EMPTY_LEDGER, chain(transactions)).entries.map(({ account, kind, ...rest }) => [
     account,
     kind,
@@ -184,6 +200,50 @@ describe('The events of a Lagoon vault', () => {
     expect(told(SYNC, [[trade('Deposit', ALICE, 0n, 0n), trade('Withdraw', ALICE, 0n, 0n)]])).toEqual([])
   })
 
+  test('explain one mint each, so that a second one of the same size is a gift', () => {
+    const deposited: Told = {
+      eventName: 'DepositSync',
+      args: { sender: BOB, owner: ALICE, assets: 5n, shares: OFFSET },
+    }
+    const after = { assets: before.assets + 5n, supply: before.supply + 2n * OFFSET }
+    expect(told(LAGOON, [[mint(ALICE, OFFSET), mint(ALICE, OFFSET), deposited]], before)).toEqual([
+      [ALICE, 'receive', worth(after, OFFSET), OFFSET],
+      [ALICE, 'deposit', 5n, OFFSET],
+    ])
+    expect(told(LAGOON, [[mint(ALICE, OFFSET), mint(ALICE, OFFSET), deposited, deposited]], before)).toEqual([
+      [ALICE, 'deposit', 5n, OFFSET],
+      [ALICE, 'deposit', 5n, OFFSET],
+    ])
+  })
+
+  test('value a fee at the end of its transaction, though its mint comes before the assets', () => {
+    const [fee, shares] = [3n * OFFSET, 10n ** 20n]
+    const deposited: Told = { eventName: 'DepositSync', args: { sender: BOB, owner: BOB, assets: 10n ** 9n, shares } }
+    const after = { assets: before.assets + 10n ** 9n, supply: before.supply + fee + shares }
+    expect(told(LAGOON, [[mint(FEES, fee), mint(BOB, shares), deposited]], before)).toEqual([
+      [FEES, 'receive', worth(after, fee), fee],
+      [BOB, 'deposit', 10n ** 9n, shares],
+    ])
+    const valuedAfter = { assets: 2n * before.assets, supply: before.supply + fee }
+    expect(told(LAGOON, [[mint(FEES, fee), valued(2n * before.assets)]], before)).toEqual([
+      [FEES, 'receive', worth(valuedAfter, fee), fee],
+    ])
+  })
+
+  test('count a claim for its controller, and what another account receives of it as a gift', () => {
+    const claimed = (owner: Address): Told[] => [
+      transfer(VAULT, owner, OFFSET),
+      { eventName: 'Deposit', args: { sender: ALICE, owner, assets: 9n, shares: OFFSET } },
+    ]
+    const value = worth(before, OFFSET)
+    expect(told(LAGOON, [claimed(ALICE)], before)).toEqual([[ALICE, 'claim', 9n, OFFSET]])
+    expect(told(LAGOON, [claimed(BOB)], before)).toEqual([
+      [ALICE, 'claim', 9n, OFFSET],
+      [ALICE, 'send', value, OFFSET],
+      [BOB, 'receive', value, OFFSET],
+    ])
+  })
+
   test('tell a price with each valuation and settlement, one for each block, after its fees', () => {
     const settled: Told = { eventName: 'SettleRedeem', args: { totalAssets: 700_000_000n } }
     const fee = 10n ** 18n
@@ -213,6 +273,115 @@ describe('The events of a synchronous vault', () => {
     // As long as there is nothing better, a small one must do.
     expect(told(SYNC, [[trade('Deposit', BOB, 3n, 1n)], moved]).slice(-1)).toEqual([[BOB, 'receive', 2_100n, 700n]])
     expect(told(SYNC, [dust, large, moved]).slice(-1)).toEqual([[BOB, 'receive', 1_400n, 700n]])
+  })
+
+  test('set a price by the last trade of at least one whole token', () => {
+    const pricesOf = (...events: Told[]) =>
+      postEvents(SYNC, EMPTY_LEDGER, chain([events])).prices.map(({ price }) => price)
+    const whole = trade('Deposit', ALICE, 1_000_000n, 500_000n)
+    const less = trade('Withdraw', BOB, 999_999n, 333_333n)
+    expect(pricesOf(less)).toEqual([])
+    expect(pricesOf(whole)).toEqual([2_000_000n])
+    expect(pricesOf(trade('Withdraw', BOB, 3_000_000n, 1_000_000n), whole, less)).toEqual([2_000_000n])
+  })
+})
+
+describe('The events of an ERC-7540 vault', () => {
+  const before = { assets: 2_000_000n, supply: 1_000_000n }
+  const entriesOf = (...events: Told[]) => postEvents(ASYNC, before, chain([events])).entries
+
+  test('name the payer of a request where that is not its controller', () => {
+    const requests = (controller: Address): Told[] => [
+      { eventName: 'DepositRequest', args: { controller, owner: ALICE, requestId: 1n, sender: ALICE, assets: 7n } },
+      transfer(ALICE, VAULT, 4n),
+      { eventName: 'RedeemRequest', args: { controller, owner: ALICE, requestId: 2n, sender: ALICE, shares: 4n } },
+    ]
+    const payersOf = (controller: Address) =>
+      entriesOf(...requests(controller)).flatMap((entry) =>
+        entry.kind === 'deposit' || entry.kind === 'redeem' ? [[entry.account, entry.kind, entry.payer]] : [],
+      )
+    expect(payersOf(ALICE)).toEqual([
+      [ALICE, 'deposit', undefined],
+      [ALICE, 'redeem', undefined],
+    ])
+    expect(payersOf(BOB)).toEqual([
+      [BOB, 'deposit', ALICE],
+      [BOB, 'redeem', ALICE],
+    ])
+  })
+
+  test('count a claim for its controller, and what another account receives of it as a gift', () => {
+    // Some vaults mint the shares at the claim, others hold them until then.
+    for (const from of [zeroAddress, VAULT]) {
+      const claimed = (owner: Address): Told[] => [
+        transfer(from, owner, 5n),
+        { eventName: 'Deposit', args: { sender: ALICE, owner, assets: 9n, shares: 5n } },
+      ]
+      const short = (owner: Address) => told(ASYNC, [claimed(owner)], before)
+      expect(short(ALICE)).toEqual([[ALICE, 'claim', 9n, 5n]])
+      expect(short(BOB)).toEqual([
+        [ALICE, 'claim', 9n, 5n],
+        [ALICE, 'send', 10n, 5n],
+        [BOB, 'receive', 10n, 5n],
+      ])
+    }
+  })
+})
+
+describe('A cancellation that is claimed from an ERC-7540 vault', () => {
+  const before = { assets: 2_000_000n, supply: 1_000_000n }
+  type Named = { readonly controller: Address; readonly receiver: Address; readonly sender: Address }
+
+  test.for<[who: string, named: Named, controller: Address, receiver: Address]>([
+    ['the controller for itself', { controller: ALICE, receiver: ALICE, sender: ALICE }, ALICE, ALICE],
+    ['the controller for another account', { controller: ALICE, receiver: BOB, sender: ALICE }, ALICE, BOB],
+    [
+      'the controller, where the vault names the receiver first',
+      { controller: BOB, receiver: ALICE, sender: ALICE },
+      ALICE,
+      BOB,
+    ],
+    ['an operator', { controller: ALICE, receiver: BOB, sender: FEES }, ALICE, BOB],
+  ])(
+    'by %s is of the request of the controller, and its shares are of the receiver',
+    ([, named, controller, receiver]) => {
+      const assetsBack: Told = { eventName: 'CancelDepositClaim', args: { ...named, requestId: 1n, assets: 7n } }
+      const sharesBack: Told = { eventName: 'CancelRedeemClaim', args: { ...named, requestId: 2n, shares: 4n } }
+      const gift = [
+        [controller, 'send', 8n, 4n],
+        [receiver, 'receive', 8n, 4n],
+      ]
+      expect(told(ASYNC, [[assetsBack, transfer(VAULT, receiver, 4n), sharesBack]], before)).toEqual([
+        [controller, 'cancel', 7n, undefined],
+        [controller, 'cancelRedeem', undefined, 4n],
+        ...(receiver === controller ? [] : gift),
+      ])
+    },
+  )
+})
+
+describe('Amounts that a vault makes up', () => {
+  const supply = 10n ** 20n
+  const before = { assets: 10n ** 9n, supply }
+
+  test('are impossible where it burns more shares than there are', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 1n, max: 2n * supply }), (burnt) => {
+        const posted = postEvents(LAGOON, before, chain([[transfer(SILO, zeroAddress, burnt)]]))
+        expect(isPossible(posted)).toBe(burnt <= supply)
+      }),
+      { examples: [[supply], [supply + 1n]] },
+    )
+  })
+
+  test('are impossible where it pays more assets than there are, or has more than 2^256 - 1', () => {
+    const after = (event: Told, ledger: Ledger) => isPossible(postEvents(LAGOON, ledger, chain([[event]])))
+    const pays = (assets: bigint): Told => trade('WithdrawSync', ALICE, assets, 1n)
+    expect(after(pays(before.assets), before)).toBe(true)
+    expect(after(pays(before.assets + 1n), before)).toBe(false)
+    const takes: Told = { eventName: 'DepositSync', args: { sender: ALICE, owner: ALICE, assets: 1n, shares: 1n } }
+    expect(after(takes, { assets: MAX_UINT256 - 1n, supply: 2n ** 200n })).toBe(true)
+    expect(after(takes, { assets: MAX_UINT256, supply: 2n ** 200n })).toBe(false)
   })
 })
 

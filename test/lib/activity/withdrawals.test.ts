@@ -152,6 +152,15 @@ describe('The withdrawals of a user from a vault', () => {
     expect(told([...given, cancel(0n, 20n)]).map((one) => one.at(-1))).toEqual([0n, 20n])
   })
 
+  test('get nothing of a payment before them, though it was rounded up', () => {
+    const given = [redeem(0n, 10n), claim(6n, 12n), claim(6n, 12n), redeem(0n, 20n)]
+    expect(told(given, { pendingRedeemShares: 20n })).toEqual([
+      ['completed', 24n, 0n, 0n, 10n, 0n],
+      ['pending', null, 20n, 0n, 0n, 0n],
+    ])
+    expect(buildWithdrawals(inOrder(given), NOTHING).at(-1)?.claimTransactionHash).toBeNull()
+  })
+
   test('are pending while the vault shows nothing of them and paid nothing', () => {
     expect(told([redeem(2n, 9n)])).toEqual([['pending', null, 0n, 0n, 0n, 0n]])
     // Units that a claim left and that are nobody's are nothing to wait for.
