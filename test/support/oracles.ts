@@ -57,6 +57,14 @@ export const VAULT_ABI = [
   ]),
 ]
 
+/** ERC-7887: cancellations of requests to asynchronous vaults. */
+export const CANCELLATION_ABI = parseAbi([
+  'function cancelDepositRequest(uint256 requestId, address controller)',
+  'function claimCancelDepositRequest(uint256 requestId, address receiver, address controller)',
+  'function cancelRedeemRequest(uint256 requestId, address controller)',
+  'function claimCancelRedeemRequest(uint256 requestId, address receiver, address controller)',
+])
+
 /** The bridge's pool. */
 export const POOL_ABI = parseAbi([
   'struct RelayData { bytes32 depositor; bytes32 recipient; bytes32 exclusiveRelayer; bytes32 inputToken; bytes32 outputToken; uint256 inputAmount; uint256 outputAmount; uint256 originChainId; uint256 depositId; uint32 fillDeadline; uint32 exclusivityDeadline; bytes message; }',

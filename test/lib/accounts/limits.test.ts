@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { limiter } from '../../../lib/accounts/limits.ts'
+import type { RateLimits } from '../../../lib/accounts/rate-limits.ts'
+import { DAY_MS, MINUTE_MS } from '../../../lib/time.ts'
 
 /** The keys that are counted for a request from this address. */
 async function keysFor(sourceIp: string): Promise<string[]> {
@@ -27,4 +29,83 @@ test.for([
   ['::ffff:192.0.2.1', '::ffff:192.0.2.2'],
 ])('%s and %s are of two networks', async ([one = '', other = '']) => {
   expect(await keysFor(one)).not.toEqual(await keysFor(other))
+})
+
+/** A limiter whose tries are counted in memory, and its clock. */
+function startLimiter(limits: Partial<RateLimits>) {
+  const clock = { now: 0 }
+  const tries = new Map<string, Set<string>>()
+  const users = {
+    countTry: async (key: string, tryId: string, { max }: { max: number }) => {
+      const counted = tries.get(key) ?? new Set()
+      tries.set(key, counted)
+      return counted.size < max && counted.add(tryId).size > 0
+    },
+    takeTryBack: async (key: string, tryId: string) => void tries.get(key)?.delete(tryId),
+  }
+  const limitTries = limiter({
+    users,
+    limits: { perNetwork: 100, perUser: 100, perSeed: 100, ...limits },
+    randomBytes,
+    now: () => clock.now,
+  })
+  return { clock, limitTries }
+}
+
+const REFUSED = expect.objectContaining({ code: 'too_many_requests' })
+const ANN = { clientId: 'acme', user: 'ann', sourceIp: '192.0.2.1', seed: 'JBSWY3DP' }
+
+describe('A try', () => {
+  test.for<[other: string, kind: 'password' | 'code', by: object]>([
+    ['kind', 'code', ANN],
+    ['client', 'password', { ...ANN, clientId: 'other' }],
+    ['user', 'password', { ...ANN, user: 'bob' }],
+  ])('counts for its kind, client and user: one of another %s goes on', async ([, kind, by]) => {
+    const { limitTries } = startLimiter({ perUser: 1 })
+    await limitTries('password', ANN)
+    await expect(limitTries('password', ANN)).rejects.toEqual(REFUSED)
+    await limitTries(kind, by)
+  })
+
+  test('of a new user counts at the network', async () => {
+    const { limitTries } = startLimiter({ perNetwork: 1 })
+    await limitTries('password', ANN)
+    await expect(limitTries('password', { ...ANN, user: 'bob' })).rejects.toEqual(REFUSED)
+    await limitTries('password', { ...ANN, user: 'bob', sourceIp: '192.0.2.2' })
+  })
+
+  test('that one limit refuses counts at no other', async () => {
+    const { limitTries } = startLimiter({ perUser: 2, perNetwork: 1 })
+    await limitTries('password', ANN)
+    await expect(limitTries('password', ANN)).rejects.toEqual(REFUSED)
+    await limitTries('password', { ...ANN, sourceIp: '192.0.2.2' })
+    await expect(limitTries('password', { ...ANN, sourceIp: '192.0.2.3' })).rejects.toEqual(REFUSED)
+  })
+
+  test('that is taken back does not count', async () => {
+    const { limitTries } = startLimiter({ perUser: 1, perNetwork: 1, perSeed: 1 })
+    for (let tried = 0; tried < 3; tried += 1) await (await limitTries('code', ANN))()
+    await limitTries('code', ANN)
+    await expect(limitTries('code', ANN)).rejects.toEqual(REFUSED)
+  })
+
+  test('counts for ten minutes at a user, and the refusal says when they end', async () => {
+    const { limitTries, clock } = startLimiter({ perUser: 1 })
+    await limitTries('password', ANN)
+    clock.now = 10 * MINUTE_MS - 2_500
+    await expect(limitTries('password', ANN)).rejects.toMatchObject({ headers: { 'retry-after': '3' } })
+    clock.now = 10 * MINUTE_MS
+    await limitTries('password', ANN)
+  })
+
+  test('of a code counts for thirty days at the seed of its generator', async () => {
+    const { limitTries, clock } = startLimiter({ perSeed: 1 })
+    await limitTries('code', ANN)
+    for (const passed of [10 * MINUTE_MS, 30 * DAY_MS - 1]) {
+      clock.now = passed
+      await expect(limitTries('code', ANN)).rejects.toEqual(REFUSED)
+    }
+    clock.now = 30 * DAY_MS
+    await limitTries('code', ANN)
+  })
 })

@@ -1,12 +1,24 @@
 import fc from 'fast-check'
-import { type Address, decodeFunctionData, encodeFunctionData, getAddress, type Hex, maxUint256, size } from 'viem'
+import {
+  type AbiFunction,
+  type Address,
+  decodeFunctionData,
+  encodeFunctionData,
+  getAddress,
+  type Hex,
+  maxUint256,
+  size,
+  slice,
+  toFunctionSelector,
+} from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { Transaction } from '../../../lib/chain/transaction.ts'
 import { encodeOperation, type OperationRequest, verifyOperations } from '../../../lib/protocols/calldata.ts'
 import { OPERATIONS, operationNamed, withdrawalNamed } from '../../../lib/protocols/operations.ts'
+import type { RequestKind } from '../../../lib/protocols/request-kind.ts'
 import { someVault } from '../../support/clients.ts'
 import { type Call, mutantsOf } from '../../support/mutants.ts'
-import { VAULT_ABI } from '../../support/oracles.ts'
+import { CANCELLATION_ABI, VAULT_ABI } from '../../support/oracles.ts'
 import { runs } from '../../support/runs.ts'
 
 const [deposit] = OPERATIONS.erc4626.deposits
@@ -15,12 +27,25 @@ const [requestDeposit, syncDeposit = requestDeposit] = deposits
 
 const NOBODY: Address = '0x0000000000000000000000000000000000000000'
 
-type Request = OperationRequest & { readonly payer: Address }
+type Request = OperationRequest & { readonly payer: Address; readonly requestId: bigint }
 
-// A call is of any function of the ABI, which viem wants to know one by one.
-const encode = (call: Call) => encodeFunctionData({ abi: VAULT_ABI, ...call } as never) as Hex
+/** The functions of vaults, by name and number of arguments. Viem searches a whole ABI anew for each call. */
+const FUNCTIONS = new Map(
+  [...VAULT_ABI, ...CANCELLATION_ABI]
+    .filter((item) => item.type === 'function')
+    .map((item): [string, AbiFunction] => [`${item.name}/${item.inputs.length}`, item]),
+)
+const BY_SELECTOR = new Map([...FUNCTIONS.values()].map((item) => [toFunctionSelector(item), item]))
+
+function encode({ functionName, args }: Call): Hex {
+  const item = FUNCTIONS.get(`${functionName}/${args.length}`)
+  if (!item) throw new Error(`No vault has ${functionName} with ${args.length} arguments.`)
+  return encodeFunctionData({ abi: [item], args })
+}
 function decode(data: Hex): Call {
-  const { functionName, args = [] } = decodeFunctionData({ abi: VAULT_ABI, data })
+  const item = BY_SELECTOR.get(slice(data, 0, 4))
+  if (!item) throw new Error(`No vault has the function ${slice(data, 0, 4)}.`)
+  const { functionName, args = [] } = decodeFunctionData({ abi: [item], data })
   return { functionName, args }
 }
 
@@ -34,15 +59,33 @@ const anyAmount = fc.oneof(
 )
 /** A request that the account pays, or somebody for the account, and a stranger who has no part in it. */
 const anySetting = fc
-  .tuple(fc.uniqueArray(anyAddress, { minLength: 5, maxLength: 5 }), anyAmount, fc.boolean())
-  .map(([parties, amount, paidByUser]): Setting => {
+  .tuple(fc.uniqueArray(anyAddress, { minLength: 5, maxLength: 5 }), anyAmount, anyAmount, fc.boolean())
+  .map(([parties, amount, requestId, paidByUser]): Setting => {
     const [address, asset, account, stranger, other] = parties as [Address, Address, Address, Address, Address]
     return {
-      request: { vault: someVault({ address, asset }), account, amount, payer: paidByUser ? account : other },
+      request: {
+        vault: someVault({ address, asset }),
+        account,
+        amount,
+        requestId,
+        payer: paidByUser ? account : other,
+      },
       stranger,
     }
   })
 type Setting = { readonly request: Request; readonly stranger: Address }
+
+/** ERC-7887: a request with an id is cancelled, and what that gives back is claimed. */
+function cancellation(kind: RequestKind, functionName: string) {
+  const operation = operationNamed(OPERATIONS.erc7540.cancels[kind], functionName)
+  return { operation, call: ({ account, requestId }: Request): Call => ({ functionName, args: [requestId, account] }) }
+}
+function claimedCancellation(kind: RequestKind, functionName: string) {
+  return {
+    ...cancellation(kind, functionName),
+    call: ({ account, requestId }: Request): Call => ({ functionName, args: [requestId, account, account] }),
+  }
+}
 
 /** Everything that may be encoded for a request, and the call that it must be. */
 const CALLS = {
@@ -96,6 +139,12 @@ const CALLS = {
     operation: operationNamed(cancels.withdrawal, 'cancelRequestRedeem'),
     call: ({ account }: Request): Call => ({ functionName: 'cancelRequestRedeem', args: [account] }),
   },
+  ...{
+    cancelDepositRequest: cancellation('deposit', 'cancelDepositRequest'),
+    claimCancelDepositRequest: claimedCancellation('deposit', 'claimCancelDepositRequest'),
+    cancelRedeemRequest: cancellation('withdrawal', 'cancelRedeemRequest'),
+    claimCancelRedeemRequest: claimedCancellation('withdrawal', 'claimCancelRedeemRequest'),
+  },
 }
 type Name = keyof typeof CALLS
 
@@ -104,13 +153,19 @@ const everyOperation = (Object.keys(CALLS) as Name[]).map((operation) => ({ oper
 const PAID: readonly Name[] = ['deposit', 'requestDeposit', 'syncDeposit']
 /** Those that take back whatever there is. */
 const WHOLE: readonly Name[] = ['cancelRequestDeposit', 'cancelRequestRedeem']
+/** Those that take back a request with an id. */
+const OF_REQUEST: readonly Name[] = [
+  ...(['cancelDepositRequest', 'claimCancelDepositRequest'] as const),
+  ...(['cancelRedeemRequest', 'claimCancelRedeemRequest'] as const),
+]
 
-const asked = (name: Name, { payer, ...request }: Request) => ({
+const asked = (name: Name, { payer, requestId, ...request }: Request) => ({
   operation: CALLS[name].operation,
   request: {
     ...request,
     ...(PAID.includes(name) && { payer }),
-    ...(WHOLE.includes(name) && { amount: 0n }),
+    ...([...WHOLE, ...OF_REQUEST].includes(name) && { amount: 0n }),
+    ...(OF_REQUEST.includes(name) && { requestId }),
     ...(name === 'syncRedeem' && { minimum: request.amount / 2n }),
   },
 })
@@ -193,6 +248,7 @@ describe('the verification', () => {
           if (data !== right.data) expect(() => check(operation, request, [{ ...right, data }])).toThrow()
         }
       }),
+      { numRuns: runs(20) },
     )
   })
 
