@@ -2,7 +2,7 @@ import { createPublicKey, sign, verify } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSignature, verifySignature } from 'http-message-sig'
 import { describe, expect, test } from 'vitest'
-import { contentDigest, signatureHeaders } from '../../../lib/frame/signature.ts'
+import { contentDigest, signatureHeaders, verifyContentDigest } from '../../../lib/frame/signature.ts'
 import { createSigningKey, keyIdOf, publicKeyOf, signerOf } from '../../../lib/signing/keys.ts'
 import { describeExchange, isSignedBy } from '../../support/http-signatures.ts'
 import { someEvent } from '../../support/lambda.ts'
@@ -155,4 +155,25 @@ describe('A key', () => {
     expect(await isSignedBy(publicKeyOf(key), exchange, ANSWER.body, AT)).toBe(true)
     expect(await isSignedBy(publicKeyOf(other), exchange, ANSWER.body, AT)).toBe(false)
   })
+})
+
+test('A request with a digest has the body of that digest, and one without may have any', () => {
+  // RFC 9530, B.1.
+  const digest = 'sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg=:'
+  const body = '{"hello": "world"}\n'
+  const encoded = { body: Buffer.from(body).toString('base64'), isBase64Encoded: true }
+  const verify = (told: Partial<Parameters<typeof verifyContentDigest>[0]>, headers: Record<string, string>) => () =>
+    verifyContentDigest({ body, isBase64Encoded: false, ...told, headers })
+  const stated = { 'content-digest': digest }
+  for (const right of [verify({}, stated), verify(encoded, stated), verify({ body: 'any' }, {})]) {
+    expect(right).not.toThrow()
+  }
+  const others = [
+    verify({ body: `${body} ` }, stated),
+    verify({ body: '' }, stated),
+    verify({ body: encoded.body }, stated),
+  ]
+  for (const wrong of [...others, verify({}, { 'content-digest': '' })]) {
+    expect(wrong).toThrow(expect.objectContaining({ code: 'invalid_content_digest' }))
+  }
 })

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { erc4626DepositTerms } from '../../../../lib/protocols/erc4626/deposit.ts'
+import { type Contracts, readOf } from '../../../support/contracts-in-memory.ts'
+import { ALICE } from '../../../support/lagoon-in-memory.ts'
+import { SYNC_VAULT, vaultContracts } from '../../../support/vaults-in-memory.ts'
+
+const termsOf = (answers: Contracts['answers']) =>
+  readOf(erc4626DepositTerms(SYNC_VAULT, ALICE), vaultContracts({}, answers))
+
+test.for<[vault: string, answers: Contracts['answers'], amount: bigint, room: bigint | undefined]>([
+  ['without a limit takes any amount', { paused: false }, 2n ** 255n, undefined],
+  ['takes an amount of exactly its limit', { maxDeposit: 100n }, 100n, 100n],
+  [
+    'of Morpho takes what its dry run takes, though it always says 0',
+    { maxDeposit: 0n, liquidityAdapter: ALICE },
+    9n,
+    undefined,
+  ],
+])('A synchronous vault %s', ([, answers, amount, room]) => {
+  const terms = termsOf(answers)
+  expect({ operation: terms.choose(amount), room: terms.room() }).toEqual({ operation: 'deposit', room })
+})
+
+test.for<[vault: string, answers: Contracts['answers'], code: string]>([
+  ['is paused', { paused: true }, 'vault_is_paused'],
+  ['takes nothing', { maxDeposit: 0n }, 'deposits_are_not_open'],
+  ['takes a unit less', { maxDeposit: 99n }, 'vault_cap_reached'],
+])('No deposit is made into a synchronous vault that %s', ([, answers, code]) => {
+  expect(() => termsOf(answers).choose(100n)).toThrow(expect.objectContaining({ code }))
+})

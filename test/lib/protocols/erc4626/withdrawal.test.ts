@@ -1,0 +1,98 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { erc4626WithdrawalTerms } from '../../../../lib/protocols/erc4626/withdrawal.ts'
+import type { WithdrawalAmount, WithdrawalTerms } from '../../../../lib/protocols/protocol.ts'
+import { type Contracts, readerOf, readOf } from '../../../support/contracts-in-memory.ts'
+import { ALICE } from '../../../support/lagoon-in-memory.ts'
+import { runs } from '../../../support/runs.ts'
+import { conversionOf, SYNC_VAULT, type SyncFacts, vaultContracts } from '../../../support/vaults-in-memory.ts'
+
+/** How the vault pays ALICE this much. */
+async function termsOf(
+  facts: Partial<SyncFacts>,
+  amount: WithdrawalAmount,
+  answers: Contracts['answers'] = {},
+): Promise<WithdrawalTerms> {
+  const contracts = vaultContracts(facts, answers)
+  return await readOf(erc4626WithdrawalTerms(SYNC_VAULT, ALICE, amount), contracts)(readerOf(contracts), 1n)
+}
+
+const ALL = 10n ** 30n
+const anyPrice = fc.record({
+  totalAssets: fc.bigInt({ min: 10n ** 9n, max: 10n ** 15n }),
+  totalSupply: fc.bigInt({ min: 10n ** 21n, max: 10n ** 27n }),
+})
+const anyFee = fc.constantFrom(0n, 10n, 50n, 1_000n)
+const anyShares = fc.oneof(fc.bigInt({ min: 1n, max: ALL }), fc.constant(ALL))
+const anyAssets = fc.bigInt({ min: 10n ** 5n, max: 10n ** 12n })
+
+describe('A synchronous vault', () => {
+  test('pays for shares what it previews; their value is the same before fees, to one unit', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyPrice, anyFee, anyShares, async (price, exitFee, shares) => {
+        const { steps, assets, value } = await termsOf({ ...price, exitFee, shares: ALL }, { shares })
+        expect(steps).toEqual([{ name: 'redeem', amount: shares }])
+        const exact = conversionOf(price).assetsOf(shares)
+        expect([exact, exact - 1n]).toContain(value)
+        const fee = (exact * exitFee + 9_999n) / 10_000n
+        expect(assets).toBe(exact - fee)
+      }),
+      { numRuns: runs(50) },
+    )
+  })
+
+  test('pays an amount exactly, and what its shares are worth more is its fee: rounding is none', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyPrice, anyFee, anyAssets, async (price, exitFee, amount) => {
+        const terms = await termsOf({ ...price, exitFee, shares: ALL * ALL }, { assets: amount })
+        expect(terms).toMatchObject({ steps: [{ name: 'withdraw', amount }], assets: amount, haircut: 0n })
+        const fee = (amount * exitFee + 9_999n) / 10_000n
+        const kept = (terms.value ?? 0n) - amount
+        if (exitFee === 0n) expect(kept).toBe(0n)
+        else expect([fee - 1n, fee, fee + 1n]).toContain(kept)
+      }),
+      { numRuns: runs(50) },
+    )
+  })
+
+  test('pays everything for all shares in the wallet, which is their worth', async () => {
+    const facts = { totalAssets: 3n * 10n ** 12n, totalSupply: 10n ** 24n, shares: 10n ** 20n }
+    const terms = await termsOf(facts, 'max')
+    expect(terms).toMatchObject({
+      steps: [{ name: 'redeem', amount: facts.shares }],
+      ...{ shares: facts.shares, assets: 3n * 10n ** 8n, value: 3n * 10n ** 8n, claimedAssets: 0n },
+    })
+  })
+})
+
+// One unit of the asset is worth 10^12 shares.
+const HELD = 10n ** 18n
+
+test.for<[what: string, amount: WithdrawalAmount, shares: bigint]>([
+  ['all shares', { shares: HELD }, HELD],
+  ['what all shares are worth', { assets: 10n ** 6n }, HELD],
+])('The account can withdraw %s', async ([, amount, shares]) => {
+  expect((await termsOf({ shares: HELD }, amount)).shares).toBe(shares)
+})
+
+test.for<[what: string, amount: WithdrawalAmount, answers: Contracts['answers'], atMost: string | undefined]>([
+  ['a share more than there is', { shares: HELD + 1n }, {}, `${HELD}`],
+  ['a share more than there is, of which the vault pays half', { shares: HELD + 1n }, { maxRedeem: 7n }, '7'],
+  ['a unit more than the shares are worth', { assets: 10n ** 6n + 1n }, {}, `${10n ** 6n}`],
+  ['a unit more than the vault calls the most', { assets: 10n ** 6n + 1n }, { maxWithdraw: 10n ** 6n + 1n }, undefined],
+  ['everything, where it has nothing', 'max', { balanceOf: 0n, maxRedeem: 0n }, undefined],
+])('The account cannot withdraw %s, and the refusal says the most that works', async ([, amount, answers, atMost]) => {
+  await expect(termsOf({ shares: HELD }, amount, answers)).rejects.toMatchObject({
+    code: 'amount_exceeds_balance',
+    details: [atMost === undefined ? expect.not.objectContaining({ atMost: expect.anything() }) : { atMost }],
+  })
+})
+
+test.for<[what: string, answers: Contracts['answers'], code: string | undefined]>([
+  ['is paused', { paused: true }, 'vault_is_paused'],
+  ['has too little', { paused: false, maxRedeem: HELD - 1n }, 'not_enough_liquidity'],
+  ['has enough by its own limit', { maxRedeem: HELD }, undefined],
+])('A dry run that reverts is explained where the vault %s', async ([, answers, code]) => {
+  const { refusal } = await termsOf({ shares: HELD }, 'max', answers)
+  expect(refusal?.('reverted')?.code).toBe(code)
+})

@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest'
+import { erc7540 } from '../../../../lib/protocols/erc7540/protocol.ts'
+import { erc7540CancelTerms, erc7540ClaimTerms } from '../../../../lib/protocols/erc7540/requests.ts'
+import type { RequestKind } from '../../../../lib/protocols/request-kind.ts'
+import { type Contracts, readerOf, readOf } from '../../../support/contracts-in-memory.ts'
+import { ALICE } from '../../../support/lagoon-in-memory.ts'
+import { type Given, inOrder } from '../../../support/ledger-entries.ts'
+import { ASYNC_VAULT, vaultContracts } from '../../../support/vaults-in-memory.ts'
+
+/** Where a request of ALICE stands. */
+type Stand = { readonly pending?: bigint; readonly isCancelling?: boolean; readonly cancelled?: bigint }
+
+/** The contracts of a vault with these requests of both kinds, by id. */
+function contractsWith(requests: Readonly<Record<string, Stand>>): Contracts {
+  const pending = (id: bigint) => requests[`${id}`]?.pending ?? 0n
+  const isCancelling = (id: bigint) => requests[`${id}`]?.isCancelling ?? false
+  const cancelled = (id: bigint) => requests[`${id}`]?.cancelled ?? 0n
+  return vaultContracts(
+    {},
+    {
+      ...{ pendingDepositRequest: pending, pendingRedeemRequest: pending },
+      ...{ pendingCancelDepositRequest: isCancelling, pendingCancelRedeemRequest: isCancelling },
+      ...{ claimableCancelDepositRequest: cancelled, claimableCancelRedeemRequest: cancelled },
+    },
+  )
+}
+
+const NAMES = {
+  deposit: { ask: 'cancelDepositRequest', take: 'claimCancelDepositRequest', of: 'assets' },
+  withdrawal: { ask: 'cancelRedeemRequest', take: 'claimCancelRedeemRequest', of: 'shares' },
+} as const
+
+/** What cancels, or the code of the refusal. */
+async function cancelOf(kind: RequestKind, requests: Readonly<Record<string, Stand>>, vault = ASYNC_VAULT) {
+  const contracts = contractsWith(requests)
+  const ids = Object.keys(requests).map(BigInt)
+  const entries = ids.map(
+    (requestId): Given =>
+      kind === 'deposit'
+        ? { kind: 'deposit', requestId, assets: 9n, shares: null }
+        : { kind: 'redeem', requestId, shares: 9n },
+  )
+  try {
+    return await readOf(erc7540CancelTerms(vault, ALICE, kind), contracts)(readerOf(contracts), 1n, async () =>
+      inOrder(entries),
+    )
+  } catch (error) {
+    return (error as { code: string }).code
+  }
+}
+
+const NO_LONGER = 'request_can_no_longer_be_cancelled'
+const ask = (requestId: bigint, amount: bigint) => ({ does: 'ask', requestId, amount }) as const
+const take = (requestId: bigint, amount: bigint) => ({ does: 'take', requestId, amount }) as const
+type Does = ReturnType<typeof ask> | ReturnType<typeof take>
+
+const cases: [which: string, requests: Readonly<Record<string, Stand>>, answer: Does | string][] = [
+  ['that is pending is asked back', { 0: { pending: 7n } }, ask(0n, 7n)],
+  ['that is being cancelled is not asked back again', { 0: { pending: 7n, isCancelling: true } }, NO_LONGER],
+  ['whose cancellation is granted is taken', { 0: { cancelled: 5n } }, take(0n, 5n)],
+  ['that is granted in part is taken first', { 0: { pending: 7n, cancelled: 5n } }, take(0n, 5n)],
+  ['that is not there is none', { 1: {} }, 'no_pending_request'],
+  ['with an id is asked back, the last one first', { 1: { pending: 7n }, 2: { pending: 8n }, 3: {} }, ask(2n, 8n)],
+  ['with an id that is granted is taken before others', { 1: { cancelled: 5n }, 2: { pending: 8n } }, take(1n, 5n)],
+  ['with an id stays where all are being cancelled', { 1: { pending: 1n, isCancelling: true } }, NO_LONGER],
+]
+
+test.for((['deposit', 'withdrawal'] as const).flatMap((kind) => cases.map((one) => [kind, ...one] as const)))(
+  'A %s request %s',
+  async ([kind, , requests, answer]) => {
+    const { of, ...names } = NAMES[kind]
+    const expected =
+      typeof answer === 'string'
+        ? answer
+        : {
+            ...{ name: names[answer.does], requestId: answer.requestId, cancelled: { [of]: answer.amount } },
+            isAsync: answer.does === 'ask',
+          }
+    expect(await cancelOf(kind, requests)).toEqual(expected)
+  },
+)
+
+test('A vault that cancels nothing is not asked to', async () => {
+  const vault = { ...ASYNC_VAULT, cancelsDeposits: false, cancelsRedemptions: false }
+  expect(await cancelOf('deposit', { 0: { pending: 7n } }, vault)).toBe(NO_LONGER)
+  expect(await cancelOf('withdrawal', { 0: { pending: 7n } }, vault)).toBe(NO_LONGER)
+  expect(await cancelOf('deposit', {}, { ...vault, isDepositAsync: false })).toBe('cancel_not_applicable')
+})
+
+test.for<[kind: RequestKind, settled: object, calls: readonly object[] | string]>([
+  [
+    'deposit',
+    { maxDeposit: 3n, maxMint: 4n },
+    [
+      ['deposit', 3n],
+      ['mint', 4n],
+    ],
+  ],
+  [
+    'withdrawal',
+    { maxWithdraw: 3n, maxRedeem: 4n },
+    [
+      ['redeem', 4n],
+      ['withdraw', 3n],
+    ],
+  ],
+  ['withdrawal', { maxWithdraw: 0n, maxRedeem: 4n }, [['redeem', 4n]]],
+  ['deposit', { maxDeposit: 0n, maxMint: 0n }, 'no_claimable_deposit'],
+  ['withdrawal', { maxWithdraw: 0n, maxRedeem: 0n }, 'no_claimable_withdrawal'],
+])('Of a %s with %o all is claimed, by assets or by shares', ([kind, settled, calls]) => {
+  const claim = () => readOf(erc7540ClaimTerms(ASYNC_VAULT, ALICE, kind), vaultContracts({}, { ...settled }))
+  if (typeof calls === 'string') expect(claim).toThrow(expect.objectContaining({ code: calls }))
+  else expect(claim().calls.map(({ name, amount }) => [name, amount])).toEqual(calls)
+})
+
+test('A deposit is requested, unless one is being cancelled', () => {
+  const choose = (isCancelling: boolean, vault = ASYNC_VAULT) =>
+    readOf(
+      erc7540.depositTerms(vault, ALICE),
+      vaultContracts({}, { pendingCancelDepositRequest: isCancelling }),
+    ).choose(1n)
+  expect(choose(false)).toBe('requestDeposit')
+  expect(() => choose(true)).toThrow(expect.objectContaining({ code: 'previous_deposit_request_not_settled' }))
+  expect(choose(true, { ...ASYNC_VAULT, cancelsDeposits: false })).toBe('requestDeposit')
+})

@@ -1,0 +1,97 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { erc7540WithdrawalTerms } from '../../../../lib/protocols/erc7540/withdrawal.ts'
+import type { WithdrawalAmount, WithdrawalTerms } from '../../../../lib/protocols/protocol.ts'
+import { type Contracts, readerOf, readOf } from '../../../support/contracts-in-memory.ts'
+import { ALICE } from '../../../support/lagoon-in-memory.ts'
+import { runs } from '../../../support/runs.ts'
+import { ASYNC_VAULT, conversionOf, type SyncFacts, vaultContracts } from '../../../support/vaults-in-memory.ts'
+
+const IDLE = {
+  ...{ maxMint: 0n, maxRedeem: 0n, pendingRedeemRequest: 0n },
+  ...{ pendingCancelRedeemRequest: false, claimableCancelRedeemRequest: 0n },
+}
+
+/** How the vault takes a redemption of this much from ALICE. */
+async function termsOf(
+  facts: Partial<SyncFacts>,
+  amount: WithdrawalAmount,
+  answers: Contracts['answers'] = {},
+  vault = ASYNC_VAULT,
+): Promise<WithdrawalTerms> {
+  const contracts = vaultContracts(facts, { ...IDLE, ...answers })
+  return await readOf(erc7540WithdrawalTerms(vault, ALICE, amount), contracts)(readerOf(contracts), 1n)
+}
+
+test('A request for an amount is of shares that are worth it, and of at most one more', async () => {
+  const anyPrice = fc.record({
+    totalAssets: fc.bigInt({ min: 10n ** 9n, max: 10n ** 15n }),
+    totalSupply: fc.bigInt({ min: 10n ** 10n, max: 10n ** 27n }),
+  })
+  await fc.assert(
+    fc.asyncProperty(anyPrice, fc.bigInt({ min: 1n, max: 10n ** 12n }), async (price, assets) => {
+      const { steps, shares } = await termsOf({ ...price, shares: 10n ** 40n }, { assets })
+      expect(steps).toEqual([{ name: 'requestRedeem', amount: shares }])
+      const { assetsOf } = conversionOf(price)
+      expect(assetsOf(shares ?? 0n)).toBeGreaterThanOrEqual(assets)
+      expect(assetsOf((shares ?? 0n) - 2n)).toBeLessThan(assets)
+    }),
+    { numRuns: runs(50) },
+  )
+})
+
+const held = { shares: 100n }
+
+test.for<[what: string, amount: WithdrawalAmount, steps: readonly object[]]>([
+  ['of the shares in the wallet claims nothing', { shares: 100n }, [{ name: 'requestRedeem', amount: 100n }]],
+  [
+    'of more first claims all shares that are settled',
+    { shares: 101n },
+    [
+      { name: 'mint', amount: 20n },
+      { name: 'requestRedeem', amount: 101n },
+    ],
+  ],
+  [
+    'of everything is of both',
+    'max',
+    [
+      { name: 'mint', amount: 20n },
+      { name: 'requestRedeem', amount: 120n },
+    ],
+  ],
+])('A request %s', async ([, amount, steps]) => {
+  const terms = await termsOf(held, amount, { maxMint: 20n })
+  expect(terms.steps).toEqual(steps)
+  expect(terms).not.toHaveProperty('proof')
+})
+
+test('Of a vault that gives shares at once none are claimed', async () => {
+  const vault = { ...ASYNC_VAULT, isDepositAsync: false }
+  expect((await termsOf(held, 'max', { maxMint: 20n }, vault)).steps).toEqual([{ name: 'requestRedeem', amount: 100n }])
+})
+
+test('A request beside one that is pending must add up to both in its dry run', async () => {
+  const { proof } = await termsOf(held, { shares: 60n }, { pendingRedeemRequest: 5n })
+  expect(proof).toMatchObject({ rise: 60n, refusal: { code: 'previous_withdrawal_request_not_settled' } })
+})
+
+test.for<[what: string, amount: WithdrawalAmount, answers: Contracts['answers'], code: string]>([
+  [
+    'while one is being cancelled',
+    'max',
+    { pendingCancelRedeemRequest: true },
+    'previous_withdrawal_request_not_settled',
+  ],
+  ['of a share more than there is', { shares: 101n }, {}, 'amount_exceeds_balance'],
+  ['of nothing', 'max', { balanceOf: 0n }, 'amount_exceeds_balance'],
+  ['of assets, while the vault has no price', { assets: 1n }, { convertToShares: undefined }, 'withdrawal_refused'],
+])('No request is made %s', async ([, amount, answers, code]) => {
+  await expect(termsOf(held, amount, answers)).rejects.toMatchObject({ code })
+})
+
+test('A vault that cancels no redemptions is not waiting for a cancellation', async () => {
+  const vault = { ...ASYNC_VAULT, cancelsRedemptions: false }
+  const answers = { pendingCancelRedeemRequest: true, claimableCancelRedeemRequest: undefined }
+  expect((await termsOf(held, 'max', answers, vault)).shares).toBe(100n)
+})

@@ -1,0 +1,48 @@
+import { CHAINS } from '../../lib/chain/registry.ts'
+import type { Erc4626Vault } from '../../lib/protocols/erc4626/vault.ts'
+import type { Erc7540Vault } from '../../lib/protocols/erc7540/vault.ts'
+import type { Contracts } from './contracts-in-memory.ts'
+import { LAGOON_VAULT } from './lagoon-in-memory.ts'
+
+const COMMON = {
+  ...{ chainId: CHAINS[0]?.id ?? 1, firstBlock: 0, address: LAGOON_VAULT.address, shareToken: LAGOON_VAULT.address },
+  ...{ asset: LAGOON_VAULT.asset, assetSymbol: 'USDC', assetDecimals: 6, shareDecimals: 18 },
+}
+export const SYNC_VAULT: Erc4626Vault = { ...COMMON, protocol: 'erc4626' }
+export const ASYNC_VAULT: Erc7540Vault = {
+  ...{ ...COMMON, protocol: 'erc7540' },
+  ...{ isDepositAsync: true, cancelsDeposits: true, cancelsRedemptions: true },
+}
+
+/** A vault that pays at once, with an account; amounts in the smallest units, the fee in basis points. */
+export type SyncFacts = {
+  readonly totalAssets: bigint
+  readonly totalSupply: bigint
+  readonly exitFee: bigint
+  readonly shares: bigint
+}
+
+const PLAIN: SyncFacts = { totalAssets: 10n ** 12n, totalSupply: 10n ** 24n, exitFee: 0n, shares: 0n }
+
+/** What shares are worth, rounded down, and the shares that assets are worth, rounded up or down (ERC-4626). */
+export const conversionOf = ({ totalAssets, totalSupply }: Pick<SyncFacts, 'totalAssets' | 'totalSupply'>) => ({
+  assetsOf: (shares: bigint) => (shares * totalAssets) / totalSupply,
+  sharesFor: (assets: bigint, isUp: boolean) => (assets * totalSupply + (isUp ? totalAssets - 1n : 0n)) / totalAssets,
+})
+
+/** The contracts of such a vault. It keeps its fee of the assets that it pays; `answers` has what differs. */
+export function vaultContracts(facts: Partial<SyncFacts>, answers: Contracts['answers'] = {}): Contracts {
+  const all = { ...PLAIN, ...facts }
+  const { assetsOf, sharesFor } = conversionOf(all)
+  const feeOn = (assets: bigint) => (assets * all.exitFee + 9_999n) / 10_000n
+  return {
+    answers: {
+      ...{ balanceOf: all.shares, allowance: 0n, convertToAssets: assetsOf, maxDeposit: 2n ** 256n - 1n },
+      convertToShares: (assets: bigint) => sharesFor(assets, false),
+      previewRedeem: (shares: bigint) => assetsOf(shares) - feeOn(assetsOf(shares)),
+      previewWithdraw: (assets: bigint) => sharesFor(assets + feeOn(assets), true),
+      ...{ maxWithdraw: assetsOf(all.shares), maxRedeem: all.shares },
+      ...answers,
+    },
+  }
+}
