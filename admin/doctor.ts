@@ -13,7 +13,7 @@ import { checkTables, type ProbeTable } from './doctor/aws.ts'
 import { judgeClients, judgeVaults } from './doctor/clients.ts'
 import { checkEdge, judgeRates } from './doctor/edge.ts'
 import { describeFindings, examine } from './doctor/examine.ts'
-import { type Check, deployGuide, type Finding } from './doctor/finding.ts'
+import { type Check, type Finding, operatorGuide } from './doctor/finding.ts'
 import { checkMarket, judgeRecords } from './doctor/jobs.ts'
 import { askNodes, judgeNodes } from './doctor/nodes.ts'
 import { checkPasskeyDomain } from './doctor/passkeys.ts'
@@ -184,6 +184,6 @@ async function checkPasskeys({ stage, ...environment }: Examined, stagesFile: st
   if (!stage) return [{ mark: 'skip', name, found: NOT_LOCAL }]
   const relyingParty = (await readStages(stagesFile)).get(stage)?.relyingParty
   if (relyingParty) return await checkPasskeyDomain(environment, relyingParty)
-  const remedy = `Go where stages.json is, or name the file with --stages: ${deployGuide('Before the first time')}`
+  const remedy = `Go where stages.json is, or name the file with --stages: ${operatorGuide('stages', 'Settings')}`
   return [{ mark: 'WARN', name, found: `no file of stages names ${stage}`, remedy }]
 }

@@ -49,7 +49,7 @@ const UNREACHED = ['unresolved', 'connection', 'timeout', 'tls'] as const satisf
 /** A host that is given up after three seconds, and the one that is asked in its place, take four together. */
 const LONGEST_LATENCY_MS = 5_000
 
-/** The pages of `docs/runbooks` that alarms name: what one means, how to see it, and what to do. */
+/** The pages of `docs/runbooks` that alarms name: what an alarm means, what users notice, what to check and do. */
 type Runbook =
   | 'blocked-requests'
   | 'changed-vaults'

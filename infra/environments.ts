@@ -71,7 +71,7 @@ export function identitySecretName(stage: Stage | 'local'): string {
   return `vaultline/${stage}/identity`
 }
 
-/** The name of the secret with the keys that sign a stage's answers; an operator's commands fill it (docs/deploy.md). */
+/** The name of the secret with a stage's signing keys; an operator's commands fill it (docs/operate/secrets.md). */
 export function signingSecretName(stage: Stage | 'local'): string {
   return `vaultline/${stage}/signing`
 }
@@ -81,7 +81,7 @@ export function webhookKeySecretName(stage: Stage | 'local'): string {
   return `vaultline/${stage}/webhook-key`
 }
 
-/** The name of the secret with a stage's RPC URLs; an operator fills it (docs/deploy.md). */
+/** The name of the secret with a stage's RPC URLs; an operator fills it (docs/operate/secrets.md). */
 export function configSecretName(stage: Stage | 'local'): string {
   return `vaultline/${stage}/config`
 }

@@ -260,13 +260,13 @@ export class SharedStack extends Stack {
 
   /**
    * The secret starts with no RPC URL, so that chains are read at the registry's public ones; an operator stores more
-   * (docs/deploy.md). CloudFormation writes a secret's value again only when its `GenerateSecretString` changes: what
+   * (docs/operate/secrets.md). CloudFormation writes a secret's value again only when its `GenerateSecretString` changes: what
    * stands there must stay as it is, for a change of it would replace what operators stored in every stage.
    */
   #configSecret(stage: Stage): Secret {
     return new Secret(this, 'Config', {
       secretName: configSecretName(stage),
-      description: 'RPC URLs by chain id; see docs/deploy.md',
+      description: 'RPC URLs by chain id; see docs/operate/secrets.md',
       generateSecretString: { secretStringTemplate: '{"rpcUrls":{}}', generateStringKey: 'unused' },
       removalPolicy: this.removalPolicy,
     })
@@ -279,7 +279,7 @@ export class SharedStack extends Stack {
   #identitySecret(stage: Stage): Secret {
     return new Secret(this, 'Identity', {
       secretName: identitySecretName(stage),
-      description: "The service's own key; see docs/deploy.md",
+      description: "The service's own key; see docs/operate/secrets.md",
       generateSecretString: A_KEY,
       removalPolicy: this.removalPolicy,
     })
@@ -292,7 +292,7 @@ export class SharedStack extends Stack {
   #signingSecret(stage: Stage): Secret {
     return new Secret(this, 'Signing', {
       secretName: signingSecretName(stage),
-      description: 'The keys that sign answers; see docs/deploy.md',
+      description: 'The keys that sign answers; see docs/operate/secrets.md',
       generateSecretString: { secretStringTemplate: '{"keys":[]}', generateStringKey: 'unused' },
       removalPolicy: this.removalPolicy,
     })
@@ -300,12 +300,12 @@ export class SharedStack extends Stack {
 
   /**
    * The key from which the secrets of webhooks follow. Nobody needs to know it, and nothing here may change: with another key
-   * every client has to fetch new secrets (docs/deploy.md).
+   * every client has to fetch new secrets (docs/operate/secrets.md).
    */
   #webhookKeySecret(stage: Stage): Secret {
     return new Secret(this, 'WebhookKey', {
       secretName: webhookKeySecretName(stage),
-      description: 'The key of the secrets of webhooks; see docs/deploy.md',
+      description: 'The key of the secrets of webhooks; see docs/operate/secrets.md',
       generateSecretString: A_KEY,
       removalPolicy: this.removalPolicy,
     })

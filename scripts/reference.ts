@@ -9,7 +9,7 @@ const USAGE = `Usage: npm run reference -- [--api https://…] [--out <folder>]
 
 Fetches the viewer of the API's reference, which the stacks of sites take.
 
-  --api   The API's URL: writes the whole reference of it, as a folder for any static host (docs/deploy.md)
+  --api   The API's URL: writes the whole reference of it, as a folder for any static host (docs/operate/sites.md)
   --out   Where to, dist/reference unless given
 `
 

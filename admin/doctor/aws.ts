@@ -2,7 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import * as z from 'zod'
 import { TABLE_KEYS, type TableKey } from '../../infra/tables.ts'
 import type { Table } from '../../lib/aws/table.ts'
-import { deployGuide, describeReason, type Finding } from './finding.ts'
+import { describeReason, type Finding, operatorGuide } from './finding.ts'
 
 /** Throws where an environment's table cannot be read. One request, for the least that a table can be asked for. */
 export type ProbeTable = (table: TableKey) => Promise<void>
@@ -30,7 +30,7 @@ export async function checkAccess({ config }: Pick<DynamoDBClient, 'config'>, pr
   const lacking = await Promise.all([lacks('region', config.region), lacks('credentials', config.credentials)])
   const found = lacking.flat().join(', ') || (await describeRefusal(probe))
   if (!found) return []
-  const remedy = `Set AWS_REGION to the stage's, and AWS_PROFILE or the keys of AWS: ${deployGuide('Asking the doctor')}`
+  const remedy = `Set AWS_REGION to the stage's, and AWS_PROFILE or the keys of AWS: ${operatorGuide('watch', 'Rights')}`
   return [{ mark: 'FAIL', name: 'AWS', found, remedy }]
 }
 
@@ -60,7 +60,7 @@ function judgeFailure(table: TableKey, error: unknown): Finding {
   const [mark, name] = ['FAIL' as const, `table ${table}`]
   switch (error instanceof Error ? error.name : '') {
     case 'ResourceNotFoundException': {
-      const remedy = `A new stage: ${deployGuide('Deploy')}; one that had it: docs/runbooks/restore.md`
+      const remedy = 'A new stage: docs/deploy.md; one that had it: docs/runbooks/restore.md'
       return { mark, name, found: 'there is none', remedy }
     }
     case 'AccessDeniedException': {

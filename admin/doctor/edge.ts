@@ -1,7 +1,7 @@
 import type { EdgeEnvironment } from '../../infra/stages.ts'
 import { FailedTry, sendOnce } from '../../lib/http.ts'
 import type { ClientKeys } from './clients.ts'
-import { deployGuide, type Finding, firstOf } from './finding.ts'
+import { type Finding, firstOf, operatorGuide } from './finding.ts'
 
 type Environment = {
   readonly fetch: typeof fetch
@@ -9,7 +9,7 @@ type Environment = {
   readonly questionMs: number
 }
 
-const REMEDY = deployGuide('The edge')
+const REMEDY = operatorGuide('edge', 'Add it')
 
 /**
  * Whether the domain of a stage's edge leads to the API through CloudFront, with a certificate that is good, and whether

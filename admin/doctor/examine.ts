@@ -1,4 +1,4 @@
-import { type Check, deployGuide, describeReason, type Finding } from './finding.ts'
+import { type Check, describeReason, type Finding } from './finding.ts'
 
 type Limits = {
   /** So long a check may take. */
@@ -36,7 +36,7 @@ const ABSENT = ['ResourceNotFoundException', 'QueueDoesNotExist', 'NotFoundExcep
 
 function failureOf(name: string, error: unknown): Finding {
   const isAbsent = error instanceof Error && ABSENT.includes(error.name)
-  const remedy = `Deploy the stage, which makes it: ${deployGuide('Deploy')}`
+  const remedy = 'Deploy the stage, which makes it: docs/deploy.md'
   return { mark: 'FAIL', name, found: describeReason(error), ...(isAbsent && { remedy }) }
 }
 

@@ -6,16 +6,16 @@ export type Finding = {
   readonly name: string
   /** In words, without anything that is secret. */
   readonly found: string
-  /** What to do: a command, or a heading of docs/deploy.md. */
+  /** What to do: a command, or a page for operators. */
   readonly remedy?: string
 }
 
 /** Looks at one part of an environment. What it throws, or too long a wait, is a finding of its name. */
 export type Check = { readonly name: string; readonly look: () => Promise<readonly Finding[]> }
 
-/** Where docs/deploy.md says what to do. */
-export function deployGuide(heading: string): string {
-  return `docs/deploy.md, "${heading}"`
+/** The section of a page in docs/operate that says what to do. */
+export function operatorGuide(page: string, heading: string): string {
+  return `docs/operate/${page}.md, "${heading}"`
 }
 
 /** Why something failed, without URLs, which can hold keys. */

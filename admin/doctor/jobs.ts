@@ -9,9 +9,9 @@ import type { BlockHeader } from '../../lib/chain/logs.ts'
 import { CHAINS, type EvmChain } from '../../lib/chain/registry.ts'
 import type { JobContract } from '../../lib/frame/contract.ts'
 import { ALL_PRICES, ALL_TOKENS, MARKET, RATES } from '../../lib/markets/cache-keys.ts'
-import { countOf, deployGuide, type Finding, firstOf } from './finding.ts'
+import { countOf, type Finding, firstOf, operatorGuide } from './finding.ts'
 
-const WATCHING = deployGuide('Watching it')
+const WATCHING = operatorGuide('watch', 'Alarms')
 
 type Recorded = {
   /** How far each vault of the chain is recorded; undefined for one that is not yet. */

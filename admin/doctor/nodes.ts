@@ -3,7 +3,7 @@ import { BlockHeader } from '../../lib/chain/logs.ts'
 import { groupByHost } from '../../lib/chain/readers.ts'
 import type { EvmChain } from '../../lib/chain/registry.ts'
 import { FailedTry, sendOnce } from '../../lib/http.ts'
-import { countOf, deployGuide, type Finding, firstOf } from './finding.ts'
+import { countOf, type Finding, firstOf, operatorGuide } from './finding.ts'
 
 /** What is needed to ask nodes. */
 export type NodeEnvironment = {
@@ -99,7 +99,7 @@ export function judgeNodes(
   const finding = { name: `nodes of ${chain.name}` }
   const bad = hasVaults ? 'FAIL' : 'WARN'
   const lookCloser = command(`check-nodes --chain ${chain.id}`)
-  const guide = deployGuide('Nodes')
+  const guide = operatorGuide('nodes', 'What a node must support')
   if (goodHosts < Math.min(2, hosts)) {
     const found = `${goodHosts} of ${countOf(hosts, 'host')} can be used: ${firstOf(problems)}`
     return { ...finding, mark: bad, found, remedy: lookCloser }

@@ -4,7 +4,7 @@ import { evmChain, SOLANA } from '../../lib/chain/registry.ts'
 import { Config } from '../../lib/config.ts'
 import { KeysByAge } from '../../lib/keys-by-age.ts'
 import { keyIdOf, publicKeyOf, type SigningKey, SigningKeys, signerOf } from '../../lib/signing/keys.ts'
-import { deployGuide, describeReason, type Finding, firstOf } from './finding.ts'
+import { describeReason, type Finding, firstOf, operatorGuide } from './finding.ts'
 
 /** The secrets of an environment, by what they hold. */
 type SecretName = 'config' | 'identity' | 'signing' | 'webhook-key'
@@ -25,9 +25,9 @@ export async function checkSecrets(readSecret: ReadSecret, command: Command): Pr
   })
   return await Promise.all([
     look('config', judgeConfig),
-    look('identity', (content) => judgeKeys(content, deployGuide("The service's own key"))),
+    look('identity', (content) => judgeKeys(content, operatorGuide('secrets', 'The identity key'))),
     look('signing', (content) => judgeSigning(content, command)),
-    look('webhook-key', (content) => judgeKeys(content, deployGuide('The key of their secrets'))),
+    look('webhook-key', (content) => judgeKeys(content, operatorGuide('secrets', 'The webhook key'))),
   ])
 }
 
@@ -37,7 +37,7 @@ function judgeFailure(name: SecretName, error: unknown): Omit<Finding, 'name'> {
     return {
       mark: 'FAIL',
       found: 'there is none',
-      remedy: `Deploy the stage, which makes it: ${deployGuide('Deploy')}`,
+      remedy: 'Deploy the stage, which makes it: docs/deploy.md',
     }
   }
   if (code === 'AccessDeniedException') {
@@ -58,7 +58,7 @@ function judgeConfig(content: unknown): Omit<Finding, 'name'> {
     return {
       mark: 'FAIL',
       found: `not of the form that is expected: ${fields.join(', ')}`,
-      remedy: deployGuide('The secret'),
+      remedy: operatorGuide('secrets', 'Nodes and data sources'),
     }
   }
   const unread = countUnread(content, data)
@@ -66,7 +66,7 @@ function judgeConfig(content: unknown): Omit<Finding, 'name'> {
     return {
       mark: 'WARN',
       found: `of its form, and ${unread} of its names or chain ids are none that the service reads`,
-      remedy: deployGuide('The secret'),
+      remedy: operatorGuide('secrets', 'Nodes and data sources'),
     }
   }
   return { mark: 'ok', found: 'of its form' }
@@ -89,7 +89,7 @@ function judgeKeys(content: unknown, remedy: string): Omit<Finding, 'name'> {
 }
 
 function judgeSigning(content: unknown, command: Command): Omit<Finding, 'name'> {
-  const remedy = deployGuide('The keys of signatures')
+  const remedy = operatorGuide('secrets', 'Signing keys')
   const keys = SigningKeys.safeParse(content).data?.keys
   if (!keys) return { mark: 'FAIL', found: 'not of the form that is expected', remedy }
   const [first, ...others] = keys

@@ -1,7 +1,7 @@
 import { bridgeTokenBySymbol } from '../../lib/bridge/tokens.ts'
 import type { Config } from '../../lib/config.ts'
 import { FailedTry, type HttpRequest, sendOnce } from '../../lib/http.ts'
-import { deployGuide, type Finding } from './finding.ts'
+import { type Finding, operatorGuide } from './finding.ts'
 
 type Environment = {
   readonly fetch: typeof fetch
@@ -103,7 +103,7 @@ export async function checkSources(environment: Environment, config: Config): Pr
 
 async function checkSource(environment: Environment, source: Source): Promise<Finding> {
   const { name, question, missed, hasKey, plan } = source
-  const remedy = deployGuide('The secret')
+  const remedy = operatorGuide('secrets', 'Nodes and data sources')
   if (!question) return { mark: 'WARN', name, found: `not configured; users miss ${missed}`, remedy }
   const problem = await askSource(environment, source, question)
   if (problem) return { name, ...problem }
@@ -121,7 +121,7 @@ async function askSource(
   try {
     const { status, body } = await sendOnce({ fetch }, question, AbortSignal.timeout(questionMs))
     if (status < 300 || isAnswer(status, body)) return undefined
-    const remedy = deployGuide('The secret')
+    const remedy = operatorGuide('secrets', 'Nodes and data sources')
     const what = hasKey ? 'the key' : 'who has no key'
     switch (status) {
       case 401:

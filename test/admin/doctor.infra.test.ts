@@ -268,7 +268,7 @@ test('Of the edge of a stage it says whether it leads to the API, and whether no
   const slow = { isOnlyWay: true, requestsPerMinute: { key: 600 } }
   const wrong = await examineEdge(slow, open)
   expect(wrong).toMatch(
-    /^FAIL {2}edge +https:.*\/health does not lead to CloudFront\n {6}docs\/deploy\.md, "The edge"/m,
+    /^FAIL {2}edge +https:.*\/health does not lead to CloudFront\n {6}docs\/operate\/edge\.md, "Add it"/m,
   )
   expect(wrong).toMatch(/^FAIL {2}around the edge +https:.*amazonaws\.com answers HTTP status 200\n/m)
   expect(wrong).toMatch(new RegExp(`^WARN  keys that the edge slows +${keyId} of client`, 'm'))
@@ -420,7 +420,7 @@ describe('It finds', () => {
     const { text: later } = await examine('dev')
     expect(later).toMatch(/^FAIL {2}nodes of Base +.* has a last block of 10\d{3} s ago\n/m)
     expect(later).toMatch(
-      /^FAIL {2}records of Base +17\d minutes behind, .*\n {6}.*check-nodes --chain 8453 .*Watching it/m,
+      /^FAIL {2}records of Base +17\d minutes behind, .*\n {6}.*check-nodes --chain 8453 .*docs\/operate\/watch\.md, "Alarms"/m,
     )
     expect(later).toMatch(/^FAIL {2}market +18\d minutes old\n/m)
     expect(later).toMatch(/^FAIL {2}token lists +18\d minutes old\n/m)
@@ -447,7 +447,7 @@ describe('It finds', () => {
     for (const fake of [coinGecko, defiLlama, goldRush]) fake.rewrite = undefined
     expect(code).toBe(1)
     expect(text).toMatch(
-      /^FAIL {2}CoinGecko +does not know who has no key \(HTTP status 401\)\n {6}docs\/deploy\.md, "The secret"$/m,
+      /^FAIL {2}CoinGecko +does not know who has no key \(HTTP status 401\)\n {6}docs\/operate\/secrets\.md, "Nodes and data sources"$/m,
     )
     expect(text).toMatch(/^FAIL {2}DefiLlama +does not answer: no connection$/m)
     expect(text).toMatch(/^WARN {2}GoldRush +limits how often it is asked/m)
@@ -591,10 +591,11 @@ test('Of a check that does not end the others are told in time, and whoever wait
 test('The headings and commands that it names are there', async () => {
   const files = (await readdir('admin/doctor')).map((name) => join('admin/doctor', name))
   const source = (await Promise.all([...files, 'admin/doctor.ts'].map((file) => readFile(file, 'utf8')))).join('\n')
-  const headings = (await readFile('docs/deploy.md', 'utf8')).matchAll(/^##+ (.*)$/gm)
-  const named = [...source.matchAll(/deployGuide\((['"])(.*?)\1\)/g)].map(([, , heading]) => heading)
+  const named = [...source.matchAll(/operatorGuide\('([a-z]+)', '(.*?)'\)/g)]
   expect(named.length).toBeGreaterThan(8)
-  expect([...headings].map(([, heading]) => heading)).toEqual(expect.arrayContaining(named))
+  for (const [, page = '', heading = ''] of named) {
+    expect((await readFile(`docs/operate/${page}.md`, 'utf8')).split(/^##+ (.*)$/gm)).toContain(heading)
+  }
   const commands = [...source.matchAll(/command\(['`]([a-z-]+)/g)].map(([, name]) => name)
   expect(commands.length).toBeGreaterThan(5)
   expect(Object.keys(COMMANDS)).toEqual(expect.arrayContaining(commands))

@@ -601,7 +601,7 @@ describe.each(STAGES)('%s', (stage) => {
   )
 
   test('the functions of webhooks leave half of what a new account may run at a time to the API', () => {
-    // Groups are recorded where a chain has more than 1,000 vaults alone: docs/deploy.md.
+    // Groups are recorded where a chain has more than 1,000 vaults alone: docs/scale.md.
     const ofWebhooks = CONSUMERS.filter(([, { queue }]) => queue !== 'groupQueue')
     const together = ofWebhooks.reduce((sum, [, { mostAtATime }]) => sum + mostAtATime, 0)
     expect(together).toBeLessThanOrEqual(10 / 2)
@@ -706,7 +706,7 @@ test('all stages are synthesized without AWS credentials', () => {
 })
 
 describe('Each runbook', () => {
-  const HEADINGS = ['What it means', 'How to see it', 'What to do', 'Tried']
+  const HEADINGS = ['What it means', 'Users notice', 'Check', 'Do', 'Afterwards', 'Tested']
   /** What AWS sends mails of by itself, and what no metric sees. */
   const pageOf = (name: string) => `docs/runbooks/${name}.md`
   const WITHOUT_ALARM = ['budget', 'identity-key', 'restore'].map(pageOf)
@@ -723,15 +723,15 @@ describe('Each runbook', () => {
     }
   })
 
-  test('says the same of each: what it means, how to see it, what to do, and how it was tried', () => {
+  test('says the same of each: what it means, what users notice, what to check and do, and how it was tested', () => {
     const pages = runbooks.map((file) => [file, readFileSync(file, 'utf8')] as const)
     const headings = pages.map(([file, text]) => [
       file,
       [...text.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading),
     ])
     expect(headings).toEqual(runbooks.map((file) => [file, HEADINGS]))
-    const deploy = readFileSync('docs/deploy.md', 'utf8')
-    for (const [file] of pages) expect(deploy).toContain(`(${file.replace('docs/', '')})`)
+    const watch = readFileSync('docs/operate/watch.md', 'utf8')
+    for (const [file] of pages) expect(watch).toContain(`(${file.replace('docs/', '../')})`)
   })
 
   test('and its filters take what stands in the logs that they look into, as it is written there', () => {
@@ -747,7 +747,7 @@ describe('Each runbook', () => {
       ...{ level: level.toUpperCase(), message, milliseconds: 4_000 },
       ...{ chainId: 8453, report: { chainId: 8453 } },
     }))
-    const filters = [...runbooks, 'docs/deploy.md'].flatMap((file) =>
+    const filters = [...runbooks, 'docs/operate/watch.md'].flatMap((file) =>
       [...readFileSync(file, 'utf8').matchAll(/^(?:aws|logs) .*'({ .* })'.*$/gm)].map(([command, pattern = '']) => ({
         ...{ file, pattern, lines: command.includes('/access') ? accessLines : functionLines },
       })),
