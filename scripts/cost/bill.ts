@@ -154,12 +154,12 @@ export function billIdle({
   const polls = stage.queuesAsked * POLLS_PER_MONTH
   return [
     {
-      what: `the job of each chain: ${jobsOf('jobs/refresh-chain').length} chains, each minute, ${size.chainsWithVaults} of them with vaults`,
+      what: `the job of ${jobsOf('jobs/refresh-chain').length} chains, each minute; ${size.chainsWithVaults} of them have vaults`,
       usd: cost('jobs/refresh-chain', ours),
     },
-    { what: 'the nodes that it asks', usd: cost('jobs/refresh-chain', ({ nodes }) => nodes) },
+    { what: 'the nodes that it reads', usd: cost('jobs/refresh-chain', ({ nodes }) => nodes) },
     {
-      what: 'the market each 5 minutes, the tokens each hour, and what they write',
+      what: 'the jobs of the market (5 minutes) and of the tokens (1 hour), with their writes',
       usd: cost('jobs/refresh-market', ours) + cost('jobs/refresh-tokens', ours),
     },
     {
@@ -174,7 +174,7 @@ export function billIdle({
     { what: `${stage.ownMetrics} metrics of the jobs' own`, usd: stage.ownMetrics * AWS_PRICES.ownMetricMonth },
     { what: `${stage.secrets} secrets`, usd: stage.secrets * AWS_PRICES.secretMonth },
     {
-      what: `${stage.queuesAsked} queues that are asked all the time: ${Math.round(polls / 1e5) / 10} million requests, by five pollers each that wait 20 s`,
+      what: `${stage.queuesAsked} queues: ${Math.round(polls / 1e5) / 10} million polls, by five pollers each that wait 20 s`,
       usd: polls * AWS_PRICES.queueRequest,
     },
     { what: `${Math.round(all / 1000)},000 runs in all; tables, API and functions without requests`, usd: 0 },
@@ -194,7 +194,7 @@ export function billIdleEdge({ edge }: Counted): readonly { readonly what: strin
       usd: edge.alarmMetrics * alarmMetricMonth,
     },
     { what: 'a secret, with its keys', usd: secretMonth },
-    { what: 'a distribution of CloudFront without requests', usd: 0 },
+    { what: 'a CloudFront distribution without requests', usd: 0 },
   ]
 }
 
