@@ -10,7 +10,7 @@ export const TemporaryToken = field(z.string().min(1).max(200), CODE).describe(
 
 /** The header that can carry the same token. */
 export const TemporaryTokenHeader = field(z.string(), CODE).describe(
-  'Bearer and the temporaryAuthenticationToken, in place of the field',
+  'Bearer <temporaryAuthenticationToken>, as an alternative to the body field',
 )
 
 /** What a credential is. */
@@ -20,14 +20,14 @@ export const CredentialKind = z.enum(['Fido2', 'Key', 'Password', 'Totp', 'Recov
 export const CredentialDescriptor = z
   .object({
     type: z.literal('public-key'),
-    id: z.string().describe('What the client calls the credential, in base64url'),
+    id: z.string().describe("Client's id of the credential, in base64url"),
   })
-  .meta({ id: 'CredentialDescriptor', description: 'What names a key or a passkey to its client' })
+  .meta({ id: 'CredentialDescriptor', description: 'WebAuthn descriptor of a key or a passkey' })
 
 /** For whom passkeys are (WebAuthn's PublicKeyCredentialRpEntity). */
 export const RelyingPartyEntity = z
-  .object({ id: z.string().describe('A domain'), name: z.string().describe('What people call it') })
-  .meta({ id: 'RelyingPartyEntity', description: 'For whom passkeys are' })
+  .object({ id: z.string().describe('Domain'), name: z.string().describe('Name shown to users') })
+  .meta({ id: 'RelyingPartyEntity', description: 'Relying party of the passkeys' })
 
 /** What a client makes new credentials by. */
 export const CreationOptions = z
@@ -39,28 +39,30 @@ export const CreationOptions = z
         residentKey: z.literal('required'),
         userVerification: z.literal('required'),
       })
-      .describe('What a passkey has to be'),
+      .describe('Requirements for a passkey'),
     challenge: z.string().describe('base64url of 32 random bytes'),
-    excludeCredentials: z.array(CredentialDescriptor).describe('Passkeys that the user has already'),
-    otpUrl: z.string().describe('The secret of one-time codes as an otpauth URL'),
+    excludeCredentials: z.array(CredentialDescriptor).describe('Passkeys that the user already has'),
+    otpUrl: z.string().describe('Secret of one-time codes, as an otpauth URL'),
     pubKeyCredParams: z
-      .array(z.object({ type: z.literal('public-key'), alg: z.number().describe('By its COSE number') }))
-      .describe('Which signatures are taken, the first one best'),
+      .array(z.object({ type: z.literal('public-key'), alg: z.number().describe('COSE number of the algorithm') }))
+      .describe('Accepted signature algorithms, preferred first'),
     rp: RelyingPartyEntity,
     supportedCredentialKinds: z
       .object({
-        firstFactor: z.array(CredentialKind).describe('Of which one is needed'),
-        secondFactor: z.array(CredentialKind).describe('Which a password needs besides'),
+        firstFactor: z.array(CredentialKind).describe('Use one of these'),
+        secondFactor: z.array(CredentialKind).describe('A password also needs one of these'),
       })
-      .describe('What credentials can be'),
-    temporaryAuthenticationToken: z.string().describe('Hands the new credentials over; good once, within ten minutes'),
+      .describe('Kinds of credentials'),
+    temporaryAuthenticationToken: z
+      .string()
+      .describe('Token for sending the new credentials; valid once, within ten minutes'),
     user: z
       .object({
-        displayName: z.string().describe('What the authenticator shows beside the passkey'),
+        displayName: z.string().describe('Name that the authenticator shows beside the passkey'),
         id: z.string().describe('base64url of 32 bytes'),
-        name: z.string().describe('The e-mail address in lower case'),
+        name: z.string().describe('E-mail address in lower case'),
       })
-      .describe('Under what the authenticator keeps a passkey'),
+      .describe('User entry under which the authenticator stores a passkey'),
   })
-  .describe('What new credentials are made by, in the words of WebAuthn')
+  .describe('WebAuthn options for creating new credentials')
 export type CreationOptions = z.output<typeof CreationOptions>

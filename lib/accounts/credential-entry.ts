@@ -7,17 +7,17 @@ import type { User } from './user.ts'
 /** A credential as its user sees it: nothing that verifies it, and nothing that could be tried against. */
 export const CredentialEntry = z
   .object({
-    id: z.string().describe('What names it here'),
-    kind: CredentialKind.describe('What it is'),
+    id: z.string().describe('Id for these endpoints'),
+    kind: CredentialKind.describe('Kind of credential'),
     factor: Factor,
-    name: z.string().nullable().describe('As its user called it'),
+    name: z.string().nullable().describe('Name that the user chose'),
     createdAt: Timestamp,
-    lastUsedAt: Timestamp.nullable().describe('When somebody last logged in with it, or confirmed a change'),
+    lastUsedAt: Timestamp.nullable().describe('Time of its last login or confirmed change'),
     credentialId: z
       .string()
       .nullable()
-      .describe('What names a key or a passkey to its client; null for others: that of a recovery key is a secret'),
-    backedUp: z.boolean().optional().describe('Passkeys only: whether it is kept in more places than one device'),
+      .describe("Client's id of a key or a passkey; null for others (a recovery key's is secret)"),
+    backedUp: z.boolean().optional().describe('Passkeys only: true if it is backed up'),
   })
   .meta({ id: 'Credential', description: 'A credential as its user sees it' })
 type CredentialEntry = z.output<typeof CredentialEntry>

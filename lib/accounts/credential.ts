@@ -22,42 +22,46 @@ export const KeyId = CredentialId.refine(
   'must be 32 bytes',
 ).describe('base64url of 32 bytes')
 
-const ClientDataBytes = base64url(4096).describe('The client data as signed, in base64url')
+const ClientDataBytes = base64url(4096).describe('Signed client data, in base64url')
 
 /** The hash with which a key signed, where it is not the usual one of its type. A string to clients, as signers type it. */
 const Algorithm = z
   .string()
   .regex(/^(SHA256|SHA512|RSA-SHA256)$/, 'must be SHA256, SHA512 or RSA-SHA256')
-  .describe('SHA256, SHA512 or RSA-SHA256, where it is not the usual one of the key')
-const EncryptedPrivateKey = z.string().min(1).max(1024).describe('Kept as it is; it cannot be read here')
+  .describe("Signature algorithm, if not the key's default: SHA256, SHA512 or RSA-SHA256")
+const EncryptedPrivateKey = z
+  .string()
+  .min(1)
+  .max(1024)
+  .describe('Encrypted private key; stored unchanged, unreadable to the service')
 const Password = z.string().min(8).max(256).describe('8 to 256 characters')
 const OtpCode = z
   .string()
   .regex(/^\d{6}$/, 'must be six digits')
-  .describe('The six digits that the authenticator shows now')
+  .describe('Current six-digit code of the authenticator')
 
 const credentialName = z
   .string()
   .min(1)
   .max(100)
   .optional()
-  .describe('What its user calls it; the list has null unless given')
+  .describe('Name that the user chooses; null in the list unless given')
 const made = {
   clientData: ClientDataBytes,
-  attestationData: base64url(16_384).describe('What the authenticator or the key made of the challenge, in base64url'),
+  attestationData: base64url(16_384).describe('Attestation by the authenticator or the key, in base64url'),
 }
 const credentialInfo = z
   .strictObject({ credId: KeyId, ...made })
-  .describe('The public part of the key, with a signature that proves it')
+  .describe('Public key, with a signature that proves possession')
 const fido2 = z.strictObject({
   credentialKind: z.literal('Fido2'),
   credentialInfo: z
     .strictObject({
       credId: CredentialId,
       ...made,
-      transports: z.array(z.string()).optional().describe('Sent by some clients, and not looked at'),
+      transports: z.array(z.string()).optional().describe('Ignored; some clients send it'),
     })
-    .describe('What the authenticator made'),
+    .describe('Data from the authenticator'),
   credentialName,
 })
 const key = z.strictObject({ credentialKind: z.literal('Key'), credentialInfo, credentialName })
@@ -69,14 +73,14 @@ const passwordProtectedKey = z.strictObject({
 })
 const password = z.strictObject({
   credentialKind: z.literal('Password'),
-  credentialInfo: z.strictObject({ password: Password }).describe('The password as typed'),
+  credentialInfo: z.strictObject({ password: Password }).describe('Password as typed'),
   credentialName,
 })
 const totp = z.strictObject({
   credentialKind: z.literal('Totp'),
   credentialInfo: z
     .strictObject({ otpCode: OtpCode })
-    .describe('A code of the otpUrl, which shows that the authenticator has it'),
+    .describe('A code of the otpUrl; proves that the authenticator has the secret'),
   credentialName,
 })
 
@@ -90,7 +94,7 @@ export const FirstAttestation = field(
 export const SecondAttestation = field(
   z.discriminatedUnion('credentialKind', [fido2, key, totp, passwordProtectedKey]),
   'missing_or_invalid_second_factor_credential',
-).meta({ id: 'NewSecondFactor', description: 'A new credential that is needed besides' })
+).meta({ id: 'NewSecondFactor', description: 'A new second factor' })
 
 /** A new key for the day on which all others are lost. */
 export const RecoveryAttestation = field(
@@ -101,7 +105,7 @@ export const RecoveryAttestation = field(
     credentialName,
   }),
   'missing_or_invalid_recovery_credential',
-).meta({ id: 'NewRecoveryKey', description: 'A new key for the day on which all others are lost' })
+).meta({ id: 'NewRecoveryKey', description: 'A new recovery key, for a user who has lost all other credentials' })
 
 /** Credentials that are made from the same options. */
 type MadeTogether = { readonly [Field in 'firstFactorCredential' | 'secondFactorCredential']?: Attestation | undefined }
@@ -123,7 +127,7 @@ export const onePasskey = z.refine<MadeTogether>(
 export const NewCredentials = z
   .strictObject({
     firstFactorCredential: FirstAttestation,
-    secondFactorCredential: SecondAttestation.optional().describe('No passkey beside another one'),
+    secondFactorCredential: SecondAttestation.optional().describe('A passkey only if the first factor is not one'),
     recoveryCredential: RecoveryAttestation.optional(),
   })
   .check(onePasskey)
@@ -139,27 +143,27 @@ const fido2Assertion = z.strictObject({
     .strictObject({
       credId: CredentialId,
       clientData: ClientDataBytes,
-      authenticatorData: base64url(4096).describe('As the authenticator gave it, in base64url'),
-      signature: base64url(1024).describe('Of the client data, in base64url'),
+      authenticatorData: base64url(4096).describe('Authenticator data, in base64url'),
+      signature: base64url(1024).describe('Signature of the client data, in base64url'),
       // Safari writes an empty text for none (https://bugs.webkit.org/show_bug.cgi?id=239737).
       userHandle: z
         .union([base64url(128), z.literal('')])
         .nullish()
-        .describe('As the authenticator gave it, in base64url'),
-      algorithm: z.string().max(20).optional().describe('Sent by some clients, and not looked at'),
+        .describe('User handle from the authenticator, in base64url'),
+      algorithm: z.string().max(20).optional().describe('Ignored; some clients send it'),
     })
-    .describe('What it made of the challenge'),
+    .describe('Response to the challenge'),
 })
 const keyAssertion = z.strictObject({
-  kind: z.enum(['Key', 'PasswordProtectedKey']).describe('A key of the client, in the open or opened by a password'),
+  kind: z.enum(['Key', 'PasswordProtectedKey']).describe("A client's key, plain or encrypted with a password"),
   credentialAssertion: z
     .strictObject({
       credId: CredentialId,
       clientData: ClientDataBytes,
-      signature: base64url(1024).describe('Of the client data, in base64url'),
+      signature: base64url(1024).describe('Signature of the client data, in base64url'),
       algorithm: Algorithm.optional(),
     })
-    .describe('What it made of the challenge'),
+    .describe('Response to the challenge'),
 })
 const passwordAssertion = z.strictObject({ kind: z.literal('Password'), password: Password })
 const totpAssertion = z.strictObject({ kind: z.literal('Totp'), otpCode: OtpCode })
@@ -173,24 +177,24 @@ export const RecoveryAssertion = field(
     kind: z.literal('RecoveryKey'),
     credentialAssertion: keyAssertion.shape.credentialAssertion
       .extend({
-        clientData: base64url(8192).describe('The client data as signed, in base64url'),
+        clientData: base64url(8192).describe('Signed client data, in base64url'),
       })
-      .describe('What it made of the new credentials'),
+      .describe('Signature over the new credentials'),
   }),
   'missing_or_invalid_recovery',
-).meta({ id: 'Recovery', description: 'What the recovery key made of the new credentials' })
+).meta({ id: 'Recovery', description: "The recovery key's signature over the new credentials" })
 
 /** What a credential that was registered as first factor made of a login's challenge. */
 export const FirstAssertion = field(
   z.discriminatedUnion('kind', [fido2Assertion, keyAssertion, passwordAssertion]),
   'missing_or_invalid_first_factor',
-).meta({ id: 'FirstFactor', description: 'What a first factor made of the challenge' })
+).meta({ id: 'FirstFactor', description: "A first factor's response to the challenge" })
 
 /** What a credential that was registered as second factor made of a login's challenge. */
 export const SecondAssertion = field(
   z.discriminatedUnion('kind', [fido2Assertion, keyAssertion, totpAssertion]),
   'missing_or_invalid_second_factor',
-).meta({ id: 'SecondFactor', description: 'What a second factor made of the challenge' })
+).meta({ id: 'SecondFactor', description: "A second factor's response to the challenge" })
 
 export type Assertion = z.output<typeof FirstAssertion | typeof SecondAssertion>
 export type Fido2Assertion = z.output<typeof fido2Assertion>
@@ -207,7 +211,7 @@ export const KeyAttestation = z.object({
 /** What a credential is asked for: to log in with, besides another one, or when all others are lost. */
 export const Factor = z
   .enum(['first', 'second', 'recovery'])
-  .describe('What it is asked for: to log in with, besides another one, or when all others are lost')
+  .describe('Purpose: first factor of a login, second factor, or recovery')
 
 /** What every stored credential has besides what it is. */
 const held = {
@@ -233,7 +237,7 @@ const Fido2Credential = z.object({
 })
 const KeyCredential = z.object({
   ...held,
-  kind: z.enum(['Key', 'PasswordProtectedKey']).describe('A key of the client, in the open or opened by a password'),
+  kind: z.enum(['Key', 'PasswordProtectedKey']).describe("A client's key, plain or encrypted with a password"),
   id: z.string(),
   /** As PEM, as Node.js writes it. */
   publicKey: z.string(),

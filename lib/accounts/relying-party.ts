@@ -6,7 +6,7 @@ export const Platform = z.enum(['web', 'ios', 'android'])
 export type Platform = z.output<typeof Platform>
 
 /** The header by which an application tells its platform. */
-export const PlatformHeader = field(Platform, 'missing_or_invalid_platform').describe('What the application runs on')
+export const PlatformHeader = field(Platform, 'missing_or_invalid_platform').describe('Platform of the application')
 
 /** An Android application: its name, and the SHA-256 of the certificate that signs it, as Android's tools print it. */
 const AndroidApp = z.object({

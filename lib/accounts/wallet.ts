@@ -10,11 +10,11 @@ type WalletChain = z.output<typeof WalletChain>
 /** A wallet that its user has shown to hold. */
 export const Wallet = z
   .object({
-    address: z.string().describe('With its EIP-55 checksum, or in base58 for Solana'),
-    chain: WalletChain.describe('Of which kind of chains'),
+    address: z.string().describe('EVM address with EIP-55 checksum, or Solana address in base58'),
+    chain: WalletChain.describe('Kind of chain'),
     linkedAt: Timestamp,
   })
-  .meta({ id: 'Wallet', description: 'A wallet that the user has shown to hold' })
+  .meta({ id: 'Wallet', description: 'A wallet that the user has proven to control' })
 export type Wallet = z.output<typeof Wallet>
 
 /** The addresses of those of these wallets that live on a chain of this kind, in an order that is always the same. */

@@ -19,7 +19,7 @@ export const contract = {
   path: '/auth/credentials',
   title: 'Add credential',
   summary:
-    'Adds a credential, confirmed by those that the user has; a password, a code or a recovery key replaces the old one.',
+    'Adds a credential, confirmed by an existing one. A new password, code generator or recovery key replaces the old one.',
   tag: 'Accounts',
   caller: 'user',
   uses: {
@@ -32,13 +32,13 @@ export const contract = {
     body: z
       .strictObject({
         temporaryAuthenticationToken: TemporaryToken,
-        firstFactorCredential: FirstAttestation.optional().describe('Exactly one of the three is given'),
+        firstFactorCredential: FirstAttestation.optional().describe('Exactly one of the three credentials is required'),
         secondFactorCredential: SecondAttestation.optional(),
         recoveryCredential: RecoveryAttestation.optional(),
         confirmation: field(
           z.strictObject({ firstFactor: FirstAssertion, secondFactor: SecondAssertion.optional() }),
           'missing_or_invalid_first_factor',
-        ).describe('As at a login: the second factor is needed where the user has one'),
+        ).describe('Signed as for a login, with a second factor if the user has one'),
       })
       .refine(
         ({ firstFactorCredential, secondFactorCredential, recoveryCredential }) =>
@@ -61,5 +61,5 @@ export const contract = {
     'too_many_requests',
   ],
   cacheControl: 'no-store',
-  impact: 'Users cannot add credentials, nor change passwords.',
+  impact: 'Users cannot add credentials or change passwords.',
 } as const satisfies EndpointContract

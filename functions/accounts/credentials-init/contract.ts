@@ -7,28 +7,28 @@ export const contract = {
   method: 'POST',
   path: '/auth/credentials/init',
   title: 'Start adding credential',
-  summary: 'Starts to add a credential: returns the options for creating it, and what an old one confirms it with.',
+  summary: 'Returns the options for a new credential and the challenge that an existing one signs to confirm it.',
   tag: 'Accounts',
   caller: 'user',
   uses: { users: ['PutItem', 'GetItem'], relyingParty: true, identity: true },
   request: { headers: z.object({ platform: PlatformHeader }) },
   response: z.object({
     publicKeyCredentialCreationOptions: CreationOptions,
-    temporaryAuthenticationToken: z.string().describe('Good once, within ten minutes, for this user'),
+    temporaryAuthenticationToken: z.string().describe('Valid once, within ten minutes, for this user'),
     confirmation: z
       .object({
-        challenge: z.string().describe('The same as in the options'),
+        challenge: z.string().describe('The challenge of the options'),
         rp: RelyingPartyEntity,
         userVerification: z.literal('required'),
         allowCredentials: z
           .object({
             webauthn: z.array(CredentialDescriptor).describe('Passkeys'),
             key: z.array(CredentialDescriptor).describe('Keys'),
-            passwordProtectedKey: z.array(CredentialDescriptor).describe('Keys that a password opens'),
+            passwordProtectedKey: z.array(CredentialDescriptor).describe('Keys encrypted with a password'),
           })
-          .describe('What the user has'),
+          .describe('Credentials of the user'),
       })
-      .describe('What the credentials that the user has sign, as for a login'),
+      .describe("Challenge for the user's existing credentials, as for a login"),
   }),
   errors: [],
   cacheControl: 'no-store',

@@ -6,7 +6,7 @@ export const contract = {
   method: 'GET',
   path: '/auth/credentials',
   title: 'List credentials',
-  summary: "Lists the user's credentials, the oldest first.",
+  summary: "Lists the user's credentials, oldest first.",
   tag: 'Accounts',
   caller: 'user',
   uses: { users: ['GetItem'] },
@@ -14,5 +14,5 @@ export const contract = {
   response: z.object({ credentials: z.array(CredentialEntry) }),
   errors: [],
   cacheControl: 'no-store',
-  impact: 'Users cannot see what opens their accounts.',
+  impact: 'Users cannot see their credentials.',
 } as const satisfies EndpointContract

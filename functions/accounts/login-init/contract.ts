@@ -7,37 +7,39 @@ export const contract = {
   method: 'POST',
   path: '/auth/login/init',
   title: 'Start login',
-  summary: "Starts a login: returns a challenge for the user's credentials, or for any passkey when no user is named.",
+  summary: "Returns a login challenge for the user's credentials, or for any passkey if you name no user.",
   tag: 'Accounts',
   caller: 'client',
   uses: { users: ['PutItem', 'GetItem'], relyingParty: true, identity: true },
   request: {
-    body: z.strictObject({ email: Email.optional().describe('Left out, a passkey tells who logs in') }),
+    body: z.strictObject({
+      email: Email.optional().describe('E-mail address of the user; leave it out to log in by passkey'),
+    }),
   },
   response: z.object({
     challenge: z.string().describe('base64url of 32 random bytes'),
-    challengeIdentifier: z.string().describe('Good for one try, within ten minutes'),
+    challengeIdentifier: z.string().describe('Valid for one try, within ten minutes'),
     rp: RelyingPartyEntity,
     userVerification: z.literal('required'),
     attestation: z.literal('none'),
     supportedCredentialKinds: z
       .array(
         z.object({
-          kind: z.enum(['Fido2', 'Key', 'PasswordProtectedKey', 'Password', 'Totp']).describe('Of credentials'),
-          factor: z.enum(['first', 'second', 'either']).describe('As which it can log in'),
-          requiresSecondFactor: z.boolean().describe('Whether it takes another one besides'),
+          kind: z.enum(['Fido2', 'Key', 'PasswordProtectedKey', 'Password', 'Totp']).describe('Kind of credential'),
+          factor: z.enum(['first', 'second', 'either']).describe('Factor that it can be at a login'),
+          requiresSecondFactor: z.boolean().describe('True if it needs a second factor'),
         }),
       )
-      .describe('The same for every e-mail address'),
+      .describe('Kinds of credentials; the same for every e-mail address'),
     allowCredentials: z
       .object({
-        webauthn: z.array(CredentialDescriptor).describe('Always empty: passkeys are found without'),
+        webauthn: z.array(CredentialDescriptor).describe('Always empty: the client finds passkeys itself'),
         key: z.array(CredentialDescriptor).describe('Keys'),
-        passwordProtectedKey: z.array(CredentialDescriptor).describe('Keys that a password opens'),
+        passwordProtectedKey: z.array(CredentialDescriptor).describe('Keys encrypted with a password'),
       })
-      .describe('The same number of keys for every e-mail address, known or not; some are dummies'),
+      .describe('Keys to choose from, some of them dummies; equally many for every e-mail address'),
   }),
   errors: [],
   cacheControl: 'no-store',
-  impact: 'Nobody can start to log in.',
+  impact: 'Users cannot start to log in.',
 } as const satisfies EndpointContract

@@ -10,7 +10,7 @@ export const contract = {
   path: '/auth/login',
   title: 'Complete login',
   summary:
-    'Completes a login with the signed challenge and returns a session that lasts 30 days. A user has at most 20 sessions: one more login ends the oldest.',
+    'Completes a login with the signed challenge and returns a session for 30 days. A user has at most 20 sessions: another login ends the oldest.',
   tag: 'Accounts',
   caller: 'client',
   uses: {
@@ -23,20 +23,23 @@ export const contract = {
     headers: z.object({ platform: PlatformHeader.optional() }),
     body: z.strictObject({
       challengeIdentifier: field(z.string().min(1).max(200), 'missing_or_invalid_challenge_identifier').describe(
-        'As POST /auth/login/init gave it',
+        'The challengeIdentifier of POST /auth/login/init',
       ),
       firstFactor: FirstAssertion,
-      secondFactor: SecondAssertion.optional().describe('Needed where the user has one'),
+      secondFactor: SecondAssertion.optional().describe('Required if the user has a second factor'),
     }),
   },
   response: z.object({
-    token: z.string().describe('The session: send it as Authorization: Bearer <token>'),
+    token: z.string().describe('Session token; send it as Authorization: Bearer <token>'),
     expiresAt: Timestamp,
     user: z
-      .object({ id: z.string().describe('Never changes'), email: z.string().describe('In lower case') })
-      .describe('Who has logged in'),
+      .object({
+        id: z.string().describe('User id; never changes'),
+        email: z.string().describe('E-mail address in lower case'),
+      })
+      .describe('User of the session'),
   }),
   errors: ['login_failed', 'too_many_requests'],
   cacheControl: 'no-store',
-  impact: 'Nobody can log in.',
+  impact: 'Users cannot log in.',
 } as const satisfies EndpointContract

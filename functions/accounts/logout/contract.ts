@@ -14,5 +14,5 @@ export const contract = {
   status: 204,
   errors: ['too_many_requests'],
   cacheControl: 'no-store',
-  impact: 'Nobody can log out.',
+  impact: 'Users cannot log out.',
 } as const satisfies EndpointContract

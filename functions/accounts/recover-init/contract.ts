@@ -7,20 +7,18 @@ import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 const AllowedRecoveryCredential = z.object({
-  id: z.string().describe('The credentialId; without one a dummy'),
+  id: z.string().describe('The credentialId of the request; a dummy without one'),
   encryptedRecoveryKey: z
     .string()
     .nullable()
-    .describe(
-      "The encryptedPrivateKey of the user's recovery key with the credentialId, else a dummy; null without one",
-    ),
+    .describe('Encrypted private key of that recovery key, or a dummy; null without a credentialId'),
 })
 
 export const contract = {
   method: 'POST',
   path: '/auth/recover/init',
   title: 'Start recovery',
-  summary: 'Starts a recovery: returns the options for creating new credentials, and a temporary token.',
+  summary: 'Returns the options for new credentials after a loss, and a temporary token.',
   tag: 'Accounts',
   caller: 'client',
   uses: { users: ['PutItem', 'GetItem'], relyingParty: true, identity: true },
@@ -30,17 +28,19 @@ export const contract = {
       email: Email,
       credentialId: field(KeyId, 'invalid_credential_id')
         .optional()
-        .describe('The id of the recovery key, from the recovery kit: base64url of 32 bytes'),
+        .describe('Id of the recovery key, from the recovery kit: base64url of 32 bytes'),
     }),
   },
   response: z.object({
     publicKeyCredentialCreationOptions: CreationOptions.extend({
       excludeCredentials: CreationOptions.shape.excludeCredentials.describe('Always empty'),
-      allowedRecoveryCredentials: z.array(AllowedRecoveryCredential).describe('One, whether the user is known or not'),
-    }).describe('What new credentials are made by, in the words of WebAuthn'),
-    temporaryAuthenticationToken: z.string().describe('Good once, within ten minutes'),
+      allowedRecoveryCredentials: z
+        .array(AllowedRecoveryCredential)
+        .describe('Always one entry, even if the user is unknown'),
+    }).describe('WebAuthn options for creating new credentials'),
+    temporaryAuthenticationToken: z.string().describe('Valid once, within ten minutes'),
   }),
   errors: [],
   cacheControl: 'no-store',
-  impact: 'Nobody can start to recover an account.',
+  impact: 'Users cannot start to recover an account.',
 } as const satisfies EndpointContract

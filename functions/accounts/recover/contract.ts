@@ -8,8 +8,7 @@ export const contract = {
   method: 'POST',
   path: '/auth/recover',
   title: 'Complete recovery',
-  summary:
-    'Completes a recovery: new credentials that the recovery key signed replace all others, and all sessions end.',
+  summary: 'Completes a recovery: new credentials, signed by the recovery key, replace all others. All sessions end.',
   tag: 'Accounts',
   caller: 'client',
   uses: { users: ['DeleteItem', 'GetItem', 'UpdateItem', 'PutItem'], relyingParty: true, identity: true },
@@ -17,18 +16,18 @@ export const contract = {
     headers: z.object({ authorization: TemporaryTokenHeader.optional() }),
     body: z.strictObject({
       temporaryAuthenticationToken: TemporaryToken.optional(),
-      tempAuthToken: TemporaryToken.optional().describe('The temporaryAuthenticationToken, in place of the field'),
+      tempAuthToken: TemporaryToken.optional().describe('Other name for temporaryAuthenticationToken'),
       recovery: RecoveryAssertion.optional().describe(
-        'Needed. Its client data is of the type key.get; its challenge is base64url of the JSON text of newCredentials, or the challenge of the options',
+        "Required. Client data type: key.get. Challenge: base64url of newCredentials as JSON text, or the options' challenge",
       ),
-      signedRecoveryPackage: RecoveryAssertion.optional().describe('The recovery, in place of the field'),
+      signedRecoveryPackage: RecoveryAssertion.optional().describe('Other name for recovery'),
       newCredentials: field(NewCredentials, 'missing_or_invalid_first_factor_credential')
         .optional()
-        .describe('Needed. Made as for a registration'),
+        .describe('Required. Made as for a registration'),
     }),
   },
   response: z.undefined(),
   errors: ['invalid_credential', 'registration_expired_or_used', 'recovery_failed', 'credential_already_registered'],
   cacheControl: 'no-store',
-  impact: 'Nobody can complete the recovery of an account.',
+  impact: 'Users cannot complete the recovery of an account.',
 } as const satisfies EndpointContract

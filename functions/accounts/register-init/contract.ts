@@ -8,7 +8,7 @@ export const contract = {
   method: 'POST',
   path: '/auth/register/init',
   title: 'Start registration',
-  summary: 'Starts a registration: returns the options for creating credentials, and a temporary token.',
+  summary: 'Returns the options for creating credentials, and a temporary token.',
   tag: 'Accounts',
   caller: 'anyone',
   uses: { users: ['UpdateItem', 'PutItem'], relyingParty: true, identity: true, rateLimits: true },
@@ -19,12 +19,12 @@ export const contract = {
   response: z.object({
     publicKeyCredentialCreationOptions: CreationOptions.extend({
       excludeCredentials: z
-        .array(z.object({ type: z.string().describe('Never'), id: z.number().describe('Never') }))
+        .array(z.object({ type: z.string().describe('Never present'), id: z.number().describe('Never present') }))
         .describe('Always empty'),
-    }).describe('What new credentials are made by, in the words of WebAuthn'),
-    temporaryAuthenticationToken: z.string().describe('Good once, within ten minutes'),
+    }).describe('WebAuthn options for creating new credentials'),
+    temporaryAuthenticationToken: z.string().describe('Valid once, within ten minutes'),
   }),
   errors: ['too_many_requests'],
   cacheControl: 'no-store',
-  impact: 'Nobody can start to register.',
+  impact: 'Users cannot start to register.',
 } as const satisfies EndpointContract

@@ -13,7 +13,7 @@ const credentials = {
   firstFactorCredential: FirstAttestation.optional().describe(
     'Required, here or in signedChallenge: a new credential to log in with',
   ),
-  secondFactorCredential: SecondAttestation.optional().describe('No passkey beside another one'),
+  secondFactorCredential: SecondAttestation.optional().describe('A passkey only if the first factor is not one'),
   recoveryCredential: RecoveryAttestation.optional(),
 }
 
@@ -21,7 +21,7 @@ export const contract = {
   method: 'POST',
   path: '/auth/register',
   title: 'Complete registration',
-  summary: 'Completes a registration with the credentials that were created for it.',
+  summary: 'Completes a registration with the credentials created for it.',
   tag: 'Accounts',
   caller: 'client',
   uses: { users: ['GetItem', 'UpdateItem', 'PutItem', 'DeleteItem'], relyingParty: true, identity: true },
@@ -30,15 +30,15 @@ export const contract = {
     body: z
       .strictObject({
         temporaryAuthenticationToken: TemporaryToken.optional(),
-        tempAuthToken: TemporaryToken.optional().describe('The temporaryAuthenticationToken, in place of the field'),
-        appId: field(z.string(), 'unknown_field').optional().describe('Sent by some clients, and not looked at'),
+        tempAuthToken: TemporaryToken.optional().describe('Other name for temporaryAuthenticationToken'),
+        appId: field(z.string(), 'unknown_field').optional().describe('Ignored; some clients send it'),
         ...credentials,
         signedChallenge: field(
           z.strictObject(credentials).check(onePasskey),
           'missing_or_invalid_first_factor_credential',
         )
           .optional()
-          .describe('The three credentials, in place of the fields'),
+          .describe('The three credentials, as an alternative to the separate fields'),
       })
       .check(onePasskey),
   },
@@ -50,5 +50,5 @@ export const contract = {
     'credential_already_registered',
   ],
   cacheControl: 'no-store',
-  impact: 'Nobody can complete a registration.',
+  impact: 'Users cannot complete a registration.',
 } as const satisfies EndpointContract

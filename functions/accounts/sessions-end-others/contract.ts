@@ -6,7 +6,7 @@ export const contract = {
   path: '/auth/sessions',
   title: 'End other sessions',
   summary:
-    "Ends all of the user's sessions but that of the request, where its login was in the last ten minutes. Offer it where credentials have changed.",
+    "Ends all sessions of the user except this one. The session's login must be at most ten minutes old. Offer it after credentials change.",
   tag: 'Accounts',
   caller: 'user',
   uses: { users: ['GetItem', 'UpdateItem', 'DeleteItem'] },

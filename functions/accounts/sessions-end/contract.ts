@@ -6,12 +6,13 @@ export const contract = {
   method: 'DELETE',
   path: '/auth/sessions/{id}',
   title: 'End session',
-  summary:
-    "Ends one of the user's sessions: that of the request, or another where its login was in the last ten minutes.",
+  summary: 'Ends a session of the user. To end another session, the login of this one must be at most ten minutes old.',
   tag: 'Accounts',
   caller: 'user',
   uses: { users: ['GetItem', 'UpdateItem', 'DeleteItem'] },
-  request: { path: z.object({ id: field(z.string().max(100), 'session_not_found').describe('As the list names it') }) },
+  request: {
+    path: z.object({ id: field(z.string().max(100), 'session_not_found').describe('Session id from the list') }),
+  },
   response: z.undefined(),
   status: 204,
   errors: ['fresh_login_required', 'session_not_found', 'too_many_requests'],

@@ -16,14 +16,14 @@ export const contract = {
     sessions: z
       .array(
         z.object({
-          id: z.string().describe('Ends the session with DELETE /auth/sessions/{id}'),
-          platform: Platform.nullable().describe('As the login told it; null where it did not'),
+          id: z.string().describe('Session id, for DELETE /auth/sessions/{id}'),
+          platform: Platform.nullable().describe('Platform of the login; null if the login did not name it'),
           createdAt: Timestamp,
           expiresAt: Timestamp,
-          isCurrent: z.boolean().describe('Whether it is that of this request'),
+          isCurrent: z.boolean().describe('True for the session of this request'),
         }),
       )
-      .describe('At most 20: one more login ends the oldest'),
+      .describe('At most 20: another login ends the oldest'),
   }),
   errors: [],
   cacheControl: 'no-store',

@@ -5,7 +5,8 @@ export const contract = {
   method: 'DELETE',
   path: '/auth/user',
   title: 'Delete user',
-  summary: 'Deletes the user with all credentials, sessions and wallet links; takes a login of the last ten minutes.',
+  summary:
+    "Deletes the user with all credentials, sessions and wallet links. The session's login must be at most ten minutes old.",
   tag: 'Accounts',
   caller: 'user',
   uses: { users: ['GetItem', 'DeleteItem'] },

@@ -9,7 +9,8 @@ export const contract = {
   method: 'POST',
   path: '/auth/wallets/init',
   title: 'Start linking wallet',
-  summary: 'Returns the message that a wallet signs to be linked to the user; takes a login of the last ten minutes.',
+  summary:
+    "Returns the message that links a wallet once the wallet signs it. The session's login must be at most ten minutes old.",
   tag: 'Accounts',
   caller: 'user',
   uses: { users: ['PutItem'], relyingParty: true },
@@ -17,18 +18,18 @@ export const contract = {
     headers: z.object({
       origin: field(z.string(), 'missing_or_invalid_address')
         .optional()
-        .describe('Sent by browsers: the page that the text names'),
+        .describe('Page that the message names; browsers send it'),
     }),
     body: z.strictObject({
-      address: WalletAddress.describe('With its EIP-55 checksum or in one case, or in base58 for Solana'),
-      chain: WalletChain.describe('Of which kind of chains'),
+      address: WalletAddress.describe('EVM address (EIP-55 checksum, or all one case) or Solana address in base58'),
+      chain: WalletChain.describe('Kind of chain'),
       chainId: ChainId.default(1).describe(
-        'Where a contract account is deployed, or will be; plain accounts need none',
+        'Chain where a contract account is, or will be, deployed; plain accounts need none',
       ),
     }),
   },
   response: z.object({
-    message: z.string().describe('EIP-4361 for EVM, the same idea for Solana'),
+    message: z.string().describe('EIP-4361 text for EVM, a similar text for Solana'),
     expiresAt: Timestamp,
   }),
   errors: ['fresh_login_required'],

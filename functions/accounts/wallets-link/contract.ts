@@ -8,17 +8,17 @@ export const contract = {
   method: 'POST',
   path: '/auth/wallets',
   title: 'Link wallet',
-  summary: 'Links a wallet to the user; its signature proves that the user holds it.',
+  summary: "Links a wallet to the user. The wallet's signature proves that the user controls it.",
   tag: 'Accounts',
   caller: 'user',
   uses: { users: ['GetItem', 'UpdateItem'], config: true, rateLimits: true },
   request: {
     body: z.strictObject({
       message: field(z.string().min(1).max(2000), 'missing_or_invalid_message').describe(
-        'The text of POST /auth/wallets/init as it is',
+        'Message of POST /auth/wallets/init, unchanged',
       ),
       signature: field(z.string().min(1).max(10_000), 'invalid_signature').describe(
-        'Hexadecimal for EVM, base58 for Solana',
+        'Signature: hexadecimal for EVM, base58 for Solana',
       ),
     }),
   },
