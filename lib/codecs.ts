@@ -72,7 +72,7 @@ export const Amount = z
   .meta({ id: 'Amount' })
 
 /** What one whole share of a vault is worth. */
-export const SharePrice = Amount.describe("What one whole share is worth, in the asset's smallest unit")
+export const SharePrice = Amount.describe("Value of one whole share, in the asset's smallest unit")
 
 /** A whole number of either sign: decimal digits, with a minus before those below zero. */
 export const SignedAmount = z.codec(z.string().meta({ pattern: '^(0|-?[1-9][0-9]{0,77})$' }), z.bigint(), {

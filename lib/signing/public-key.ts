@@ -4,8 +4,8 @@ import * as z from 'zod'
 export const PublicKey = z.object({
   kty: z.literal('OKP'),
   crv: z.literal('Ed25519'),
-  x: z.string().describe('The key itself, in base64url'),
-  kid: z.string().describe('Its name in `signature-input`: its RFC 7638 thumbprint'),
+  x: z.string().describe('Public key, in base64url'),
+  kid: z.string().describe('Key id in `signature-input`: its RFC 7638 thumbprint'),
   use: z.literal('sig'),
   alg: z.literal('EdDSA'),
 })
