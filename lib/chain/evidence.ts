@@ -6,20 +6,20 @@ import { ChainId } from './registry.ts'
 export const Evidence = z
   .object({
     chainId: ChainId,
-    blockNumber: z.number().int().describe('The block; of several that were read, the earliest'),
-    blockHash: TransactionHash.describe('Its hash'),
-    timestamp: Timestamp.describe('Its time'),
+    blockNumber: z.number().int().describe('Block number; the earliest if the service read several blocks'),
+    blockHash: TransactionHash.describe('Block hash'),
+    timestamp: Timestamp.describe('Block time'),
     nodes: z
       .number()
       .int()
       .describe(
-        'How many nodes of different hosts told the same of all that the answer rests on; of two that were some blocks apart, the block is that of the older one',
+        'Number of hosts that returned the same data. If two nodes are at different heights, the block is the lower one',
       ),
   })
-  .meta({ id: 'Evidence', description: 'Which block of a chain an answer rests on, and how many hosts told it' })
+  .meta({ id: 'Evidence', description: 'Block that the response is based on, and the number of hosts that confirm it' })
 export type Evidence = z.output<typeof Evidence>
 
 /** For answers: one for each chain that was read. */
 export const EvidenceList = z
   .array(Evidence)
-  .describe('What the answer rests on: for each chain that was read, the block, and how many hosts told it')
+  .describe('Per chain read: the block that the response is based on, and the number of hosts')

@@ -162,7 +162,7 @@ export type Chain = (typeof CHAINS)[number]
 /** The key of a chain, as portfolio answers name it. */
 export const ChainKey = z
   .enum(CHAINS.map(({ key }) => key))
-  .meta({ id: 'ChainKey', description: 'What answers about a portfolio call a chain' })
+  .meta({ id: 'ChainKey', description: 'Chain key in the portfolio responses' })
 export type ChainKey = z.output<typeof ChainKey>
 
 /** The EVM chains: where vaults can live. */
@@ -199,7 +199,7 @@ export const ChainIdText = field(
   'missing_or_invalid_chain_id',
 )
 
-const WHERE_TWO = 'Needed only where two chains have a vault with this address'
+const WHERE_TWO = 'Chain of the vault; required if two chains have a vault with this address'
 /** The chain of the vault with an address, where the client has two. */
 export const VaultChainId = ChainId.optional().describe(WHERE_TWO)
 /** The same as text, as query parameters are. */

@@ -12,5 +12,5 @@ export const SimulationResult = z
       reason: z.string().describe("The contract's own error, such as ERC20InsufficientBalance"),
     }),
   ])
-  .meta({ id: 'Simulation', description: 'How a dry run of the transactions went on the latest state' })
+  .meta({ id: 'Simulation', description: 'Result of a dry run of the transactions on the latest state' })
 export type SimulationResult = z.output<typeof SimulationResult>

@@ -37,8 +37,8 @@ export const WalletCalls = z
   .object({
     version: z.literal('2.0.0'),
     chainId: HexNumber.describe('Chain to send them on'),
-    from: Address.describe('The account that sends them'),
-    atomicRequired: z.boolean().describe('True where there are several: all of them are executed, or none'),
+    from: Address.describe('Account that sends them'),
+    atomicRequired: z.boolean().describe('True for several transactions: the wallet executes all or none'),
     calls: z
       .array(
         z.object({
@@ -47,7 +47,7 @@ export const WalletCalls = z
           value: HexNumber.describe('Native coin to send, in its smallest unit'),
         }),
       )
-      .describe('Approvals first, in the order in which they are executed'),
+      .describe('Calls in order of execution, approvals first'),
   })
-  .meta({ id: 'WalletCalls', description: 'What a wallet takes as the parameter of `wallet_sendCalls` (EIP-5792)' })
+  .meta({ id: 'WalletCalls', description: 'Parameter of `wallet_sendCalls` (EIP-5792)' })
 export type WalletCalls = z.output<typeof WalletCalls>

@@ -13,13 +13,13 @@ export type PricePoint = { readonly price: bigint; readonly timestamp: bigint }
 
 /** How a vault's share price grew, in percent a year. */
 export const Yield = z.object({
-  value: z.string().describe('Percent a year with two decimals, by the growth of the share price'),
+  value: z.string().describe('Growth of the share price in percent a year, two decimals'),
   days: z
     .number()
     .describe(
-      'Days between the two prices, with two decimals: about seven; less while the first known price is younger; more where the price before was known long ago',
+      'Days between the two prices, two decimals. Usually 7; smaller for new vaults, larger if prices are rare',
     ),
-  asOf: Timestamp.describe('The time of the later price'),
+  asOf: Timestamp.describe('Time of the later price'),
 })
 export type Yield = z.output<typeof Yield>
 

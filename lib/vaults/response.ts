@@ -18,32 +18,30 @@ export const VaultResponse = z
     riskProfile: z.string().describe('Risk classification'),
     riskProtocol: z.string().describe('Risk rating of the protocol'),
     poolAddress: Address.describe('Vault contract'),
-    depositTokenAddress: Address.describe('The token to deposit'),
-    yieldTokenAddress: Address.describe('The share token'),
+    depositTokenAddress: Address.describe('Token to deposit'),
+    yieldTokenAddress: Address.describe('Share token'),
     type: VaultType.describe('async: shares come after a settlement'),
-    MaxCap: z.boolean().describe('Whether deposits have an upper limit'),
+    MaxCap: z.boolean().describe('True if deposits have an upper limit'),
     protocol: z.literal(ASYNC_PROTOCOLS).optional().describe('Async vaults only'),
     curatorAddress: Address.optional().describe('Curator multisig; async vaults only'),
-    valuationManager: Address.optional().describe('Proposes valuations; async vaults only'),
-    description: z.string().describe('A text for people'),
-    APY: z.string().describe('Percent with two decimals; "0.00" where it is not known, which `apy` tells apart'),
-    apy: Yield.nullable().describe(
-      'null where no yield is known: there is no earlier price yet, or none at least an hour before',
-    ),
+    valuationManager: Address.optional().describe('Address that proposes valuations; async vaults only'),
+    description: z.string().describe('Description for users'),
+    APY: z.string().describe('Percent a year, two decimals; "0.00" if unknown (`apy` is then null)'),
+    apy: Yield.nullable().describe('Yield; null without an earlier price, at least one hour older'),
     asset: z
       .object({ symbol: z.string().describe('Symbol'), decimals: z.number().int().describe('Decimals') })
-      .describe('Of the token to deposit'),
+      .describe('Token to deposit'),
     shareDecimals: z.number().int().describe('Decimals of the share token'),
     totalAssets: Amount.nullable().describe(
-      "Assets under management, in the asset's smallest unit, as of stateAsOf; null where it is not known",
+      "Assets under management at stateAsOf, in the asset's smallest unit; null if unknown",
     ),
-    vaultState: VaultState.optional().describe('Async vaults only; left out when never read'),
+    vaultState: VaultState.optional().describe('Async vaults only; absent if never read'),
     hasChanged: z
       .boolean()
       .nullable()
       .describe(
-        'Whether its code, or its price by more than a tenth between two looks, has changed since an operator confirmed it: deposits then answer `vault_has_changed` until one does so again. Looked at every minute; null where it is not',
+        "True if the vault's code, or its price by over a tenth, has changed since an operator confirmed it. Deposits then return `vault_has_changed` until an operator confirms it again. Checked every minute; null if not checked",
       ),
-    stateAsOf: StateAsOf.nullable().describe('Which block the state is of; null when the vault was never read'),
+    stateAsOf: StateAsOf.nullable().describe('Block of the state; null if the vault was never read'),
   })
   .meta({ id: 'Vault', description: 'A vault with its live yield and state' })

@@ -12,17 +12,17 @@ export const TransactionsReply = z.object({
   operations: z
     .array(ChainTransaction)
     .describe(
-      'Send these after the approvals are confirmed, in order; between chains, the last one is the transfer, whose hash has the status',
+      'Send these in order, once the approvals are confirmed. Between chains the last one is the transfer: use its hash for the status',
     ),
-  calls: WalletCalls.describe('All of these, in order, as one parameter of `wallet_sendCalls` (EIP-5792)'),
+  calls: WalletCalls.describe('All transactions in order, as the parameter of `wallet_sendCalls` (EIP-5792)'),
   link: z
     .string()
     .nullable()
-    .describe('The one transaction as an EIP-681 link; null where there are several, or no link can say it'),
+    .describe('EIP-681 link of the transaction; null for several, or if a link cannot express it'),
   protocol: z.string().describe(PROTOCOL_NAMES.map((name) => `\`${name}\``).join(' or ')),
-  chainId: ChainId.describe("The vault's"),
+  chainId: ChainId.describe('Chain of the vault'),
   estimatedGas: Amount.describe('Gas units of all transactions together'),
-  isCrossChain: z.boolean().describe('Whether the last transaction is a transfer to another chain'),
+  isCrossChain: z.boolean().describe('True if the last transaction is a transfer to another chain'),
   simulation: SimulationResult,
   evidence: EvidenceList,
 })

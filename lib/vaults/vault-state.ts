@@ -9,18 +9,21 @@ const fields = z.object({
   assetDecimals: z.number().int().nullable().describe('Decimals of the underlying asset'),
   totalAssets: Amount.nullable().describe("Assets under management, in the asset's smallest unit"),
   totalSupply: Amount.nullable().describe("Shares outstanding, in the share's smallest unit"),
-  sharePrice: Amount.nullable().describe("What one whole share is worth, in the asset's smallest unit"),
+  sharePrice: Amount.nullable().describe("Value of one whole share, in the asset's smallest unit"),
   owner: Address.nullable().describe('Vault owner'),
   safe: Address.nullable().describe('Curator multisig'),
-  valuationManager: Address.nullable().describe('Proposes valuations'),
-  feeReceiver: Address.nullable().describe('Receives the fees'),
-  paused: z.boolean().nullable().describe('Whether it takes nothing and pays nothing now'),
-  pendingSilo: Address.nullable().describe('The contract that holds what waits for settlement'),
+  valuationManager: Address.nullable().describe('Address that proposes valuations'),
+  feeReceiver: Address.nullable().describe('Address that receives the fees'),
+  paused: z.boolean().nullable().describe('True if the vault takes and pays nothing now'),
+  pendingSilo: Address.nullable().describe('Contract that holds pending deposits and withdrawals'),
   pendingDeposits: Amount.nullable().describe("Assets waiting for settlement, in the asset's smallest unit"),
-  pendingRedeems: Amount.nullable().describe("Shares waiting for redeem settlement, in the share's smallest unit"),
-  isTotalAssetsValid: z.boolean().nullable().describe('False also for versions before 0.5, which have no validity'),
+  pendingRedeems: Amount.nullable().describe("Shares waiting for settlement, in the share's smallest unit"),
+  isTotalAssetsValid: z
+    .boolean()
+    .nullable()
+    .describe('True if the valuation is valid; always false before version 0.5'),
   newTotalAssets: Amount.nullable().describe(
-    "The proposed valuation, in the asset's smallest unit; 2^256 - 1 when none is",
+    "Proposed valuation, in the asset's smallest unit; 2^256 - 1 if there is none",
   ),
   depositEpochId: z.number().int().nullable().describe('Current deposit epoch'),
   redeemEpochId: z.number().int().nullable().describe('Current redeem epoch'),
@@ -36,21 +39,19 @@ export const VaultState = fields
   .extend({
     missing: z
       .array(z.string())
-      .describe(
-        "The fields that could not be read, which are null; null and not in `missing`: this vault's protocol has no such value",
-      ),
+      .describe("Null fields that could not be read; the vault's protocol lacks the other null fields"),
   })
-  .meta({ id: 'VaultState', description: 'The state of a vault at one block; what is not known is null' })
+  .meta({ id: 'VaultState', description: 'State of a vault at one block; unknown values are null' })
 export type VaultState = z.output<typeof VaultState>
 
 /** Which block a state is of, and whether it is an old one served because the chain cannot be read now. */
 export const StateAsOf = z
   .object({
-    blockNumber: z.number().int().describe('Of the chain'),
-    timestamp: Timestamp.describe('The time of that block'),
-    stale: z.boolean().describe('Whether it is an old one, because the chain cannot be read now'),
+    blockNumber: z.number().int().describe('Block number'),
+    timestamp: Timestamp.describe('Block time'),
+    stale: z.boolean().describe('True if the state is old because the chain cannot be read now'),
   })
-  .meta({ id: 'StateAsOf', description: 'Which block a state is of' })
+  .meta({ id: 'StateAsOf', description: 'Block that the state was read at' })
 export type StateAsOf = z.output<typeof StateAsOf>
 
 /** The state of what was read of a vault: undefined values are `missing`. */

@@ -11,7 +11,7 @@ export const contract = {
   method: 'POST',
   path: '/defi-vaults/v1/defi/vault/cancel',
   title: 'Prepare cancellation',
-  summary: "Builds the transaction that takes a user's pending request back from an async vault.",
+  summary: "Builds the transaction that cancels a user's pending request in an async vault.",
   tag: 'Vaults',
   caller: 'client',
   uses: { deposits: ['Query', 'BatchGetItem'], config: true },
@@ -25,11 +25,11 @@ export const contract = {
   },
   response: TransactionsReply.extend({
     approval: z.array(ChainTransaction).describe('Always empty'),
-    isCrossChain: z.literal(false).describe('Requests are where their vault is'),
-    isAsync: z.boolean().describe('True when what comes back has to be taken by another cancellation, later'),
+    isCrossChain: z.literal(false).describe("Always false: requests stay on the vault's chain"),
+    isAsync: z.boolean().describe('True if a second cancellation must collect the returned tokens later'),
     cancelled: z
       .union([z.strictObject({ assets: Amount }), z.strictObject({ shares: Amount })])
-      .describe("What comes back: a deposit's assets, a withdrawal's shares"),
+      .describe("Returned amount: a deposit's assets or a withdrawal's shares"),
   }),
   errors: [
     'ambiguous_vault_address',
@@ -42,5 +42,5 @@ export const contract = {
     ...WITNESS_ERRORS,
   ],
   cacheControl: 'no-store',
-  impact: 'Users cannot take pending requests back.',
+  impact: 'Users cannot cancel pending requests.',
 } as const satisfies EndpointContract

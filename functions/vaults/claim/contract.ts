@@ -14,7 +14,7 @@ export const contract = {
   path: '/defi-vaults/v1/defi/vault/claim',
   title: 'Prepare claim',
   summary:
-    'Builds the transactions that claim what is settled in an async vault: shares of a deposit, assets of a withdrawal.',
+    "Builds the transactions that claim settled requests of an async vault: a deposit's shares or a withdrawal's assets.",
   tag: 'Vaults',
   caller: 'client',
   uses: { cache: ['BatchGetItem', 'PutItem', 'UpdateItem'], config: true },
@@ -26,7 +26,7 @@ export const contract = {
         kind: RequestKind.default('deposit'),
         chainId: VaultChainId,
         dstChainId: DestinationChainId.optional().describe(
-          "Only where the assets of a withdrawal are wanted on another chain, at the user's own address there",
+          "Other chain for a withdrawal's assets; they go to the user's own address there",
         ),
         dstToken: DestinationToken,
       })
@@ -40,13 +40,13 @@ export const contract = {
     isAsync: z.literal(true),
     claimable: z
       .object({
-        assets: Amount.describe("In the asset's smallest unit"),
-        shares: Amount.describe("In the share's smallest unit"),
+        assets: Amount.describe("Assets, in the asset's smallest unit"),
+        shares: Amount.describe("Shares, in the share's smallest unit"),
         remainder: Amount.optional().describe(
-          "Cross-chain only: what of the assets stays with the user on the vault's chain, in their smallest unit",
+          "Cross-chain only: assets that stay on the vault's chain, in their smallest unit",
         ),
       })
-      .describe('Of a deposit, the assets that become shares; of a withdrawal, the shares that become assets'),
+      .describe('Deposit: assets that become shares. Withdrawal: shares that become assets'),
     quote: BridgeQuote.optional().describe('Cross-chain only'),
   }),
   errors: [
@@ -67,5 +67,5 @@ export const contract = {
     ...WITNESS_ERRORS,
   ],
   cacheControl: 'no-store',
-  impact: 'Users cannot claim what settled deposits and withdrawals give.',
+  impact: 'Users cannot claim settled deposits and withdrawals.',
 } as const satisfies EndpointContract

@@ -13,7 +13,7 @@ export const contract = {
   aliases: ['/defi-vaults/v1/defi/cross-chain/status'],
   title: 'Get transfer status',
   summary:
-    'Returns the status of a transfer between chains: of a deposit from another chain, from its source transaction to the shares or the deposit request, or of a withdrawal to one, to the tokens.',
+    'Returns the status of a transfer between chains. It follows a deposit to the shares or the deposit request, and a withdrawal to the tokens.',
   tag: 'Vaults',
   caller: 'client',
   uses: { deposits: ['GetItem', 'PutItem', 'Query'], config: true },
@@ -24,10 +24,10 @@ export const contract = {
       ),
     }),
     query: z.object({
-      srcChainId: BridgedChainIdText.describe('The chain of that transaction'),
+      srcChainId: BridgedChainIdText.describe('Chain of that transaction'),
       index: field(numberText(0, 49), 'invalid_index')
         .default(0)
-        .describe('Which of several transfers in the transaction, counting from 0; at most 49'),
+        .describe('Index of the transfer in the transaction, from 0 to 49'),
     }),
   },
   response: z.intersection(
@@ -36,5 +36,5 @@ export const contract = {
   ),
   errors: UPSTREAM_ERRORS,
   cacheControl: 'no-store',
-  impact: 'Users cannot see where their deposits from other chains, and their withdrawals to them, stand.',
+  impact: 'Users cannot see the status of their transfers between chains.',
 } as const satisfies EndpointContract

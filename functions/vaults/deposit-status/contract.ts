@@ -11,7 +11,7 @@ export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/defi/vault/{vaultAddress}/deposit-status',
   title: 'Get deposit status',
-  summary: "Returns the status of a user's deposit into an async vault: pending, claimable or deposited.",
+  summary: "Returns the status of a user's deposit into an async vault: pending, claimable, cancelled or deposited.",
   tag: 'Vaults',
   caller: 'client',
   uses: { deposits: ['Query', 'BatchGetItem'], config: true },
@@ -28,29 +28,33 @@ export const contract = {
     chainId: ChainId,
     status: z
       .enum(['pending', 'claimable', 'cancelled', 'deposited', 'no_active_deposit'])
-      .describe('What can be done now: wait, claim, cancel once more, or nothing'),
-    statusDescription: z.string().describe('The status for people'),
+      .describe('Next step: wait (pending), claim (claimable), cancel again (cancelled), nothing (others)'),
+    statusDescription: z.string().describe('Status as text for users'),
     amounts: z
       .object({
-        pendingDeposit: Amount.describe('Assets awaiting settlement'),
+        pendingDeposit: Amount.describe('Assets waiting for settlement'),
         claimableShares: Amount.describe('Shares ready to claim'),
-        currentShares: Amount.describe('Shares in the user wallet'),
+        currentShares: Amount.describe("Shares in the user's wallet"),
         cancelledDeposit: CancelledDeposit,
       })
-      .describe('In the smallest units of asset and share'),
+      .describe('Amounts, in the smallest units of asset and share'),
     vault: z
       .object({
-        depositEpochId: z.number().int().nullable().describe('The epoch that takes requests now'),
+        depositEpochId: z.number().int().nullable().describe('Epoch that takes new requests'),
         isTotalAssetsValid: z
           .boolean()
           .nullable()
-          .describe('Whether the valuation is valid, so that deposits give shares at once'),
+          .describe('True if the valuation is valid: deposits then give shares instantly'),
       })
-      .describe('Its fields are null where the vault does not tell'),
+      .describe('Vault state; a field is null if the vault does not report it'),
     estimatedSettlement: EstimatedSettlement.nullable().describe(
-      'How long requests wait here; null while fewer than five settlements were seen, and where none can be',
+      'Usual wait for a settlement; null below five known settlements, or without settlements',
     ),
-    nextPollAfterMs: z.number().int().nullable().describe('When to ask again; null when no settlement is awaited'),
+    nextPollAfterMs: z
+      .number()
+      .int()
+      .nullable()
+      .describe('Milliseconds until the next poll; null if no settlement is awaited'),
     evidence: EvidenceList,
   }),
   errors: ['ambiguous_vault_address', 'vault_not_found', 'deposit_status_not_applicable', ...UPSTREAM_ERRORS],

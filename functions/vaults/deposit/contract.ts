@@ -19,20 +19,20 @@ export const contract = {
     body: z
       .strictObject({
         vaultAddress: VaultAddress,
-        amount: PositiveAmount.describe("Above zero, in the deposit token's smallest unit"),
+        amount: PositiveAmount.describe("Amount above zero, in the deposit token's smallest unit"),
         userAddress: UserAddress,
-        srcChainId: SourceChainId.optional().describe('Only for deposits from another chain'),
+        srcChainId: SourceChainId.optional().describe('Source chain; only for deposits from another chain'),
         srcToken: field(Address, 'missing_or_invalid_src_token')
           .optional()
           .describe(
-            'Required with srcChainId: the same asset there, by its `coinKey` in `GET /portfolio-indexor/markets` (USDC.e is not USDC; on BNB Smart Chain WETH is ETH)',
+            'Required with srcChainId: the same asset there. Compare `coinKey` in `GET /portfolio-indexor/markets` (USDC.e is not USDC; on BNB Smart Chain WETH is ETH)',
           ),
         chainId: VaultChainId,
       })
       .check(...bothOrNeither('srcChainId', 'srcToken')),
   },
   response: TransactionsReply.extend({
-    isAsync: z.boolean().describe('True when deposits need settlement before shares are available'),
+    isAsync: z.boolean().describe('True if deposits need a settlement before shares are available'),
     quote: BridgeQuote.optional().describe('Cross-chain only'),
   }),
   errors: [

@@ -12,16 +12,16 @@ export const contract = {
   path: '/defi-vaults/v1/vaults',
   title: 'List vaults',
   summary:
-    'Lists the vaults that the key sees of those configured for the client, with their live yield and on-chain state, by chain and address as texts (42161 before 8453); all at once, or page by page.',
+    "Lists the client's vaults that the key may see, with live yield and on-chain state. Sorts by chain id, then address, as text (42161 before 8453). Returns all of them, or pages.",
   tag: 'Vaults',
   caller: 'client',
   uses: { deposits: ['BatchGetItem'], config: true },
   request: {
     query: z.object({
-      chainId: ChainIdText.optional().describe('On this chain alone'),
-      asset: field(Address, 'invalid_asset').optional().describe('With this token to deposit alone'),
-      type: field(VaultType, 'invalid_type').optional().describe('Of this type alone'),
-      limit: PageLimit.optional().describe('1 to 100; all are on one page where it is left out'),
+      chainId: ChainIdText.optional().describe('Only vaults on this chain'),
+      asset: field(Address, 'invalid_asset').optional().describe('Only vaults with this deposit token'),
+      type: field(VaultType, 'invalid_type').optional().describe('Only vaults of this type'),
+      limit: PageLimit.optional().describe('Page size, 1 to 100; without it one page has all vaults'),
       cursor: PageCursor,
     }),
   },

@@ -9,7 +9,7 @@ export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/vault/{vaultAddress}',
   title: 'Get vault',
-  summary: "Shows one of the client's vaults as the list does, with its live yield and on-chain state.",
+  summary: "Returns one of the client's vaults with its live yield and on-chain state, as in the list.",
   tag: 'Vaults',
   caller: 'client',
   uses: { deposits: ['BatchGetItem'], config: true },

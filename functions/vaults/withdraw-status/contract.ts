@@ -11,7 +11,7 @@ export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/defi/vault/{vaultAddress}/withdraw-status',
   title: 'Get withdrawal status',
-  summary: "Returns the status of a user's withdrawal from an async vault: pending, claimable or withdrawn.",
+  summary: "Returns the status of a user's withdrawal from an async vault: pending, claimable, cancelled or withdrawn.",
   tag: 'Vaults',
   caller: 'client',
   uses: { deposits: ['Query', 'BatchGetItem'], config: true },
@@ -28,28 +28,32 @@ export const contract = {
     chainId: ChainId,
     status: z
       .enum(['pending', 'claimable', 'cancelled', 'withdrawn', 'no_active_withdrawal'])
-      .describe('What can be done now: wait, claim, cancel once more, or nothing'),
-    statusDescription: z.string().describe('The status for people'),
+      .describe('Next step: wait (pending), claim (claimable), cancel again (cancelled), nothing (others)'),
+    statusDescription: z.string().describe('Status as text for users'),
     amounts: z
       .object({
-        pendingRedeemShares: Amount.describe('Shares awaiting settlement'),
-        claimableAssets: Amount.describe('What a claim pays'),
-        claimableShares: Amount.describe('The settled shares that it is paid for'),
+        pendingRedeemShares: Amount.describe('Shares waiting for settlement'),
+        claimableAssets: Amount.describe('Assets that a claim pays'),
+        claimableShares: Amount.describe('Settled shares behind the claimable assets'),
         cancelledRedeemShares: CancelledRedeemShares,
       })
-      .describe('In the smallest units of asset and share'),
+      .describe('Amounts, in the smallest units of asset and share'),
     epochId: z
       .number()
       .int()
       .nullable()
-      .describe("Of the user's last request; null before there was one, and where the vault does not tell"),
+      .describe("Epoch of the user's last request; null without one, or if the vault does not report it"),
     vault: z
-      .object({ redeemEpochId: z.number().int().nullable().describe('The epoch that takes requests now') })
-      .describe('The epoch that takes requests now; null where the vault does not tell'),
+      .object({ redeemEpochId: z.number().int().nullable().describe('Epoch that takes new requests') })
+      .describe('Vault state; the epoch is null if the vault does not report it'),
     estimatedSettlement: EstimatedSettlement.nullable().describe(
-      'How long requests wait here; null while fewer than five settlements were seen, and where none can be',
+      'Usual wait for a settlement; null below five known settlements, or without settlements',
     ),
-    nextPollAfterMs: z.number().int().nullable().describe('When to ask again; null when no settlement is awaited'),
+    nextPollAfterMs: z
+      .number()
+      .int()
+      .nullable()
+      .describe('Milliseconds until the next poll; null if no settlement is awaited'),
     evidence: EvidenceList,
   }),
   errors: ['ambiguous_vault_address', 'vault_not_found', 'withdraw_status_not_applicable', ...UPSTREAM_ERRORS],

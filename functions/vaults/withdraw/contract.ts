@@ -15,7 +15,7 @@ export const contract = {
   method: 'POST',
   path: '/defi-vaults/v1/defi/vault/withdraw',
   title: 'Prepare withdrawal',
-  summary: 'Builds the transactions that withdraw from a vault: by assets, by shares, or everything.',
+  summary: 'Builds the transactions that withdraw from a vault, by assets, by shares or everything.',
   tag: 'Vaults',
   caller: 'client',
   uses: { cache: ['BatchGetItem', 'PutItem', 'UpdateItem'], config: true },
@@ -25,17 +25,17 @@ export const contract = {
         vaultAddress: VaultAddress,
         userAddress: UserAddress,
         amount: PositiveAmount.optional().describe(
-          "What is to be paid, in the vault asset's smallest unit; this, `shares` or `max`",
+          "Assets to receive, in the asset's smallest unit; use one of `amount`, `shares`, `max`",
         ),
         shares: PositiveAmount.optional().describe(
-          'Shares to give up, in their smallest unit; this, `amount` or `max`',
+          'Shares to redeem, in their smallest unit; use one of `amount`, `shares`, `max`',
         ),
         max: field(z.literal(true), 'missing_or_invalid_amount')
           .optional()
-          .describe('Everything; this, `amount` or `shares`'),
+          .describe('Everything the user has; use one of `amount`, `shares`, `max`'),
         chainId: VaultChainId,
         dstChainId: DestinationChainId.optional().describe(
-          "Only where the tokens are wanted on another chain, at the user's own address there; the vault must pay at once",
+          "Other chain for the assets, at the user's own address; only for vaults that pay instantly",
         ),
         dstToken: DestinationToken,
       })
@@ -47,28 +47,26 @@ export const contract = {
       }),
   },
   response: TransactionsReply.extend({
-    isAsync: z.boolean().describe('True when the vault pays only after a settlement'),
+    isAsync: z.boolean().describe('True if the vault pays only after a settlement'),
     withdrawal: z
       .object({
-        shares: Amount.describe("What leaves the user, in the share's smallest unit"),
+        shares: Amount.describe("Shares redeemed, in the share's smallest unit"),
         assets: Amount.nullable().describe(
-          "What is paid for them, in the vault asset's smallest unit; null where the vault tells no price now",
+          "Assets paid, in the asset's smallest unit; null if the vault has no price now",
         ),
         fee: Amount.nullable().describe(
-          "What the vault keeps of what the shares are worth: fees, and a haircut for being paid at once; in the asset's smallest unit; null as `assets`",
+          "Fees and the haircut for instant payment, in the asset's smallest unit; null like `assets`",
         ),
-        haircut: Amount.describe("The part of the fee that is the haircut, in the asset's smallest unit"),
-        isEstimate: z
-          .boolean()
-          .describe('True where a settlement decides what is paid, at its own price, or no dry run could tell'),
+        haircut: Amount.describe("Haircut part of the fee, in the asset's smallest unit"),
+        isEstimate: z.boolean().describe('True if a settlement sets the price later, or no dry run was possible'),
         claimedAssets: Amount.describe(
-          "What settled withdrawals pay besides, which the vault pays along with this one; in the asset's smallest unit",
+          "Assets of earlier, settled withdrawals, paid along with this one; in the asset's smallest unit",
         ),
         remainder: Amount.optional().describe(
-          "Cross-chain only: what of all that is paid stays with the user on the vault's chain, in the asset's smallest unit",
+          "Cross-chain only: paid assets that stay on the vault's chain, in the asset's smallest unit",
         ),
       })
-      .describe('What it comes to'),
+      .describe('Result of the withdrawal'),
     quote: BridgeQuote.optional().describe('Cross-chain only'),
   }),
   errors: [
