@@ -189,7 +189,7 @@ function entriesBefore(
 }
 
 function tooMuch(): LeftOut {
-  return new LeftOut('What happened to the user in a vault is more than can be shown at once')
+  return new LeftOut('The user has too many events in a vault to show at once')
 }
 
 /** What is recorded of an account, by the vault; undefined where that is too much. */
@@ -281,7 +281,7 @@ async function readTails(
       to,
     ),
   ])
-  const failure = { error: new LeftOut('The past of a vault is still being read') }
+  const failure = { error: new LeftOut('The history of a vault is still being read') }
   return new Map([...old.map(({ vault }): Tail => [vault, failure]), ...read.flat()])
 }
 
@@ -340,9 +340,7 @@ async function readAllLogs(
   [from, to]: Range,
   first?: RpcOutcome,
 ): Promise<readonly Log[]> {
-  const tooMany = new LeftOut(
-    'The last events of a vault are too many to be read at once; they are shown when they are recorded',
-  )
+  const tooMany = new LeftOut('A vault has too many recent events to read at once; they appear once recorded')
   if (first && 'result' in first) {
     if (Array.isArray(first.result) && first.result.length > MOST_EVENTS) throw tooMany
     return parseResult(z.array(Log), first)

@@ -67,7 +67,7 @@ export type HistoryStatus = z.output<typeof HistoryStatus>
 /** The transaction on another chain with which a deposit began. */
 export const DepositSource = z
   .object({ chainId: ChainId, transactionHash: TransactionHash })
-  .meta({ id: 'DepositSource', description: 'Where a deposit from another chain began' })
+  .meta({ id: 'DepositSource', description: 'Origin of a deposit from another chain' })
 export type DepositSource = z.output<typeof DepositSource>
 
 /**

@@ -38,22 +38,22 @@ const where = {
 
 /** What a share is, and what it is worth now. */
 export const shareNow = {
-  apy: z
-    .string()
-    .describe('Percent a year with two decimals; "0.00" where it is not known, which `annualYield` tells apart'),
-  annualYield: Yield.nullable().describe('The yield as `apy` of the vaults has it; null where none is known'),
-  assetSymbol: z.string().describe("Of the vault's asset"),
-  assetDecimals: z.number().int().describe("Of the vault's asset"),
+  apy: z.string().describe('Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null)'),
+  annualYield: Yield.nullable().describe('Yield, like `apy` of the vaults; null if unknown'),
+  assetSymbol: z.string().describe("Symbol of the vault's asset"),
+  assetDecimals: z.number().int().describe("Decimals of the vault's asset"),
   shareDecimals: z.number().int().describe('Decimals of the share token'),
   sharePrice: SharePrice,
 }
 
-const VaultNow = z.object(shareNow).describe('The vault now')
+const VaultNow = z.object(shareNow).describe('Current state of the vault')
 
 /** What the status of an account and its position say of requests whose cancellation the vault has granted. */
-export const CancelledDeposit = Amount.describe('Assets of cancelled deposit requests, which another cancel takes back')
+export const CancelledDeposit = Amount.describe(
+  'Assets of cancelled deposit requests, which another cancellation returns',
+)
 export const CancelledRedeemShares = Amount.describe(
-  'Shares of cancelled redemption requests, which another cancel takes back',
+  'Shares of cancelled redemption requests, which another cancellation returns',
 )
 
 /** A deposit as callers see it. */
@@ -61,25 +61,25 @@ export const DepositResponse = z
   .object({
     depositId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
     ...where,
-    status: HistoryStatus.describe('The one that is furthest from its end'),
-    statusDescription: z.string().describe('The status for people'),
+    status: HistoryStatus.describe('Status of the least advanced part'),
+    statusDescription: z.string().describe('Status as text for users'),
     amounts: z
       .object({
-        depositedAssets: Amount.describe('What went in'),
-        pendingDeposit: Amount.describe("This deposit's part of the assets awaiting settlement"),
+        depositedAssets: Amount.describe('Assets deposited'),
+        pendingDeposit: Amount.describe("This deposit's part of the assets waiting for settlement"),
         claimableShares: Amount.describe("This deposit's part of the shares ready to claim"),
         currentShares: Amount.describe("This deposit's part of the shares in the wallet"),
       })
-      .describe('In the smallest units of asset and share'),
+      .describe('Amounts, in the smallest units of asset and share'),
     vault: VaultNow,
-    epochId: EpochId.describe('The request id; 0 for synchronous deposits; null where it is above 2^53 - 1'),
+    epochId: EpochId.describe('Request id; 0 for synchronous deposits; null if above 2^53 - 1'),
     timestamp: Timestamp,
     transactionHash: TransactionHash,
     source: DepositSource.optional().describe(
-      'Where a deposit from another chain began; told once its arrival is final and its status was asked for, else absent',
+      'Origin of a deposit from another chain; present once its arrival is final and you have queried its status',
     ),
   })
-  .meta({ id: 'Deposit', description: 'A deposit and its part of what the user has now' })
+  .meta({ id: 'Deposit', description: "A deposit and its part of the user's current amounts" })
 
 /** A withdrawal as callers see it. */
 export const WithdrawalResponse = z
@@ -87,32 +87,32 @@ export const WithdrawalResponse = z
     withdrawalId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
     ...where,
     status: HistoryStatus.describe(
-      'pending while a part of it awaits settlement, else claimable while a part of it can be claimed, else completed when a part of it was paid',
+      'pending: a part waits for settlement. Else claimable: a part can be claimed. Else completed: a part was paid. Else cancelled',
     ),
-    statusDescription: z.string().describe('The status for people'),
-    shares: Amount.describe("What was redeemed, or asked to be, in the share's smallest unit"),
+    statusDescription: z.string().describe('Status as text for users'),
+    shares: Amount.describe("Shares redeemed or requested, in the share's smallest unit"),
     assets: Amount.nullable().describe(
-      "What was paid and what can be claimed, in the asset's smallest unit; null while a part of it is pending",
+      "Assets paid or claimable, in the asset's smallest unit; null while a part is pending",
     ),
     amounts: z
       .object({
-        pendingShares: Amount.describe('Awaiting settlement'),
-        claimableShares: Amount.describe('Settled, and not claimed yet'),
-        claimableAssets: Amount.describe('What those are worth'),
-        paidShares: Amount.describe('Paid out'),
-        paidAssets: Amount.describe('What was paid for those'),
-        cancelledShares: Amount.describe('Taken back, or to be taken back by another cancel'),
+        pendingShares: Amount.describe('Shares waiting for settlement'),
+        claimableShares: Amount.describe('Settled shares not claimed yet'),
+        claimableAssets: Amount.describe('Assets for the claimable shares'),
+        paidShares: Amount.describe('Shares paid out'),
+        paidAssets: Amount.describe('Assets paid for those shares'),
+        cancelledShares: Amount.describe('Shares returned, or returned by another cancellation'),
       })
-      .describe('What became of its parts, in the smallest units of asset and share'),
+      .describe('State of its parts, in the smallest units of asset and share'),
     vault: VaultNow,
-    epochId: EpochId.describe('The request id; 0 for what was paid at once; null where it is above 2^53 - 1'),
+    epochId: EpochId.describe('Request id; 0 for instant withdrawals; null if above 2^53 - 1'),
     timestamp: Timestamp,
     transactionHash: TransactionHash,
     claimTransactionHash: TransactionHash.nullable().describe(
-      'The last one that paid a part of it, its own for what was paid at once; null before',
+      "Last transaction that paid a part; an instant withdrawal's own; null before",
     ),
   })
-  .meta({ id: 'Withdrawal', description: 'A withdrawal and what became of its parts' })
+  .meta({ id: 'Withdrawal', description: 'A withdrawal and the state of its parts' })
 
 /** A position as callers see it. */
 export const PositionResponse = z
@@ -120,46 +120,44 @@ export const PositionResponse = z
     ...where,
     ...shareNow,
     totalDepositedAssets: Amount.describe(
-      "All deposits not cancelled, and shares received at their value then, in the asset's smallest unit",
+      "Deposits not cancelled, plus shares received at their value then; in the asset's smallest unit",
     ),
     totalWithdrawnAssets: Amount.describe(
-      "Assets withdrawn, and shares sent away at their value then, in the asset's smallest unit",
+      "Assets withdrawn, plus shares sent at their value then; in the asset's smallest unit",
     ),
     currentShares: Amount.describe("Shares in the wallet, in the share's smallest unit"),
     currentValue: Amount.describe(
-      "Everything of the user in the vault, in the asset's smallest unit: pending, in shares, claimable, being redeemed, cancelled and not taken back",
+      "Value of everything the user has in the vault, in the asset's smallest unit. Includes pending, claimable and redeemed amounts, and cancelled ones not returned yet",
     ),
     earnedAssets: SignedAmount.describe(
-      "currentValue + totalWithdrawnAssets - totalDepositedAssets, in the asset's smallest unit; may be negative",
+      "currentValue + totalWithdrawnAssets - totalDepositedAssets, in the asset's smallest unit; can be negative",
     ),
-    depositCount: z.number().int().describe('How many deposits were not cancelled'),
+    depositCount: z.number().int().describe('Number of deposits not cancelled'),
     startDate: Timestamp,
     lastDepositDate: Timestamp,
     statusBreakdown: z
       .object({
-        pending: z.number().int().describe('Awaiting settlement'),
-        claimable: z.number().int().describe('Ready to claim'),
-        completed: z.number().int().describe('Done'),
+        pending: z.number().int().describe('Deposits waiting for settlement'),
+        claimable: z.number().int().describe('Deposits ready to claim'),
+        completed: z.number().int().describe('Completed deposits'),
       })
-      .describe('How many deposits are in which state'),
+      .describe('Number of deposits by status'),
   })
-  .meta({ id: 'Position', description: 'What a user put into a vault, took out, has there and earned' })
+  .meta({ id: 'Position', description: "A user's deposits, withdrawals, holdings and earnings in a vault" })
 
 /** Why vaults of some chains are left out, by chain id. */
 export const ChainErrors = z
   .record(z.string(), z.string())
   .optional()
-  .describe(
-    'By chain id, why vaults of that chain are left out; the chain may be readable and the events of one vault not',
-  )
+  .describe('Reason by chain id why the list omits vaults of that chain, all or some')
 
 /** Which of a history is asked for, and which page of it. */
 export const HistoryQuery = z.object({
-  limit: PageLimit.default(50).describe('1 to 100'),
+  limit: PageLimit.default(50).describe('Page size, 1 to 100'),
   cursor: PageCursor,
-  vaultAddress: VaultAddress.optional().describe('Of this vault alone'),
-  chainId: ChainIdText.optional().describe('Of this chain alone'),
-  status: field(HistoryStatus, 'invalid_status').optional().describe('Of this status alone'),
+  vaultAddress: VaultAddress.optional().describe('Only this vault'),
+  chainId: ChainIdText.optional().describe('Only this chain'),
+  status: field(HistoryStatus, 'invalid_status').optional().describe('Only this status'),
 })
 
 /** What a page of a history says besides what is on it. */

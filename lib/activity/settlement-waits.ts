@@ -3,12 +3,12 @@ import * as z from 'zod'
 /** How long requests of a vault wait for their settlement, by the vault's own last ones. */
 export const EstimatedSettlement = z
   .object({
-    p50: z.number().int().describe('In seconds: half of its last settlements took no longer'),
-    p90: z.number().int().describe('In seconds: nine in ten took no longer'),
+    p50: z.number().int().describe('Median wait of its last settlements, in seconds'),
+    p90: z.number().int().describe('Wait that nine in ten settlements kept within, in seconds'),
   })
   .meta({
     id: 'EstimatedSettlement',
-    description: "How long it is from a request to its settlement, by the vault's own last settlements",
+    description: "Time from a request to its settlement, from the vault's last settlements",
   })
 export type EstimatedSettlement = z.output<typeof EstimatedSettlement>
 

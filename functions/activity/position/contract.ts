@@ -16,7 +16,7 @@ export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/defi/user/{userAddress}/positions/{vaultAddress}',
   title: 'Get position',
-  summary: "Shows a user's position in one vault with its amounts, its latest deposits and a price history.",
+  summary: "Returns a user's position in one vault with its amounts, latest deposits and a price history.",
   tag: 'Activity',
   caller: 'client',
   uses: { deposits: ['Query', 'BatchGetItem'], config: true },
@@ -29,36 +29,38 @@ export const contract = {
   response: PositionResponse.extend({
     amounts: z
       .object({
-        pendingDeposit: Amount.describe('Assets awaiting settlement'),
+        pendingDeposit: Amount.describe('Assets waiting for settlement'),
         claimableShares: Amount.describe('Shares ready to claim'),
         currentShares: Amount.describe('Shares in the wallet'),
-        pendingRedeemShares: Amount.describe('Shares awaiting settlement'),
+        pendingRedeemShares: Amount.describe('Shares waiting for settlement'),
         claimableRedeemAssets: Amount.describe('Assets ready to claim'),
         cancelledDeposit: CancelledDeposit,
         cancelledRedeemShares: CancelledRedeemShares,
       })
-      .describe('In the smallest units of asset and share'),
+      .describe('Amounts, in the smallest units of asset and share'),
     vault: z
       .object({
         poolId: z.string().describe('Internal vault identifier'),
         name: z.string().describe('Display name'),
         type: z.enum(['async', 'sync']).describe('async: shares come after a settlement'),
-        protocol: z.string().describe('As the list of vaults has it'),
+        protocol: z.string().describe('Protocol, as in the list of vaults'),
         ...shareNow,
         depositEpochId: z
           .number()
           .int()
           .nullable()
-          .describe('The epoch that takes requests now; null where the vault does not tell'),
+          .describe('Epoch that takes new requests; null if the vault does not report it'),
         isTotalAssetsValid: z
           .boolean()
           .nullable()
-          .describe('Whether the valuation is valid; null where the vault does not tell'),
+          .describe('True if the valuation is valid; null if the vault does not report it'),
       })
-      .describe('The vault now'),
-    deposits: z.array(DepositResponse).describe('The latest 20'),
-    hasMore: z.boolean().describe('Whether there are more deposits than these'),
-    sharePriceHistory: z.array(z.object({ timestamp: Timestamp, sharePrice: SharePrice })).describe('The last year'),
+      .describe('Current state of the vault'),
+    deposits: z.array(DepositResponse).describe('Latest 20 deposits'),
+    hasMore: z.boolean().describe('True if there are more deposits'),
+    sharePriceHistory: z
+      .array(z.object({ timestamp: Timestamp, sharePrice: SharePrice }))
+      .describe('Share prices of the last year'),
     evidence: EvidenceList,
   }),
   errors: ['ambiguous_vault_address', 'vault_not_found', 'position_not_found', ...UPSTREAM_ERRORS],

@@ -8,8 +8,7 @@ export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/defi/user/{userAddress}/withdrawals',
   title: 'List withdrawals',
-  summary:
-    "Lists a user's withdrawals from the client's vaults, redemption requests and those at once, newest first, page by page.",
+  summary: "Lists a user's withdrawals from the client's vaults, instant and requested, newest first, page by page.",
   tag: 'Activity',
   caller: 'client',
   uses: { deposits: ['Query', 'BatchGetItem'], config: true },

@@ -7,24 +7,21 @@ export const RunReport = z.object({
     .number()
     .int()
     .nullable()
-    .describe('The last recorded block of the vaults that are recorded furthest; null before'),
-  behind: z
-    .number()
-    .int()
-    .describe('Vaults that are recorded less far, as those whose past is still being read, or read again'),
+    .describe('Last recorded block of the most advanced vaults; null before the first'),
+  behind: z.number().int().describe('Number of vaults recorded less far, such as those whose history is still read'),
   lagSeconds: z
     .number()
-    .describe("How much older that block is than the chain's last one, or than now less what finality takes"),
+    .describe("Seconds the records lag: behind the chain's last block, or behind now minus finality if larger"),
   entries: z.number().int(),
   prices: z.number().int(),
   states: z.number().int(),
   changedVaults: z
     .number()
     .int()
-    .describe('Vaults whose deposits are stopped, because they are not what an operator confirmed'),
+    .describe('Vaults with stopped deposits, because they changed since an operator confirmed them'),
   untoldVaults: z
     .number()
     .int()
-    .describe('Vaults in which something happened that clients could not be told, and transfers that ended so'),
+    .describe('Vaults and transfers with events that the service could not send to clients'),
 })
 export type RunReport = z.output<typeof RunReport>

@@ -644,7 +644,7 @@ describe('A user to whom a stranger made thousands of ledger entries in one vaul
     await flood(service, flooded, ALICE)
     const { body } = await views.positions(ALICE.address)
     expect(body.positions).toEqual(inQuiet(before.positions))
-    expect(body.errors).toEqual({ 8453: expect.stringMatching(/more than can be shown at once/) })
+    expect(body.errors).toEqual({ 8453: expect.stringMatching(/too many events in a vault/) })
     expect((await detailOf(quiet)).body).toEqual(detail.body)
     expectError(await detailOf(flooded), 'upstream_unavailable')
   })

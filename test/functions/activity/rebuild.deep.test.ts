@@ -235,7 +235,7 @@ describe('A vault that an older version of its books recorded', () => {
     // No withdrawal is shown where some of them may be missing.
     const left = {
       withdrawals: [],
-      errors: { [BASE]: expect.stringMatching(/^The past of a vault is still being read/) },
+      errors: { [BASE]: expect.stringMatching(/^The history of a vault is still being read/) },
     }
     expect(await booksOf(service, vault)).toEqual(right.map((of) => ({ ...of, ...left })))
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', behind: 0 })
