@@ -11,7 +11,7 @@ export type Destination = { readonly chainId: number; readonly token: Address }
 export const DestinationToken = field(AddressText, 'missing_or_invalid_dst_token')
   .optional()
   .describe(
-    "Required with dstChainId: the same asset there, by its `coinKey` in `GET /portfolio-indexor/markets` (USDC.e is not USDC; on BNB Smart Chain WETH is ETH). Where that is the chain's wrapped coin, a plain account gets the coin itself",
+    "Required with dstChainId: the same asset there. Compare `coinKey` in `GET /portfolio-indexor/markets` (USDC.e is not USDC; on BNB Smart Chain WETH is ETH). If it is the chain's wrapped coin, a plain account receives the coin itself",
   )
 
 /** What a body says of another chain, whose contract has both or neither. */

@@ -14,59 +14,53 @@ export const OUTCOMES = {
   bridging: open('bridging', 'The bridge is processing the cross-chain transfer.', 3_000),
   bridging_slowly: open(
     'bridging',
-    'The bridge is processing the cross-chain transfer the slow way, which can take hours.',
+    'The bridge is processing the cross-chain transfer slowly; this can take hours.',
     60_000,
   ),
   /** The pool says that it is filled; the fill's event is still searched for, or not there yet. */
-  locating: open('bridging', 'The funds have left the bridge; where they arrived is being looked up.', 2_000),
+  locating: open('bridging', 'The funds have left the bridge. Looking up where they arrived.', 2_000),
   /** The fill is there, and its logs do not show what became of the deposit. */
-  unproven: open('bridging', 'The funds have left the bridge; the deposit into the vault cannot be seen yet.', 30_000),
+  unproven: open('bridging', 'The funds have left the bridge. The deposit into the vault is not visible yet.', 30_000),
   deposited: ended('completed', 'Funds delivered to the destination and deposited.'),
   delivered: ended('completed', 'Funds delivered to the destination.'),
   destination_not_followed: {
-    ...ended('bridging', 'The transfer goes to a chain that is not followed here.'),
+    ...ended('bridging', 'The transfer goes to a chain that this service does not read.'),
     reason: 'destination_not_followed',
   },
   source_reverted: failed('source_reverted', 'The source transaction reverted; nothing was sent.'),
-  no_deposit_in_transaction: failed(
-    'no_deposit_in_transaction',
-    'The source transaction holds no deposit into the bridge.',
-  ),
+  no_deposit_in_transaction: failed('no_deposit_in_transaction', 'The source transaction has no bridge deposit.'),
   no_deposit_with_index: failed(
     'no_deposit_in_transaction',
-    'The source transaction holds no deposit into the bridge with this index, but others, counted from 0.',
+    'The source transaction has no bridge deposit with this index, but others. Count from 0.',
   ),
-  source_dropped: failed(
-    'source_dropped',
-    'The source transaction can no longer be mined: another one took its place. Nothing was sent.',
-  ),
+  source_dropped: failed('source_dropped', 'Another transaction replaced the source transaction. Nothing was sent.'),
   expired: expired(
-    'Nobody filled the transfer in time; it will be refunded on the source chain within hours.',
+    'No relayer filled the transfer in time. The refund on the source chain comes within hours.',
     600_000,
   ),
   /** The refund is searched for among old blocks. */
   expired_searching: expired(
-    'Nobody filled the transfer in time; its refund on the source chain is being looked up.',
+    'No relayer filled the transfer in time. Looking up its refund on the source chain.',
     10_000,
   ),
   /** The account has had so many deposits or refunds that none can be told to be this transfer's. */
   expired_crowded: expired(
-    'Nobody filled the transfer in time. Which refund on the source chain is its own cannot be told among many.',
+    'No relayer filled the transfer in time. Its refund cannot be identified among many on the source chain.',
     600_000,
   ),
   /** The search is over, and what was paid may have been for this transfer. */
   expired_undecided: failed(
     'expired',
-    'Nobody filled the transfer in time. The bridge may have refunded it on the source chain: payments there do not tell which transfer they are for.',
+    'No relayer filled the transfer in time. The bridge may have refunded it: payments on the source chain do not name their transfer.',
   ),
-  refunded: failed('refunded', 'Nobody filled the transfer in time; it was refunded on the source chain.'),
+  refunded: failed('refunded', 'No relayer filled the transfer in time. The bridge refunded it on the source chain.'),
   refund_not_found: failed(
     'refund_not_found',
-    'Nobody filled the transfer in time, and no refund was found on the source chain in two weeks.',
+    'No relayer filled the transfer in time. No refund appeared on the source chain in two weeks.',
   ),
   destination_action_failed: failed(
     'destination_action_failed',
-    'The action on the destination did not succeed; the tokens were sent to the account that the transfer names for this case.',
+    'The action on the destination failed. The tokens went to the fallback account of the transfer.',
   ),
 } as const satisfies Record<string, Outcome>
 

@@ -4,10 +4,10 @@ import { Amount, Timestamp } from '../codecs.ts'
 /** What the bridge offers for a transfer, as callers are told it. */
 export const BridgeQuote = z
   .object({
-    inputAmount: Amount.describe("What is sent, in the source token's smallest unit"),
-    outputAmount: Amount.describe("What arrives, in the destination token's smallest unit"),
-    feeTotal: Amount.describe("In the source token's smallest unit"),
-    expectedFillSeconds: z.number().describe('How long it is expected to take'),
-    expiresAt: Timestamp.describe('Send the transactions before'),
+    inputAmount: Amount.describe("Amount sent, in the source token's smallest unit"),
+    outputAmount: Amount.describe("Amount that arrives, in the destination token's smallest unit"),
+    feeTotal: Amount.describe("Total fee, in the source token's smallest unit"),
+    expectedFillSeconds: z.number().describe('Expected seconds until the transfer arrives'),
+    expiresAt: Timestamp.describe('Send the transactions before this time'),
   })
-  .meta({ id: 'BridgeQuote', description: 'What the bridge offers' })
+  .meta({ id: 'BridgeQuote', description: 'Offer of the bridge' })

@@ -11,56 +11,56 @@ const HashText = z.string().refine((text): text is Hash => isHash(text))
 /** Why a transfer has failed, or is no longer followed. */
 const REASONS = {
   source_reverted: 'the source transaction reverted, nothing was sent',
-  no_deposit_in_transaction: 'it holds no deposit into the bridge with this index; where that is 0, nothing was sent',
-  source_dropped: 'it can no longer be mined, for another one took its nonce; nothing was sent',
-  expired:
-    'nobody filled it in time, and its refund on the source chain is awaited or searched for; goes on to refunded or refund_not_found',
-  refunded: 'the bridge paid it back on the source chain',
-  refund_not_found: 'two weeks after its deadline no refund was found that is surely its own',
+  no_deposit_in_transaction:
+    'no bridge deposit with this index in the transaction; if the index is 0, nothing was sent',
+  source_dropped: 'another transaction took its nonce, nothing was sent',
+  expired: 'no relayer filled it in time; usually becomes refunded or refund_not_found',
+  refunded: 'the bridge refunded it on the source chain',
+  refund_not_found: 'no certain refund found two weeks after the deadline',
   destination_action_failed:
-    'it arrived, the deposit into the vault did not succeed, and the tokens were sent to the account that the transfer names for this case',
-  destination_not_followed: 'its status stays bridging, for it goes to a chain that this service does not read',
+    'it arrived, but the vault deposit failed; the tokens went to the fallback account of the transfer',
+  destination_not_followed: 'the status stays bridging because this service does not read the destination chain',
 }
 // The keys of an object are strings, of which its type says which.
 const Reason = z.enum(Object.keys(REASONS) as (keyof typeof REASONS)[])
 const ABOUT_REASONS = [
-  'Why it failed, or why nothing more will be told of it; null for all else',
+  'Reason why it failed or is no longer followed, else null',
   ...Object.entries(REASONS).map(([reason, meaning]) => `${reason}: ${meaning}`),
 ].join('. ')
 
 const ChainName = z
-  .object({ id: z.number().int().describe('Chain id'), name: z.string().describe('What people call it') })
+  .object({ id: z.number().int().describe('Chain id'), name: z.string().describe('Chain name') })
   .meta({ id: 'ChainName', description: 'A chain by its id and name' })
 
 /** Where a deposit from another chain stands, or a withdrawal to one. What is not known is null. */
 export const TransferStatus = z
   .object({
-    depositId: TransactionHash.describe('The source transaction hash'),
+    depositId: TransactionHash.describe('Source transaction hash'),
     status: z
       .enum(['pending', 'bridging', 'completed', 'failed'])
       .describe(
-        'pending: not mined yet. bridging: the deposit into the bridge is there; not terminal, but with destination_not_followed. completed: terminal. failed: terminal, but with expired',
+        'pending: not mined yet. bridging: in the bridge; terminal only with destination_not_followed. completed: terminal. failed: terminal; with expired see `terminal`',
       ),
-    statusDescription: z.string().describe('The status for people'),
+    statusDescription: z.string().describe('Status as text for users'),
     reason: Reason.nullable().describe(ABOUT_REASONS),
     action: z
       .enum(['deposit', 'none'])
       .nullable()
       .describe(
-        'What happens on the destination: a deposit into a vault, or none, when the funds are only delivered; null until the deposit into the bridge is seen',
+        'Action on the destination: deposit into a vault, or none if the bridge only delivers the funds; null until the bridge deposit is seen',
       ),
-    terminal: z.boolean().describe('Whether nothing more is expected: stop polling'),
+    terminal: z.boolean().describe('True if nothing more is expected: stop polling'),
     final: z
       .boolean()
       .describe(
-        'Of the transfer: whether its blocks are final on both chains, after which it is told the same for ever; only where terminal, mostly some minutes later',
+        "True if the transfer's blocks are final on both chains, so its status never changes again. Only if terminal, usually some minutes later",
       ),
-    nextPollAfterMs: z.number().int().nullable().describe('When to ask again; null when terminal'),
+    nextPollAfterMs: z.number().int().nullable().describe('Milliseconds until the next poll; null if terminal'),
     srcChain: ChainName,
-    dstChain: ChainName.nullable().describe('Null until the deposit into the bridge is seen'),
-    inputAmount: Amount.nullable().describe("In the source token's smallest unit"),
+    dstChain: ChainName.nullable().describe('Destination chain; null until the bridge deposit is seen'),
+    inputAmount: Amount.nullable().describe("Amount sent, in the source token's smallest unit"),
     outputAmount: Amount.nullable().describe(
-      "What arrived, in the destination token's smallest unit; when the deposit on the destination failed, what the user received as tokens",
+      "Amount that arrived, in the destination token's smallest unit. If the destination deposit failed: the tokens that the user received",
     ),
     timestamps: z
       .object({
@@ -68,10 +68,10 @@ export const TransferStatus = z
         bridged: Timestamp.nullable(),
         completed: Timestamp.nullable(),
       })
-      .describe('When it was sent, when it arrived, and when its action was done; null before'),
+      .describe('Time of the send, of the arrival and of the action; null before'),
     transactions: z
       .object({ source: TransactionHash, fill: TransactionHash.nullable() })
-      .describe('The one that sent, and the one that filled it on the other chain; null before'),
+      .describe('Source transaction, and the fill on the other chain; null before'),
   })
   .meta({ id: 'TransferStatus' })
 export type TransferStatus = z.output<typeof TransferStatus>
