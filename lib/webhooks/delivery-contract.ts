@@ -5,28 +5,27 @@ import { type EventType, WebhookEvent, WebhookTestEvent } from './event.ts'
 export const DELIVERY = `A delivery is a \`POST\` of one event as JSON to the URL of a webhook. It is signed by
 [Standard Webhooks](https://www.standardwebhooks.com).
 
-* **At least once.** The same event can be delivered twice: skip an \`id\` that you have.
-* **In any order.** Of two events the one with the higher \`sequence\` is newer.
-* **Final.** An event is sent when its block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes
-  old with its data on Ethereum. There a reorganisation of Ethereum that goes back further could still undo it; none was
-  seen since it has proof of stake. A webhook with \`finality: "latest"\` gets it within seconds too, with \`final: false\`. Later comes either the same with \`final: true\`, as an event with an \`id\` of its
-  own, or a \`….reverted\` event, whose \`data.eventId\` is the one that is taken back.
+* **At least once.** An event can arrive twice: skip an \`id\` that you already have.
+* **In any order.** Of two events, the one with the higher \`sequence\` is newer.
+* **Final.** The service sends an event once its block is final. Most chains finalize their blocks. On OP Mainnet, Base and
+  Arbitrum One a block is final when it is two minutes old and its data is on Ethereum. A deep reorganisation of Ethereum could
+  still undo such a block; there was none since Ethereum has proof of stake.
+* **Latest.** A webhook with \`finality: "latest"\` also gets the event within seconds, with \`final: false\`. Later it gets the
+  event with \`final: true\` and another \`id\`, or a \`….reverted\` event. \`data.eventId\` of that one names the reverted event.
 * **Kept.** \`GET /webhooks/events\` lists every event of the last 30 days, delivered or not.`
 
 /** The headers of a delivery (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md). */
 export const DeliveryHeaders = z.object({
-  'webhook-id': z
-    .string()
-    .describe('The `id` of the event, the same in each attempt: the key by which to tell repetitions'),
+  'webhook-id': z.string().describe("The event's `id`, the same in each attempt. Skip an `id` that you already have"),
   'webhook-timestamp': z
     .string()
     .describe(
-      'When this attempt was sent, in seconds since 1970. Refuse what is more than five minutes from your clock',
+      'Time of this attempt, in seconds since 1970. Refuse it if it differs from your clock by over five minutes',
     ),
   'webhook-signature': z
     .string()
     .describe(
-      '`v1,` and the base64 of HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`, by the bytes behind `whsec_` in the secret. For 24 hours after a rotation there are two, with a space between: one that is right is enough',
+      '`v1,` and base64 of the HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`. The key is the bytes behind `whsec_` in the secret. For 24 hours after a rotation there are two, separated by a space: one valid signature is enough',
     ),
 })
 
@@ -34,61 +33,61 @@ export const DeliveryHeaders = z.object({
 export const DELIVERY_ANSWERS = {
   '2XX': {
     name: 'Delivered',
-    description: 'The event is delivered, if the answer comes within 5 seconds. Its body is not read.',
+    description: 'The event is delivered if the response comes within 5 seconds. Its body is not read.',
   },
   410: {
     name: 'WebhookGone',
-    description: 'The webhook is switched off at once. A test that succeeds switches it on again.',
+    description: 'The service disables the webhook immediately. A successful test enables it again.',
   },
   429: {
     name: 'DeliveryPostponed',
     description:
-      'Nothing is sent to the webhook for as long as `Retry-After` says, a day at most, or for a minute without it. Then the event is tried again. The same is done after 502 and 504, and after every other failure with `Retry-After`.',
+      'The service waits as long as `Retry-After` says, at most a day, or a minute without it. Then it retries the event. It does the same after 502 and 504, and after every other failure with `Retry-After`.',
   },
   default: {
     name: 'DeliveryFailed',
     description:
-      'Everything else is a failure: any other status, a redirect, which is not followed, and no answer within 5 seconds. The event is tried again after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h. With any other 4xx it waits by itself. Else new events wait too, from two failures in a row on. A webhook that takes nothing for three days is switched off.',
+      'All else is a failure: any other status, a redirect (which is not followed), or no response within 5 seconds. The service retries the event after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h. With any other 4xx only that event waits. Else, after two failures in a row, new events wait too. A webhook without a success for three days is disabled.',
   },
 } as const
 
 const REVERTED =
-  'A reorganisation of the chain removed what an earlier event of this kind, with `final: false`, reported. Sent to webhooks with `finality: "latest"`, in place of the event with `final: true`. What happens again in another block is a new event.'
+  'An earlier event with `final: false` no longer holds: a reorganisation of the chain removed its block. Sent to webhooks with `finality: "latest"`, in place of the event with `final: true`. If it happens again in another block, the service sends a new event.'
 
 const MEANINGS: Readonly<Record<EventType | 'webhook.test', string>> = {
   'deposit.pending':
-    'A user requested a deposit into an asynchronous vault: the vault has the assets, and settles the request later. Sent once for each request. Followed by `deposit.claimable`, or by `deposit.cancelled`.',
+    'A user requested a deposit into an asynchronous vault. The vault has the assets and settles the request later. Sent once for each request. Followed by `deposit.claimable` or `deposit.cancelled`.',
   'deposit.claimable':
-    'A vault settled a requested deposit, or a part of it: its shares can be claimed. Sent at each settlement: `assets` is how much of the request this one settled, and `shares` is null, for the claim decides. Follows `deposit.pending`; followed by `deposit.completed` once the shares are claimed.',
+    'A vault settled a requested deposit, or part of it: its shares can be claimed. Sent at each settlement. `assets` is the amount of the request that this one settled. `shares` is null, because the claim decides. Follows `deposit.pending`; followed by `deposit.completed` once the shares are claimed.',
   'deposit.completed':
-    'A user received shares: by a deposit that took effect at once, or by a claim. Sent for each of these. A claim follows `deposit.claimable`. Nothing follows, but for the next claim of a deposit that was claimed in part.',
+    'A user received shares, by an instant deposit or by a claim. Sent for each of these. A claim follows `deposit.claimable`. Nothing follows, except the next claim of a partly claimed deposit.',
   'deposit.cancelled':
-    'A user took a requested deposit back before it was settled. Sent when the assets are returned. Follows `deposit.pending`; nothing follows.',
+    'A user cancelled a requested deposit before its settlement. Sent when the vault returns the assets. Follows `deposit.pending`; nothing follows.',
   'deposit.reverted': REVERTED,
   'withdrawal.pending':
-    'A user requested a withdrawal from an asynchronous vault: the vault has the shares, and settles the request later. Sent once for each request. Followed by `withdrawal.claimable`, or by `withdrawal.cancelled`.',
+    'A user requested a withdrawal from an asynchronous vault. The vault has the shares and settles the request later. Sent once for each request. Followed by `withdrawal.claimable` or `withdrawal.cancelled`.',
   'withdrawal.claimable':
-    'A vault settled a requested withdrawal, or a part of it: its assets can be claimed. Sent at each settlement: `shares` is how much of the request this one settled, and `assets` is null, for the claim decides. Follows `withdrawal.pending`; followed by `withdrawal.completed` once the assets are claimed.',
+    'A vault settled a requested withdrawal, or part of it: its assets can be claimed. Sent at each settlement. `shares` is the amount of the request that this one settled. `assets` is null, because the claim decides. Follows `withdrawal.pending`; followed by `withdrawal.completed` once the assets are claimed.',
   'withdrawal.completed':
-    'A user received assets: by a withdrawal that took effect at once, or by a claim. Sent for each of these. A claim follows `withdrawal.claimable`. Nothing follows, but for the next claim of a withdrawal that was claimed in part.',
+    'A user received assets, by an instant withdrawal or by a claim. Sent for each of these. A claim follows `withdrawal.claimable`. Nothing follows, except the next claim of a partly claimed withdrawal.',
   'withdrawal.cancelled':
-    'A user took a requested withdrawal back before it was settled. Sent when the shares are returned. Follows `withdrawal.pending`; nothing follows.',
+    'A user cancelled a requested withdrawal before its settlement. Sent when the vault returns the shares. Follows `withdrawal.pending`; nothing follows.',
   'withdrawal.reverted': REVERTED,
   'transfer.completed':
-    'A transfer between chains arrived, and did what it was sent for. Sent once for each transfer. The deposit into the vault that it ends with, or the withdrawal that it began with, has `deposit.…` or `withdrawal.…` events of its own. Nothing follows.',
+    'A transfer between chains arrived and did what it was for. Sent once for each transfer. The deposit at its end, or the withdrawal at its start, has its own `deposit.…` or `withdrawal.…` events. Nothing follows.',
   'transfer.failed':
-    'A transfer between chains failed: `reason` says why, and where the money is. Sent once it is certain. Nothing follows.',
+    'A transfer between chains failed. `reason` explains why, and where the money is. Sent once it is certain. Nothing follows.',
   'transfer.refunded':
-    'A transfer between chains was not delivered in time, and the bridge paid it back on the chain where it began. Sent once the refund is found. Nothing follows.',
+    'A transfer between chains was not delivered in time, and the bridge refunded it on the source chain. Sent once the service finds the refund. Nothing follows.',
   'transfer.reverted': REVERTED,
   'vault.paused':
-    'A vault is paused: it takes no deposits and pays nothing out. Sent once for each pause. No event says that it goes on again: `GET …/vault/{vaultAddress}` does.',
+    'A vault is paused: it takes no deposits and pays nothing out. Sent once for each pause. No event says that the pause ends: read `GET …/vault/{vaultAddress}`.',
   'vault.changed':
-    'A vault differs from what was checked: its code changed, or its share price moved by more than a tenth. Deposits answer 409 `vault_has_changed` from now on. Sent once for each change. No event says that an operator confirmed it: `hasChanged` of the vault does.',
+    'A vault differs from what an operator checked: its code changed, or its share price moved by over a tenth. Deposits return 409 `vault_has_changed` from now on. Sent once for each change. No event says that an operator confirmed it: read `hasChanged` of the vault.',
   'vault.reverted':
-    'A pause that an earlier `vault.paused` with `final: false` reported has ended before it was final, or a reorganisation of the chain removed it. Sent to webhooks with `finality: "latest"`, in place of the event with `final: true`.',
+    'A pause that an earlier `vault.paused` with `final: false` reported ended before it was final, or a reorganisation of the chain removed it. Sent to webhooks with `finality: "latest"`, in place of the event with `final: true`.',
   'webhook.test':
-    'A test delivery, which tells that the webhook can be reached. Sent when you ask for it by `POST /webhooks/{id}/test`, whatever `types` the webhook has. It has no `sequence` and is in no log: answer 2xx and store nothing.',
+    'A test delivery, to check that the webhook can be reached. Sent when you call `POST /webhooks/{id}/test`, whatever `types` the webhook has. It has no `sequence` and appears in no log. Answer 2xx and store nothing.',
 }
 
 /**

@@ -5,7 +5,7 @@ import { ChainId } from '../chain/registry.ts'
 import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
 
 const vault = {
-  chainId: ChainId.describe("The vault's chain"),
+  chainId: ChainId.describe('Chain of the vault'),
   vaultAddress: Address.describe('Vault contract'),
 }
 
@@ -13,15 +13,15 @@ const BLOCK = z.number().int()
 
 const ofAccount = {
   ...vault,
-  userAddress: Address.describe('The account that the deposit or the withdrawal belongs to'),
+  userAddress: Address.describe('Account that owns the deposit or withdrawal'),
   transactionHash: TransactionHash.nullable().describe(
-    'The transaction that caused it; null for a settlement of a vault that emits no event for it, where the service read it from the vault',
+    'Transaction that caused the event; null if the vault emits no event for a settlement and the service read it from the vault',
   ),
-  blockNumber: BLOCK.describe('The block of that transaction, or the block at which the vault was read'),
+  blockNumber: BLOCK.describe('Block of that transaction, or the block at which the service read the vault'),
 }
 
-const Assets = Amount.nullable().describe("In the asset's smallest unit; null where it is not known")
-const Shares = Amount.nullable().describe("In the share's smallest unit; null where it is not known")
+const Assets = Amount.nullable().describe("Amount in the asset's smallest unit; null if unknown")
+const Shares = Amount.nullable().describe("Amount in the share's smallest unit; null if unknown")
 
 /** An event names no more deposits or withdrawals, so that it stays small. */
 export const MOST_IDS = 100
@@ -31,7 +31,7 @@ const Ids = z.array(z.string()).max(MOST_IDS)
 const deposit = {
   ...ofAccount,
   depositIds: Ids.describe(
-    'The deposits that the event is about: their ids in `GET …/deposits`. At most 100: where there are more, the rest are left out, and the amounts still count all of them',
+    'Ids of these deposits in `GET …/deposits`, at most 100. The amounts count all deposits, even above 100',
   ),
   assets: Assets,
   shares: Shares,
@@ -40,7 +40,7 @@ const deposit = {
 const withdrawal = {
   ...ofAccount,
   withdrawalIds: Ids.describe(
-    'The withdrawals that the event is about: their ids in `GET …/withdrawals`. At most 100: where there are more, the rest are left out, and the amounts still count all of them',
+    'Ids of these withdrawals in `GET …/withdrawals`, at most 100. The amounts count all withdrawals, even above 100',
   ),
   assets: Assets,
   shares: Shares,
@@ -48,7 +48,7 @@ const withdrawal = {
 
 const estimated = {
   estimatedSettlement: EstimatedSettlement.nullable().describe(
-    "How long requests waited in the vault's last settlements; null for a vault with fewer than five",
+    "Time that requests waited in the vault's last settlements; null with fewer than five",
   ),
 }
 
@@ -60,24 +60,22 @@ const Withdrawal = z.object(withdrawal).meta({ id: 'WithdrawalData' })
 const Transfer = z
   .intersection(
     z.object({
-      chainId: ChainId.describe("The vault's chain; those of the transfer are `srcChain` and `dstChain`"),
+      chainId: ChainId.describe('Chain of the vault; `srcChain` and `dstChain` are those of the transfer'),
       vaultAddress: Address.describe(
-        'The vault that the transfer deposits into. Where it deposits into none: the vault that paid what was sent, in the same transaction or as the last one to pay the account before it, at least as much as was sent within a day. What no vault of yours paid is no event',
+        "Vault of the transfer's deposit. Without a deposit: the vault that paid the sent amount in the same transaction. Else the account's last payer before it, if it paid at least that amount within a day. Other transfers cause no event",
       ),
-      userAddress: Address.nullable().describe(
-        'The account that receives the shares of a deposit, or that withdrew; null where it is not known',
-      ),
+      userAddress: Address.nullable().describe('Account that receives the shares or that withdrew; null if unknown'),
     }),
     TransferStatus,
   )
   .meta({ id: 'TransferData' })
 
 const Vault = z
-  .object({ ...vault, blockNumber: BLOCK.describe('The block at which the service first saw it') })
+  .object({ ...vault, blockNumber: BLOCK.describe('Block at which the service first saw it') })
   .meta({ id: 'VaultData' })
 
 const Reverted = z
-  .object({ ...vault, eventId: z.string().describe('The `id` of the event that is taken back') })
+  .object({ ...vault, eventId: z.string().describe('The `id` of the reverted event') })
   .meta({ id: 'RevertedData' })
 
 /** The name of a type's schema: `deposit.pending` is a DepositPendingEvent. */
@@ -85,7 +83,7 @@ const nameOf = (type: string) =>
   `${type.replaceAll(/(?:^|\.)\w/g, (letter) => letter.replace('.', '').toUpperCase())}Event`
 
 const Id = z.string().meta({
-  description: 'The same however often the event is delivered or listed: `webhook-id` of each delivery',
+  description: 'Event id, the same in every delivery and in the list; `webhook-id` of each delivery',
   examples: ['evt_f5cf0a79c7f0c50fdb5aadc94943cea8'],
 })
 
@@ -95,14 +93,14 @@ const event = <const Type extends string, Data extends z.ZodType>(type: Type, da
     .object({
       id: Id,
       type: z.literal(type),
-      timestamp: Timestamp.describe('When it happened: the time of its block'),
-      sequence: z.number().int().describe('The number of the event among all events of the client: 1, 2, 3 and so on'),
+      timestamp: Timestamp.describe('Time of its block'),
+      sequence: z.number().int().describe("Number of the event among the client's events, counted 1, 2, 3"),
       final: z
         .boolean()
         .describe(
-          'Of the event: true once its block is final: finalized by its chain, and on OP Mainnet, Base and Arbitrum One, whose data is on Ethereum, two minutes old. False before that, and for every `….reverted`',
+          "True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted`",
         ),
-      data: data.describe('What happened, and where'),
+      data: data.describe('Details of the event'),
     })
     .meta({ id: nameOf(type) })
 
@@ -127,7 +125,7 @@ export const WebhookEvent = z
     event('vault.changed', Vault),
     event('vault.reverted', Reverted),
   ])
-  .meta({ id: 'WebhookEvent', description: 'Something that happened in a vault of yours; `type` says what' })
+  .meta({ id: 'WebhookEvent', description: 'Something that happened in a vault of yours, named by `type`' })
 export type WebhookEvent = z.output<typeof WebhookEvent>
 
 /** What a test delivers, as POST /webhooks/{id}/test sends it: it is in no log. */
@@ -135,10 +133,10 @@ export const WebhookTestEvent = z
   .object({
     id: Id,
     type: z.literal('webhook.test'),
-    timestamp: Timestamp.describe('When it was sent'),
+    timestamp: Timestamp.describe('Time when it was sent'),
     data: z
-      .object({ webhookId: z.string().describe('Its id, as `GET /webhooks` lists it') })
-      .describe('The webhook that is tested'),
+      .object({ webhookId: z.string().describe('Webhook id from `GET /webhooks`') })
+      .describe('Webhook under test'),
   })
   .meta({ id: 'WebhookTestEvent' })
 

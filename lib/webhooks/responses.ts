@@ -30,45 +30,43 @@ export const NewWebhook = z.strictObject({
   url: field(WebhookUrl, 'missing_or_invalid_url').describe('An https URL on port 443, at most 2,048 characters long'),
   types: field(EventTypes, 'invalid_types')
     .optional()
-    .describe('The types of events that are sent to it. Left out: all, including types that are added later'),
+    .describe('Event types that the service sends. Left out: all, including future types'),
   finality: field(Finality, 'invalid_finality')
     .default('final')
     .describe(
-      'final: an event is sent once its block is final. latest: it is sent before that too, with `final: false`, and a `….reverted` event is sent where a reorganisation removes it',
+      'final: sends an event once its block is final. latest: also sends it before, with `final: false`, and a `….reverted` event if a reorganisation removes it',
     ),
 })
 export type NewWebhook = z.output<typeof NewWebhook>
 
 /** The id of a webhook in a path. */
 export const WebhookPath = z.object({
-  id: field(z.string().max(100), 'webhook_not_found').describe('The id of the webhook, as `GET /webhooks` lists it'),
+  id: field(z.string().max(100), 'webhook_not_found').describe('Webhook id from `GET /webhooks`'),
 })
 
 const registered = {
-  id: z.string().describe('The id of the webhook; the same URL always has the same one'),
-  url: z.string().describe('The URL to which events are sent'),
+  id: z.string().describe('Webhook id; the same URL always has the same one'),
+  url: z.string().describe('URL that receives the events'),
   types: z
     .array(EventType)
     .nullable()
-    .describe('The types of events that are sent; null for all, including types that are added later'),
-  finality: Finality.describe('final: events are sent when they are final. latest: also before'),
+    .describe('Event types that the service sends; null for all, including future types'),
+  finality: Finality.describe('final: sends events once they are final. latest: also before'),
   createdAt: Timestamp,
 }
 
 const Secret = z
   .string()
-  .describe(
-    'The key that signs deliveries, in the format of Standard Webhooks: `whsec_` and base64. It is shown here once: store it',
-  )
+  .describe('Signing key of the deliveries, as in Standard Webhooks: `whsec_` and base64. Shown once: store it')
 
 /** A webhook that was registered just now, with its secret. */
 export const RegisteredWebhook = z
   .object({ ...registered, secret: Secret })
-  .meta({ id: 'RegisteredWebhook', description: 'The webhook that was registered, with its secret' })
+  .meta({ id: 'RegisteredWebhook', description: 'The registered webhook with its secret' })
 
 /** Why a delivery failed, as callers see it. */
 export const FailureReason = SendFailure.describe(
-  'Why it was not delivered. not_allowed: the host name leads to an address that is not public. unresolved: the host name has no IPv4 address. connection: the connection was refused or closed. tls: the certificate is not valid. timeout: there was no answer within 5 seconds. redirect: the answer was a redirect, which is not followed. status: the answer was not 2xx. bad_answer: the answer was not HTTP',
+  'Failure reason. not_allowed: the host name leads to a non-public address. unresolved: the host name has no IPv4 address. connection: the connection was refused or closed. tls: the certificate is not valid. timeout: no response within 5 seconds. redirect: the response was a redirect, which is not followed. status: the response was not 2xx. bad_answer: the response was not HTTP',
 )
 
 /** How deliveries to a webhook go, as callers see it. */
@@ -76,36 +74,36 @@ const Delivery = z
   .object({
     lastFailure: z
       .object({
-        at: Timestamp.describe('When it failed'),
+        at: Timestamp.describe('Time of the failure'),
         reason: FailureReason,
-        status: z.number().int().nullable().describe('The HTTP status of the answer; null where there was none'),
+        status: z.number().int().nullable().describe('HTTP status of the response; null if there was none'),
       })
       .nullable()
       .describe(
-        'The last delivery of an event that failed, whatever succeeded since; null where none failed; tests are not told here',
+        'Last failed delivery of an event, also after later successes; null if none failed. Tests do not count',
       ),
     waiting: z
       .number()
       .int()
       .describe(
-        'How many events failed and are sent again. While every delivery fails, newer events wait too, and are not counted',
+        'Number of failed events that the service sends again. While every delivery fails, newer events wait too and do not count here',
       ),
     nextAttemptAt: Timestamp.nullable().describe(
-      'When the next of these is sent, at the earliest; null where none waits, or it is disabled',
+      'Earliest time of the next attempt; null if no event waits or the webhook is disabled',
     ),
     givenUp: z
       .array(z.number().int())
       .describe(
-        'The sequences of events that are sent no more, the newest first, at most 100: they failed ten times, or four where more than 90 waited. `GET /webhooks/events` has them. They are sent again where a test switches a disabled webhook on, and forgotten after 30 days',
+        'Sequences of events that the service no longer sends, newest first, at most 100. An event ends here after ten failures, or four if more than 90 wait. `GET /webhooks/events` lists them. If a test enables a disabled webhook, the service sends them again. It forgets them after 30 days',
       ),
     givenUpBefore: z
       .number()
       .int()
       .describe(
-        'How many more were given up before these: they are not sent again, and `GET /webhooks/events` has them',
+        'Number of earlier events given up. The service does not send them again; `GET /webhooks/events` lists them',
       ),
   })
-  .meta({ id: 'WebhookDelivery', description: 'How deliveries to a webhook go' })
+  .meta({ id: 'WebhookDelivery', description: 'State of the deliveries to a webhook' })
 
 /** A webhook as callers see it. */
 export const WebhookResponse = z
@@ -113,28 +111,28 @@ export const WebhookResponse = z
     ...registered,
     status: z
       .enum(['active', 'disabled'])
-      .describe('active: events are sent to it. disabled: nothing is sent until a test succeeds'),
-    disabledAt: Timestamp.nullable().describe('When it was switched off; null while it is active'),
+      .describe('active: the service sends events. disabled: it sends nothing until a test succeeds'),
+    disabledAt: Timestamp.nullable().describe('Time when it was disabled; null while active'),
     disabledReason: DisabledReason.nullable().describe(
-      'Why it was switched off. gone: it answered 410. failing: no delivery succeeded for three days. Null while it is active',
+      'Reason why it was disabled. gone: it answered 410. failing: no delivery succeeded for three days. Null while active',
     ),
     failingSince: Timestamp.nullable().describe(
-      'Since when every delivery has failed, of at least two events, for whatever reason; null while deliveries succeed, or where none of these events waits any more',
+      'Time since when every delivery has failed, across at least two events. Null while deliveries succeed, or if none of these events waits any longer',
     ),
     delivery: Delivery,
   })
   .meta({
     id: 'Webhook',
-    description: 'An endpoint of yours to which events are sent, and whether deliveries to it succeed',
+    description: 'An endpoint of yours that receives events, with the state of its deliveries',
   })
 
 export type WebhookResponse = z.output<typeof WebhookResponse>
 
 /** A new secret of a webhook. */
 export const RotatedSecret = z.object({
-  id: z.string().describe('The id of the webhook'),
+  id: z.string().describe('Webhook id'),
   secret: Secret,
-  previousUntil: Timestamp.describe('Until then deliveries are signed with the previous secret too'),
+  previousUntil: Timestamp.describe("Time until which deliveries also carry the previous secret's signature"),
 })
 
 /** A client's webhooks and how they are, oldest first. `now` is in epoch milliseconds. */

@@ -8,7 +8,7 @@ export const contract = {
   method: 'GET',
   path: '/webhooks/events',
   title: 'List events',
-  summary: 'Lists the events of the last 30 days in the order of `sequence`, whether they were delivered or not.',
+  summary: 'Lists the events of the last 30 days in order of `sequence`, delivered or not.',
   tag: 'Webhooks',
   caller: 'client',
   uses: { webhooks: ['Query'] },
@@ -17,19 +17,19 @@ export const contract = {
       after: field(numberText(0, 999_999_999_999), 'invalid_after')
         .optional()
         .describe(
-          'The `sequence` of the last event that you have: the list begins with the next one. Left out: it begins with the oldest event that is kept',
+          'The `sequence` of your last event: the list starts after it. Left out: the list starts with the oldest event',
         ),
-      limit: field(numberText(1, 100), 'invalid_limit').default(50).describe('The most events in one answer, 1 to 100'),
+      limit: field(numberText(1, 100), 'invalid_limit').default(50).describe('Maximum number of events, 1 to 100'),
     }),
   },
   response: z.object({
     events: z
       .array(WebhookEvent)
       .describe(
-        'In the order of `sequence`. An empty list: there are no more events for now. A list shorter than `limit` is not the last one',
+        'Events in order of `sequence`. Empty: no more events for now. Fewer than `limit`: there can still be more',
       ),
   }),
   errors: [],
   cacheControl: 'no-store',
-  impact: 'Clients cannot get events again that they missed.',
+  impact: 'Clients cannot get missed events again.',
 } as const satisfies EndpointContract

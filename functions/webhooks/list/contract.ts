@@ -6,7 +6,7 @@ export const contract = {
   method: 'GET',
   path: '/webhooks',
   title: 'List webhooks',
-  summary: 'Lists your webhooks, oldest first, and whether deliveries to them succeed. Secrets are not listed.',
+  summary: 'Lists your webhooks, oldest first, with the state of their deliveries. It does not show secrets.',
   tag: 'Webhooks',
   caller: 'client',
   uses: { webhooks: ['GetItem', 'BatchGetItem'] },
@@ -14,5 +14,5 @@ export const contract = {
   response: z.object({ webhooks: z.array(WebhookResponse).describe('Oldest first, at most ten') }),
   errors: [],
   cacheControl: 'no-store',
-  impact: 'Clients cannot see their webhooks, and whether these take what is sent.',
+  impact: 'Clients cannot see their webhooks or the state of their deliveries.',
 } as const satisfies EndpointContract

@@ -5,7 +5,7 @@ export const contract = {
   method: 'POST',
   path: '/webhooks',
   title: 'Register webhook',
-  summary: 'Registers an HTTPS endpoint of yours, to which the events of your vaults are sent from now on.',
+  summary: 'Registers an HTTPS endpoint of yours. The service sends it the events of your vaults from now on.',
   tag: 'Webhooks',
   caller: 'client',
   uses: {

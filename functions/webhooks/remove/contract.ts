@@ -6,7 +6,7 @@ export const contract = {
   method: 'DELETE',
   path: '/webhooks/{id}',
   title: 'Remove webhook',
-  summary: 'Removes a webhook: nothing more is sent to it, nor what was still to be delivered.',
+  summary: 'Removes a webhook. The service sends it nothing more, not even waiting events.',
   tag: 'Webhooks',
   caller: 'client',
   uses: { webhooks: ['UpdateItem', 'DeleteItem'] },

@@ -6,7 +6,7 @@ export const contract = {
   path: '/webhooks/{id}/secret',
   title: 'Rotate webhook secret',
   summary:
-    'Gives a webhook a new secret. For 24 hours each delivery is signed with both, the new one and the previous one.',
+    'Gives a webhook a new secret. For 24 hours the service signs each delivery with both secrets, new and previous.',
   tag: 'Webhooks',
   caller: 'client',
   uses: { webhooks: ['GetItem', 'UpdateItem'], webhookKey: true },

@@ -7,19 +7,19 @@ export const contract = {
   path: '/webhooks/{id}/test',
   title: 'Test webhook',
   summary:
-    'Sends a `webhook.test` event at once and answers whether it was delivered. A success ends the pause of a webhook that takes nothing; a disabled one is switched on again, and sent all that it did not take.',
+    'Sends a `webhook.test` event immediately and returns whether it was delivered. A success ends the pause of a failing webhook. It also enables a disabled webhook, which then receives all events that it missed.',
   tag: 'Webhooks',
   caller: 'client',
   uses: { webhooks: ['GetItem', 'UpdateItem'], webhookKey: true, webhookReach: true, deliveryQueue: true },
   request: { path: WebhookPath },
   response: z
     .object({
-      delivered: z.boolean().describe('Whether the endpoint answered 2xx within 5 seconds'),
-      status: z.number().int().nullable().describe('The HTTP status of the answer; null where there was none'),
-      reason: FailureReason.nullable().describe(`${FailureReason.description}. Null where it was delivered`),
+      delivered: z.boolean().describe('True if the endpoint answered 2xx within 5 seconds'),
+      status: z.number().int().nullable().describe("HTTP status of the endpoint's response; null if there was none"),
+      reason: FailureReason.nullable().describe(`${FailureReason.description}. Null if delivered`),
     })
     .meta({ id: 'WebhookTest' }),
   errors: ['webhook_not_found', 'too_many_requests'],
   cacheControl: 'no-store',
-  impact: 'Clients cannot try their webhooks, and not switch them on again.',
+  impact: 'Clients cannot test their webhooks or enable them again.',
 } as const satisfies EndpointContract
