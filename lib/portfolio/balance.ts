@@ -23,28 +23,28 @@ export type Holding = z.output<typeof Holding>
 /** A holding as callers see it. Every number is finite; those of a token without a price are 0. */
 export const BalanceEntry = z
   .object({
-    balance: Amount.describe("In the token's smallest unit"),
+    balance: Amount.describe("Amount, in the token's smallest unit"),
     contract_address: z
       .string()
-      .describe('EIP-55 checksummed, or base58 on Solana; 0xEeee…EEeE and So111…112 for coins'),
+      .describe('Address with EIP-55 checksum, or base58 on Solana; 0xEeee…EEeE and So111…112 for coins'),
     contract_decimals: z.number().int().describe('Decimals of the token'),
-    contract_name: z.string().describe('As the token calls itself; may be empty'),
-    contract_ticker_symbol: z.string().describe('As the token calls itself; may be empty'),
-    is_spam: z.boolean().describe('Whether it looks like spam; such a token has no price'),
-    quote: z.number().describe('What the balance is worth, in the currency'),
-    chainName: z.string().describe("The chain's key"),
+    contract_name: z.string().describe('Name from the token; may be empty'),
+    contract_ticker_symbol: z.string().describe('Symbol from the token; may be empty'),
+    is_spam: z.boolean().describe('True if it looks like spam; spam has no price'),
+    quote: z.number().describe('Value of the balance, in the currency'),
+    chainName: z.string().describe('Chain key'),
     logo_url: z.string().describe('May be empty'),
-    quote_24h: z.number().describe("What today's balance was worth a day ago; 0 when unknown"),
-    quote_24h_variation: z.number().describe("Change of the quote in percent of the day before's; 0 when unknown"),
+    quote_24h: z.number().describe("Value of today's balance a day ago; 0 if unknown"),
+    quote_24h_variation: z.number().describe("Change of the quote in percent of the day before's; 0 if unknown"),
     quote_rate: z.number().describe('Price of one whole token'),
-    quote_rate_24h: z.number().describe('Price a day ago; 0 when unknown'),
-    quote_rate_24h_variation: z.number().describe("Change of the price in percent of the day before's; 0 when unknown"),
-    native_token: z.boolean().describe('Whether it is the coin of its chain'),
-    defi: z.boolean().describe('Whether it is shares of a vault'),
-    price_available: z.boolean().describe('Whether the price is known; without it the quotes are 0 and mean nothing'),
-    price_updated_at: Timestamp.nullable().describe('Of which moment the price is'),
+    quote_rate_24h: z.number().describe('Price a day ago; 0 if unknown'),
+    quote_rate_24h_variation: z.number().describe("Change of the price in percent of the day before's; 0 if unknown"),
+    native_token: z.boolean().describe('True for the coin of its chain'),
+    defi: z.boolean().describe('True for shares of a vault'),
+    price_available: z.boolean().describe('True if the price is known; without it, ignore the quotes, which are 0'),
+    price_updated_at: Timestamp.nullable().describe('Time of the price'),
   })
-  .meta({ id: 'Balance', description: 'What a user holds of one token' })
+  .meta({ id: 'Balance', description: "A user's holding of one token" })
 export type BalanceEntry = z.output<typeof BalanceEntry>
 
 const ONE = decimal(1)

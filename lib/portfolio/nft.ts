@@ -1,28 +1,31 @@
 import * as z from 'zod'
 import { Amount } from '../codecs.ts'
 
-const Attribute = z.object({ trait_type: z.string().describe('Which trait'), value: z.string().describe('What it is') })
+const Attribute = z.object({
+  trait_type: z.string().describe('Name of the trait'),
+  value: z.string().describe('Value of the trait'),
+})
 
 /** One NFT of a collection; null is unknown. */
 const Nft = z.object({
   token_id: z.string().describe("The token's number, or the asset's address on Solana"),
-  token_url: z.string().nullable().describe('Where its description is'),
-  original_owner: z.string().nullable().describe('Who had it first'),
-  current_owner: z.string().describe('The wallet that has it'),
+  token_url: z.string().nullable().describe('URL of its metadata'),
+  original_owner: z.string().nullable().describe('First owner'),
+  current_owner: z.string().describe('Wallet that holds it'),
   external_data: z
     .object({
-      name: z.string().nullable().describe('As its maker calls it'),
-      description: z.string().nullable().describe('As its maker describes it'),
-      image: z.string().nullable().describe('The picture'),
-      image_256: z.string().nullable().describe('The picture, 256 pixels wide'),
-      image_512: z.string().nullable().describe('The picture, 512 pixels wide'),
-      image_1024: z.string().nullable().describe('The picture, 1024 pixels wide'),
+      name: z.string().nullable().describe('Name given by its maker'),
+      description: z.string().nullable().describe('Description by its maker'),
+      image: z.string().nullable().describe('Picture'),
+      image_256: z.string().nullable().describe('Picture, 256 pixels wide'),
+      image_512: z.string().nullable().describe('Picture, 512 pixels wide'),
+      image_1024: z.string().nullable().describe('Picture, 1024 pixels wide'),
       animation_url: z.string().nullable().describe('A film, a sound or a page'),
-      external_url: z.string().nullable().describe('Its page'),
-      attributes: z.array(Attribute).describe('Its traits'),
+      external_url: z.string().nullable().describe('Web page of the NFT'),
+      attributes: z.array(Attribute).describe('Traits'),
     })
     .nullable()
-    .describe('What its maker tells of it'),
+    .describe('Metadata from its maker'),
 })
 
 /** What somebody has of a collection of NFTs on one chain, as callers see it; null is unknown. */
@@ -30,20 +33,20 @@ export const NftCollection = z
   .object({
     contract_address: z
       .string()
-      .describe('EIP-55 checksummed, or base58 on Solana: the collection, else the asset itself'),
-    contract_name: z.string().describe('As the collection calls itself; may be empty'),
-    contract_ticker_symbol: z.string().describe('As the collection calls itself; may be empty'),
+      .describe('Address of the collection, else of the asset; EIP-55 checksum, or base58 on Solana'),
+    contract_name: z.string().describe('Name from the collection; may be empty'),
+    contract_ticker_symbol: z.string().describe('Symbol from the collection; may be empty'),
     supports_erc: z.array(z.string()).describe('erc721, erc1155; metaplex on Solana'),
-    chainName: z.string().describe("The chain's key"),
-    is_spam: z.boolean().describe('Whether it looks like spam'),
-    balance: Amount.describe('How many there are; nft_data can have fewer'),
+    chainName: z.string().describe('Chain key'),
+    is_spam: z.boolean().describe('True if it looks like spam'),
+    balance: Amount.describe('Number of NFTs; nft_data can list fewer'),
     type: z.literal('nft'),
-    last_transfered_at: z.string().nullable().describe('When one of them came or went'),
+    last_transfered_at: z.string().nullable().describe('Time of the last transfer in or out'),
     floor_price_quote: z.number().nullable().describe('In US dollars'),
     floor_price_native_quote: z.number().nullable().describe("In the chain's coin"),
-    nft_data: z.array(Nft).describe('Those that are told'),
+    nft_data: z.array(Nft).describe('NFTs with details'),
   })
-  .meta({ id: 'NftCollection', description: 'What a user has of a collection; null is unknown' })
+  .meta({ id: 'NftCollection', description: "A user's NFTs of one collection; null means unknown" })
 export type NftCollection = z.output<typeof NftCollection>
 
 const LONGEST_NAME = 200

@@ -22,16 +22,14 @@ export const NOTHING = { asOf: undefined, error: undefined } as const
 export const WalletsResponse = z.object({
   addresses: z
     .array(
-      z.object({ address: z.string().describe('With its EIP-55 checksum, or in base58 on Solana'), chain: ChainKey }),
+      z.object({ address: z.string().describe('Address with EIP-55 checksum, or base58 on Solana'), chain: ChainKey }),
     )
-    .describe('Every wallet of the user, once for each chain that it lives on'),
-  updated_at: z
-    .partialRecord(ChainKey, Timestamp)
-    .describe("Of which moment the entries are, by the chain's key. Additive"),
+    .describe('Every wallet of the user, once per chain it is on'),
+  updated_at: z.partialRecord(ChainKey, Timestamp).describe('Time of the entries by chain key'),
   errors: z
     .partialRecord(ChainKey, z.string())
     .optional()
-    .describe("Why the entries of a chain are old, incomplete or missing, by the chain's key. Additive"),
+    .describe('Reason by chain key why entries are old, incomplete or missing'),
 })
 
 /** The common part of an answer about these chains. Throws the first failure where nothing is known of any chain. */

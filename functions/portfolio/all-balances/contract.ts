@@ -19,19 +19,13 @@ export const contract = {
   response: WalletsResponse.extend({
     tokens: z
       .record(ChainKey, z.array(BalanceEntry))
-      .describe(
-        "By the chain's key: the coin of each chain that the user has a wallet for, and every token held there",
-      ),
-    kyc: z
-      .object({ status: KycStatus.describe("How far the check of the user's identity is") })
-      .describe('Know your customer'),
-    smartgaz: z.number().describe('What is left of the network fees that are paid for the user, in the currency'),
-    smartgaz_available: z
-      .boolean()
-      .describe('Whether the rate of the currency is known; without it smartgaz is 0. Additive'),
-    solana_rent: z.number().describe('SOL that must stay in an account on Solana and cannot be spent'),
+      .describe("Balances by chain key: the chain's coin for each linked wallet's chain, and every token held"),
+    kyc: z.object({ status: KycStatus.describe('Status of the identity check') }).describe('Know your customer'),
+    smartgaz: z.number().describe('Remaining allowance for network fees that the service pays, in the currency'),
+    smartgaz_available: z.boolean().describe('True if the exchange rate is known; without it smartgaz is 0'),
+    solana_rent: z.number().describe('SOL that must stay in a Solana account'),
   }),
   errors: UPSTREAM_ERRORS,
   cacheControl: 'no-store',
-  impact: 'Users cannot see what they have.',
+  impact: 'Users cannot see their balances.',
 } as const satisfies EndpointContract

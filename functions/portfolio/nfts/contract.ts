@@ -15,7 +15,7 @@ export const contract = {
   uses: { users: ['GetItem'], cache: ['BatchGetItem', 'GetItem', 'UpdateItem', 'PutItem'], config: true },
   request: {},
   response: WalletsResponse.extend({
-    nfts: z.record(ChainKey, z.array(NftCollection)).describe("By the chain's key"),
+    nfts: z.record(ChainKey, z.array(NftCollection)).describe('NFTs by chain key'),
   }),
   errors: ['too_many_requests', ...UPSTREAM_ERRORS],
   cacheControl: 'no-store',
