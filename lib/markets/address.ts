@@ -16,7 +16,7 @@ const NATIVE_ADDRESSES = {
 
 /** One of our chains: by its key, its id, or CoinGecko's name for its platform on the way in. */
 export const Network = z.codec(
-  z.string().meta({ description: 'A chain: its key such as base-mainnet, its id, or its CoinGecko platform' }),
+  z.string().meta({ description: 'Chain: a key such as base-mainnet, an id or a CoinGecko platform' }),
   z.custom<Chain>((value) => CHAINS.some((chain) => chain === value)),
   {
     decode: (text, context) => {

@@ -8,7 +8,7 @@ const MOST_DAYS = 36_500
 /** How many days a chart goes back: a whole number from 1 up, or `max`; text on the wire. */
 const Days = field(
   z.codec(
-    z.string().meta({ pattern: '^(max|[1-9][0-9]{0,4})$', description: 'A whole number from 1 to 36500, or max' }),
+    z.string().meta({ pattern: '^(max|[1-9][0-9]{0,4})$', description: 'Number of days from 1 to 36500, or max' }),
     z.union([z.literal('max'), z.number().int().min(1).max(MOST_DAYS)]),
     {
       decode: (text, context) => {
@@ -31,10 +31,10 @@ export const ChartQuery = z.object({
 
 /** A chart as callers see it, in the form of CoinGecko's market charts. */
 export const ChartResponse = z.object({
-  prices: Chart.shape.prices.describe('Pairs of epoch milliseconds and a price, ascending; the last one is now'),
+  prices: Chart.shape.prices.describe('Pairs of epoch milliseconds and price, ascending; the last one is now'),
   market_caps: Chart.shape.marketCaps.describe('May be empty'),
   total_volumes: Chart.shape.volumes.describe('May be empty'),
-  currency: z.enum(CURRENCIES).describe('Additive'),
-  days: Days.describe('How many days the chart tells of. Additive'),
-  truncated: z.boolean().describe('Whether these are fewer days than were asked for. Additive'),
+  currency: z.enum(CURRENCIES).describe('Currency of the prices'),
+  days: Days.describe('Number of days in the chart'),
+  truncated: z.boolean().describe('True if the chart has fewer days than requested'),
 })

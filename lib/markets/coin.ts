@@ -4,7 +4,7 @@ import * as z from 'zod'
 const Price = z.number().nonnegative()
 
 /** CoinGecko's id of a coin, from a caller. */
-export const CoinId = z.string().min(1).max(128).describe("CoinGecko's id, such as bitcoin")
+export const CoinId = z.string().min(1).max(128).describe('CoinGecko id, such as bitcoin')
 
 /** A coin as the market knows it, in US dollars; null is unknown. */
 export const MarketCoin = z.object({

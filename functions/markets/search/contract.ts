@@ -13,7 +13,7 @@ const Search = z
     error: 'must have at most 100 characters',
     params: { tooLong: true },
   })
-  .meta({ description: 'A part of the name or of the symbol of a coin: 3 to 100 characters' })
+  .meta({ description: "Part of a coin's name or symbol, 3 to 100 characters" })
 
 export const contract = {
   method: 'POST',
@@ -29,15 +29,15 @@ export const contract = {
   },
   response: z.array(
     z.object({
-      id: z.string().describe('By CoinGecko; GET /portfolio-indexor/markets/coins/{id} takes it'),
+      id: z.string().describe('CoinGecko id, for GET /portfolio-indexor/markets/coins/{id}'),
       name: z.string().describe('Name'),
       symbol: z.string().describe('Symbol'),
       api_symbol: z.string().describe('Symbol'),
-      market_cap_rank: z.number().int().nullable().describe('1 for the largest; null when unknown'),
-      thumb: z.string().describe('A small picture; may be empty'),
-      large: z.string().describe('A large picture; may be empty'),
-      current_price: z.number().nullable().describe('Null when unknown. Additive'),
-      price_change_percentage_24h: z.number().nullable().describe('Null when unknown. Additive'),
+      market_cap_rank: z.number().int().nullable().describe('Rank, 1 for the largest; null if unknown'),
+      thumb: z.string().describe('Small picture; may be empty'),
+      large: z.string().describe('Large picture; may be empty'),
+      current_price: z.number().nullable().describe('Price; null if unknown'),
+      price_change_percentage_24h: z.number().nullable().describe('Change in 24 hours, in percent; null if unknown'),
     }),
   ),
   errors: ['too_many_requests', ...UPSTREAM_ERRORS],

@@ -4,16 +4,16 @@ import { Currency } from '../../../lib/markets/currency.ts'
 
 const Mover = z
   .looseObject({
-    id: z.string().describe('By CoinGecko'),
+    id: z.string().describe('CoinGecko id'),
     symbol: z.string().describe('Symbol'),
     name: z.string().describe('Name'),
     image: z.string().describe('May be empty'),
-    market_cap_rank: z.number().int().nullable().describe('1 for the largest; null when unknown'),
-    current_price: z.number().describe('The same as `<currency>`. Additive'),
-    price_change_percentage_24h: z.number().describe('The same as `<currency>_24h_change`. Additive'),
+    market_cap_rank: z.number().int().nullable().describe('Rank, 1 for the largest; null if unknown'),
+    current_price: z.number().describe('Price, as in `<currency>`'),
+    price_change_percentage_24h: z.number().describe('Change, as in `<currency>_24h_change`'),
   })
   .describe(
-    'Besides, in the names with the currency in lower case, such as `usd`: `usd` (the price), `usd_24h_vol` (what was traded) and `usd_24h_change` (percent)',
+    'Also named by the currency in lower case, such as `usd`: `usd` (price), `usd_24h_vol` (volume) and `usd_24h_change` (percent)',
   )
 
 export const contract = {
@@ -26,11 +26,11 @@ export const contract = {
   uses: { cache: ['BatchGetItem'] },
   request: { query: z.object({ currency: Currency.default('usd') }) },
   response: z.object({
-    top_gainers: z.array(Mover).describe('At most 30, the largest gain first'),
-    top_losers: z.array(Mover).describe('At most 30, the largest loss first'),
+    top_gainers: z.array(Mover).describe('At most 30, largest gain first'),
+    top_losers: z.array(Mover).describe('At most 30, largest loss first'),
   }),
   errors: ['upstream_unavailable'],
   cacheControl: 'public, max-age=60',
   aged: true,
-  impact: 'Users cannot see which coins gained and lost most.',
+  impact: 'Users cannot see the top gainers and losers.',
 } as const satisfies EndpointContract
