@@ -5,7 +5,7 @@ export const contract = {
   method: 'GET',
   path: '/.well-known/apple-app-site-association',
   title: 'Get Apple app association',
-  summary: 'Tells Apple which applications may use the passkeys of this domain.',
+  summary: "Lists the applications that may use this domain's passkeys on Apple devices.",
   tag: 'System',
   caller: 'anyone',
   uses: { relyingParty: true },
@@ -13,7 +13,7 @@ export const contract = {
   response: z.object({
     webcredentials: z
       .object({ apps: z.array(z.string()).describe('Team and bundle ids') })
-      .describe('Who may use the passkeys'),
+      .describe('Applications that may use the passkeys'),
   }),
   errors: [],
   cacheControl: 'public, max-age=300',

@@ -5,19 +5,19 @@ export const contract = {
   method: 'GET',
   path: '/.well-known/assetlinks.json',
   title: 'Get Android asset links',
-  summary: 'Tells Android which applications may use the passkeys of this domain.',
+  summary: "Lists the applications that may use this domain's passkeys on Android.",
   tag: 'System',
   caller: 'anyone',
   uses: { relyingParty: true },
   request: {},
   response: z.array(
     z.object({
-      relation: z.array(z.string()).describe('What the applications may do'),
+      relation: z.array(z.string()).describe('Permissions of the application'),
       target: z
         .object({
           namespace: z.literal('android_app'),
-          package_name: z.string().describe('Of the application'),
-          sha256_cert_fingerprints: z.array(z.string()).describe('Of the keys that sign it'),
+          package_name: z.string().describe('Package name of the application'),
+          sha256_cert_fingerprints: z.array(z.string()).describe('Fingerprints of the keys that sign the application'),
         })
         .describe('An application'),
     }),

@@ -10,7 +10,7 @@ export const contract = {
   caller: 'anyone',
   uses: { version: true },
   request: {},
-  response: z.object({ status: z.literal('ok'), version: z.string().describe('Of the service') }),
+  response: z.object({ status: z.literal('ok'), version: z.string().describe('Version of the service') }),
   errors: [],
   cacheControl: 'no-store',
   impact: 'Uptime checks fail.',

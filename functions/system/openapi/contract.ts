@@ -5,7 +5,7 @@ export const contract = {
   method: 'GET',
   path: '/openapi.json',
   title: 'Get API description',
-  summary: 'Describes every route of the service as an OpenAPI 3.1 document.',
+  summary: 'Returns the OpenAPI 3.1 document of all routes.',
   tag: 'System',
   caller: 'anyone',
   uses: {},

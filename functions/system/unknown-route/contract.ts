@@ -6,7 +6,7 @@ export const contract = {
   path: '$default',
   title: 'Answer unknown route',
   summary:
-    'Answers requests that no other route takes: 404, 405 for another method of a known path, 400 for an empty path parameter.',
+    'Answers all other requests with 404; with 405 for another method of a known path; with 400 for an empty path parameter.',
   tag: 'System',
   caller: 'anyone',
   uses: {},
