@@ -8,14 +8,13 @@ const Followed = {
   openTransfers: z
     .number()
     .int()
-    .describe('Transfers from this chain that were due and had no final status; at most 100'),
-  endedTransfers: z.number().int().describe('Those of them that came to their end'),
+    .describe('Transfers from this chain that were due without a final status; at most 100'),
+  endedTransfers: z.number().int().describe('Due transfers that reached a final status'),
   untoldVaults: RunReport.shape.untoldVaults,
 }
 
 export const contract = {
-  summary:
-    "Records what happened in one chain's vaults: deposits, withdrawals, prices and states, block by final block.",
+  summary: "Records the final blocks of one chain's vaults: deposits, withdrawals, prices and states.",
   uses: {
     clients: ['Query', 'BatchGetItem'],
     deposits: ['Query', 'Query followedTransfers', 'BatchGetItem', 'PutItem', 'BatchWriteItem', 'UpdateItem'],
@@ -34,7 +33,7 @@ export const contract = {
         .number()
         .int()
         .describe(
-          'In how many groups its vaults are recorded, each by a run of its own: of more than one, what their last runs said',
+          "Number of groups that record the chain's vaults; above one, the report sums up the groups' last runs",
         ),
       ...RunReport.shape,
     }),
@@ -53,5 +52,5 @@ export const contract = {
   runs: EVM_CHAINS.map(({ id }) => ({ chainId: id })),
   isWitnessed: true,
   impact:
-    'Positions and histories take longer, and yields and the states of unreachable chains grow old; after two days without records vaults are left out.',
+    'Positions and histories load slower; yields and the states of unreachable chains get old. After two days without records, lists omit the vaults.',
 } as const satisfies JobContract

@@ -7,7 +7,7 @@ import type { QueueContract } from '../../../lib/frame/contract.ts'
 const OfGroup = { chainId: ChainId, group: VaultGroup }
 
 export const contract = {
-  summary: 'Records what happened in a group of the vaults of a chain that has too many for one run.',
+  summary: 'Records the events of one group of vaults, for a chain with too many vaults for one run.',
   uses: {
     clients: ['Query', 'BatchGetItem'],
     deposits: ['Query', 'BatchGetItem', 'BatchWriteItem', 'UpdateItem'],
@@ -30,5 +30,5 @@ export const contract = {
   batchSize: 1,
   isWitnessed: true,
   impact:
-    'Positions and histories of a chain with more than 1,000 vaults take longer, and yields and the states of unreachable chains grow old; after two days without records vaults are left out.',
+    'On chains with more than 1,000 vaults, positions and histories load slower; yields and the states of unreachable chains get old. After two days without records, lists omit the vaults.',
 } as const satisfies QueueContract

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { QueueContract } from '../../../lib/frame/contract.ts'
 
 export const contract = {
-  summary: 'Gives what happened its place in the log of a client, and wakes the webhooks that want to be told of it.',
+  summary: "Appends events to a client's log and queues deliveries to the webhooks that want them.",
   uses: {
     webhooks: ['Query', 'GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem'],
     eventQueue: true,
@@ -15,5 +15,5 @@ export const contract = {
   mostAtATime: 2,
   // Until nothing of its client is pending: each message that it sends follows pages that it has put into the log.
   wakesItself: true,
-  impact: 'Clients are told late of what happens in their vaults, and their logs end before it.',
+  impact: 'Clients hear late of events in their vaults, and their logs lag.',
 } as const satisfies QueueContract
