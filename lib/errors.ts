@@ -72,7 +72,7 @@ export const ERRORS = {
   deposit_limit_exceeded: {
     status: 403,
     error: 'Deposit limit exceeded',
-    message: 'Deposit less. Details give the largest amount per deposit for your API key.',
+    message: 'Deposit less, or another asset. Details give the limit of your API key.',
   },
   rate_limit_exceeded: {
     status: 429,

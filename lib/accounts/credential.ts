@@ -119,7 +119,7 @@ export const onePasskey = z.refine<MadeTogether>(
     firstFactorCredential?.credentialKind !== 'Fido2' || secondFactorCredential?.credentialKind !== 'Fido2',
   problemBeside(
     'secondFactorCredential',
-    'must be of another kind: a passkey takes the place of another one made from the same options; add it with POST /auth/credentials/init',
+    'must be of another kind: a second passkey from the same options replaces the first. Add it with POST /auth/credentials/init',
   ),
 )
 

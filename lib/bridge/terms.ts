@@ -76,7 +76,7 @@ function tooLow(request: BridgeRequest, quote: Quote, field: string): AppError {
   const least = leastAmount(request, quote)
   const detail =
     least > quote.limits.max
-      ? { field, issue: 'is too little for the bridge, which takes nothing now of which its fee is a tenth or less' }
+      ? { field, issue: 'is too little for the bridge: its fee now exceeds a tenth of every amount it takes' }
       : { field, issue: `must be at least ${least}`, atLeast: `${least}` }
   return new AppError('amount_too_low_for_bridge', { details: [forField(detail)] })
 }
@@ -92,7 +92,7 @@ function tooHigh(request: BridgeRequest, quote: Quote, field: string): AppError 
 /** The same detail, where no field of the request takes the amount. */
 function forField(detail: ErrorDetail): ErrorDetail {
   if (detail.field === 'amount') return detail
-  return { ...detail, issue: `must be left out: what is paid ${detail.issue}` }
+  return { ...detail, issue: `must be left out: the paid amount ${detail.issue}` }
 }
 
 /** The least amount that the bridge takes for a fee of a tenth or less, as far as a quote of less tells. */

@@ -94,7 +94,7 @@ async function sendPayment(
   const paid = sum(parts)
   // Nothing goes but what is paid for sure: as asked for, as the dry run told, or as the call has it for its least.
   const inputAmount = atMost(amount ?? paid ?? sum(intents.map(({ request }) => request.minimum)), paid)
-  if (inputAmount === undefined) throw unavailable('must be left out: what the vault pays cannot be told beforehand')
+  if (inputAmount === undefined) throw unavailable("must be left out: the vault's payment is not known in advance")
   if (inputAmount <= 0n) throw new AppError('amount_too_low_for_bridge')
   const before = amount === undefined ? intents.map((intent, index) => withMinimum(intent, parts[index])) : intents
 

@@ -83,7 +83,7 @@ export function requireAllowedDeposit(
   if (largest && amount <= largest.amount) return
   const detail = largest
     ? mustBeAtMost('amount', largest.amount)
-    : { field: 'amount', issue: `is of an asset that this key does not deposit: ${asset}` }
+    : { field: 'amount', issue: `is of an asset that this key cannot deposit: ${asset}` }
   throw new AppError('deposit_limit_exceeded', { details: [detail] })
 }
 

@@ -23,7 +23,7 @@ export const Network = z.codec(
       const names = ({ key, id, coinGeckoPlatform }: Chain) => [key, id.toString(), coinGeckoPlatform]
       const chain = CHAINS.find((candidate) => names(candidate).includes(text))
       if (chain) return chain
-      context.issues.push({ code: 'custom', message: 'must be one of our chains', input: text })
+      context.issues.push({ code: 'custom', message: 'must be a supported chain', input: text })
       return z.NEVER
     },
     encode: ({ key }) => key,

@@ -26,7 +26,7 @@ export function exceedsBalance(
     [unclaimed, 'of settled deposits not claimed'],
     [pending, 'in redemptions not settled'],
     [claimable, 'in settled redemptions not claimed'],
-    [cancelled, 'in cancelled redemptions not taken back'],
+    [cancelled, 'in cancelled redemptions not returned yet'],
   ] as const
   const parts = elsewhere.flatMap(([shares, where]) => (shares === 0n ? [] : [`${shares ?? 'not known'} ${where}`]))
   const shares = `the user has shares, in their smallest unit: ${[`${inWallet} in the wallet`, ...parts].join(', ')}`

@@ -43,7 +43,7 @@ export function whyUnreachable({ protocol, port, hostname }: URL, reach: Webhook
   const isAddress = isIP(address) !== 0
   if (reach === 'loopback') {
     const isHere = hostname === 'localhost' || (isAddress && isReachable(address, reach))
-    return isHere ? undefined : 'must be on this machine, as all that the local service sends to'
+    return isHere ? undefined : 'must be on this machine: the local service sends nowhere else'
   }
   if (protocol !== 'https:') return 'must be an https URL'
   if (port !== '') return 'must be on port 443'

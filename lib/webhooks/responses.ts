@@ -14,13 +14,13 @@ const [QUOTED_TYPES, QUOTED_CHARACTERS] = [3, 40]
 /** Types of events; an error says which are unknown, and which there are. */
 export const EventTypes = z
   .array(z.string().meta({ enum: EventType.options }))
-  .min(1, 'must name one type or more; left out, all are sent')
+  .min(1, 'must name at least one type; leave it out for all types')
   .max(100)
   .check(({ value, issues }) => {
     const unknown = value.filter((type) => !EventType.safeParse(type).success)
     if (unknown.length === 0) return
     const quoted = unknown.slice(0, QUOTED_TYPES).map((type) => JSON.stringify(type.slice(0, QUOTED_CHARACTERS)))
-    const message = `has unknown types, as ${quoted.join(', ')}; known are ${EventType.options.join(', ')}`
+    const message = `has unknown types, such as ${quoted.join(', ')}; known types are ${EventType.options.join(', ')}`
     issues.push({ code: 'custom', message, input: value })
   })
   .pipe(z.array(EventType))

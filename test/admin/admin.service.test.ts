@@ -687,7 +687,7 @@ describe('Webhooks', () => {
     [['--url', 'nowhere'], '--url: must be an https URL'],
     [
       ['--url', URL, '--types', 'vault.paused vault.sold'],
-      '--types: has unknown types, as "vault.paused vault.sold"; known are deposit.pending, ',
+      '--types: has unknown types, such as "vault.paused vault.sold"; known types are deposit.pending, ',
     ],
     [['--url', URL, '--client', '0000000000'], 'There is no client 0000000000'],
   ] as const)('are not registered with %j', async ([args, problem], { admin, run }) => {

@@ -45,7 +45,8 @@ export const contract = {
           [firstFactorCredential, secondFactorCredential, recoveryCredential].filter(Boolean).length === 1,
         {
           path: ['firstFactorCredential'],
-          message: 'must be given, or secondFactorCredential, or recoveryCredential: one of the three',
+          message:
+            'must be given, unless secondFactorCredential or recoveryCredential is: send exactly one of the three',
           when: whereFit(...CREDENTIALS),
         },
       ),

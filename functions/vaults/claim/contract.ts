@@ -33,7 +33,7 @@ export const contract = {
       .check(...bothOrNeither('dstChainId', 'dstToken'))
       .refine(
         ({ kind, dstChainId }) => kind !== 'deposit' || dstChainId === undefined,
-        problemBeside('dstChainId', 'must be left out: the shares of a deposit are on the chain of their vault'),
+        problemBeside('dstChainId', "must be left out: a deposit's shares stay on the vault's chain"),
       ),
   },
   response: TransactionsReply.extend({

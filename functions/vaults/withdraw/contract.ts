@@ -42,7 +42,7 @@ export const contract = {
       .check(...bothOrNeither('dstChainId', 'dstToken'))
       .refine((body) => [body.amount, body.shares, body.max].filter((given) => given !== undefined).length === 1, {
         path: ['amount'],
-        message: 'must be given, or shares, or max: one of the three',
+        message: 'must be given, unless shares or max is: send exactly one of the three',
         when: whereFit(...AMOUNTS),
       }),
   },

@@ -236,7 +236,7 @@ describe('a withdrawal from an ERC-7540 vault', () => {
     await vault.act(ALICE.address, 'cancelRedeemRequest', 0n, ALICE.address)
     await vault.act(ROLES.safe, 'fulfillCancelRedeem', 0n, ALICE.address)
     const { body } = await vault.withdraw(ALICE, { max: true })
-    expect(body.details[0].issue).toContain(`${100n * ONE} in cancelled redemptions not taken back`)
+    expect(body.details[0].issue).toContain(`${100n * ONE} in cancelled redemptions not returned yet`)
   })
 
   test('is refused with the reason that the vault gives', async ({ service }) => {

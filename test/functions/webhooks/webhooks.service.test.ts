@@ -113,8 +113,8 @@ describe('A webhook', () => {
     const types = ['deposit.completed', 'deposit.lost', ...Array.from({ length: 90 }, () => 'x'.repeat(100))]
     const { body } = await ask('POST', '/webhooks', { url: URL_OF('a'), types })
     const [{ issue }] = body.details
-    expect(issue).toContain('has unknown types, as "deposit.lost", ')
-    expect(issue).toContain(`known are ${EventType.options.join(', ')}`)
+    expect(issue).toContain('has unknown types, such as "deposit.lost", ')
+    expect(issue).toContain(`known types are ${EventType.options.join(', ')}`)
     expect(issue.length).toBeLessThan(500)
   })
 
@@ -122,7 +122,7 @@ describe('A webhook', () => {
     const refused = await ask('POST', '/webhooks', { url: URL_OF('a'), types: [] })
     expectError(refused, 'invalid_types', ['types'])
     expect(refused.body.details).toEqual([
-      { field: 'types', issue: 'must name one type or more; left out, all are sent' },
+      { field: 'types', issue: 'must name at least one type; leave it out for all types' },
     ])
   })
 
