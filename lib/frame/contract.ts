@@ -6,14 +6,14 @@ import type { KeyLimits, Scope } from '../clients/key-limits.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Access, Env, QueueResource, Resource, Uses } from './resources.ts'
 
-/** The areas of the API, as its reference names them: each by its folder in `functions/`, with what it is about. */
+/** Areas of the API by their folder in `functions/`, each with its description in the reference. */
 export const TAGS = {
-  Vaults: 'Vaults with their live state, and the transactions that deposit into them, claim, withdraw and cancel',
-  Activity: 'What users have in vaults, and what they did',
+  Vaults: 'Vaults with their live state, and the transactions to deposit, claim, withdraw and cancel',
+  Activity: 'Positions of users in vaults, and their deposits and withdrawals',
   Accounts: 'Users, their credentials, sessions and linked wallets',
-  Portfolio: 'What linked wallets hold, and the prices of tokens',
+  Portfolio: 'Balances of linked wallets, and token prices',
   Markets: 'Coins, their prices and market data',
-  Webhooks: 'Endpoints of yours to which the events of your vaults are sent, and the list of these events',
+  Webhooks: 'Your endpoints for the events of your vaults, and the list of these events',
   System: 'The service itself',
 } as const
 
