@@ -10,4 +10,4 @@ export const BridgeQuote = z
     expectedFillSeconds: z.number().describe('Expected seconds until the transfer arrives'),
     expiresAt: Timestamp.describe('Send the transactions before this time'),
   })
-  .meta({ id: 'BridgeQuote', description: 'Offer of the bridge' })
+  .meta({ id: 'BridgeQuote', description: 'Quote of the bridge' })

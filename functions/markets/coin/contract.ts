@@ -42,7 +42,7 @@ export const contract = {
     currency: z.enum(CURRENCIES).describe('Currency of the prices'),
     platforms: z
       .record(z.string(), z.string())
-      .describe('Contracts of the coin, where it is a supported token, by CoinGecko platform'),
+      .describe('Contracts of the coin by CoinGecko platform, if it is a supported token'),
   }),
   errors: ['too_many_requests', ...UPSTREAM_ERRORS],
   cacheControl: 'public, max-age=60',
