@@ -34,29 +34,23 @@ export const OUTCOMES = {
     'The source transaction has no bridge deposit with this index, but others. Count from 0.',
   ),
   source_dropped: failed('source_dropped', 'Another transaction replaced the source transaction. Nothing was sent.'),
-  expired: expired(
-    'No relayer filled the transfer in time. The refund on the source chain comes within hours.',
-    600_000,
-  ),
+  expired: expired('The transfer was not filled in time. The refund on the source chain comes within hours.', 600_000),
   /** The refund is searched for among old blocks. */
-  expired_searching: expired(
-    'No relayer filled the transfer in time. Looking up its refund on the source chain.',
-    10_000,
-  ),
+  expired_searching: expired('The transfer was not filled in time. Looking up its refund on the source chain.', 10_000),
   /** The account has had so many deposits or refunds that none can be told to be this transfer's. */
   expired_crowded: expired(
-    'No relayer filled the transfer in time. Its refund cannot be identified among many on the source chain.',
+    'The transfer was not filled in time. Its refund cannot be identified among many on the source chain.',
     600_000,
   ),
   /** The search is over, and what was paid may have been for this transfer. */
   expired_undecided: failed(
     'expired',
-    'No relayer filled the transfer in time. The bridge may have refunded it: payments on the source chain do not name their transfer.',
+    'The transfer was not filled in time. The bridge may have refunded it: payments on the source chain do not name their transfer.',
   ),
-  refunded: failed('refunded', 'No relayer filled the transfer in time. The bridge refunded it on the source chain.'),
+  refunded: failed('refunded', 'The transfer was not filled in time. The bridge refunded it on the source chain.'),
   refund_not_found: failed(
     'refund_not_found',
-    'No relayer filled the transfer in time. No refund appeared on the source chain in two weeks.',
+    'The transfer was not filled in time. No refund appeared on the source chain in two weeks.',
   ),
   destination_action_failed: failed(
     'destination_action_failed',

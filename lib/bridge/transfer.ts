@@ -14,7 +14,7 @@ const REASONS = {
   no_deposit_in_transaction:
     'no bridge deposit with this index in the transaction; if the index is 0, nothing was sent',
   source_dropped: 'another transaction took its nonce, nothing was sent',
-  expired: 'no relayer filled it in time; usually becomes refunded or refund_not_found',
+  expired: 'it was not filled in time; usually becomes refunded or refund_not_found',
   refunded: 'the bridge refunded it on the source chain',
   refund_not_found: 'no certain refund found two weeks after the deadline',
   destination_action_failed:

@@ -117,7 +117,7 @@ export const WebhookResponse = z
       'Reason why it was disabled. gone: it answered 410. failing: no delivery succeeded for three days. Null while active',
     ),
     failingSince: Timestamp.nullable().describe(
-      'Time since when every delivery has failed, across at least two events. Null while deliveries succeed, or if none of these events waits any longer',
+      'Time since when every delivery has failed, for at least two events. Null while deliveries succeed, or if none of these events waits any longer',
     ),
     delivery: Delivery,
   })
