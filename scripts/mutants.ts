@@ -15,8 +15,8 @@ const FOLDER = 'test/mutants'
 const ENOUGH_PERCENT = 95
 /** Each copy keeps one core busy. */
 const COPIES = 2
-/** A mistake may make a loop endless: tests that run longer have noticed it. */
-const LONGEST_MS = 120_000
+/** A mistake may make a loop endless: tests that take this many times as long as those of all mutants have noticed it. */
+const ENDLESS_FACTOR = 2
 
 const run = promisify(execFile)
 
@@ -38,10 +38,13 @@ const mutants = globSync(`${FOLDER}/*/*.patch`)
   .filter(({ name }) => beginnings.length === 0 || beginnings.some((beginning) => name.startsWith(beginning)))
 if (mutants.length === 0) throw new Error(`There are no mutants of ${beginnings.join(', ')}.`)
 
+let timeout = 0
 const files = new Set(mutants.map(({ file }) => file))
 await inCopy(async (copy) => {
+  const begun = Date.now()
   const failing = await findFailure(copy, [...files])
   if (failing) throw new Error(`Without any mutant a test fails: ${failing}`)
+  timeout = ENDLESS_FACTOR * (Date.now() - begun)
 })
 const waiting = mutants.values()
 const fates = new Map<Mutant, Fate>()
@@ -118,7 +121,7 @@ async function findFailure(copy: string, changed: readonly string[]): Promise<st
     ...changed,
   ]
   // It ends with an error where a test fails or crashes, and writes no report where no test loads the files.
-  const ended = await run(process.execPath, vitest, { cwd: copy, maxBuffer: Infinity, timeout: LONGEST_MS }).then(
+  const ended = await run(process.execPath, vitest, { cwd: copy, maxBuffer: Infinity, timeout }).then(
     () => undefined,
     ({ killed, stderr }) => (killed ? 'a run without end' : `a run that breaks: ${stderr}`),
   )
