@@ -22,11 +22,16 @@ const failing = (check: string) =>
   })
 
 const newKey = (attestation: unknown) => FirstAttestation.parse(attestation) as NewKey
+const base64url = (text: string) => Buffer.from(text).toString('base64url')
+
+/** What the service makes of a new passkey, and of a new key. */
+const attestedPasskey = (made: unknown) => attestPasskey(newKey(made).credentialInfo, EXPECTED)
+const attestedKey = (made: unknown) => attestKey(newKey(made).credentialInfo, EXPECTED)
 
 /** A passkey that is registered, and the logins that it makes. */
 async function registeredPasskey(type: KeyType = 'P-256') {
   const passkey = somePasskey(undefined, type)
-  const made = await attestPasskey(newKey(passkey.create(OPTIONS)).credentialInfo, EXPECTED)
+  const made = await attestedPasskey(passkey.create(OPTIONS))
   const credential = { ...HELD, ...made, kind: 'Fido2', userHandle: 'alice' } as const
   const login = (faults: Faults = {}) => FirstAssertion.parse(passkey.get({ challenge: CHALLENGE }, faults)) as never
   return { passkey, credential, login }
@@ -35,7 +40,7 @@ async function registeredPasskey(type: KeyType = 'P-256') {
 /** A key that is registered, and the logins that it makes. */
 function registeredKey(type: KeyType = 'P-256') {
   const pair = someKeyPair(type)
-  const made = attestKey(newKey(pair.create(OPTIONS)).credentialInfo, EXPECTED)
+  const made = attestedKey(pair.create(OPTIONS))
   const credential = { ...HELD, ...made, kind: 'Key' } as const
   const login = (faults: Faults = {}) => FirstAssertion.parse(pair.get({ challenge: CHALLENGE }, faults)) as never
   return { pair, credential, login }
@@ -55,8 +60,101 @@ const SIGNED: [what: string, faults: Faults, check: string][] = [
     },
     'origin',
   ],
+  ['for a page whose name begins like ours', { origin: `${ORIGINS[0]}.evil.example` }, 'origin'],
+  ['of a challenge encoded twice more', { challenge: base64url(base64url(CHALLENGE)) }, 'challenge'],
+  ['of no challenge', { challenge: '' }, 'challenge'],
   ['of no client data', { clientData: () => 'x' }, 'client data'],
+  ['of client data that is no object', { clientData: () => '"x"' }, 'client data'],
 ]
+
+/** Attestations that are none, of a passkey as of a key. */
+const NO_ATTESTATIONS: [what: string, attestation: unknown][] = [
+  ['no JSON', 'hunter2'],
+  ['no object', []],
+  ['without a signature', { publicKey: 'x' }],
+  ['a signature in another form', { publicKey: 'x', signature: 'zz' }],
+  ['no PEM', { publicKey: 'x', signature: '00' }],
+  ['a broken PEM', { publicKey: '-----BEGIN PUBLIC KEY-----\nx\n-----END PUBLIC KEY-----', signature: '00' }],
+  ['a private key', { publicKey: '-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----', signature: '00' }],
+]
+const withAttestation = <Made extends { credentialInfo: object }>(made: Made, attestation: unknown) => ({
+  ...made,
+  credentialInfo: { ...made.credentialInfo, attestationData: base64url(JSON.stringify(attestation)) },
+})
+
+describe('A passkey is registered', () => {
+  test('where it vouches for itself', async () => {
+    const { id, create } = somePasskey()
+    await expect(attestedPasskey(create(OPTIONS, { attestation: 'packed' }))).resolves.toMatchObject({ id })
+  })
+
+  test.for<[what: string, faults: Faults & { attestation?: 'packed' }, check: string, type?: KeyType]>([
+    // Only one that vouches for itself is signed.
+    ...SIGNED.filter(([, { signature }]) => !signature),
+    ['signed by another', { signature: 'of something else', attestation: 'packed' }, 'attestation'],
+    ['on a page that is not told', { origin: undefined }, 'origin'],
+    ['at another relying party', { rpId: 'evil.example' }, 'relying party'],
+    ['made for a login', { type: 'webauthn.get' }, 'type'],
+    ['made as a key', { type: 'key.create' }, 'type'],
+    ['of another algorithm', { algorithm: -8 }, 'algorithm'],
+    ['of the algorithm of another type of key', { algorithm: -257 }, 'algorithm'],
+    ['of RSA with the algorithm of curves', { algorithm: -7 }, 'algorithm', 'RSA'],
+    ['of RSA that is too short', {}, 'algorithm', 'RSA of 1024 bits'],
+    ['of RSA that others can sign for', {}, 'algorithm', 'RSA with the exponent 3'],
+    ['with another id inside', { innerId: base64url('another id') }, 'credential id'],
+    ['without its user verified', { flags: 0x41 }, 'user verification'],
+    ['without its user present', { flags: 0x44 }, 'user verification'],
+    ['that says more than it is', { padding: new Uint8Array(3000) }, 'attestation'],
+    ['with no credential inside', { flags: 0x05 }, 'attestation'],
+  ])('never where it is %s', async ([, faults, check, type]) => {
+    await expect(attestedPasskey(somePasskey(undefined, type).create(OPTIONS, faults))).rejects.toEqual(failing(check))
+  })
+
+  test.for(NO_ATTESTATIONS)('never where its attestation is %s', async ([, attestation]) => {
+    const made = withAttestation(somePasskey().create(OPTIONS), attestation)
+    await expect(attestedPasskey(made)).rejects.toEqual(failing('attestation'))
+  })
+})
+
+describe('A key is registered', () => {
+  test.for<[how: string, write: (pem: string) => string]>([
+    ['trimmed', (pem) => pem.trim()],
+    ['in one line', (pem) => pem.replaceAll(/(?<!-)\n(?!-)/g, '')],
+    ['with the lines of Windows and a space', (pem) => `${pem.replaceAll('\n', '\r\n')} `],
+  ])('in one form, though its PEM is written %s', ([, write]) => {
+    let written = ''
+    const pem = (text: string) => {
+      written = text
+      return write(text)
+    }
+    const made = someKeyPair('RSA', { pem }).create(OPTIONS, { origin: ORIGINS[0] })
+    expect(attestedKey(made).publicKey).toBe(written)
+  })
+
+  test.for<[what: string, faults: Faults, check: string]>([
+    ...SIGNED,
+    ['made for a login', { type: 'key.get' }, 'type'],
+    ['made as a passkey', { type: 'webauthn.create' }, 'type'],
+  ])('never with a signature %s', ([, faults, check]) => {
+    expect(() => attestedKey(someKeyPair().create(OPTIONS, faults))).toThrow(failing(check))
+  })
+
+  test.for(NO_ATTESTATIONS)('never where its attestation is %s', ([, attestation]) => {
+    const made = withAttestation(someKeyPair().create(OPTIONS), attestation)
+    expect(() => attestedKey(made)).toThrow(failing('attestation'))
+  })
+
+  test.for<[where: string, write: (pem: string) => string]>([
+    ['after it', (pem) => `${pem}${'x'.repeat(64)}`],
+    ['before it', (pem) => `x\n${pem}`],
+    ['in its first line', (pem) => pem.replace('KEY-----\n', 'KEY-----x\n')],
+    ['as another one', (pem) => `${pem}${pem}`],
+    ['as a header', (pem) => pem.replace('KEY-----\n', 'KEY-----\nProc-Type: 4\n\n')],
+    ['as spaces', (pem) => `${pem}${' '.repeat(1024)}`],
+  ])('never where its PEM has more %s', ([, pem]) => {
+    expect(() => attestedKey(someKeyPair('P-256', { pem }).create(OPTIONS))).toThrow(failing('attestation'))
+  })
+})
 
 describe('A passkey logs in', () => {
   test.for(['P-256', 'RSA'] as const)('with a key of %s', async (type) => {
@@ -73,7 +171,8 @@ describe('A passkey logs in', () => {
   test.for<[what: string, faults: Faults, check: string]>([
     ...SIGNED,
     ['made for a registration', { type: 'webauthn.create' }, 'type'],
-    ['without its user', { flags: 1 }, 'user verification'],
+    ['without its user verified', { flags: 1 }, 'user verification'],
+    ['without its user present', { flags: 4 }, 'user verification'],
     ['at another relying party', { rpId: 'evil.example' }, 'relying party'],
     ['on a page that is not told', { origin: undefined }, 'origin'],
   ])('never with a signature %s', async ([, faults, check]) => {
@@ -87,6 +186,8 @@ describe('A passkey logs in', () => {
     { seen: 5, told: 4, flags: 5, isIn: false },
     // An authenticator that does not count.
     { seen: 0, told: 0, flags: 5, isIn: true },
+    // One that counted once and does no more.
+    { seen: 50, told: 0, flags: 5, isIn: true },
     // One that is synced, each of whose places counts for itself (flag 8).
     { seen: 5, told: 4, flags: 5 | 8, isIn: true },
   ])('where its counter rises, was $seen and is $told (flags $flags): $isIn', async ({ seen, told, flags, isIn }) => {
@@ -126,6 +227,11 @@ describe('A public key for which others can sign', () => {
   test('is not taken: RSA with the exponent 1', () => {
     const { n = '' } = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' })
     expect(isSound(createPublicKey({ key: { kty: 'RSA', n, e: 'AQ' }, format: 'jwk' }))).toBe(false)
+  })
+
+  test('is not taken: RSA so long that every login would be work', () => {
+    const jwk = { kty: 'RSA', n: Buffer.alloc(513, 0xff).toString('base64url'), e: 'AQAB' }
+    expect(isSound(createPublicKey({ key: jwk, format: 'jwk' }))).toBe(false)
   })
 
   // The identity of the curve and a point of order eight (https://eprint.iacr.org/2020/1244, table 6).
