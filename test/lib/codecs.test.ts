@@ -2,7 +2,15 @@ import fc from 'fast-check'
 import { getAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type * as z from 'zod'
-import { Address, Amount, PositiveAmount, Timestamp, UserAddress } from '../../lib/codecs.ts'
+import {
+  Address,
+  Amount,
+  numberText,
+  PositiveAmount,
+  Timestamp,
+  TransactionHash,
+  UserAddress,
+} from '../../lib/codecs.ts'
 import { runs } from '../support/runs.ts'
 import { CODE_POINT } from '../support/texts.ts'
 
@@ -232,4 +240,24 @@ describe('A moment', () => {
   test('that is none does not go out', () => {
     expect(Timestamp.safeEncode(new Date(Number.NaN)).success).toBe(false)
   })
+})
+
+describe('The hash of a transaction', () => {
+  const HASH = `0x${'5c'.repeat(32)}`
+
+  test('is 32 bytes in hex, in whatever case', () => {
+    for (const text of [HASH, `0x${'5C'.repeat(32)}`]) expect(TransactionHash.decode(text)).toBe(HASH)
+  })
+
+  test('is nothing else', () => {
+    const short = HASH.slice(0, -1)
+    const texts = ['0x', HASH.slice(2), short, `${HASH}0`, `${short}g`, ` ${HASH}`, `${HASH}\n`, `0X${HASH.slice(2)}`]
+    for (const text of [...texts, `${short}\u0665`]) expect(TransactionHash.safeDecode(text).success).toBe(false)
+  })
+})
+
+test('A number as text is whole, within its limits, and written in one way', () => {
+  const Index = numberText(0, 49)
+  for (const number of [0, 7, 49]) expect(Index.decode(`${number}`)).toBe(number)
+  for (const text of ['', 'x', '-1', '1.5', '01', '50', '999999']) expect(Index.safeDecode(text).success).toBe(false)
 })

@@ -87,37 +87,23 @@ describe('Who calls is asked before what they ask for', () => {
   })
 })
 
-// Values that are no address, as JSON texts; null is none either where an address is required. A typo in one letter's
-// case breaks the checksum. All others are those of the codecs, whose tests have them.
-const NO_ADDRESSES: readonly string[] = ['5', '""', `["${USER}"]`, '"vitalik.eth"', `"${USER.replace('A', 'a')}"`]
-const NO_AMOUNTS: readonly string[] = ['null', '5', '""', '"0"', '"01"', '"1.0"', '"1e6"', '["5"]', `"${2n ** 256n}"`]
-
-const NO_NUMBERS: readonly string[] = ['"8453"', '1e400', '[8453]', '{}', 'true', '""']
-const NO_CHAIN_IDS: readonly string[] = [...NO_NUMBERS, '0', '-1', '1.5', '5', '99999']
-const NEITHER = ['0', '-1', '1.5', '2', '999999999', '31337', String(Number.MAX_SAFE_INTEGER), '1e300']
-
-/** For each field of each body, in the order of the interface: its error and what is refused as such. */
-const FIELDS: Record<string, readonly [field: string, code: ErrorCode, refused: readonly string[]][]> = {
+const NO_ADDRESS = USER.replace('A', 'a')
+/** For each field of each body, in the order of the interface: its error, and a value that its codec refuses. */
+const FIELDS: Record<string, readonly [field: string, code: ErrorCode, refused: unknown][]> = {
   [DEPOSIT]: [
-    ['vaultAddress', 'missing_or_invalid_vault_address', ['null', ...NO_ADDRESSES]],
-    ['amount', 'missing_or_invalid_amount', NO_AMOUNTS],
-    ['userAddress', 'missing_or_invalid_user_address', ['null', ...NO_ADDRESSES, `"${ZERO_ADDRESS}"`]],
-    ['srcChainId', 'missing_or_invalid_src_chain_id', NO_NUMBERS],
-    ['srcToken', 'missing_or_invalid_src_token', NO_ADDRESSES],
-    ['chainId', 'missing_or_invalid_chain_id', NO_CHAIN_IDS],
+    ['vaultAddress', 'missing_or_invalid_vault_address', NO_ADDRESS],
+    ['amount', 'missing_or_invalid_amount', '0'],
+    ['userAddress', 'missing_or_invalid_user_address', ZERO_ADDRESS],
+    ['srcChainId', 'missing_or_invalid_src_chain_id', '8453'],
+    ['srcToken', 'missing_or_invalid_src_token', NO_ADDRESS],
+    ['chainId', 'missing_or_invalid_chain_id', 99_999],
   ],
   [CLAIM]: [
-    ['vaultAddress', 'missing_or_invalid_vault_address', ['null', ...NO_ADDRESSES]],
-    ['userAddress', 'missing_or_invalid_user_address', ['null', ...NO_ADDRESSES, `"${ZERO_ADDRESS}"`]],
-    ['chainId', 'missing_or_invalid_chain_id', NO_CHAIN_IDS],
+    ['vaultAddress', 'missing_or_invalid_vault_address', null],
+    ['userAddress', 'missing_or_invalid_user_address', NO_ADDRESS],
+    ['chainId', 'missing_or_invalid_chain_id', '8453'],
   ],
 }
-const REFUSED = Object.entries(FIELDS).flatMap(([path, fields]) =>
-  fields.flatMap(([field, code, refused]) => refused.map((json) => [path, field, json, code] as const)),
-)
-const PAIRS = Object.entries(FIELDS).flatMap(([path, fields]) =>
-  fields.flatMap((first, i) => fields.slice(i + 1).map((second) => [path, first, second] as const)),
-)
 const REQUIRED: Record<string, readonly string[]> = {
   [DEPOSIT]: ['vaultAddress', 'amount', 'userAddress'],
   [CLAIM]: ['vaultAddress', 'userAddress'],
@@ -134,33 +120,26 @@ function bodyText(path: string, vault: Address, replaced: readonly (readonly [fi
 }
 
 describe('A body', () => {
-  test.for(REFUSED)('to %s whose %s is %s is refused', async ([path, field, json, code], { service, asyncVault }) => {
-    const others: [string, string][] = field === 'srcToken' ? [['srcChainId', '8453']] : []
-    if (field === 'srcChainId') others.push(['srcToken', JSON.stringify(asyncVault)])
-    const text = bodyText(path, asyncVault, [...others, [field, json]])
-    expectError(await service.call('POST', path, { body: text }), code, [field])
-  })
-
-  test.for(Object.entries(REQUIRED).flatMap(([path, fields]) => fields.map((field) => [path, field] as const)))(
-    'to %s without its %s is told that it is required',
-    async ([path, field], { service, asyncVault }) => {
-      const { [field]: _, ...rest } = JSON.parse(bodyText(path, asyncVault, []))
-      const reply = await service.call('POST', path, { body: rest })
-      const code = FIELDS[path]?.find(([name]) => name === field)?.[1] as ErrorCode
-      expectError(reply, code, [field])
-      expect(reply.body.details).toEqual([{ field, issue: 'is required' }])
+  test.for(Object.entries(FIELDS).flatMap(([path, fields]) => fields.map((field) => [path, ...field] as const)))(
+    'to %s whose %s is wrong is refused as `%s`',
+    async ([path, field, code, value], { service, asyncVault }) => {
+      const source = field.startsWith('src') && { srcChainId: 8453, srcToken: asyncVault }
+      const right = JSON.parse(bodyText(path, asyncVault, []))
+      expectError(await service.call('POST', path, { body: { ...right, ...source, [field]: value } }), code, [field])
     },
   )
 
-  test.for(PAIRS)(
-    'to %s with two bad fields gets the error of the first and both in its details: $1.0 before $2.0',
-    async ([path, [first, code], [second]], { service, asyncVault }) => {
-      // The later field stands first: the order of the interface decides, not that of the body.
-      const source = path === DEPOSIT && { srcChainId: 8453, srcToken: asyncVault }
-      const right: Record<string, unknown> = { ...JSON.parse(bodyText(path, asyncVault, [])), ...source }
-      const { [first]: _, [second]: __, ...rest } = right
-      const reply = await service.call('POST', path, { body: { [second]: false, ...rest, [first]: false } })
-      expectError(reply, code, [first, second])
+  test.for(Object.entries(FIELDS))(
+    'to %s with bad fields gets the error of the first and all in its details, in the order of the interface',
+    async ([path, fields], { service }) => {
+      const bad = fields.toReversed().map(([field, , value]) => [field, value] as const)
+      const reply = await service.call('POST', path, { body: Object.fromEntries(bad) })
+      const [[, code]] = fields as [(typeof fields)[number]]
+      expectError(
+        reply,
+        code,
+        fields.map(([field]) => field),
+      )
     },
   )
 
@@ -170,6 +149,7 @@ describe('A body', () => {
       for (const empty of [undefined, '', '{}']) {
         const reply = await service.call('POST', path, { body: empty })
         expectError(reply, 'missing_or_invalid_vault_address', fields)
+        for (const { issue } of reply.body.details) expect(issue).toBe('is required')
       }
     },
   )
@@ -188,22 +168,15 @@ describe('A body', () => {
     expectError(await service.call('POST', DEPOSIT, { body: misspelt }), 'unknown_field', ['srcChainID'])
   })
 
-  test.for([
-    ['srcChainID'],
-    ['srctoken'],
-    ['vaultaddress'],
-    ['__proto__'],
-    ['constructor'],
-    ['toString'],
-    [''],
-    ['a.b'],
-    ['\u0000'],
-  ])('with the unknown field %j is refused by that name', async ([field], { service, asyncVault }) => {
-    for (const path of [DEPOSIT, CLAIM]) {
-      const text = bodyText(path, asyncVault, [[field as string, '8453']])
-      expectError(await service.call('POST', path, { body: text }), 'unknown_field', [field as string])
-    }
-  })
+  test.for([['srcChainID'], ['__proto__'], ['constructor'], [''], ['a.b']])(
+    'with the unknown field %j is refused by that name',
+    async ([field], { service, asyncVault }) => {
+      for (const path of [DEPOSIT, CLAIM]) {
+        const text = bodyText(path, asyncVault, [[field as string, '8453']])
+        expectError(await service.call('POST', path, { body: text }), 'unknown_field', [field as string])
+      }
+    },
+  )
 
   test('with several unknown fields names each, the long ones cut', async ({ service, asyncVault }) => {
     const reply = await service.call('POST', CLAIM, {
@@ -223,23 +196,13 @@ describe('A body', () => {
   test.for([
     ['text', 'not JSON'],
     ['an array', '[]'],
-    ['an array of bodies', `[{"vaultAddress":"${USER}"}]`],
-    ['a JSON string', '"{}"'],
     ['a number', '5'],
     ['null', 'null'],
-    ['half an object', '{"vaultAddress":'],
-    ['an object and more', '{} {}'],
-    ['an object with a trailing comma', '{"a":1,}'],
-    ['single-quoted', "{'a':1}"],
-    ['a form', 'vaultAddress=0x&amount=1'],
     ['deeply nested', '['.repeat(16_000)],
-    ['blank', '   '],
   ])('that is %s is refused as `Invalid JSON body`', async ([, text], { service }) => {
-    for (const path of [DEPOSIT, CLAIM]) {
-      expectError(await service.call('POST', path, { body: text }), 'invalid_json')
-      const headers = { 'content-type': 'application/octet-stream' }
-      expectError(await service.call('POST', path, { body: text, headers }), 'invalid_json')
-    }
+    expectError(await service.call('POST', DEPOSIT, { body: text }), 'invalid_json')
+    const headers = { 'content-type': 'application/octet-stream' }
+    expectError(await service.call('POST', CLAIM, { body: text, headers }), 'invalid_json')
   })
 
   test('that is not UTF-8 is refused', async ({ service, asyncVault }) => {
@@ -295,12 +258,9 @@ describe('The source of a deposit', () => {
     asyncVault,
     usdc,
   }) => {
-    for (const srcChainId of NEITHER) {
-      const text = bodyText(DEPOSIT, asyncVault, [
-        ['srcChainId', srcChainId],
-        ['srcToken', JSON.stringify(usdc)],
-      ])
-      expectError(await service.call('POST', DEPOSIT, { body: text }), 'unsupported_source_chain', ['srcChainId'])
+    for (const srcChainId of [0, 2]) {
+      const reply = await service.call('POST', DEPOSIT, { body: body(asyncVault, { srcChainId, srcToken: usdc }) })
+      expectError(reply, 'unsupported_source_chain', ['srcChainId'])
     }
   })
 
@@ -368,20 +328,15 @@ describe('A vault address that the client has on two chains', () => {
 })
 
 describe('A deposit status', () => {
-  test.for(NO_ADDRESSES.flatMap((json) => (json.startsWith('"') ? [JSON.parse(json)] : [])).map((text) => [text]))(
-    'of the vault %j is refused',
-    async ([text], { service }) => {
-      const reply = await service.call('GET', statusPath(encodeURIComponent(text)))
-      expectError(reply, 'missing_or_invalid_vault_address', ['vaultAddress'])
-    },
-  )
+  test('of what is no vault is refused', async ({ service }) => {
+    for (const text of ['vitalik.eth', NO_ADDRESS]) {
+      expectError(await service.call('GET', statusPath(text)), 'missing_or_invalid_vault_address', ['vaultAddress'])
+    }
+  })
 
   test.for([
     ['nobody', ''],
-    ['an empty address', '?userAddress='],
     ['the zero address', `?userAddress=${ZERO_ADDRESS}`],
-    ['no address', '?userAddress=vitalik.eth'],
-    ['an address with a wrong checksum', `?userAddress=${USER.replace('A', 'a')}`],
     ['two users', `?userAddress=${USER}&userAddress=${USER}`],
     ['a user under another name', `?useraddress=${USER}`],
   ])('of %s is refused', async ([, query], { service, asyncVault }) => {
@@ -389,14 +344,12 @@ describe('A deposit status', () => {
     expectError(reply, 'missing_or_invalid_user_address', ['userAddress'])
   })
 
-  test.for([[''], ['x'], ['5'], ['-8453'], ['8453.0'], ['0x2105'], ['8453,8453'], ['9'.repeat(400)], ['\u0661']])(
-    'on the chain %j is refused',
-    async ([chainId], { service, asyncVault }) => {
-      const query = `?userAddress=${USER}&chainId=${encodeURIComponent(chainId as string)}`
-      const reply = await service.call('GET', statusPath(asyncVault, query))
+  test('on what is no chain is refused', async ({ service, asyncVault }) => {
+    for (const chainId of ['', '5', '8453,8453']) {
+      const reply = await service.call('GET', statusPath(asyncVault, `?userAddress=${USER}&chainId=${chainId}`))
       expectError(reply, 'missing_or_invalid_chain_id', ['chainId'])
-    },
-  )
+    }
+  })
 
   test('with several bad parts gets the error of the first and all in its details', async ({ service, asyncVault }) => {
     const all = await service.call('GET', statusPath('x', '?userAddress=y&chainId=z'))
@@ -416,23 +369,10 @@ describe('A cross-chain status', () => {
     expectError(empty, 'missing_tx_hash', ['txHash', 'srcChainId'])
   })
 
-  test.for(
-    [
-      'x',
-      '0x',
-      HASH.slice(2),
-      HASH.slice(0, -1),
-      `${HASH}0`,
-      `${HASH.slice(0, -1)}g`,
-      ` ${HASH}`,
-      `${HASH}\n`,
-      `0X${HASH.slice(2)}`,
-      USER,
-      `${HASH.slice(0, -1)}\u0665`,
-    ].map((hash) => [hash]),
-  )('of the hash %j is refused as `Invalid txHash`', async ([hash], { service }) => {
-    const reply = await service.call('GET', `${crossChainPath(hash as string)}?srcChainId=8453`)
-    expectError(reply, 'invalid_tx_hash', ['txHash'])
+  test('of what is no hash is refused as `Invalid txHash`', async ({ service }) => {
+    for (const hash of ['x', USER]) {
+      expectError(await service.call('GET', `${crossChainPath(hash)}?srcChainId=8453`), 'invalid_tx_hash', ['txHash'])
+    }
   })
 
   test('without its source chain is refused as `Missing required query parameter: srcChainId`', async ({ service }) => {
@@ -441,31 +381,21 @@ describe('A cross-chain status', () => {
     }
   })
 
-  test.for(
-    ['x', '+8453', '08453', '0x2105', '.5', '1.', 'NaN', 'Infinity', ' 8453', '8453,8453', '\u0668'].map((text) => [
-      text,
-    ]),
-  )('from the chain %j is refused as `Invalid srcChainId`', async ([text], { service }) => {
-    const query = `?srcChainId=${encodeURIComponent(text as string)}`
-    expectError(await service.call('GET', crossChainPath(HASH) + query), 'invalid_src_chain_id', ['srcChainId'])
+  test('from what is no number is refused as `Invalid srcChainId`', async ({ service }) => {
+    const reply = await service.call('GET', `${crossChainPath(HASH)}?srcChainId=0x2105`)
+    expectError(reply, 'invalid_src_chain_id', ['srcChainId'])
   })
 
-  test.for([...NEITHER, '100', '1e3', '99999999999999999999', '9'.repeat(400)].map((text) => [text]))(
-    'from chain %s, from where nothing can come, is refused as `Unsupported srcChainId`',
-    async ([chainId], { service }) => {
-      const reply = await service.call('GET', `${crossChainPath(HASH)}?srcChainId=${chainId}`)
-      expectError(reply, 'unsupported_src_chain_id', ['srcChainId'])
-      expect(reply.body.details[0].issue).toBe('must be the id of a chain from which deposits can come')
-    },
-  )
+  test('from a chain from where nothing can come is refused as `Unsupported srcChainId`', async ({ service }) => {
+    const reply = await service.call('GET', `${crossChainPath(HASH)}?srcChainId=100`)
+    expectError(reply, 'unsupported_src_chain_id', ['srcChainId'])
+    expect(reply.body.details[0].issue).toBe('must be the id of a chain from which deposits can come')
+  })
 
-  test.for([[''], ['x'], ['-1'], ['1.5'], ['01'], ['50'], ['999999']])(
-    'of the deposit with index %j is refused',
-    async ([index], { service }) => {
-      const reply = await service.call('GET', `${crossChainPath(HASH)}?srcChainId=8453&index=${index}`)
-      expectError(reply, 'invalid_index', ['index'])
-    },
-  )
+  test.for([[''], ['-1'], ['50']])('of the deposit with index %j is refused', async ([index], { service }) => {
+    const reply = await service.call('GET', `${crossChainPath(HASH)}?srcChainId=8453&index=${index}`)
+    expectError(reply, 'invalid_index', ['index'])
+  })
 
   test('with several bad parts gets the error of the first and all in its details', async ({ service }) => {
     const all = await service.call('GET', `${crossChainPath('x')}?srcChainId=y&index=z`)
@@ -537,22 +467,11 @@ describe('A route', () => {
   test.for([
     ['/'],
     ['/nope'],
-    ['/Health'],
     ['/health/'],
-    [`${LIST}/`],
-    [`${DEPOSIT}/`],
     [LIST.toUpperCase()],
-    ['/defi-vaults/v2/vaults'],
     ['/defi-vaults/v1/vaults/1'],
-    ['/defi-vaults/v1/defi/vault/deposit-status'],
-    ['/defi-vaults/v1/defi/vault/a/b/deposit-status'],
-    ['/defi-vaults/v1/defi/cross-chain'],
     ['/defi-vaults/v1//vaults'],
-    ['/defi-vaults/v1/defi//vault/deposit'],
-    [`/defi-vaults/v1/defi/cross-chain/${HASH}`],
-    ['/%68ealth/x'],
     ['/$default'],
-    ['/functions/system/health/handler.ts'],
     ['/.env'],
   ])('%s does not exist, with any method', async ([path], { service }) => {
     for (const method of ['GET', 'POST', 'DELETE']) {

@@ -1,6 +1,6 @@
 import { getAddress } from 'viem'
 import { expect, test } from 'vitest'
-import { CHAINS, ChainId, ChainIdText, EVM_CHAINS, evmChain } from '../../../lib/chain/registry.ts'
+import { BridgedChainIdText, CHAINS, ChainId, ChainIdText, EVM_CHAINS, evmChain } from '../../../lib/chain/registry.ts'
 
 const INTERFACE = [
   'arbitrum-mainnet',
@@ -41,4 +41,15 @@ test('A chain id is that of an EVM chain of the registry, as number and as text'
     expect(ChainIdText.safeParse(other).success).toBe(false)
   }
   expect(evmChain(1151111081099710)).toBeUndefined()
+})
+
+test('The chain of a transfer is a number as JSON writes it, and one from which deposits can come', () => {
+  expect(BridgedChainIdText.parse('8453')).toBe(8453)
+  const codeOf = (text: string) => BridgedChainIdText.safeParse(text).error?.issues.map(({ code }) => code)
+  for (const text of ['x', '+8453', '08453', '0x2105', '.5', '1.', 'NaN', ' 8453', '8453,8453', '\u0668']) {
+    expect(codeOf(text), text).toEqual(['invalid_type'])
+  }
+  for (const text of ['0', '-1', '1.5', '2', '100', '1e3', '1e300', '31337', '9'.repeat(400)]) {
+    expect(codeOf(text), text).toEqual(['custom'])
+  }
 })
