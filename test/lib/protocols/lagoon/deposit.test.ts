@@ -21,11 +21,17 @@ function answerOf(facts: Partial<LagoonFacts>, { until = 0n, payer = ALICE, amou
 
 test.for<[how: string, facts: Partial<LagoonFacts>, answer: string]>([
   ['at once while a valuation is valid', {}, 'syncDeposit'],
+  ['at once where only deposits are', { syncMode: 'deposits' }, 'syncDeposit'],
   ['by a request without one', { isTotalAssetsValid: false }, 'requestDeposit'],
   ['by a request before 0.5, whatever it tells of valuations', { version: 'v0.4.0' }, 'requestDeposit'],
   [
     'by a request, beside one of the same epoch',
     { isTotalAssetsValid: false, pendingAssets: 1n, lastDepositRequest: 5 },
+    'requestDeposit',
+  ],
+  [
+    'by a request, after one of an earlier epoch that was cancelled',
+    { isTotalAssetsValid: false, pendingAssets: 0n, lastDepositRequest: 3 },
     'requestDeposit',
   ],
   ['at once, whatever waits for a settlement', { pendingAssets: 1n, lastDepositRequest: 3 }, 'syncDeposit'],
@@ -39,6 +45,7 @@ test.for<[vault: string, facts: Partial<LagoonFacts>, code: string]>([
   ['is closing, and would never settle it', { lifecycle: 'closing' }, 'vault_is_closed'],
   ['is closed', { lifecycle: 'closed' }, 'vault_is_closed'],
   ['only pays at once while a valuation is valid', { syncMode: 'redemptions' }, 'deposits_are_not_open'],
+  ['does nothing at once while one is', { syncMode: 'none' }, 'deposits_are_not_open'],
   [
     'has not settled a request of an earlier epoch',
     { isTotalAssetsValid: false, pendingAssets: 1n, lastDepositRequest: 3 },
