@@ -17,7 +17,7 @@ import {
   signRecovery,
   someEmail,
 } from '../../support/accounts.ts'
-import { type Faults, KEY_TYPES, someKeyPair, somePasskey } from '../../support/credentials.ts'
+import { type Faults, someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
 import { type RecoveryKit, signWithKit, someRecoveryKit } from '../../support/recovery-kit.ts'
 import { type HttpReply, type Service, chainlessTest as test, USERS } from '../../support/service.ts'
@@ -185,17 +185,6 @@ describe('A user recovers', () => {
       const reply = await login(service, named, (begun) => ({ firstFactor: passkey.get(begun) }))
       expect(reply).toMatchObject({ status: 200, body: { user: { id: userId, email } } })
     }
-  })
-
-  test.for(KEY_TYPES)('to a key of the type %s, by a recovery key of this type', async (type, { service }) => {
-    const [keyPair, recoveryKey] = [someKeyPair(type), someKeyPair(type)]
-    const { email } = await registerUser(service, (begun) => ({
-      firstFactorCredential: someKeyPair().create(begun),
-      recoveryCredential: asRecovery(recoveryKey, begun),
-    }))
-    const made = (begun: Begun) => ({ firstFactorCredential: keyPair.create(begun) })
-    expectRecovered(await recover(service, email, recoveryKey, made))
-    expect((await loginWith(service, email, keyPair)).status).toBe(200)
   })
 
   test('to a key protected by a password, with a passkey for a second factor', async ({ service }) => {

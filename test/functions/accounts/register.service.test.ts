@@ -504,14 +504,12 @@ describe('A registration is refused', () => {
   })
 
   test.for<[string, string]>([
-    ['credId', 'x'.repeat(1366)],
     ['credId', ''],
     // A login lists it among dummies of 32 bytes.
     ['credId', 'x'.repeat(42)],
     ['credId', 'x'.repeat(44)],
     ['credId', 'not base64url!'],
     ['clientData', 'x'.repeat(5470)],
-    ['clientData', '_-_. '],
     ['attestationData', '='],
   ])('with a field that is too large or malformed: %s', async ([name, text], { service }) => {
     const begun = await beginRegistration(service)

@@ -141,46 +141,6 @@ describe('A withdrawal in the history', () => {
     },
   )
 
-  test('that was taken back is cancelled, and one made again in the same epoch is pending', async ({
-    service,
-    held,
-  }) => {
-    const { vault, redeem } = await held()
-    const [first, second] = [await redeem(5n * SHARE), await redeem(6n * SHARE)]
-    await vault.act(ALICE, 'cancelRequestRedeem', ALICE)
-    // Again, of nothing.
-    await vault.act(ALICE, 'cancelRequestRedeem', ALICE)
-    const third = await redeem(7n * SHARE)
-    const cancelled = { status: 'cancelled', assets: 0n, epochId: 2 } as const
-    const pending = { status: 'pending', assets: null, epochId: 2 } as const
-    expect(await liveHistoryOf(service, vault, ALICE)).toEqual([
-      await entryOf(vault, ALICE, third, { ...pending, shares: 7n * SHARE, pendingShares: 7n * SHARE }),
-      await entryOf(vault, ALICE, second, { ...cancelled, shares: 6n * SHARE, cancelledShares: 6n * SHARE }),
-      await entryOf(vault, ALICE, first, { ...cancelled, shares: 5n * SHARE, cancelledShares: 5n * SHARE }),
-    ])
-  })
-
-  test('is paid by a claim in parts, the oldest request of its epoch first', async ({ service, held }) => {
-    const { vault, redeem, claim, claimable } = await held()
-    const [first, second] = [await redeem(5n * SHARE), await redeem(6n * SHARE)]
-    await vault.settle()
-    const before = await vault.balanceOf(ALICE)
-    const claimedBy = await claim(7n * SHARE)
-    const [paid, left] = [(await vault.balanceOf(ALICE)) - before, await claimable()]
-    const ofFirst = (paid * 5n) / 7n
-    const ofSecond = paid - ofFirst
-    expect(await liveHistoryOf(service, vault, ALICE)).toEqual([
-      await entryOf(vault, ALICE, second, {
-        ...{ shares: 6n * SHARE, epochId: 2, status: 'claimable', assets: ofSecond + left, claimedBy },
-        ...{ claimableShares: 4n * SHARE, claimableAssets: left, paidShares: 2n * SHARE, paidAssets: ofSecond },
-      }),
-      await entryOf(vault, ALICE, first, {
-        ...{ shares: 5n * SHARE, epochId: 2, status: 'completed', assets: ofFirst, claimedBy },
-        ...{ paidShares: 5n * SHARE, paidAssets: ofFirst },
-      }),
-    ])
-  })
-
   test('is paid by the next request, which claims it along the way', async ({ service, held }) => {
     const { vault, redeem, claimable } = await held()
     const first = await redeem(5n * SHARE)
@@ -213,12 +173,6 @@ describe('A withdrawal in the history', () => {
     // Nothing came or went: the shares were a gift, which he has.
     const [position] = (await viewsFor(service, vault.key).positions(BOB)).body.positions
     expect(position).toMatchObject({ currentShares: `${5n * SHARE}`, totalWithdrawnAssets: '0', earnedAssets: '0' })
-  })
-
-  test('of nothing, which anybody may ask for in the name of others, is none', async ({ service, held }) => {
-    const { vault, redeem } = await held()
-    await redeem(0n, ALICE, CAROL)
-    expect(await liveHistoryOf(service, vault, ALICE)).toEqual([])
   })
 
   test('made at once is completed by its own transaction, with epoch 0', async ({ service, held }) => {

@@ -538,43 +538,6 @@ describe('the books of an ERC-7540 vault', () => {
     },
   )
 
-  test('tell requests that are taken back after later ones were settled and claimed', async ({ service }) => {
-    const vault = await openAsyncVault(service, { make: 'counted' })
-    const alice = ALICE.address
-    await vault.mint(alice, 100n * ONE)
-    await vault.approve(alice, 100n * ONE)
-    for (const assets of [10n * ONE, 20n * ONE]) await vault.act(alice, 'requestDeposit', assets, alice, alice)
-    await vault.act(ROLES.safe, 'fulfillDeposit', 2n, alice, 20n * ONE, 20n * ONE)
-    await vault.act(alice, 'mint', 20n * ONE, alice, alice)
-    for (const shares of [3n * ONE, 7n * ONE]) await vault.act(alice, 'requestRedeem', shares, alice, alice)
-    await vault.act(ROLES.safe, 'fulfillRedeem', 4n, alice, 7n * ONE, 7n * ONE)
-    await vault.act(alice, 'withdraw', 7n * ONE, alice, alice)
-    for (const [id, side] of [
-      [1n, 'Deposit'],
-      [3n, 'Redeem'],
-    ] as const) {
-      await vault.act(alice, `cancel${side}Request`, id, alice)
-      await vault.act(ROLES.safe, `fulfillCancel${side}`, id, alice)
-      await vault.act(alice, `claimCancel${side}Request`, id, alice, alice)
-    }
-    const { positions, deposits, withdrawals } = await shownOf(service, vault)
-    expect(positions[0]).toMatchObject({
-      totalDepositedAssets: `${20n * ONE}`,
-      totalWithdrawnAssets: `${7n * ONE}`,
-      currentValue: `${13n * ONE}`,
-      earnedAssets: '0',
-      depositCount: 1,
-    })
-    expect(deposits).toMatchObject([
-      { epochId: 2, status: 'completed', amounts: { currentShares: `${13n * ONE}` } },
-      { epochId: 1, status: 'cancelled', amounts: { currentShares: '0' } },
-    ])
-    expect(withdrawals).toMatchObject([
-      { epochId: 4, status: 'completed', assets: `${7n * ONE}` },
-      { epochId: 3, status: 'cancelled', claimTransactionHash: null },
-    ])
-  })
-
   test('know a cancellation whose event names the receiver first', async ({ service }) => {
     const vault = await openAsyncVault(service, { make: 'redemptions' })
     const alice = ALICE.address

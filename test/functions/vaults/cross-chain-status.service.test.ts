@@ -9,10 +9,8 @@ import { ARBITRUM, BASE, HANDLER } from '../../support/oracles.ts'
 import { USERS } from '../../support/service.ts'
 import {
   call,
-  depositMessage,
   type Entry,
   expectStatus,
-  handlerMessage,
   type Order,
   type Transfer,
   type Transfers,
@@ -159,9 +157,7 @@ describe('A source transaction', () => {
 describe('A transfer', () => {
   const LAGOON: { generation: LagoonGeneration; asset: Asset; from: number; to: number }[] = [
     { generation: '0.1', asset: 'USDC', from: ARBITRUM, to: BASE },
-    { generation: '0.4', asset: 'DAI', from: ARBITRUM, to: BASE },
     { generation: '0.5', asset: 'USDC', from: BASE, to: ARBITRUM },
-    { generation: '0.6', asset: 'USDT', from: ARBITRUM, to: BASE },
     { generation: '0.6', asset: 'USDT', from: BASE, to: ARBITRUM },
   ]
 
@@ -296,23 +292,6 @@ describe('A transfer', () => {
     await transfer.shows('completed', { fill, key: vault.key, protocol: 'lagoon' })
   })
 
-  test('says no protocol to a client that has a vault of that address on another chain', async ({
-    service,
-    transfers,
-  }) => {
-    const vault = await openAsync(service)
-    const other = await openLagoonVault(service, { generation: '0.5', chainId: ARBITRUM })
-    const message = depositMessage({
-      token: transfers.tokenOf(BASE, 'USDC'),
-      vault: other.address,
-      user: ALICE.address,
-      entry: 'requestDeposit',
-    })
-    const transfer = await transfers.open({ message })
-    expect(vault.address).not.toBe(other.address)
-    await transfer.shows('bridging', { key: other.key })
-  })
-
   test('without a message is completed when it is delivered', async ({ transfers }) => {
     const transfer = await transfers.open({ inputAmount: 3_000_000n })
     await transfer.shows('bridging')
@@ -382,57 +361,16 @@ describe('When the deposit fails on arrival, the transfer has failed and the use
       meanwhile: (vault) => vault.act(ROLES.admin, 'pause'),
     },
     {
-      what: 'a sync vault is paused',
-      entry: 'deposit',
-      open: openYieldVault,
-      meanwhile: (vault) => vault.act(ROLES.admin, 'pause'),
-    },
-    {
       what: 'a sync vault reaches its cap',
       entry: 'deposit',
       open: openYieldVault,
       meanwhile: (vault) => vault.act(ROLES.admin, 'setDepositCap', 1n),
     },
     {
-      what: 'a vault with a valid valuation starts to close',
-      entry: 'syncDeposit',
-      open: openSyncing,
-      meanwhile: (vault) => vault.act(ROLES.admin, 'initiateClosing'),
-    },
-    {
-      what: 'a vault with a valid valuation is closed',
-      entry: 'syncDeposit',
-      open: openSyncing,
-      meanwhile: async (vault) => {
-        await vault.act(ROLES.safe, 'expireTotalAssets')
-        await vault.act(ROLES.admin, 'initiateClosing')
-        const assets = await vault.read('totalAssets')
-        await vault.mint(ROLES.safe, assets)
-        await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', assets)
-        await vault.act(ROLES.safe, 'close', assets)
-      },
-    },
-    {
       what: 'the valuation of a vault ends',
       entry: 'syncDeposit',
       open: openSyncing,
       meanwhile: (vault) => vault.act(ROLES.safe, 'expireTotalAssets'),
-    },
-    {
-      what: 'a valuation begins to stand',
-      entry: 'requestDeposit',
-      open: openAsync,
-      meanwhile: (vault) => vault.settleForADay(),
-    },
-    {
-      what: 'a valuation is proposed while an earlier request waits',
-      entry: 'requestDeposit',
-      open: async (service) => {
-        const vault = await openAsync(service)
-        await vault.request(ALICE.address, 5_000_000n)
-        return vault
-      },
-      meanwhile: (vault) => vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 1n),
     },
     {
       what: 'the vault is gone',
@@ -512,8 +450,6 @@ describe('A fill that is not alone in its transaction', () => {
 
   test.for<[string, 'first' | 'second', boolean]>([
     ['the first of two', 'first', false],
-    ['the second of two', 'second', false],
-    ["the first of one user's two", 'first', true],
     ["the second of one user's two", 'second', true],
   ])('%s fails, and only that one has failed', async ([, failing, sameUser], { service, transfers }) => {
     const vault = await openCapped(service)
@@ -529,26 +465,6 @@ describe('A fill that is not alone in its transaction', () => {
     const shown = { ...(fill && { fill }), protocol: 'erc4626', key: vault.key } as const
     await small.shows('completed', shown)
     await large.shows('destination_action_failed', shown)
-  })
-
-  test('has failed with its own amount, whatever strangers deposit for the user before and after it', async ({
-    service,
-    transfers,
-  }) => {
-    const vault = await openCapped(service)
-    const transfer = await transfers.open({ into: vault, entry: 'deposit', inputAmount: LARGE, outputAmount: LARGE })
-    const message = depositMessage({ token: vault.token, vault: vault.address, user: ALICE.address, entry: 'deposit' })
-    const depositing = [call(vault.token, 'mint', [HANDLER, 2n]), transfers.handlerCall(message)]
-    const before = await vault.balanceOf(ALICE.address)
-    const fill = await transfers.sendTogether(BASE, [
-      ...depositing,
-      ...transfers.fillCalls(transfer),
-      ...depositing,
-      ...[call(vault.token, 'mint', [HANDLER, 9n]), transfers.handlerCall(handlerMessage([], ALICE.address))],
-    ])
-    expect(await vault.read('balanceOf', ALICE.address)).toBeGreaterThan(0n)
-    expect((await vault.balanceOf(ALICE.address)) - before).toBe(LARGE + 9n)
-    await transfer.shows('destination_action_failed', { fill, protocol: 'erc4626', key: vault.key })
   })
 
   test('and first hands the user the shares of an earlier request is a request all the same', async ({

@@ -338,15 +338,6 @@ describe('the life of a deposit', () => {
     expect(await vault.read('balanceOf', ALICE.address)).toBe(BigInt(claim.body.claimable.shares))
     expect(service.rpc[8453]?.bodies).toEqual([])
   })
-
-  test('A deposit of the smallest unit is a deposit', async ({ service }) => {
-    const vault = await openSeasonedVault(service, { generation: '0.6', entryRate: 0, asset: 'USDT' })
-    await depositAndSend(vault, 1n)
-    expect((await statusOf(vault)).amounts.pendingDeposit).toBe('1')
-    await vault.settle()
-    const { body } = await claimAndSend(vault)
-    expect(await vault.read('balanceOf', ALICE.address)).toBe(BigInt(body.claimable.shares))
-  })
 })
 
 describe('approvals', () => {
@@ -381,27 +372,13 @@ describe('approvals', () => {
     },
   )
 
-  test.for(cases)(
-    'A deposit of $asset into $kind with an allowance of exactly its amount needs no approval',
-    async ({ asset, open }, { service }) => {
-      const vault = await open(service, asset)
-      await vault.approve(ALICE.address, AMOUNT)
-      const { body } = await depositAndSend(vault, AMOUNT)
-      expect(body.approval).toEqual([])
-      expect(await vault.allowance(ALICE.address)).toBe(0n)
-    },
-  )
-
-  test.for(cases)(
-    'A deposit of $asset into $kind with a larger allowance needs no approval',
-    async ({ asset, open }, { service }) => {
-      const vault = await open(service, asset)
-      await vault.approve(ALICE.address, AMOUNT + 1n)
-      const { body } = await depositAndSend(vault, AMOUNT)
-      expect(body.approval).toEqual([])
-      expect(await vault.allowance(ALICE.address)).toBe(1n)
-    },
-  )
+  test('A deposit with a larger allowance needs no approval', async ({ service }) => {
+    const vault = await openYieldVault(service)
+    await vault.approve(ALICE.address, AMOUNT + 1n)
+    const { body } = await depositAndSend(vault, AMOUNT)
+    expect(body.approval).toEqual([])
+    expect(await vault.allowance(ALICE.address)).toBe(1n)
+  })
 
   test.for(ordinary)(
     'An allowance of $asset that is one unit too small is replaced in one step for $kind',
@@ -437,10 +414,7 @@ describe('approvals', () => {
 describe('what cannot be paid', () => {
   const POOR = { address: getAddress('0x1234567890abcdef1234567890abcdef12345678') }
   const cases = [
-    { kind: 'Lagoon 0.4', asset: 'USDC', reason: 'ERC20InsufficientBalance' },
     { kind: 'Lagoon 0.5', asset: 'DAI', reason: 'ERC20InsufficientBalance' },
-    { kind: 'Lagoon 0.6', asset: 'USDT', reason: 'reverted without a reason' },
-    { kind: 'sync', asset: 'USDC', reason: 'ERC20InsufficientBalance' },
     { kind: 'sync', asset: 'USDT', reason: 'reverted without a reason' },
   ] as const
 
@@ -480,12 +454,8 @@ describe('what cannot be paid', () => {
 })
 
 describe('addresses', () => {
-  const upper = (address: string) => `0x${address.slice(2).toUpperCase()}`
-
-  test.for([
-    { casing: 'lower', write: (address: string) => address.toLowerCase() },
-    { casing: 'upper', write: upper },
-  ])('Addresses written in $casing case give the same answers, checksummed', async ({ write }, { service }) => {
+  test('Addresses written in lower case give the same answers, checksummed', async ({ service }) => {
+    const write = (address: string) => address.toLowerCase()
     const vault = await openLagoonVault(service, { generation: '0.4' })
     const alice = { address: write(ALICE.address) as typeof ALICE.address }
     const deposit = await vault.deposit(alice, 1_000_000n, { vaultAddress: write(vault.address) })
