@@ -441,7 +441,6 @@ describe('Positions', () => {
     ['0x1234', '', '', 'missing_or_invalid_user_address', ['userAddress']],
     [`${ALICE.address.slice(0, -1)}0`, '', '', 'missing_or_invalid_user_address', ['userAddress']],
     [ALICE.address, '/0x12', '', 'missing_or_invalid_vault_address', ['vaultAddress']],
-    [ALICE.address, `/${NOBODY}`, '?chainId=x', 'missing_or_invalid_chain_id', ['chainId']],
     [ALICE.address, `/${NOBODY}`, '?chainId=5', 'missing_or_invalid_chain_id', ['chainId']],
     [ALICE.address, `/${NOBODY}`, '', 'vault_not_found', undefined],
     ['0x12', '/0x12', '?chainId=x', 'missing_or_invalid_user_address', ['userAddress', 'vaultAddress', 'chainId']],

@@ -141,23 +141,6 @@ describe('A withdrawal in the history', () => {
     },
   )
 
-  test('is paid by the next request, which claims it along the way', async ({ service, held }) => {
-    const { vault, redeem, claimable } = await held()
-    const first = await redeem(5n * SHARE)
-    await vault.settle()
-    const assets = await claimable()
-    const second = await redeem(6n * SHARE)
-    expect(await liveHistoryOf(service, vault, ALICE)).toEqual([
-      await entryOf(vault, ALICE, second, {
-        ...{ shares: 6n * SHARE, epochId: 4, status: 'pending', assets: null, pendingShares: 6n * SHARE },
-      }),
-      await entryOf(vault, ALICE, first, {
-        ...{ shares: 5n * SHARE, epochId: 2, status: 'completed', assets, claimedBy: second },
-        ...{ paidShares: 5n * SHARE, paidAssets: assets },
-      }),
-    ])
-  })
-
   test('is that of whom it is for, whoever had the shares, and is taken back to', async ({ service, held }) => {
     const { vault, redeem } = await held()
     const hash = await redeem(5n * SHARE, BOB, CAROL)

@@ -292,6 +292,23 @@ describe('A transfer', () => {
     await transfer.shows('completed', { fill, key: vault.key, protocol: 'lagoon' })
   })
 
+  test('says no protocol to a client that has a vault of that address on another chain', async ({
+    service,
+    transfers,
+  }) => {
+    const vault = await openAsync(service)
+    const other = await openLagoonVault(service, { generation: '0.5', chainId: ARBITRUM })
+    const message = depositMessage({
+      token: transfers.tokenOf(BASE, 'USDC'),
+      vault: other.address,
+      user: ALICE.address,
+      entry: 'requestDeposit',
+    })
+    const transfer = await transfers.open({ message })
+    expect(vault.address).not.toBe(other.address)
+    await transfer.shows('bridging', { key: other.key })
+  })
+
   test('without a message is completed when it is delivered', async ({ transfers }) => {
     const transfer = await transfers.open({ inputAmount: 3_000_000n })
     await transfer.shows('bridging')
