@@ -282,11 +282,17 @@ describe('A login fails, always in the same way,', () => {
   const cases: [string, (held: Held, begun: LoginBegun) => object][] = [
     [
       'with a passkey for another challenge',
-      ({ passkey }, begun) => ({ firstFactor: passkey.get(begun, { challenge: OTHER }) }),
+      ({ passkey, keyPair }, begun) => ({
+        firstFactor: passkey.get(begun, { challenge: OTHER }),
+        secondFactor: keyPair.get(begun),
+      }),
     ],
     [
       "with another user's handle",
-      ({ passkey }, begun) => ({ firstFactor: passkey.get(begun, { userHandle: OTHER }) }),
+      ({ passkey, keyPair }, begun) => ({
+        firstFactor: passkey.get(begun, { userHandle: OTHER }),
+        secondFactor: keyPair.get(begun),
+      }),
     ],
     ['with a passkey that nobody has', (_, begun) => ({ firstFactor: somePasskey().get(begun) })],
     ['with a key that nobody has', (_, begun) => ({ firstFactor: someKeyPair().get(begun) })],

@@ -9,6 +9,7 @@ import { ARBITRUM, BASE, HANDLER } from '../../support/oracles.ts'
 import { USERS } from '../../support/service.ts'
 import {
   call,
+  depositMessage,
   type Entry,
   expectStatus,
   type Order,
