@@ -439,7 +439,6 @@ describe('Positions', () => {
 
   test.for<[string, string, string, ErrorCode, string[] | undefined]>([
     ['0x1234', '', '', 'missing_or_invalid_user_address', ['userAddress']],
-    [`${ALICE.address.slice(0, -1)}0`, '', '', 'missing_or_invalid_user_address', ['userAddress']],
     [ALICE.address, '/0x12', '', 'missing_or_invalid_vault_address', ['vaultAddress']],
     [ALICE.address, `/${NOBODY}`, '?chainId=5', 'missing_or_invalid_chain_id', ['chainId']],
     [ALICE.address, `/${NOBODY}`, '', 'vault_not_found', undefined],

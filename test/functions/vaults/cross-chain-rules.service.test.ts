@@ -145,11 +145,6 @@ describe('a vault that cannot be reached', () => {
     expectError(reply, 'cross_chain_not_available')
     expect(bridge.quotesFor(vault)).toEqual([])
   })
-
-  test('A route that the bridge does not offer is none', async ({ journey, bridge }) => {
-    bridge.answer = () => ({ status: 400, body: { type: 'AcrossApiError', code: 'ROUTE_NOT_ENABLED' } })
-    expectError(await journey.ask(ALICE, AMOUNT), 'cross_chain_not_available')
-  })
 })
 
 describe('an amount that the bridge does not take', () => {
