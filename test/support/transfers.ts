@@ -55,7 +55,7 @@ export function depositMessage(options: {
 }
 
 /** A message to the handler: these calls, and who gets the tokens when one of them fails. */
-export function handlerMessage(calls: readonly Call[], fallbackRecipient: Address): Hex {
+function handlerMessage(calls: readonly Call[], fallbackRecipient: Address): Hex {
   return encodeAbiParameters(MESSAGE, [{ calls: calls.map((one) => ({ ...one, value: 0n })), fallbackRecipient }])
 }
 
