@@ -14,8 +14,8 @@ const app = new App({
     [DEFAULT_CROSS_STACK_REFERENCES]: 'weak',
   },
 })
-// `npm run reference` and `npm run build --workspace wallet` write into these.
-const built = { viewer: 'dist/reference', wallet: 'wallet/dist' }
+// `npm run docs:build` and `npm run build --workspace wallet` write into these.
+const built = { docs: 'dist/docs', wallet: 'wallet/dist' }
 // Whatever these rules find, and nobody has acknowledged with a reason, keeps the app from being synthesized.
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app))
 const stages = await readStages(app.node.tryGetContext('stages')).catch((error: unknown) => {
@@ -23,5 +23,5 @@ const stages = await readStages(app.node.tryGetContext('stages')).catch((error: 
   process.exit(1)
 })
 for (const [stage, environment] of stages) {
-  await new ServiceStage(app, stage, environment, manifest.version).addSites(environment.sites, built)
+  new ServiceStage(app, stage, environment, manifest.version).addSites(environment.sites, built)
 }

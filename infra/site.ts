@@ -29,18 +29,28 @@ type Settings = {
   /** All others: browsers ask each time whether they have changed. */
   readonly changing: readonly ISource[]
   readonly contentSecurityPolicy: string
-  /** Whether a path that names no file is a page of the site's one document. */
-  readonly isOnePage: boolean
+  /** `one`: a path that names no file is a page of the site's one document. `folder`: the files are pages below /docs/. */
+  readonly pages: keyof typeof FIND_PAGE
   readonly domain: SiteDomain | undefined
   readonly copying: Copying
 }
 
 /** Names a page's document in place of its path; what looks like a file stays what it is. */
-const TO_ONE_PAGE = `function handler(event) {
+const FIND_PAGE = {
+  one: `function handler(event) {
   var request = event.request
   if (!request.uri.split('/').pop().includes('.')) request.uri = '/index.html'
   return request
-}`
+}`,
+  folder: `function handler(event) {
+  var request = event.request
+  if (request.uri === '/' || request.uri === '/docs') {
+    return { statusCode: 302, statusDescription: 'Found', headers: { location: { value: '/docs/' } } }
+  }
+  if (request.uri.endsWith('/')) request.uri += 'index.html'
+  return request
+}`,
+} as const
 
 /** Static files in a private bucket, which CloudFront alone reads and serves over HTTPS. */
 export class Site extends Construct {
@@ -50,7 +60,7 @@ export class Site extends Construct {
 
   constructor(scope: Construct, name: string, settings: Settings) {
     super(scope, name)
-    const { domain, contentSecurityPolicy, isOnePage } = settings
+    const { domain, contentSecurityPolicy, pages } = settings
     const bucket = new Bucket(this, 'Files', {
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       encryption: BucketEncryption.S3_MANAGED,
@@ -75,7 +85,7 @@ export class Site extends Construct {
         origin: S3BucketOrigin.withOriginAccessControl(bucket),
         viewerProtocolPolicy: ViewerProtocolPolicy.REDIRECT_TO_HTTPS,
         responseHeadersPolicy: this.#headers(contentSecurityPolicy),
-        ...(isOnePage && { functionAssociations: [this.#toOnePage()] }),
+        functionAssociations: [this.#findPage(pages)],
       },
     })
     this.origin = `https://${domain?.name ?? this.distribution.domainName}`
@@ -111,17 +121,18 @@ export class Site extends Construct {
     })
   }
 
-  #toOnePage() {
-    const code = FunctionCode.fromInline(TO_ONE_PAGE)
+  #findPage(pages: Settings['pages']) {
+    const code = FunctionCode.fromInline(FIND_PAGE[pages])
     return {
       eventType: FunctionEventType.VIEWER_REQUEST,
-      function: new EdgeFunction(this, 'ToOnePage', { code, runtime: FunctionRuntime.JS_2_0 }),
+      function: new EdgeFunction(this, 'FindPage', { code, runtime: FunctionRuntime.JS_2_0 }),
     }
   }
 
   /** What lasts comes first, and nothing goes: who has the page of yesterday open still finds its files. */
-  #copy(destinationBucket: IBucket, { lasting, changing, copying }: Settings): void {
-    const options = { ...copying, destinationBucket, prune: false, outputObjectKeys: false }
+  #copy(destinationBucket: IBucket, { lasting, changing, copying, pages }: Settings): void {
+    const folder = pages === 'folder' && { destinationKeyPrefix: 'docs' }
+    const options = { ...copying, ...folder, destinationBucket, prune: false, outputObjectKeys: false }
     const first = new BucketDeployment(this, 'Lasting', {
       ...options,
       sources: [lasting],

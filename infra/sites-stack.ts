@@ -8,21 +8,19 @@ import { Annotations, CfnOutput, IgnoreMode, Stack, type StackProps, Validations
 import type { Construct } from 'constructs'
 import { EVM_CHAINS } from '../lib/chain/registry.ts'
 import { parseApiKey } from '../lib/clients/api-key.ts'
-import { VIEWER_FILE } from '../reference/viewer.ts'
+import { docsPolicy } from './docs-policy.ts'
 import type { SharedStack } from './shared-stack.ts'
 import { type Copying, Site } from './site.ts'
 import type { SiteDomain, Sites, StageEnvironment } from './stages.ts'
 import { type WalletConfig, walletPolicy } from './wallet-config.ts'
 
-/** The folders of what is built before a deploy: the viewer of the reference, and the wallet. */
-export type BuiltFolders = { readonly viewer: string; readonly wallet: string }
+/** The folders of what is built before a deploy: the documentation, and the wallet. */
+export type BuiltFolders = { readonly docs: string; readonly wallet: string }
 
 type Settings = StackProps &
   Pick<StageEnvironment, 'corsOrigins' | 'relyingParty'> & {
     readonly shared: SharedStack
     readonly sites: Sites
-    /** The reference's files by their names, but for its viewer's script. */
-    readonly reference: Readonly<Record<string, string>>
     readonly built: BuiltFolders
   }
 
@@ -47,16 +45,18 @@ export class SitesStack extends Stack {
   }
 
   #addReference(domain: SiteDomain | undefined, copying: Copying): void {
-    const { reference, built } = this.#settings
+    const { shared, built } = this.#settings
     this.#show(
       'Reference',
       new Site(this, 'Reference', {
         ...{ domain, copying },
-        isOnePage: false,
-        // The page has a policy of its own, but for what a page cannot say of itself.
-        contentSecurityPolicy: "frame-ancestors 'none'",
-        lasting: Source.asset(built.viewer, { exclude: ['/*', `!/${VIEWER_FILE}`], ignoreMode: IgnoreMode.GIT }),
-        changing: Object.entries(reference).map(([name, content]) => Source.data(name, content)),
+        pages: 'folder',
+        contentSecurityPolicy: docsPolicy(shared.publicUrl),
+        lasting: Source.asset(built.docs, { exclude: ['/*', '!/assets'], ignoreMode: IgnoreMode.GIT }),
+        changing: [
+          Source.asset(built.docs, { exclude: ['/assets', '/config.json'], ignoreMode: IgnoreMode.GIT }),
+          Source.jsonData('config.json', { apiUrl: shared.publicUrl }),
+        ],
       }),
       domain,
     )
@@ -74,7 +74,7 @@ export class SitesStack extends Stack {
       'Wallet',
       new Site(this, 'Wallet', {
         ...{ domain, copying },
-        isOnePage: true,
+        pages: 'one',
         contentSecurityPolicy: walletPolicy(config),
         lasting: Source.asset(built.wallet, { exclude: ['/*', '!/assets'], ignoreMode: IgnoreMode.GIT }),
         changing: [
@@ -129,8 +129,8 @@ function* findProblems({ sites, corsOrigins, relyingParty, built }: Settings): I
   if (wallet?.signingKeys.length === 0) {
     yield 'The wallet could send nothing: give it the signingKeys of its stage, as list-signing-keys tells them.'
   }
-  if (reference && !existsSync(join(built.viewer, VIEWER_FILE))) {
-    yield `The reference's viewer is not in ${built.viewer}: fetch it with npm run reference.`
+  if (reference && !existsSync(join(built.docs, 'index.html'))) {
+    yield `The documentation is not built in ${built.docs}: build it with npm run docs:build.`
   }
   if (wallet && !existsSync(join(built.wallet, 'index.html'))) {
     yield `The wallet is not built in ${built.wallet}: build it with npm run build --workspace wallet.`

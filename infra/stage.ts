@@ -1,7 +1,6 @@
 import { dirname } from 'node:path/posix'
 import { Stage as CdkStage, type StackProps } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
-import { buildReference } from '../reference/files.ts'
 import { DeployerStack } from './deployer-stack.ts'
 import { EdgeStack } from './edge-stack.ts'
 import { EndpointsStack } from './endpoints-stack.ts'
@@ -47,11 +46,10 @@ export class ServiceStage extends CdkStage {
   }
 
   /** Adds the stack of these sites, from what was built in these folders; none where there are none. */
-  async addSites(sites: Sites = {}, built: BuiltFolders): Promise<void> {
+  addSites(sites: Sites = {}, built: BuiltFolders): void {
     if (Object.keys(sites).length === 0) return
     const shared = this.#shared
     const { corsOrigins, relyingParty } = this.#environment
-    const reference = await buildReference({ apiOrigin: shared.publicUrl })
-    new SitesStack(this, { ...this.#props, shared, sites, corsOrigins, relyingParty, reference, built })
+    new SitesStack(this, { ...this.#props, shared, sites, corsOrigins, relyingParty, built })
   }
 }

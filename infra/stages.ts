@@ -19,7 +19,7 @@ export type SiteDomain = z.output<typeof SiteDomain>
 
 const Sites = z
   .strictObject({
-    reference: z.strictObject({ domain: SiteDomain.optional() }).optional().describe("The API's reference"),
+    reference: z.strictObject({ domain: SiteDomain.optional() }).optional().describe('The documentation'),
     wallet: z
       .strictObject({
         domain: SiteDomain.optional(),

@@ -25,8 +25,8 @@ const FILL_SECONDS = 3
 /** Each minute in AWS; here nobody waits that long to be told of something. */
 const REFRESH_SECONDS = 3
 const LOG_FILE = '.local/service.log'
-/** Where the script of the reference's viewer is kept. */
-const VIEWER_FOLDER = '.local'
+/** Where `npm run docs:build` writes the documentation. */
+const DOCS_FOLDER = 'dist/docs'
 
 /** Where the build of the wallet is kept. */
 const WALLET_FOLDER = '.local/wallet'
@@ -129,7 +129,7 @@ async function start(): Promise<void> {
       schedule: true,
       everySeconds: { 'jobs/refresh-chain': REFRESH_SECONDS },
     },
-    reference: { apiKey, folder: VIEWER_FOLDER, env: { ...process.env } },
+    docs: { apiKey, folder: DOCS_FOLDER },
     controlsUrl: controls.url,
   })
   const webhook = await registerReceiver(backends.admin, receiver, { clientId, baseUrl, receivedUrl })
@@ -223,7 +223,7 @@ function introduce(
   process.stdout.write(`
   Wallet     ${walletUrl}
   API        ${baseUrl}
-  Reference  ${baseUrl}/docs
+  Docs       ${baseUrl}/docs
   API key    ${apiKey}
   Webhook    ${webhook.url}, which shows what arrives at ${webhook.receivedUrl}
   Origins    ${origins.join(' ')}

@@ -100,7 +100,7 @@ async function createEndpoint(area: string, name: string): Promise<void> {
   run(process.execPath, ['scripts/client.ts'])
   process.stdout.write(
     `functions/${area}/${name} answers GET /${area}/${name}, and has its test, its line in ${LIST},\n` +
-      `a live answer in ${LIVE_ANSWERS}, and its place in docs/api.md and the client. Next: the contract, the work,\n` +
+      `a live answer in ${LIVE_ANSWERS}, and its page in docs/api and its function in the client. Next: the contract, the work,\n` +
       'npm run examples, then npm test.\n',
   )
 }

@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { request as askServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { parentPort } from 'node:worker_threads'
 import { type GatewayOptions, loadHandlers, startGateway } from '../gateway.ts'
-import { type ReferenceSettings, serveReference } from './reference.ts'
+import { type DocsSettings, serveDocs } from './docs.ts'
 
 /** What the thread is told when the chains and tables are there. */
 export type ServiceSettings = {
   readonly environment: Readonly<Record<string, string>>
   readonly gateway: GatewayOptions
-  readonly reference: ReferenceSettings
+  readonly docs: DocsSettings
   /** Where the sandbox is controlled. */
   readonly controlsUrl: string
 }
@@ -22,20 +22,20 @@ if (parentPort) {
   await loadHandlers()
   parentPort.postMessage('loaded')
   const [settings] = await once(parentPort, 'message')
-  const { environment, gateway, reference, controlsUrl }: ServiceSettings = settings
+  const { environment, gateway, docs, controlsUrl }: ServiceSettings = settings
   Object.assign(process.env, environment)
 
   let throttledUntil = 0
   parentPort.on('message', ({ throttleSeconds }: Throttling) => {
     throttledUntil = Date.now() + throttleSeconds * 1000
   })
-  const showReference = serveReference(reference)
+  const showDocs = serveDocs(docs)
   await startGateway(gateway, (request, response) => {
     if (/^\/sandbox(\/|$)/.test(request.url ?? '')) {
       forward(request, response, controlsUrl)
       return true
     }
-    if (showReference(request, response)) return true
+    if (showDocs(request, response)) return true
     if (Date.now() >= throttledUntil) return false
     // As API Gateway refuses what exceeds its limit.
     response.writeHead(429, { 'content-type': 'application/json' }).end('{"message":"Too Many Requests"}')

@@ -7,13 +7,13 @@ import { DEFAULT_CROSS_STACK_REFERENCES, VALIDATE_AGAINST_DEFAULT_RULES } from '
 import { AwsSolutionsChecks } from 'cdk-nag'
 import { afterAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { docsPolicy } from '../../infra/docs-policy.ts'
 import { SharedStack } from '../../infra/shared-stack.ts'
 import { SitesStack } from '../../infra/sites-stack.ts'
 import { ServiceStage } from '../../infra/stage.ts'
 import type { Sites, StageEnvironment } from '../../infra/stages.ts'
 import { EVM_CHAINS } from '../../lib/chain/registry.ts'
 import { createApiKey } from '../../lib/clients/api-key.ts'
-import { VIEWER_FILE } from '../../reference/viewer.ts'
 import { DEV, readStage } from './synthesize.ts'
 
 const STAGE = 'vaultline-dev'
@@ -31,6 +31,7 @@ const Copy = z.object({
   SourceObjectKeys: z.array(z.string()),
   SourceMarkers: z.array(z.record(z.string(), z.string())).optional(),
   DestinationBucketName: z.string(),
+  DestinationBucketKeyPrefix: z.string().optional(),
   Prune: z.literal(false),
   SystemMetadata: z.object({ 'cache-control': z.string() }),
 })
@@ -39,7 +40,12 @@ const folder = mkdtempSync(join(tmpdir(), 'vaultline-sites-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const built = {
-  viewer: build('viewer', { [VIEWER_FILE]: 'viewer', 'index.html': 'of another stage' }),
+  docs: build('docs', {
+    'index.html': '<!doctype html>',
+    'guides/deposits.md': '# Deposits',
+    'assets/app.1a2b.js': 'run()',
+    'config.json': '{}',
+  }),
   wallet: build('wallet', { 'index.html': '<!doctype html>', 'assets/index-1a2b.js': 'run()', 'icon.svg': '<svg/>' }),
 }
 
@@ -47,9 +53,9 @@ const built = {
 async function synthesizeWhole() {
   return await synthesize(async (app) => {
     const stage = new ServiceStage(app, 'dev', DEV, '0.0.0')
-    await stage.addSites({}, built)
+    stage.addSites({}, built)
     expect(stage.node.tryFindChild('sites'), 'an environment without sites').toBeUndefined()
-    await stage.addSites({ reference: {}, wallet: { apiKey, signingKeys } }, built)
+    stage.addSites({ reference: {}, wallet: { apiKey, signingKeys } }, built)
   })
 }
 
@@ -59,7 +65,7 @@ async function synthesizeSites(sites: Sites, { corsOrigins, relyingParty }: Stag
     const stage = new Stage(app, STAGE)
     const props = { tags: { stage: 'dev' }, terminationProtection: false }
     const shared = new SharedStack(stage, { ...props, stage: 'dev', environment: DEV, version: '0.0.0' })
-    new SitesStack(stage, { ...props, shared, sites, corsOrigins, relyingParty, reference: {}, built: folders })
+    new SitesStack(stage, { ...props, shared, sites, corsOrigins, relyingParty, built: folders })
   })
 }
 
@@ -92,11 +98,17 @@ function copies({ ofType }: Awaited<ReturnType<typeof readStage>>, outdir: strin
           if (!statSync(join(source, path)).isFile()) return []
           const text = readFileSync(join(source, path), 'utf8')
           const content = markers.reduce((made, [marker, value]) => made.replaceAll(marker, value), text)
-          return [[`${copy.DestinationBucketName}/${path}`, [content, copy.SystemMetadata['cache-control']]] as const]
+          const place = join(copy.DestinationBucketName, copy.DestinationBucketKeyPrefix ?? '', path)
+          return [[place, [content, copy.SystemMetadata['cache-control']]] as const]
         })
       })
     }),
   )
+}
+
+/** What CloudFront's function makes of a request for this path. */
+function findPage(properties: Readonly<Record<string, unknown>> | undefined, uri: string) {
+  return runInNewContext(`${properties?.['FunctionCode']}; handler(${JSON.stringify({ request: { uri } })})`)
 }
 
 function build(name: string, files: Readonly<Record<string, string>>): string {
@@ -188,7 +200,7 @@ describe('A stage with both sites', async () => {
       })
     const rpcOrigins = EVM_CHAINS.map(({ rpcUrls: [url] }) => new URL(url).origin)
     const POLICIES: Record<string, unknown> = {
-      Reference: "frame-ancestors 'none'",
+      Reference: docsPolicy(API_URL),
       Wallet: [
         "default-src 'self'",
         `connect-src 'self' ${[API_URL, ...rpcOrigins].join(' ')}`,
@@ -207,10 +219,8 @@ describe('A stage with both sites', async () => {
   })
 
   test("answers the wallet's paths with its one page, and files as what they are", () => {
-    const functions = Object.values(ofType('AWS::CloudFront::Function'))
-    expect(functions).toHaveLength(1)
-    const uriFor = (uri: string) =>
-      runInNewContext(`${functions[0]?.['FunctionCode']}; handler(${JSON.stringify({ request: { uri } })}).uri`)
+    const functions = ofType('AWS::CloudFront::Function')
+    const uriFor = (uri: string) => findPage(functions['sites/WalletFindPage'], uri).uri
     expect(['/', '/vaults', '/vaults/8453/0x1234', '/account/'].map(uriFor)).toEqual(Array(4).fill('/index.html'))
     expect(uriFor('/assets/index-1a2b.js')).toBe('/assets/index-1a2b.js')
     expect(uriFor('/config.json')).toBe('/config.json')
@@ -219,9 +229,10 @@ describe('A stage with both sites', async () => {
   test('has files that browsers keep for ever where their name changes with them, and ask about otherwise', () => {
     const forEver = 'public, max-age=31536000, immutable'
     expect(Object.fromEntries(Object.entries(copied).map(([path, [, kept]]) => [path, kept]))).toMatchObject({
-      [`sites/ReferenceFiles/${VIEWER_FILE}`]: forEver,
-      'sites/ReferenceFiles/index.html': 'no-cache',
-      'sites/ReferenceFiles/openapi.json': 'no-cache',
+      'sites/ReferenceFiles/docs/assets/app.1a2b.js': forEver,
+      'sites/ReferenceFiles/docs/index.html': 'no-cache',
+      'sites/ReferenceFiles/docs/guides/deposits.md': 'no-cache',
+      'sites/ReferenceFiles/docs/config.json': 'no-cache',
       'sites/WalletFiles/assets/index-1a2b.js': forEver,
       'sites/WalletFiles/index.html': 'no-cache',
       'sites/WalletFiles/icon.svg': 'no-cache',
@@ -238,11 +249,18 @@ describe('A stage with both sites', async () => {
     })
   })
 
-  test("has the reference of this stage's API, whatever another stage's is in the folder", () => {
-    const page = copied['sites/ReferenceFiles/index.html']?.[0]
-    expect(page).toContain(`connect-src 'self' ${API_URL};`)
-    const document = JSON.parse(copied['sites/ReferenceFiles/openapi.json']?.[0] ?? '')
-    expect(document).toMatchObject({ servers: [{ url: API_URL }] })
+  test('tells the documentation where the API is, and no key; its pages call nothing else', () => {
+    expect(JSON.parse(copied['sites/ReferenceFiles/docs/config.json']?.[0] ?? '')).toEqual({ apiUrl: API_URL })
+    expect(docsPolicy(API_URL)).toContain(`connect-src 'self' ${API_URL};`)
+  })
+
+  test('leads to the documentation below /docs/, and finds the page of a folder', () => {
+    const find = (uri: string) => findPage(ofType('AWS::CloudFront::Function')['sites/ReferenceFindPage'], uri)
+    for (const uri of ['/', '/docs']) {
+      expect(find(uri)).toMatchObject({ statusCode: 302, headers: { location: { value: '/docs/' } } })
+    }
+    expect(find('/docs/').uri).toBe('/docs/index.html')
+    expect(find('/docs/guides/deposits.md').uri).toBe('/docs/guides/deposits.md')
   })
 
   test('lets what copies the files read what CDK uploaded and write these two buckets, and nothing else', () => {
@@ -304,7 +322,7 @@ test('Sites that cannot work are refused with each reason, and nothing else of t
       wallet: { domain: { name: 'wallet.vaultline.test', certificateArn }, apiKey: 'jk_test_', signingKeys: [] },
     },
     { ...OWN_NAMES, relyingParty: { ...OWN_NAMES.relyingParty, id: 'let.vaultline.test' } },
-    { viewer: 'no/viewer', wallet: 'no/wallet' },
+    { docs: 'no/docs', wallet: 'no/wallet' },
   )
   expect(problems).toEqual([
     'The reference at https://docs.vaultline.test could not call the API: put that origin into corsOrigins.',
@@ -312,7 +330,7 @@ test('Sites that cannot work are refused with each reason, and nothing else of t
     'The wallet at wallet.vaultline.test could use no passkey: they are for let.vaultline.test (relyingParty.id).',
     "The wallet's apiKey is no API key.",
     'The wallet could send nothing: give it the signingKeys of its stage, as list-signing-keys tells them.',
-    "The reference's viewer is not in no/viewer: fetch it with npm run reference.",
+    'The documentation is not built in no/docs: build it with npm run docs:build.',
     'The wallet is not built in no/wallet: build it with npm run build --workspace wallet.',
   ])
   expect(ofType('AWS::CloudFront::Distribution')).toEqual({})

@@ -178,7 +178,7 @@ const test = base
   .extend('state', ({ running }) => stateOf(running))
 
 describe('`npm start`', () => {
-  test('prints where the wallet is, then the API, its reference, a key, who may call and commands to try', ({
+  test('prints where the wallet is, then the API, its documentation, a key, who may call and commands to try', ({
     running,
     state,
   }) => {
@@ -188,7 +188,7 @@ describe('`npm start`', () => {
         [
           `Wallet +${state.walletUrl}\\n`,
           `API +http://localhost:${running.port}\\n`,
-          `Reference +${state.baseUrl}/docs\\n`,
+          `Docs +${state.baseUrl}/docs\\n`,
           `API key +${state.apiKey}\\n`,
           `Webhook +${state.webhook.url}, which shows what arrives at ${state.webhook.receivedUrl}\\n`,
         ].join(' +'),

@@ -9,7 +9,7 @@ const COPIED = [
     'functions',
     'lib',
     'scripts',
-    'docs/api.md',
+    'docs/api',
     'docs/errors.md',
     'client/src/api.ts',
     'test/functions/openapi.service.test.ts',
@@ -45,7 +45,7 @@ test('A new endpoint, the first of its area, runs, is as the linter wants it, an
     0,
   )
   expect(readFileSync(join(folder, 'functions/contracts.ts'), 'utf8')).toContain("'user-rewards/list':")
-  expect(readFileSync(join(folder, 'docs/api.md'), 'utf8')).toContain('/user-rewards/list')
+  expect(readFileSync(join(folder, 'docs/api/index.md'), 'utf8')).toContain('/user-rewards/list')
   expect(create('user-rewards/list')).toMatchObject({
     status: 1,
     stderr: 'functions/user-rewards/list is there already.\n',

@@ -1,0 +1,114 @@
+import type * as z from 'zod'
+import recorded from '../../reference/examples.json' with { type: 'json' }
+import type { EndpointContract } from '../../lib/frame/contract.ts'
+import { type Example, operationId } from '../../reference/openapi.ts'
+
+const EXAMPLES: Readonly<Record<string, Example>> = recorded
+const MAX_COLUMNS = 120
+/** The longest text of an example that is shown whole. */
+const MAX_CHARACTERS = 80
+/** Headers that the client sends by itself. */
+const SENT_BY_CLIENT = ['authorization', 'origin']
+
+/** The request of an operation's example: what follows the API's URL, and the headers that name no caller. */
+export type ExampleRequest = {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+/** The request of an operation's example; undefined where none was recorded. */
+export function exampleRequest(contract: EndpointContract): ExampleRequest | undefined {
+  const example = EXAMPLES[operationId(contract)]
+  if (!example) return undefined
+  const { path, request } = contract
+  const { parameters, body } = example
+  const inPath = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
+  const only = (part: z.ZodObject | undefined) =>
+    Object.entries(parameters).filter(([name]) => name in (part?.shape ?? {}))
+  const query = new URLSearchParams(only(request.query)).toString()
+  return {
+    path: `${inPath}${query && `?${query}`}`,
+    headers: {
+      ...Object.fromEntries(only(request.headers)),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body }),
+  }
+}
+
+/** An operation's example by curl and by our client, and its response, as blocks of Markdown. */
+export function exampleBlocks(contract: EndpointContract): string[] {
+  const request = exampleRequest(contract)
+  if (!request) return []
+  const { response } = EXAMPLES[operationId(contract)] ?? {}
+  return [
+    `\`\`\`sh\n${curlText(contract, request)}\n\`\`\``,
+    // The client has the operations that wallets call.
+    ...(contract.tag === 'System' && operationId(contract) !== 'getHealth'
+      ? []
+      : [`\`\`\`ts\n${clientText(contract)}\n\`\`\``]),
+    ...(response === undefined ? [] : ['The response:', `\`\`\`json\n${jsonText(response)}\n\`\`\``]),
+  ]
+}
+
+function curlText({ method, caller }: EndpointContract, { path, headers, body }: ExampleRequest): string {
+  const sent = [
+    ...(caller === 'anyone' ? [] : ['x-join-key: $API_KEY']),
+    ...(caller === 'user' ? ['authorization: Bearer $TOKEN'] : []),
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ]
+  return [
+    `curl "$BASE_URL${path}"${method === 'GET' || body !== undefined ? '' : ` -X ${method}`}`,
+    ...sent.map((header) => `-H "${header}"`),
+    ...(body === undefined ? [] : [`-d '${jsonText(body)}'`]),
+  ].join(' \\\n  ')
+}
+
+function clientText(contract: EndpointContract): string {
+  const id = operationId(contract)
+  const { parameters = {}, body } = EXAMPLES[id] ?? {}
+  const named = Object.entries(parameters).filter(([name]) => !SENT_BY_CLIENT.includes(name))
+  const input = { ...Object.fromEntries(named), ...(typeof body === 'object' ? body : {}) }
+  const args = ['client', ...(Object.keys(input).length > 0 || body !== undefined ? [typescriptText(input)] : [])]
+  const session = contract.caller === 'user' ? ', session: TOKEN' : ''
+  return [
+    `import { ${id} } from '@vaultline/client'`,
+    '',
+    `const client = { url: BASE_URL, key: API_KEY${session} }`,
+    `const result = await ${id}(${args.join(', ')})`,
+    'if (!result.ok) throw new Error(result.error.code)',
+    ...(contract.status === 204 ? [] : ['console.log(result.data)']),
+  ].join('\n')
+}
+
+/** A value as JSON, each part of it on one line where it fits; long texts are cut short. */
+function jsonText(value: unknown): string {
+  return valueText(value, (text) => JSON.stringify(text), JSON.stringify)
+}
+
+/** The same as TypeScript. */
+function typescriptText(value: unknown): string {
+  const quote = (text: string) => (/['\\\n]/.test(text) ? JSON.stringify(text) : `'${text}'`)
+  return valueText(value, quote, (name) => (/^[a-z_$][\w$]*$/i.test(name) ? name : quote(name)))
+}
+
+function valueText(
+  value: unknown,
+  quote: (text: string) => string,
+  nameOf: (name: string) => string,
+  indent = '',
+): string {
+  if (typeof value === 'string') {
+    return quote(value.length > MAX_CHARACTERS ? `${value.slice(0, MAX_CHARACTERS)}…` : value)
+  }
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const inner = `${indent}  `
+  const named = (name: string) => (Array.isArray(value) ? '' : `${nameOf(name)}: `)
+  const parts = Object.entries(value).map(([name, part]) => `${named(name)}${valueText(part, quote, nameOf, inner)}`)
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  const line = `${open} ${parts.join(', ')} ${close}`
+  if (parts.length === 0) return `${open}${close}`
+  if (!line.includes('\n') && indent.length + line.length <= MAX_COLUMNS) return line
+  return `${open}\n${inner}${parts.join(`,\n${inner}`)}\n${indent}${close}`
+}

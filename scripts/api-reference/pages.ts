@@ -1,0 +1,132 @@
+import * as z from 'zod'
+import { ERRORS } from '../../lib/errors.ts'
+import { type EndpointContract, scopeOf, TAGS } from '../../lib/frame/contract.ts'
+import { INTRODUCTION } from '../../reference/introduction.ts'
+import { listErrors } from '../../reference/openapi.ts'
+import { DELIVERED, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from '../../lib/webhooks/delivery-contract.ts'
+import { WebhookEvent } from '../../lib/webhooks/event.ts'
+import { exampleBlocks, exampleRequest } from './examples.ts'
+import { fieldTable } from './tables.ts'
+
+const CALLERS: Record<EndpointContract['caller'], string> = {
+  anyone: 'Needs no API key.',
+  client: 'Needs the `x-join-key` header.',
+  user: 'Needs the `x-join-key` header and a session: `Authorization: Bearer <token>`.',
+}
+
+/** The fields of every event, whatever its type. */
+const EveryEvent = z.object({
+  ...WebhookEvent.options[0].shape,
+  type: z.string().describe('One of those that follow'),
+  data: z.looseObject({}).describe('What happened, and where: as follows, by `type`'),
+})
+
+/**
+ * The pages of `docs/api` by their names: one for each of these endpoints, the list of them, the events, and
+ * `operations.json`, from which the site has its menu and the requests to try.
+ */
+export function buildPages(contracts: readonly EndpointContract[]): ReadonlyMap<string, string> {
+  const operations = contracts.map((contract) => {
+    const { title, tag, method, path, caller } = contract
+    return { name: pageName(contract), title, tag, method, path, caller, request: exampleRequest(contract) }
+  })
+  return new Map([
+    ['index.md', indexPage(contracts)],
+    ['events.md', eventsPage()],
+    ['operations.json', `${JSON.stringify(operations, undefined, 2)}\n`],
+    ...contracts.map((contract) => [`${pageName(contract)}.md`, operationPage(contract)] as const),
+  ])
+}
+
+/** The name of an operation's page: its title in kebab case. */
+function pageName({ title }: EndpointContract): string {
+  return title.toLowerCase().replaceAll(' ', '-')
+}
+
+function indexPage(contracts: readonly EndpointContract[]): string {
+  const groups = Object.entries(TAGS).flatMap(([tag, description]) => [
+    `## ${tag}`,
+    `${description}.`,
+    contracts
+      .filter((contract) => contract.tag === tag)
+      .map((contract) => `- [${contract.title}](${pageName(contract)}.md): \`${contract.method} ${contract.path}\``)
+      .join('\n'),
+    ...(tag === 'Webhooks' ? ['[Events](events.md): what your webhooks receive.'] : []),
+  ])
+  return joinBlocks([
+    '# API reference',
+    'Written from the contracts that the functions run on: `npm run docs`. The same as OpenAPI 3.1: `GET /openapi.json`.',
+    'The examples follow one user through a service on one machine. Long lists and long texts are cut short.',
+    '## All operations',
+    INTRODUCTION,
+    ...groups,
+  ])
+}
+
+function operationPage(contract: EndpointContract): string {
+  const { title, method, path, summary, caller, request, response, status = 200 } = contract
+  const scope = scopeOf(contract)
+  const asked = [
+    ...section('### Headers', fieldTable(request.headers)),
+    ...section('### Path', fieldTable(request.path)),
+    ...section('### Query', fieldTable(request.query)),
+    ...section('### Body', fieldTable(request.body)),
+  ]
+  return joinBlocks([
+    `# ${title}`,
+    `\`${method} ${path}\``,
+    summary,
+    [CALLERS[caller], ...(scope ? [`The key has the scope \`${scope}\`.`] : [])].join(' '),
+    ...section('## Example', exampleBlocks(contract)),
+    ...section('## Request', asked),
+    '## Response',
+    `Status ${status}${response instanceof z.ZodUndefined ? ', without a body' : ''}.`,
+    ...fieldTable(response),
+    '## Errors',
+    errorTable(contract),
+  ])
+}
+
+/** The events that webhooks receive. */
+function eventsPage(): string {
+  const answers = Object.entries(DELIVERY_ANSWERS).map(([status, { description }]) => `| ${status} | ${description} |`)
+  const shown = new Map<string, string>()
+  return joinBlocks([
+    '# Events',
+    DELIVERY,
+    'How to receive and try them: [Webhooks](../guides/webhooks.md).',
+    '## Headers',
+    ...fieldTable(DeliveryHeaders),
+    '## Your response',
+    ['| Status | What follows |', '|---|---|', ...answers].join('\n'),
+    '## Every event',
+    ...fieldTable(EveryEvent),
+    ...DELIVERED.flatMap((delivered) => [`## ${delivered.type}`, delivered.meaning, ...ownTable(delivered, shown)]),
+  ])
+}
+
+/** The fields of a type of event, or the type that has the same; `shown` has the types by their tables. */
+function ownTable({ type, schema }: (typeof DELIVERED)[number], shown: Map<string, string>): string[] {
+  if (type === 'webhook.test') return fieldTable(schema)
+  const [table = ''] = fieldTable(schema.shape.data)
+  const before = shown.get(table)
+  if (before) return [`Its \`data\` is as of [${before}](#${before.replace('.', '')}).`]
+  shown.set(table, type)
+  return ['Its `data`:', table]
+}
+
+function errorTable(contract: EndpointContract): string {
+  const rows = listErrors(contract).map((code) => {
+    const { status, error, message } = ERRORS[code]
+    return `| ${status} | ${error} | \`${code}\` | ${message} |`
+  })
+  return ['| Status | Error | Code | What to do |', '|---|---|---|---|', ...rows].join('\n')
+}
+
+function section(heading: string, blocks: readonly string[]): string[] {
+  return blocks.length > 0 ? [heading, ...blocks] : []
+}
+
+function joinBlocks(blocks: readonly string[]): string {
+  return `${blocks.join('\n\n')}\n`
+}

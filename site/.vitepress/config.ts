@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { defineConfig } from 'vitepress'
+import { readAsGitHub, slugify } from './markdown.ts'
+import { buildSidebar, linkOf, OPERATIONS, pageOf, ROOT } from './pages.ts'
+
+/** The site of the repository's Markdown: its pages lie in docs/, and some beside it. */
+export default defineConfig({
+  title: 'Vaultline',
+  description: 'The back end of a self-custody wallet: documentation and API reference',
+  lang: 'en',
+  base: '/docs/',
+  srcDir: ROOT,
+  outDir: join(ROOT, 'dist/docs'),
+  srcExclude: ['!(docs|client|site)/**/*', 'client/!(README.md)', 'site/!(index.md)'],
+  rewrites: (file) => pageOf(file) ?? file,
+  // Pages name the local service, which does not run while they are built.
+  ignoreDeadLinks: 'localhostLinks',
+  metaChunk: true,
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
+  markdown: { config: readAsGitHub, anchor: { slugify }, toc: { slugify } },
+  vite: { server: { watch: { ignored: ['**/.local/**', '**/cdk.out/**', '**/dist/**'] } } },
+  themeConfig: {
+    search: {
+      provider: 'local',
+      options: { miniSearch: { searchOptions: { boost: { title: 4, text: 1, titles: 2 } } } },
+    },
+    nav: [
+      { text: 'Quick start', link: '/guides/quick-start.html' },
+      { text: 'API', link: '/api.html' },
+      { text: 'Errors', link: '/errors.html' },
+      { text: 'Deploy', link: '/deploy.html' },
+    ],
+    sidebar: buildSidebar(),
+    outline: [2, 3],
+  },
+  transformPageData({ relativePath, frontmatter }) {
+    const operation = OPERATIONS.find(({ name }) => relativePath === `api/${name}.md`)
+    if (operation?.request) frontmatter['operation'] = operation
+  },
+  /** Moves inline scripts into files, so that the policy of the pages allows none. */
+  transformHtml(code, _, { siteConfig: { outDir, assetsDir, site } }) {
+    return code.replaceAll(/<script([^>]*)>([^<]+)<\/script>/g, (_, attributes, script) => {
+      const name = `${createHash('sha256').update(script).digest('hex').slice(0, 8)}.js`
+      mkdirSync(join(outDir, assetsDir), { recursive: true })
+      writeFileSync(join(outDir, assetsDir, name), script)
+      return `<script${attributes} src="${site.base}${assetsDir}/${name}"></script>`
+    })
+  },
+  /** Writes each page's Markdown beside it, llms.txt, and the settings of a site that names no API. */
+  buildEnd({ outDir, pages }) {
+    for (const file of [...pages.filter((page) => page !== 'site/index.md'), 'llms.txt']) {
+      const target = join(outDir, pageOf(file) ?? file)
+      mkdirSync(dirname(target), { recursive: true })
+      writeFileSync(target, withSiteLinks(file))
+    }
+    writeFileSync(join(outDir, 'config.json'), '{}\n')
+  },
+})
+
+/** The text of a file, whose links lead to the Markdown of the site's pages. */
+function withSiteLinks(file: string): string {
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  return text.replaceAll(/(!?)\[([^\]]*)\]\(([^)\s]+)\)/g, (whole, image, label, link) => {
+    if (image) return whole
+    const href = linkOf(file, link)
+    return href === undefined ? label : `[${label}](${href})`
+  })
+}

@@ -1,0 +1,136 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import type { DefaultTheme } from 'vitepress'
+
+/** The folder of the repository. */
+export const ROOT = join(import.meta.dirname, '../..')
+
+/** An operation of the API, as `npm run docs` writes it. */
+export type Operation = {
+  readonly name: string
+  readonly title: string
+  readonly tag: string
+  readonly method: string
+  readonly path: string
+  readonly caller: 'anyone' | 'client' | 'user'
+  readonly request?: {
+    readonly path: string
+    readonly headers: Readonly<Record<string, string>>
+    readonly body?: unknown
+  }
+}
+
+/** The operations in the order of the API reference. */
+export const OPERATIONS: readonly Operation[] = JSON.parse(readFileSync(join(ROOT, 'docs/api/operations.json'), 'utf8'))
+
+/** The pages of the site that are not in docs/, by their files. */
+const OTHER_PAGES: Readonly<Record<string, string>> = {
+  'site/index.md': 'index.md',
+  'README.md': 'overview.md',
+  'CHANGELOG.md': 'changelog.md',
+  'CONTRIBUTING.md': 'contributing.md',
+  'SECURITY.md': 'security.md',
+  'client/README.md': 'client.md',
+}
+
+/** The path in the site of a Markdown file, both from their roots; undefined for a file that is no page. */
+export function pageOf(file: string): string | undefined {
+  const own = OTHER_PAGES[file]
+  if (own || !file.startsWith('docs/') || !file.endsWith('.md')) return own
+  // No page depends on a host that finds the index of a folder.
+  return file.slice('docs/'.length).replace(/(?<=.)\/(index|README)\.md$/, '.md')
+}
+
+/**
+ * Where a link of a file leads in the site: a page with its heading; undefined where the site has no such page. Links to other
+ * sites, and within a page, stay as they are. Throws for a file that does not exist.
+ */
+export function linkOf(from: string, link: string): string | undefined {
+  if (/^([a-z]+:|#|\/)/.test(link)) return link
+  const [path = '', heading] = decodeURI(link).split('#')
+  const file = posix.join(posix.dirname(from), path).replace(/\/$/, '')
+  if (!existsSync(join(ROOT, file))) throw new Error(`${from} leads to ${file}, which does not exist.`)
+  const [page] = [file, `${file}/index.md`, `${file}/README.md`].flatMap((each) =>
+    existsSync(join(ROOT, each)) && pageOf(each) ? [pageOf(each) ?? ''] : [],
+  )
+  if (page === undefined) return undefined
+  return posix.relative(posix.dirname(pageOf(from) ?? from), page) + (heading === undefined ? '' : `#${heading}`)
+}
+
+/** The menu of the site. */
+export function buildSidebar(): DefaultTheme.SidebarItem[] {
+  const tags = [...new Set(OPERATIONS.map(({ tag }) => tag))]
+  return [
+    {
+      text: 'Start',
+      items: [item('README.md', 'Overview'), item('docs/guides/quick-start.md'), ...existing('docs/sandbox.md')],
+    },
+    {
+      text: 'Guides',
+      items: [
+        ...[...['deposits', 'asynchronous-vaults', 'cross-chain', 'withdrawals', 'webhooks', 'verify-answers']].map(
+          (name) => item(`docs/guides/${name}.md`),
+        ),
+        item('docs/integrate.md', 'Accounts'),
+        item('client/README.md', 'TypeScript client'),
+        item('docs/guides/going-live.md'),
+      ],
+    },
+    {
+      text: 'API',
+      items: [
+        item('docs/api/index.md', 'All operations'),
+        ...tags.map((tag) => ({
+          text: tag,
+          collapsed: true,
+          items: OPERATIONS.filter((each) => each.tag === tag).map(({ title, name }) => ({
+            text: title,
+            link: `/api/${name}.html`,
+          })),
+        })),
+        item('docs/api/events.md', 'Webhook events'),
+        item('docs/errors.md'),
+        item('docs/versioning.md'),
+      ],
+    },
+    {
+      text: 'Operate',
+      items: [
+        item('docs/deploy.md'),
+        { text: 'Runbooks', collapsed: true, items: itemsIn('docs/runbooks') },
+        item('docs/cost.md'),
+        item('docs/scale.md'),
+        item('SECURITY.md'),
+      ],
+    },
+    {
+      text: 'Project',
+      items: [
+        ...existing('docs/architecture.md'),
+        { text: 'Decisions', collapsed: true, items: itemsIn('docs/decisions') },
+        item('CONTRIBUTING.md', 'Contributing'),
+        item('CHANGELOG.md', 'Changelog'),
+      ],
+    },
+  ]
+}
+
+/** A page in the menu, by this text or by its own title. */
+function item(file: string, text?: string): DefaultTheme.SidebarItem {
+  const title = /^# (.*)$/m.exec(readFileSync(join(ROOT, file), 'utf8'))?.[1] ?? file
+  return { text: text ?? title.replaceAll('`', ''), link: `/${pageOf(file)?.replace(/\.md$/, '.html')}` }
+}
+
+function existing(file: string): DefaultTheme.SidebarItem[] {
+  return existsSync(join(ROOT, file)) ? [item(file)] : []
+}
+
+/** The pages of a folder; its index comes first. */
+function itemsIn(folder: string): DefaultTheme.SidebarItem[] {
+  const names = readdirSync(join(ROOT, folder)).filter((name) => name.endsWith('.md'))
+  const isIndex = (name: string) => /^(index|README)\.md$/.test(name)
+  return [
+    ...names.filter(isIndex).map((name) => item(`${folder}/${name}`, 'Index')),
+    ...names.filter((name) => !isIndex(name)).map((name) => item(`${folder}/${name}`)),
+  ]
+}
