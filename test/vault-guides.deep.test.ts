@@ -16,7 +16,6 @@ import { createFlow, type Sender } from '../client/src/flow.ts'
 import { type GetTransferStatusResponse, orThrow, prepareDeposit } from '../client/src/index.ts'
 import { parseApiKey } from '../lib/clients/api-key.ts'
 import { WebhookEvent } from '../lib/webhooks/event.ts'
-import { buildReference } from '../reference/files.ts'
 import type { LocalChain } from '../sandbox/chains.ts'
 import { settle } from '../sandbox/curator.ts'
 import { callRpc } from '../sandbox/rpc.ts'
@@ -112,22 +111,6 @@ test('The snippets of docs/guides are formatted, and compile by the strictest se
 
 test('Each function of docs/guides is run by a test, or by another snippet', async ({ guides: { snippets } }) => {
   expect(listUncalled(snippets, await readFile(import.meta.filename, 'utf8'))).toEqual([])
-})
-
-test('The reference shows the guides, whose links lead to its headings, its files and other sites', async () => {
-  const files = await buildReference({})
-  const { description } = JSON.parse(files['openapi.json'] ?? '').info
-  const headings = [...description.matchAll(/^#+ (.*)$/gm)].map(([, heading]: string[]) =>
-    `#description/${heading}`
-      .toLowerCase()
-      .replaceAll(/[^\w\-/# ]/g, '')
-      .replaceAll(' ', '-'),
-  )
-  const links = [...description.matchAll(/\]\((?!https:)([^)\s]+)\)/g)].map(([, link]: string[]) => link)
-  expect(links).toEqual(expect.arrayContaining(['#description/quick-start', 'deploy.txt']))
-  for (const link of links) expect([...headings, ...Object.keys(files)]).toContain(link)
-  const linked = headings.filter((heading) => links.includes(heading))
-  expect(linked).toEqual([...new Set(linked)])
 })
 
 test('A client believes what the service has signed, for the vaults that it knows', async ({ service, load }) => {

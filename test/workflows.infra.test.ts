@@ -68,7 +68,7 @@ describe('The workflows of GitHub Actions', () => {
       'test:samples',
       'mutants',
     ]
-    expect(new Set(named)).toEqual(new Set([...ofChecks, 'reference', 'build', 'synth', 'smoke']))
+    expect(new Set(named)).toEqual(new Set([...ofChecks, 'docs:build', 'build', 'synth', 'smoke']))
     expect(named.filter((script) => !scripts.has(script))).toEqual([])
   })
 

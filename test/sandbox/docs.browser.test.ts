@@ -1,0 +1,164 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { expect, vi } from 'vitest'
+import { startGateway } from '../../sandbox/gateway.ts'
+import { serveDocs } from '../../sandbox/start/docs.ts'
+import { test as base } from '../support/browser.ts'
+
+/** The real site, where `npm run docs:build` has built it. */
+const BUILT = 'dist/docs'
+const MAX_BYTES = 1_000_000
+
+const FILES: Readonly<Record<string, string>> = {
+  'index.html': '<!doctype html><title>Site</title><script src="/docs/assets/app.js"></script><body>',
+  'assets/app.js': `fetch('/docs/config.json')
+    .then((response) => response.json())
+    .then(async ({ apiUrl, apiKey }) => {
+      const url = new URL('/defi-vaults/v1/vaults', new URL(apiUrl, location))
+      const response = await fetch(url, { headers: { 'x-join-key': apiKey } })
+      document.body.textContent = (await response.json()).code
+    })`,
+  'guides/deposits.md': '# Deposits\n',
+  '404.html': '<!doctype html>No such page',
+}
+
+function writeFiles(folder: string): void {
+  for (const [path, text] of Object.entries(FILES)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), text)
+  }
+}
+
+/** The folder of the site, and what builds it. */
+type Site = { readonly folder: string; readonly build?: () => Promise<void> }
+
+const test = base
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
+  .extend('folder', ({}, { onCleanup }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'docs-'))
+    onCleanup(() => rmSync(folder, { recursive: true }))
+    return folder
+  })
+  /** The API with its documentation, as the local service has it, for a client without vaults. */
+  .extend('startSite', async ({ sharedService: { createClient } }, { onCleanup }) => async (site: Site) => {
+    const apiKey = await createClient([])
+    const beside = serveDocs({ apiKey, folder: site.folder }, site.build)
+    const { url, stop } = await startGateway({ port: 0, cors: { allowOrigins: [] }, schedule: false }, beside)
+    onCleanup(stop)
+    return url.replace('127.0.0.1', 'localhost')
+  })
+  .extend('page', async ({ browser }, { onCleanup }): Promise<Page> => {
+    const context = await browser.newContext({ permissions: ['local-network-access'], locale: 'en-US' })
+    onCleanup(() => context.close())
+    return context.newPage()
+  })
+
+test('The root of the local service leads to the documentation, which has the key and may be framed by no page', async ({
+  startSite,
+  folder,
+  page,
+}) => {
+  writeFiles(folder)
+  const site = await startSite({ folder })
+  await page.goto(site)
+  expect(page.url()).toBe(`${site}/docs/`)
+  await page.getByText('no_vaults_configured').waitFor()
+  const { headers } = await fetch(page.url())
+  expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
+})
+
+test('The documentation has the Markdown of its pages, a page for what it lacks, and nothing outside its folder', async ({
+  startSite,
+  folder,
+}) => {
+  writeFiles(join(folder, 'site'))
+  writeFileSync(join(folder, 'secret.txt'), 'secret')
+  const site = await startSite({ folder: join(folder, 'site') })
+  const markdown = await fetch(`${site}/docs/guides/deposits.md`)
+  expect([markdown.headers.get('content-type'), await markdown.text()]).toEqual([
+    'text/plain; charset=utf-8',
+    '# Deposits\n',
+  ])
+  for (const path of ['/docs/nothing', '/docs/toString', '/docs/guides', '/docs/..%2fsecret.txt', '/docs/%2e%2e/x']) {
+    expect((await fetch(site + path)).status, path).toBe(404)
+  }
+  expect((await fetch(`${site}/docsx`)).status).toBe(404)
+  expect((await fetch(site, { method: 'POST' })).status).toBe(404)
+  expect((await fetch(`${site}/health`)).status).toBe(200)
+})
+
+test('The first page that is opened builds the documentation once, says so, and shows it when it is there', async ({
+  startSite,
+  folder,
+  page,
+}) => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const build = vi.fn(async () => {
+    await promise
+    writeFiles(folder)
+  })
+  await page.goto(await startSite({ folder, build }))
+  await page.getByText('The documentation is being built.').waitFor()
+  await page.reload()
+  resolve()
+  await page.getByText('no_vaults_configured').waitFor()
+  expect(build).toHaveBeenCalledTimes(1)
+})
+
+test('A build that fails shows its reason and where the Markdown is, and is tried again on a reload', async ({
+  startSite,
+  folder,
+  page,
+}) => {
+  const build = vi.fn(async () => writeFiles(folder))
+  build.mockRejectedValueOnce(new Error('ECONNREFUSED <registry>'))
+  await page.goto(await startSite({ folder, build }))
+  await page.getByText('ECONNREFUSED <registry>').waitFor()
+  await page.getByText(join(process.cwd(), 'docs')).waitFor()
+  expect(await page.getByRole('link', { name: '/openapi.json' }).getAttribute('href')).toBe('/openapi.json')
+  await page.reload()
+  await page.getByText('no_vaults_configured').waitFor()
+})
+
+for (const [colorScheme, background] of [
+  ['light', 'rgb(255, 255, 255)'],
+  ['dark', 'rgb(27, 27, 31)'],
+] as const) {
+  test.runIf(existsSync(join(BUILT, 'index.html')))(
+    `The built site is ${colorScheme} as the system is, finds pages, tries an operation with the key, and asks nobody else`,
+    async ({ startSite, page }) => {
+      const site = await startSite({ folder: BUILT })
+      const [asked, complaints]: [Set<string>, string[]] = [new Set(), []]
+      page.on('request', (request) => asked.add(new URL(request.url()).origin))
+      page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+      await page.emulateMedia({ colorScheme })
+      let bytes = 0
+      page.on('response', async (response) => {
+        bytes += (await response.body().catch(() => '')).length
+      })
+      await page.goto(`${site}/docs/api/list-vaults.html`, { waitUntil: 'networkidle' })
+      expect(bytes).toBeGreaterThan(0)
+      expect(bytes).toBeLessThan(MAX_BYTES)
+      expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe(background)
+      await page.getByRole('button', { name: 'Send', exact: true }).click()
+      // A client without vaults: the key that is filled in arrives.
+      await page.getByText('no_vaults_configured').last().waitFor()
+
+      for (const [words, title] of [
+        ['deposit', 'Prepare deposit'],
+        ['webhook', 'Webhooks'],
+        ['claim', 'Prepare claim'],
+      ] as const) {
+        await page.getByRole('button', { name: 'Search' }).first().click()
+        await page.getByRole('searchbox').fill(words)
+        await page.locator('.result', { hasText: title }).first().waitFor()
+        await page.keyboard.press('Escape')
+      }
+      expect([...asked]).toEqual([site])
+      // The one that was asked for: the response of the API.
+      expect(complaints.filter((text) => !text.includes('404'))).toEqual([])
+    },
+  )
+}
