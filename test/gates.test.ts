@@ -148,12 +148,18 @@ const RETIRED: readonly (readonly [RegExp, string])[] = [
 
 test('The lock file has the digest of every package, for each platform', () => {
   const Entry = z.object({ link: z.boolean(), inBundle: z.boolean(), integrity: z.string() }).partial()
-  const { packages } = z
-    .object({ packages: z.record(z.string(), Entry) })
-    .parse(JSON.parse(readFileSync('package-lock.json', 'utf8')))
-  // A package inside another one's archive has no digest of its own.
-  const bare = Object.entries(packages).filter(([, { link, inBundle, integrity }]) => !link && !inBundle && !integrity)
-  expect(bare.map(([path]) => path)).toEqual(['', 'client', 'wallet'])
+  const Lock = z.object({ packages: z.record(z.string(), Entry) })
+  for (const [folder, own] of [
+    ['.', ['', 'client', 'wallet']],
+    ['site', ['']],
+  ] as const) {
+    const { packages } = Lock.parse(JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')))
+    // A package inside another one's archive has no digest of its own.
+    const bare = Object.entries(packages).filter(
+      ([, { link, inBundle, integrity }]) => !link && !inBundle && !integrity,
+    )
+    expect(bare.map(([path]) => path)).toEqual(own)
+  }
 })
 
 test('Words that were retired do not come back', () => {
@@ -195,7 +201,7 @@ test('Nothing outside lib/protocols names a protocol, but the sandbox, which has
 /** The pages that people read, by their paths. */
 const PAGES = new Map(
   readdirSync('.', { encoding: 'utf8' })
-    .filter((name) => /^[A-Z].*\.md$/.test(name))
+    .filter((name) => /^[A-Z].*\.md$/.test(name) || name === 'llms.txt')
     .concat(
       ['docs', 'client', 'wallet', 'sandbox'].flatMap((root) =>
         readdirSync(root, { recursive: true, encoding: 'utf8' })

@@ -26,7 +26,9 @@ const EveryEvent = z.object({
  * `operations.json`, from which the site has its menu and the requests to try.
  */
 export function buildPages(contracts: readonly EndpointContract[]): ReadonlyMap<string, string> {
-  const operations = contracts.map((contract) => {
+  const tags = Object.keys(TAGS)
+  const inOrder = contracts.toSorted((a, b) => tags.indexOf(a.tag) - tags.indexOf(b.tag))
+  const operations = inOrder.map((contract) => {
     const { title, tag, method, path, caller } = contract
     return { name: pageName(contract), title, tag, method, path, caller, request: exampleRequest(contract) }
   })

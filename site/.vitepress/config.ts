@@ -18,9 +18,15 @@ export default defineConfig({
   // Pages name the local service, which does not run while they are built.
   ignoreDeadLinks: 'localhostLinks',
   metaChunk: true,
+  // A page loads what it shows: 0.4 MB instead of 1.3.
+  router: { prefetchLinks: false },
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   markdown: { config: readAsGitHub, anchor: { slugify }, toc: { slugify } },
-  vite: { server: { watch: { ignored: ['**/.local/**', '**/cdk.out/**', '**/dist/**'] } } },
+  vite: {
+    server: { watch: { ignored: ['**/.local/**', '**/cdk.out/**', '**/dist/**'] } },
+    // The pages lie outside the folder that has these packages.
+    ssr: { external: ['vue', 'vue/server-renderer'] },
+  },
   themeConfig: {
     search: {
       provider: 'local',

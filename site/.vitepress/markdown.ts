@@ -57,7 +57,12 @@ export function readAsGitHub(md: MarkdownRenderer): void {
     }
   }
 
-  const { fence } = md.renderer.rules
+  const { code_inline, fence } = md.renderer.rules
+  md.renderer.rules.code_inline = (...code) => {
+    const text = code_inline?.(...code) ?? ''
+    // Long names of fields may break at their dots.
+    return /^<code[^>]*>[\w[\].]+<\/code>$/.test(text) ? text.replaceAll(/\.(?=\w)/g, '.<wbr>') : text
+  }
   md.renderer.rules.fence = (tokens, at, ...rest) => {
     const name = /^\w+ ([\w-]+\.\w+)$/.exec(tokens[at]?.info.trim() ?? '')?.[1]
     const block = fence?.(tokens, at, ...rest) ?? ''
