@@ -59,9 +59,9 @@ function indexPage(contracts: readonly EndpointContract[]): string {
     '# API reference',
     'Written from the contracts that the functions run on: `npm run docs`. The same as OpenAPI 3.1: `GET /openapi.json`.',
     'The examples follow one user through a service on one machine. Long lists and long texts are cut short.',
-    '## All operations',
-    INTRODUCTION,
     ...groups,
+    '## What holds for every operation',
+    INTRODUCTION,
   ])
 }
 
