@@ -96,7 +96,7 @@ async function createEndpoint(area: string, name: string): Promise<void> {
   await writeFile(LIST, withEndpoint(await readFile(LIST, 'utf8'), area, name))
   await writeFile(LIVE_ANSWERS, withLiveAnswer(await readFile(LIVE_ANSWERS, 'utf8'), area, name))
   run('biome', ['check', '--write', LIST, LIVE_ANSWERS, `functions/${area}/${name}`, `test/functions/${area}`])
-  run(process.execPath, ['scripts/api-reference.ts'])
+  run(process.execPath, ['scripts/reference.ts'])
   run(process.execPath, ['scripts/client.ts'])
   process.stdout.write(
     `functions/${area}/${name} answers GET /${area}/${name}, and has its test, its line in ${LIST},\n` +

@@ -63,15 +63,23 @@ export function buildSidebar(): DefaultTheme.SidebarItem[] {
   return [
     {
       text: 'Start',
-      items: [item('README.md', 'Overview'), item('docs/guides/quick-start.md'), ...existing('docs/sandbox.md')],
+      items: [item('README.md', 'Overview'), item('docs/guides/quick-start.md'), item('docs/sandbox.md')],
     },
     {
       text: 'Guides',
       items: [
-        ...[...['deposits', 'asynchronous-vaults', 'cross-chain', 'withdrawals', 'webhooks', 'verify-answers']].map(
-          (name) => item(`docs/guides/${name}.md`),
-        ),
-        item('docs/integrate.md', 'Accounts'),
+        ...[
+          'deposits',
+          'asynchronous-vaults',
+          'cross-chain',
+          'withdrawals',
+          'prices',
+          'webhooks',
+          'verify-answers',
+        ].map((name) => item(`docs/guides/${name}.md`)),
+        item('docs/integrate.md'),
+        item('docs/integrate/keys-and-passwords.md'),
+        item('docs/integrate/wallets-and-recovery.md'),
         item('client/README.md', 'TypeScript client'),
         item('docs/guides/going-live.md'),
       ],
@@ -97,6 +105,7 @@ export function buildSidebar(): DefaultTheme.SidebarItem[] {
       text: 'Operate',
       items: [
         item('docs/deploy.md'),
+        { text: 'Later tasks', collapsed: true, items: itemsIn('docs/operate') },
         { text: 'Runbooks', collapsed: true, items: itemsIn('docs/runbooks') },
         item('docs/cost.md'),
         item('docs/scale.md'),
@@ -106,7 +115,7 @@ export function buildSidebar(): DefaultTheme.SidebarItem[] {
     {
       text: 'Project',
       items: [
-        ...existing('docs/architecture.md'),
+        item('docs/architecture.md'),
         { text: 'Decisions', collapsed: true, items: itemsIn('docs/decisions') },
         item('CONTRIBUTING.md', 'Contributing'),
         item('CHANGELOG.md', 'Changelog'),
@@ -119,10 +128,6 @@ export function buildSidebar(): DefaultTheme.SidebarItem[] {
 function item(file: string, text?: string): DefaultTheme.SidebarItem {
   const title = /^# (.*)$/m.exec(readFileSync(join(ROOT, file), 'utf8'))?.[1] ?? file
   return { text: text ?? title.replaceAll('`', ''), link: `/${pageOf(file)?.replace(/\.md$/, '.html')}` }
-}
-
-function existing(file: string): DefaultTheme.SidebarItem[] {
-  return existsSync(join(ROOT, file)) ? [item(file)] : []
 }
 
 /** The pages of a folder; its index comes first. */

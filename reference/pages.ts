@@ -1,11 +1,11 @@
 import * as z from 'zod'
-import { ERRORS } from '../../lib/errors.ts'
-import { type EndpointContract, scopeOf, TAGS } from '../../lib/frame/contract.ts'
-import { INTRODUCTION } from '../../reference/introduction.ts'
-import { listErrors } from '../../reference/openapi.ts'
-import { DELIVERED, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from '../../lib/webhooks/delivery-contract.ts'
-import { WebhookEvent } from '../../lib/webhooks/event.ts'
+import { ERRORS } from '../lib/errors.ts'
+import { type EndpointContract, scopeOf, TAGS } from '../lib/frame/contract.ts'
+import { DELIVERED, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from '../lib/webhooks/delivery-contract.ts'
+import { WebhookEvent } from '../lib/webhooks/event.ts'
 import { exampleBlocks, exampleRequest } from './examples.ts'
+import { INTRODUCTION } from './introduction.ts'
+import { listErrors } from './openapi.ts'
 import { fieldTable } from './tables.ts'
 
 const CALLERS: Record<EndpointContract['caller'], string> = {

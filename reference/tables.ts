@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { type JsonSchema, jsonSchema } from '../../reference/openapi.ts'
+import { type JsonSchema, jsonSchema } from './openapi.ts'
 
 /** The fields of a schema as a table, and of what they contain; none where there is no field. */
 export function fieldTable(schema: z.ZodType | undefined): string[] {

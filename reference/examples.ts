@@ -1,7 +1,7 @@
 import type * as z from 'zod'
-import recorded from '../../reference/examples.json' with { type: 'json' }
-import type { EndpointContract } from '../../lib/frame/contract.ts'
-import { type Example, operationId } from '../../reference/openapi.ts'
+import type { EndpointContract } from '../lib/frame/contract.ts'
+import recorded from './examples.json' with { type: 'json' }
+import { type Example, operationId } from './openapi.ts'
 
 const EXAMPLES: Readonly<Record<string, Example>> = recorded
 const MAX_COLUMNS = 120

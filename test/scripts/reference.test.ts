@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { endpoints } from '../../functions/contracts.ts'
 import type { EndpointContract } from '../../lib/frame/contract.ts'
-import { operationId } from '../../lib/frame/openapi.ts'
-import { buildPages } from '../../scripts/api-reference/pages.ts'
+import { operationId } from '../../reference/openapi.ts'
+import { buildPages } from '../../reference/pages.ts'
 import { execute } from '../support/guides.ts'
 
 const MAX_BYTES = 60_000
