@@ -40,7 +40,7 @@ describe('A cursor', () => {
           if (at !== undefined) expect(() => decodeCursor(before + after, list)).toThrow(INVALID)
         }
       }),
-      { numRuns: runs(20) },
+      { numRuns: runs(4) },
     )
   })
 

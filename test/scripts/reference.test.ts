@@ -1,11 +1,10 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { endpoints } from '../../functions/contracts.ts'
 import type { EndpointContract } from '../../lib/frame/contract.ts'
 import { operationId } from '../../reference/openapi.ts'
 import { buildPages } from '../../reference/pages.ts'
-import { execute } from '../support/guides.ts'
 
 const MAX_BYTES = 60_000
 
@@ -21,23 +20,6 @@ test('Each operation has a page, with an example by curl and by the client that 
     const isOfClient = client.includes(`export const ${operationId(contract)} =`)
     expect(page.includes(`await ${operationId(contract)}(client`), contract.title).toBe(isOfClient)
   }
-})
-
-test('Each example in TypeScript compiles with the client', () => {
-  mkdirSync('.local', { recursive: true })
-  const folder = mkdtempSync('.local/examples-')
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  const given =
-    'declare const BASE_URL: string, API_KEY: string, TOKEN: string, console: { log(data: unknown): void }\n'
-  for (const [name, page] of pages) {
-    const [, code] = /```ts\n(.*?)```/s.exec(page) ?? []
-    if (code)
-      writeFileSync(join(folder, `${name}.ts`), given + code.replace('@vaultline/client', '../../client/src/index.ts'))
-  }
-  const compilerOptions = { noEmit: true, rootDir: '../..', declaration: false, allowImportingTsExtensions: true }
-  const config = { extends: '../../client/tsconfig.json', compilerOptions, include: ['*.ts'] }
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
-  expect(execute('tsc', '--project', folder, '--checkers', '1')).toBe('')
 })
 
 test('The index leads to each operation and to the events', () => {

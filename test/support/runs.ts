@@ -6,6 +6,6 @@ export function runs(samples: number): number {
 }
 
 /** Samples of a property that names no number. */
-const USUAL = 100
+const USUAL = 40
 
 fc.configureGlobal({ numRuns: runs(USUAL) })

@@ -134,7 +134,7 @@ describe('what a quote must keep', () => {
                   : 'upstream_bad_answer'
         expect(codeOf(() => agreeTerms(someRequest(request), quote, goodClocks))).toBe(expected)
       }),
-      { numRuns: runs(5_000) },
+      { numRuns: runs(1_500) },
     )
   })
 
@@ -171,7 +171,7 @@ describe('what a quote must keep', () => {
         if (told !== undefined) expect(ask(BigInt(told))).toBe(undefined)
         expect(atLeast === undefined || refused.code === 'amount_too_low_for_bridge').toBe(true)
       }),
-      { numRuns: runs(5_000) },
+      { numRuns: runs(1_500) },
     )
   })
 
@@ -196,7 +196,7 @@ describe('what a quote must keep', () => {
         const expected = isTimely(clocks, quoteTimestamp, fillDeadline) ? undefined : 'upstream_bad_answer'
         expect(codeOf(() => agreeTerms(someRequest(), quote, clocks))).toBe(expected)
       }),
-      { numRuns: runs(5_000) },
+      { numRuns: runs(1_500) },
     )
   })
 
@@ -212,7 +212,7 @@ describe('what a quote must keep', () => {
           isTimely(clocks, quoteTimestamp, fillDeadline)
         expect(codeOf(() => agreeTerms(someRequest(request), quote, clocks)) === undefined).toBe(passes)
       }),
-      { numRuns: runs(5_000) },
+      { numRuns: runs(1_500) },
     )
   })
 
@@ -243,7 +243,7 @@ describe('what a quote must keep', () => {
         expect([agreed, agreedUntil]).toEqual(isKept ? [exclusiveRelayer, exclusivityParameter] : [zeroAddress, 0])
         expect(end(agreedUntil)).toBeLessThanOrEqual(NOW + 300)
       }),
-      { numRuns: runs(1_000) },
+      { numRuns: runs(300) },
     )
   })
 
@@ -391,7 +391,7 @@ describe('what is understood of the API', () => {
         expect(`${said.inputToken.address}`.toLowerCase()).toBe(INPUT.toLowerCase())
         expect(`${said.outputToken.address}`.toLowerCase()).toBe(OUTPUT.toLowerCase())
       }),
-      { numRuns: runs(2_000) },
+      { numRuns: runs(600) },
     )
   })
 
