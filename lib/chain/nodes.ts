@@ -86,9 +86,10 @@ export function createRpc(
   }
 }
 
-/** Whether a call is to be asked again: of the same node for what may pass, of another one for what it refuses. */
+/** Whether a call is to be asked again: of another node for all that this one does not serve, of the same one if it is busy. */
 function isOpen(outcome: NodeOutcome | undefined, isElsewhere: boolean): boolean {
-  if (!outcome || 'unserved' in outcome) return true
+  if (!outcome) return true
+  if ('unserved' in outcome) return isElsewhere || outcome.isBusy
   const refusal = 'error' in outcome ? outcome.error.refusal : undefined
   return isElsewhere && (refusal === 'unsupported' || refusal === 'archive')
 }
