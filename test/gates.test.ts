@@ -36,6 +36,7 @@ const VIOLATIONS = [
   ['a contract imports no store', 'functions/x/g/contract.ts', "import '../../../lib/clients/store.ts'", RESTRICTED],
   ['a contract imports no other contract', 'functions/x/h/contract.ts', "import '../a/contract.ts'", RESTRICTED],
   ['infra imports no handler', 'infra/a.ts', "import '../functions/vaults/list/handler.ts'", RESTRICTED],
+  ['the reference imports no handler', 'reference/a.ts', "import '../functions/vaults/list/handler.ts'", RESTRICTED],
   ['encoders of calldata take no client', 'lib/y/calldata.ts', "import '../chain/reader.ts'", RESTRICTED],
   ['the environment is read at the edges only', 'lib/b.ts', 'export const a = process.env', 'lint/style/noProcessEnv'],
   ['there are no barrels', 'lib/c.ts', "export * from './codecs.ts'", 'lint/performance/noReExportAll'],
@@ -94,7 +95,7 @@ test('Encoders of calldata are synchronous', () => {
 })
 
 /** Our own code, without its tests, by its path. */
-const SOURCES = ['lib', 'functions', 'admin', 'infra', 'scripts', 'sandbox']
+const SOURCES = ['lib', 'functions', 'admin', 'infra', 'reference', 'scripts', 'sandbox']
   .flatMap((root) => readdirSync(root, { recursive: true, encoding: 'utf8' }).map((path) => join(root, path)))
   .filter((path) => path.endsWith('.ts'))
   .map((path) => ({ path, text: readFileSync(path, 'utf8') }))

@@ -32,7 +32,11 @@ const LONGEST_PAUSE_MS = 60_000
 const TOO_LARGE = 413
 const CALL_REFUSALS = [400, TOO_LARGE, 422]
 /** Methods without which a node is none: where one says that it lacks such a method, it is out of order for now. */
-const BASIC = new Set(['eth_call', 'eth_getBlockByNumber', 'eth_chainId', 'eth_blockNumber', 'eth_getLogs'])
+const BASIC = new Set([
+  ...['eth_call', 'eth_getLogs', 'eth_chainId', 'eth_blockNumber', 'eth_getBlockByNumber'],
+  ...['eth_getTransactionByHash', 'eth_getTransactionReceipt'],
+  ...['eth_getBalance', 'eth_getCode', 'eth_getStorageAt', 'eth_getTransactionCount'],
+])
 
 const Item = z.object({ id: z.number().int(), result: z.unknown().optional(), error: NodeError.nullish() })
 const WholeError = z.object({ error: NodeError })

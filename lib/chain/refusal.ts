@@ -19,13 +19,14 @@ export type ErrorClass = 'busy' | 'unavailable' | 'batch' | 'range' | 'results' 
 
 // A contract's own words, which say nothing of the node.
 const REVERTED = 3
-const REVERT = /execution reverted|\breverted\b|out of gas|invalid opcode/i
-/** Failures of the EVM, and of a transaction before it runs, as geth, reth, Erigon, Nethermind and Nitro name them. */
+const REVERT = /execution reverted|\breverted\b/i
+/**
+ * Failures of the EVM, and of a transaction before it runs, in the words of geth, reth, Erigon, Nethermind, Besu, Nitro and
+ * anvil. Reth writes the names of its halts without spaces.
+ */
 const EVM =
-  /stack (underflow|overflow|limit)|invalid jump|write protection|return data out of bounds|code size|initcode|contract address collision|gas uint64 overflow|intrinsic gas|gas required exceeds|insufficient (funds|balance)|nonce too (low|high)|fee per gas|max(imum)? call depth|invalid code/i
+  /\bEVM error|VM execution|out ?of ?gas|(invalid|unknown) ?\w* ?opcode|opcodenotfound|stack ?(underflow|overflow|limit)|invalid ?(jump|code)|write protection|state ?change ?during|return ?data out ?of ?bounds|outofoffset|(code|contract|initcode) ?size|initcode|(address|create) ?collision|gas uint64 overflow|call ?(depth|toodeep)|nonce ?overflow|nonce (is )?too (low|high)|nonce has max value|wrong transaction nonce|intrinsic gas|floor data gas|gas required exceeds|gas limit exceeds block|block gas limit exceeded|(insufficient|lack of) (funds|balance|sender balance|maxfeepergas)|upfront cost exceeds|fee per gas|sender (is )?not an eoa|sender has deployed code/i
 const INVALID_PARAMETERS = -32_602
-/** Parity's and Nethermind's code for a failed execution. */
-const EXECUTION_FAILED = -32_015
 /** What eth_simulateV1 says of a transaction that cannot run (https://github.com/ethereum/execution-apis, execute). */
 const isSimulationError = (code: number) => code <= -38_010 && code >= -38_025
 const RATE_LIMITED =
@@ -46,20 +47,19 @@ const UNSUPPORTED =
 
 /** What a node means by an error that answers calls of this method (undefined: a whole batch). */
 export function classifyError({ code, message }: NodeError, method: string | undefined): ErrorClass {
-  if (code === REVERTED || REVERT.test(message)) return 'call'
+  if (code === REVERTED || REVERT.test(message) || EVM.test(message)) return 'call'
   const asksForEvents = method === 'eth_getLogs'
   if (method === undefined && BATCH.test(message)) return 'batch'
   if (ARCHIVE.test(message)) return 'archive'
   if (asksForEvents && RESULTS.test(message)) return 'results'
-  if (BUSY_CODES.includes(code)) return 'busy'
   if (UNAVAILABLE.test(message)) return 'unavailable'
-  if (asksForEvents && RANGE.test(message)) return 'range'
-  if (RATE_LIMITED.test(message)) return 'busy'
+  // Proxies give ranges the codes of busy nodes, too.
+  if (asksForEvents && RANGE.test(message) && !RATE_LIMITED.test(message)) return 'range'
+  if (BUSY_CODES.includes(code) || RATE_LIMITED.test(message)) return 'busy'
   // Of events that is their number, or their blocks; of all else how often one asks.
   if (code === LIMIT_EXCEEDED) return asksForEvents ? 'range' : 'busy'
   if (code === METHOD_NOT_FOUND || UNSUPPORTED.test(message)) return 'unsupported'
-  const isOfTheCall = code === INVALID_PARAMETERS || code === EXECUTION_FAILED || isSimulationError(code)
-  return isOfTheCall || EVM.test(message) ? 'call' : 'unavailable'
+  return code === INVALID_PARAMETERS || isSimulationError(code) ? 'call' : 'unavailable'
 }
 
 /** The lowest limit of blocks or calls; a lower number in a message means something else. */

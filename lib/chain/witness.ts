@@ -534,13 +534,17 @@ function reverts(outcome: RpcOutcome): boolean {
 /** Hosts whose gas differs by more than this factor disagree. */
 const MAX_GAS_FACTOR = 2n
 
-/** The chosen dry run, each transaction with the larger gas that the hosts report; undefined where these are far apart. */
+/**
+ * The chosen dry run, each transaction that works with the larger gas that the hosts report; undefined where these are far apart.
+ * One that fails may burn all the gas that its host allows.
+ */
 function withLargerGas(chosen: RpcOutcome, other: RpcOutcome): RpcOutcome | undefined {
   const [own, others] = [chosen, other].map(
     (outcome) => RawSimulation.safeParse('result' in outcome ? outcome.result : undefined).data?.[0],
   )
   if (!own || !others) return undefined
   const calls = own.calls.map((call, index) => {
+    if (BigInt(call.status) !== 1n) return call
     const gas = [call, others.calls[index]].map((one) => Quantity.parse(one?.gasUsed))
     const [least = 0n, most = 0n] = gas.toSorted((left, right) => (left < right ? -1 : 1))
     return most > least * MAX_GAS_FACTOR ? undefined : { ...call, gasUsed: numberToHex(most) }
@@ -548,7 +552,7 @@ function withLargerGas(chosen: RpcOutcome, other: RpcOutcome): RpcOutcome | unde
   return calls.includes(undefined) ? undefined : { result: [{ ...own, calls }] }
 }
 
-const RawSimulation = z.tuple([z.looseObject({ calls: z.array(z.looseObject({ gasUsed: HexText })) })])
+const RawSimulation = z.tuple([z.looseObject({ calls: z.array(z.looseObject({ gasUsed: HexText, status: HexText })) })])
 
 /**
  * What an aggregate at the latest block says of its block, and what it says besides, as text; undefined for other calls,

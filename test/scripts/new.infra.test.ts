@@ -9,6 +9,7 @@ const COPIED = [
     'functions',
     'lib',
     'scripts',
+    'reference',
     'docs/api',
     'docs/errors.md',
     'client/src/api.ts',

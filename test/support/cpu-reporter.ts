@@ -32,7 +32,8 @@ export class CpuReporter implements Reporter {
       ...kinds.filter(({ kind, seconds }) => seconds > ROOM * (BUDGETS[kind] ?? Number.POSITIVE_INFINITY)),
       ...files.filter(({ kind, seconds }) => kind in BUDGETS && seconds > FILE_ROOM * FILE_BUDGET),
     ].map((one) => ('path' in one ? one.path : one.kind))
-    if (over.length > 0) {
+    // More samples take more time.
+    if (over.length > 0 && process.env['FC_RUNS'] === undefined) {
       process.exitCode = 1
       lines.push(`Over budget: ${over.join(', ')}`)
     }

@@ -384,6 +384,7 @@ describe('What a node takes is learnt from how it refuses', () => {
     ['PublicNode', 900, () => ({ code: -32_701, message: 'exceed maximum block range: 900' }), 900],
     ['dRPC', 800, () => ({ code: 35, message: 'ranges over 800 blocks are not supported on freetier' }), 800],
     ['a node without a number', 700, () => ({ code: -32_602, message: 'block range is too wide' }), 500],
+    ['eRPC', 700, () => ({ code: -32_012, message: 'block range too large' }), 500],
   ])(
     '%s gives events of as many blocks as it says, and is not asked for more again',
     async ([, most, refusal, blocks]) => {
@@ -544,6 +545,7 @@ describe('What a node takes is learnt from how it refuses', () => {
     ['a gateway with a code of its own', () => ({ code: 4_711, message: 'computer says no' })],
     ['a node that gives up', () => ({ code: -32_000, message: 'execution aborted (timeout = 5s)' })],
     ['a node without words', () => ({ code: -32_000, message: '' })],
+    ['eRPC without an upstream', () => ({ code: -32_015, message: 'upstream did not respond in time' })],
     ['a request that it calls invalid', () => ({ code: -32_600, message: 'invalid request' })],
   ]
   const failingWith =
@@ -569,6 +571,16 @@ describe('What a node takes is learnt from how it refuses', () => {
     { code: -32_000, message: 'invalid jump destination' },
     { code: -32_000, message: 'insufficient funds for gas * price + value' },
     { code: -32_015, message: 'VM execution error.' },
+    { code: -32_003, message: 'EVM error: InvalidFEOpcode' },
+    { code: -32_003, message: 'StackUnderflow' },
+    { code: -32_603, message: 'EVM error InvalidJump' },
+    { code: -32_000, message: 'insufficient sender balance' },
+    { code: -32_000, message: 'insufficient MaxFeePerGas for sender balance' },
+    { code: -32_000, message: 'wrong transaction nonce' },
+    { code: -32_000, message: 'nonce has max value' },
+    { code: -32_000, message: 'insufficient gas for floor data gas cost: gas 21000, minimum needed 30000' },
+    { code: -32_004, message: 'Upfront cost exceeds account balance' },
+    { code: -32_005, message: 'Transaction gas limit exceeds block gas limit' },
     { code: -32_602, message: 'invalid argument 0: hex string has length 2, want 40' },
     { code: -38_013, message: 'intrinsic gas too low' },
   ])('$message is the failure of the call, which no other node is asked for', async (error) => {
@@ -593,21 +605,22 @@ describe('What a node takes is learnt from how it refuses', () => {
     ])
   })
 
-  test.for(['eth_call', 'eth_getBlockByNumber', 'eth_chainId', 'eth_blockNumber', 'eth_getLogs'])(
-    '%s is never unlearnt: a node that says once that it lacks it is asked again',
-    async (method) => {
-      let isOdd = true
-      const error = { code: -32_601, message: `the method ${method} does not exist/is not available` }
-      const node: Node = (batch, signal) => (isOdd ? failingWith(() => error)(batch, signal) : echo(batch, signal))
-      const { rpc, asked } = rpcOver({ [FIRST]: node })
-      const call = { method, params: method === 'eth_getLogs' ? LOGS(1, 1).params : ['x'] }
-      expect(await rpc([call])).toEqual([{ error: { code: -32_601 } }])
-      isOdd = false
-      asked.length = 0
-      expect(await rpc([call])).toEqual(resultsOf([call]))
-      expect(asked).toEqual([FIRST])
-    },
-  )
+  test.for([
+    ...['eth_call', 'eth_getBlockByNumber', 'eth_chainId', 'eth_blockNumber', 'eth_getLogs'],
+    ...['eth_getTransactionReceipt', 'eth_getTransactionByHash', 'eth_getCode', 'eth_getStorageAt', 'eth_getBalance'],
+    'eth_getTransactionCount',
+  ])('%s is never unlearnt: a node that says once that it lacks it is asked again', async (method) => {
+    let isOdd = true
+    const error = { code: -32_601, message: `the method ${method} does not exist/is not available` }
+    const node: Node = (batch, signal) => (isOdd ? failingWith(() => error)(batch, signal) : echo(batch, signal))
+    const { rpc, asked } = rpcOver({ [FIRST]: node })
+    const call = { method, params: method === 'eth_getLogs' ? LOGS(1, 1).params : ['x'] }
+    expect(await rpc([call])).toEqual([{ error: { code: -32_601 } }])
+    isOdd = false
+    asked.length = 0
+    expect(await rpc([call])).toEqual(resultsOf([call]))
+    expect(asked).toEqual([FIRST])
+  })
 
   test('a node that refuses the events of one block is out of order, and is asked again', async () => {
     let isOdd = true

@@ -67,3 +67,9 @@ test('A dry run that reverts at the only host that can simulate keeps the transa
   }
   expect(await simulateAt(TRUE, 'cannot simulate')).toMatchObject({ error: { refusal: 'unsupported' } })
 })
+
+test('A dry run that burns all the gas that each host allows reverts at both, whatever they allow', async () => {
+  const burnt = (gas: number): Simulated => ({ status: '0x0', gasUsed: numberToHex(gas) })
+  const simulated = await simulateAt(burnt(50_000_000), burnt(300_000_000))
+  expect(simulated).toMatchObject({ result: [{ calls: [{ status: '0x0' }] }] })
+})
