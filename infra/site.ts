@@ -80,6 +80,10 @@ export class Site extends Construct {
         certificate: Certificate.fromCertificateArn(this, 'Certificate', domain.certificateArn),
         minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
       }),
+      // S3 answers 403 for a file that does not exist, for CloudFront may not list the bucket.
+      ...(pages === 'folder' && {
+        errorResponses: [{ httpStatus: 403, responseHttpStatus: 404, responsePagePath: '/docs/404.html' }],
+      }),
       // The cache takes what its origin says of each file, and compresses it.
       defaultBehavior: {
         origin: S3BucketOrigin.withOriginAccessControl(bucket),

@@ -263,6 +263,15 @@ describe('A stage with both sites', async () => {
     expect(find('/docs/guides/deposits.md').uri).toBe('/docs/guides/deposits.md')
   })
 
+  test('answers a page of the documentation that does not exist with 404 and a page that says so', () => {
+    const { DistributionConfig } = ofType('AWS::CloudFront::Distribution')['sites/ReferenceDistribution'] as {
+      DistributionConfig: object
+    }
+    expect(DistributionConfig).toMatchObject({
+      CustomErrorResponses: [{ ErrorCode: 403, ResponseCode: 404, ResponsePagePath: '/docs/404.html' }],
+    })
+  })
+
   test('lets what copies the files read what CDK uploaded and write these two buckets, and nothing else', () => {
     const policies = Object.values(ofType('AWS::IAM::Policy')).filter(({ Roles }) => `${Roles}` === 'sites/CopyingRole')
     const Policy = z.object({
