@@ -86,7 +86,7 @@ export async function readRanges(
     const smaller = smallerSpan(tried, refusal.error)
     if (smaller === undefined) throw refused()
     tried = smaller
-    isReasoned = refusal.error.refusal !== undefined
+    isReasoned = refusal.error.refusal !== undefined && refusal.error.refusal !== 'unserved'
     if (isReasoned) known = smaller
     isProven = false
   }

@@ -187,7 +187,7 @@ function matches({ address, topics }: LogFilter): (log: Log) => boolean {
 function sizeAfter({ refusal, blocks }: RpcError, refusedSize: bigint): bigint | undefined {
   if (refusedSize <= 1n || refusal === 'archive' || refusal === 'unsupported') return undefined
   // Some nodes refuse without a word of why.
-  const half = refusedSize / (refusal === undefined ? 10n : 2n) || 1n
+  const half = refusedSize / (refusal === undefined || refusal === 'unserved' ? 10n : 2n) || 1n
   return blocks !== undefined && blocks > 0 && BigInt(blocks) < refusedSize ? BigInt(blocks) : half
 }
 

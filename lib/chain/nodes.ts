@@ -97,6 +97,6 @@ function isOpen(outcome: NodeOutcome | undefined, isElsewhere: boolean): boolean
 /** The outcome where there is one. What no node serves is an error of that call, unless they are too busy to tell. */
 function served(outcome: NodeOutcome | undefined): RpcOutcome {
   if (outcome && !('unserved' in outcome)) return outcome
-  if (outcome && !outcome.isBusy) return { error: outcome.unserved }
+  if (outcome && !outcome.isBusy) return { error: { ...outcome.unserved, refusal: 'unserved' } }
   throw new FailedTry('upstream_unavailable', 'too busy')
 }

@@ -1,7 +1,16 @@
 import * as z from 'zod'
 
-/** An error of JSON-RPC, as nodes put it. */
-export const NodeError = z.object({ code: z.number(), message: z.string().default('') })
+/** A message is looked at no further: what is meant stands at its beginning. */
+const MAX_MESSAGE = 500
+
+/** An error of JSON-RPC, as nodes put it; the message is cut. */
+export const NodeError = z.object({
+  code: z.number(),
+  message: z
+    .string()
+    .default('')
+    .transform((message) => message.slice(0, MAX_MESSAGE)),
+})
 export type NodeError = z.output<typeof NodeError>
 
 /**
@@ -25,7 +34,7 @@ const REVERT = /execution reverted|\breverted\b/i
  * anvil. Reth writes the names of its halts without spaces.
  */
 const EVM =
-  /\bEVM error|VM execution|out ?of ?gas|(invalid|unknown) ?\w* ?opcode|opcodenotfound|stack ?(underflow|overflow|limit)|invalid ?(jump|code)|write protection|state ?change ?during|return ?data out ?of ?bounds|outofoffset|(code|contract|initcode) ?size|initcode|(address|create) ?collision|gas uint64 overflow|call ?(depth|toodeep)|nonce ?overflow|nonce (is )?too (low|high)|nonce has max value|wrong transaction nonce|intrinsic gas|floor data gas|gas required exceeds|gas limit exceeds block|block gas limit exceeded|(insufficient|lack of) (funds|balance|sender balance|maxfeepergas)|upfront cost exceeds|fee per gas|sender (is )?not an eoa|sender has deployed code/i
+  /\bEVM error|VM execution|out ?of ?gas|(invalid|unknown) ?\w* ?opcode|opcodenotfound|stack ?(underflow|overflow|limit)|invalid ?jump|invalid code: must not|write protection|state ?change ?during|return ?data out ?of ?bounds|outofoffset|(code|contract|initcode) ?size|initcode|(address|create) ?collision|gas uint64 overflow|call ?(depth|toodeep)|nonce ?overflow|nonce (is )?too (low|high)|nonce has max value|wrong transaction nonce|intrinsic gas|floor data gas|gas required exceeds|gas limit exceeds block|block gas limit exceeded|(insufficient|lack of) (funds|balance) for|insufficient (sender balance|maxfeepergas)|upfront cost exceeds|fee per gas|sender (is )?not an eoa|sender has deployed code/i
 const INVALID_PARAMETERS = -32_602
 /** What eth_simulateV1 says of a transaction that cannot run (https://github.com/ethereum/execution-apis, execute). */
 const isSimulationError = (code: number) => code <= -38_010 && code >= -38_025
@@ -66,7 +75,10 @@ export function classifyError({ code, message }: NodeError, method: string | und
 const LEAST = 2
 /** How often one may ask is no limit of blocks or calls. */
 const RATE =
-  /[\d,]+k? ?(requests?|reqs?|calls?|credits?|compute units|cu)? ?(\/|\bper\b|\bin\b|\ba\b) ?(\d+ ?)?(ms|s|sec|second|min|minute|hour|day|month)s?\b/gi
+  /\d[\d,]*k? ?((requests?|reqs?|calls?|credits?|compute units|cu) ?)?(\/|\bper\b|\bin\b|\ba\b) ?(\d+ ?)?(ms|s|sec|second|min|minute|hour|day|month)s?\b|\d[\d,]* ?(rps|qps|ms|secs?|seconds?|mins?|minutes?|hours?)\b/gi
+/** A number of what is limited. */
+const COUNTED = /(\d[\d,]*)(k\b)?[ -]?(?=blocks?\b|block range|range\b|calls?\b|requests?\b)/gi
+const NUMBER = /(\d[\d,]*)(k\b)?/gi
 
 /**
  * The limit that a refusal's words tell, below what was asked for: "maximum 10 calls in 1 batch" is 10, of
@@ -74,9 +86,11 @@ const RATE =
  */
 export function parseLimit(message: string, askedFor: number): number | undefined {
   const words = message.replaceAll(/0x[0-9a-f]+/gi, '').replaceAll(RATE, '')
-  const numbers = [...words.matchAll(/(\d[\d,]*)(k\b)?/gi)].map(
-    ([, digits = '', thousands]) => Number(digits.replaceAll(',', '')) * (thousands ? 1_000 : 1),
-  )
-  const limits = numbers.filter((number) => number >= LEAST && number < askedFor)
+  const limitsBy = (pattern: RegExp) =>
+    [...words.matchAll(pattern)]
+      .map(([, digits = '', thousands]) => Number(digits.replaceAll(',', '')) * (thousands ? 1_000 : 1))
+      .filter((number) => number >= LEAST && number < askedFor)
+  const counted = limitsBy(COUNTED)
+  const limits = counted.length > 0 ? counted : limitsBy(NUMBER)
   return limits.length > 0 ? Math.min(...limits) : undefined
 }

@@ -9,9 +9,10 @@ export type RpcError = {
   readonly code: number
   /**
    * Why a node that serves refuses the call: `range` for events of too many blocks, `results` for too many events,
-   * `archive` for what is too old for it, `unsupported` for a method, or state overrides, that it does not have.
+   * `archive` for what is too old for it, `unsupported` for a method, or state overrides, that it does not have, and
+   * `unserved` for a fault of the node in any other words.
    */
-  readonly refusal?: 'range' | 'results' | 'archive' | 'unsupported'
+  readonly refusal?: 'range' | 'results' | 'archive' | 'unsupported' | 'unserved'
   /** With `range`: of how many blocks the node is thought to give events in one call. */
   readonly blocks?: number
 }

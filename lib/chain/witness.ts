@@ -254,7 +254,9 @@ async function ask(host: Rpc, requests: readonly RpcRequest[], options: RpcOptio
 
 /** Whether a host does not serve some of what it was asked for. */
 function isRefused(answer: Answer): boolean {
-  return isTooOld(answer) || answer.outcomes.some((outcome) => refusalIn(outcome) === 'unsupported')
+  return (
+    isTooOld(answer) || answer.outcomes.some((outcome) => ['unsupported', 'unserved'].includes(`${refusalIn(outcome)}`))
+  )
 }
 
 function isTooOld({ outcomes }: Answer): boolean {

@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { toHex } from 'viem'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createRpc } from '../../../lib/chain/nodes.ts'
-import { parseLimit } from '../../../lib/chain/refusal.ts'
+import { NodeError, parseLimit } from '../../../lib/chain/refusal.ts'
 import type { RpcRequest } from '../../../lib/chain/rpc.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import type { HttpEnvironment } from '../../../lib/http.ts'
@@ -437,9 +437,15 @@ describe('What a node takes is learnt from how it refuses', () => {
     ['Batch of more than 3 requests are not allowed', 3],
     ['limited to 2 requests/second on this plan, and to 1000 blocks', 1_000],
     ['50 requests per second; 2,000 block range', 2_000],
+    ['rate 100 rps, max 500 blocks', 500],
+    ['up to a 10 block range per request. Upgrade at 2 min intervals', 10],
     ['block range is too wide', 0],
   ])('"%s" tells the limit %i', ([message, limit]) => {
     expect(parseLimit(message, 10_000) ?? 0).toBe(limit)
+  })
+
+  test('of a long message only the beginning is read', () => {
+    expect(NodeError.parse({ code: 1, message: '9'.repeat(1_000_000) }).message.length).toBeLessThanOrEqual(1_000)
   })
 
   test('too many events in a range says nothing of longer ranges elsewhere', async () => {
@@ -546,6 +552,7 @@ describe('What a node takes is learnt from how it refuses', () => {
     ['a node that gives up', () => ({ code: -32_000, message: 'execution aborted (timeout = 5s)' })],
     ['a node without words', () => ({ code: -32_000, message: '' })],
     ['eRPC without an upstream', () => ({ code: -32_015, message: 'upstream did not respond in time' })],
+    ['a provider that wants money', () => ({ code: -32_000, message: 'Insufficient balance, please top up' })],
     ['a request that it calls invalid', () => ({ code: -32_600, message: 'invalid request' })],
   ]
   const failingWith =
@@ -600,7 +607,7 @@ describe('What a node takes is learnt from how it refuses', () => {
     const outcomes = await rpc(BLOCKS.slice(6, 9))
     expect(outcomes).toEqual([
       ...resultsOf(BLOCKS.slice(6, 7)),
-      { error: { code: -32_000 } },
+      { error: { code: -32_000, refusal: 'unserved' } },
       ...resultsOf(BLOCKS.slice(8, 9)),
     ])
   })
@@ -615,7 +622,7 @@ describe('What a node takes is learnt from how it refuses', () => {
     const node: Node = (batch, signal) => (isOdd ? failingWith(() => error)(batch, signal) : echo(batch, signal))
     const { rpc, asked } = rpcOver({ [FIRST]: node })
     const call = { method, params: method === 'eth_getLogs' ? LOGS(1, 1).params : ['x'] }
-    expect(await rpc([call])).toEqual([{ error: { code: -32_601 } }])
+    expect(await rpc([call])).toEqual([{ error: { code: -32_601, refusal: 'unserved' } }])
     isOdd = false
     asked.length = 0
     expect(await rpc([call])).toEqual(resultsOf([call]))

@@ -16,18 +16,21 @@ const HEADER = {
 
 type Simulated = { readonly gasUsed: Hex; readonly status?: Hex; readonly logs?: readonly [] }
 
+type Saying = Simulated | 'cannot simulate' | 'odd'
+
 /** A host that says this of every dry run. */
 const hostSaying =
-  (simulated: Simulated | 'cannot simulate'): Rpc =>
+  (simulated: Saying): Rpc =>
   async (requests) =>
     requests.map(({ method }): RpcOutcome => {
       if (method !== 'eth_simulateV1') return { result: HEADER }
+      if (simulated === 'odd') return { error: { code: 35, refusal: 'unserved' } }
       if (simulated === 'cannot simulate') return { error: { code: -32_601, refusal: 'unsupported' } }
       return { result: [{ calls: [{ status: '0x1', returnData: '0x', logs: [], ...simulated }] }] }
     })
 
 /** What a reader of two hosts that say this returns of a dry run. */
-async function simulateAt(...hosts: readonly (Simulated | 'cannot simulate')[]): Promise<RpcOutcome | undefined> {
+async function simulateAt(...hosts: readonly Saying[]): Promise<RpcOutcome | undefined> {
   const reader = witnessedReader(CHAIN as NonNullable<typeof CHAIN>, hosts.map(hostSaying))
   const [outcome] = await reader.simulate(ACCOUNT, [[{ to: ACCOUNT, data: '0x', value: 0n }]])
   return outcome
@@ -72,4 +75,9 @@ test('A dry run that burns all the gas that each host allows reverts at both, wh
   const burnt = (gas: number): Simulated => ({ status: '0x0', gasUsed: numberToHex(gas) })
   const simulated = await simulateAt(burnt(50_000_000), burnt(300_000_000))
   expect(simulated).toMatchObject({ result: [{ calls: [{ status: '0x0' }] }] })
+})
+
+test.for([0, 1, 2])('A host that fails in words of its own is replaced by the third one (place %i)', async (place) => {
+  const hosts: Saying[] = [TRUE, TRUE, TRUE]
+  expect(await simulateAt(...hosts.with(place, 'odd'))).toMatchObject({ result: [{ calls: [{ status: '0x1' }] }] })
 })
