@@ -7,6 +7,7 @@ import { gzipSync } from 'node:zlib'
 import * as z from 'zod'
 import { walletPolicy } from '../infra/wallet-config.ts'
 import { PublicKey } from '../lib/signing/public-key.ts'
+import { contentTypeOf } from '../sandbox/built-site.ts'
 import { unpackChromium } from '../test/support/chromium.ts'
 
 // Says how Lighthouse rates the deployed wallet's pages, on a phone and on a desktop. It is installed in a folder of its own:
@@ -21,7 +22,6 @@ const LEAST = 95
 const TRIES = 3
 const PRESETS = ['mobile', 'desktop'] as const
 type Preset = (typeof PRESETS)[number]
-const TYPES: Readonly<Record<string, string>> = { '.js': 'text/javascript', '.css': 'text/css', '.html': 'text/html' }
 
 const State = z.object({
   walletUrl: z.string(),
@@ -103,7 +103,7 @@ async function serve(config: z.output<typeof Config>) {
     const { pathname } = new URL(url, 'http://localhost')
     const name = extname(pathname) === '' ? 'index.html' : pathname
     const headers = {
-      'content-type': TYPES[extname(name)] ?? 'application/octet-stream',
+      'content-type': contentTypeOf(name),
       'content-encoding': 'gzip',
       'content-security-policy': walletPolicy(config),
       'cache-control': name.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',

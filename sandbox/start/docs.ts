@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { access, readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { extname, join, resolve, sep } from 'node:path'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { docsPolicy } from '../../infra/docs-policy.ts'
+import { builtSite, contentTypeOf, pageHeaders, type SiteOptions } from '../built-site.ts'
 
 /** The documentation of the local service. */
 export type DocsSettings = {
@@ -17,55 +17,47 @@ export type DocsSettings = {
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.json': 'application/json',
-  // Browsers save what is called Markdown instead of showing it.
-  '.md': 'text/plain; charset=utf-8',
-  '.txt': 'text/plain; charset=utf-8',
-  '.svg': 'image/svg+xml',
-  '.png': 'image/png',
-}
+/** The files that the site is built from. */
+const SOURCES = [
+  ...['docs', 'client/README.md', 'README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'llms.txt'],
+  ...['site/index.md', 'site/package-lock.json'],
+  // The folder .vitepress changes with each build.
+  ...['config.ts', 'markdown.ts', 'pages.ts', 'theme'].map((name) => `site/.vitepress/${name}`),
+]
 
-const HEADERS = {
-  'content-security-policy': docsPolicy(),
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-}
+const HEADERS = pageHeaders(docsPolicy())
 
 /**
- * Serves the documentation at `/docs/`, and leads there from `/`: true for a request that it takes, false for one of the API's.
- * Where the site is not built, the first page that is opened starts `build`, which throws the reason of its failure. The
- * deployed API has no such pages.
+ * Serves the documentation at `/docs/`, and redirects `/` to it: true for a request that it takes, false for one of the API's.
+ * Opening a page builds a site that is missing or older than its sources; an old one is served meanwhile. `build` throws the
+ * reason of its failure. The deployed API has no such pages.
  */
-export function serveDocs({ apiKey, folder }: DocsSettings, build: () => Promise<void> = buildSite) {
-  let building: Promise<void> | undefined
+export function serveDocs(
+  { apiKey, folder }: DocsSettings,
+  { build = buildSite, sources = SOURCES }: Partial<Pick<SiteOptions, 'build' | 'sources'>> = {},
+) {
+  const site = builtSite({ folder, sources, build })
   let failure: string | undefined
 
   const send = async (name: string, response: ServerResponse) => {
     if (name === 'config.json') return reply(response, name, JSON.stringify({ apiUrl: '/', apiKey }))
-    if (building || !(await isThere(join(folder, 'index.html')))) return reply(response, '.html', waitingPage())
-    const path = resolve(folder, name)
-    const content = path.startsWith(resolve(folder) + sep) ? await readFile(path).catch(() => undefined) : undefined
+    // An asset's name changes with its content.
+    const other = name.startsWith('assets/') ? undefined : await refresh()
+    if (other) return reply(response, 'index.html', other)
+    const content = await site.read(name)
     if (content) return reply(response, name, content)
-    reply(response, '.html', await readFile(join(folder, '404.html')).catch(() => 'Not found'), 404)
+    reply(response, '404.html', (await site.read('404.html')) ?? 'Not found', 404)
   }
 
-  /** The page in the place of a site that is not built yet; the reason of a failure is shown once, then built anew. */
-  const waitingPage = () => {
+  /** Starts a build if it is needed. Returns a page to show instead if the last build failed, or if there is no site yet. */
+  const refresh = async (): Promise<string | undefined> => {
     const reason = failure
     failure = undefined
     if (reason !== undefined) return failurePage(reason)
-    building ??= build()
-      .catch((error) => {
-        failure = error instanceof Error ? error.message : String(error)
-      })
-      .finally(() => {
-        building = undefined
-      })
-    return WAITING
+    site.refresh().catch((error) => {
+      failure = error instanceof Error ? error.message : String(error)
+    })
+    return (await site.isBuilt()) ? undefined : WAITING
   }
 
   return ({ method = '', url = '' }: IncomingMessage, response: ServerResponse): boolean => {
@@ -85,18 +77,12 @@ export function serveDocs({ apiKey, folder }: DocsSettings, build: () => Promise
 }
 
 function reply(response: ServerResponse, name: string, content: string | Buffer, status = 200): void {
-  const type = TYPES[extname(name) || name] ?? 'application/octet-stream'
-  response.writeHead(status, { ...HEADERS, 'content-type': type, 'cache-control': 'no-cache' }).end(content)
+  response
+    .writeHead(status, { ...HEADERS, 'content-type': contentTypeOf(name), 'cache-control': 'no-cache' })
+    .end(content)
 }
 
-async function isThere(path: string): Promise<boolean> {
-  return await access(path).then(
-    () => true,
-    () => false,
-  )
-}
-
-/** Builds the site by `npm run docs:build`; throws the last lines that it prints where that fails. */
+/** Builds the site by `npm run docs:build`; throws the last lines that it prints if it fails. */
 async function buildSite(): Promise<void> {
   const npm = spawn('npm', ['run', '--silent', 'docs:build'], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
   const [output, errors, [status]] = await Promise.all([text(npm.stdout), text(npm.stderr), once(npm, 'exit')])

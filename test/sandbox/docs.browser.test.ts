@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, vi } from 'vitest'
+import type { SiteOptions } from '../../sandbox/built-site.ts'
 import { startGateway } from '../../sandbox/gateway.ts'
 import { serveDocs } from '../../sandbox/start/docs.ts'
 import { test as base } from '../support/browser.ts'
@@ -35,8 +36,7 @@ function writeFiles(folder: string): void {
   }
 }
 
-/** The folder of the site, and what builds it. */
-type Site = { readonly folder: string; readonly build?: () => Promise<void> }
+type Site = Pick<SiteOptions, 'folder'> & Partial<SiteOptions>
 
 const test = base
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
@@ -48,7 +48,7 @@ const test = base
   /** The API with its documentation, as the local service has it, for a client without vaults. */
   .extend('startSite', async ({ sharedService: { createClient } }, { onCleanup }) => async (site: Site) => {
     const apiKey = await createClient([])
-    const beside = serveDocs({ apiKey, folder: site.folder }, site.build)
+    const beside = serveDocs({ apiKey, folder: site.folder }, { sources: [], ...site })
     const { url, stop } = await startGateway({ port: 0, cors: { allowOrigins: [] }, schedule: false }, beside)
     onCleanup(stop)
     return url.replace('127.0.0.1', 'localhost')
@@ -124,6 +124,32 @@ test('A build that fails shows its reason and where the Markdown is, and is trie
   expect(await page.getByRole('link', { name: '/openapi.json' }).getAttribute('href')).toBe('/openapi.json')
   await page.reload()
   await page.getByText('no_vaults_configured').waitFor()
+})
+
+test('A site that is older than a source is served while a newer one is built', async ({ startSite, folder }) => {
+  const source = join(folder, 'source.md')
+  writeFiles(folder)
+  writeFileSync(source, '')
+  const setTime = (path: string, seconds: number) => utimesSync(path, seconds, seconds)
+  setTime(join(folder, 'index.html'), 1000)
+  setTime(source, 1001)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const build = vi.fn(async () => writeFileSync(join(folder, 'index.html'), 'second'))
+  build.mockImplementationOnce(async () => {
+    await promise
+    writeFileSync(join(folder, 'index.html'), 'first')
+    setTime(source, Date.now() / 1000)
+  })
+  const site = await startSite({ folder, sources: [source], build })
+  const open = async () => (await fetch(`${site}/docs/`)).text()
+  expect(await open()).toContain('<title>Site</title>')
+  expect(await open()).toContain('<title>Site</title>')
+  expect(build).toHaveBeenCalledTimes(1)
+  resolve()
+  // The source changed during the first build.
+  await expect.poll(open).toBe('second')
+  await open()
+  expect(build).toHaveBeenCalledTimes(2)
 })
 
 for (const [colorScheme, background] of [

@@ -202,10 +202,11 @@ describe('`npm start`', () => {
     expect(text).not.toMatch(/error|warning/i)
   })
 
-  test('leads from its root to the reference, with its key filled in', async ({ state }) => {
-    const page = await fetch(state.baseUrl)
-    expect(page.url).toBe(`${state.baseUrl}/docs/`)
-    expect(await page.text()).toContain(JSON.stringify(state.apiKey))
+  test('leads from its root to the documentation, whose config has its key', async ({ state }) => {
+    const { status, headers } = await fetch(state.baseUrl, { redirect: 'manual' })
+    expect([status, headers.get('location')]).toEqual([302, '/docs/'])
+    const config = await fetch(`${state.baseUrl}/docs/config.json`)
+    expect(await config.json()).toEqual({ apiUrl: '/', apiKey: state.apiKey })
   })
 
   test('writes all that it is into the state file, for its owner alone', ({ running, state }) => {

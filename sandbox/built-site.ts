@@ -1,0 +1,98 @@
+import { readdir, readFile, stat, utimes } from 'node:fs/promises'
+import { extname, join, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The built files of a site, and how to build them. */
+export type SiteOptions = {
+  /** The folder of the built files. */
+  readonly folder: string
+  /** The files that the build reads, from the repository's root; folders with all that is in them. */
+  readonly sources: readonly string[]
+  /** Builds the folder; ends early when the signal aborts. */
+  readonly build: (signal: AbortSignal) => Promise<void>
+}
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json',
+  // Browsers download a file of type text/markdown.
+  '.md': 'text/plain; charset=utf-8',
+  '.txt': 'text/plain; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.webmanifest': 'application/manifest+json',
+}
+
+/** Returns the content type of a file by its name. */
+export function contentTypeOf(name: string): string {
+  return TYPES[extname(name)] ?? 'application/octet-stream'
+}
+
+/** Returns the security headers of a page with this `Content-Security-Policy`. */
+export function pageHeaders(policy: string): Readonly<Record<string, string>> {
+  return { 'content-security-policy': policy, 'referrer-policy': 'no-referrer', 'x-content-type-options': 'nosniff' }
+}
+
+/** Keeps a built site newer than its sources, with one build at a time. */
+export function builtSite({ folder, sources, build }: SiteOptions) {
+  const index = join(folder, 'index.html')
+  const ending = new AbortController()
+  let running: Promise<void> | undefined
+
+  const refresh = async () => {
+    const [builtAt, changedAt] = await Promise.all([timeOf(index), newest(sources)])
+    if (builtAt > changedAt) return
+    const startedAt = new Date()
+    await build(ending.signal)
+    // A source that changes during the build is newer than the build.
+    await utimes(index, startedAt, startedAt)
+  }
+  return {
+    /** Builds the site if it is missing or older than a source. */
+    refresh(): Promise<void> {
+      running ??= refresh().finally(() => {
+        running = undefined
+      })
+      return running
+    },
+    /** Returns true if there is a site, which may be old. */
+    async isBuilt(): Promise<boolean> {
+      return (await timeOf(index)) > 0
+    },
+    /** Reads a file of the site; undefined if the site has no such file. */
+    async read(name: string): Promise<Buffer | undefined> {
+      const path = resolve(folder, name)
+      return path.startsWith(resolve(folder) + sep) ? await readFile(path).catch(() => undefined) : undefined
+    },
+    /** Ends a build that runs. */
+    async stop(): Promise<void> {
+      ending.abort()
+      await running?.catch(() => undefined)
+    },
+  }
+}
+
+/** Returns when the newest of these files, or of the files in these folders, changed. */
+async function newest(paths: readonly string[]): Promise<number> {
+  const times = paths.map(async (path) => {
+    const place = resolve(ROOT, path)
+    // A file that was deleted or renamed changes the time of its folder.
+    const inside = await readdir(place, { recursive: true }).catch(() => [])
+    return Math.max(...(await Promise.all(['', ...inside].map((name) => timeOf(join(place, name))))))
+  })
+  return Math.max(0, ...(await Promise.all(times)))
+}
+
+/** Returns when a file or folder changed, in epoch milliseconds; 0 if there is none. */
+async function timeOf(path: string): Promise<number> {
+  return stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => 0,
+  )
+}
