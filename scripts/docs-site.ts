@@ -23,6 +23,7 @@ const Options = z.object({
   dev: z.literal(true).optional(),
 })
 
+const TSC = 'node_modules/typescript/bin/tsc'
 const VITEPRESS = 'site/node_modules/vitepress/bin/vitepress.js'
 
 const options = readOptions(USAGE, Options)
@@ -32,6 +33,8 @@ function main({ base, out, dev }: z.output<typeof Options>): number {
   const installed = existsSync(VITEPRESS) ? 0 : run('npm', 'ci', '--prefix', 'site', '--no-audit', '--no-fund')
   if (installed !== 0) return installed
   if (dev) return run(process.execPath, VITEPRESS, 'dev', 'site', '--base', base)
+  const checked = run(process.execPath, TSC, '--project', 'site')
+  if (checked !== 0) return checked
   // The folder has a whole site at any time.
   const parts = resolve(`${out}-${process.pid}`)
   const built = run(process.execPath, VITEPRESS, 'build', 'site', '--base', base, '--outDir', parts)
