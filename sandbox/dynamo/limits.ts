@@ -1,4 +1,5 @@
 import db from 'dynalite/db/index.js'
+import { findExcessOfExpression } from '../expression-limits.ts'
 
 type Attributes = Readonly<Record<string, Value>>
 /** A value as DynamoDB's wire has it, by its type. */
@@ -19,16 +20,13 @@ type Request = Part & {
   readonly RequestItems?: Readonly<Record<string, BatchOfWrites | BatchOfReads>>
 }
 
-/** In bytes, but for actions, operators and values of an expression, letters of a token, and the maps and lists around a value. */
+/** In bytes; `actions` of a transaction, letters of a `token`, and maps and lists around a value (`nesting`). */
 const MOST = {
   transaction: 4 * 2 ** 20,
   actions: 100,
   token: 36,
   pk: 2048,
   sk: 1024,
-  expression: 4096,
-  operators: 300,
-  operandsOfIn: 100,
   nesting: 31,
 }
 
@@ -107,29 +105,11 @@ function nestingOf({ L: list, M: map }: Value): number {
   return inner ? 1 + Math.max(0, ...inner.map(nestingOf)) : 0
 }
 
-const OPERATOR = /<>|[<>]=?|=|\b(?:AND|OR|NOT|BETWEEN)\b|\w+ ?(?=\()/gi
-/** What a value is to be among; `size`, the one function that may be there, has one operand. */
-const IN = /\bIN ?\(((?:[^()]|\([^()]*\))*)\)/gi
-/** An update's assignments do not count. */
-const UPDATE_OPERATOR = /[+-]|\w+ ?(?=\()/g
-
 function findInExpressions(part: Part): string | undefined {
   for (const [name, expression] of Object.entries(part)) {
     if (!name.endsWith('Expression') || typeof expression !== 'string') continue
-    const size = expression.length
-    if (size > MOST.expression) {
-      return `Invalid ${name}: Expression size has exceeded the maximum allowed size; expression size: ${size}`
-    }
-    const count = expression.match(name === 'UpdateExpression' ? UPDATE_OPERATOR : OPERATOR)?.length ?? 0
-    if (count > MOST.operators) {
-      return `Invalid ${name}: The expression contains too many operators; operator count: ${count}`
-    }
-    for (const [, operands = ''] of expression.matchAll(IN)) {
-      const count = operands.split(',').length
-      if (count > MOST.operandsOfIn) {
-        return `Invalid ${name}: The IN operator is provided with too many operands; number of operands: ${count}`
-      }
-    }
+    const excess = findExcessOfExpression(name, expression)
+    if (excess !== undefined) return excess
   }
   return undefined
 }

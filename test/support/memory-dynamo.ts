@@ -13,6 +13,7 @@ import {
   TableError,
   type Write,
 } from '../../lib/aws/requests.ts'
+import { findExcessOfExpression } from '../../sandbox/expression-limits.ts'
 
 /** One try of a request. */
 export type Tried = {
@@ -49,8 +50,6 @@ type Faults = {
   leavesUndone: ((tried: Tried) => boolean) | undefined
   /** Has a query look at so many items at most. */
   maxPage: number | undefined
-  /** Spoils the items that a read found. */
-  spoils: ((item: Item, tried: Tried) => Item) | undefined
   /**
    * Kills whoever writes for the n-th time from now: the first half of a batch is written, or the write as a whole, and nothing is
    * done or answered after it. Returns a function that tells whether that has happened.
@@ -89,7 +88,6 @@ const MAX = {
   transaction: 4 * 2 ** 20,
   pk: 2048,
   sk: 1024,
-  expression: 4096,
   nesting: 32,
 }
 /** Tries of the SDK for one request. */
@@ -192,6 +190,7 @@ export function memoryDynamo({
     found: (stored: Stored) => Item,
     keyOfPage: (item: Item) => PageKey,
   ): Page & { readonly size: number } {
+    if (filter) checkExpression('FilterExpression', placeholders().condition(filter))
     const items: Item[] = []
     let [looked, size] = [0, 0]
     for (const candidate of candidates) {
@@ -232,10 +231,7 @@ export function memoryDynamo({
   }
 
   const connect = (attempt: Attempt, faults?: Switches): OperatorDynamo => {
-    const found =
-      (tried: Tried) =>
-      ({ item }: Stored): Item =>
-        copied(faults?.spoils?.(item, tried) ?? item)
+    const found = ({ item }: Stored): Item => copied(item)
     const seen = (isConsistent: boolean) => (isConsistent ? tables : (faults?.lagging() ?? tables))
     return {
       getItem: ({ table, key, isConsistent }) =>
@@ -243,7 +239,7 @@ export function memoryDynamo({
           checkKey(key)
           const stored = find(table, key, seen(isConsistent))
           tried.units = readUnits(stored?.size, isConsistent)
-          return stored && found(tried)(stored)
+          return stored && found(stored)
         }),
 
       batchGetItem: ({ table, keys, isConsistent }) =>
@@ -257,7 +253,7 @@ export function memoryDynamo({
             size += stored?.size ?? 0
             if (size > MAX.batch) return { items, undone: keys.slice(index) }
             tried.units += readUnits(stored?.size, isConsistent)
-            if (stored) items.push(found(tried)(stored))
+            if (stored) items.push(found(stored))
           }
           return { items, undone: [] }
         }),
@@ -271,7 +267,7 @@ export function memoryDynamo({
           const { size, ...page } = pageOf(
             inRange(seen(options.isConsistent), table, range, options),
             { ...options, limit: Math.min(options.limit ?? MAX.page, faults?.maxPage ?? MAX.page) },
-            found(tried),
+            found,
             ({ pk, sk, ...attributes }) => ({
               pk,
               sk,
@@ -293,7 +289,7 @@ export function memoryDynamo({
           const start = after
             ? items.findIndex(({ item }) => item.pk === after['pk'] && item.sk === after['sk']) + 1
             : 0
-          const { size, ...page } = pageOf(items.slice(start), options, found(tried), ({ pk, sk }) => ({ pk, sk }))
+          const { size, ...page } = pageOf(items.slice(start), options, found, ({ pk, sk }) => ({ pk, sk }))
           tried.units = readUnits(size, options.isConsistent)
           return page
         }),
@@ -411,7 +407,6 @@ const NO_FAULTS = {
   refuses: undefined,
   leavesUndone: undefined,
   maxPage: undefined,
-  spoils: undefined,
 }
 
 function createFaults(snapshot: () => Tables): Switches {
@@ -666,13 +661,16 @@ function checkBatch(keys: readonly ItemKey[], max: number): void {
 function checkWrite(write: Write): void {
   checkKey(keyOf(write))
   const expressions = placeholders()
-  const texts = [
-    write.when ? expressions.condition(write.when) : '',
-    'changes' in write ? expressions.update(write.changes) : '',
-  ]
-  if (texts.some((text) => text.length > MAX.expression))
-    throw invalid('Expression size has exceeded the maximum allowed size')
-  if ('changes' in write) checkPaths(write.changes.map(({ path }) => namesOf(path)))
+  if ('changes' in write) {
+    checkExpression('UpdateExpression', expressions.update(write.changes))
+    checkPaths(write.changes.map(({ path }) => namesOf(path)))
+  }
+  if (write.when) checkExpression('ConditionExpression', expressions.condition(write.when))
+}
+
+function checkExpression(name: string, text: string): void {
+  const excess = findExcessOfExpression(name, text)
+  if (excess !== undefined) throw invalid(excess)
 }
 
 function checkPaths(paths: readonly (readonly string[])[]): void {

@@ -60,6 +60,9 @@ const LIMITS: Readonly<Record<string, (opened: Opened, over: number) => Promise<
   'a transaction with an item twice': ({ table }, over) => table.transact([...puts(2), ...puts(over)]),
   'a condition of more than 4 KB': ({ table }, over) =>
     table.delete(KEY, all(...Array.from({ length: 100 + over * 100 }, (_, index) => missing(`attribute${index}`)))),
+  'a condition of more than 300 operators': ({ table }, over) => table.delete(KEY, anyNumber(150 + over)),
+  'a filter of more than 300 operators': ({ table }, over) =>
+    table.list(Anything, { partition: 'a' }, { filter: anyNumber(150 + over) }),
   'a value within more than 31 others': ({ table }, over) => table.putMany([{ ...KEY, value: nested(31 + over) }]),
   'an update of a part of nothing': ({ table }, over) => table.write(KEY, [set(over ? ['map', 'part'] : 'map', 'x')]),
   'an update of an attribute and a part of it': ({ table }, over) =>
@@ -75,6 +78,9 @@ function keys(count: number) {
 }
 function puts(count: number, text = ''): Write[] {
   return keys(count).map((key) => ({ put: { ...key, text } }))
+}
+function anyNumber(count: number): Condition {
+  return any(...Array.from({ length: count }, (_, index) => is('number', '=', index)))
 }
 function nested(levels: number): unknown {
   return levels === 0 ? 'leaf' : { inner: nested(levels - 1) }

@@ -1,0 +1,20 @@
+/** Maximum letters and operators of an expression. */
+const MAX = { size: 4096, operators: 300 }
+
+const OPERATOR = /<>|[<>]=?|=|\b(?:AND|OR|NOT|BETWEEN)\b|\w+ ?(?=\()/gi
+/** An update's assignments do not count. */
+const UPDATE_OPERATOR = /[+-]|\w+ ?(?=\()/g
+
+/**
+ * Returns why DynamoDB refuses an expression of a request, in its words; undefined if it does not. `name` is the parameter's.
+ * Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
+ */
+export function findExcessOfExpression(name: string, expression: string): string | undefined {
+  const size = expression.length
+  if (size > MAX.size) {
+    return `Invalid ${name}: Expression size has exceeded the maximum allowed size; expression size: ${size}`
+  }
+  const count = expression.match(name === 'UpdateExpression' ? UPDATE_OPERATOR : OPERATOR)?.length ?? 0
+  if (count <= MAX.operators) return undefined
+  return `Invalid ${name}: The expression contains too many operators; operator count: ${count}`
+}
