@@ -47,7 +47,7 @@ export function buildPage(counted: Counted): string {
     '## A stage without users',
     'A month, without the free tier.',
     idle(counted),
-    'Pages cost $0.001 for their files. A thousand first visits cost $0.03 to the wallet and $0.12 to the reference. Plans of sources are not included: a stage without their keys does not call them. A metric that counts errors in logs costs $0.30 in each month with such errors.',
+    'Pages cost $0.001 for their files. A thousand first visits cost $0.03 to the wallet and $0.02 to the documentation (0.10 MB in 11 requests each). Plans of sources are not included: a stage without their keys does not call them. A metric that counts errors in logs costs $0.30 in each month with such errors.',
     '## Users',
     `A registered user opens the wallet ${OPENS_PER_MONTH} times a month: on a day one user in ten opens it three times. Each time the wallet sends the model's ${number(Object.values(PER_OPEN).reduce((sum, calls) => sum + calls, 0))} requests, and ${number(EVENTS_PER_OPEN)} events go to two webhooks each. Counted with ${counted.size.vaults} vaults on ${counted.size.chainsWithVaults} chains, ${counted.size.chains} chains for balances, and ${counted.size.tokens.toLocaleString('en')} tokens.`,
     users(counted),
