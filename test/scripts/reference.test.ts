@@ -28,10 +28,6 @@ test('The index leads to each operation and to the events', () => {
   expect(links.toSorted()).toEqual(others.toSorted())
 })
 
-test('docs/api has these pages and no others', () => {
-  expect(readdirSync('docs/api').toSorted()).toEqual([...pages.keys()].toSorted())
-})
-
 test('No page of the documentation is longer than a reader can find something in', () => {
   const found = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.md'))
   const long = found.filter((path) => statSync(join('docs', path)).size > MAX_BYTES)
