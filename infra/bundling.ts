@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { type BuildOptions, buildSync } from 'esbuild'
 import { CONSUMERS, ENDPOINTS, type FunctionName, JOBS } from './functions.ts'
 
-/** A function's upload: its code, the files that it serves, and the bytes that each file of packages, and our own code, has in it. */
+/** A function's upload: its code, the JSON files it serves, its bytes by source file. */
 export type Bundle = {
   readonly code: Uint8Array
   /** Paths of the JSON files in the function's folder, which it reads beside its code. */

@@ -260,8 +260,7 @@ export class SharedStack extends Stack {
 
   /**
    * The secret starts with no RPC URL, so that chains are read at the registry's public ones; an operator stores more
-   * (docs/operate/secrets.md). CloudFormation writes a secret's value again only when its `GenerateSecretString` changes: what
-   * stands there must stay as it is, for a change of it would replace what operators stored in every stage.
+   * (docs/operate/secrets.md). Never change `GenerateSecretString`: CloudFormation would then overwrite what operators stored.
    */
   #configSecret(stage: Stage): Secret {
     return new Secret(this, 'Config', {

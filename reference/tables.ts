@@ -10,7 +10,7 @@ export function fieldTable(schema: z.ZodType | undefined): string[] {
   return [['| Field | Type | Meaning |', '|---|---|---|', ...rows].join('\n')]
 }
 
-/** The same schema with those that it refers to in their places. */
+/** The schema with each `$ref` replaced by its definition. */
 function inPlace(schema: JsonSchema, named: Readonly<Record<string, JsonSchema>>): JsonSchema {
   const text = JSON.stringify(schema, (_, part) => {
     const name = typeof part?.$ref === 'string' ? part.$ref.replace('#/$defs/', '') : undefined

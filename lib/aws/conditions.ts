@@ -1,4 +1,4 @@
-/** An attribute by its name, or a part of one by the names that lead to it. */
+/** An attribute's name, or the path to a nested one. */
 export type Path = string | readonly [string, ...string[]]
 
 /** A condition on an item. A missing attribute fulfils `missing` and `<>` only. */
@@ -62,7 +62,7 @@ export const add = (path: string, ...elements: readonly string[]): Change => ({
   value: new Set(elements),
 })
 
-/** Takes elements out of a set, which goes with its last one. */
+/** Removes elements from a set; DynamoDB deletes a set that becomes empty. */
 export const take = (path: string, ...elements: readonly string[]): Change => ({
   do: 'take',
   path,

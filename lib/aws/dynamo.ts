@@ -162,7 +162,7 @@ export function pageInput(
   }
 }
 
-/** The names and values of expressions, as a request has them. */
+/** Expression names and values as request parameters. */
 export function attributesOf(expressions: ReturnType<typeof placeholders>) {
   const { names, values } = expressions.attributes()
   return {
@@ -204,7 +204,7 @@ async function conditionHeld(write: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** DynamoDB answers with these where it did nothing. */
+/** Errors after which DynamoDB has done nothing. */
 const THROTTLED: ReadonlySet<string> = new Set([
   'ProvisionedThroughputExceededException',
   'ThrottlingException',

@@ -97,14 +97,14 @@ function asTransactItem(TableName: string, write: Write) {
   return { ConditionCheck: { TableName, Key: stored(write.check), ConditionExpression, ...attributesOf(expressions) } }
 }
 
-/** The reasons for which DynamoDB cancels what it may do a moment later: TransactionCanceledException in its API reference. */
+/** Cancellation reasons that a retry may clear. Source: TransactionCanceledException in DynamoDB's API reference. */
 const PASSING_REASONS: readonly (string | undefined)[] = [
   'TransactionConflict',
   'ThrottlingError',
   'ProvisionedThroughputExceeded',
 ]
 
-/** Whether a transaction that ended so may have been made, or may be made by another try. */
+/** True if the transaction may have succeeded, or a retry may succeed. */
 function isUncertain(error: unknown): boolean {
   if (error instanceof TransactionInProgressException || isThrottling(error)) return true
   if (error instanceof DynamoDBServiceException && error.$fault === 'client') return false

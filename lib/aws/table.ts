@@ -60,7 +60,7 @@ export function createTable(dynamo: Dynamo, table: string) {
     })
   }
 
-  /** The first page of a range, at most `limit` items, fewer with 1 MB, and where the next one begins. */
+  /** The first page: at most `limit` items or 1 MB, and the key of the next page. */
   const getPage = async <S extends z.ZodType>(
     schema: S,
     range: KeyRange,

@@ -54,7 +54,7 @@ export function deliveryStore(table: Table) {
     /** Forgets what a webhook gave up; false while somebody has the lease, or where there is nothing. */
     dropGivenUp: (webhook: WebhookKey, now: number): Promise<boolean> =>
       table.update(deliveryKey(webhook), {
-        // Whoever had the lease and is late writes nothing any more.
+        // Clears the lease, so a late write of its holder is refused.
         changes: [set(['state', 'givenUp'], []), set(['state', 'givenUpBefore'], 0), ...NO_LEASE],
         when: all(exists('state'), isFree(now)),
       }),

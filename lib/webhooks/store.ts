@@ -133,7 +133,7 @@ function sorted({ webhooks }: z.output<typeof Item>): Webhook[] {
   return Object.values(webhooks).sort((left, right) => left.createdAt.getTime() - right.createdAt.getTime())
 }
 
-/** The webhook was registered at this moment, and not again since. */
+/** The webhook still has this registration time. */
 function isSince(id: string, createdAt: Date): Condition {
   return is(['webhooks', id, 'createdAt'], '=', Timestamp.encode(createdAt))
 }

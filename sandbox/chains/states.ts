@@ -73,7 +73,7 @@ export async function playStates(
 ): Promise<States> {
   const [base, arbitrum] = [required(chains[0]), required(chains[1])]
   const missing: { name: string; why: string }[] = []
-  /** Does what one of the states needs; undefined where that fails, for the others do not need it. */
+  /** Makes one state. On failure records why and returns undefined; the other states go on. */
   const make = <T>(name: string, act: () => Promise<T>): Promise<T | undefined> =>
     act().catch((error: unknown) => {
       missing.push({ name, why: error instanceof Error ? error.message : String(error) })

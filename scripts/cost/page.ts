@@ -49,7 +49,7 @@ export function buildPage(counted: Counted): string {
     idle(counted),
     'Pages cost $0.001 for their files. A thousand first visits cost $0.03 to the wallet and $0.02 to the documentation (0.10 MB in 11 requests each). Plans of sources are not included: a stage without their keys does not call them. A metric that counts errors in logs costs $0.30 in each month with such errors.',
     '## Users',
-    `A registered user opens the wallet ${OPENS_PER_MONTH} times a month: on a day one user in ten opens it three times. Each time the wallet sends the model's ${number(Object.values(PER_OPEN).reduce((sum, calls) => sum + calls, 0))} requests, and ${number(EVENTS_PER_OPEN)} events go to two webhooks each. Counted with ${counted.size.vaults} vaults on ${counted.size.chainsWithVaults} chains, ${counted.size.chains} chains for balances, and ${counted.size.tokens.toLocaleString('en')} tokens.`,
+    `On each day one user in ten opens the wallet three times: ${OPENS_PER_MONTH} times a month per user. Each time the wallet sends the model's ${number(Object.values(PER_OPEN).reduce((sum, calls) => sum + calls, 0))} requests, and ${number(EVENTS_PER_OPEN)} events go to two webhooks each. Counted with ${counted.size.vaults} vaults on ${counted.size.chainsWithVaults} chains, ${counted.size.chains} chains for balances, and ${counted.size.tokens.toLocaleString('en')} tokens.`,
     users(counted),
     drivers(counted),
     '## An edge, where a stage has one',
@@ -60,7 +60,7 @@ export function buildPage(counted: Counted): string {
     'A day’s opens fall into eight hours; the busiest second has twice their average. [scale.md](scale.md#requests) has which limit ends first, and the load of each key of the tables.',
     busiest(counted),
     '## A million calls of each endpoint',
-    `In dollars. Of each million ${Math.round(ASSUMED.coldShare * 100)} % are a container's first call. Half of the GET calls repeat a call of a moment before. _First_ is a million first calls of a container, _next_ a million calls of another user after it.`,
+    `In dollars. Of each million ${Math.round(ASSUMED.coldShare * 100)} % are a container's first call. Half of the GET calls repeat a call of a moment before. _First_: a cold container. _Next_: a warm one, for another user.`,
     perEndpoint(counted),
     '## Counted, assumed, left out',
     assumptions(),
@@ -196,7 +196,7 @@ function assumptions(): string {
   const pages = [...AWS_PRICES.pages, ...RPC_PRICES.pages, ...Object.values(SOURCE_PRICES).map(({ page }) => page)]
   return [
     "- **Counted**, from the functions' own bundles behind the synthesized template: requests to DynamoDB and the units it reports, requests to Secrets Manager and SQS, JSON-RPC calls, requests to sources, and bytes of responses with headers, as gzip clients get them. Each endpoint is counted in a new container and in a warm one for another user, each GET once more.",
-    `- **Assumed:** a function waits ${waitMs.aws} ms for AWS, ${waitMs.rpc} ms for a chain's node and ${waitMs.sources} ms for a source, for each round trip in a series. It computes ${cpuMs.request} ms, ${cpuMs.answerKb} ms for each KB of response and ${cpuMs.rpcCall} ms for each call of a chain. On one machine \`npm run load\` measured ${MEASURED_MS.health} ms for health and ${MEASURED_MS.markets} ms for ${MEASURED_MS.marketsKb} KB of markets; the model takes ${cpuMs.request} and ${number(cpuMs.request + cpuMs.answerKb * MEASURED_MS.marketsKb)} ms, a margin for Lambda's slower core and a container's other work. A container starts in ${startMs} ms. Every ${requestsPerLease} requests of a key take one write, at most. An invocation logs ${(logBytes / 1000).toFixed(1)} KB.`,
+    `- **Assumed:** a function waits ${waitMs.aws} ms for AWS, ${waitMs.rpc} ms for a chain's node and ${waitMs.sources} ms for a source, for each round trip in a series. It computes ${cpuMs.request} ms, ${cpuMs.answerKb} ms for each KB of response and ${cpuMs.rpcCall} ms for each call of a chain. On one machine \`npm run load\` measured ${MEASURED_MS.health} ms for health and ${MEASURED_MS.markets} ms for ${MEASURED_MS.marketsKb} KB of markets; the model takes ${cpuMs.request} and ${number(cpuMs.request + cpuMs.answerKb * MEASURED_MS.marketsKb)} ms, a margin for Lambda's slower core and a container's other work. A container starts in ${startMs} ms. A key's requests cost at most one write per ${requestsPerLease}. An invocation logs ${(logBytes / 1000).toFixed(1)} KB.`,
     `- **Nodes:** Alchemy's compute units. Signed and recorded data is read from ${hosts} hosts. Jobs run each minute, with new blocks and no events.`,
     '- **Sources:** the price of a request beyond those in a plan. GoldRush costs $250 a month with 300,000, CoinGecko $129 with 500,000. The jobs call CoinGecko every half hour, which its free plan allows (decision 0006). The counted run had nothing to request.',
     `- **GoldRush is bounded:** a client may cause ${questionsPerClient.toLocaleString('en')} requests in ten minutes (\`questionsPerClient\`, [secrets](operate/secrets.md#nodes-and-data-sources)), at most ${dollars(mostGoldRush, 0)} a month and client. Beyond that users see no unlisted tokens and no new NFTs. The figures for users include all requests.`,

@@ -42,8 +42,8 @@ export function pageOf(file: string): string | undefined {
 }
 
 /**
- * Where a link of a file leads in the site: a page with its heading; undefined where the site has no such page. Links to other
- * sites, and within a page, stay as they are. Throws for a file that does not exist.
+ * A link's target in the site; undefined if the file is no page. External links and anchors stay. Throws if the file does not
+ * exist.
  */
 export function linkOf(from: string, link: string): string | undefined {
   if (/^([a-z]+:|#|\/)/.test(link)) return link

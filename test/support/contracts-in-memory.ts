@@ -21,7 +21,7 @@ const FUNCTIONS = new Map(
     .map((item): [Hex, AbiFunction] => [toFunctionSelector(item), item]),
 )
 
-/** What the plan makes of these contracts. Throws as its parsing does. */
+/** Runs a read plan on these contracts. Throws what `parse` throws. */
 export function readOf<T>({ slots, calls, parse }: ReadPlan<T>, contracts: Contracts): T {
   const words = slots.map((slot) => contracts.words?.[slot] ?? 0n)
   return parse({ words, answers: calls.map((call) => answerOf(call, contracts)) })

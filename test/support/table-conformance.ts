@@ -36,7 +36,7 @@ export const openForTests = (dynamo: OperatorDynamo, name: string): Opened => ({
   table: createOperatorTable(dynamo, name),
 })
 
-/** Requests at a limit, and beyond it by so much. */
+/** Requests by limit: `over` 0 is at the limit, 1 beyond it. */
 const LIMITS: Readonly<Record<string, (opened: Opened, over: number) => Promise<unknown>>> = {
   'an item of more than 400 KB, whatever its characters': ({ table }, over) =>
     table.putMany([{ ...KEY, text: `${'é'.repeat(204_795)}${TEXT.repeat(over)}` }]),

@@ -42,7 +42,7 @@ export async function logIn(service: Client): Promise<void> {
   session.set({ token: login.token, email: login.user.email })
 }
 
-/** What `act` answers; where that takes a fresh login, logs in with the passkey and acts once more. Throws as logIn does. */
+/** Runs `act`; on `fresh_login_required` logs in with the passkey and runs it once more. Throws as `logIn` does. */
 export async function withFreshLogin<T>(service: Client, act: () => Promise<Result<T>>): Promise<T> {
   const result = await act()
   if (result.ok || result.error.code !== 'fresh_login_required') return orThrow(result)

@@ -10,7 +10,7 @@ import { walletMessage } from './wallet-message.ts'
 
 /**
  * Starts the linking of a wallet: the text that it has to sign within ten minutes. `origin` is the page that asks, where
- * a page does: wallets compare it with the text. Throws `fresh_login_required` after ten minutes of a session.
+ * a page does: wallets compare it with the text. Throws `fresh_login_required` if the session is older than ten minutes.
  */
 export function beginLink({
   users,

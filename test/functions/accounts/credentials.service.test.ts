@@ -777,7 +777,7 @@ describe('Of what is done at the same time,', () => {
     expect(await listOf(service, between)).toHaveLength(4)
   })
 
-  /** Begins a change of a user, which has read the user and waits with its first write until it is released. */
+  /** Starts a change of a user and holds its first write until released. */
   async function untilRead(service: Service, act: () => Promise<HttpReply>) {
     const reached = Promise.withResolvers<void>()
     const { promise: released, resolve: release } = Promise.withResolvers<void>()

@@ -75,7 +75,7 @@ const anySetting = fc
   })
 type Setting = { readonly request: Request; readonly stranger: Address }
 
-/** ERC-7887: a request with an id is cancelled, and what that gives back is claimed. */
+/** ERC-7887: cancels a request by its id, then claims the refund. */
 function cancellation(kind: RequestKind, functionName: string) {
   const operation = operationNamed(OPERATIONS.erc7540.cancels[kind], functionName)
   return { operation, call: ({ account, requestId }: Request): Call => ({ functionName, args: [requestId, account] }) }

@@ -12,7 +12,7 @@ async function termsOf(facts: Partial<LagoonFacts>, amount: WithdrawalAmount): P
   return await readOf(lagoonWithdrawalTerms(LAGOON_VAULT, ALICE, amount), contracts)(readerOf(contracts), 1n)
 }
 
-/** The same, or the code of the refusal. */
+/** The terms of the withdrawal, or the error code. */
 function answerOf(facts: Partial<LagoonFacts>, amount: WithdrawalAmount): Promise<WithdrawalTerms | string> {
   return termsOf(facts, amount).catch(({ code }) => code)
 }
