@@ -129,7 +129,7 @@ async function start(): Promise<void> {
       schedule: true,
       everySeconds: { 'jobs/refresh-chain': REFRESH_SECONDS },
     },
-    docs: { apiKey, folder: DOCS_FOLDER },
+    docs: { apiKey, folder: DOCS_FOLDER, path: process.env['PATH'] },
     controlsUrl: controls.url,
   })
   const webhook = await registerReceiver(backends.admin, receiver, { clientId, baseUrl, receivedUrl })

@@ -13,6 +13,8 @@ export type DocsSettings = {
   readonly apiKey: string
   /** The folder of the built site. */
   readonly folder: string
+  /** The PATH in which a build finds npm: the thread of the functions has no environment. */
+  readonly path: string | undefined
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -33,8 +35,8 @@ const HEADERS = pageHeaders(docsPolicy())
  * reason of its failure. The deployed API has no such pages.
  */
 export function serveDocs(
-  { apiKey, folder }: DocsSettings,
-  { build = buildSite, sources = SOURCES }: Partial<Pick<SiteOptions, 'build' | 'sources'>> = {},
+  { apiKey, folder, path: binaries }: DocsSettings,
+  { build = () => buildSite(binaries), sources = SOURCES }: Partial<Pick<SiteOptions, 'build' | 'sources'>> = {},
 ) {
   const site = builtSite({ folder, sources, build })
   let failure: string | undefined
@@ -82,10 +84,15 @@ function reply(response: ServerResponse, name: string, content: string | Buffer,
     .end(content)
 }
 
-/** Builds the site by `npm run docs:build`; throws the last lines that it prints if it fails. */
-async function buildSite(): Promise<void> {
-  const npm = spawn('npm', ['run', '--silent', 'docs:build'], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
-  const [output, errors, [status]] = await Promise.all([text(npm.stdout), text(npm.stderr), once(npm, 'exit')])
+/** Builds the site as `npm run docs:build` does; throws the last lines that it prints if it fails. */
+async function buildSite(binaries: string | undefined): Promise<void> {
+  const building = spawn(process.execPath, ['scripts/docs-site.ts'], {
+    cwd: ROOT,
+    env: { PATH: binaries },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const streams = [text(building.stdout), text(building.stderr)] as const
+  const [output, errors, [status]] = await Promise.all([...streams, once(building, 'exit')])
   if (status !== 0) throw new Error(`${output}\n${errors}`.trim().split('\n').slice(-20).join('\n'))
 }
 

@@ -30,7 +30,14 @@ export default defineConfig({
   themeConfig: {
     search: {
       provider: 'local',
-      options: { miniSearch: { searchOptions: { boost: { title: 4, text: 1, titles: 2 } } } },
+      options: {
+        miniSearch: { searchOptions: { boost: { title: 4, text: 1, titles: 2 } } },
+        // A search finds guides and operations: no decisions, and the events as one page.
+        _render: (source, env, markdown) =>
+          env.relativePath.includes('decisions/')
+            ? ''
+            : markdown.render(source.replaceAll(/^## (\w+\.\w+)$/gm, '**$1**'), env),
+      },
     },
     nav: [
       { text: 'Quick start', link: '/guides/quick-start.html' },

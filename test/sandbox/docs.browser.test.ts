@@ -48,7 +48,7 @@ const test = base
   /** The API with its documentation, as the local service has it, for a client without vaults. */
   .extend('startSite', async ({ sharedService: { createClient } }, { onCleanup }) => async (site: Site) => {
     const apiKey = await createClient([])
-    const beside = serveDocs({ apiKey, folder: site.folder }, { sources: [], ...site })
+    const beside = serveDocs({ apiKey, folder: site.folder, path: undefined }, { sources: [], ...site })
     const { url, stop } = await startGateway({ port: 0, cors: { allowOrigins: [] }, schedule: false }, beside)
     onCleanup(stop)
     return url.replace('127.0.0.1', 'localhost')
