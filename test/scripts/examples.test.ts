@@ -20,5 +20,6 @@ test('An example that is recorded again differs only where the answer has other 
   const { gone: _, ...rest } = known
   expect(keepKnown(known, next)).toEqual({ ...rest, status: 'settled', items: [{ id: 'a1', new: '7' }] })
   expect(keepKnown(undefined, next)).toEqual(next)
+  expect(keepKnown({ vaultName: 'Harbor' }, { vaultName: 'Tideline' })).toEqual({ vaultName: 'Harbor' })
   expect(keepKnown({ hash: '0x1f' }, { hash: null })).toEqual({ hash: null })
 })
