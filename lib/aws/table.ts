@@ -213,13 +213,13 @@ async function untilDone<T>(
   send: (undone: readonly T[]) => Promise<readonly T[]>,
   pauses: readonly number[],
 ): Promise<void> {
-  let undone = batch
+  let undone = await send(batch)
   for (const pause of pauses) {
-    undone = await send(undone)
     if (undone.length === 0) return
     await sleep(pause)
+    undone = await send(undone)
   }
-  throw new TableError('The table leaves a part of a batch undone.')
+  if (undone.length > 0) throw new TableError('The table leaves a part of a batch undone.')
 }
 
 /** The elements, of those with the same key the last. */
