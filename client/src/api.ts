@@ -205,14 +205,16 @@ export type Deposit = {
   vault: {
     /** Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null) */
     apy: string
-    /** Yield, like `apy` of the vaults; null if unknown */
+    /** Growth a year, as of the vaults; null if unknown */
     annualYield: {
-      /** Growth of the share price in percent a year, two decimals */
-      value: string
-      /** Days between the two prices, two decimals. Usually 7; smaller for new vaults, larger if prices are rare */
+      /** Percent, two decimals */
+      percent: string
+      /** Days between the two prices, two decimals */
       days: number
+      /** Time of the earlier price */
+      from: Timestamp
       /** Time of the later price */
-      asOf: Timestamp
+      to: Timestamp
     } | null
     /** Symbol of the vault's asset */
     assetSymbol: string
@@ -495,14 +497,16 @@ export type GetPositionResponse = {
   chainId: ChainId
   /** Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null) */
   apy: string
-  /** Yield, like `apy` of the vaults; null if unknown */
+  /** Growth a year, as of the vaults; null if unknown */
   annualYield: {
-    /** Growth of the share price in percent a year, two decimals */
-    value: string
-    /** Days between the two prices, two decimals. Usually 7; smaller for new vaults, larger if prices are rare */
+    /** Percent, two decimals */
+    percent: string
+    /** Days between the two prices, two decimals */
     days: number
+    /** Time of the earlier price */
+    from: Timestamp
     /** Time of the later price */
-    asOf: Timestamp
+    to: Timestamp
   } | null
   /** Symbol of the vault's asset */
   assetSymbol: string
@@ -564,14 +568,16 @@ export type GetPositionResponse = {
     protocol: string
     /** Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null) */
     apy: string
-    /** Yield, like `apy` of the vaults; null if unknown */
+    /** Growth a year, as of the vaults; null if unknown */
     annualYield: {
-      /** Growth of the share price in percent a year, two decimals */
-      value: string
-      /** Days between the two prices, two decimals. Usually 7; smaller for new vaults, larger if prices are rare */
+      /** Percent, two decimals */
+      percent: string
+      /** Days between the two prices, two decimals */
       days: number
+      /** Time of the earlier price */
+      from: Timestamp
       /** Time of the later price */
-      asOf: Timestamp
+      to: Timestamp
     } | null
     /** Symbol of the vault's asset */
     assetSymbol: string
@@ -652,16 +658,29 @@ export type GetVaultResponse = {
   valuationManager?: Address | undefined
   /** Description for users */
   description: string
-  /** Percent a year, two decimals; "0.00" if unknown (`apy` is then null) */
+  /** Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null) */
   APY: string
-  /** Yield; null without an earlier price, at least one hour older */
-  apy: {
-    /** Growth of the share price in percent a year, two decimals */
-    value: string
-    /** Days between the two prices, two decimals. Usually 7; smaller for new vaults, larger if prices are rare */
+  /** Growth a year, over about 7 days; null if no known price is that old */
+  annualYield: {
+    /** Percent, two decimals */
+    percent: string
+    /** Days between the two prices, two decimals */
     days: number
+    /** Time of the earlier price */
+    from: Timestamp
     /** Time of the later price */
-    asOf: Timestamp
+    to: Timestamp
+  } | null
+  /** Growth since the first known price, while that is younger than 7 days; null otherwise */
+  growth: {
+    /** Percent, two decimals */
+    percent: string
+    /** Days between the two prices, two decimals */
+    days: number
+    /** Time of the earlier price */
+    from: Timestamp
+    /** Time of the later price */
+    to: Timestamp
   } | null
   /** Token to deposit */
   asset: {
@@ -1117,14 +1136,16 @@ export type Position = {
   chainId: ChainId
   /** Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null) */
   apy: string
-  /** Yield, like `apy` of the vaults; null if unknown */
+  /** Growth a year, as of the vaults; null if unknown */
   annualYield: {
-    /** Growth of the share price in percent a year, two decimals */
-    value: string
-    /** Days between the two prices, two decimals. Usually 7; smaller for new vaults, larger if prices are rare */
+    /** Percent, two decimals */
+    percent: string
+    /** Days between the two prices, two decimals */
     days: number
+    /** Time of the earlier price */
+    from: Timestamp
     /** Time of the later price */
-    asOf: Timestamp
+    to: Timestamp
   } | null
   /** Symbol of the vault's asset */
   assetSymbol: string
@@ -1928,16 +1949,29 @@ export type Vault = {
   valuationManager?: Address | undefined
   /** Description for users */
   description: string
-  /** Percent a year, two decimals; "0.00" if unknown (`apy` is then null) */
+  /** Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null) */
   APY: string
-  /** Yield; null without an earlier price, at least one hour older */
-  apy: {
-    /** Growth of the share price in percent a year, two decimals */
-    value: string
-    /** Days between the two prices, two decimals. Usually 7; smaller for new vaults, larger if prices are rare */
+  /** Growth a year, over about 7 days; null if no known price is that old */
+  annualYield: {
+    /** Percent, two decimals */
+    percent: string
+    /** Days between the two prices, two decimals */
     days: number
+    /** Time of the earlier price */
+    from: Timestamp
     /** Time of the later price */
-    asOf: Timestamp
+    to: Timestamp
+  } | null
+  /** Growth since the first known price, while that is younger than 7 days; null otherwise */
+  growth: {
+    /** Percent, two decimals */
+    percent: string
+    /** Days between the two prices, two decimals */
+    days: number
+    /** Time of the earlier price */
+    from: Timestamp
+    /** Time of the later price */
+    to: Timestamp
   } | null
   /** Token to deposit */
   asset: {
@@ -2192,14 +2226,16 @@ export type Withdrawal = {
   vault: {
     /** Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null) */
     apy: string
-    /** Yield, like `apy` of the vaults; null if unknown */
+    /** Growth a year, as of the vaults; null if unknown */
     annualYield: {
-      /** Growth of the share price in percent a year, two decimals */
-      value: string
-      /** Days between the two prices, two decimals. Usually 7; smaller for new vaults, larger if prices are rare */
+      /** Percent, two decimals */
+      percent: string
+      /** Days between the two prices, two decimals */
       days: number
+      /** Time of the earlier price */
+      from: Timestamp
       /** Time of the later price */
-      asOf: Timestamp
+      to: Timestamp
     } | null
     /** Symbol of the vault's asset */
     assetSymbol: string

@@ -1,14 +1,14 @@
 import type { Address } from 'viem'
 import type * as z from 'zod'
 import { cutPage, decodeCursor } from '../cursor.ts'
-import type { Yield } from '../vaults/apy.ts'
+import type { Yields } from '../vaults/apy.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { type AccountVault, readAccountVaults } from './account-vaults.ts'
 import { buildSortKey, type HistoryStatus, type LedgerEntry } from './ledger-entry.ts'
 import type { HistoryQuery } from './responses.ts'
 
 type Dependencies = Parameters<typeof readAccountVaults>[0] & {
-  readonly getYield: (vault: Vault, sharePrice: bigint, at: Date) => Promise<Yield | null>
+  readonly getYield: (vault: Vault, sharePrice: bigint, at: Date) => Promise<Yields>
 }
 
 /** Whose history is asked for, in the vaults of which client. */
@@ -58,7 +58,8 @@ export async function readHistoryPage<I extends Item>(
     items: await Promise.all(
       onPage.map(async ({ ofVault, item }) => {
         const { vault, live, asOf } = ofVault
-        return { ofVault, item, annualYield: await getYield(vault, live.sharePrice, asOf) }
+        const { annualYield } = await getYield(vault, live.sharePrice, asOf)
+        return { ofVault, item, annualYield }
       }),
     ),
   }

@@ -4,7 +4,7 @@ import { ChainId, ChainIdText } from '../chain/registry.ts'
 import { Address, Amount, SharePrice, SignedAmount, Timestamp, TransactionHash, VaultAddress } from '../codecs.ts'
 import { field } from '../field.ts'
 import { Page, PageCursor, PageLimit } from '../page.ts'
-import { Yield, yieldText } from '../vaults/apy.ts'
+import { Growth, yieldText } from '../vaults/apy.ts'
 import type { AccountVault } from './account-vaults.ts'
 import type { Deposit } from './history.ts'
 import { buildEntryId, DepositSource, HistoryStatus } from './ledger-entry.ts'
@@ -39,7 +39,7 @@ const where = {
 /** What a share is, and what it is worth now. */
 export const shareNow = {
   apy: z.string().describe('Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null)'),
-  annualYield: Yield.nullable().describe('Yield, like `apy` of the vaults; null if unknown'),
+  annualYield: Growth.nullable().describe('Growth a year, as of the vaults; null if unknown'),
   assetSymbol: z.string().describe("Symbol of the vault's asset"),
   assetDecimals: z.number().int().describe("Decimals of the vault's asset"),
   shareDecimals: z.number().int().describe('Decimals of the share token'),
@@ -169,9 +169,9 @@ export const HistoryPage = z.object({
 })
 
 /** What a vault's share is worth now, with its yield over the last days, null where that is not known. */
-export function buildShareNow({ vault, live }: AccountVault, annualYield: Yield | null) {
+export function buildShareNow({ vault, live }: AccountVault, annualYield: Growth | null) {
   return {
-    apy: yieldText(annualYield),
+    apy: yieldText({ annualYield }),
     annualYield,
     assetSymbol: vault.assetSymbol,
     assetDecimals: vault.assetDecimals,
@@ -184,7 +184,7 @@ export function buildShareNow({ vault, live }: AccountVault, annualYield: Yield 
 export function depositResponse(
   ofVault: AccountVault,
   deposit: Deposit,
-  annualYield: Yield | null,
+  annualYield: Growth | null,
   source: DepositSource | undefined,
 ): z.output<typeof DepositResponse> {
   const { vault } = ofVault
@@ -210,7 +210,7 @@ export function depositResponse(
 export function withdrawalResponse(
   ofVault: AccountVault,
   { entry, status, assets, claimTransactionHash, ...amounts }: Withdrawal,
-  annualYield: Yield | null,
+  annualYield: Growth | null,
 ): z.output<typeof WithdrawalResponse> {
   const { vault } = ofVault
   return {
@@ -236,7 +236,7 @@ export function withdrawalResponse(
 export function positionResponse(
   ofVault: AccountVault,
   { deposits: _, ...position }: Position,
-  { account, annualYield }: { account: z.output<typeof Address>; annualYield: Yield | null },
+  { account, annualYield }: { account: z.output<typeof Address>; annualYield: Growth | null },
 ): z.output<typeof PositionResponse> {
   const { vault, live } = ofVault
   return {

@@ -1,10 +1,16 @@
 import { DAY_SECONDS } from '../time.ts'
-import { annualYield, type PricePoint, type Yield } from '../vaults/apy.ts'
+import { type PricePoint, type Yields, yieldsBetween } from '../vaults/apy.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { RecordsStore } from './store.ts'
 
 /** How far back the price is that a yield compares with. */
 export const YIELD_SECONDS = 7n * DAY_SECONDS
+
+/** The price that a yield at a moment compares with: the last one of a week before, else the first; undefined of none. */
+export function chooseWeekAgo(prices: readonly PricePoint[], at: bigint): PricePoint | undefined {
+  const inOrder = prices.toSorted((left, right) => Number(left.timestamp - right.timestamp))
+  return inOrder.findLast(({ timestamp }) => timestamp <= at - YIELD_SECONDS) ?? inOrder[0]
+}
 const CACHED_MS = 15 * 60_000
 /** What has no price yet may have one after the job's next run. */
 const UNKNOWN_MS = 60_000
@@ -50,8 +56,8 @@ export function yieldLookup({ records, now }: { records: Pick<RecordsStore, 'get
     return asked.promise
   }
 
-  return async (vault: VaultKey, price: bigint | undefined, at = new Date(now())): Promise<Yield | null> => {
+  return async (vault: VaultKey, price: bigint | undefined, at = new Date(now())): Promise<Yields> => {
     const latest = price === undefined ? undefined : { price, timestamp: BigInt(Math.floor(at.getTime() / 1000)) }
-    return annualYield(await getWeekAgo(vault), latest)
+    return yieldsBetween(await getWeekAgo(vault), latest)
   }
 }

@@ -1,47 +1,56 @@
 import * as z from 'zod'
 import { Timestamp } from '../codecs.ts'
-import { DAY, HOUR_SECONDS, toDate } from '../time.ts'
+import { DAY, DAY_SECONDS, HOUR_SECONDS, toDate } from '../time.ts'
 
 const YEAR_SECONDS = 365 * DAY
-/** Two prices closer together than this say nothing about a year. */
-const SHORTEST_SECONDS = HOUR_SECONDS
-/** From here on numbers are written with an exponent, and nobody's money grows like that. */
+/** Prices closer together than this say nothing about a year. */
+const MIN_YEAR_SECONDS = 7n * DAY_SECONDS
+/** Prices closer together than this say nothing at all. */
+const MIN_SECONDS = HOUR_SECONDS
+/** From here on numbers are written with an exponent, and no money grows like that. */
 const TOO_MUCH = 1e21
 
-/** What one whole share was worth at a moment: `price` in the asset's smallest unit, `timestamp` in seconds since 1970. */
+/** The price of one whole share at a moment: `price` in the asset's smallest unit, `timestamp` in seconds since 1970. */
 export type PricePoint = { readonly price: bigint; readonly timestamp: bigint }
 
-/** How a vault's share price grew, in percent a year. */
-export const Yield = z.object({
-  value: z.string().describe('Growth of the share price in percent a year, two decimals'),
-  days: z
-    .number()
-    .describe(
-      'Days between the two prices, two decimals. Usually 7; smaller for new vaults, larger if prices are rare',
-    ),
-  asOf: Timestamp.describe('Time of the later price'),
+/** A change of a vault's share price between two moments. */
+export const Growth = z.object({
+  percent: z.string().describe('Percent, two decimals'),
+  days: z.number().describe('Days between the two prices, two decimals'),
+  from: Timestamp.describe('Time of the earlier price'),
+  to: Timestamp.describe('Time of the later price'),
 })
-export type Yield = z.output<typeof Yield>
+export type Growth = z.output<typeof Growth>
+
+/** The yield of a year where prices reach back far enough for one, else the growth since the first price. */
+export type Yields = { readonly annualYield: Growth | null; readonly growth: Growth | null }
+
+/** Nothing is known of a vault's yield. */
+export const NO_YIELDS: Yields = { annualYield: null, growth: null }
 
 /**
- * The annualised growth of the share price between two points: ((p1 / p0) ^ (365 d / Δt) − 1) × 100. Null where there is
- * no earlier price to compare with, or no sane result: a yield that is not known is not zero.
+ * The growth of the share price between two points, in percent. From seven days on it is that of a year,
+ * ((p1 / p0) ^ (365 d / Δt) − 1) × 100, and below that it is no year's. Both are null without an earlier price, at least an
+ * hour older, or a sane result: an unknown yield is not zero.
  */
-export function annualYield(from: PricePoint | undefined, to: PricePoint | undefined): Yield | null {
-  if (!from || !to || from.price === 0n || to.timestamp - from.timestamp < SHORTEST_SECONDS) return null
-  const seconds = Number(to.timestamp - from.timestamp)
-  const growth = Number((to.price * 10n ** 18n) / from.price) / 1e18
-  const percent = (growth ** (YEAR_SECONDS / seconds) - 1) * 100
-  if (percent >= TOO_MUCH) return null
+export function yieldsBetween(from: PricePoint | undefined, to: PricePoint | undefined): Yields {
+  if (!from || !to || from.price === 0n || to.timestamp - from.timestamp < MIN_SECONDS) return NO_YIELDS
+  const seconds = to.timestamp - from.timestamp
+  const factor = Number((to.price * 10n ** 18n) / from.price) / 1e18
+  const isOfAYear = seconds >= MIN_YEAR_SECONDS
+  const percent = (factor ** (isOfAYear ? YEAR_SECONDS / Number(seconds) : 1) - 1) * 100
+  if (percent >= TOO_MUCH) return NO_YIELDS
   const text = percent.toFixed(2)
-  return {
-    value: text === '-0.00' ? '0.00' : text,
-    days: Math.round(seconds / 864) / 100,
-    asOf: toDate(to.timestamp),
+  const growth = {
+    percent: text === '-0.00' ? '0.00' : text,
+    days: Math.round(Number(seconds) / 864) / 100,
+    from: toDate(from.timestamp),
+    to: toDate(to.timestamp),
   }
+  return isOfAYear ? { annualYield: growth, growth: null } : { annualYield: null, growth }
 }
 
-/** A yield as one text; "0.00" where it is not known, as the interface has it. */
-export function yieldText(known: Yield | null): string {
-  return known?.value ?? '0.00'
+/** The yield of a year as one text; "0.00" where it is not known, as the interface has it. */
+export function yieldText({ annualYield }: Pick<Yields, 'annualYield'>): string {
+  return annualYield?.percent ?? '0.00'
 }

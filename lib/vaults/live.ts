@@ -6,7 +6,7 @@ import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../logger.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { vaultType } from '../protocols/vault-on-chain.ts'
-import { type Yield, yieldText } from './apy.ts'
+import { NO_YIELDS, type Yields, yieldText } from './apy.ts'
 import type { Pin } from './pin.ts'
 import type { Pins } from './pins.ts'
 import type { VaultResponse } from './response.ts'
@@ -19,7 +19,7 @@ import type { StateAsOf, VaultState } from './vault-state.ts'
 type LiveVault = {
   readonly vault: Vault
   /** As of the state that is shown. */
-  readonly apy: Yield | null
+  readonly yields: Yields
   readonly hasCap: boolean | undefined
   readonly state: VaultState | undefined
   readonly asOf: StateAsOf | undefined
@@ -32,7 +32,7 @@ type Dependencies = {
   readonly getReader: (chainId: number) => ChainReader
   readonly states: Pick<StateStore, 'get'>
   readonly pins: Pick<Pins, 'list'>
-  readonly getYield: (vault: VaultKey, price: bigint | undefined, at?: Date) => Promise<Yield | null>
+  readonly getYield: (vault: VaultKey, price: bigint | undefined, at?: Date) => Promise<Yields>
   /** Epoch milliseconds. */
   readonly now: () => number
 }
@@ -57,7 +57,7 @@ export function liveVaults({ getReader, states, pins, getYield, now }: Dependenc
         if (!overview) return (await lastRecorded([vault]))[0] ?? unknownVault(vault)
         const { sharePrice, hasCap, state } = overview
         const [asOf, { evidence }] = [stateAsOf(block), read]
-        return { vault, apy: await getYield(vault, sharePrice, asOf.timestamp), hasCap, state, asOf, evidence }
+        return { vault, yields: await getYield(vault, sharePrice, asOf.timestamp), hasCap, state, asOf, evidence }
       }),
     )
   }
@@ -71,9 +71,9 @@ export function liveVaults({ getReader, states, pins, getYield, now }: Dependenc
       vaults.map(async (vault, index) => {
         const { state, asOf, told } = recorded[index] ?? {}
         // Made of what was recorded alone: an old price and the time of now are not a yield.
-        const apy = await getYield(vault, state?.sharePrice ?? undefined, asOf?.timestamp)
+        const yields = await getYield(vault, state?.sharePrice ?? undefined, asOf?.timestamp)
         const evidence = asOf && told && { chainId: vault.chainId, ...asOf, ...told }
-        return { vault, apy, hasCap: undefined, state, asOf: asOf && { ...asOf, stale: true }, evidence }
+        return { vault, yields, hasCap: undefined, state, asOf: asOf && { ...asOf, stale: true }, evidence }
       }),
     )
   }
@@ -110,10 +110,10 @@ function stateAsOf(block: BlockHeader): StateAsOf {
 }
 
 function unknownVault(vault: Vault): LiveVault {
-  return { vault, apy: null, hasCap: undefined, state: undefined, asOf: undefined, evidence: undefined }
+  return { vault, yields: NO_YIELDS, hasCap: undefined, state: undefined, asOf: undefined, evidence: undefined }
 }
 
-function toResponse({ vault, apy, hasCap, state, asOf }: LiveVault, pin: Pin | undefined): Response {
+function toResponse({ vault, yields, hasCap, state, asOf }: LiveVault, pin: Pin | undefined): Response {
   const type = vaultType(vault)
   const roles = getProtocol(vault).roles?.(vault)
   return {
@@ -129,8 +129,8 @@ function toResponse({ vault, apy, hasCap, state, asOf }: LiveVault, pin: Pin | u
     type,
     MaxCap: hasCap ?? vault.hasCap,
     description: vault.description,
-    APY: yieldText(apy),
-    apy,
+    APY: yieldText(yields),
+    ...yields,
     asset: { symbol: vault.assetSymbol, decimals: vault.assetDecimals },
     shareDecimals: vault.shareDecimals,
     totalAssets: state?.totalAssets ?? null,

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
 import { Address, Amount } from '../codecs.ts'
 import { ASYNC_PROTOCOLS } from '../protocols/vault-on-chain.ts'
-import { Yield } from './apy.ts'
+import { Growth } from './apy.ts'
 import { StateAsOf, VaultState } from './vault-state.ts'
 
 /** Whether shares come at once, or only after a settlement. */
@@ -26,8 +26,11 @@ export const VaultResponse = z
     curatorAddress: Address.optional().describe('Curator multisig; async vaults only'),
     valuationManager: Address.optional().describe('Address that proposes valuations; async vaults only'),
     description: z.string().describe('Description for users'),
-    APY: z.string().describe('Percent a year, two decimals; "0.00" if unknown (`apy` is then null)'),
-    apy: Yield.nullable().describe('Yield; null without an earlier price, at least one hour older'),
+    APY: z.string().describe('Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null)'),
+    annualYield: Growth.nullable().describe('Growth a year, over about 7 days; null if no known price is that old'),
+    growth: Growth.nullable().describe(
+      'Growth since the first known price, while that is younger than 7 days; null otherwise',
+    ),
     asset: z
       .object({ symbol: z.string().describe('Symbol'), decimals: z.number().int().describe('Decimals') })
       .describe('Token to deposit'),

@@ -76,7 +76,14 @@ const position: Position = {
 const vault: Vault = {
   ...{ poolId: '', chainId: 8453, name: 'Harbor USDC', logo_url: '', riskProfile: '', riskProtocol: '' },
   ...{ poolAddress: VAULT, depositTokenAddress: USDC, yieldTokenAddress: VAULT, type: 'async', MaxCap: false },
-  ...{ description: '', APY: '', apy: null, asset: { symbol: 'USDC', decimals: 6 }, shareDecimals: 18 },
+  ...{
+    description: '',
+    APY: '',
+    annualYield: null,
+    growth: null,
+    asset: { symbol: 'USDC', decimals: 6 },
+    shareDecimals: 18,
+  },
   ...{ totalAssets: null, hasChanged: null, stateAsOf: null },
 }
 

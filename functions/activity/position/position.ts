@@ -33,7 +33,7 @@ export function getPosition({ getYield, sources, ...dependencies }: Dependencies
 
     const { live } = ofVault
     const latest = built.deposits.toReversed().slice(0, LATEST)
-    const [annualYield, sourceOf] = await Promise.all([
+    const [{ annualYield }, sourceOf] = await Promise.all([
       getYield(vault, live.sharePrice, ofVault.asOf),
       sources.list(latest.map(({ entry }) => entry)),
     ])

@@ -17,7 +17,7 @@ export function listPositions({ getYield, ...dependencies }: Dependencies) {
       vaults.map(async (ofVault) => {
         const position = buildPosition(ofVault.entries, ofVault.live)
         if (!position) return []
-        const annualYield = await getYield(ofVault.vault, ofVault.live.sharePrice, ofVault.asOf)
+        const { annualYield } = await getYield(ofVault.vault, ofVault.live.sharePrice, ofVault.asOf)
         return [positionResponse(ofVault, position, { account, annualYield })]
       }),
     )

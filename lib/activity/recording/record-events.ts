@@ -5,6 +5,7 @@ import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
 import { isPossible } from '../ledger.ts'
 import type { LedgerEntry } from '../ledger-entry.ts'
 import { findOpenRequests } from '../open-requests.ts'
+import { chooseWeekAgo } from '../yields.ts'
 import { listLatest, publishSlices } from './publish-slices.ts'
 import { advance, isOpen, mayReadOn, type Part, planTurn } from './read-turns.ts'
 import { listUnsaved, postNew, type Run, refuse, save, takesPlace, withGeneration } from './run.ts'
@@ -71,7 +72,7 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
   const settled = await publishSlices(run, moved, slice)
   const published = moved.filter(({ vaultRun }) => !vaultRun.isRefused)
   for (const { vaultRun, ledger, entries, prices } of published) {
-    const weekAgo = vaultRun.progress.weekAgo ?? prices[0]
+    const weekAgo = chooseWeekAgo([vaultRun.progress.weekAgo ?? [], prices].flat(), run.final.timestamp)
     vaultRun.progress = {
       ...vaultRun.progress,
       through,

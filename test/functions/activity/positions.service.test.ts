@@ -470,8 +470,8 @@ describe('Positions', () => {
     expect(body).toMatchObject({ ...known, vault: known, deposits: [{ vault: known }] })
     const [listed] = (await service.call('GET', '/defi-vaults/v1/vaults', { key: vault.key })).body.data
     expect(listed.APY).toBe(apy)
-    expect(listed.apy).toMatchObject({ value: apy, days: annualYield.days })
-    expect(annualYield.value).toBe(apy)
+    expect(listed.annualYield).toMatchObject({ percent: apy, days: annualYield.days })
+    expect(annualYield.percent).toBe(apy)
   })
 })
 

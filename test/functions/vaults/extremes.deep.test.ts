@@ -356,7 +356,7 @@ describe('a vault that answers anything', { timeout: 900_000 }, () => {
 })
 
 /** What differs from one reading to the next, or tells that something is not known. */
-const VARYING = /timestamp|requestId|apy|nextPoll|asOf|sharePriceHistory|missing|errors/i
+const VARYING = /timestamp|requestId|apy|annualYield|growth|nextPoll|asOf|sharePriceHistory|missing|errors/i
 
 /** All values of a reply, each with the way to it. */
 function leaves(value: unknown, path = ''): [string, string][] {

@@ -82,7 +82,7 @@ test('Before anything was recorded, the vaults of a chain that fails have no sta
   const { status, vaults } = await list()
   expect({ status, count: vaults.length }).toEqual({ status: 200, count: countOf(service) })
   for (const vault of vaults.filter(({ chainId }) => chainId === 8453)) {
-    expect(vault).toMatchObject({ stateAsOf: null, totalAssets: null, apy: null })
+    expect(vault).toMatchObject({ stateAsOf: null, totalAssets: null, annualYield: null })
     expect(vault).not.toHaveProperty('vaultState')
   }
   for (const vault of asyncOn(vaults, 42161)) expect(vault.stateAsOf).toMatchObject({ stale: false })

@@ -34,7 +34,8 @@ const EVERY_VAULT = [
   'MaxCap',
   'description',
   'APY',
-  'apy',
+  'annualYield',
+  'growth',
   'asset',
   'shareDecimals',
   'totalAssets',
@@ -366,7 +367,7 @@ describe('One vault', () => {
 
   test('is shown as the list shows it', async ({ service, list }) => {
     const changing = {
-      ...{ stateAsOf: expect.anything(), vaultState: expect.anything(), apy: expect.anything() },
+      ...{ stateAsOf: expect.anything(), vaultState: expect.anything(), growth: expect.anything() },
       // Each remembers it for a minute by itself.
       hasChanged: null,
     }
@@ -423,7 +424,10 @@ describe('The APY', () => {
     const list = await listAnew()
     expect(list).toHaveLength(vaults.length)
     // What it is made of: the price of the block that is shown.
-    for (const { APY, apy, stateAsOf } of list) expect(apy).toMatchObject({ value: APY, asOf: stateAsOf.timestamp })
+    for (const { APY, annualYield, growth, stateAsOf } of list) {
+      expect(annualYield ?? growth).toMatchObject({ to: stateAsOf.timestamp })
+      expect(APY).toBe(annualYield?.percent ?? '0.00')
+    }
     return { vaults: list, listAnew }
   }
 
@@ -440,15 +444,25 @@ describe('The APY', () => {
       expect(APY).toMatch(/^-?\d+\.\d{2}$/)
       expect(Math.abs(Number(APY) - annual(1000 / 1003, 7 * DAY))).toBeLessThan(0.02)
     }
-    for (const { apy } of vaults) expect(apy.days).toBeCloseTo(7, 1)
+    for (const { annualYield, growth } of vaults) {
+      expect(annualYield.days).toBeCloseTo(7, 1)
+      expect(growth).toBeNull()
+    }
   })
 
-  test('is since the first price where the vault is younger than seven days', async ({ service, chain }) => {
+  test('is no year of a vault that is younger than seven days, but its growth since the first price', async ({
+    service,
+    chain,
+  }) => {
     const { vaults } = await listWithPast(service, chain, [
       [2 * DAY, 999n],
       [DAY, 1100n],
     ])
-    for (const { APY } of vaults) expect(Math.abs(Number(APY) - annual(1000 / 999, 2 * DAY))).toBeLessThan(0.02)
+    for (const { APY, annualYield, growth } of vaults) {
+      expect([APY, annualYield]).toEqual(['0.00', null])
+      expect(growth).toMatchObject({ percent: '0.10' })
+      expect(growth.days).toBeCloseTo(2, 1)
+    }
   })
 
   test('stays that of the last recorded price, and says of when it is, while the chain cannot be read', async ({
@@ -456,13 +470,13 @@ describe('The APY', () => {
     chain,
     clock,
   }) => {
-    const { vaults, listAnew } = await listWithPast(service, chain, [[7 * DAY, 998n]])
+    const { vaults, listAnew } = await listWithPast(service, chain, [[7 * DAY + 60, 998n]])
     clock.pass(2 * DAY)
     for (const wire of Object.values(service.rpc)) wire.behaviour = 'answer 500'
     for (const [index, stale] of (await listAnew()).entries()) {
-      const { APY, apy, totalAssets, stateAsOf } = vaults[index] as Listed
+      const { APY, annualYield, totalAssets, stateAsOf } = vaults[index] as Listed
       expect(APY).not.toBe('0.00')
-      expect(stale).toMatchObject({ APY, apy, totalAssets, stateAsOf: { ...stateAsOf, stale: true } })
+      expect(stale).toMatchObject({ APY, annualYield, totalAssets, stateAsOf: { ...stateAsOf, stale: true } })
     }
   })
 
@@ -480,8 +494,8 @@ describe('The APY', () => {
     const { status, body } = await service.call('GET', LIST)
     expect(status).toBe(200)
     expect(service.table.tries.map(({ body }) => body).join()).toContain('PROGRESS')
-    for (const { APY, apy, stateAsOf } of body.data) {
-      expect([APY, apy]).toEqual(['0.00', null])
+    for (const { APY, annualYield, growth, stateAsOf } of body.data) {
+      expect([APY, annualYield, growth]).toEqual(['0.00', null, null])
       expect(stateAsOf.stale).toBe(false)
     }
   })
@@ -489,6 +503,6 @@ describe('The APY', () => {
   test('is 0.00 and not known where no price is recorded yet', async ({ list, service, usdc, chain }) => {
     const address = await deployYieldVault(chain, { asset: usdc, name: 'Young', symbol: 'Y' })
     const [vault] = await list(await service.createClient([{ chainId: chain.chainId, address }]))
-    expect(vault).toMatchObject({ APY: '0.00', apy: null })
+    expect(vault).toMatchObject({ APY: '0.00', annualYield: null, growth: null })
   })
 })

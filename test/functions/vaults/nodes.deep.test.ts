@@ -157,8 +157,17 @@ const test = base
 const open = (rpcUrl: string, names: readonly NodeProfileName[]): Promise<Node[]> =>
   Promise.all(names.map((name) => startNode(NODE_PROFILES[name], rpcUrl)))
 
-/** `apy` is that of the last recording, which comes in between; the last two tell how far a search has come. */
-const VARYING = ['timestamp', 'requestId', 'estimatedGas', 'apy', 'statusDescription', 'nextPollAfterMs', 'evidence']
+/** The yield is that of the last recording, which comes in between; the last two tell how far a search has come. */
+const VARYING = [
+  'timestamp',
+  'requestId',
+  'estimatedGas',
+  'annualYield',
+  'growth',
+  'statusDescription',
+  'nextPollAfterMs',
+  'evidence',
+]
 
 /** A reply without what differs from one moment, and from one block, to the next. */
 function timeless(endpoint: Endpoint, { body }: HttpReply): string {

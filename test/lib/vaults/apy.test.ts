@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { annualYield, type PricePoint, yieldText } from '../../../lib/vaults/apy.ts'
+import { NO_YIELDS, type PricePoint, yieldsBetween, yieldText } from '../../../lib/vaults/apy.ts'
 import { runs } from '../../support/runs.ts'
 
 const HOUR = 3_600n
 const DAY = 86_400n
 const START = 1_750_000_000n
 
-const textOf = (...points: Parameters<typeof annualYield>) => yieldText(annualYield(...points))
+const textOf = (...points: Parameters<typeof yieldsBetween>) => yieldText(yieldsBetween(...points))
 const from = (price: bigint): PricePoint => ({ price, timestamp: START })
 const after = (seconds: bigint, price: bigint): PricePoint => ({ price, timestamp: START + seconds })
 
@@ -21,7 +21,6 @@ describe('the yield of exact prices', () => {
     { growth: 'a doubling in two years', before: 1n, now: 2n, seconds: 730n * DAY, percent: '41.42' },
     { growth: 'a halving in a year', before: 2n, now: 1n, seconds: 365n * DAY, percent: '-50.00' },
     { growth: 'the loss of everything', before: 1_000_000n, now: 0n, seconds: 7n * DAY, percent: '-100.00' },
-    { growth: '0.01 % in an hour', before: 10_000n, now: 10_001n, seconds: HOUR, percent: '140.12' },
     {
       growth: 'one part in 10^18 of a price of 18 decimals in a week',
       before: 10n ** 18n,
@@ -51,9 +50,31 @@ describe('a price with nothing to compare it with', () => {
     { without: 'time between the prices', before: from(1_000_000n), now: after(0n, 2_000_000n) },
     { without: 'time that goes forward', before: from(1_000_000n), now: after(-7n * DAY, 2_000_000n) },
   ])('Without $without the yield is not known, and shown as 0.00', ({ before, now }) => {
-    expect(annualYield(before, now)).toBeNull()
+    expect(yieldsBetween(before, now)).toEqual(NO_YIELDS)
     expect(textOf(before, now)).toBe('0.00')
   })
+})
+
+describe('the growth of a vault whose prices are younger than seven days', () => {
+  test.for([
+    { growth: '10 % in three days', now: 1_100_000n, seconds: 3n * DAY, percent: '10.00', days: 3 },
+    { growth: '0.01 % in an hour', now: 1_000_100n, seconds: HOUR, percent: '0.01', days: 0.04 },
+    {
+      growth: '1 % lost in a second less than seven days',
+      now: 990_000n,
+      seconds: 7n * DAY - 1n,
+      percent: '-1.00',
+      days: 7,
+    },
+  ])(
+    'A share price that shows $growth has grown by $percent percent, and has no year',
+    ({ now, seconds, percent, days }) => {
+      const yields = yieldsBetween(from(1_000_000n), after(seconds, now))
+      const [start, end] = [START, START + seconds].map((time) => new Date(Number(time) * 1000))
+      expect(yields).toEqual({ annualYield: null, growth: { percent, days, from: start, to: end } })
+      expect(yieldText(yields)).toBe('0.00')
+    },
+  )
 })
 
 describe('the yield of any prices', () => {
@@ -73,9 +94,9 @@ describe('the yield of any prices', () => {
   })
 
   test('A growth that only an exponent can write is no yield', () => {
-    // 1.65 % in two hours, as a young vault may show: 10^33 percent a year.
-    expect(textOf(from(1_000_000n), after(2n * HOUR, 1_016_502n))).toBe('0.00')
-    expect(textOf(from(1n), after(HOUR, 2n ** 255n))).toBe('0.00')
+    // A tripling in seven days: 10^27 percent a year.
+    expect(textOf(from(1_000_000n), after(7n * DAY, 3_500_000n))).toBe('0.00')
+    expect(textOf(from(1n), after(7n * DAY, 2n ** 255n))).toBe('0.00')
   })
 
   test('A loss too small for two decimals is none', () => {

@@ -130,20 +130,20 @@ function CoinVaults({ id }: { id: string }) {
   )
   const found = vaults.data?.data
     .filter((vault) => tokens.has(`${vault.chainId} ${vault.depositTokenAddress}`))
-    .toSorted((left, right) => Number(right.apy?.value ?? -1) - Number(left.apy?.value ?? -1))
+    .toSorted((left, right) => Number(right.annualYield?.percent ?? -1) - Number(left.annualYield?.percent ?? -1))
   if (!found?.length) return null
   return (
     <section className="card" aria-labelledby="earn">
       <h2 id="earn">Earn with it</h2>
       <ul className="lines">
-        {found.map(({ chainId, poolAddress, name, apy }) => (
+        {found.map(({ chainId, poolAddress, name, annualYield }) => (
           <li key={`${chainId}-${poolAddress}`}>
             <Link className="line" href={`/vaults/${chainId}/${poolAddress}`}>
               <span>
                 <strong>{name}</strong>
                 <ChainBadge chainId={chainId} />
               </span>
-              <Yield apy={apy} />
+              <Yield annualYield={annualYield} />
             </Link>
           </li>
         ))}

@@ -82,9 +82,9 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
         <div className="tile">
           <dt>Yield</dt>
           <dd>
-            <Yield apy={vault.apy} />
+            <Yield annualYield={vault.annualYield} />
           </dd>
-          {vault.apy && <dd className="note">over {formatDays(vault.apy.days)}, after fees</dd>}
+          {vault.annualYield && <dd className="note">over {formatDays(vault.annualYield.days)}, after fees</dd>}
         </div>
         <div className="tile">
           <dt>In the vault</dt>

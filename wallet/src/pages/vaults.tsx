@@ -46,7 +46,7 @@ function VaultTable({ vaults }: { vaults: readonly Vault[] }) {
     .filter((vault) => !chain || `${vault.chainId}` === chain)
     .filter((vault) => !type || vault.type === type)
     .filter(({ name, asset }) => `${name} ${asset.symbol}`.toLowerCase().includes(search.trim().toLowerCase()))
-    .toSorted((left, right) => Number(right.apy?.value ?? -1) - Number(left.apy?.value ?? -1))
+    .toSorted((left, right) => Number(right.annualYield?.percent ?? -1) - Number(left.annualYield?.percent ?? -1))
   const chains = [...new Set(vaults.map(({ chainId }) => chainId))]
   return (
     <>
@@ -111,7 +111,7 @@ function VaultRow({ vault }: { vault: Vault }) {
         </Link>
       </th>
       <td data-label="Yield">
-        <Yield apy={vault.apy} />
+        <Yield annualYield={vault.annualYield} />
       </td>
       <td data-label="In the vault">
         <Amount units={totalAssets} decimals={asset.decimals} symbol={asset.symbol} short />

@@ -88,19 +88,19 @@ export function Change({ percent }: { percent: number | null | undefined }) {
 }
 
 /** A vault's yield a year, and over which time it was measured; "New" where there is none yet. */
-export function Yield({ apy }: Pick<Vault, 'apy'>) {
-  if (!apy)
+export function Yield({ annualYield }: Pick<Vault, 'annualYield'>) {
+  if (!annualYield)
     return (
-      <span className="chip" title="Its share price has no history yet.">
+      <span className="chip" title="Its share price has less than a week of history.">
         New
       </span>
     )
   return (
     <span
       className="figure yield"
-      title={`By the growth of the share price over ${formatDays(apy.days)}, until ${formatTime(apy.asOf)}; after the vault's fees.`}
+      title={`By the growth of the share price over ${formatDays(annualYield.days)}, until ${formatTime(annualYield.to)}; after the vault's fees.`}
     >
-      {apy.value} <span className="unit">% a year</span>
+      {annualYield.percent} <span className="unit">% a year</span>
     </span>
   )
 }

@@ -84,7 +84,7 @@ function PositionLine({ position, portfolio }: { position: ValuedPosition; portf
           <ChainBadge chainId={chainId} />{' '}
           {userAddress !== portfolio.address && <span className="chip">{shorten(userAddress)}</span>}
         </span>
-        {vault && <Yield apy={vault.apy} />}
+        {vault && <Yield annualYield={vault.annualYield} />}
         {waiting && (
           <span className="fine">
             <Amount units={waiting.units} decimals={assetDecimals} symbol={assetSymbol} /> awaits settlement

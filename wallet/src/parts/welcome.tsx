@@ -68,7 +68,7 @@ const BEST = 4
 function BestVaults() {
   const vaults = useQuery(query(listVaults, useService(), undefined))
   const best = vaults.data?.data
-    .toSorted((left, right) => Number(right.apy?.value ?? -1) - Number(left.apy?.value ?? -1))
+    .toSorted((left, right) => Number(right.annualYield?.percent ?? -1) - Number(left.annualYield?.percent ?? -1))
     .slice(0, BEST)
   return (
     <section className="card" aria-labelledby="best">
@@ -81,7 +81,7 @@ function BestVaults() {
       {vaults.error && !best && <ProblemNotice error={vaults.error} onRetry={() => void vaults.refetch()} />}
       {!best && !vaults.error && <SkeletonRows count={BEST} />}
       <ul className="lines">
-        {best?.map(({ chainId, poolAddress, name, asset, logo_url, apy, totalAssets, stateAsOf }) => (
+        {best?.map(({ chainId, poolAddress, name, asset, logo_url, annualYield, totalAssets, stateAsOf }) => (
           <li key={`${chainId}-${poolAddress}`} className={stateAsOf?.stale ? 'stale' : undefined}>
             <Link className="line" href={`/vaults/${chainId}/${poolAddress}`}>
               <span className="coin">
@@ -92,7 +92,7 @@ function BestVaults() {
                 </span>
               </span>
               <span className="line-figures">
-                <Yield apy={apy} />
+                <Yield annualYield={annualYield} />
                 <span className="fine">
                   <Amount units={totalAssets} decimals={asset.decimals} symbol={asset.symbol} short />
                 </span>
