@@ -665,10 +665,13 @@ function watch(service: Service): Service {
   return { ...service, call }
 }
 
-// `npm run examples` writes down what the document shows.
-afterAll(() => {
-  if (process.env['EXAMPLES'] !== 'write') return
+// `npm run examples` writes down what the document shows, if every test has passed.
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads fixtures from this pattern.
+afterAll(({}, { tasks }) => {
+  if (process.env['EXAMPLES'] !== 'write' || tasks.some(({ result }) => result?.state === 'fail')) return
   const ids = DOCUMENTED.map(([, contract]) => operationId(contract))
+  const missing = ids.filter((id) => !answered.has(id))
+  if (missing.length > 0) throw new Error(`No test has an answer of ${missing.join(', ')}`)
   const recorded = Object.fromEntries(ids.map((id) => [id, answered.get(id)]))
   writeFileSync(EXAMPLES_FILE, JSON.stringify(keepKnown(examples, recorded)))
 })
