@@ -33,7 +33,7 @@ export const INTRODUCTION = `* Requests and responses are JSON; header names hav
   estimate: 70,000 for each approval, 500,000 for a deposit, 400,000 for a claim and for each call of a withdrawal, 200,000 for a
   cancellation. On rollups, add the fee for publishing data.
 
-Every API error has this body. Match on \`error\` or \`code\`; both are stable:
+Every API error has this body. Match on \`code\`: it never changes.
 
 \`\`\`json
 { "success": false, "statusCode": 401, "error": "Invalid API key", "code": "invalid_api_key",
@@ -43,6 +43,6 @@ Every API error has this body. Match on \`error\` or \`code\`; both are stable:
 
 The gateway's own 413, 429, 431, 500 and 503 have only \`{ "message": "…" }\`.
 
-\`details\` names all problems. The first field in the body's table decides \`error\`. If the API knows an amount that works, a detail
+\`details\` names all problems. The first field in the body's table decides \`code\`. If the API knows an amount that works, a detail
 has it in \`atLeast\` or \`atMost\`, as a token amount. Send it in the \`field\` of that detail, in place of any other amount field
-(\`shares\`, \`max\`). \`issue\` is for users, and can change.`
+(\`shares\`, \`max\`). \`issue\` is a text for people and may change.`

@@ -59,9 +59,10 @@ function indexPage(contracts: readonly EndpointContract[]): string {
     '# API reference',
     'Written from the contracts that the functions run on: `npm run docs`. The same as OpenAPI 3.1: `GET /openapi.json`.',
     'The examples follow one user through a service on one machine. Long lists and long texts are cut short.',
+    'Set `BASE_URL` and `API_KEY` as the [quick start](../guides/quick-start.md#start-the-service) does. `TOKEN` is the `token` of a login.',
     ...groups,
     '## What holds for every operation',
-    INTRODUCTION,
+    INTRODUCTION.replaceAll(/\bdocs\/([\w/-]+\.md)/g, '[$1](../$1)'),
   ])
 }
 
@@ -78,7 +79,7 @@ function operationPage(contract: EndpointContract): string {
     `# ${title}`,
     `\`${method} ${path}\``,
     summary,
-    [CALLERS[caller], ...(scope ? [`The key has the scope \`${scope}\`.`] : [])].join(' '),
+    [CALLERS[caller], ...(scope ? [`The key needs the scope \`${scope}\`.`] : [])].join(' '),
     ...section('## Example', exampleBlocks(contract)),
     ...section('## Request', asked),
     '## Response',
