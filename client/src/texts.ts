@@ -9,7 +9,7 @@ export const TEXTS: Readonly<Record<string, string>> = {
   missing_or_invalid_second_factor_credential: "Please set up one-time codes.",
   invalid_credential: "That did not work. Please try again.",
   registration_expired_or_used: "That took too long. Please start again.",
-  user_already_registered: "There is an account with this address. Log in instead.",
+  user_already_registered: "There is an account with this e-mail address. Log in instead.",
   credential_already_registered: "That did not work. Please try again.",
   login_failed: "That did not work. Please try again.",
   confirmation_failed: "That did not work. Please try again.",
