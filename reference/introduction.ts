@@ -7,9 +7,9 @@ export const INTRODUCTION = `* Requests and responses are JSON; header names hav
   cancellations and positions work for all your vaults.
 * Every response to a key has its limit, as \`RateLimit-Policy: "key";q=6000;w=60\`, and its current state, as
   \`RateLimit: "key";r=5990;t=23\`: about 5,990 requests are left in the next 23 seconds (approximate).
-* Users register in two calls, and log in in two. The first returns a challenge. The second takes the responses of the credentials
-  to it. The formats are those of Dfns' delegated registration and login, so its signers fit. docs/integrate/keys-and-passwords.md gives the signed
-  bytes of each key. Sign the challenge as sent, or base64url of its text. A challenge is valid for ten minutes and one try.
+* Users register in two calls, and log in in two. The first returns a challenge. The second takes the credentials'
+  responses to it. The formats are those of Dfns' delegated registration and login, so its signers fit. docs/integrate/keys-and-passwords.md gives the signed
+  bytes of each key. Sign the challenge as sent, or its text in base64url. A challenge is valid for ten minutes and one try.
 * A login returns a session for 30 days. It works with your API key only: \`Authorization: Bearer <token>\`. A user has at most 20
   sessions; another login ends the oldest.
 * Send addresses in lower case, upper case or with their EIP-55 checksum. A mixed-case address with a wrong checksum is refused.

@@ -113,7 +113,7 @@ function ownTable({ type, schema }: (typeof DELIVERED)[number], shown: Map<strin
   if (type === 'webhook.test') return fieldTable(schema)
   const [table = ''] = fieldTable(schema.shape.data)
   const before = shown.get(table)
-  if (before) return [`Its \`data\` is as of [${before}](#${before.replace('.', '')}).`]
+  if (before) return [`Its \`data\` has the fields of [${before}](#${before.replace('.', '')}).`]
   shown.set(table, type)
   return ['Its `data`:', table]
 }

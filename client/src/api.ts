@@ -114,11 +114,11 @@ export type CompleteLoginResponse = {
 export type CompleteRecoveryRequest = {
   /** The temporaryAuthenticationToken that came with the options */
   temporaryAuthenticationToken?: string | null | undefined
-  /** Other name for temporaryAuthenticationToken */
+  /** Alias of temporaryAuthenticationToken */
   tempAuthToken?: string | null | undefined
   /** Required. Client data type: key.get. Challenge: base64url of newCredentials as JSON text, or the options' challenge */
   recovery?: Recovery | null | undefined
-  /** Other name for recovery */
+  /** Alias of recovery */
   signedRecoveryPackage?: Recovery | null | undefined
   /** Required. Made as for a registration */
   newCredentials?: {
@@ -132,7 +132,7 @@ export type CompleteRecoveryRequest = {
 export type CompleteRegistrationRequest = {
   /** The temporaryAuthenticationToken that came with the options */
   temporaryAuthenticationToken?: string | null | undefined
-  /** Other name for temporaryAuthenticationToken */
+  /** Alias of temporaryAuthenticationToken */
   tempAuthToken?: string | null | undefined
   /** Ignored; some clients send it */
   appId?: string | null | undefined
@@ -153,7 +153,7 @@ export type CompleteRegistrationRequest = {
 
 /** A credential as its user sees it */
 export type Credential = {
-  /** Id for these endpoints */
+  /** Id of the credential, for `DELETE /auth/credentials/{id}` */
   id: string
   /** Kind of credential */
   kind: 'Fido2' | 'Key' | 'Password' | 'Totp' | 'RecoveryKey' | 'PasswordProtectedKey'
@@ -248,7 +248,7 @@ export type DepositCancelledEvent = {
   data: DepositData
 }
 
-/** A vault settled a requested deposit, or part of it: its shares can be claimed. Sent at each settlement. `assets` is the amount of the request that this one settled. `shares` is null, because the claim decides. Follows `deposit.pending`; followed by `deposit.completed` once the shares are claimed. */
+/** A vault settled a requested deposit, or part of it: its shares can be claimed. Sent at each settlement. `assets` is the amount of the request that this one settled. `shares` is null: the claim decides the amount. Follows `deposit.pending`; followed by `deposit.completed` once the shares are claimed. */
 export type DepositClaimableEvent = {
   /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
   id: string
@@ -337,7 +337,7 @@ export type DepositSource = {
 export type EstimatedSettlement = {
   /** Median wait of its last settlements, in seconds */
   p50: number
-  /** Wait that nine in ten settlements kept within, in seconds */
+  /** 90th percentile of these waits, in seconds */
   p90: number
 }
 
@@ -745,7 +745,7 @@ export type LinkWalletRequest = {
 }
 
 export type ListBalancesResponse = {
-  /** Every wallet of the user, once per chain it is on */
+  /** Wallets of the user, each once per chain */
   addresses: {
     /** Address with EIP-55 checksum, or base58 on Solana */
     address: string
@@ -861,7 +861,7 @@ export type ListGainersAndLosersResponse = {
 }
 
 export type ListNFTsResponse = {
-  /** Every wallet of the user, once per chain it is on */
+  /** Wallets of the user, each once per chain */
   addresses: {
     /** Address with EIP-55 checksum, or base58 on Solana */
     address: string
@@ -1257,7 +1257,7 @@ export type PrepareClaimResponse = {
   /** Per chain read: the block that the response is based on, and the number of hosts */
   evidence: Evidence[]
   isAsync: true
-  /** Deposit: assets that become shares. Withdrawal: shares that become assets */
+  /** For a deposit, assets that become shares. For a withdrawal, shares that become assets */
   claimable: {
     /** Assets, in the asset's smallest unit */
     assets: Amount
@@ -2269,7 +2269,7 @@ export type WithdrawalCancelledEvent = {
   data: WithdrawalData
 }
 
-/** A vault settled a requested withdrawal, or part of it: its assets can be claimed. Sent at each settlement. `shares` is the amount of the request that this one settled. `assets` is null, because the claim decides. Follows `withdrawal.pending`; followed by `withdrawal.completed` once the assets are claimed. */
+/** A vault settled a requested withdrawal, or part of it: its assets can be claimed. Sent at each settlement. `shares` is the amount of the request that this one settled. `assets` is null: the claim decides the amount. Follows `withdrawal.pending`; followed by `withdrawal.completed` once the assets are claimed. */
 export type WithdrawalClaimableEvent = {
   /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
   id: string

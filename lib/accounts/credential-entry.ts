@@ -7,7 +7,7 @@ import type { User } from './user.ts'
 /** A credential as its user sees it: nothing that verifies it, and nothing that could be tried against. */
 export const CredentialEntry = z
   .object({
-    id: z.string().describe('Id for these endpoints'),
+    id: z.string().describe('Id of the credential, for `DELETE /auth/credentials/{id}`'),
     kind: CredentialKind.describe('Kind of credential'),
     factor: Factor,
     name: z.string().nullable().describe('Name that the user chose'),

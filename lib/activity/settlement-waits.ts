@@ -4,7 +4,7 @@ import * as z from 'zod'
 export const EstimatedSettlement = z
   .object({
     p50: z.number().int().describe('Median wait of its last settlements, in seconds'),
-    p90: z.number().int().describe('Wait that nine in ten settlements kept within, in seconds'),
+    p90: z.number().int().describe('90th percentile of these waits, in seconds'),
   })
   .meta({
     id: 'EstimatedSettlement',

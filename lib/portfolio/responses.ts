@@ -24,7 +24,7 @@ export const WalletsResponse = z.object({
     .array(
       z.object({ address: z.string().describe('Address with EIP-55 checksum, or base58 on Solana'), chain: ChainKey }),
     )
-    .describe('Every wallet of the user, once per chain it is on'),
+    .describe('Wallets of the user, each once per chain'),
   updated_at: z.partialRecord(ChainKey, Timestamp).describe('Time of the entries by chain key'),
   errors: z
     .partialRecord(ChainKey, z.string())

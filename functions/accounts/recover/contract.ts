@@ -16,11 +16,11 @@ export const contract = {
     headers: z.object({ authorization: TemporaryTokenHeader.optional() }),
     body: z.strictObject({
       temporaryAuthenticationToken: TemporaryToken.optional(),
-      tempAuthToken: TemporaryToken.optional().describe('Other name for temporaryAuthenticationToken'),
+      tempAuthToken: TemporaryToken.optional().describe('Alias of temporaryAuthenticationToken'),
       recovery: RecoveryAssertion.optional().describe(
         "Required. Client data type: key.get. Challenge: base64url of newCredentials as JSON text, or the options' challenge",
       ),
-      signedRecoveryPackage: RecoveryAssertion.optional().describe('Other name for recovery'),
+      signedRecoveryPackage: RecoveryAssertion.optional().describe('Alias of recovery'),
       newCredentials: field(NewCredentials, 'missing_or_invalid_first_factor_credential')
         .optional()
         .describe('Required. Made as for a registration'),

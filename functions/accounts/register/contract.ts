@@ -30,7 +30,7 @@ export const contract = {
     body: z
       .strictObject({
         temporaryAuthenticationToken: TemporaryToken.optional(),
-        tempAuthToken: TemporaryToken.optional().describe('Other name for temporaryAuthenticationToken'),
+        tempAuthToken: TemporaryToken.optional().describe('Alias of temporaryAuthenticationToken'),
         appId: field(z.string(), 'unknown_field').optional().describe('Ignored; some clients send it'),
         ...credentials,
         signedChallenge: field(

@@ -46,7 +46,7 @@ export const contract = {
           "Cross-chain only: assets that stay on the vault's chain, in their smallest unit",
         ),
       })
-      .describe('Deposit: assets that become shares. Withdrawal: shares that become assets'),
+      .describe('For a deposit, assets that become shares. For a withdrawal, shares that become assets'),
     quote: BridgeQuote.optional().describe('Cross-chain only'),
   }),
   errors: [
