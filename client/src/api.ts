@@ -44,13 +44,13 @@ export type Balance = {
   logo_url: string
   /** Value of today's balance a day ago; 0 if unknown */
   quote_24h: number
-  /** Change of the quote in percent of the day before's; 0 if unknown */
+  /** Change of the quote in 24 hours, in percent; 0 if unknown */
   quote_24h_variation: number
   /** Price of one whole token */
   quote_rate: number
   /** Price a day ago; 0 if unknown */
   quote_rate_24h: number
-  /** Change of the price in percent of the day before's; 0 if unknown */
+  /** Change of the price in 24 hours, in percent; 0 if unknown */
   quote_rate_24h_variation: number
   /** True for the coin of its chain */
   native_token: boolean
@@ -757,7 +757,7 @@ export type ListBalancesResponse = {
   errors?: Record<string, string> | undefined
   /** Balances by chain key: the chain's coin for each linked wallet's chain, and every token held */
   tokens: Record<string, Balance[]>
-  /** Know your customer */
+  /** The user's identity check */
   kyc: {
     /** Status of the identity check */
     status: 'none' | 'pending' | 'approved' | 'rejected' | 'expired'
@@ -1718,7 +1718,7 @@ export type StartRecoveryResponse = {
     }
     /** Always one entry, even if the user is unknown */
     allowedRecoveryCredentials: ({
-      /** The credentialId of the request; a dummy without one */
+      /** The credentialId of the request, or a dummy if it has none */
       id: string
       /** Encrypted private key of that recovery key, or a dummy; null without a credentialId */
       encryptedRecoveryKey: string | null

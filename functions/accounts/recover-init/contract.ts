@@ -7,7 +7,7 @@ import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
 const AllowedRecoveryCredential = z.object({
-  id: z.string().describe('The credentialId of the request; a dummy without one'),
+  id: z.string().describe('The credentialId of the request, or a dummy if it has none'),
   encryptedRecoveryKey: z
     .string()
     .nullable()

@@ -20,7 +20,7 @@ export const contract = {
     tokens: z
       .record(ChainKey, z.array(BalanceEntry))
       .describe("Balances by chain key: the chain's coin for each linked wallet's chain, and every token held"),
-    kyc: z.object({ status: KycStatus.describe('Status of the identity check') }).describe('Know your customer'),
+    kyc: z.object({ status: KycStatus.describe('Status of the identity check') }).describe("The user's identity check"),
     smartgaz: z.number().describe('Remaining allowance for network fees that the service pays, in the currency'),
     smartgaz_available: z.boolean().describe('True if the exchange rate is known; without it smartgaz is 0'),
     solana_rent: z.number().describe('SOL that must stay in a Solana account'),
