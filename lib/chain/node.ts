@@ -31,12 +31,8 @@ const LONGEST_PAUSE_MS = 60_000
 /** HTTP statuses that speak of what was asked; the other ones speak of the node. */
 const TOO_LARGE = 413
 const CALL_REFUSALS = [400, TOO_LARGE, 422]
-/** Methods without which a node is none: where one says that it lacks such a method, it is out of order for now. */
-const BASIC = new Set([
-  ...['eth_call', 'eth_getLogs', 'eth_chainId', 'eth_blockNumber', 'eth_getBlockByNumber'],
-  ...['eth_getTransactionByHash', 'eth_getTransactionReceipt'],
-  ...['eth_getBalance', 'eth_getCode', 'eth_getStorageAt', 'eth_getTransactionCount'],
-])
+/** Methods that a node may lack. One that says that it lacks another of Ethereum's is out of order for now. */
+const OPTIONAL = ['eth_simulateV1', 'eth_getBlockReceipts']
 
 const Item = z.object({ id: z.number().int(), result: z.unknown().optional(), error: NodeError.nullish() })
 const WholeError = z.object({ error: NodeError })
@@ -179,7 +175,7 @@ export function createNode(url: string, environment: HttpEnvironment, chainId: n
       case 'busy':
         return { unserved: { code }, isBusy: true }
     }
-    if (lacksOverrides || (meaning === 'unsupported' && !BASIC.has(featureOf(request)))) {
+    if (lacksOverrides || (meaning === 'unsupported' && mayLack(featureOf(request)))) {
       limits().unsupported.add(featureOf(request))
       return { error: { code, refusal: 'unsupported' } }
     }
@@ -315,6 +311,10 @@ function asTooLarge(error: unknown): HttpAnswer {
     body: { error: { code: TOO_LARGE, message: 'response is too large' } },
     retryAfterSeconds: undefined,
   }
+}
+
+function mayLack(feature: string): boolean {
+  return !feature.startsWith('eth_') || OPTIONAL.includes(feature)
 }
 
 /** What a node may lack that this call needs: its method, or state overrides. */

@@ -34,7 +34,7 @@ const REVERT = /execution reverted|\breverted\b/i
  * anvil. Reth writes the names of its halts without spaces.
  */
 const EVM =
-  /\bEVM error|VM execution|out ?of ?gas|(invalid|unknown) ?\w* ?opcode|opcodenotfound|stack ?(underflow|overflow|limit)|invalid ?jump|invalid code: must not|write protection|state ?change ?during|return ?data out ?of ?bounds|outofoffset|(code|contract|initcode) ?size|initcode|(address|create) ?collision|gas uint64 overflow|call ?(depth|toodeep)|nonce ?overflow|nonce (is )?too (low|high)|nonce has max value|wrong transaction nonce|intrinsic gas|floor data gas|gas required exceeds|gas limit exceeds block|block gas limit exceeded|(insufficient|lack of) (funds|balance) for|insufficient (sender balance|maxfeepergas)|upfront cost exceeds|fee per gas|sender (is )?not an eoa|sender has deployed code/i
+  /EVM error|VM execution|out ?of ?gas|opcode|stack ?(underflow|overflow|limit)|invalid ?jump|invalid code: must|write protection|data out ?of|(code|contract) ?size|initcode|address collision|uint64 overflow|call ?(depth|toodeep)|nonce|intrinsic gas|floor data gas|gas required exceeds|block gas limit|(insufficient|lack of) (funds|balance) for|insufficient (sender|maxfee)|upfront cost|fee per gas|sender (is )?not an eoa|deployed code/i
 const INVALID_PARAMETERS = -32_602
 /** What eth_simulateV1 says of a transaction that cannot run (https://github.com/ethereum/execution-apis, execute). */
 const isSimulationError = (code: number) => code <= -38_010 && code >= -38_025
@@ -42,8 +42,9 @@ const RATE_LIMITED =
   /no backend|over capacity|request limit reached|rate.?limit|too many requests|request count exceeded|compute units|requests per|throttl/i
 // Rate limits of several providers, and proxyd's own: no healthy backend, over capacity, a backend's answer that is none.
 const BUSY_CODES = [429, -32_016, -32_029, -32_090, -32_011, -32_012, -32_013]
-const UNAVAILABLE =
-  /unhealthy|not healthy|backend offline|header (range )?not found|unknown block|block not found|no state available|beyond current head|block is out of range|invalid block range|not yet synced|service unavailable|temporarily|tenant disabled|unauthori[sz]ed|must authenticate|^internal (server )?error|timed? ?out/i
+/** A node that is behind speaks of ranges and parameters. */
+const BEHIND =
+  /header (range )?not found|unknown block|block not found|no state available|beyond current head|block is out of range|invalid block range/i
 const METHOD_NOT_FOUND = -32_601
 const LIMIT_EXCEEDED = -32_005
 const BATCH = /\bbatch/i
@@ -61,7 +62,7 @@ export function classifyError({ code, message }: NodeError, method: string | und
   if (method === undefined && BATCH.test(message)) return 'batch'
   if (ARCHIVE.test(message)) return 'archive'
   if (asksForEvents && RESULTS.test(message)) return 'results'
-  if (UNAVAILABLE.test(message)) return 'unavailable'
+  if (BEHIND.test(message)) return 'unavailable'
   // Proxies give ranges the codes of busy nodes, too.
   if (asksForEvents && RANGE.test(message) && !RATE_LIMITED.test(message)) return 'range'
   if (BUSY_CODES.includes(code) || RATE_LIMITED.test(message)) return 'busy'
@@ -75,7 +76,7 @@ export function classifyError({ code, message }: NodeError, method: string | und
 const LEAST = 2
 /** How often one may ask is no limit of blocks or calls. */
 const RATE =
-  /\d[\d,]*k? ?((requests?|reqs?|calls?|credits?|compute units|cu) ?)?(\/|\bper\b|\bin\b|\ba\b) ?(\d+ ?)?(ms|s|sec|second|min|minute|hour|day|month)s?\b|\d[\d,]* ?(rps|qps|ms|secs?|seconds?|mins?|minutes?|hours?)\b/gi
+  /\d[\d,]*k? ?((req|call|credit|compute unit|cu)\w* ?)?(\/|\bper\b|\bin\b|\ba\b) ?(\d+ ?)?(m?s|sec|min|hour|day|month)|\d+ ?([rq]ps|m?s|sec|min|hour)/gi
 /** A number of what is limited. */
 const COUNTED = /(\d[\d,]*)(k\b)?[ -]?(?=blocks?\b|block range|range\b|calls?\b|requests?\b)/gi
 const NUMBER = /(\d[\d,]*)(k\b)?/gi
