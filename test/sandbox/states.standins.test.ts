@@ -3,6 +3,7 @@ import { deployBridge, deployBridgeTokens } from '../../sandbox/bridge.ts'
 import { playStates } from '../../sandbox/chains/states.ts'
 import { startChain } from '../../sandbox/chains.ts'
 import { createRelayer } from '../../sandbox/relayer.ts'
+import { callRpc } from '../../sandbox/rpc.ts'
 
 /** A chain with the bridge, whose clock is so many seconds behind. */
 async function bridgedChain(chainId: number, secondsBehind: number) {
@@ -23,4 +24,21 @@ test('A state that cannot be made is named with its reason; all others are made,
   expect(questions).toHaveProperty('transfer bridging')
   expect(questions).toHaveProperty('transfer refunded')
   expect(questions).toHaveProperty('deposit into a paused vault')
+})
+
+test('A transfer is refunded after its deadline also by the clock of its source, whichever chain is behind', async () => {
+  const chains = await Promise.all([bridgedChain(8453, 100), bridgedChain(42161, 0)])
+  const relayer = createRelayer({ chains })
+  const { questions, missing } = await playStates(chains, relayer, async () => undefined)
+  expect(missing).toEqual([])
+  const [, hash] = /cross-chain\/(0x\w+)\//.exec(questions['transfer refunded']?.path ?? '') ?? []
+  const refunded = (await relayer.look()).find(({ deposit }) => deposit.transactionHash === hash)
+  const [payment] = await callRpc(chains[0] as (typeof chains)[0], [
+    { method: 'eth_getTransactionReceipt', params: [refunded?.refundTransaction] },
+  ])
+  const { blockNumber } = payment as { blockNumber: string }
+  const [block] = await callRpc(chains[0] as (typeof chains)[0], [
+    { method: 'eth_getBlockByNumber', params: [blockNumber, false] },
+  ])
+  expect(Number((block as { timestamp: string }).timestamp)).toBeGreaterThan(refunded?.deposit.fillDeadline ?? Infinity)
 })
