@@ -49,7 +49,7 @@ test('What a reorganisation has undone says so', () => {
 test('A deposit that waits is told with how long settlements take, where that is known', () => {
   const pending = (estimatedSettlement: object | null) => ({ type: 'deposit.pending', data: { estimatedSettlement } })
   const told = listNews(arrivals(pending({ p50: 600, p90: 7200 })), owner, findVault)
-  expect(told[0]?.text).toBe('Your deposit of 25 USDC into Harbor waits for its settlement, mostly within 2 h')
+  expect(told[0]?.text).toBe('Your deposit of 25 USDC into Harbor waits for settlement, usually within 2 h')
   expect(listNews(arrivals(pending(null)), owner, findVault)[0]?.text).not.toContain('within')
 })
 
@@ -60,10 +60,10 @@ test('An amount is told in shares where the assets are not known, and left out w
   }
   const textOf = (amounts: object) => listNews(withdrawal(amounts), owner, findVault)[0]?.text
   const shares = { assets: null, shares: '1500000000000000000' }
-  expect(textOf(shares)).toBe('Your withdrawal of 1.5 shares from Harbor waits for its settlement')
-  expect(textOf({ assets: null })).toBe('Your withdrawal from Harbor waits for its settlement')
+  expect(textOf(shares)).toBe('Your withdrawal of 1.5 shares from Harbor waits for settlement')
+  expect(textOf({ assets: null })).toBe('Your withdrawal from Harbor waits for settlement')
   const elsewhere = { ...shares, vaultAddress: BOB }
-  expect(textOf(elsewhere)).toBe('Your withdrawal from a vault waits for its settlement')
+  expect(textOf(elsewhere)).toBe('Your withdrawal from a vault waits for settlement')
 })
 
 test('What was claimed since is not said to be claimable, unless the claim is undone or of another request', () => {

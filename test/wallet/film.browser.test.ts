@@ -137,11 +137,11 @@ describe('A newcomer', () => {
     for (const what of ['was settled and claimed', 'is done: the shares are yours']) {
       await news.getByText(`Your deposit of 25 USDC into Harbor USDC ${what}`).waitFor()
     }
-    expect(await news.textContent()).not.toMatch(/waits for its settlement|can be claimed/)
+    expect(await news.textContent()).not.toMatch(/waits for settlement|can be claimed/)
     await press(page, /^Events/)
     const delivery = page.getByRole('group').filter({ hasText: 'deposit.completed' }).first()
     await delivery.click()
-    await delivery.getByText('its signature is right').waitFor()
+    await delivery.getByText('signature valid').waitFor()
     await press(page, 'Close')
     await openVault(page, 'Harbor USDC')
   })
@@ -149,7 +149,7 @@ describe('A newcomer', () => {
   test('withdraws it after the next settlement', async ({ visitor, sandbox }) => {
     const { page } = visitor
     await press(page, 'Withdraw')
-    await press(page, 'Everything')
+    await press(page, 'Max')
     await press(page, /^Withdraw [\d.]+ USDC/)
     const request = page.getByRole('region', { name: 'Your withdrawal' })
     await request.getByText('Waiting for the vault’s settlement').waitFor()
@@ -158,7 +158,7 @@ describe('A newcomer', () => {
     await request.getByRole('button', { name: 'Claim' }).click()
     await request.waitFor({ state: 'detached' })
     const position = page.getByRole('region', { name: 'Your position' })
-    await expect.poll(() => position.textContent()).toMatch(/Taken out(24\.9999|25) USDC/)
+    await expect.poll(() => position.textContent()).toMatch(/Withdrawn(24\.9999|25) USDC/)
   })
 
   test('deposits from the other chain, and follows the transfer over a reload', async ({ visitor, sandbox }) => {
@@ -298,6 +298,16 @@ test('A chart is drawn where the browser names its language in a way that Intl d
   await expect.poll(() => page.locator('.uplot').isVisible()).toBe(true)
 })
 
+test('A page that is opened by a click begins below the header', async ({ visitor: { page } }) => {
+  await page.goto('/markets')
+  await page.getByRole('heading', { name: 'Supported in this wallet' }).waitFor()
+  await page.mouse.wheel(0, 400)
+  await page.getByRole('navigation').getByRole('link', { name: 'Earn' }).click()
+  const heading = await page.getByRole('heading', { level: 1, name: 'Earn' }).boundingBox()
+  const header = await page.getByRole('banner').boundingBox()
+  expect(heading?.y).toBeGreaterThan(header?.height ?? 0)
+})
+
 describe('While something is down', () => {
   test('a vault shows its last known state and says that nothing can be sent, then goes on', async ({
     visitor: { page },
@@ -343,7 +353,7 @@ describe('While something is down', () => {
       ] as const) {
         await page.goto(path)
         await page.getByRole('link', { name: known }).first().waitFor()
-        expect(await page.getByText('This page has broken').count()).toBe(0)
+        expect(await page.getByText('This page stopped working').count()).toBe(0)
       }
     },
   )
@@ -416,7 +426,17 @@ test('With NODES the chains are read at such nodes', ({ sandbox: { chains } }) =
 })
 
 describe('Every page', () => {
-  const PAGES = ['/', '/vaults', 'vault', 'transfer', '/activity', '/markets', '/markets/ethereum', '/account']
+  const PAGES = [
+    '/',
+    '/vaults',
+    'vault',
+    'transfer',
+    '/activity',
+    '/markets',
+    '/markets/ethereum',
+    '/account',
+    '/nowhere',
+  ]
 
   for (const { name: view, viewport, colorScheme } of VIEWS.slice(0, PICTURES ? VIEWS.length : 2)) {
     test(`can be used by everybody: axe finds nothing (${view})`, async ({ visitor: { page } }) => {

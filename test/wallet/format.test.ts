@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { formatAmount, formatExactly, parseAmount } from '../../wallet/src/format.ts'
+import { formatAmount, formatExactly, formatMoney, parseAmount } from '../../wallet/src/format.ts'
 
 const decimals = fc.integer({ min: 0, max: 24 })
 const units = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n })
@@ -42,4 +42,15 @@ describe('An amount', () => {
   ] as const)('is read as it is typed: "%s"', ([text, amount]) => {
     expect(parseAmount(text, 6)).toBe(amount)
   })
+})
+
+test.for([
+  [0, '$0.00'],
+  [0.4612, '$0.46'],
+  [0.99996, '$1.00'],
+  [1234.5, '$1,234.50'],
+  [0.0012345, '$0.00123'],
+  [-0.4612, '-$0.46'],
+] as const)('A sum has two decimals, and three digits below a cent: %s', ([value, text]) => {
+  expect(formatMoney(value, 'usd')).toBe(text)
 })

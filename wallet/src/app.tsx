@@ -32,12 +32,14 @@ export function App() {
   useEffect(() => {
     if (shown.current === location) return
     shown.current = location
-    main.current?.focus()
+    // Scrolled to by the focus, the heading would lie under the header.
+    main.current?.focus({ preventScroll: true })
+    window.scrollTo(0, 0)
   }, [location])
   return (
     <>
       <a className="skip" href="#main">
-        Skip to the page
+        Skip to content
       </a>
       <header className="top">
         <Link href="/" className="brand">
@@ -79,7 +81,10 @@ export function App() {
               <Route path="/markets/:id">{({ id }) => <CoinPage key={id} id={id} />}</Route>
               <Route path="/account" component={AccountPage} />
               <Route>
-                <Empty title="There is no such page" action={{ href: '/', text: 'Go home' }} />
+                <div className="page">
+                  <title>Page not found · Vaultline</title>
+                  <Empty isWholePage title="Page not found" action={{ href: '/', text: 'Go home' }} />
+                </div>
               </Route>
             </Switch>
           </Suspense>

@@ -42,16 +42,16 @@ export type NamedVault = {
 type Words = { readonly vault: string; readonly of: string; readonly sent: string }
 
 const TEXTS: Readonly<Record<string, (words: Words) => string>> = {
-  'deposit.pending': ({ vault, of }) => `Your deposit${of} into ${vault} waits for its settlement`,
+  'deposit.pending': ({ vault, of }) => `Your deposit${of} into ${vault} waits for settlement`,
   'deposit.claimable': ({ vault, of }) => `Your deposit${of} into ${vault} can be claimed`,
   'deposit.completed': ({ vault, of }) => `Your deposit${of} into ${vault} is done: the shares are yours`,
-  'deposit.cancelled': ({ vault, of }) => `Your deposit${of} into ${vault} was taken back`,
-  'withdrawal.pending': ({ vault, of }) => `Your withdrawal${of} from ${vault} waits for its settlement`,
+  'deposit.cancelled': ({ vault, of }) => `Your deposit${of} into ${vault} was cancelled`,
+  'withdrawal.pending': ({ vault, of }) => `Your withdrawal${of} from ${vault} waits for settlement`,
   'withdrawal.claimable': ({ vault, of }) => `Your withdrawal${of} from ${vault} can be claimed`,
   'withdrawal.completed': ({ vault, of }) => `Your withdrawal${of} from ${vault} was paid`,
-  'withdrawal.cancelled': ({ vault, of }) => `Your withdrawal${of} from ${vault} was taken back`,
+  'withdrawal.cancelled': ({ vault, of }) => `Your withdrawal${of} from ${vault} was cancelled`,
   'transfer.completed': ({ sent }) => `${sent} has arrived`,
-  'transfer.failed': ({ sent }) => `${sent} did not get there`,
+  'transfer.failed': ({ sent }) => `${sent} did not arrive`,
   'transfer.refunded': ({ sent }) => `${sent} was paid back`,
 }
 
@@ -112,7 +112,7 @@ export function listNews(
     const text = write?.(words) ?? type
     news.set(keyOf(event), {
       id,
-      text: settlement ? `${text}, mostly within ${formatDuration(settlement.p90 * 1000)}` : text,
+      text: settlement ? `${text}, usually within ${formatDuration(settlement.p90 * 1000)}` : text,
       state: undone.has(id) ? 'undone' : final ? 'final' : 'may change',
       ...{ timestamp, chainId, vaultAddress },
     })

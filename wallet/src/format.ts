@@ -42,11 +42,10 @@ export function parseAmount(text: string, decimals: number): bigint | undefined 
   return BigInt(`${whole}${fraction.padEnd(decimals, '0')}`)
 }
 
-/** A sum in a currency. */
+/** A sum in a currency: with two decimals, or three significant digits below a cent. */
 export function formatMoney(value: number, currency: string): string {
-  // What four digits would make a whole one has cents.
-  const isSmall = Math.abs(value) < 0.99995 && value !== 0
-  const digits = isSmall ? { maximumSignificantDigits: 4 } : { maximumFractionDigits: 2 }
+  const isBelowCent = Math.abs(value) < 0.01 && value !== 0
+  const digits = isBelowCent ? { maximumSignificantDigits: 3 } : { maximumFractionDigits: 2 }
   return new Intl.NumberFormat(LOCALE, { style: 'currency', currency, ...digits }).format(value)
 }
 
@@ -72,7 +71,7 @@ export function formatShortNumber(value: number): string {
 
 /** A change in percent with its sign. */
 export function formatChange(percent: number): string {
-  return `${new Intl.NumberFormat(LOCALE, { signDisplay: 'exceptZero', maximumFractionDigits: 2 }).format(percent)} %`
+  return `${new Intl.NumberFormat(LOCALE, { signDisplay: 'exceptZero', maximumFractionDigits: 2 }).format(percent)}%`
 }
 
 /** A date with its time, in the reader's own zone. */

@@ -7,9 +7,10 @@ export type VaultStateLabel = { readonly tone: 'good' | 'warn' | 'bad'; readonly
 export function stateOf({ stateAsOf, vaultState, totalAssets, hasChanged }: Vault): VaultStateLabel {
   if (!stateAsOf) return { tone: 'bad', text: 'Unreachable', why: 'Its chain could not be read yet.' }
   if (stateAsOf.stale) return { tone: 'warn', text: 'Last known', why: 'Its chain cannot be read at the moment.' }
-  if (vaultState?.paused) return { tone: 'bad', text: 'Paused', why: 'It takes nothing and pays nothing now.' }
+  if (vaultState?.paused)
+    return { tone: 'bad', text: 'Paused', why: 'It takes no deposits and pays no withdrawals now.' }
   if (hasChanged)
-    return { tone: 'bad', text: 'Being checked', why: 'It has changed: deposits wait until it is checked.' }
+    return { tone: 'bad', text: 'Being checked', why: 'It has changed: deposits are on hold until it is checked.' }
   if (totalAssets === null || (vaultState?.missing.length ?? 0) > 0) {
     return { tone: 'warn', text: 'Partly known', why: 'Not all of its state could be read.' }
   }

@@ -95,7 +95,7 @@ function PasskeyForm() {
           {enter.isPending ? 'Confirm on your device …' : 'Log in'}
         </button>
       </div>
-      <p className="fine">No password, and no mail is sent. The passkey stays on your device.</p>
+      <p className="fine">No password, and we send no e-mail. The passkey is saved in your password manager.</p>
       {error && <ProblemNotice error={error} />}
     </form>
   )
@@ -213,7 +213,7 @@ function LinkedWallets({ address }: { address: string }) {
           <button type="button" className="button primary" disabled={link.isPending} onClick={() => link.mutate()}>
             {link.isPending ? 'Sign in your wallet …' : 'Link this wallet'}
           </button>
-          <p className="fine">You sign a text that proves the wallet is yours. It moves nothing and costs nothing.</p>
+          <p className="fine">You sign a message to prove that the wallet is yours. It is free and moves no money.</p>
         </>
       )}
       {error && <ProblemNotice error={error} />}

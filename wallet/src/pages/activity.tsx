@@ -52,7 +52,7 @@ export function ActivityPage() {
         </>
       ) : (
         <Empty title="No wallet is connected" action={{ href: '/account', text: 'Connect a wallet' }}>
-          Its deposits and withdrawals appear here, each with what became of it.
+          Its deposits and withdrawals appear here.
         </Empty>
       )}
     </div>
@@ -98,15 +98,15 @@ function History({ account }: { account: `0x${string}` }) {
   const errors: Record<string, string> = {}
   for (const { data } of asked) {
     for (const [chainId, why] of Object.entries(data?.pages.at(-1)?.data.errors ?? {})) {
-      errors[chainId] = `What happened there is missing. ${describeReason(why)}`
+      errors[chainId] = `Its activity is missing. ${describeReason(why)}`
     }
   }
   return (
     <section className="stack" aria-label="Deposits and withdrawals">
       <div className="card-head">
         <Choices label="Kind" options={KINDS} value={kind} onChoose={(value) => choose('kind', value)} />
-        <select aria-label="State" value={status ?? ''} onChange={({ target }) => choose('status', target.value)}>
-          <option value="">In every state</option>
+        <select aria-label="Status" value={status ?? ''} onChange={({ target }) => choose('status', target.value)}>
+          <option value="">All statuses</option>
           {Object.entries(STATUSES).map(([value, { text }]) => (
             <option key={value} value={value}>
               {text}
@@ -123,12 +123,12 @@ function History({ account }: { account: `0x${string}` }) {
       )}
       {isLoading && <SkeletonRows count={6} />}
       {isEmpty && !status && kind === 'all' && (
-        <Empty title="Nothing has happened yet" action={{ href: '/vaults', text: 'See vaults' }}>
+        <Empty title="No activity yet" action={{ href: '/vaults', text: 'See vaults' }}>
           Your first deposit appears here as soon as it is mined.
         </Empty>
       )}
       {isEmpty && (status || kind !== 'all') && (
-        <Empty title="Nothing is in this state" action={{ text: 'Show all', onClick: () => setFilters({}) }} />
+        <Empty title="Nothing found" action={{ text: 'Show all', onClick: () => setFilters({}) }} />
       )}
       {movements.length > 0 && !isLoading && (
         <ol className="movements" aria-live="polite">
@@ -232,7 +232,7 @@ function MovementLine({ movement }: { movement: Movement }) {
 
 function MovedAmount({ movement: { assets, estimate, decimals, symbol } }: { movement: Movement }) {
   if (assets !== null) return <Amount units={assets} decimals={decimals} symbol={symbol} />
-  if (estimate === null) return <Unknown why="Its settlement says how much it is." />
+  if (estimate === null) return <Unknown why="The amount is known after settlement." />
   return (
     <>
       about <Amount units={estimate} decimals={decimals} symbol={symbol} />
@@ -249,7 +249,7 @@ function Transfers({ account }: { account: `0x${string}` }) {
   return (
     <section className="card" aria-labelledby="transfers">
       <div className="card-head">
-        <h2 id="transfers">Between chains</h2>
+        <h2 id="transfers">Cross-chain transfers</h2>
         <span className="fine">Started in this browser</span>
       </div>
       <ul className="lines">

@@ -19,7 +19,7 @@ const RANGES = [
   { value: '7', text: '7D', title: '7 days' },
   { value: '30', text: '30D', title: '30 days' },
   { value: '365', text: '1Y', title: '1 year' },
-  { value: 'max', text: 'Max', title: 'All of its time' },
+  { value: 'max', text: 'Max', title: 'All time' },
 ] as const
 
 type Range = (typeof RANGES)[number]['value']
@@ -32,8 +32,7 @@ export function CoinPage({ id }: { id: string }) {
   if (coin.error instanceof CallFailure && coin.error.error.code === 'coin_not_found') {
     return (
       <div className="page">
-        <h1 className="hidden">{id}</h1>
-        <Empty title="There is no such coin" action={{ href: '/markets', text: 'See all coins' }} />
+        <Empty isWholePage title="Coin not found" action={{ href: '/markets', text: 'See all coins' }} />
       </div>
     )
   }
@@ -107,7 +106,7 @@ function PriceChart({ id, name }: { id: string; name: string }) {
             points={answer?.prices}
             format={(price) => formatMoney(price, answer?.currency ?? currency)}
             label={`Price of ${name}`}
-            empty="No prices are known for this time."
+            empty="No prices for this period."
           />
         )}
       </div>
@@ -156,15 +155,15 @@ function CoinFacts({ coin, isStale }: { coin: GetCoinResponse | undefined; isSta
   const facts = coin && [
     { name: 'Market cap', value: <Money value={coin.market_cap} why="It is not known." short /> },
     { name: 'Rank by market cap', value: coin.market_cap_rank ?? <Unknown why="It is not known." /> },
-    { name: 'Traded in 24 hours', value: <Money value={coin.total_volume} why="It is not known." short /> },
-    { name: 'Highest in 24 hours', value: <Money value={coin.high_24h} why="It is not known." /> },
-    { name: 'Lowest in 24 hours', value: <Money value={coin.low_24h} why="It is not known." /> },
-    { name: 'Highest ever', value: <Money value={coin.ath} why="It is not known." /> },
-    { name: 'Lowest ever', value: <Money value={coin.atl} why="It is not known." /> },
-    { name: 'In circulation', value: <Coins count={coin.circulating_supply} symbol={coin.symbol} /> },
-    { name: 'At most', value: <Coins count={coin.max_supply} symbol={coin.symbol} why="No limit is known." /> },
+    { name: '24h volume', value: <Money value={coin.total_volume} why="It is not known." short /> },
+    { name: '24h high', value: <Money value={coin.high_24h} why="It is not known." /> },
+    { name: '24h low', value: <Money value={coin.low_24h} why="It is not known." /> },
+    { name: 'All-time high', value: <Money value={coin.ath} why="It is not known." /> },
+    { name: 'All-time low', value: <Money value={coin.atl} why="It is not known." /> },
+    { name: 'Circulating supply', value: <Coins count={coin.circulating_supply} symbol={coin.symbol} /> },
+    { name: 'Max supply', value: <Coins count={coin.max_supply} symbol={coin.symbol} why="No limit is known." /> },
   ]
-  const names = ['Market cap', 'Rank by market cap', 'Traded in 24 hours', 'Highest in 24 hours', 'Lowest in 24 hours']
+  const names = ['Market cap', 'Rank by market cap', '24h volume', '24h high', '24h low']
   return (
     <section className={isStale ? 'card stale' : 'card'} aria-labelledby="facts">
       <h2 id="facts">Figures</h2>

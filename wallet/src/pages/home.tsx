@@ -82,7 +82,7 @@ function Summary({ portfolio }: { portfolio: Portfolio }) {
                 <Money value={change.value} />
               </span>
             )}
-            <Change percent={change?.percent} /> <span className="fine">in 24 hours, by prices alone</span>
+            <Change percent={change?.percent} /> <span className="fine">in 24 hours, prices only</span>
           </>
         )}
       </p>
@@ -90,7 +90,7 @@ function Summary({ portfolio }: { portfolio: Portfolio }) {
         <p className="row">
           {waiting.value > 0 && (
             <span className="chip">
-              <Money value={waiting.value} /> of it awaits settlement
+              <Money value={waiting.value} /> waiting for settlement
             </span>
           )}
           {underWay.map(({ started, progress }) => (
@@ -128,21 +128,21 @@ function listGaps(portfolio: Portfolio): string[] {
     ({ value }) => value === null,
   )
   return [
-    ...[...old].map((chainId) => `tokens on ${chainName(chainId)} as of earlier`),
-    ...lost.map((chainId) => `without tokens on ${chainName(chainId)}`),
-    ...lostVaults.map((chainId) => `vaults only in part on ${chainName(chainId)}`),
-    ...(balances.error && !balances.data ? ['without your tokens'] : []),
-    ...(positionProblem ? ['without some of your positions'] : []),
-    ...(unknownTransfers > 0 ? ['without what is between chains'] : []),
-    ...(unpriced.length === 1 ? ['without 1 unpriced token'] : []),
-    ...(unpriced.length > 1 ? [`without ${unpriced.length} unpriced tokens`] : []),
+    ...[...old].map((chainId) => `Tokens on ${chainName(chainId)} are not up to date`),
+    ...lost.map((chainId) => `Tokens on ${chainName(chainId)} are missing`),
+    ...lostVaults.map((chainId) => `Some vaults on ${chainName(chainId)} are missing`),
+    ...(balances.error && !balances.data ? ['Your tokens are missing'] : []),
+    ...(positionProblem ? ['Some of your positions are missing'] : []),
+    ...(unknownTransfers > 0 ? ['Transfers between chains are missing'] : []),
+    ...(unpriced.length === 1 ? ['1 token has no price'] : []),
+    ...(unpriced.length > 1 ? [`${unpriced.length} tokens have no price`] : []),
   ]
 }
 
 /** How to have tokens count where no wallet's do; undefined where some wallet's do. */
 function inviteToLink({ isLoggedIn, wallets, linked }: Portfolio): string | undefined {
-  if (!isLoggedIn) return 'Log in to see what your wallets hold'
-  return wallets.data && linked.length === 0 ? 'Link a wallet to see what it holds' : undefined
+  if (!isLoggedIn) return 'Log in to see your tokens'
+  return wallets.data && linked.length === 0 ? 'Link a wallet to see its tokens' : undefined
 }
 
 /** The step that is left where the connected wallet's tokens do not count. */
@@ -153,7 +153,7 @@ function Invitation({ portfolio: { isLoggedIn, address, linked, isLoading } }: {
     <aside className="invitation">
       <div>
         <h2>This wallet is not linked yet</h2>
-        <p className="fine">Its vaults are here. Link it to your account, and its tokens count, too.</p>
+        <p className="fine">Its vaults count already. Link it to your account to count its tokens too.</p>
       </div>
       <Link className="button quiet" href="/account">
         Link this wallet

@@ -63,7 +63,7 @@ function Found({ search }: { search: string }) {
   })
   if (coins.error && !coins.data) return <ProblemNotice error={coins.error} onRetry={() => void coins.refetch()} />
   if (!coins.data) return <SkeletonRows count={4} />
-  if (coins.data.data.length === 0) return <Empty title={`No coin is called “${search}”`} />
+  if (coins.data.data.length === 0) return <Empty title={`No coins found for “${search}”`} />
   return (
     <section
       className={coins.data.isStale || coins.isPlaceholderData ? 'card stale' : 'card'}
@@ -157,7 +157,7 @@ function SupportedCoins() {
       {coins.error && <ProblemNotice error={coins.error} onRetry={() => void coins.refetch()} />}
       {!coins.data && !coins.error && <SkeletonRows count={7} />}
       {coins.data && shown.length === 0 && (
-        <Empty title="No coin is on this chain" action={{ text: 'Show all', onClick: () => setFilters({}) }} />
+        <Empty title="No coins on this chain" action={{ text: 'Show all', onClick: () => setFilters({}) }} />
       )}
       {shown.length > 0 && (
         <table className={coins.data?.isStale ? 'list coins stale' : 'list coins'}>
@@ -180,7 +180,7 @@ const ORDERS = [
   { by: 'price', text: 'Price' },
   { by: 'change', text: '24 hours' },
   { by: 'market cap', text: 'Market cap' },
-  { by: 'volume', text: 'Traded in 24 hours' },
+  { by: 'volume', text: '24h volume' },
 ] as const
 
 type OrderHeadingProps = {
@@ -236,7 +236,7 @@ function CoinRow({ coin }: { coin: MarketCoin }) {
       <td data-label="Market cap">
         <Money value={coin.market_cap} why="It is not known." short />
       </td>
-      <td data-label="Traded in 24 hours">
+      <td data-label="24h volume">
         <Money value={coin.total_volume} why="It is not known." short />
       </td>
     </tr>

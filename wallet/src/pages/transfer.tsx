@@ -19,7 +19,7 @@ export function TransferPage({ chainId, hash }: { chainId: number; hash: string 
   if (!isHash(hash)) {
     return (
       <div className="page narrow">
-        <Empty title="There is no such transfer" action={{ href: '/activity', text: 'See your activity' }} />
+        <Empty isWholePage title="Transfer not found" action={{ href: '/activity', text: 'See your activity' }} />
       </div>
     )
   }
@@ -53,14 +53,16 @@ function FollowedTransfer({ srcChainId, txHash }: { srcChainId: number; txHash: 
           </p>
         )}
         <Timeline transfer={transfer} started={started} srcChainId={srcChainId} txHash={txHash} />
-        <p role="status">{transfer ? transfer.statusDescription : 'Looking for the transaction …'}</p>
+        <p role="status">
+          {transfer ? <Progress transfer={transfer} started={started} /> : 'Looking for the transaction …'}
+        </p>
         {transfer?.status === 'failed' && <Outcome transfer={transfer} started={started} />}
         {error && error.code !== 'transfer_failed' && (
           <>
             <FlowProblem error={error} />
             {status === 'ready' && (
               <button type="button" className="button quiet" onClick={() => void next(sender)}>
-                Look again
+                Try again
               </button>
             )}
           </>
@@ -75,6 +77,26 @@ function FollowedTransfer({ srcChainId, txHash }: { srcChainId: number; txHash: 
   )
 }
 
+/** What happens now; once it is done, where the money is. */
+function Progress({
+  transfer,
+  started,
+}: {
+  transfer: GetTransferStatusResponse
+  started: StartedTransfer | undefined
+}) {
+  const { status, action, statusDescription, outputAmount, dstChain } = transfer
+  if (status !== 'completed') return statusDescription
+  const sum = started && outputAmount !== null ? <Amount units={outputAmount} {...started.to} /> : 'Your money'
+  const place = action === 'deposit' ? 'in the vault' : 'in your wallet'
+  return (
+    <>
+      Done. {sum} is {place}
+      {action !== 'deposit' && dstChain && ` on ${chainName(dstChain.id)}`}.
+    </>
+  )
+}
+
 type TimelineProps = {
   readonly transfer: GetTransferStatusResponse | undefined
   readonly started: StartedTransfer | undefined
@@ -83,12 +105,15 @@ type TimelineProps = {
 }
 
 type Stage = {
-  readonly name: string
+  readonly act: keyof typeof NAMES
+  readonly place: string
   readonly state: 'done' | 'now' | 'failed' | 'todo'
   readonly at?: string | null | undefined
   readonly hash?: `0x${string}` | null | undefined
 }
 
+/** A shorter time is not shown. */
+const SHORTEST_MS = 1000
 /** After so many times of what is usual, what is usual says nothing. */
 const STILL_USUAL = 3
 
@@ -99,16 +124,18 @@ function Timeline({ transfer, started, srcChainId, txHash }: TimelineProps) {
   const usualMs = (started?.expectedFillSeconds ?? 0) * 1000
   return (
     <ol className="timeline">
-      {listStages({ transfer, started, srcChainId, txHash }).map(({ name, state, at, hash }, index, stages) => {
+      {listStages({ transfer, started, srcChainId, txHash }).map(({ act, place, state, at, hash }, index, stages) => {
         const before = stages[index - 1]?.at
         const since = before ? Date.parse(before) : beganAt
         return (
-          <li key={name} className={state} aria-current={state === 'now' ? 'step' : undefined}>
+          <li key={act} className={state} aria-current={state === 'now' ? 'step' : undefined}>
             <span>
-              {name}
+              {NAMES[act][state]} {place}
               {state === 'failed' && <span className="hidden">: failed</span>}
             </span>
-            {at && before && <span className="fine">after {formatDuration(Date.parse(at) - Date.parse(before))}</span>}
+            {at && before && Date.parse(at) - Date.parse(before) >= SHORTEST_MS && (
+              <span className="fine">after {formatDuration(Date.parse(at) - Date.parse(before))}</span>
+            )}
             {state === 'now' && since !== undefined && (
               <span className="fine">
                 {formatDuration(now - since)} so far
@@ -123,26 +150,32 @@ function Timeline({ transfer, started, srcChainId, txHash }: TimelineProps) {
   )
 }
 
+/** How a stage is called before it, during it and after it. */
+const NAMES = {
+  send: { todo: 'Send', failed: 'Send', now: 'Sending', done: 'Sent' },
+  arrive: { todo: 'Arrive', failed: 'Arrive', now: 'Arriving', done: 'Arrived' },
+  deposit: { todo: 'Deposit', failed: 'Deposit', now: 'Depositing', done: 'Deposited' },
+  refund: { todo: 'Refund', failed: 'Refund', now: 'Refunding', done: 'Refunded' },
+} as const
+
 /** What a transfer goes through: to the other chain, or back to where it began. */
 function listStages({ transfer, started, srcChainId, txHash }: TimelineProps): readonly Stage[] {
-  const { timestamps: times, transactions, reason, status, terminal = false } = transfer ?? {}
-  const source = chainName(srcChainId)
-  const sent = { name: `Sent on ${source}`, at: times?.initiated, hash: txHash }
-  const arrived = {
-    name: `Arrived on ${transfer?.dstChain ? chainName(transfer.dstChain.id) : 'the other chain'}`,
-    at: times?.bridged,
-    hash: transactions?.fill,
-  }
+  const { timestamps: times, transactions, reason, status, terminal = false, dstChain } = transfer ?? {}
+  const source = `on ${chainName(srcChainId)}`
+  const destination = `on ${dstChain ? chainName(dstChain.id) : 'the other chain'}`
+  const sent = { act: 'send', place: source, at: times?.initiated, hash: txHash } as const
+  const arrived = { act: 'arrive', place: destination, at: times?.bridged, hash: transactions?.fill } as const
   if (reason === 'expired' || reason === 'refunded' || reason === 'refund_not_found') {
     const refund = reason === 'refunded' ? 'done' : terminal ? 'failed' : 'now'
     return [
       { ...sent, state: 'done' },
       { ...arrived, state: 'failed' },
-      { name: `Refund on ${source}`, state: refund },
+      { act: 'refund', place: source, state: refund },
     ]
   }
   const isDelivery = transfer?.action === 'none' || started?.kind === 'withdrawal'
-  const stages = [sent, arrived, ...(isDelivery ? [] : [{ name: 'Deposited into the vault', at: times?.completed }])]
+  const deposited = { act: 'deposit', place: 'into the vault', at: times?.completed } as const
+  const stages = [sent, arrived, ...(isDelivery ? [] : [deposited])]
   const next = stages.findLastIndex(({ at }) => at) + 1
   return stages.map((stage, index) => {
     if (stage.at) return { ...stage, state: 'done' }
@@ -163,9 +196,9 @@ function Outcome({ transfer, started }: { transfer: GetTransferStatusResponse; s
     case 'source_dropped':
       return <Where>Nothing was sent: your money is still in your wallet on {source}.</Where>
     case 'no_deposit_in_transaction':
-      return <Where>This transaction sent nothing to the bridge: look at it on {source}.</Where>
+      return <Where>This transaction sent nothing to the bridge. Check it on {source}.</Where>
     case 'expired':
-      return <Where>Nobody took it over in time. The bridge pays it back on {source}; this page follows it.</Where>
+      return <Where>It did not arrive in time. The bridge refunds it on {source}. Follow it on this page.</Where>
     case 'refunded':
       return (
         <Where>
@@ -175,7 +208,7 @@ function Outcome({ transfer, started }: { transfer: GetTransferStatusResponse; s
     case 'refund_not_found':
       return (
         <Where>
-          No refund was found that is surely its own. Look at your wallet on {source}, and ask us with the hash.
+          We found no refund that is certainly for this transfer. Check your wallet on {source}, and send us the hash.
         </Where>
       )
     case 'destination_action_failed':

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import { CallFailure, getPosition, getVault, type Vault } from '@vaultline/client'
+import { CallFailure, getDepositStatus, getPosition, getVault, type Vault } from '@vaultline/client'
 import { query } from '@vaultline/client/query'
 import { useState } from 'react'
 import { isAddress } from 'viem'
 import { useConnection } from 'wagmi'
 import { useService } from '../context.ts'
-import { formatDays } from '../format.ts'
+import { formatDays, formatDuration } from '../format.ts'
 import { BeingMined } from '../parts/being-mined.tsx'
 import { DepositBox } from '../parts/deposit-box.tsx'
 import { Amount, AsOf, Unknown, Yield } from '../parts/figures.tsx'
@@ -25,7 +25,7 @@ export function VaultPage({ chainId, address }: { chainId: number; address: stri
 function NoVault() {
   return (
     <div className="page">
-      <Empty title="There is no such vault" action={{ href: '/vaults', text: 'See all vaults' }} />
+      <Empty isWholePage title="Vault not found" action={{ href: '/vaults', text: 'See all vaults' }} />
     </div>
   )
 }
@@ -76,8 +76,10 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
           Nothing can be sent until it is back.
         </Warning>
       )}
-      {vaultState?.paused && <Warning>This vault is paused by its manager. Money in it stays where it is.</Warning>}
-      {hasChanged && <Warning>This vault has changed and is being checked. Deposits wait; you can withdraw.</Warning>}
+      {vaultState?.paused && <Warning>The manager has paused this vault. Money in it stays there.</Warning>}
+      {hasChanged && (
+        <Warning>This vault has changed and is being checked. Deposits are on hold; you can withdraw.</Warning>
+      )}
       <dl className={stateAsOf?.stale ? 'tiles stale' : 'tiles'}>
         <div className="tile">
           <dt>Yield</dt>
@@ -94,11 +96,12 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
         </div>
         <div className="tile">
           <dt>Deposits and withdrawals</dt>
-          <dd>{type === 'sync' ? 'At once' : 'After a settlement'}</dd>
+          <dd>{type === 'sync' ? 'Instant' : 'After settlement'}</dd>
+          {type === 'async' && account && <UsualWait vault={vault} account={account} />}
         </div>
         <div className="tile">
           <dt>Risk</dt>
-          <dd className="sentence">{vault.riskProfile || <Unknown why="Nobody has rated it." />}</dd>
+          <dd className="sentence">{vault.riskProfile || <Unknown why="It is not rated." />}</dd>
         </div>
       </dl>
       {account && <BeingMined vault={vault} account={account} />}
@@ -112,6 +115,13 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
       </div>
     </div>
   )
+}
+
+/** How long a deposit usually waits for its settlement; nothing while that is not known. */
+function UsualWait({ vault: { poolAddress, chainId }, account }: { vault: Vault; account: `0x${string}` }) {
+  const place = { vaultAddress: poolAddress, userAddress: account, chainId }
+  const estimate = useQuery(query(getDepositStatus, useService(), place)).data?.estimatedSettlement
+  return estimate ? <dd className="note">usually {formatDuration(estimate.p50 * 1000)}</dd> : null
 }
 
 type PositionQuery = ReturnType<typeof usePosition>
@@ -152,7 +162,7 @@ function Position({ vault, position, isConnected }: { vault: Vault; position: Po
       <section className="card">
         <h2>Your position</h2>
         <p className="fine">
-          {isConnected ? 'You have nothing in this vault yet.' : 'Connect a wallet to see what you have in this vault.'}
+          {isConnected ? 'You have nothing in this vault yet.' : 'Connect a wallet to see your position.'}
         </p>
       </section>
     )

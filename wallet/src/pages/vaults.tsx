@@ -17,9 +17,7 @@ export function VaultsPage() {
   return (
     <div className="page">
       <h1>Earn</h1>
-      <p className="lead">
-        Put tokens into a vault; it puts them to work. You keep the shares, and can take the money back.
-      </p>
+      <p className="lead">Deposit tokens into a vault to earn. You hold its shares and can withdraw your money.</p>
       {vaults.error && <ProblemNotice error={vaults.error} onRetry={() => void vaults.refetch()} />}
       {vaults.data ? <VaultTable vaults={vaults.data.data} /> : !vaults.error && <SkeletonRows count={8} />}
     </div>
@@ -66,14 +64,14 @@ function VaultTable({ vaults }: { vaults: readonly Vault[] }) {
             </option>
           ))}
         </select>
-        <select aria-label="Settlement" value={type} onChange={(event) => choose('type', event.target.value)}>
-          <option value="">Instant and settled</option>
+        <select aria-label="Type" value={type} onChange={(event) => choose('type', event.target.value)}>
+          <option value="">All types</option>
           <option value="sync">Instant</option>
-          <option value="async">Settled</option>
+          <option value="async">After settlement</option>
         </select>
       </search>
       {found.length === 0 ? (
-        <Empty title="No vault fits" action={{ text: 'Show all', onClick: showAll }} />
+        <Empty title="No vaults found" action={{ text: 'Show all', onClick: showAll }} />
       ) : (
         <table className="list">
           <thead>
@@ -114,10 +112,10 @@ function VaultRow({ vault }: { vault: Vault }) {
         <Yield annualYield={vault.annualYield} />
       </td>
       <td data-label="In the vault">
-        <Amount units={totalAssets} decimals={asset.decimals} symbol={asset.symbol} short />
+        <Amount units={totalAssets} decimals={asset.decimals} symbol={asset.symbol} short />{' '}
         {stateAsOf?.stale && <AsOf time={stateAsOf.timestamp} />}
       </td>
-      <td data-label="Deposits">{type === 'sync' ? 'at once' : 'after a settlement'}</td>
+      <td data-label="Deposits">{type === 'sync' ? 'Instant' : 'After settlement'}</td>
       <td data-label="State">
         <span className={`chip ${tone}`} title={why}>
           {text}

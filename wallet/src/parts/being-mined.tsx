@@ -34,11 +34,11 @@ function Transaction({ transaction: { hash, chainId, kind } }: { transaction: Un
   return (
     <section className="card" aria-label="On its way">
       <h2>{kind === 'deposit' ? 'Your deposit is on its way' : 'Your withdrawal is on its way'}</h2>
-      <p role="status">It was sent, and waits for its chain. It is not needed again.</p>
+      <p role="status">It is sent and waits for the chain. Do not send it again.</p>
       <Address value={hash} what="the transaction's hash" />
       {error && <ProblemNotice error={error} />}
       <button type="button" className="button quiet" onClick={() => forgetUnderWay(hash)}>
-        I have cancelled it in my wallet
+        I cancelled it in my wallet
       </button>
     </section>
   )

@@ -31,7 +31,7 @@ function correctLanguage(): void {
 }
 
 /** A line over time with what it says in words. It keeps its size while it loads and where it is empty. */
-export function Chart({ points, format, label, empty = 'No figures are known for this time.' }: ChartProps) {
+export function Chart({ points, format, label, empty = 'No data for this period.' }: ChartProps) {
   const loading = (
     <div className="chart-space" role="status" aria-label="Loading the chart">
       <Skeleton width="100%" />

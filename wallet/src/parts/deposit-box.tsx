@@ -72,7 +72,7 @@ export function DepositBox({ vault, held, onRefused }: DepositBoxProps) {
 }
 
 function doneText(kind: Kind, type: Vault['type']): string {
-  if (type === 'async') return 'Your request is with the vault. It is followed on this page.'
+  if (type === 'async') return 'The vault has your request. Follow it on this page.'
   return kind === 'deposit' ? 'Deposited. It earns from now on.' : 'Withdrawn. The money is in your wallet.'
 }
 
@@ -195,24 +195,24 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
               disabled={isUnderWay}
               onClick={() => edit(formatExactly(available, from.decimals), kind === 'withdraw')}
             >
-              Everything
+              Max
             </button>
           )}
         </span>
       </div>
       {text && amount === undefined && (
         <p role="alert" className="fine">
-          Write it as 1234.56, with at most {from.decimals} decimals.
+          Enter a number such as 1234.56, with at most {from.decimals} decimals.
         </p>
       )}
       {isTooMuch && (
         <p role="alert" className="fine">
-          That is more than your wallet holds.
+          Your wallet holds less than this.
         </p>
       )}
       {mustWait && (
         <button type="button" className="button wide" disabled>
-          Deposits wait
+          Deposits are on hold
         </button>
       )}
       {!mustWait && !canAsk && (

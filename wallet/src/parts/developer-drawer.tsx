@@ -44,7 +44,7 @@ export function DeveloperDrawer() {
           {arrivals?.map((arrival) => (
             <ArrivalDetails key={arrival.number} arrival={arrival} />
           ))}
-          {arrivals?.length === 0 && <li className="fine">Nothing has been delivered yet.</li>}
+          {arrivals?.length === 0 && <li className="fine">No events yet.</li>}
         </ol>
       )}
     </aside>
@@ -57,7 +57,7 @@ function ArrivalDetails({ arrival }: { arrival: Arrival }) {
     <li>
       <details>
         <summary>
-          <span className={`chip ${isTaken ? 'good' : isVerified ? '' : 'bad'}`}>{status ?? 'no answer'}</span>{' '}
+          <span className={`chip ${isTaken ? 'good' : isVerified ? '' : 'bad'}`}>{status ?? 'no response'}</span>{' '}
           <code>{event?.type ?? 'no event'}</code>{' '}
           <span className="fine">
             {event && 'final' in event && `${event.final ? 'final' : 'not final yet'}, `}
@@ -65,7 +65,7 @@ function ArrivalDetails({ arrival }: { arrival: Arrival }) {
           </span>
         </summary>
         <p className="fine">
-          {id} · attempt {attempt} · {isVerified ? 'its signature is right' : 'its signature is wrong'}
+          {id} · attempt {attempt} · {isVerified ? 'signature valid' : 'signature invalid'}
           {isVerified && !isTaken && ' · not taken'}
         </p>
         <pre>{JSON.stringify(event, null, 2)}</pre>
@@ -81,7 +81,7 @@ function ExchangeDetails({ exchange }: { exchange: Exchange }) {
     <li>
       <details>
         <summary>
-          <span className={`chip ${status >= 200 && status < 300 ? 'good' : 'bad'}`}>{status || 'no answer'}</span>{' '}
+          <span className={`chip ${status >= 200 && status < 300 ? 'good' : 'bad'}`}>{status || 'no response'}</span>{' '}
           <code>
             {method} {url.replace(config.apiUrl, '')}
           </code>{' '}

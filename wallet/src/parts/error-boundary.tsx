@@ -11,11 +11,11 @@ export class ErrorBoundary extends Component<{ readonly children: ReactNode }, {
 
   override render() {
     if (!this.state.hasFailed) return this.props.children
-    const reload = { text: 'Load it again', onClick: () => window.location.reload() }
+    const reload = { text: 'Reload', onClick: () => window.location.reload() }
     return (
       <div className="page">
-        <Empty title="This page has broken" action={reload}>
-          What you have sent is in Activity.
+        <Empty isWholePage title="This page stopped working" action={reload}>
+          The transactions that you sent are in Activity.
         </Empty>
       </div>
     )

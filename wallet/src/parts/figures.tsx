@@ -44,17 +44,28 @@ export function Amount({ units, decimals, symbol, short = false }: AmountProps) 
   )
 }
 
+type EarnedProps = {
+  readonly units: string
+  readonly decimals: number
+  readonly symbol: string
+  /** Whether the token has a price, so that nothing earned is 0 of the currency. */
+  readonly isPriced: boolean
+}
+
 /** What a position has earned, up or down; vaults round in their own favour, so that a new one is a unit below nothing. */
-export function Earned({ units, decimals, symbol }: { units: string; decimals: number; symbol: string }) {
+export function Earned({ units, decimals, symbol, isPriced }: EarnedProps) {
+  const currency = useCurrency()
   const exact = BigInt(units)
   const isNothing = Math.abs(toNumber(exact, decimals)) < SMALLEST_AMOUNT
   const direction = exact > 0n ? 'up' : 'down'
+  const nothing = isPriced ? formatMoney(0, currency) : `0 ${symbol}`
+  const earned = isNothing ? nothing : `${exact > 0n ? '+' : ''}${formatAmount(exact, decimals)} ${symbol}`
   return (
     <span
       className={isNothing ? 'fine' : `figure change ${direction}`}
       title={`${formatExactly(exact, decimals)} ${symbol}`}
     >
-      {isNothing ? 'Nothing earned' : `${exact > 0n ? '+' : ''}${formatAmount(exact, decimals)} ${symbol} earned`}
+      {earned} earned
     </span>
   )
 }
@@ -98,9 +109,9 @@ export function Yield({ annualYield }: Pick<Vault, 'annualYield'>) {
   return (
     <span
       className="figure yield"
-      title={`By the growth of the share price over ${formatDays(annualYield.days)}, until ${formatTime(annualYield.to)}; after the vault's fees.`}
+      title={`Growth of the share price over ${formatDays(annualYield.days)} until ${formatTime(annualYield.to)}, after the vault’s fees.`}
     >
-      {annualYield.percent} <span className="unit">% a year</span>
+      {annualYield.percent}% <span className="unit">APY</span>
     </span>
   )
 }
@@ -108,7 +119,7 @@ export function Yield({ annualYield }: Pick<Vault, 'annualYield'>) {
 /** Of which moment something is, where that is not now. */
 export function AsOf({ time }: { time: string | number }) {
   return (
-    <span className="as-of" title={`As of ${formatTime(time)}; newer figures cannot be had at the moment.`}>
+    <span className="as-of" title={`As of ${formatTime(time)}; newer figures are not available.`}>
       as of {formatClock(time)}
     </span>
   )

@@ -10,10 +10,10 @@ const ACTS: Readonly<Record<Step['kind'], string>> = {
   deposit: 'Deposit',
   withdraw: 'Withdraw',
   claim: 'Claim',
-  cancel: 'Take back',
+  cancel: 'Cancel',
   transfer: 'Send',
-  settle: 'Wait for the settlement',
-  arrive: 'Wait for the arrival',
+  settle: 'Wait for settlement',
+  arrive: 'Wait for arrival',
 }
 
 /** What a step does, for a button and for a list. */
@@ -24,7 +24,7 @@ export function actOf(kind: Step['kind']): string {
 const STATES: Readonly<Record<Step['status'], string>> = {
   todo: '',
   confirming: 'Confirm in your wallet',
-  pending: 'Under way',
+  pending: 'In progress',
   done: 'Done',
   failed: 'Failed',
 }

@@ -58,13 +58,13 @@ export function HoldingsChart({ portfolio }: { portfolio: Portfolio }) {
           points={points}
           format={(value) => formatMoney(value, currency)}
           label="Value of today’s holdings at past prices"
-          empty="No past prices are known of what you hold."
+          empty="No past prices for what you hold."
         />
       </div>
       <p className="fine">
-        What you hold now, at the prices of each day; what you bought or sold before is not in it.
+        What you hold now, at each day’s prices. Past purchases and sales are not included.
         {isShort && start !== undefined && ` All prices are known from ${formatDay(start)} on.`}
-        {!isLoading && without.length > 0 && ` Without ${[...new Set(without)].join(', ')}: no past prices are known.`}
+        {!isLoading && without.length > 0 && ` No past prices for ${[...new Set(without)].join(', ')}.`}
       </p>
       {problem && parts.length === 0 && (
         <ProblemNotice error={problem.error} onRetry={() => histories.forEach(({ refetch }) => void refetch())} />

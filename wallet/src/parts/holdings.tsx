@@ -24,8 +24,8 @@ export function Holdings({ portfolio }: { portfolio: Portfolio }) {
   const shown = holdings.filter(({ isSpam }) => isSpamShown || !isSpam)
   if (!isLoggedIn) {
     return (
-      <Empty title="Your tokens are not here yet" action={{ href: '/account', text: 'Log in' }}>
-        Log in and link your wallet: then what it holds is here, with what it is worth.
+      <Empty title="Log in to see your tokens" action={{ href: '/account', text: 'Log in' }}>
+        Log in and link your wallet. Its tokens and their value appear here.
       </Empty>
     )
   }
@@ -44,12 +44,12 @@ export function Holdings({ portfolio }: { portfolio: Portfolio }) {
       {!balances.data && !balances.error && <SkeletonRows count={4} />}
       {balances.data && wallets.data && shown.length === 0 && (
         <Empty
-          title={linked.length > 0 ? 'Nothing is in your wallets' : 'No wallet is linked'}
+          title={linked.length > 0 ? 'Your wallets are empty' : 'No wallet is linked'}
           {...(linked.length === 0 && { action: { href: '/account', text: 'Link a wallet' } })}
         >
           {linked.length > 0
-            ? 'What they receive appears here.'
-            : 'Connect one and link it to your account, to see what it holds.'}
+            ? 'Tokens appear here when they receive some.'
+            : 'Connect a wallet and link it to your account to see its tokens.'}
         </Empty>
       )}
       {shown.length > 0 && (
@@ -83,7 +83,7 @@ export function Holdings({ portfolio }: { portfolio: Portfolio }) {
 function HoldingRow({ holding, coinId }: { holding: Holding; coinId: string | undefined }) {
   const { chainId, address, symbol, name, logoUrl, units, decimals, price, value, valueBefore, isSpam, isShare, asOf } =
     holding
-  const why = isSpam ? 'It looks like spam, and has no price.' : 'No market has a price of it.'
+  const why = isSpam ? 'It looks like spam, and has no price.' : 'No market has a price for it.'
   const title = (
     <>
       <TokenIcon symbol={symbol} url={logoUrl} />
@@ -154,7 +154,7 @@ function withTimes(
   return Object.fromEntries(
     Object.entries(errors).map(([key, why]) => {
       const time = updated_at[key]
-      const shown = time && tokens[key]?.length ? `Shown as of ${formatClock(time)}` : 'What you hold there is missing'
+      const shown = time && tokens[key]?.length ? `Shown as of ${formatClock(time)}` : 'Your tokens there are missing'
       return [key, `${shown}. ${describeReason(why)}`]
     }),
   )

@@ -10,8 +10,8 @@ import { ChainBadge } from './tokens.tsx'
 const TEXTS = {
   'claim deposit': { text: 'Settled: your shares are ready', act: 'Claim' },
   'claim withdrawal': { text: 'Settled: your money is ready', act: 'Claim' },
-  'take back deposit': { text: 'Cancelled: your money can come back', act: 'Take it back' },
-  'take back withdrawal': { text: 'Cancelled: your shares can come back', act: 'Take them back' },
+  'take back deposit': { text: 'Cancelled: your money is ready', act: 'Claim back' },
+  'take back withdrawal': { text: 'Cancelled: your shares are ready', act: 'Claim back' },
 } as const
 
 /** What only the user can do next or should look at, each with the way there; nothing where nothing awaits them. */
@@ -21,7 +21,7 @@ export function NeedsYou({ portfolio: { requests, failedTransfers, address } }: 
     <div aria-live="polite">
       {needs.length + failedTransfers.length > 0 && (
         <section className="needs" aria-labelledby="needs">
-          <h2 id="needs">Needs you</h2>
+          <h2 id="needs">Action needed</h2>
           <ul className="stack">
             {needs.map((need) => (
               <Need key={keyOf(need)} need={need} address={address} />
@@ -52,7 +52,7 @@ function Need({ need: { kind, units, position }, address }: { need: NeedOf; addr
         <br />
         <span className="fine">
           {text}
-          {!isOwn && `. ${address ? 'Switch to' : 'Connect'} ${shorten(userAddress)} in your wallet for it`}
+          {!isOwn && `. ${address ? 'Switch to' : 'Connect'} ${shorten(userAddress)} in your wallet to claim it`}
         </span>
       </p>
       {isOwn && (
@@ -91,7 +91,7 @@ function FailedTransfer({ transfer: { started, progress } }: { transfer: ValuedT
 function describeFailure({ reason, srcChain, dstChain }: ValuedTransfer['progress']): string {
   switch (reason) {
     case 'expired':
-      return `Nobody took it over in time; the bridge pays it back on ${chainName(srcChain.id)}`
+      return `It did not arrive in time; the bridge refunds it on ${chainName(srcChain.id)}`
     case 'refunded':
       return `It did not arrive, and is back in your wallet on ${chainName(srcChain.id)}`
     case 'refund_not_found':

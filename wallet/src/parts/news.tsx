@@ -33,7 +33,7 @@ function NewsList({ arrivals }: { arrivals: readonly Arrival[] }) {
     <section className="card" aria-labelledby="news">
       <div className="card-head">
         <h2 id="news">News</h2>
-        <span className="fine">Since the service was started</span>
+        <span className="fine">Since the service started</span>
       </div>
       <ul className="lines" aria-live="polite">
         {news.slice(0, SHOWN_NEWS).map((one) => (

@@ -6,11 +6,20 @@ import { CopyButton } from './copy-button.tsx'
 
 type Action = { readonly text: string } & ({ readonly href: string } | { readonly onClick: () => void })
 
+type EmptyProps = {
+  readonly title: string
+  readonly children?: ReactNode
+  readonly action?: Action
+  /** Whether the title is the heading of the page. */
+  readonly isWholePage?: boolean
+}
+
 /** A place with nothing in it yet, and the first act that changes that. */
-export function Empty({ title, children, action }: { title: string; children?: ReactNode; action?: Action }) {
+export function Empty({ title, children, action, isWholePage = false }: EmptyProps) {
+  const Heading = isWholePage ? 'h1' : 'h2'
   return (
     <section className="empty">
-      <h2>{title}</h2>
+      <Heading>{title}</Heading>
       {children && <p>{children}</p>}
       {action && <ActionButton {...action} />}
     </section>

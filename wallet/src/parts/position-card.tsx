@@ -20,19 +20,19 @@ export function PositionCard({ position, vault }: { position: GetPositionRespons
           <Amount units={currentValue} {...amount} />
         </div>
         <span className="row">
-          <Money value={worthOf(currentValue, asset.decimals, price)} why={`No price of ${asset.symbol} is known.`} />
-          <Earned units={earnedAssets} {...amount} />
+          <Money value={worthOf(currentValue, asset.decimals, price)} why={`No price for ${asset.symbol}.`} />
+          <Earned units={earnedAssets} {...amount} isPriced={price !== null} />
         </span>
       </div>
       <dl className="facts">
         <div>
-          <dt>Put in</dt>
+          <dt>Deposited</dt>
           <dd>
             <Amount units={totalDepositedAssets} {...amount} />
           </dd>
         </div>
         <div>
-          <dt>Taken out</dt>
+          <dt>Withdrawn</dt>
           <dd>
             <Amount units={totalWithdrawnAssets} {...amount} />
           </dd>
@@ -78,12 +78,12 @@ export function SharePriceChart({ position, vault }: { position: GetPositionResp
   ])
   return (
     <section className="card" aria-label="Share price">
-      <h2>What a share is worth</h2>
+      <h2>Share price</h2>
       <Chart
         points={points}
-        label={`What a share of ${vault.name} was worth`}
+        label={`Share price of ${vault.name}`}
         format={(value) => `${formatNumber(value)} ${symbol}`}
-        empty="It has no history yet. A point is recorded about every hour."
+        empty="No history yet. The price is recorded about every hour."
       />
     </section>
   )

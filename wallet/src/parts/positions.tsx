@@ -29,20 +29,18 @@ export function Positions({ portfolio }: { portfolio: Portfolio }) {
         errors={Object.fromEntries(
           Object.entries(positionErrors).map(([chainId, why]) => [
             chainId,
-            `What you have there is missing. ${describeReason(why)}`,
+            `Your positions there are missing. ${describeReason(why)}`,
           ]),
         )}
         nameOf={(chainId) => chainName(Number(chainId))}
       />
       {positionProblem && <ProblemNotice error={positionProblem} onRetry={retryPositions} />}
-      {requestProblem && positions.length > 0 && (
-        <p className="fine">What awaits settlement or a claim could not be read everywhere.</p>
-      )}
+      {requestProblem && positions.length > 0 && <p className="fine">Some pending requests could not be read.</p>}
       {isLoading && positions.length === 0 ? (
         <SkeletonRows count={3} />
       ) : isEmpty ? (
         <Empty title="You have no positions" action={{ href: '/vaults', text: 'See vaults' }}>
-          Deposit into a vault, and it is here with what it earns.
+          Deposit into a vault to see it here with what it earns.
         </Empty>
       ) : (
         <ul className="lines">
@@ -87,7 +85,7 @@ function PositionLine({ position, portfolio }: { position: ValuedPosition; portf
         {vault && <Yield annualYield={vault.annualYield} />}
         {waiting && (
           <span className="fine">
-            <Amount units={waiting.units} decimals={assetDecimals} symbol={assetSymbol} /> awaits settlement
+            <Amount units={waiting.units} decimals={assetDecimals} symbol={assetSymbol} /> waiting for settlement
           </span>
         )}
       </span>
@@ -96,9 +94,9 @@ function PositionLine({ position, portfolio }: { position: ValuedPosition; portf
           <Amount units={currentValue} decimals={assetDecimals} symbol={assetSymbol} />
         </strong>
         <span className="fine">
-          <Money value={value} why={`No price of ${assetSymbol} is known.`} />
+          <Money value={value} why={`No price for ${assetSymbol}.`} />
         </span>
-        <Earned units={earnedAssets} decimals={assetDecimals} symbol={assetSymbol} />
+        <Earned units={earnedAssets} decimals={assetDecimals} symbol={assetSymbol} isPriced={value !== null} />
       </span>
     </Link>
   )

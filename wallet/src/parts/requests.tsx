@@ -1,10 +1,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { getDepositStatus, getWithdrawalStatus, type Vault } from '@vaultline/client'
+import { type EstimatedSettlement, getDepositStatus, getWithdrawalStatus, type Vault } from '@vaultline/client'
 import type { FlowInputs } from '@vaultline/client/flow'
 import { query } from '@vaultline/client/query'
 import { useFlow } from '@vaultline/client/react'
 import { useEffect, useEffectEvent, useState } from 'react'
 import { useService } from '../context.ts'
+import { formatDuration } from '../format.ts'
 import { useSender } from '../sender.ts'
 import { Amount } from './figures.tsx'
 import { FlowProblem, FlowSteps } from './flow-steps.tsx'
@@ -29,18 +30,23 @@ export function Requests({ vault, account }: { vault: Vault; account: `0x${strin
     <>
       {deposit.error && <ProblemNotice error={deposit.error} onRetry={() => void deposit.refetch()} />}
       {deposit.data && isOpen(deposit.data.status) && (
-        <Request kind="deposit" status={deposit.data.status} place={place}>
+        <Request kind="deposit" status={deposit.data.status} place={place} estimate={deposit.data.estimatedSettlement}>
           <Part name="In the vault’s queue" units={deposit.data.amounts.pendingDeposit} {...asset} />
           <Part name="Shares ready to claim" units={deposit.data.amounts.claimableShares} {...shares} />
-          <Part name="To take back" units={deposit.data.amounts.cancelledDeposit} {...asset} />
+          <Part name="Ready to claim back" units={deposit.data.amounts.cancelledDeposit} {...asset} />
         </Request>
       )}
       {withdrawal.error && <ProblemNotice error={withdrawal.error} onRetry={() => void withdrawal.refetch()} />}
       {withdrawal.data && isOpen(withdrawal.data.status) && (
-        <Request kind="withdrawal" status={withdrawal.data.status} place={place}>
+        <Request
+          kind="withdrawal"
+          status={withdrawal.data.status}
+          place={place}
+          estimate={withdrawal.data.estimatedSettlement}
+        >
           <Part name="Shares in the vault’s queue" units={withdrawal.data.amounts.pendingRedeemShares} {...shares} />
           <Part name="Ready to claim" units={withdrawal.data.amounts.claimableAssets} {...asset} />
-          <Part name="Shares to take back" units={withdrawal.data.amounts.cancelledRedeemShares} {...shares} />
+          <Part name="Shares ready to claim back" units={withdrawal.data.amounts.cancelledRedeemShares} {...shares} />
         </Request>
       )}
     </>
@@ -67,20 +73,22 @@ function Part({ name, units, decimals, symbol }: { name: string; units: string; 
 
 const TITLES = { deposit: 'Your deposit', withdrawal: 'Your withdrawal' } as const
 
-const TEXTS: Readonly<Record<OpenStatus, string>> = {
-  pending: 'Waiting for the vault’s settlement. Its manager decides when; this page follows it.',
-  claimable: 'Settled. It is yours to claim, now or at any time.',
-  cancelled: 'The vault has granted your cancellation. Take it back into your wallet.',
+function describe(status: OpenStatus, estimate: EstimatedSettlement | null): string {
+  if (status === 'claimable') return 'Settled. You can claim it at any time.'
+  if (status === 'cancelled') return 'Cancelled. You can claim it back to your wallet.'
+  const usually = estimate ? ` (usually ${formatDuration(estimate.p50 * 1000)})` : ''
+  return `Waiting for the vault’s settlement${usually}. Its manager decides when.`
 }
 
 type RequestProps = {
   readonly kind: 'deposit' | 'withdrawal'
   readonly status: OpenStatus
   readonly place: Place
+  readonly estimate: EstimatedSettlement | null
   readonly children: React.ReactNode
 }
 
-function Request({ kind, status, place, children }: RequestProps) {
+function Request({ kind, status, place, estimate, children }: RequestProps) {
   const [isCancelling, setCancelling] = useState(false)
   const input = { ...place, kind }
   const begins = isCancelling || status === 'cancelled' ? 'cancel' : status === 'claimable' ? 'claim' : undefined
@@ -92,13 +100,19 @@ function Request({ kind, status, place, children }: RequestProps) {
           {{ pending: 'Waiting', claimable: 'Ready to claim', cancelled: 'Cancelled' }[status]}
         </span>
       </div>
-      <p role="status">{TEXTS[status]}</p>
+      <p role="status">{describe(status, estimate)}</p>
       <dl className="facts">{children}</dl>
       {begins ? (
-        <RequestFlow key={begins} begins={begins} input={input} onLeave={() => setCancelling(false)} />
+        <RequestFlow
+          key={begins}
+          begins={begins}
+          act={begins === 'claim' ? 'Claim' : status === 'cancelled' ? 'Claim back' : 'Cancel request'}
+          input={input}
+          onLeave={() => setCancelling(false)}
+        />
       ) : (
         <button type="button" className="button quiet" onClick={() => setCancelling(true)}>
-          Take it back
+          Cancel request
         </button>
       )}
     </section>
@@ -107,11 +121,13 @@ function Request({ kind, status, place, children }: RequestProps) {
 
 type RequestFlowProps = {
   readonly begins: 'claim' | 'cancel'
+  /** What the button says. */
+  readonly act: string
   readonly input: FlowInputs['cancel']
   readonly onLeave: () => void
 }
 
-function RequestFlow({ begins, input, onLeave }: RequestFlowProps) {
+function RequestFlow({ begins, act, input, onLeave }: RequestFlowProps) {
   const queries = useQueryClient()
   const sender = useSender(input.userAddress)
   const { status, steps, current, error, next } = useFlow(useService(), begins, input)
@@ -138,7 +154,7 @@ function RequestFlow({ begins, input, onLeave }: RequestFlowProps) {
           {current?.status === 'confirming' && 'Confirm in your wallet …'}
           {current?.status === 'pending' && 'Waiting for the chain …'}
           {(!current || current.status === 'todo' || current.status === 'failed' || current.status === 'done') &&
-            (status === 'busy' ? 'Preparing …' : error ? 'Try again' : begins === 'claim' ? 'Claim' : 'Take it back')}
+            (status === 'busy' ? 'Preparing …' : error ? 'Try again' : act)}
         </button>
         {begins === 'cancel' && !hasBegun && (
           <button type="button" className="button quiet" onClick={onLeave}>

@@ -27,7 +27,7 @@ export function Terms({ prepared, kind, asset, from, to, amount }: TermsProps) {
     <>
       <dl className="facts">
         <div>
-          <dt>{kind === 'deposit' ? 'Put into the vault' : 'You get'}</dt>
+          <dt>{kind === 'deposit' ? 'You deposit' : 'You receive'}</dt>
           <dd>
             {withdrawal?.isEstimate && 'about '}
             {quote ? (
@@ -39,7 +39,7 @@ export function Terms({ prepared, kind, asset, from, to, amount }: TermsProps) {
         </div>
         {withdrawal?.fee && BigInt(withdrawal.fee) > 0n && (
           <div>
-            <dt>The vault keeps</dt>
+            <dt>Vault fee</dt>
             <dd>
               <Amount units={withdrawal.fee} {...asset} />
             </dd>
@@ -54,12 +54,11 @@ export function Terms({ prepared, kind, asset, from, to, amount }: TermsProps) {
           </div>
         )}
         <div>
-          <dt>Arrives</dt>
+          <dt>Arrival</dt>
           <dd>
-            {quote && `on ${chainName(to.chainId)} in about ${formatDuration(quote.expectedFillSeconds * 1000)}`}
-            {quote && isAsync && '; shares '}
-            {isAsync && 'after the vault’s next settlement'}
-            {!quote && !isAsync && 'at once'}
+            {quote && `On ${chainName(to.chainId)} in about ${formatDuration(quote.expectedFillSeconds * 1000)}`}
+            {isAsync && (quote ? '; shares after settlement' : 'After settlement')}
+            {!quote && !isAsync && 'Instant'}
           </dd>
         </div>
         <div>
@@ -72,13 +71,13 @@ export function Terms({ prepared, kind, asset, from, to, amount }: TermsProps) {
       {isAsync && (
         <p className="fine">
           {kind === 'deposit'
-            ? 'This vault settles: your money waits in its queue, earns from the settlement on, and is then yours to claim as shares.'
-            : 'This vault settles: your shares wait in its queue, and what they are worth at the settlement is then yours to claim.'}
+            ? 'Your money waits in the vault’s queue until settlement. Then it earns, and you can claim your shares.'
+            : 'Your shares wait in the vault’s queue until settlement. Then you can claim what they are worth at settlement.'}
         </p>
       )}
-      {simulation.status === 'success' && <p className="fine">✓ A dry run on the latest block went through.</p>}
+      {simulation.status === 'success' && <p className="fine">✓ Simulation passed</p>}
       {simulation.status === 'unavailable' && (
-        <Warning>The chain cannot try it out at the moment, so nobody knows yet whether it will go through.</Warning>
+        <Warning>The simulation is not available at the moment. The transaction may fail.</Warning>
       )}
     </>
   )

@@ -10,7 +10,7 @@ import { SkeletonRows } from './skeletons.tsx'
 import { ChainBadge, TokenIcon } from './tokens.tsx'
 
 const STEPS = [
-  { title: 'Sign up with a passkey', text: 'No password, no seed phrase to write down. Your device is the key.' },
+  { title: 'Sign up with a passkey', text: 'No password. The passkey is saved in your password manager.' },
   {
     title: 'Connect your wallet',
     text: 'You sign each transaction yourself, and see what it does before you do.',
@@ -27,8 +27,8 @@ export function Welcome() {
         <div className="stack">
           <h1>Put your tokens to work. Keep your keys.</h1>
           <p className="lead">
-            One wallet for vaults on several chains: deposit from wherever your money is, follow it until it has
-            arrived, and see what it earns.
+            One wallet for vaults on several chains. Deposit from the chain where your money is, follow it until it
+            arrives, and see what it earns.
           </p>
           <p className="row">
             <Link className="button" href="/account">
@@ -39,7 +39,9 @@ export function Welcome() {
             </Link>
           </p>
           {import.meta.env.MODE === 'sandbox' && (
-            <p className="fine">This one runs on your machine: chains of its own, test money and made-up prices.</p>
+            <p className="fine">
+              This wallet runs on your machine, with its own chains, test money and made-up prices.
+            </p>
           )}
         </div>
         <BestVaults />
@@ -53,7 +55,7 @@ export function Welcome() {
         ))}
       </ol>
       <div className="card-head">
-        <h2>Movers of the day</h2>
+        <h2>Today’s movers</h2>
         <Link className="fine" href="/markets">
           All coins
         </Link>
