@@ -6,7 +6,7 @@ export type Finding = {
   readonly name: string
   /** In words, without anything that is secret. */
   readonly found: string
-  /** What to do: a command, or a page for operators. */
+  /** The next step: a command, or a page for operators. */
   readonly remedy?: string
 }
 

@@ -184,8 +184,8 @@ export function createNode(url: string, environment: HttpEnvironment, chainId: n
   }
 
   /**
-   * How many blocks of events the node is thought to give, now that it has refused this call; 0 where it refused one, and undefined
-   * where it is not told.
+   * The number of blocks of whose events the node is asked from now on, after it refused this call: 0 after a call for one block,
+   * undefined if the refusal gives no number.
    */
   function learnRange(request: RpcRequest, message: string): number | undefined {
     const taken = limits()

@@ -86,7 +86,7 @@ export function createRpc(
   }
 }
 
-/** Whether a call is to be asked again: of another node for all that this one does not serve, of the same one if it is busy. */
+/** True for a call to ask again: of another node if this one does not serve it, of the same one if it is busy. */
 function isOpen(outcome: NodeOutcome | undefined, isElsewhere: boolean): boolean {
   if (!outcome) return true
   if ('unserved' in outcome) return isElsewhere || outcome.isBusy

@@ -36,7 +36,7 @@ const REVERT = /execution reverted|\breverted\b/i
 const EVM =
   /EVM error|VM execution|out ?of ?gas|opcode|stack ?(underflow|overflow|limit)|invalid ?jump|invalid code: must|write protection|data out ?of|(code|contract) ?size|initcode|address collision|uint64 overflow|call ?(depth|toodeep)|nonce|intrinsic gas|floor data gas|gas required exceeds|block gas limit|(insufficient|lack of) (funds|balance) for|insufficient (sender|maxfee)|upfront cost|fee per gas|sender (is )?not an eoa|deployed code/i
 const INVALID_PARAMETERS = -32_602
-/** What eth_simulateV1 says of a transaction that cannot run (https://github.com/ethereum/execution-apis, execute). */
+/** Codes of eth_simulateV1 for a transaction that cannot run (https://github.com/ethereum/execution-apis, execute). */
 const isSimulationError = (code: number) => code <= -38_010 && code >= -38_025
 const RATE_LIMITED =
   /no backend|over capacity|request limit reached|rate.?limit|too many requests|request count exceeded|compute units|requests per|throttl/i

@@ -527,7 +527,7 @@ function parseSimulated(outcome: RpcOutcome) {
   }
 }
 
-/** Whether a simulated transaction reverts. */
+/** True if a simulated transaction reverts. */
 function reverts(outcome: RpcOutcome): boolean {
   const { data } = SimulatedBlocks.safeParse('result' in outcome ? outcome.result : undefined)
   return data?.[0].calls.some(({ status }) => status !== 1n) ?? false

@@ -75,7 +75,7 @@ function idleEdge(counted: Counted): string {
   return itemised(billIdleEdge(counted))
 }
 
-/** What an edge adds to the price of requests. */
+/** The edge's share of the price of requests. */
 function edgeRequests(counted: Counted): string {
   const { edgeRequest, firewallRequest, edgeEgressGb, egressGb } = AWS_PRICES
   const users = SIZES.map((size) => {

@@ -106,7 +106,7 @@ function copies({ ofType }: Awaited<ReturnType<typeof readStage>>, outdir: strin
   )
 }
 
-/** What CloudFront's function makes of a request for this path. */
+/** The request that CloudFront's function makes of one for this path. */
 function findPage(properties: Readonly<Record<string, unknown>> | undefined, uri: string) {
   return runInNewContext(`${properties?.['FunctionCode']}; handler(${JSON.stringify({ request: { uri } })})`)
 }

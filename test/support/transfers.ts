@@ -143,7 +143,7 @@ export function expectStatus({ status, headers, body }: HttpReply, state: StateN
   for (const { chainId } of to === undefined ? [] : body.evidence) expect([from, to]).toContain(chainId)
   if (!terminal) expect(body.nextPollAfterMs).toBeGreaterThanOrEqual(1000)
   expect(headers.get('cache-control')).toBe('no-store')
-  // What is random may say anything.
+  // Random text may contain any word.
   const words = [...headers].filter(([name]) => !/signature|digest|request-id/.test(name))
   expect(JSON.stringify([body, words])).not.toMatch(/across|spoke|relay|multicall|handler|\buma\b/i)
 }

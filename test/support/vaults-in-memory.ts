@@ -24,7 +24,7 @@ export type SyncFacts = {
 
 const PLAIN: SyncFacts = { totalAssets: 10n ** 12n, totalSupply: 10n ** 24n, exitFee: 0n, shares: 0n }
 
-/** What shares are worth, rounded down, and the shares that assets are worth, rounded up or down (ERC-4626). */
+/** The value of shares, rounded down, and the shares for assets, rounded up or down (ERC-4626). */
 export const conversionOf = ({ totalAssets, totalSupply }: Pick<SyncFacts, 'totalAssets' | 'totalSupply'>) => ({
   assetsOf: (shares: bigint) => (shares * totalAssets) / totalSupply,
   sharesFor: (assets: bigint, isUp: boolean) => (assets * totalSupply + (isUp ? totalAssets - 1n : 0n)) / totalAssets,

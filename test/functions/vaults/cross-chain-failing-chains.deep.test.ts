@@ -68,7 +68,7 @@ test('While the source chain fails, every status is its error, and right again a
 }) => {
   const unseen = await transfers.open()
   wires.source.behaviour = 'refuse connections'
-  // What was seen of the others is final on the source chain, or can be told without it.
+  // All others are final on the source chain, or need nothing of it.
   for (const reply of await Promise.all([unseen.ask(), transfers.askFor(NO_HASH, { from: ARBITRUM })])) {
     expectError(reply, 'upstream_unavailable')
   }
@@ -89,7 +89,7 @@ test('While the destination fails, every status is its error, and right again af
   wires.destination.behaviour = 'never answer'
   const replies = await Promise.all([bridging, filled, expired, unseen].map((transfer) => transfer.ask()))
   for (const reply of replies) expectError(reply, 'upstream_timeout')
-  // What the source chain alone tells needs no other.
+  // The source chain alone decides this.
   expectStatus(await transfers.askFor(NO_HASH, { from: ARBITRUM }), 'pending', { hash: NO_HASH, from: ARBITRUM })
 
   wires.destination.reset()

@@ -24,7 +24,7 @@ const failing = (check: string) =>
 const newKey = (attestation: unknown) => FirstAttestation.parse(attestation) as NewKey
 const base64url = (text: string) => Buffer.from(text).toString('base64url')
 
-/** What the service makes of a new passkey, and of a new key. */
+/** The credentials that the service keeps of a new passkey and a new key. */
 const attestedPasskey = (made: unknown) => attestPasskey(newKey(made).credentialInfo, EXPECTED)
 const attestedKey = (made: unknown) => attestKey(newKey(made).credentialInfo, EXPECTED)
 
@@ -46,7 +46,7 @@ function registeredKey(type: KeyType = 'P-256') {
   return { pair, credential, login }
 }
 
-/** What must hold of every signature, of a passkey as of a key. */
+/** Faults of signatures, of passkeys and keys alike. */
 const SIGNED: [what: string, faults: Faults, check: string][] = [
   ['of something else', { signature: 'of something else' }, 'signature'],
   ['of another challenge', { challenge: 'another challenge' }, 'challenge'],

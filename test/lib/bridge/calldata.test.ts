@@ -242,7 +242,7 @@ function passes(setting: Setting, transaction: Transaction): boolean {
 
 /** Enough for a change that is wrong for every request. */
 const FEW = { numRuns: runs(2) }
-/** Of so many bytes one is changed. It divides no word, so each place of a word has its turn. */
+/** One byte in so many is changed. The number divides no word, so each place of a word has its turn. */
 const STRIDE = 3
 
 describe('what is encoded', () => {

@@ -39,7 +39,7 @@ const withTerms = (deposit: BridgeDeposit, terms: Partial<BridgeDeposit['relayDa
 const DEPOSIT = withTerms(depositOf({ user: USER, vault: VAULT, id: 1n, amount: 100n }), {
   fillDeadline: Number(DEADLINE),
 })
-/** What is recorded once the deposit's block is final. */
+/** The record once the deposit's block is final. */
 const BRIDGED: Transfer = {
   source: { deposit: DEPOSIT, initiated: toDate(START), blockNumber: 1n, isFinal: true },
 }

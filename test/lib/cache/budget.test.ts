@@ -15,7 +15,7 @@ function startBudgets() {
   return { clock, budgets: clientBudgets({ count, limits, now: () => clock.now }) }
 }
 
-/** Whether a question is asked within the budget. */
+/** True if the budget allows the question. */
 async function isAsked(budget: Budget): Promise<boolean> {
   let asked = false
   const ask = async () => {

@@ -29,7 +29,7 @@ const hostSaying =
       return { result: [{ calls: [{ status: '0x1', returnData: '0x', logs: [], ...simulated }] }] }
     })
 
-/** What a reader of two hosts that say this returns of a dry run. */
+/** The dry run that a reader of hosts that say this returns. */
 async function simulateAt(...hosts: readonly Saying[]): Promise<RpcOutcome | undefined> {
   const reader = witnessedReader(CHAIN as NonNullable<typeof CHAIN>, hosts.map(hostSaying))
   const [outcome] = await reader.simulate(ACCOUNT, [[{ to: ACCOUNT, data: '0x', value: 0n }]])

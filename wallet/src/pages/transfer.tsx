@@ -77,7 +77,7 @@ function FollowedTransfer({ srcChainId, txHash }: { srcChainId: number; txHash: 
   )
 }
 
-/** What happens now; once it is done, where the money is. */
+/** The step that is under way; once it is done, the place of the money. */
 function Progress({
   transfer,
   started,

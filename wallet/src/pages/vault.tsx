@@ -117,7 +117,7 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
   )
 }
 
-/** How long a deposit usually waits for its settlement; nothing while that is not known. */
+/** A deposit's usual wait for its settlement; nothing while it is unknown. */
 function UsualWait({ vault: { poolAddress, chainId }, account }: { vault: Vault; account: `0x${string}` }) {
   const place = { vaultAddress: poolAddress, userAddress: account, chainId }
   const estimate = useQuery(query(getDepositStatus, useService(), place)).data?.estimatedSettlement

@@ -48,7 +48,7 @@ type EarnedProps = {
   readonly units: string
   readonly decimals: number
   readonly symbol: string
-  /** Whether the token has a price, so that nothing earned is 0 of the currency. */
+  /** True if the token has a price: nothing earned is then 0 of the currency. */
   readonly isPriced: boolean
 }
 

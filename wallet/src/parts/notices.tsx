@@ -10,7 +10,7 @@ type EmptyProps = {
   readonly title: string
   readonly children?: ReactNode
   readonly action?: Action
-  /** Whether the title is the heading of the page. */
+  /** True if the title is the page's heading. */
   readonly isWholePage?: boolean
 }
 

@@ -121,7 +121,7 @@ function Request({ kind, status, place, estimate, children }: RequestProps) {
 
 type RequestFlowProps = {
   readonly begins: 'claim' | 'cancel'
-  /** What the button says. */
+  /** The button's text. */
   readonly act: string
   readonly input: FlowInputs['cancel']
   readonly onLeave: () => void

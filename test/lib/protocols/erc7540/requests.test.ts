@@ -30,7 +30,7 @@ const NAMES = {
   withdrawal: { ask: 'cancelRedeemRequest', take: 'claimCancelRedeemRequest', of: 'shares' },
 } as const
 
-/** What cancels, or the code of the refusal. */
+/** The cancellation, or the code of the refusal. */
 async function cancelOf(kind: RequestKind, requests: Readonly<Record<string, Stand>>, vault = ASYNC_VAULT) {
   const contracts = contractsWith(requests)
   const ids = Object.keys(requests).map(BigInt)
