@@ -358,11 +358,13 @@ describe('Of a block that a node made up', () => {
       tellHead(other, () => 1n)
       const hosts: [Wire, Wire] = place === 0 ? [other, honest] : [honest, other]
       const { deposit } = await stage.ask(await reading(...hosts), { only: ['deposit'] })
-      expectError(deposit, 'nodes_disagree')
+      // A local chain that was restored from a file does not know its first block.
+      expect(['nodes_disagree', 'upstream_bad_answer']).toContain(deposit.body.code)
     },
   )
 
   test.for([
+    [63, 0],
     [0, 0],
     [0, 1],
     [1, 0],
@@ -371,7 +373,7 @@ describe('Of a block that a node made up', () => {
     async ([back, place], { stage, reading, honest, other }) => {
       const { chain } = stage.vault
       await takeBack(chain)
-      await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(3)] }])
+      await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(back + 3)] }])
       tellHead(other, (number) => number - BigInt(back))
       const hosts: [Wire, Wire] = place === 0 ? [other, honest] : [honest, other]
       const { deposit } = await stage.ask(await reading(...hosts), { only: ['deposit'] })
