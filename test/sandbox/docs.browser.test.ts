@@ -136,9 +136,10 @@ test('A site that is older than a source is served while a newer one is built', 
   const { promise, resolve } = Promise.withResolvers<void>()
   const build = vi.fn(async () => writeFileSync(join(folder, 'index.html'), 'second'))
   build.mockImplementationOnce(async () => {
+    const begun = Date.now()
     await promise
     writeFileSync(join(folder, 'index.html'), 'first')
-    setTime(source, Date.now() / 1000)
+    setTime(source, (begun + 1) / 1000)
   })
   const site = await startSite({ folder, sources: [source], build })
   const open = async () => (await fetch(`${site}/docs/`)).text()
