@@ -41,8 +41,6 @@ export type Admin = {
   ) => Promise<Pick<Pin, 'code' | 'price'> & { readonly nodes: number; readonly block: bigint }>
   readonly nodes: Nodes
   readonly examined: Examined
-  /** Has the job read a vault's past again and put it in the place of its records. */
-  readonly requestRebuild: (vault: VaultOnChain) => Promise<void>
 }
 
 /** What the operator asked for cannot be done; the message tells why, in full. */

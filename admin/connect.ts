@@ -16,8 +16,6 @@ import {
 import { queueName } from '../infra/queues.ts'
 import { type TableKey, tableName } from '../infra/tables.ts'
 import { usersStore } from '../lib/accounts/store.ts'
-import { requestRebuild } from '../lib/activity/recording/rebuild.ts'
-import { type RunsStore, runsStore } from '../lib/activity/recording/runs-store.ts'
 import { type RecordsStore, recordsStore } from '../lib/activity/store.ts'
 import { CLIENT_DEFAULTS } from '../lib/aws/client-defaults.ts'
 import { dynamoClient } from '../lib/aws/dynamo.ts'
@@ -93,7 +91,7 @@ export function localAdmin({ dynamo, sharedNow, providersUrl, deliveryQueueUrl, 
   const secrets = new SecretsManagerClient(localConfig(providersUrl))
   const queues = sqsClient(localConfig(new URL(deliveryQueueUrl).origin))
   return {
-    ...surroundings(chainIds, recordStores(open('deposits')), sharedNow, (chainId) => {
+    ...surroundings(chainIds, recordsStore(open('deposits')), (chainId) => {
       const chain = chains.find((candidate) => candidate.chainId === chainId)
       if (!chain) throw new AdminError(`The local service has no chain ${chainId}.`)
       return chain.nodeUrls ?? [chain.rpcUrl]
@@ -131,7 +129,7 @@ export function connectStage(stage: Stage): Admin {
   const examined = examinedOf(stage, open)
   const chainIds = EVM_CHAINS.map(({ id }) => id)
   return {
-    ...surroundings(chainIds, recordStores(open('deposits')), sharedNow, async (chainId) => {
+    ...surroundings(chainIds, recordsStore(open('deposits')), async (chainId) => {
       const { rpcUrls } = await readSecretJson(configSecretName(stage), Config)
       const urls = rpcUrls[chainId] ?? evmChain(chainId)?.rpcUrls
       if (!urls) throw new AdminError(`Chain ${chainId} is not supported.`)
@@ -205,16 +203,11 @@ function webhookStores(table: Table, now: () => number) {
   }
 }
 
-function recordStores(table: Table) {
-  return { records: recordsStore(table), runs: runsStore(table) }
-}
-
 function surroundings(
   chainIds: readonly number[],
-  { records, runs }: { readonly records: RecordsStore; readonly runs: RunsStore },
-  sharedNow: () => number,
+  records: RecordsStore,
   urlsOf: (chainId: number) => Urls | Promise<Urls>,
-): Pick<Admin, 'records' | 'randomBytes' | 'now' | 'describeVault' | 'readPin' | 'nodes' | 'requestRebuild'> {
+): Pick<Admin, 'records' | 'randomBytes' | 'now' | 'describeVault' | 'readPin' | 'nodes'> {
   const environment = { fetch, random: Math.random, now: Date.now }
   const readerOf = async (chainId: number) => {
     const [first, ...others] = await urlsOf(chainId)
@@ -229,7 +222,6 @@ function surroundings(
       return await describeVault({ reader: await readerOf(chainId), archive }, address)
     },
     readPin: async (vault) => await readPin(await readerOf(vault.chainId), vault),
-    requestRebuild: (vault) => requestRebuild({ records, runs, now: sharedNow, sleep }, vault),
     nodes: {
       chainIds,
       urlsOf: async (chainId) => await urlsOf(chainId),

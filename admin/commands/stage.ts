@@ -2,11 +2,11 @@ import * as z from 'zod'
 import { TABLE_KEYS } from '../../infra/tables.ts'
 import { Timestamp, TransactionHash } from '../../lib/codecs.ts'
 import { checkNodes } from '../check-nodes.ts'
-import { address, type Commands, chain, columns, command, flag, optionHelp, text } from '../command.ts'
+import { type Commands, chain, columns, command, flag, optionHelp, text } from '../command.ts'
 import { HIDDEN_SECONDS, MOST_LISTED } from '../dead-letters.ts'
 import { runDoctor } from '../doctor.ts'
 import { dropDeadLetters, forgetTransfer } from '../operations/stage.ts'
-import { rebuildRecords, relistVaults } from '../operations/vaults.ts'
+import { relistVaults } from '../operations/vaults.ts'
 
 /** How a stage is, and what mends it. */
 export const STAGE_COMMANDS: Commands = {
@@ -54,12 +54,6 @@ export const STAGE_COMMANDS: Commands = {
           : ['Nothing was written. With --yes what is missing comes back, and with --replace what differs.']),
       ]
     },
-  ),
-
-  rebuild: command(
-    "Reads a vault's past again and puts it in the place of its records, while the service answers.",
-    z.object({ chain, vault: address }),
-    async (admin, { chain, vault }) => [await rebuildRecords(admin, { chainId: chain, address: vault })],
   ),
 
   'forget-transfer': command(

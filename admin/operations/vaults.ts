@@ -1,4 +1,4 @@
-import { beginVault } from '../../lib/activity/recording/rebuild.ts'
+import { initialProgress } from '../../lib/activity/store.ts'
 import type { VaultOnChain } from '../../lib/protocols/vault-on-chain.ts'
 import { sha256 } from '../../lib/sha256.ts'
 import type { Pin } from '../../lib/vaults/pin.ts'
@@ -68,10 +68,8 @@ export async function addVault(
   }
   const { pin, nodes, block } = await readPinNow(admin, vault)
   if (!(await admin.clients.getVaultOnChain(vault))) {
-    // Before any client has it, whatever is left of when one had it.
-    const [left] = await admin.records.getProgress([vault])
-    const begun = beginVault(vault, left, { eventsAfter: Number(block), now: admin.now() })
-    await admin.records.putProgress([[vault, begun]])
+    // The job reads its past, again where a client had it before: the same events make the same records.
+    await admin.records.putProgress([[vault, { ...initialProgress(vault), eventsAfter: Number(block) }]])
   }
   const isNew = await admin.pinStore.add(vault, pin)
   const added = await admin.clients.putVault(clientId, vault)
@@ -146,10 +144,4 @@ export async function relistVaults({ clients }: Pick<Admin, 'clients'>): Promise
   const unlisted = await clients.findUnlisted()
   for (const vault of unlisted) await clients.listAgain(vault)
   return unlisted.length
-}
-
-/** Has the job read a vault's past again and put it in the place of its records; the line to print. */
-export async function rebuildRecords(admin: Admin, { chainId, address }: VaultKey): Promise<string> {
-  await admin.requestRebuild(await findVaultOfAny(admin, { chainId, address }))
-  return `The job reads the past of ${address} on chain ${chainId} again. Until it has, what is recorded stays in force.`
 }

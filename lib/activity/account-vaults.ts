@@ -75,15 +75,13 @@ const MOST_HALVINGS = 8
 
 /**
  * Reads an account in these vaults: what is recorded, the events since then and the live balances, with two requests to
- * each chain, one after the other, chains side by side. A vault whose past is still being read is left out, and where the
- * books of today are needed one that is recorded by older ones. Throws a chain's error only where there is one and nothing could
- * be read.
+ * each chain, one after the other, chains side by side. A vault whose past is still being read is left out. Throws a chain's error
+ * only where there is one and nothing could be read.
  */
 export async function readAccountVaults(
   { getReader, records, now }: Dependencies,
   vaults: readonly Vault[],
   account: Address,
-  { needsCurrentBooks = false } = {},
 ): Promise<AccountVaults> {
   const progress = await records.getProgress(vaults, { isConsistent: false })
   const followed = vaults.map((vault, index) => ({ vault, progress: progress[index] ?? initialProgress(vault) }))
@@ -95,7 +93,7 @@ export async function readAccountVaults(
   const [recorded, ...chains] = await Promise.all([
     listed,
     ...byChain.map(async ([chainId, ofChain]) => {
-      const on = { reader: getReader(chainId), account, now, needsCurrentBooks }
+      const on = { reader: getReader(chainId), account, now }
       const chain = await toResult(readChain(on, ofChain, listed))
       if ('value' in chain) return { chainId, ...chain.value }
       return { chainId, readings: ofChain.map((one): Reading => [one, chain]), evidence: [] }
@@ -131,7 +129,7 @@ export async function readAccountEntries(
 ): Promise<readonly LedgerEntry[]> {
   const [progress = initialProgress(vault)] = await records.getProgress([vault], { isConsistent: false })
   const followed = { vault, progress }
-  const on = { reader: getReader(vault.chainId), account, now, needsCurrentBooks: false }
+  const on = { reader: getReader(vault.chainId), account, now }
   const [[recorded], tails] = await Promise.all([records.listEntries(account, [vault]), readTails(on, [followed], to)])
   const before = entriesBefore(followed, recorded)
   if (!before) throw tooMuch()
@@ -180,12 +178,10 @@ function addRecorded(
 
 /** What is recorded up to where the tail begins: what the job has recorded since the progress was read is in the tail. */
 function entriesBefore(
-  { progress: { through, generation } }: Followed,
+  { progress: { through } }: Followed,
   recorded: readonly LedgerEntry[] | undefined,
 ): readonly LedgerEntry[] | undefined {
-  return recorded
-    ?.filter((entry) => entry.generation === generation && entry.blockNumber <= through)
-    .filter((entry) => !isNothing(entry))
+  return recorded?.filter((entry) => entry.blockNumber <= through && !isNothing(entry))
 }
 
 function tooMuch(): LeftOut {
@@ -200,7 +196,6 @@ type ChainAccount = {
   readonly reader: ChainReader
   readonly account: Address
   readonly now: () => number
-  readonly needsCurrentBooks: boolean
 }
 
 async function readChain(
@@ -267,9 +262,8 @@ async function readTails(
   followed: readonly Followed[],
   to: bigint,
 ): Promise<ReadonlyMap<Vault, Result<readonly VaultEvent[]>>> {
-  const isOld = ({ vault, progress: { timestamp, booksVersion } }: Followed) =>
-    (timestamp !== undefined && on.now() - Number(timestamp) * 1000 > LONGEST_TAIL_MS) ||
-    (on.needsCurrentBooks && booksVersion < getProtocol(vault).books.version)
+  const isOld = ({ progress: { timestamp } }: Followed) =>
+    timestamp !== undefined && on.now() - Number(timestamp) * 1000 > LONGEST_TAIL_MS
   const [old, recent] = [followed.filter(isOld), followed.filter((one) => !isOld(one))]
   const front = recent.reduce((most, { progress }) => Math.max(most, progress.through), 0)
   const isCurrent = ({ progress }: Followed) => progress.through > front - BATCH_DISTANCE_BLOCKS

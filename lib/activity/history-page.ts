@@ -24,8 +24,6 @@ type Item = { readonly entry: LedgerEntry; readonly status: HistoryStatus }
 type History<I extends Item> = {
   readonly name: string
   readonly build: (ofVault: AccountVault) => readonly I[]
-  /** Whether what older books recorded is not enough for it. */
-  readonly needsCurrentBooks?: boolean
 }
 
 /**
@@ -34,7 +32,7 @@ type History<I extends Item> = {
  */
 export async function readHistoryPage<I extends Item>(
   { getYield, ...dependencies }: Dependencies,
-  { name, build, needsCurrentBooks = false }: History<I>,
+  { name, build }: History<I>,
   { client, account }: Owner,
   { limit, cursor, vaultAddress, chainId, status }: z.output<typeof HistoryQuery>,
 ) {
@@ -44,11 +42,7 @@ export async function readHistoryPage<I extends Item>(
   const vaults = client.vaults.filter(
     (vault) => (vaultAddress ?? vault.address) === vault.address && (chainId ?? vault.chainId) === vault.chainId,
   )
-  const {
-    vaults: read,
-    errors,
-    evidence,
-  } = await readAccountVaults(dependencies, vaults, account, { needsCurrentBooks })
+  const { vaults: read, errors, evidence } = await readAccountVaults(dependencies, vaults, account)
   const matching = read
     .flatMap((ofVault) => build(ofVault).map((item) => ({ ofVault, item, sortKey: buildSortKey(item.entry) })))
     .filter(({ item }) => (status ?? item.status) === item.status)

@@ -10,8 +10,6 @@ const location = {
   blockNumber: z.number().int().nonnegative(),
   logIndex: z.number().int().nonnegative(),
   timestamp: Timestamp,
-  /** Which reading of the vault's past recorded it; absent for the first. */
-  generation: z.number().int().positive().optional(),
 }
 
 /**

@@ -31,8 +31,6 @@ type EventOrigin = { readonly vault: Address; readonly location: EventLocation }
 
 /** How the events of a protocol's vaults keep the books. All of it is pure, so the same events give the same. */
 export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEvent = VaultEvent> = {
-  /** Of these rules: one more whenever other records follow from them, so that the job makes those of before anew. */
-  readonly version: number
   /**
    * Who makes the price: `valuations` are the curator's, and each is kept; `trades` are anybody's, so an hour keeps its
    * last, and the price is read besides, as nobody tells it of a vault in which nobody trades.
@@ -77,7 +75,7 @@ type OwnEntry = LedgerEntry extends infer M
   : never
 type EntryLocation = Pick<
   LedgerEntry,
-  'account' | 'chainId' | 'vault' | 'transactionHash' | 'blockNumber' | 'logIndex' | 'timestamp' | 'generation'
+  'account' | 'chainId' | 'vault' | 'transactionHash' | 'blockNumber' | 'logIndex' | 'timestamp'
 >
 
 /** Shares that go from one account to another. */

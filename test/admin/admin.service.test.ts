@@ -18,7 +18,6 @@ import { itemsRestorer } from '../../admin/restore.ts'
 import { webhooksAdmin } from '../../admin/webhooks.ts'
 import { usersStore } from '../../lib/accounts/store.ts'
 import type { User } from '../../lib/accounts/user.ts'
-import { requestRebuild } from '../../lib/activity/recording/rebuild.ts'
 import { runsStore } from '../../lib/activity/recording/runs-store.ts'
 import { ALL_VAULTS } from '../../lib/activity/recording/vault-groups.ts'
 import { initialProgress, recordsStore } from '../../lib/activity/store.ts'
@@ -70,52 +69,48 @@ const test = base
   .extend('runs', ({ tables }) => runsStore(tables.deposits))
   .extend('pinStore', ({ tables }) => pinStore(tables.deposits))
   .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
-  .extend(
-    'admin',
-    ({ dynamo, tableNames, tables, clients, users, transfers, records, runs, pinStore, clock }): Admin => {
-      const now = () => clock.now
-      return {
-        clients,
-        users,
-        transfers,
-        records,
-        pinStore,
-        webhooks: webhooksAdmin({
-          webhooks: webhooksStore(tables.webhooks),
-          eventLog: eventLogStore(tables.webhooks),
-          deliveries: deliveryStore(tables.webhooks),
-          readWebhookKeys: async () => ['k'.repeat(64)],
-          webhookReach: 'public',
-          wakeDeliveries: async () => {},
-          randomBytes,
-          now,
-        }),
-        deadLetters: {
-          list: async () => [],
-          redrive: async () => [],
-          queues: [],
-          count: async () => 0,
-          drop: async () => 0,
-        },
-        examined: NOT_EXAMINED,
-        signingKeys: secretInMemory([]),
-        edgeKeys: secretInMemory({}),
-        restoreItems: itemsRestorer({
-          dynamo: connectOperator(dynamo),
-          nameOf: (table) => tableNames[table],
-          now,
-          say: () => {},
-        }),
-        keyEnvironment: 'test',
+  .extend('admin', ({ dynamo, tableNames, tables, clients, users, transfers, records, pinStore, clock }): Admin => {
+    const now = () => clock.now
+    return {
+      clients,
+      users,
+      transfers,
+      records,
+      pinStore,
+      webhooks: webhooksAdmin({
+        webhooks: webhooksStore(tables.webhooks),
+        eventLog: eventLogStore(tables.webhooks),
+        deliveries: deliveryStore(tables.webhooks),
+        readWebhookKeys: async () => ['k'.repeat(64)],
+        webhookReach: 'public',
+        wakeDeliveries: async () => {},
         randomBytes,
         now,
-        describeVault: async (chainId, address) => found(chainId, address),
-        readPin: async () => PINNED,
-        nodes: { chainIds: [], urlsOf: async () => [], fetch, now, say: () => {} },
-        requestRebuild: (vault) => requestRebuild({ records, runs, now, sleep: async () => {} }, vault),
-      }
-    },
-  )
+      }),
+      deadLetters: {
+        list: async () => [],
+        redrive: async () => [],
+        queues: [],
+        count: async () => 0,
+        drop: async () => 0,
+      },
+      examined: NOT_EXAMINED,
+      signingKeys: secretInMemory([]),
+      edgeKeys: secretInMemory({}),
+      restoreItems: itemsRestorer({
+        dynamo: connectOperator(dynamo),
+        nameOf: (table) => tableNames[table],
+        now,
+        say: () => {},
+      }),
+      keyEnvironment: 'test',
+      randomBytes,
+      now,
+      describeVault: async (chainId, address) => found(chainId, address),
+      readPin: async () => PINNED,
+      nodes: { chainIds: [], urlsOf: async () => [], fetch, now, say: () => {} },
+    }
+  })
   /** Runs a command in this process and gives what it prints; failures as the operator would read them. */
   .extend('run', ({ admin }) => async (...args: string[]) => {
     const lines = await runCommandLine(args, async () => admin).catch((error: unknown) => [describeFailure(error)])
@@ -890,52 +885,4 @@ test('restore-items puts back what is missing, what differs where that is wanted
   expect(await run(...args, '--replace', '--yes')).toBe(`Of 3 items of ${restored}: 0 put back, 1 replaced.`)
   expect(await names()).toEqual({ ...before, 'USER#a': 'as it was', 'USER#b': 'as it was' })
   expect(await run('restore-items', '--table', 'users', '--from', 'no-such-table')).toMatch(/ResourceNotFound/)
-})
-
-test("An operator whose clock is ten minutes behind asks for a rebuild by DynamoDB's", async ({
-  operate,
-  dynamo,
-  endpoint,
-}) => {
-  const { clients, deposits } = await createTables(dynamo, 'dev')
-  const [vault, records] = [
-    someVault({ chainId: 8453, address: VAULT }),
-    recordsStore(createOperatorTable(connectOperator(dynamo), deposits)),
-  ]
-  await clientsAdminStore(createOperatorTable(connectOperator(dynamo), clients)).putVault('Behind0001', vault)
-  await records.putProgress([[vault, { through: 70_000_000, booksVersion: 2, ledger: { assets: 1n, supply: 1n } }]])
-  useAws({ AWS_ENDPOINT_URL_DYNAMODB: endpoint })
-  const { now } = Date
-  const begun = now()
-  const slow = vi.spyOn(Date, 'now').mockImplementation(() => now() - 600_000)
-  onTestFinished(() => slow.mockRestore())
-  const args = ['rebuild', '--stage', 'dev', '--chain', '8453', '--vault', VAULT]
-  expect(await operate(...args)).toMatchObject({ code: 0 })
-  const [recorded] = await records.getProgress([vault])
-  expect(recorded?.rebuild?.generation).toBeGreaterThan(begun - 60_000)
-})
-
-test('rebuild has the job read again the past of a recorded vault that a client has', async ({
-  admin,
-  records,
-  run,
-}) => {
-  await seedClient(admin, { name: 'Seeded', vaults: [{ chainId: 8453, address: VAULT }] })
-  const args = ['rebuild', '--chain', '8453', '--vault']
-  expect(await run(...args, VAULT)).toBe('Nothing is recorded of the vault yet: the job reads its past.')
-  const vault = { chainId: 8453, address: VAULT } as const
-  const progress = { through: 70_000_000, booksVersion: 2, ledger: { assets: 1n, supply: 1n } }
-  await records.putProgress([[vault, progress]])
-  const begun: number[] = []
-  for (let times = 0; times < 2; times += 1) {
-    expect(await run(...args, VAULT)).toMatch(new RegExp(`^The job reads the past of ${VAULT} on chain 8453 again`))
-    const [recorded] = await records.getProgress([vault])
-    expect(recorded).toMatchObject({ ...progress, rebuild: { ledger: { assets: 0n, supply: 0n } } })
-    begun.push(recorded?.rebuild?.generation ?? 0)
-  }
-  // The second one begins anew.
-  expect(begun[1]).toBeGreaterThan(begun[0] ?? 0)
-  const other = '0x00000000000000000000000000000000000000A2'
-  expect(await run(...args, other)).toBe(`No client has a vault ${other} on chain 8453. See list-vaults.`)
-  expect(await run('rebuild', '--chain', '8453')).toBe('--vault is missing')
 })

@@ -83,7 +83,7 @@ export async function scanRecords({ tables }: Service): Promise<Map<string, Item
   const isLeft = ({ pk, sk, kind, requestId }: Item) => {
     const { settledIds } = VaultProgress.partial().parse(records.get(`${pk} PROGRESS`) ?? {})
     const lastId = settledIds?.[kind as RequestKind] ?? -1n
-    return sk.startsWith('OPEN@') && BigInt(String(requestId)) <= lastId
+    return sk.startsWith('OPEN#') && BigInt(String(requestId)) <= lastId
   }
   return new Map(
     [...records]

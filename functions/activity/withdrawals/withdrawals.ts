@@ -11,11 +11,7 @@ export function listWithdrawals(dependencies: Dependencies) {
   return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { page, items } = await readHistoryPage(
       dependencies,
-      {
-        name: 'withdrawals',
-        build: ({ entries, live }) => buildWithdrawals(entries, live),
-        needsCurrentBooks: true,
-      },
+      { name: 'withdrawals', build: ({ entries, live }) => buildWithdrawals(entries, live) },
       { client, account: path.userAddress },
       query,
     )

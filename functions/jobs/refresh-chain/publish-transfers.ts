@@ -143,8 +143,8 @@ async function findVault(
       mayBeUnknown ||= ofAccount?.length !== 0
       return []
     }
-    const isOfReading = (entry: LedgerEntry) => entry.generation === of.generation && entry.blockNumber <= of.recorded
-    return [...ofAccount.filter(isOfReading), ...of.entries.filter(({ account }) => account === sent.account)]
+    const isRecorded = (entry: LedgerEntry) => entry.blockNumber <= of.recorded
+    return [...ofAccount.filter(isRecorded), ...of.entries.filter(({ account }) => account === sent.account)]
   })
   if (!isKnown && now() - initiated.getTime() < UNKNOWN_MS) return 'not known yet'
   if (mayBeUnknown || blockNumber === undefined) return undefined

@@ -95,8 +95,8 @@ async function findKnown(
   const progress = await records.getProgress(vaults)
   return new Map(
     vaults.flatMap(({ address }, index): [Address, KnownVault][] => {
-      const { through, generation } = progress[index] ?? {}
-      return through === undefined ? [] : [[address, { recorded: through, generation, through, entries: [] }]]
+      const { through } = progress[index] ?? {}
+      return through === undefined ? [] : [[address, { recorded: through, through, entries: [] }]]
     }),
   )
 }

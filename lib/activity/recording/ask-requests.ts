@@ -94,9 +94,9 @@ async function askRequests(
   most: number,
 ): Promise<(readonly AskedRequest[])[]> {
   const listed = await Promise.all(
-    vaults.map(async ({ vault, progress: { generation, askedUpTo } }) => {
+    vaults.map(async ({ vault, progress: { askedUpTo } }) => {
       const listOpen = (kind: RequestKind) =>
-        openRequests.list({ ...vault, generation }, { kind, lastId: MAX_UINT256, after: askedUpTo?.[kind], most })
+        openRequests.list(vault, { kind, lastId: MAX_UINT256, after: askedUpTo?.[kind], most })
       return (await Promise.all(RequestKind.options.map(listOpen))).flat()
     }),
   )
@@ -140,7 +140,6 @@ async function settleAsked(
   asked: readonly AskedRequest[],
   { final, most, wantsLatest }: { readonly final: BlockHeader; readonly most: number; readonly wantsLatest: boolean },
 ): Promise<Pick<VaultProgress, 'waits' | 'hasAsked' | 'askedUpTo'> | undefined> {
-  const reading = { ...vault, generation: progress.generation }
   const isDue = ({ look, check }: OpenRequest) =>
     look !== undefined &&
     !look.isJudged &&
@@ -178,7 +177,7 @@ async function settleAsked(
     if (judged.contradicted.length > 0) kept.push({ ...told, latest: [...judged.upheld, ...parts] })
   })
   // Before anything is told of it, so that it is the same whenever it is told, and can be taken back.
-  await openRequests.put(reading, [...changed.values()])
+  await openRequests.put(vault, [...changed.values()])
 
   const seconds: Record<RequestKind, number[]> = { deposit: [], withdrawal: [] }
   const due = followed.flatMap(({ now, said }) => (now.look && isDue(now) ? [{ now, look: now.look, said }] : []))
@@ -217,8 +216,8 @@ async function settleAsked(
       })
   })
   if (notices.length > 0 && !(await publish(notices))) return undefined
-  await openRequests.put(reading, kept)
-  await openRequests.close(reading, gone)
+  await openRequests.put(vault, kept)
+  await openRequests.close(vault, gone)
 
   let { waits = {}, askedUpTo = {} } = progress
   let isMore = false

@@ -43,8 +43,8 @@ export async function publishLatest(
     const { vault, progress } = vaultRun
     const part = { vault, progress, events: posted.events, entries: posted.entries }
     const notices: Notice[] = []
-    const options = { isPublished: true, hashes: hashesOf(posted.events) }
-    for await (const some of findNotices({ records, openRequests }, part, options)) notices.push(...some)
+    const hashes = hashesOf(posted.events)
+    for await (const some of findNotices({ records, openRequests }, part, hashes)) notices.push(...some)
     const { latest = [] } = progress
     const known = new Set(latest.map(({ key }) => key))
     const unknown = notices.filter(({ key }) => !known.has(key)).flatMap((notice) => rememberNotice(notice) ?? [])

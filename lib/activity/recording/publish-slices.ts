@@ -9,7 +9,7 @@ import { type postNew, type Run, refuse, type VaultRun } from './run.ts'
 import type { Slice } from './slice.ts'
 import { findNotices, type Hashes, hashesOf } from './slice-notices.ts'
 
-/** What a reading came to in a slice. */
+/** What a vault came to in a slice. */
 type MovedRun = { readonly vaultRun: VaultRun } & ReturnType<typeof postNew>
 
 /** So many notices are told at once, or somewhat more. */
@@ -18,7 +18,7 @@ const NOTICES_AT_ONCE = 500
 const UNTOLD_SECONDS = DAY
 
 /**
- * Tells clients of a slice, each vault's part in order, and gives what it settled by the readings of which it settled
+ * Tells clients of a slice, each vault's part in order, and gives what it settled by the vaults of which it settled
  * requests. Where clients cannot be told, the vaults with something to tell are left for the next run.
  */
 export async function publishSlices(
@@ -30,12 +30,8 @@ export async function publishSlices(
   const settled = new Map<VaultRun, Settled>()
   const waiting: { readonly vaultRun: VaultRun; readonly notices: readonly Notice[] }[] = []
   await sideBySide(moved, async ({ vaultRun, events, entries }) => {
-    const { vault, progress, replaces } = vaultRun
-    const found = findNotices(
-      { records, openRequests },
-      { vault, progress, events, entries },
-      { isPublished: !replaces },
-    )
+    const { vault, progress } = vaultRun
+    const found = findNotices({ records, openRequests }, { vault, progress, events, entries })
     const hashes = hashesOf(events)
     const final = new Set<string>()
     let notices: Notice[] = []
@@ -47,7 +43,7 @@ export async function publishSlices(
       await publishOf(run, [{ vaultRun, notices }])
       notices = []
     }
-    const reverted = replaces ? [] : listDue(progress, through).filter(({ key }) => !final.has(key))
+    const reverted = listDue(progress, through).filter(({ key }) => !final.has(key))
     notices.push(...reverted.map((latest) => buildRevertedNotice(vault, latest)))
     if (part.value) settled.set(vaultRun, part.value)
     if (notices.length > 0) waiting.push({ vaultRun, notices })

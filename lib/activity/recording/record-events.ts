@@ -1,5 +1,3 @@
-import { type Address, isAddress } from 'viem'
-import type { VaultEvent } from '../../protocols/books.ts'
 import { getProtocol } from '../../protocols/protocols.ts'
 import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
 import { isPossible } from '../ledger.ts'
@@ -8,7 +6,7 @@ import { findOpenRequests } from '../open-requests.ts'
 import { chooseWeekAgo } from '../yields.ts'
 import { listLatest, publishSlices } from './publish-slices.ts'
 import { advance, isOpen, mayReadOn, type Part, planTurn } from './read-turns.ts'
-import { listUnsaved, postNew, type Run, refuse, save, takesPlace, withGeneration } from './run.ts'
+import { listUnsaved, postNew, type Run, refuse, save } from './run.ts'
 import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { closeSettled } from './slice-notices.ts'
 
@@ -17,11 +15,10 @@ const SAVE_EVERY_MS = 10_000
 
 /** Records what happened up to the last final block, turn by turn. Throws the first failure where nothing could be read. */
 export async function recordEvents(run: Run): Promise<void> {
-  const { vaultRuns, rebuilds, final, apart, failures, now, done } = run
-  const readings = [...vaultRuns, ...rebuilds.values()]
+  const { vaultRuns, final, apart, failures, now, done } = run
   let savedAt = now()
   while (mayReadOn(run)) {
-    const open = readings.filter((vaultRun) => isOpen(vaultRun, final))
+    const open = vaultRuns.filter((vaultRun) => isOpen(vaultRun, final))
     const alone = [...apart].find((vaultRun) => open.includes(vaultRun))
     const turn = planTurn(run, open, alone)
     if (turn.length === 0) break
@@ -45,7 +42,7 @@ export async function recordEvents(run: Run): Promise<void> {
  */
 async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> {
   const { records, openRequests, done, apart } = run
-  const vaults = [...new Map(pack.map(({ vault }) => [vault.address, vault])).values()]
+  const vaults = pack.map(({ vault }) => vault)
   const slice = await readSlice(run, { ...run, vaults, from: BigInt(from), to: BigInt(to) })
   const through = Number(slice.through)
   const events = Map.groupBy(slice.events, ({ vault }) => vault)
@@ -56,16 +53,10 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
   const impossible = posted.filter((one) => !isPossible(one)).map(({ vaultRun }) => vaultRun)
   // A vault whose events contradict each other has no books; those of the others go on.
   if (impossible.length > 0) refuse(run, impossible, 'events that contradict each other')
-  await records.record(
-    moved.map(({ vaultRun, entries, prices, events: since }) => ({
-      vault: withGeneration(vaultRun),
-      ...{ entries, prices },
-      accounts: takesPlace(vaultRun) ? listAddresses(since) : [],
-    })),
-  )
+  await records.record(moved.map(({ vaultRun: { vault }, entries, prices }) => ({ vault, entries, prices })))
   await openRequests.record(
     moved.map(({ vaultRun, entries }) => ({
-      reading: withGeneration(vaultRun),
+      vault: vaultRun.vault,
       ...findOpenRequests(entries, getProtocol(vaultRun.vault).books),
     })),
   )
@@ -91,7 +82,7 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
     published.map(({ vaultRun }) => vaultRun).filter(({ vault }) => events.has(vault.address)),
   )
   for (const { vaultRun } of published.filter(({ vaultRun }) => settled.has(vaultRun))) {
-    await closeSettled(openRequests, withGeneration(vaultRun), vaultRun.progress.settledIds)
+    await closeSettled(openRequests, vaultRun.vault, vaultRun.progress.settledIds)
   }
   const noisy = pack.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)
   if (noisy && pack.length > 1) apart.add(noisy)
@@ -102,10 +93,4 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
 function opensAsked(vault: VaultOnChain, entries: readonly LedgerEntry[]): boolean {
   const { books } = getProtocol(vault)
   return !books.settlement && findOpenRequests(entries, books).opened.length > 0
-}
-
-/** All addresses that events name. Whoever has a ledger entry is among them. */
-function listAddresses(events: readonly VaultEvent[]): ReadonlySet<Address> {
-  const values: unknown[] = events.flatMap(({ args }) => Object.values(args))
-  return new Set(values.filter((value): value is Address => typeof value === 'string' && isAddress(value)))
 }

@@ -8,7 +8,7 @@ import { type RecordedState, stateDigest } from '../../vaults/recorded-state.ts'
 import type { VaultKey } from '../../vaults/vault.ts'
 import type { RecordsStore, VaultRecords } from '../store.ts'
 import { YIELD_SECONDS } from '../yields.ts'
-import { type Run, type VaultRun, withGeneration } from './run.ts'
+import type { Run, VaultRun } from './run.ts'
 
 /** A vault's refresh is due once an hour, later where there are many: a run does a part of them, new ones first. */
 const REFRESH_PARTS = 60
@@ -40,7 +40,7 @@ export async function recordOverviews(
       // No event sets the price of a vault in which nobody trades.
       const isRead = getProtocol(vault).books.pricedBy === 'trades' && sharePrice !== undefined
       const price = isRead ? { price: sharePrice, timestamp: block.timestamp, blockNumber: block.number } : undefined
-      if (price) newPrices.push({ vault: withGeneration(vaultRun), entries: [], prices: [price] })
+      if (price) newPrices.push({ vault, entries: [], prices: [price] })
       const weekAgo = (await findWeekAgo(records, vaultRun, block.timestamp)) ?? price
       vaultRun.progress = { ...vaultRun.progress, refreshedAt: block.timestamp, ...(weekAgo && { weekAgo }) }
     }),
@@ -63,12 +63,11 @@ function dueForRefresh(vaultRuns: readonly VaultRun[], at: bigint): VaultRun[] {
 /** The price of a week ago, else the first one; not looked for again in a vault that never had a price. */
 async function findWeekAgo(
   records: Pick<RecordsStore, 'getPriceAt' | 'getFirstPrice'>,
-  { vault, progress: { weekAgo, refreshedAt, generation } }: VaultRun,
+  { vault, progress: { weekAgo, refreshedAt } }: VaultRun,
   at: bigint,
 ): Promise<PricePoint | undefined> {
   if (!weekAgo && refreshedAt !== undefined) return undefined
-  const reading = { ...vault, generation }
-  const first = weekAgo ?? (await records.getFirstPrice(reading))
+  const first = weekAgo ?? (await records.getFirstPrice(vault))
   // Where there is no price at all, there is none of a week ago.
-  return first && ((await records.getPriceAt(reading, at - YIELD_SECONDS)) ?? first)
+  return first && ((await records.getPriceAt(vault, at - YIELD_SECONDS)) ?? first)
 }

@@ -11,27 +11,14 @@ import { publishLatest } from './publish-latest.ts'
 import { publishPauses } from './publish-pauses.ts'
 import { recordEvents } from './record-events.ts'
 import { recordOverviews } from './record-overviews.ts'
-import { deleteOldRecords, replaceRecords } from './replace-records.ts'
-import {
-  type Dependencies,
-  type Limits,
-  listUnsaved,
-  type Run,
-  save,
-  startRebuildRun,
-  startVaultRun,
-  type VaultRun,
-  vaultRunsInTurn,
-} from './run.ts'
+import { type Dependencies, type Limits, listUnsaved, type Run, save, startVaultRun, vaultRunsInTurn } from './run.ts'
 
 /**
  * Records what happened in a chain's vaults up to its last final block, and their states, until there is nothing more or the
  * time is used, and returns the report, and what is known of each vault by its address. It works in slices: a slice's ledger
  * entries and prices are written, then how far its vaults are recorded, so that the next run continues wherever one ends.
  * Read side by side are the vaults that have caught up, those that are recorded least far, and one of those with so many
- * events that others would wait for them. A vault whose events the nodes refuse is left for the next run. Of a vault that an
- * older version of its books recorded the past is read again, as that of a new one is, and then takes the place of its
- * records. Throws `upstream_*` where nothing could be read, and an Error when the lease was lost.
+ * events that others would wait for them. A vault whose events the nodes refuse is left for the next run. Throws `upstream_*` where nothing could be read, and an Error when the lease was lost.
  */
 export async function refreshVaults(dependencies: Dependencies, vaults: readonly VaultOnChain[], limits: Limits) {
   const { reader, records } = dependencies
@@ -52,24 +39,18 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     }),
   ])
   const vaultRuns = vaults.map((vault, index) => {
-    const { rebuild: _, ...saved } = recorded[index] ?? initialProgress(vault)
-    return startVaultRun(vault, saved, recorded[index] && saved)
+    const saved = recorded[index]
+    return startVaultRun(vault, saved ?? initialProgress(vault), saved)
   })
   const inTurn = vaultRunsInTurn(vaultRuns, limits.turn)
   // The past of a vault is news to nobody; what comes after the job saw it first is, whenever its events are read.
   for (const vaultRun of vaultRuns) {
     vaultRun.progress = { eventsAfter: Number(final.number), ...vaultRun.progress }
   }
-  const rebuilds = vaultRuns.flatMap((vaultRun, index): [VaultRun, VaultRun][] => {
-    const progress = recorded[index]
-    const rebuild = progress && startRebuildRun(vaultRun, progress, inTurn, dependencies.now())
-    return rebuild ? [[vaultRun, rebuild]] : []
-  })
   const run: Run = {
     ...dependencies,
     ...limits,
     vaultRuns,
-    rebuilds: new Map(rebuilds),
     final,
     inTurn,
     apart: new Set(),
@@ -85,11 +66,9 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
   await recordEvents(run)
   if (overviews && overviews.block.number > final.number) await recordOverviews(run, overviews)
   if (overviews) await publishPauses(run, overviews)
-  await replaceRecords(run)
   await save(run, listUnsaved(run))
   const latestEntries = await publishLatest(run, head)
   await askVaults(run, latestEntries)
-  await deleteOldRecords(run)
 
   const [front] = vaultRuns
     .map(({ progress }) => progress)
@@ -98,15 +77,15 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
   const reached = Math.min(front?.through ?? 0, Number(final.number))
   const { entries, prices, states } = run.done
   const known = vaultRuns.map((vaultRun): [Address, KnownVault] => {
-    const { through: recorded, generation } = vaultRun.progress
+    const { through: recorded } = vaultRun.progress
     const latest = latestEntries.get(vaultRun)
     const through = latest ? Number(head.number) : recorded
-    return [vaultRun.vault.address, { recorded, generation, through, entries: latest ?? [] }]
+    return [vaultRun.vault.address, { recorded, through, entries: latest ?? [] }]
   })
   const report = {
     vaults: vaults.length,
     through: front?.through ?? null,
-    behind: vaultRuns.filter((vaultRun) => vaultRun.progress.through < reached || run.rebuilds.has(vaultRun)).length,
+    behind: vaultRuns.filter(({ progress }) => progress.through < reached).length,
     lagSeconds: lagOf(run.reader.chain, { recorded: front?.timestamp ?? head.timestamp, head, now: run.now() }),
     entries,
     prices,

@@ -4,7 +4,6 @@ import type { ChainReader } from '../../chain/reader.ts'
 import type { AppError } from '../../errors.ts'
 import { logger } from '../../logger.ts'
 import type { VaultEvent } from '../../protocols/books.ts'
-import { getProtocol } from '../../protocols/protocols.ts'
 import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
 import { HOUR_SECONDS } from '../../time.ts'
 import type { RecordedState } from '../../vaults/recorded-state.ts'
@@ -12,22 +11,14 @@ import type { VaultKey } from '../../vaults/vault.ts'
 import type { Notice } from '../../webhooks/event.ts'
 import { type Posted, postEvents } from '../ledger.ts'
 import type { OpenRequestsStore } from '../open-requests-store.ts'
-import type { RecordsStore, VaultProgress, VaultRecords } from '../store.ts'
-import { beginRebuild } from './rebuild.ts'
+import type { RecordsStore, VaultProgress } from '../store.ts'
 
 /** What a run works with. */
 export type Dependencies = {
   readonly reader: ChainReader
   readonly records: Pick<
     RecordsStore,
-    | 'getProgress'
-    | 'putProgress'
-    | 'record'
-    | 'getPriceAt'
-    | 'getFirstPrice'
-    | 'listPricesBetween'
-    | 'deleteEarlier'
-    | 'listEntries'
+    'getProgress' | 'putProgress' | 'record' | 'getPriceAt' | 'getFirstPrice' | 'listEntries'
   >
   readonly openRequests: OpenRequestsStore
   readonly states: { readonly record: (states: readonly (readonly [VaultKey, RecordedState])[]) => Promise<void> }
@@ -49,11 +40,9 @@ export type Limits = {
   readonly holdsLease: () => Promise<boolean>
 }
 
-/** A reading of a vault's past in a run. */
+/** A vault in a run. */
 export type VaultRun = {
   readonly vault: VaultOnChain
-  /** The reading in force, of which this one is to take the place; undefined for the one in force. */
-  readonly replaces: VaultRun | undefined
   /** How far it is recorded, and how far the table says so. */
   progress: VaultProgress
   saved: VaultProgress | undefined
@@ -68,10 +57,7 @@ export type VaultRun = {
 /** A run over vaults of a chain: what it works with, and what it has done so far. */
 export type Run = Dependencies &
   Limits & {
-    /** The readings in force, one for each vault. */
     readonly vaultRuns: readonly VaultRun[]
-    /** The readings under way, by those in force of which they are to take the place. */
-    readonly rebuilds: Map<VaultRun, VaultRun>
     /** The last block that is recorded. */
     readonly final: BlockHeader
     /** The vaults of which new states and silent progress are written in this run. */
@@ -91,29 +77,13 @@ const SILENT_SECONDS = 300n
 /** Of so many vaults a run writes new states and silent progress; of more it does in turn. */
 const MOST_IN_TURN = 250
 
-/** A reading of a vault's past, of which nothing was read in this run yet. */
+/** A vault of which nothing was read in this run yet. */
 export function startVaultRun(
   vault: VaultOnChain,
   progress: VaultProgress,
   saved: VaultProgress | undefined,
-  replaces?: VaultRun,
 ): VaultRun {
-  return { vault, replaces, progress, saved, isRefused: false, span: Number.POSITIVE_INFINITY, isSlow: false }
-}
-
-/** The reading under way of a vault's past; begun where its turn has come and an older version of its books recorded it. */
-export function startRebuildRun(
-  vaultRun: VaultRun,
-  progress: VaultProgress,
-  inTurn: ReadonlySet<VaultRun>,
-  now: number,
-): VaultRun | undefined {
-  const { vault } = vaultRun
-  const { rebuild, booksVersion } = progress
-  const { version } = getProtocol(vault).books
-  if (rebuild?.booksVersion === version) return startVaultRun(vault, rebuild, rebuild, vaultRun)
-  if (!inTurn.has(vaultRun) || (!rebuild && booksVersion >= version)) return undefined
-  return startVaultRun(vault, beginRebuild(vault, progress, now), undefined, vaultRun)
+  return { vault, progress, saved, isRefused: false, span: Number.POSITIVE_INFINITY, isSlow: false }
 }
 
 /** The vaults of which this run writes what is no event: all of them where they are few, else each once in so many runs. */
@@ -131,45 +101,19 @@ export function postNew(
   return { ...postEvents(vault, progress.ledger, events), events }
 }
 
-/** Whether there may be records of earlier readings of the vault's past, which go once this one is in their place. */
-export function takesPlace({ replaces, progress }: VaultRun): boolean {
-  return replaces !== undefined || progress.replacedAt !== undefined
-}
-
-/** The vault with this reading of its past. */
-export function withGeneration({ vault, progress: { generation } }: VaultRun): VaultRecords['vault'] {
-  return { ...vault, generation }
-}
-
 /** Writes how far these vaults are recorded; throws when another run has the lease by now. */
-export async function save(
-  { reader, records, holdsLease, rebuilds }: Run,
-  vaultRuns: readonly VaultRun[],
-): Promise<void> {
+export async function save({ reader, records, holdsLease }: Run, vaultRuns: readonly VaultRun[]): Promise<void> {
   if (vaultRuns.length === 0) return
   if (!(await holdsLease())) throw new Error(`Chain ${reader.chain.id}: the lease was lost.`)
-  // Both readings of a vault are in one item.
-  const inForce = [...new Set(vaultRuns.map((vaultRun) => vaultRun.replaces ?? vaultRun))]
-  await records.putProgress(
-    inForce.map((vaultRun) => {
-      const rebuild = rebuilds.get(vaultRun)?.progress
-      return [vaultRun.vault, rebuild ? { ...vaultRun.progress, rebuild } : vaultRun.progress]
-    }),
-  )
-  for (const vaultRun of inForce) {
-    vaultRun.saved = vaultRun.progress
-    const rebuild = rebuilds.get(vaultRun)
-    if (rebuild) rebuild.saved = rebuild.progress
-  }
+  await records.putProgress(vaultRuns.map(({ vault, progress }) => [vault, progress]))
+  for (const vaultRun of vaultRuns) vaultRun.saved = vaultRun.progress
 }
 
 /** The vaults whose progress has changed without an event, and is due to be written. */
-export function listUnsaved({ vaultRuns, rebuilds, final, inTurn }: Run): VaultRun[] {
-  return [...vaultRuns, ...rebuilds.values()].filter((vaultRun) => {
-    const { progress, saved, replaces } = vaultRun
+export function listUnsaved({ vaultRuns, final, inTurn }: Run): VaultRun[] {
+  return vaultRuns.filter((vaultRun) => {
+    const { progress, saved } = vaultRun
     if (progress === saved) return false
-    // How far a past is read again must not be lost, nor that it is in force.
-    if (replaces || progress.generation !== saved?.generation) return true
     if (progress.paused !== saved?.paused) return true
     if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
     if (progress.state !== saved.state || progress.refreshedAt !== saved.refreshedAt) return true

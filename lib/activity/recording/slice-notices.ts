@@ -6,12 +6,12 @@ import { RequestKind } from '../../protocols/request-kind.ts'
 import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
 import { sideBySide } from '../../side-by-side.ts'
 import { toSeconds } from '../../time.ts'
+import type { VaultKey } from '../../vaults/vault.ts'
 import type { Notice } from '../../webhooks/event.ts'
 import { buildLocationKey, isNothing, type LedgerEntry } from '../ledger-entry.ts'
 import { buildClaimableNotices, buildEntryNotice, listStanding, needsLine, type SettledAt } from '../notices.ts'
 import { findOpenRequests, type OpenRequest } from '../open-requests.ts'
 import type { OpenRequestsStore } from '../open-requests-store.ts'
-import type { Reading } from '../reading.ts'
 import { addWaits, estimateSettlement } from '../settlement-waits.ts'
 import type { RecordsStore, VaultProgress } from '../store.ts'
 
@@ -19,7 +19,7 @@ import type { RecordsStore, VaultProgress } from '../store.ts'
 export type SliceOfVault = {
   readonly vault: VaultOnChain
   /** That of before the slice. */
-  readonly progress: Pick<VaultProgress, 'through' | 'generation' | 'settledIds' | 'waits' | 'eventsAfter'>
+  readonly progress: Pick<VaultProgress, 'through' | 'settledIds' | 'waits' | 'eventsAfter'>
   readonly events: readonly VaultEvent[]
   readonly entries: readonly LedgerEntry[]
 }
@@ -43,19 +43,19 @@ const MOST_ENTRIES = 1_000
 const MOST_STEPS = 20_000_000
 
 /**
- * What clients are to be told of a slice, in order and in parts; nothing where `isPublished` is false, or where it happened
- * before clients are told of the vault. `hashes` are those of blocks that are not final. Returns the last settled ids and
+ * What clients are to be told of a slice, in order and in parts; nothing of what happened before clients are told of the
+ * vault. `hashes` are those of blocks that are not final. Returns the last settled ids and
  * how long requests have waited, after the slice; undefined where it settled nothing.
  */
 export async function* findNotices(
   { records, openRequests }: Stores,
   slice: SliceOfVault,
-  { isPublished, hashes }: { readonly isPublished: boolean; readonly hashes?: Hashes },
+  hashes?: Hashes,
 ): AsyncGenerator<Notice[], Pick<VaultProgress, 'settledIds' | 'waits'> | undefined> {
   const { vault, progress, events } = slice
   const { books } = getProtocol(vault)
   const { eventsAfter = Number.POSITIVE_INFINITY } = progress
-  const isNew = (block: number) => isPublished && block > eventsAfter
+  const isNew = (block: number) => block > eventsAfter
   const entriesOf = accountEntries(records, slice)
   const steps = { left: MOST_STEPS }
   let { settledIds = {}, waits = {} } = progress
@@ -107,15 +107,15 @@ export function hashesOf(events: readonly VaultEvent[]): Hashes {
 /** Has the requests wait no more that are settled by what is saved, also those that a killed run left. */
 export async function closeSettled(
   openRequests: Pick<OpenRequestsStore, 'list' | 'close'>,
-  reading: Reading,
+  vault: VaultKey,
   settledIds: VaultProgress['settledIds'] = {},
 ): Promise<void> {
   for (const kind of RequestKind.options) {
     const lastId = settledIds[kind]
     if (lastId === undefined) continue
     for (let isDone = false; !isDone; ) {
-      const page = await openRequests.list(reading, { kind, lastId, most: OPEN_AT_ONCE })
-      await openRequests.close(reading, page)
+      const page = await openRequests.list(vault, { kind, lastId, most: OPEN_AT_ONCE })
+      await openRequests.close(vault, page)
       isDone = page.length < OPEN_AT_ONCE
     }
   }
@@ -124,7 +124,7 @@ export async function closeSettled(
 /** The open requests that a settlement is of, in pages: those that are recorded, then those of the slice that are not. */
 async function* listSettled(
   openRequests: Pick<OpenRequestsStore, 'list'>,
-  { vault, progress: { generation }, entries }: SliceOfVault,
+  { vault, entries }: SliceOfVault,
   { kind, lastId }: Settlement,
 ): AsyncGenerator<readonly OpenRequest[]> {
   const { opened, closed } = findOpenRequests(entries, getProtocol(vault).books)
@@ -134,7 +134,7 @@ async function* listSettled(
   const gone = new Set(closed.filter(isOfKind).map(nameOf))
   let after: OpenRequest | undefined
   do {
-    const page = await openRequests.list({ ...vault, generation }, { kind, lastId, after, most: OPEN_AT_ONCE })
+    const page = await openRequests.list(vault, { kind, lastId, after, most: OPEN_AT_ONCE })
     yield page.filter((request) => !own.has(nameOf(request)) && !gone.has(nameOf(request)))
     after = page.length < OPEN_AT_ONCE ? undefined : page.at(-1)
   } while (after)
@@ -147,13 +147,13 @@ async function* listSettled(
  */
 export function accountEntries(
   records: Pick<RecordsStore, 'listEntries'>,
-  { vault, progress: { through, generation }, entries }: Pick<SliceOfVault, 'vault' | 'progress' | 'entries'>,
+  { vault, progress: { through }, entries }: Pick<SliceOfVault, 'vault' | 'progress' | 'entries'>,
 ) {
   const ofSlice = Map.groupBy(entries, ({ account }) => account)
   const found = new Map<Address, Promise<readonly LedgerEntry[] | undefined>>()
   const find = async (account: Address) => {
     const [recorded] = await records.listEntries(account, [vault])
-    const before = recorded?.filter((entry) => entry.generation === generation && entry.blockNumber <= through)
+    const before = recorded?.filter(({ blockNumber }) => blockNumber <= through)
     const all = before && [...before, ...(ofSlice.get(account) ?? [])]
     const ofRequests = all?.filter((entry) => isOfRequests(entry) && !isNothing(entry))
     return ofRequests && ofRequests.length > MOST_ENTRIES ? undefined : ofRequests

@@ -10,7 +10,6 @@ const PRECISE = 1_000_000n
 
 /** The ledger of a vault is its last trade: a deposit or withdrawal. */
 export const erc4626Books: Books<TokenizedVault, Event> = {
-  version: 1,
   pricedBy: 'trades',
   repricing: new Set(['Deposit', 'Withdraw']),
   explained: (_, { eventName, args }) =>

@@ -13,8 +13,6 @@ type Event = EventOf<typeof erc7540Abi> | EventOf<typeof erc20Abi>
  * the standard does not say: a transfer to or from there is known by the event that tells its reason.
  */
 export const erc7540Books: Books<Erc7540Vault, Event> = {
-  // 3: open requests. 4: deposits whose event names the receiver first.
-  version: 4,
   pricedBy: 'trades',
   repricing: new Set(['Deposit', 'Withdraw']),
   ledgers: erc4626Books.ledgers,

@@ -15,8 +15,6 @@ const VALUATIONS: ReadonlySet<string> = new Set(['TotalAssetsUpdated', 'SettleDe
  * assets and shares (against inflation attacks) count, too.
  */
 export const lagoonBooks: Books<LagoonVault, Event> = {
-  // 2: redemption requests and their cancellations, and claims apart from payments at once. 3: open requests.
-  version: 3,
   pricedBy: 'valuations',
   repricing: new Set(['Deposit', 'Withdraw', 'DepositSync', 'WithdrawSync', ...VALUATIONS]),
   // `Deposit` tells of a claim here, which mints nothing.

@@ -261,41 +261,6 @@ describe('A node that is too slow for events of many blocks', () => {
   })
 })
 
-describe('Vaults that an older version of their books recorded', () => {
-  test('are read again in as many runs as it takes, each within its time, and are current all along', async () => {
-    const vaults = Array.from({ length: 300 }, (_, index) => vault(index + 1))
-    const { records, throughOf } = memory(FINAL - 10, 1)
-    let [clock, runs] = [0, 0]
-    const reader = nodeWith([], (filters) => {
-      const isLate = filters.some(({ fromBlock, toBlock }) => Number(toBlock) - Number(fromBlock) >= 20_000)
-      clock += isLate ? 3_000 : 500
-      if (isLate) throw new AppError('upstream_timeout')
-    })
-    const read: number[] = []
-    let isDone = false
-    while (!isDone) {
-      clock = runs * 60_000
-      const until = clock + 20_000
-      const { report } = await refreshVaults(
-        { reader, records, openRequests, states, publish, getWantsLatest, now: () => clock },
-        vaults,
-        { ...lease, until, turn: runs },
-      )
-      expect(clock).toBeLessThan(until + 4_000)
-      for (const one of vaults) expect(throughOf(one) ?? FINAL - 10).toBeGreaterThanOrEqual(FINAL - 10)
-      const progress = await records.getProgress(vaults)
-      read.push(Math.min(...progress.map((of) => (of?.booksVersion === 3 ? FINAL : (of?.rebuild?.through ?? 0)))))
-      isDone = progress.every((of) => of?.booksVersion === 3 && of.rebuild === undefined)
-      if (isDone) expect(report.behind).toBe(0)
-      runs += 1
-    }
-    expect(runs).toBeGreaterThan(3)
-    // Nothing is read again from the start.
-    expect(read).toEqual(read.toSorted((left, right) => left - right))
-    for (const one of vaults) expect(throughOf(one)).toBe(FINAL)
-  })
-})
-
 test('Nodes that all stand still are behind by the clock, less what finality takes', async () => {
   const { records } = memory(FINAL)
   const hour = 3_600

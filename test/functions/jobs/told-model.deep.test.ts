@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
-import { rebuildRecords } from '../../../admin/operations/vaults.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { expireLease, finalize, recordAll, refresh } from '../../support/records.ts'
 import { runs } from '../../support/runs.ts'
@@ -218,7 +217,7 @@ const askedCommands = fc.array(
   fc.record({
     what: fc.constantFrom(
       ...(['request', 'request', 'fulfil', 'fulfil', 'claim', 'cancel', 'look', 'look', 'look'] as const),
-      ...(['finalize', 'kill', 'undo', 'register', 'remove', 'rebuild'] as const),
+      ...(['finalize', 'kill', 'undo', 'register', 'remove'] as const),
       // What a stranger may do: request for the user, and claim where a vault lets anybody.
       ...(['dust', 'dust', 'claim for'] as const),
     ),
@@ -286,8 +285,6 @@ test('What a vault says when it is asked is told before it is final, and then th
         else if (what === 'kill') await killAt(service, part)
         else if (what === 'register') await service.call('POST', '/webhooks', { key, body })
         else if (what === 'remove') await remove()
-        else if (what === 'rebuild')
-          await rebuildRecords(service.backends.admin, { chainId: BASE, address: vault.address })
         else if (what === 'undo') {
           const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
           await fulfil(part)
