@@ -1,8 +1,7 @@
 import type { Address } from 'viem'
-import * as z from 'zod'
 import type { Table } from '../aws/table.ts'
 import type { VaultKey } from '../vaults/vault.ts'
-import { entryPrefix } from './ledger-entry.ts'
+import { hasRecorded } from './recorded-events.ts'
 
 /** The most vaults in which an account is looked for, with one query each. */
 const MAX_VAULTS = 10
@@ -12,13 +11,7 @@ export function accountRecordsStore(table: Table) {
   return {
     /** Whether anything is recorded of an account in the first ten of these vaults. */
     async has(account: Address, vaults: readonly VaultKey[]): Promise<boolean> {
-      const found = await Promise.all(
-        vaults.slice(0, MAX_VAULTS).map(async ({ chainId, address }) => {
-          const range = { partition: `ACCOUNT#${account}`, prefix: entryPrefix(chainId, address) }
-          const { items } = await table.getPage(z.unknown(), range, { limit: 1, isConsistent: false })
-          return items.length > 0
-        }),
-      )
+      const found = await Promise.all(vaults.slice(0, MAX_VAULTS).map((vault) => hasRecorded(table, account, vault)))
       return found.includes(true)
     },
   }

@@ -32,7 +32,7 @@ import {
   VAULT_EVENT_TOPICS,
 } from './events.ts'
 import { findMoves, isPossible, postEvents, transactionsOf } from './ledger.ts'
-import { isNothing, type LedgerEntry } from './ledger-entry.ts'
+import type { LedgerEntry } from './ledger-entry.ts'
 import { isPlausible } from './position.ts'
 import { initialProgress, type RecordsStore, type VaultProgress } from './store.ts'
 
@@ -181,7 +181,7 @@ function entriesBefore(
   { progress: { through } }: Followed,
   recorded: readonly LedgerEntry[] | undefined,
 ): readonly LedgerEntry[] | undefined {
-  return recorded?.filter((entry) => entry.blockNumber <= through && !isNothing(entry))
+  return recorded?.filter(({ blockNumber }) => blockNumber <= through)
 }
 
 function tooMuch(): LeftOut {

@@ -1,62 +1,49 @@
+import type { Address, Hash } from 'viem'
 import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
-import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
+import { TransactionHash } from '../codecs.ts'
 
-const location = {
-  account: Address,
-  chainId: ChainId,
-  vault: Address,
-  transactionHash: TransactionHash,
-  blockNumber: z.number().int().nonnegative(),
-  logIndex: z.number().int().nonnegative(),
-  timestamp: Timestamp,
+/** Where an event stands, and whom and which vault it concerns. */
+export type EntryLocation = {
+  readonly account: Address
+  readonly chainId: number
+  readonly vault: Address
+  readonly transactionHash: Hash
+  readonly blockNumber: number
+  readonly logIndex: number
+  readonly timestamp: Date
 }
 
+/** What happened, without where; see `LedgerEntry`. */
+export type Happened =
+  | {
+      readonly kind: 'deposit'
+      readonly requestId: bigint
+      readonly assets: bigint
+      readonly shares: bigint | null
+      readonly payer?: Address
+    }
+  | { readonly kind: 'cancel'; readonly requestId: bigint; readonly assets?: bigint }
+  | { readonly kind: 'claim'; readonly assets: bigint; readonly shares: bigint }
+  | { readonly kind: 'redeem'; readonly requestId: bigint; readonly shares: bigint; readonly payer?: Address }
+  | { readonly kind: 'cancelRedeem'; readonly requestId: bigint; readonly shares: bigint }
+  | { readonly kind: 'withdraw'; readonly assets: bigint; readonly shares: bigint; readonly isClaim: boolean }
+  | { readonly kind: 'receive'; readonly assets: bigint | null; readonly shares: bigint }
+  | { readonly kind: 'send'; readonly assets: bigint | null; readonly shares: bigint }
+
 /**
- * One thing that happened to one account in one vault, as an event of the chain says; assets and shares in their
- * smallest units. It is never changed: what a deposit has become follows from the ledger entries after it.
+ * One thing that happened to one account in one vault, as an event of the chain says; assets and shares in their smallest
+ * units. What a deposit has become follows from the entries after it.
  *
- * * `deposit`: assets went in; shares at once for synchronous ones (`requestId` 0). `payer` is who gave them, where its
- *   protocol tells that it was another account.
- * * `cancel`: of the requests with this id, so many assets were taken back: the last ones that are not settled, and all
- *   of them where it names no assets.
+ * * `deposit`: assets went in; shares immediately for synchronous ones (`requestId` 0). `payer` gave them, if another account.
+ * * `cancel`: assets of the requests with this id came back: of the last ones that are not settled; all if it names none.
  * * `claim`: settled assets became shares.
  * * `redeem`: a redemption of shares was requested; `payer` as for deposits.
- * * `cancelRedeem`: of the requests with this id, so many shares were taken back: the last ones that are not settled.
- * * `withdraw`: assets came out: of a settled request (`isClaim`), or for shares in the wallet at once.
- * * `receive`, `send`: shares came or went without assets; `assets` is their value then.
+ * * `cancelRedeem`: shares of the requests with this id came back: of the last ones that are not settled.
+ * * `withdraw`: assets came out: of a settled request (`isClaim`), or for shares in the wallet immediately.
+ * * `receive`, `send`: shares came or went without assets; `assets` is their value then, null before the first known price.
  */
-export const LedgerEntry = z.discriminatedUnion('kind', [
-  z.object({
-    ...location,
-    kind: z.literal('deposit'),
-    requestId: Amount,
-    assets: Amount,
-    shares: Amount.nullable(),
-    payer: Address.optional(),
-  }),
-  z.object({ ...location, kind: z.literal('cancel'), requestId: Amount, assets: Amount.optional() }),
-  z.object({ ...location, kind: z.literal('claim'), assets: Amount, shares: Amount }),
-  z.object({
-    ...location,
-    kind: z.literal('redeem'),
-    requestId: Amount,
-    shares: Amount,
-    payer: Address.optional(),
-  }),
-  z.object({ ...location, kind: z.literal('cancelRedeem'), requestId: Amount, shares: Amount }),
-  z.object({
-    ...location,
-    kind: z.literal('withdraw'),
-    assets: Amount,
-    shares: Amount,
-    // Absent in records from before claims were told apart, of which the history of withdrawals shows no asynchronous vault.
-    isClaim: z.boolean().default(false),
-  }),
-  z.object({ ...location, kind: z.literal('receive'), assets: Amount, shares: Amount }),
-  z.object({ ...location, kind: z.literal('send'), assets: Amount, shares: Amount }),
-])
-export type LedgerEntry = z.output<typeof LedgerEntry>
+export type LedgerEntry = EntryLocation & Happened
 
 /** What has become of a deposit or a withdrawal. */
 export const HistoryStatus = z.enum(['pending', 'claimable', 'completed', 'cancelled'])
@@ -75,21 +62,25 @@ export type DepositSource = z.output<typeof DepositSource>
  */
 export function isNothing(entry: LedgerEntry): boolean {
   if (entry.kind === 'cancel') return entry.assets === 0n
-  if ('assets' in entry && entry.assets > 0n) return false
-  return entry.kind === 'receive' || entry.kind === 'send' || !entry.shares
+  if (entry.kind === 'receive' || entry.kind === 'send') return entry.shares === 0n || entry.assets === 0n
+  return !('assets' in entry && entry.assets > 0n) && !entry.shares
 }
 
-/** A ledger entry's sort key in its vault: as text it sorts in the order in which things happened. */
+/** An entry's key in its vault, for cursors and notices: as text it sorts in the order in which things happened. */
 export function buildSortKey(entry: LedgerEntry): string {
   return `${buildLocationKey(entry)}#${entry.kind}`
 }
 
 /** What the sort keys begin with of what an event did. */
-export function buildLocationKey({ timestamp, chainId, blockNumber, logIndex }: EntryLocation): string {
+export function buildLocationKey({
+  timestamp,
+  chainId,
+  blockNumber,
+  logIndex,
+}: Pick<EntryLocation, 'timestamp' | 'chainId' | 'blockNumber' | 'logIndex'>): string {
   const seconds = Math.floor(timestamp.getTime() / 1000)
   return [digits(seconds, 12), digits(chainId, 12), digits(blockNumber, 12), digits(logIndex, 6)].join('#')
 }
-type EntryLocation = Pick<LedgerEntry, 'timestamp' | 'chainId' | 'blockNumber' | 'logIndex'>
 
 /** Which event on which chain: what names a deposit. */
 export type DepositLocation = Pick<LedgerEntry, 'chainId' | 'transactionHash' | 'logIndex'>
@@ -101,9 +92,4 @@ export function buildEntryId({ chainId, transactionHash, logIndex }: DepositLoca
 
 function digits(number: number, length: number): string {
   return number.toString().padStart(length, '0')
-}
-
-/** The start of the sort keys of ledger entries in a vault, so that it can be skipped, or read alone. */
-export function entryPrefix(chainId: number, vault: z.output<typeof Address>): string {
-  return `ENTRY#${chainId}#${Address.encode(vault)}#`
 }

@@ -19,16 +19,19 @@ import { isNothing, type LedgerEntry } from './ledger-entry.ts'
 /** A price and the block whose events set it. */
 type RecordedPrice = PricePoint & { readonly blockNumber: bigint }
 
-/** What a vault's events led to: its ledger after them, and what happened to whom at which price. */
-export type Posted = {
+/** A vault's events, with the vault's ledger at each that moves shares; the vault's ledger and its prices after them. */
+type Valued = {
+  readonly events: readonly VaultEvent[]
   readonly ledger: Ledger
-  readonly entries: readonly LedgerEntry[]
   /** The price after each block whose events set one. */
   readonly prices: readonly RecordedPrice[]
 }
 
+/** A vault's events valued, and what they did to accounts. */
+export type Posted = Valued & { readonly entries: readonly LedgerEntry[] }
+
 /** Whether all amounts are from 0 to 2^256 - 1: a vault that makes up its events may lead to any others. */
-export function isPossible({ ledger, entries, prices }: Posted): boolean {
+export function isPossible({ ledger, entries, prices }: Omit<Posted, 'events'>): boolean {
   const amounts = entries.flatMap((entry) => [
     'assets' in entry ? (entry.assets ?? 0n) : 0n,
     'shares' in entry ? (entry.shares ?? 0n) : 0n,
@@ -38,21 +41,45 @@ export function isPossible({ ledger, entries, prices }: Posted): boolean {
   )
 }
 
-/** The ledger of a vault after more of its events, in order, and what they did. Pure, so the same events give the same. */
+/** What a vault's events led to, in order, after a ledger. Pure, so the same events give the same. */
 export function postEvents(vault: VaultOnChain, before: Ledger, events: readonly VaultEvent[]): Posted {
+  const valued = valueEvents(vault, before, events)
+  return { ...valued, entries: foldEvents(vault, valued.events) }
+}
+
+/** Values what all events of a vault move, in order, after a ledger. */
+function valueEvents(vault: VaultOnChain, before: Ledger, events: readonly VaultEvent[]): Valued {
+  const { books } = getProtocol(vault)
   let ledger = before
-  const entries: LedgerEntry[] = []
   const prices = new Map<bigint, RecordedPrice>()
-  for (const transaction of transactionsOf(events)) {
-    const posted = postTransaction(vault, ledger, transaction)
-    ledger = posted.ledger
-    entries.push(...posted.entries.filter((entry) => !isNothing(entry)))
+  const valued = transactionsOf(events).flatMap((transaction) => {
+    const ledgers = books.ledgers(vault, ledger, transaction)
+    const after = ledgers.at(-1) ?? ledger
+    ledger = after
+    const price = books.priceAfter(vault, after, transaction)
     const [first] = transaction
-    if (!first || posted.price === null) continue
-    const { blockNumber, timestamp } = first.location
-    prices.set(blockNumber, { price: posted.price, timestamp, blockNumber })
-  }
-  return { ledger, entries, prices: [...prices.values()] }
+    if (first && price !== null) {
+      const { blockNumber, timestamp } = first.location
+      prices.set(blockNumber, { price, timestamp, blockNumber })
+    }
+    const moves = findMoves(vault, transaction)
+    return transaction.map((event, index) => {
+      const moved = moves.get(event)
+      // A fee is minted before the event with the assets: it is valued by the ledger after the whole transaction.
+      return moved ? { ...event, ledger: moved.from === zeroAddress ? after : (ledgers[index] ?? after) } : event
+    })
+  })
+  return { events: valued, ledger, prices: [...prices.values()] }
+}
+
+/**
+ * What a vault's valued events did to accounts, in order, without what is nothing. For one account the events that name it
+ * suffice.
+ */
+export function foldEvents(vault: VaultOnChain, events: readonly VaultEvent[]): LedgerEntry[] {
+  return transactionsOf(events)
+    .flatMap((transaction) => foldTransaction(vault, transaction))
+    .filter((entry) => !isNothing(entry))
 }
 
 /** The events of each transaction, in order. */
@@ -60,28 +87,21 @@ export function transactionsOf(events: readonly VaultEvent[]): readonly VaultEve
   return [...Map.groupBy(events, ({ location }) => location.transactionHash).values()]
 }
 
-/** What one transaction's events led to; `price` is null where they do not give it to the asset's unit. */
-function postTransaction(vault: VaultOnChain, before: Ledger, events: readonly VaultEvent[]) {
+function foldTransaction(vault: VaultOnChain, events: readonly VaultEvent[]): LedgerEntry[] {
   const { books } = getProtocol(vault)
-  const ledgers = books.ledgers(vault, before, events)
-  const ledger = ledgers.at(-1) ?? before
   const moves = findMoves(vault, events)
   const done = books.entries(vault, events)
-  const entries = events.flatMap((event, index): LedgerEntry[] => {
+  return events.flatMap((event, index): LedgerEntry[] => {
     const own: OwnEntry[] = [...(done[index] ?? [])]
     const moved = moves.get(event)
     if (moved) {
       const { from, to, shares } = moved
-      const isFee = from === zeroAddress
-      // A fee is minted before the event with the assets: it is valued by the ledger after the whole transaction.
-      const by = isFee ? ledger : (ledgers[index] ?? ledger)
-      const assets = books.shareValue(vault, by, shares) ?? 0n
-      if (!isFee) own.push({ account: from, kind: 'send', assets, shares })
+      const assets = event.ledger ? books.shareValue(vault, event.ledger, shares) : null
+      if (from !== zeroAddress) own.push({ account: from, kind: 'send', assets, shares })
       own.push({ account: to, kind: 'receive', assets, shares })
     }
-    return own.map((entry) => ({ ...storedLocation(vault, event), ...entry }))
+    return own.map((entry) => ({ ...locationOf(vault, event), ...entry }))
   })
-  return { ledger, entries, price: books.priceAfter(vault, ledger, events) }
 }
 
 type OwnEntry = ReturnType<Books['entries']>[number][number]
@@ -146,7 +166,7 @@ function ownersChange(vault: VaultOnChain, { isOwner }: Books, { args }: Transfe
   return isToOther && (from === zeroAddress || isOwner(vault, from)) ? { from, to, shares } : undefined
 }
 
-function storedLocation(vault: VaultOnChain, { location }: VaultEvent) {
+function locationOf(vault: VaultOnChain, { location }: VaultEvent) {
   const { chainId, transactionHash, blockNumber, logIndex, timestamp } = location
   const block = toBlockFields({ number: blockNumber, timestamp })
   return { chainId, vault: vault.address, transactionHash, logIndex, ...block }

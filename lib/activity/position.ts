@@ -28,13 +28,15 @@ export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount
   const deposits = buildDeposits(entries, live)
   const standing = deposits.filter(({ status }) => status !== 'cancelled')
 
-  const totalOf = (kinds: readonly LedgerEntry['kind'][]) =>
-    entries.reduce((total, entry) => {
-      if (!kinds.includes(entry.kind) || !('assets' in entry)) return total
-      return total + (entry.assets ?? 0n) - (cancelled.get(entry) ?? 0n)
-    }, 0n)
-  const totalDepositedAssets = totalOf(['deposit', 'receive'])
-  const totalWithdrawnAssets = totalOf(['withdraw', 'send'])
+  let [totalDepositedAssets, totalWithdrawnAssets] = [0n, 0n]
+  for (const entry of entries) {
+    const { kind } = entry
+    if (kind === 'deposit') totalDepositedAssets += entry.assets - (cancelled.get(entry) ?? 0n)
+    else if (kind === 'withdraw') totalWithdrawnAssets += entry.assets
+    // What moved before the first known price earned nothing that is known.
+    else if (kind === 'receive') totalDepositedAssets += entry.assets ?? live.worth(entry.shares)
+    else if (kind === 'send') totalWithdrawnAssets += entry.assets ?? live.worth(entry.shares)
+  }
   const currentValue = totalValue(live)
   const countOf = (wanted: Deposit['status']) => standing.filter(({ status }) => status === wanted).length
 

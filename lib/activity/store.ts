@@ -2,18 +2,20 @@ import type { Address } from 'viem'
 import * as z from 'zod'
 import { buildItem, type Table } from '../aws/table.ts'
 import { StoredBlock } from '../chain/blocks.ts'
-import { Address as AddressText, Amount } from '../codecs.ts'
+import { Amount } from '../codecs.ts'
 import { Ledger } from '../protocols/books.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
+import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { HOUR_SECONDS } from '../time.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import type { Vault, VaultKey } from '../vaults/vault.ts'
 import { vaultPartition } from '../vaults/vault.ts'
 import { LatestNotice, MOST_LATEST } from './latest-notices.ts'
 import type { Posted } from './ledger.ts'
-import { buildSortKey, entryPrefix, LedgerEntry } from './ledger-entry.ts'
+import type { LedgerEntry } from './ledger-entry.ts'
 import { OpenRequest } from './open-requests.ts'
+import { foldRecorded, listRecorded, recordedItems } from './recorded-events.ts'
 import { LastWaits } from './settlement-waits.ts'
 
 const Price = z.object({ price: Amount, timestamp: Amount })
@@ -61,23 +63,12 @@ export function initialProgress({ firstBlock }: Pick<Vault, 'firstBlock'>): Vaul
 }
 
 /** What happened in a vault. */
-export type VaultRecords = Pick<Posted, 'entries' | 'prices'> & { readonly vault: VaultKey & Pick<Vault, 'protocol'> }
-
-/** A ledger entry as it is stored, of which the key and the vault alone are read. */
-const StoredEntry = z.looseObject({ sk: z.string(), chainId: z.number(), vault: AddressText })
-type StoredEntry = z.output<typeof StoredEntry>
+export type VaultRecords = Pick<Posted, 'events' | 'prices'> & { readonly vault: VaultOnChain }
 
 const ProgressItem = VaultProgress.extend({ pk: z.string() })
 /**
- * How many ledger entries one reply is made of at most: about 40 pages of a query and five seconds of CPU. A vault takes
- * at most a quarter of what is left, so that thousands of transfers from strangers in some vaults leave enough for others.
- */
-const MOST_ENTRIES = 100_000
-const SHARE_OF_VAULT = 4
-
-/**
- * The table of what happened to users in vaults. Ledger entries and prices are final: the same event makes the same item
- * under the same key, so one that is written again changes nothing, and they are written in batches without a condition.
+ * The table of what happened in vaults. Events and prices are final: the same event makes the same item under the same key,
+ * so one that is written again changes nothing, and they are written in batches without a condition.
  */
 export function recordsStore(table: Table) {
   /**
@@ -96,17 +87,8 @@ export function recordsStore(table: Table) {
   return {
     /** Records what happened in vaults; throws when a part of it may not be recorded. */
     async record(records: readonly VaultRecords[]): Promise<void> {
-      const items = records.flatMap(({ vault, entries, prices }) => [
-        ...entries.map((entry) =>
-          buildItem(
-            LedgerEntry,
-            {
-              pk: `ACCOUNT#${entry.account}`,
-              sk: `${entryPrefix(entry.chainId, entry.vault)}${buildSortKey(entry)}`,
-            },
-            entry,
-          ),
-        ),
+      const items = records.flatMap(({ vault, events, prices }) => [
+        ...recordedItems(vault, events),
         ...prices.map((price) =>
           buildItem(
             Price,
@@ -119,35 +101,12 @@ export function recordsStore(table: Table) {
     },
 
     /**
-     * An account's ledger entries in each of these vaults, in the order in which they happened; undefined for a vault
-     * with more than a reply is made of. Reads pages in the order of the keys; where a page ends in a vault that is not
-     * asked for, or has used up its share, the next page starts after that vault.
+     * What happened to an account in each of these vaults, in order, by its recorded events; undefined for a vault with more
+     * than a response is made of.
      */
-    async listEntries(account: Address, vaults: readonly VaultKey[]): Promise<(LedgerEntry[] | undefined)[]> {
-      const prefixes = vaults.map(({ chainId, address }) => entryPrefix(chainId, address))
-      const inOrder = prefixes.toSorted()
-      const found = new Map<string, StoredEntry[] | undefined>(prefixes.map((prefix) => [prefix, []]))
-      let left = MOST_ENTRIES
-      let from = inOrder[0]
-      while (from !== undefined) {
-        const share = Math.max(0, Math.floor(left / SHARE_OF_VAULT))
-        const range = { partition: `ACCOUNT#${account}`, from, to: `${inOrder.at(-1)}~` }
-        const { items: page, next: last } = await table.getPage(StoredEntry, range, { limit: share + 1 })
-        left -= page.length
-        for (const item of page) found.get(entryPrefix(item.chainId, item.vault))?.push(item)
-        const end = page.at(-1)
-        if (!last || !end) break
-        const prefix = entryPrefix(end.chainId, end.vault)
-        const ofVault = found.get(prefix)
-        if (ofVault && ofVault.length <= share) {
-          // No key comes between.
-          from = `${end.sk}\0`
-        } else {
-          if (ofVault) found.set(prefix, undefined)
-          from = inOrder.find((next) => next > prefix)
-        }
-      }
-      return prefixes.map((prefix) => found.get(prefix)?.map((item) => LedgerEntry.parse(item)))
+    async listEntries(account: Address, vaults: readonly VaultOnChain[]): Promise<(LedgerEntry[] | undefined)[]> {
+      const recorded = await listRecorded(table, account, vaults)
+      return vaults.map((vault, index) => recorded[index] && foldRecorded(vault, account, recorded[index]))
     },
 
     /** The recorded prices of a vault from a moment on, in order; seconds since 1970. */

@@ -1,8 +1,8 @@
 import type { Abi, Address, DecodeEventLogReturnType, Hash } from 'viem'
 import * as z from 'zod'
-import type { LedgerEntry } from '../activity/ledger-entry.ts'
+import type { Happened } from '../activity/ledger-entry.ts'
 import type { erc20Abi } from '../chain/erc20.ts'
-import type { LogLocation } from '../chain/logs.ts'
+import type { Log, LogLocation } from '../chain/logs.ts'
 import { Amount } from '../codecs.ts'
 import type { RequestKind } from './request-kind.ts'
 import type { TokenizedVault } from './tokenized-vault.ts'
@@ -27,7 +27,14 @@ type EventLocation = Readonly<LogLocation> & {
 export type VaultEvent = { readonly eventName: string; readonly args: object } & EventOrigin
 /** The same, known to be one of this ABI's. */
 export type EventOf<A extends Abi> = DecodeEventLogReturnType<A> & EventOrigin
-type EventOrigin = { readonly vault: Address; readonly location: EventLocation }
+type EventOrigin = {
+  readonly vault: Address
+  readonly location: EventLocation
+  /** As the chain has it, undecoded. */
+  readonly log?: Pick<Log, 'topics' | 'data'>
+  /** The vault's ledger right after it, where it moves shares from one owner to another. */
+  readonly ledger?: Ledger
+}
 
 /** How the events of a protocol's vaults keep the books. All of it is pure, so the same events give the same. */
 export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEvent = VaultEvent> = {
@@ -67,16 +74,8 @@ export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEv
 /** All requests of one kind with ids up to this one. */
 export type Settlement = { readonly kind: RequestKind; readonly lastId: bigint }
 
-/** A ledger entry without where it stands. */
-type OwnEntry = LedgerEntry extends infer M
-  ? M extends LedgerEntry
-    ? { readonly account: Address } & Omit<M, keyof EntryLocation>
-    : never
-  : never
-type EntryLocation = Pick<
-  LedgerEntry,
-  'account' | 'chainId' | 'vault' | 'transactionHash' | 'blockNumber' | 'logIndex' | 'timestamp'
->
+/** What happened to an account. */
+type OwnEntry = { readonly account: Address } & Happened
 
 /** Shares that go from one account to another. */
 export type ShareTransfer = { readonly from: Address; readonly to: Address; readonly shares: bigint }

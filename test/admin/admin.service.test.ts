@@ -506,7 +506,6 @@ describe('Vaults', () => {
     admin,
     run,
     records,
-    clock,
   }) => {
     const vault = { chainId: 8453, address: VAULT } as const
     const others = [
@@ -517,7 +516,7 @@ describe('Vaults', () => {
       await seedClient(admin, { name: 'One', vaults: [vault, ...others] }),
       await seedClient(admin, { name: 'Two', vaults: [vault] }),
     ]
-    const progress = { through: 7, booksVersion: 2, generation: 2 * clock.now, ledger: { assets: 1n, supply: 1n } }
+    const progress = { through: 7, ledger: { assets: 1n, supply: 1n } }
     await records.putProgress([vault, ...others].map((recorded) => [recorded, progress]))
     const known = () => records.getProgress([vault, ...others])
     const removeFrom = (clientId: string) =>
@@ -530,14 +529,7 @@ describe('Vaults', () => {
     expect(await removeFrom(clientId)).not.toContain('is read again')
     expect(await removeFrom(two.clientId)).toContain('its past is read again when it is added')
     await addVault(admin, { clientId, ...vault })
-    const { through, ...begun } = initialProgress(someVault())
-    const anew = {
-      ...begun,
-      through: -1,
-      generation: 2 * clock.now + 1,
-      replacedAt: clock.now,
-      eventsAfter: 70_000_000,
-    }
+    const anew = { ...initialProgress(someVault()), through: -1, eventsAfter: 70_000_000 }
     expect(await known()).toEqual([anew, progress, progress])
   })
 

@@ -5,6 +5,7 @@ import { set } from '../../lib/aws/conditions.ts'
 import type { Item } from '../../lib/aws/requests.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
 import type { RequestKind } from '../../lib/protocols/request-kind.ts'
+import type { VaultOnChain } from '../../lib/protocols/vault-on-chain.ts'
 import type { VaultKey } from '../../lib/vaults/vault.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { someContext } from './lambda.ts'
@@ -69,9 +70,9 @@ export async function recordPrices(
   vault: VaultKey,
   prices: readonly { readonly price: bigint; readonly timestamp: bigint }[],
 ): Promise<void> {
-  const protocol = 'lagoon' as const
   const at = prices.map((price) => ({ ...price, blockNumber: 0n }))
-  await recordsOf(service).record([{ vault: { ...vault, protocol }, entries: [], prices: at }])
+  const lagoon = { ...vault, protocol: 'lagoon' } as VaultOnChain
+  await recordsOf(service).record([{ vault: lagoon, events: [], prices: at }])
 }
 
 /**

@@ -53,7 +53,7 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
   const impossible = posted.filter((one) => !isPossible(one)).map(({ vaultRun }) => vaultRun)
   // A vault whose events contradict each other has no books; those of the others go on.
   if (impossible.length > 0) refuse(run, impossible, 'events that contradict each other')
-  await records.record(moved.map(({ vaultRun: { vault }, entries, prices }) => ({ vault, entries, prices })))
+  await records.record(moved.map(({ vaultRun: { vault }, events, prices }) => ({ vault, events, prices })))
   await openRequests.record(
     moved.map(({ vaultRun, entries }) => ({
       vault: vaultRun.vault,

@@ -40,7 +40,7 @@ export async function recordOverviews(
       // No event sets the price of a vault in which nobody trades.
       const isRead = getProtocol(vault).books.pricedBy === 'trades' && sharePrice !== undefined
       const price = isRead ? { price: sharePrice, timestamp: block.timestamp, blockNumber: block.number } : undefined
-      if (price) newPrices.push({ vault, entries: [], prices: [price] })
+      if (price) newPrices.push({ vault, events: [], prices: [price] })
       const weekAgo = (await findWeekAgo(records, vaultRun, block.timestamp)) ?? price
       vaultRun.progress = { ...vaultRun.progress, refreshedAt: block.timestamp, ...(weekAgo && { weekAgo }) }
     }),

@@ -93,12 +93,9 @@ export function vaultRunsInTurn(vaultRuns: readonly VaultRun[], turn: number): R
 }
 
 /** What those of the events led to that are not recorded of a vault yet. */
-export function postNew(
-  { vault, progress }: VaultRun,
-  all: readonly VaultEvent[],
-): Posted & { events: readonly VaultEvent[] } {
+export function postNew({ vault, progress }: VaultRun, all: readonly VaultEvent[]): Posted {
   const events = all.filter(({ location }) => location.blockNumber > BigInt(progress.through))
-  return { ...postEvents(vault, progress.ledger, events), events }
+  return postEvents(vault, progress.ledger, events)
 }
 
 /** Writes how far these vaults are recorded; throws when another run has the lease by now. */

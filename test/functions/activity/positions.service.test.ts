@@ -583,7 +583,7 @@ describe('A vault that tells amounts beyond all that there are', () => {
 describe('A user to whom a stranger made thousands of ledger entries in one vault', () => {
   /** Adds more ledger entries than a response reads of one vault, as far as they are read. */
   const flood = ({ tables }: Service, { chain, address }: TestVault, user: User) => {
-    const prefix = `ENTRY#${chain.chainId}#${address}#`
+    const prefix = `EVENT#${chain.chainId}#${address}#`
     const pk = `ACCOUNT#${user.address}`
     const entries = Array.from({ length: 25_001 }, (_, index) => {
       const sk = `${prefix}${String(index).padStart(12, '0')}`

@@ -111,7 +111,7 @@ async function shown({ views }: Pick<Vaults, 'views'>) {
 }
 
 const entriesIn = (records: ReadonlyMap<string, unknown>) =>
-  [...records.keys()].filter((key) => key.includes(' ENTRY#'))
+  [...records.keys()].filter((key) => key.includes(' EVENT#'))
 /** The records that never change: all but vaults' states, how far they are recorded, and the prices of hours. */
 function lasting(records: ReadonlyMap<string, Record<string, unknown>>) {
   return new Map([...records].filter(([key]) => !/ (STATE|PROGRESS)$|#0{12}$/.test(key)))

@@ -10,7 +10,7 @@ import {
   zeroAddress,
 } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
+import { recordedItems } from '../../../lib/activity/recorded-events.ts'
 import { refreshVaults } from '../../../lib/activity/recording/refresh-vaults.ts'
 import { VaultProgress, type VaultRecords } from '../../../lib/activity/store.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
@@ -88,7 +88,7 @@ function nodeWith(
 }
 
 /** Records in memory, in the form of the table. */
-function memory(through?: number, booksVersion = 3) {
+function memory(through?: number) {
   const progress = new Map<Address, VaultProgress>()
   const throughOf = (of: VaultOnChain) => progress.get(of.address)?.through
   const getProgress = async (vaults: readonly { address: Address }[]) =>
@@ -97,7 +97,7 @@ function memory(through?: number, booksVersion = 3) {
         progress.get(address) ??
         (through === undefined
           ? undefined
-          : { through, booksVersion, timestamp: BigInt(timeOf(through)), ledger: { assets: 0n, supply: 0n } }),
+          : { through, timestamp: BigInt(timeOf(through)), ledger: { assets: 0n, supply: 0n } }),
     )
   const records = {
     getProgress,
@@ -105,12 +105,10 @@ function memory(through?: number, booksVersion = 3) {
       for (const [{ address }, of] of list) progress.set(address, VaultProgress.decode(VaultProgress.encode(of)))
     },
     record: async (list: readonly VaultRecords[]) => {
-      for (const entry of list.flatMap(({ entries }) => entries)) LedgerEntry.encode(entry)
+      for (const { vault, events } of list) recordedItems(vault, events)
     },
     getPriceAt: async () => undefined,
     getFirstPrice: async () => undefined,
-    listPricesBetween: async () => [],
-    deleteEarlier: async () => true,
     listEntries: async () => [],
   }
   return { records, throughOf }
@@ -121,7 +119,6 @@ const publish = async () => {}
 const getWantsLatest = async () => () => false
 const openRequests = {
   record: async () => {},
-  takeOver: async () => {},
   put: async () => {},
   close: async () => {},
   list: async () => [],

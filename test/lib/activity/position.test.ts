@@ -69,8 +69,8 @@ describe('A position', () => {
           if (entry.kind === 'cancel') {
             deposited -= sinceSettled.reduce((total, assets) => total + assets, 0n)
             sinceSettled = []
-          } else if (entry.kind === 'deposit' || entry.kind === 'receive') deposited += entry.assets
-          else if (entry.kind === 'withdraw' || entry.kind === 'send') withdrawn += entry.assets
+          } else if (entry.kind === 'deposit' || entry.kind === 'receive') deposited += entry.assets ?? 0n
+          else if (entry.kind === 'withdraw' || entry.kind === 'send') withdrawn += entry.assets ?? 0n
         }
         expect([position.totalDepositedAssets, position.totalWithdrawnAssets]).toEqual([deposited, withdrawn])
       }),

@@ -1,0 +1,149 @@
+import { type Address, type Hex, pad } from 'viem'
+import * as z from 'zod'
+import type { Item } from '../aws/requests.ts'
+import { buildItem, type Table } from '../aws/table.ts'
+import { inBatches } from '../batches.ts'
+import { HashText, HexText } from '../chain/hex.ts'
+import { ChainId } from '../chain/registry.ts'
+import { Address as AddressText, Amount, TransactionHash } from '../codecs.ts'
+import { Ledger, type VaultEvent } from '../protocols/books.ts'
+import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
+import { toDate } from '../time.ts'
+import type { VaultKey } from '../vaults/vault.ts'
+import { parseVaultEvents, type RecordedLog, TRANSFER_TOPIC } from './events.ts'
+import { foldEvents, transactionsOf } from './ledger.ts'
+import { buildLocationKey, type LedgerEntry } from './ledger-entry.ts'
+
+/** The events of one transaction in one vault that name an account, undecoded, as the chain has them. */
+const RecordedEvents = z.object({
+  chainId: ChainId,
+  vault: AddressText,
+  transactionHash: TransactionHash,
+  blockNumber: Amount,
+  /** Seconds since 1970. */
+  timestamp: Amount,
+  logs: z.array(
+    z.object({
+      logIndex: z.number().int(),
+      topics: z.tuple([HashText], HashText),
+      data: HexText,
+      /** The vault's ledger right after it, where it moves shares from one owner to another. */
+      ledger: Ledger.optional(),
+    }),
+  ),
+})
+export type RecordedEvents = z.output<typeof RecordedEvents>
+
+/** An item, of which the key and the vault are read before the rest. */
+const StoredEvents = z.looseObject({ sk: z.string(), chainId: z.number(), vault: AddressText })
+type StoredEvents = z.output<typeof StoredEvents>
+
+/** The most events of one item: far below the 400 KB that DynamoDB takes. */
+const ITEM_EVENTS = 100
+/**
+ * How many items one response is made of at most: about 40 pages of a query and five seconds of CPU. A vault takes at most a
+ * quarter of what is left, so that thousands of transfers from strangers in some vaults leave enough for others.
+ */
+const MAX_ITEMS = 100_000
+const SHARE_OF_VAULT = 4
+
+/** The items of a vault's valued events, for each account to which they did something. */
+export function recordedItems(vault: VaultOnChain, events: readonly VaultEvent[]): Item[] {
+  return transactionsOf(events).flatMap((transaction) => {
+    const accounts = new Set(foldEvents(vault, transaction).map(({ account }) => account))
+    return [...accounts].flatMap((account) =>
+      inBatches(
+        transaction.filter((event) => namesAccount(event, account)),
+        ITEM_EVENTS,
+      ).map((part) => buildRecorded(vault, account, part)),
+    )
+  })
+}
+
+function buildRecorded({ chainId, address }: VaultKey, account: Address, events: readonly VaultEvent[]): Item {
+  const [{ location }] = events as [VaultEvent]
+  const { blockNumber, timestamp, transactionHash, logIndex } = location
+  const at = { chainId, blockNumber: Number(blockNumber), timestamp: toDate(timestamp), logIndex }
+  const key = { pk: partitionOf(account), sk: `${recordedPrefix(chainId, address)}${buildLocationKey(at)}` }
+  const logs = events.flatMap(({ location, log, ledger }) => {
+    const [name, ...topics] = log?.topics ?? []
+    if (!log || !name) return []
+    return { logIndex: location.logIndex, topics: [name, ...topics] as [Hex, ...Hex[]], data: log.data, ledger }
+  })
+  return buildItem(RecordedEvents, key, { chainId, vault: address, transactionHash, blockNumber, timestamp, logs })
+}
+
+/** Whether one of an event's topics is the account, by which nodes find it. */
+function namesAccount({ log }: VaultEvent, account: Address): boolean {
+  const topic = pad(account.toLowerCase() as Hex, { size: 32 })
+  return log?.topics.slice(1).includes(topic) === true
+}
+
+/** What recorded events did to their account, in order. */
+export function foldRecorded(
+  vault: VaultOnChain,
+  account: Address,
+  recorded: readonly RecordedEvents[],
+): LedgerEntry[] {
+  const timestamps = new Map(recorded.map(({ blockNumber, timestamp }) => [blockNumber, timestamp]))
+  const logs = recorded.flatMap(({ transactionHash, blockNumber, logs }) =>
+    logs.map((log): RecordedLog => {
+      const address = log.topics[0] === TRANSFER_TOPIC ? vault.shareToken : vault.address
+      return { ...log, address, transactionHash, blockNumber }
+    }),
+  )
+  const events = parseVaultEvents([vault], logs, ({ blockNumber }) => timestamps.get(blockNumber) ?? 0n, account)
+  return foldEvents(vault, events).filter((entry) => entry.account === account)
+}
+
+/**
+ * The recorded events of an account in each of these vaults, in order; undefined for a vault with more than a response is
+ * made of. Reads pages in the order of the keys; where a page ends in a vault that is not asked for, or has used up its
+ * share, the next page starts after that vault.
+ */
+export async function listRecorded(
+  table: Table,
+  account: Address,
+  vaults: readonly VaultKey[],
+): Promise<(RecordedEvents[] | undefined)[]> {
+  const prefixes = vaults.map(({ chainId, address }) => recordedPrefix(chainId, address))
+  const inOrder = prefixes.toSorted()
+  const found = new Map<string, StoredEvents[] | undefined>(prefixes.map((prefix) => [prefix, []]))
+  let left = MAX_ITEMS
+  let from = inOrder[0]
+  while (from !== undefined) {
+    const share = Math.max(0, Math.floor(left / SHARE_OF_VAULT))
+    const range = { partition: partitionOf(account), from, to: `${inOrder.at(-1)}~` }
+    const { items: page, next: last } = await table.getPage(StoredEvents, range, { limit: share + 1 })
+    left -= page.length
+    for (const item of page) found.get(recordedPrefix(item.chainId, item.vault))?.push(item)
+    const end = page.at(-1)
+    if (!last || !end) break
+    const prefix = recordedPrefix(end.chainId, end.vault)
+    const ofVault = found.get(prefix)
+    if (ofVault && ofVault.length <= share) {
+      // No key comes between.
+      from = `${end.sk}\0`
+    } else {
+      if (ofVault) found.set(prefix, undefined)
+      from = inOrder.find((next) => next > prefix)
+    }
+  }
+  return prefixes.map((prefix) => found.get(prefix)?.map((item) => RecordedEvents.parse(item)))
+}
+
+/** Whether an account has recorded events in a vault. */
+export async function hasRecorded(table: Table, account: Address, { chainId, address }: VaultKey): Promise<boolean> {
+  const range = { partition: partitionOf(account), prefix: recordedPrefix(chainId, address) }
+  const { items } = await table.getPage(z.unknown(), range, { limit: 1, isConsistent: false })
+  return items.length > 0
+}
+
+function partitionOf(account: Address): string {
+  return `ACCOUNT#${account}`
+}
+
+/** The start of the sort keys of an account's events in a vault, so that they can be skipped, or read by themselves. */
+function recordedPrefix(chainId: number, vault: Address): string {
+  return `EVENT#${chainId}#${vault}#`
+}
