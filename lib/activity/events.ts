@@ -2,7 +2,7 @@ import { type Address, getAddress, type Hash, toEventSelector } from 'viem'
 import { decodeLog } from '../chain/decode.ts'
 import { erc20Abi } from '../chain/erc20.ts'
 import type { Log } from '../chain/logs.ts'
-import type { Ledger, VaultEvent } from '../protocols/books.ts'
+import type { VaultEvent } from '../protocols/books.ts'
 import { getProtocol, PROTOCOLS } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
@@ -35,9 +35,6 @@ export function eventAddresses(vaults: readonly VaultOnChain[]): Address[] {
   return [...new Set(vaults.flatMap(({ address, shareToken }) => [address, shareToken]))]
 }
 
-/** An event, and where it moves shares the vault's ledger right after it, if it is known. */
-export type RecordedLog = Log & { readonly ledger?: Ledger | undefined }
-
 /**
  * The events of these vaults of one chain among logs, in order: transfers are those of a vault's share token, all others
  * its own. `timestampOf` gives the time of a block in seconds since 1970. The logs are all of their transactions, or those
@@ -45,7 +42,7 @@ export type RecordedLog = Log & { readonly ledger?: Ledger | undefined }
  */
 export function parseVaultEvents(
   vaults: readonly VaultOnChain[],
-  logs: readonly RecordedLog[],
+  logs: readonly Log[],
   timestampOf: (log: Log) => bigint,
   ofAccount?: Address,
 ): VaultEvent[] {
@@ -57,18 +54,25 @@ export function parseVaultEvents(
     // The same first topic with other indexed parameters is none of ours.
     const decoded = decodeLog(EVENT_ABI, log)
     if (!decoded) return []
-    const { blockNumber, logIndex, transactionHash, blockHash, topics, data, ledger } = log
+    const { blockNumber, logIndex, transactionHash, blockHash } = log
     const told = (log.topics[0] === TRANSFER_TOPIC ? ofShares : ofVaults).get(getAddress(log.address)) ?? []
     return told.map(({ chainId, address }) => {
       const location = { chainId, blockNumber, logIndex, transactionHash, blockHash, timestamp: timestampOf(log) }
-      return { ...decoded, vault: address, location, log: { topics, data }, ...(ledger && { ledger }) }
+      return { ...decoded, vault: address, location }
     })
   })
   return standardize(vaults, events, ofAccount)
 }
 
-/** These events, each with its accounts where the standard of its vault's protocol has them. */
-function standardize(vaults: readonly VaultOnChain[], events: readonly VaultEvent[], ofAccount?: Address) {
+/**
+ * Events of vaults, each with its accounts where the standard of its vault's protocol has them: all of their transactions, or
+ * only those that name `ofAccount`.
+ */
+export function standardize(
+  vaults: readonly VaultOnChain[],
+  events: readonly VaultEvent[],
+  ofAccount?: Address,
+): VaultEvent[] {
   const standard = new Map(vaults.map((vault) => [vault.address, getProtocol(vault).books.standardize]))
   const transactions = Map.groupBy(events, ({ vault, location }) => `${vault} ${location.transactionHash}`)
   const told = new Map<VaultEvent, VaultEvent | undefined>()

@@ -1,20 +1,25 @@
-import { type Address, type Hex, pad } from 'viem'
+import type { Address } from 'viem'
 import * as z from 'zod'
 import type { Item } from '../aws/requests.ts'
 import { buildItem, type Table } from '../aws/table.ts'
 import { inBatches } from '../batches.ts'
-import { HashText, HexText } from '../chain/hex.ts'
 import { ChainId } from '../chain/registry.ts'
 import { Address as AddressText, Amount, TransactionHash } from '../codecs.ts'
 import { Ledger, type VaultEvent } from '../protocols/books.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { toDate } from '../time.ts'
 import type { VaultKey } from '../vaults/vault.ts'
-import { parseVaultEvents, type RecordedLog, TRANSFER_TOPIC } from './events.ts'
+import { standardize } from './events.ts'
 import { foldEvents, transactionsOf } from './ledger.ts'
 import { buildLocationKey, type LedgerEntry } from './ledger-entry.ts'
 
-/** The events of one transaction in one vault that name an account, undecoded, as the chain has them. */
+/** An event's arguments: a whole number as text, for it may be of 256 bits; an address in hexadecimal digits. */
+const Arguments = z.codec(z.record(z.string(), z.unknown()), z.record(z.string(), z.unknown()), {
+  decode: (stored) => mapValues(stored, (value) => (isDigits(value) ? BigInt(value) : value)),
+  encode: (args) => mapValues(args, (value) => (typeof value === 'bigint' ? value.toString() : value)),
+})
+
+/** The events of one transaction in one vault that name an account, decoded. */
 const RecordedEvents = z.object({
   chainId: ChainId,
   vault: AddressText,
@@ -22,17 +27,17 @@ const RecordedEvents = z.object({
   blockNumber: Amount,
   /** Seconds since 1970. */
   timestamp: Amount,
-  logs: z.array(
+  events: z.array(
     z.object({
       logIndex: z.number().int(),
-      topics: z.tuple([HashText], HashText),
-      data: HexText,
+      name: z.string(),
+      args: Arguments,
       /** The vault's ledger right after it, where it moves shares from one owner to another. */
       ledger: Ledger.optional(),
     }),
   ),
 })
-export type RecordedEvents = z.output<typeof RecordedEvents>
+type RecordedEvents = z.output<typeof RecordedEvents>
 
 /** An item, of which the key and the vault are read before the rest. */
 const StoredEvents = z.looseObject({ sk: z.string(), chainId: z.number(), vault: AddressText })
@@ -63,20 +68,17 @@ export function recordedItems(vault: VaultOnChain, events: readonly VaultEvent[]
 function buildRecorded({ chainId, address }: VaultKey, account: Address, events: readonly VaultEvent[]): Item {
   const [{ location }] = events as [VaultEvent]
   const { blockNumber, timestamp, transactionHash, logIndex } = location
-  const at = { chainId, blockNumber: Number(blockNumber), timestamp: toDate(timestamp), logIndex }
-  const key = { pk: partitionOf(account), sk: `${recordedPrefix(chainId, address)}${buildLocationKey(at)}` }
-  const logs = events.flatMap(({ location, log, ledger }) => {
-    const [name, ...topics] = log?.topics ?? []
-    if (!log || !name) return []
-    return { logIndex: location.logIndex, topics: [name, ...topics] as [Hex, ...Hex[]], data: log.data, ledger }
+  const place = { chainId, blockNumber: Number(blockNumber), timestamp: toDate(timestamp), logIndex }
+  const key = { pk: partitionOf(account), sk: `${recordedPrefix(chainId, address)}${buildLocationKey(place)}` }
+  const recorded = events.map(({ eventName: name, args, ledger, location: { logIndex } }) => {
+    return { logIndex, name, args: { ...args }, ledger }
   })
-  return buildItem(RecordedEvents, key, { chainId, vault: address, transactionHash, blockNumber, timestamp, logs })
+  const at = { transactionHash, blockNumber, timestamp }
+  return buildItem(RecordedEvents, key, { chainId, vault: address, ...at, events: recorded })
 }
 
-/** Whether one of an event's topics is the account, by which nodes find it. */
-function namesAccount({ log }: VaultEvent, account: Address): boolean {
-  const topic = pad(account.toLowerCase() as Hex, { size: 32 })
-  return log?.topics.slice(1).includes(topic) === true
+function namesAccount({ args }: VaultEvent, account: Address): boolean {
+  return Object.values(args).includes(account)
 }
 
 /** What recorded events did to their account, in order. */
@@ -85,15 +87,13 @@ export function foldRecorded(
   account: Address,
   recorded: readonly RecordedEvents[],
 ): LedgerEntry[] {
-  const timestamps = new Map(recorded.map(({ blockNumber, timestamp }) => [blockNumber, timestamp]))
-  const logs = recorded.flatMap(({ transactionHash, blockNumber, logs }) =>
-    logs.map((log): RecordedLog => {
-      const address = log.topics[0] === TRANSFER_TOPIC ? vault.shareToken : vault.address
-      return { ...log, address, transactionHash, blockNumber }
+  const events = recorded.flatMap(({ chainId, vault: address, transactionHash, blockNumber, timestamp, events }) =>
+    events.map(({ logIndex, name, args, ledger }): VaultEvent => {
+      const location = { chainId, transactionHash, blockNumber, timestamp, logIndex }
+      return { eventName: name, args, vault: address, location, ...(ledger && { ledger }) }
     }),
   )
-  const events = parseVaultEvents([vault], logs, ({ blockNumber }) => timestamps.get(blockNumber) ?? 0n, account)
-  return foldEvents(vault, events).filter((entry) => entry.account === account)
+  return foldEvents(vault, standardize([vault], events, account)).filter((entry) => entry.account === account)
 }
 
 /**
@@ -146,4 +146,12 @@ function partitionOf(account: Address): string {
 /** The start of the sort keys of an account's events in a vault, so that they can be skipped, or read by themselves. */
 function recordedPrefix(chainId: number, vault: Address): string {
   return `EVENT#${chainId}#${vault}#`
+}
+
+function isDigits(value: unknown): value is string {
+  return typeof value === 'string' && /^\d+$/.test(value)
+}
+
+function mapValues(values: Readonly<Record<string, unknown>>, map: (value: unknown) => unknown) {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]))
 }

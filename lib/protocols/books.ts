@@ -2,7 +2,7 @@ import type { Abi, Address, DecodeEventLogReturnType, Hash } from 'viem'
 import * as z from 'zod'
 import type { Happened } from '../activity/ledger-entry.ts'
 import type { erc20Abi } from '../chain/erc20.ts'
-import type { Log, LogLocation } from '../chain/logs.ts'
+import type { LogLocation } from '../chain/logs.ts'
 import { Amount } from '../codecs.ts'
 import type { RequestKind } from './request-kind.ts'
 import type { TokenizedVault } from './tokenized-vault.ts'
@@ -30,8 +30,6 @@ export type EventOf<A extends Abi> = DecodeEventLogReturnType<A> & EventOrigin
 type EventOrigin = {
   readonly vault: Address
   readonly location: EventLocation
-  /** As the chain has it, undecoded. */
-  readonly log?: Pick<Log, 'topics' | 'data'>
   /** The vault's ledger right after it, where it moves shares from one owner to another. */
   readonly ledger?: Ledger
 }
