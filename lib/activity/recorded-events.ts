@@ -19,25 +19,26 @@ const Arguments = z.codec(z.record(z.string(), z.unknown()), z.record(z.string()
   encode: (args) => mapValues(args, (value) => (typeof value === 'bigint' ? value.toString() : value)),
 })
 
-/** The events of one transaction in one vault that name an account, decoded. */
-const RecordedEvents = z.object({
-  chainId: ChainId,
-  vault: AddressText,
+/** An event of a vault, without its transaction. */
+const StoredEvent = z.object({
+  logIndex: z.number().int(),
+  name: z.string(),
+  args: Arguments,
+  /** The vault's ledger right after it, where it moves shares from one owner to another. */
+  ledger: Ledger.optional(),
+})
+
+/** Events of one vault and transaction, decoded; `timestamp` in seconds since 1970. */
+export const StoredTransaction = z.object({
   transactionHash: TransactionHash,
   blockNumber: Amount,
-  /** Seconds since 1970. */
   timestamp: Amount,
-  events: z.array(
-    z.object({
-      logIndex: z.number().int(),
-      name: z.string(),
-      args: Arguments,
-      /** The vault's ledger right after it, where it moves shares from one owner to another. */
-      ledger: Ledger.optional(),
-    }),
-  ),
+  events: z.array(StoredEvent),
 })
-type RecordedEvents = z.output<typeof RecordedEvents>
+type StoredTransaction = z.output<typeof StoredTransaction>
+
+/** The events of one transaction in one vault that name an account. */
+const RecordedEvents = StoredTransaction.extend({ chainId: ChainId, vault: AddressText })
 
 /** An item, of which the key and the vault are read before the rest. */
 const StoredEvents = z.looseObject({ sk: z.string(), chainId: z.number(), vault: AddressText })
@@ -67,14 +68,30 @@ export function recordedItems(vault: VaultOnChain, events: readonly VaultEvent[]
 
 function buildRecorded({ chainId, address }: VaultKey, account: Address, events: readonly VaultEvent[]): Item {
   const [{ location }] = events as [VaultEvent]
-  const { blockNumber, timestamp, transactionHash, logIndex } = location
+  const { blockNumber, timestamp, logIndex } = location
   const place = { chainId, blockNumber: Number(blockNumber), timestamp: toDate(timestamp), logIndex }
   const key = { pk: partitionOf(account), sk: `${recordedPrefix(chainId, address)}${buildLocationKey(place)}` }
-  const recorded = events.map(({ eventName: name, args, ledger, location: { logIndex } }) => {
+  return buildItem(RecordedEvents, key, { chainId, vault: address, ...toStored(events) })
+}
+
+/** The form in which events of one vault and transaction are stored, of which there is one at least. */
+export function toStored(events: readonly VaultEvent[]): StoredTransaction {
+  const [{ location }] = events as [VaultEvent]
+  const { transactionHash, blockNumber, timestamp } = location
+  const stored = events.map(({ eventName: name, args, ledger, location: { logIndex } }) => {
     return { logIndex, name, args: { ...args }, ledger }
   })
-  const at = { transactionHash, blockNumber, timestamp }
-  return buildItem(RecordedEvents, key, { chainId, vault: address, ...at, events: recorded })
+  return { transactionHash, blockNumber, timestamp, events: stored }
+}
+
+/** The events of a vault's stored transactions, in order. */
+export function fromStored({ chainId, address }: VaultKey, transactions: readonly StoredTransaction[]): VaultEvent[] {
+  return transactions.flatMap(({ transactionHash, blockNumber, timestamp, events }) =>
+    events.map(({ logIndex, name, args, ledger }) => {
+      const location = { chainId, transactionHash, blockNumber, timestamp, logIndex }
+      return { eventName: name, args, vault: address, location, ...(ledger && { ledger }) }
+    }),
+  )
 }
 
 function namesAccount({ args }: VaultEvent, account: Address): boolean {
@@ -85,15 +102,10 @@ function namesAccount({ args }: VaultEvent, account: Address): boolean {
 export function foldRecorded(
   vault: VaultOnChain,
   account: Address,
-  recorded: readonly RecordedEvents[],
+  recorded: readonly StoredTransaction[],
 ): LedgerEntry[] {
-  const events = recorded.flatMap(({ chainId, vault: address, transactionHash, blockNumber, timestamp, events }) =>
-    events.map(({ logIndex, name, args, ledger }): VaultEvent => {
-      const location = { chainId, transactionHash, blockNumber, timestamp, logIndex }
-      return { eventName: name, args, vault: address, location, ...(ledger && { ledger }) }
-    }),
-  )
-  return foldEvents(vault, standardize([vault], events, account)).filter((entry) => entry.account === account)
+  const events = standardize([vault], fromStored(vault, recorded), account)
+  return foldEvents(vault, events).filter((entry) => entry.account === account)
 }
 
 /**
@@ -105,7 +117,7 @@ export async function listRecorded(
   table: Table,
   account: Address,
   vaults: readonly VaultKey[],
-): Promise<(RecordedEvents[] | undefined)[]> {
+): Promise<(StoredTransaction[] | undefined)[]> {
   const prefixes = vaults.map(({ chainId, address }) => recordedPrefix(chainId, address))
   const inOrder = prefixes.toSorted()
   const found = new Map<string, StoredEvents[] | undefined>(prefixes.map((prefix) => [prefix, []]))

@@ -598,7 +598,7 @@ describe('A client that wants to know at once what an asynchronous vault says wh
     service.table.tries.length = 0
     await refresh(BASE)
     expect(
-      service.table.tries.filter(({ action, body }) => action === 'BatchWriteItem' && body.includes('OPEN@')),
+      service.table.tries.filter(({ action, body }) => action === 'BatchWriteItem' && body.includes('OPEN#')),
     ).toEqual([])
   })
 })

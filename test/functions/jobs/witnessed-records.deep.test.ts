@@ -130,7 +130,7 @@ const test = base
     return new Map(
       [...records]
         // Of what waits for a settlement the ledger entries are there, too; a settlement that is disputed is none yet.
-        .filter(([key]) => !key.startsWith('LEASE#') && !key.includes(' OPEN@'))
+        .filter(([key]) => !key.startsWith('LEASE#') && !key.includes(' OPEN#'))
         .map(([key, item]) => [key, JSON.stringify(item).replace(/"nodes":\d/, '"nodes":0')]),
     )
   })

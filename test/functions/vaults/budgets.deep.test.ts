@@ -577,8 +577,8 @@ describe('Of a client of 106 vaults on two chains, the first request to a contai
     ['a page of ten', `${LIST}?limit=10`, () => undefined, cost(23, 1, 4, 8), cost(0, 0, 0, 4)],
     ['a vault', '/defi-vaults/v1/vault/', () => undefined, cost(9.5, 1, 4, 2), cost(0, 0, 0, 2)],
     ['a deposit', DEPOSIT, ({ syncVault }) => depositOf(syncVault), cost(9, 1, 3, 5), cost(0, 0, 0, 5)],
-    ['positions', `${POSITIONS}/positions`, () => undefined, cost(64.5, 1, 6, 17), cost(54, 0, 3, 11)],
-    ['deposits', `${POSITIONS}/deposits`, () => undefined, cost(74.5, 1, 7, 17), cost(64, 0, 4, 11)],
+    ['positions', `${POSITIONS}/positions`, () => undefined, cost(64.5, 1, 6, 13), cost(54, 0, 3, 7)],
+    ['deposits', `${POSITIONS}/deposits`, () => undefined, cost(74.5, 1, 7, 13), cost(64, 0, 4, 7)],
   ])('%s', async ([, path, bodyOf, first, next], { coldService: service, largeKey: key, syncVault }) => {
     const body = bodyOf({ syncVault })
     const ask = async () => {

@@ -1,0 +1,224 @@
+import { type Address, type Hex, pad, zeroAddress } from 'viem'
+import * as z from 'zod'
+import { byLocation, Log, type LogFilter, logsRequest, parseResult, type Range, readTimestamps } from '../chain/logs.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import type { RpcOutcome } from '../chain/rpc.ts'
+import { AppError, badAnswer } from '../errors.ts'
+import type { VaultEvent } from '../protocols/books.ts'
+import { type Result, toResult } from '../result.ts'
+import { DAY_MS } from '../time.ts'
+import type { Vault } from '../vaults/vault.ts'
+import {
+  BATCH_DISTANCE_BLOCKS,
+  eventAddresses,
+  parseVaultEvents,
+  priceEventTopics,
+  TRANSFER_TOPIC,
+  VAULT_EVENT_TOPICS,
+} from './events.ts'
+import { findMoves, isPossible, postEvents, transactionsOf } from './ledger.ts'
+import type { LedgerEntry } from './ledger-entry.ts'
+import type { VaultProgress } from './store.ts'
+
+/** Where a vault's records end. */
+export type RecordsEnd = Pick<VaultProgress, 'through' | 'timestamp' | 'ledger'>
+
+/** A vault, and where its records end. */
+export type Followed = { readonly vault: Vault; readonly progress: RecordsEnd }
+
+/** The events of a vault since its records end, up to a block: all of them, or only those that name the account. */
+export type Tail = { readonly events: readonly VaultEvent[]; readonly isWhole: boolean }
+
+/** The tails of vaults. */
+export type Tails = ReadonlyMap<Vault, Result<Tail>>
+
+/** The account whose events are read, and the chain where; `now` in epoch milliseconds. */
+export type ChainAccount = { readonly reader: ChainReader; readonly account: Address; readonly now: () => number }
+
+/** Why a vault is left out though its chain can be read; the response says the reason. */
+export class LeftOut extends AppError {
+  readonly reason: string
+
+  constructor(reason: string) {
+    super('upstream_unavailable', { cause: new Error(reason) })
+    this.reason = reason
+  }
+}
+
+/** Events since older records are left to the job: to read them takes longer than a request may. */
+const MAX_TAIL_MS = 2 * DAY_MS
+/** The most events that one call is taken to have, and for how long smaller calls are tried. */
+const MAX_EVENTS = 2_000
+/** More bytes than MAX_EVENTS events have, and few enough to be read in a moment. */
+const MAX_BYTES = 4 * 2 ** 20
+const TAIL_MS = 4_000
+/**
+ * How often vaults are halved when an account's events in them cannot be read together: often enough to find one of 256. Each
+ * vault at fault costs at most two requests a halving, all of them together two for each vault.
+ */
+const MAX_HALVINGS = 8
+
+/**
+ * Reads the events of vaults since their records end, up to a block: all events of those whose records end together, with one
+ * request. Where these are too many, and of vaults whose records lag, it reads only the events that name the account.
+ */
+export async function readTails(on: ChainAccount, followed: readonly Followed[], to: bigint): Promise<Tails> {
+  const isOld = ({ progress: { timestamp } }: Followed) =>
+    timestamp !== undefined && on.now() - Number(timestamp) * 1000 > MAX_TAIL_MS
+  const [old, recent] = [followed.filter(isOld), followed.filter((one) => !isOld(one))]
+  const front = recent.reduce((most, { progress }) => Math.max(most, progress.through), 0)
+  const isCurrent = ({ progress }: Followed) => progress.through > front - BATCH_DISTANCE_BLOCKS
+  const [current, behind] = [recent.filter(isCurrent), recent.filter((one) => !isCurrent(one))]
+  const read = await Promise.all([
+    readWhole(on, current, to).then((tails) => tails ?? readOfAccount(on, current, to)),
+    readOfAccount(on, behind, to),
+  ])
+  const failure = { error: new LeftOut('The history of a vault is still being read') }
+  return new Map([...old.map(({ vault }): Read => [vault, failure]), ...read.flat()])
+}
+
+/** What an account did in a vault since its records end, up to a block. Throws where the vault's events contradict each other. */
+export async function readTailEntries(
+  on: ChainAccount,
+  followed: Followed,
+  { events, isWhole }: Tail,
+  block: bigint,
+): Promise<readonly LedgerEntry[]> {
+  const { vault, progress } = followed
+  const { through, ledger } = progress
+  const own = events.filter(({ location }) => location.blockNumber > BigInt(through) && location.blockNumber <= block)
+  // What moved is valued by the share price of that time, which events of other accounts set.
+  const moved = isWhole ? [] : transactionsOf(own).flatMap((transaction) => [...findMoves(vault, transaction).keys()])
+  const last = isWhole ? block : moved.at(-1)?.location.blockNumber
+  const prices = isWhole || last === undefined ? [] : await readPriceEvents(on, followed, last)
+  // Up to the last price these are all events that move the supply, after it only the account's.
+  const isPriced = ({ location }: VaultEvent) => last !== undefined && location.blockNumber <= last
+  const all = inOrder([...prices, ...own])
+  const priced = postEvents(vault, ledger, all.filter(isPriced))
+  const rest = postEvents(
+    vault,
+    priced.ledger,
+    all.filter((event) => !isPriced(event)),
+  )
+  const entries = [...priced.entries, ...rest.entries].filter(({ account }) => account === on.account)
+  if (!isPossible({ ...priced, entries })) throw contradiction()
+  return entries
+}
+
+/** The error for a vault whose events or balances no contract can have. */
+export function contradiction(): AppError {
+  return badAnswer("a vault's events or balances contradict each other")
+}
+
+type Read = readonly [Vault, Result<Tail>]
+
+/** All events of vaults, with one request; undefined where they are too many, or not read in time. */
+async function readWhole(
+  on: ChainAccount,
+  followed: readonly Followed[],
+  to: bigint,
+): Promise<readonly Read[] | undefined> {
+  const vaults = followed.map(({ vault }) => vault)
+  const filter = { address: eventAddresses(vaults), topics: [VAULT_EVENT_TOPICS] }
+  const read = await toResult(readEvents(on, followed, [filter], to))
+  if ('value' in read) return divide(followed, read.value, true)
+  const { error } = read
+  const isOutage = error.code === 'upstream_unavailable' && !(error instanceof LeftOut)
+  return isOutage ? vaults.map((vault) => [vault, read]) : undefined
+}
+
+/** The events of vaults that name the account, asked for together, and in halves where that fails. */
+async function readOfAccount(
+  on: ChainAccount,
+  followed: readonly Followed[],
+  to: bigint,
+  halvings = 0,
+): Promise<readonly Read[]> {
+  const address = eventAddresses(followed.map(({ vault }) => vault))
+  // The address is hexadecimal, as its lower case is. It stands in the first, second or third topic after the event's name.
+  const topic = pad(on.account.toLowerCase() as Hex, { size: 32 })
+  const filters = [[topic], [null, topic], [null, null, topic]].map((rest) => ({
+    address,
+    topics: [VAULT_EVENT_TOPICS, ...rest],
+  }))
+  const read = await toResult(readEvents(on, followed, filters, to, on.account))
+  if ('value' in read) return divide(followed, read.value, false)
+  const { error } = read
+  // Anybody can make an account's events in one vault too many: the other vaults must not wait long for that.
+  const isLate = error.code === 'upstream_timeout'
+  const isOutage = error.code === 'upstream_unavailable' && !(error instanceof LeftOut)
+  const maxHalvings = isOutage ? 0 : isLate ? 1 : MAX_HALVINGS
+  if (followed.length === 1 || halvings >= maxHalvings) {
+    const failure = isLate ? new LeftOut('The last events of a vault could not be read in time') : error
+    return followed.map(({ vault }) => [vault, { error: failure }])
+  }
+  const half = Math.ceil(followed.length / 2)
+  const halves = [followed.slice(0, half), followed.slice(half)]
+  return (await Promise.all(halves.map((part) => readOfAccount(on, part, to, halvings + 1)))).flat()
+}
+
+/** The events of each vault. */
+function divide(followed: readonly Followed[], all: readonly VaultEvent[], isWhole: boolean): readonly Read[] {
+  const events = Map.groupBy(all, ({ vault }) => vault)
+  return followed.map(({ vault }) => [vault, { value: { events: events.get(vault.address) ?? [], isWhole } }])
+}
+
+/** The events of everybody that move the vault's price: one more request. */
+function readPriceEvents(on: ChainAccount, followed: Followed, to: bigint): Promise<VaultEvent[]> {
+  const { vault } = followed
+  const zero = pad(zeroAddress, { size: 32 })
+  const topics = [[priceEventTopics(vault)], [[TRANSFER_TOPIC], zero], [[TRANSFER_TOPIC], null, zero]]
+  const address = eventAddresses([vault])
+  const filters = topics.map((of) => ({ address, topics: of }))
+  return readEvents(on, [followed], filters, to, on.account)
+}
+
+/**
+ * The events of filters in vaults since the records of one of them end, up to a block, in order, each once, with one request
+ * where the node takes the range. Throws when they are too many.
+ */
+async function readEvents(
+  on: ChainAccount,
+  followed: readonly Followed[],
+  filters: readonly LogFilter[],
+  to: bigint,
+  ofAccount?: Address,
+): Promise<VaultEvent[]> {
+  if (followed.length === 0) return []
+  const from = BigInt(Math.max(0, Math.min(...followed.map(({ progress }) => progress.through)) + 1))
+  if (from > to) return []
+  const requests = filters.map((filter) => logsRequest(filter, [from, to]))
+  const outcomes = await on.reader.request(requests, { mostBytes: MAX_BYTES })
+  const read = filters.map((filter, index) => readAllLogs(on, filter, [from, to], outcomes[index]))
+  const logs = (await Promise.all(read)).flat()
+  const timestampOf = await readTimestamps(on.reader.request, logs)
+  const vaults = followed.map(({ vault }) => vault)
+  return inOrder(parseVaultEvents(vaults, logs, timestampOf, ofAccount))
+}
+
+/** All events of a filter: those of a first call, or where that was refused those of smaller calls. Throws when they are too many. */
+async function readAllLogs(
+  { reader, now }: ChainAccount,
+  filter: LogFilter,
+  [from, to]: Range,
+  first?: RpcOutcome,
+): Promise<readonly Log[]> {
+  const tooMany = new LeftOut('A vault has too many recent events to read at once; they appear once recorded')
+  if (first && 'result' in first) {
+    if (Array.isArray(first.result) && first.result.length > MAX_EVENTS) throw tooMany
+    return parseResult(z.array(Log), first)
+  }
+  if (first?.error.refusal === 'results') throw tooMany
+  const deadline = now() + TAIL_MS
+  const isEnough = (events: number) => events > MAX_EVENTS || now() > deadline
+  const { logs, through } = await reader.logsUntil(filter, from, to, isEnough)
+  if (through < to || logs.length > MAX_EVENTS) throw tooMany
+  return logs
+}
+
+/** The events in order, each once. */
+function inOrder(events: readonly VaultEvent[]): VaultEvent[] {
+  const key = ({ vault, location }: VaultEvent) => `${vault} ${location.blockNumber} ${location.logIndex}`
+  const byKey = new Map(events.map((event) => [key(event), event]))
+  return [...byKey.values()].toSorted((left, right) => byLocation(left.location, right.location))
+}
