@@ -6,10 +6,10 @@ import { hasRecorded } from './recorded-events.ts'
 /** The most vaults in which an account is looked for, with one query each. */
 const MAX_VAULTS = 10
 
-/** The table of what happened to users in vaults, for those who ask only whether anything did. */
+/** Tells whether accounts have used vaults. */
 export function accountRecordsStore(table: Table) {
   return {
-    /** Whether anything is recorded of an account in the first ten of these vaults. */
+    /** Whether an account has recorded events in one of the first ten of these vaults. */
     async has(account: Address, vaults: readonly VaultKey[]): Promise<boolean> {
       const found = await Promise.all(vaults.slice(0, MAX_VAULTS).map((vault) => hasRecorded(table, account, vault)))
       return found.includes(true)

@@ -24,7 +24,7 @@ import {
   type Tail,
 } from './tail.ts'
 
-/** What happened to an account in one vault, in order, up to the chain's last block, and what the account has there now. */
+/** An account's entries in one vault, in order, up to the chain's last block, and its live amounts there. */
 export type AccountVault = {
   readonly vault: Vault
   readonly entries: readonly LedgerEntry[]
@@ -33,7 +33,7 @@ export type AccountVault = {
   readonly asOf: Date
 }
 
-/** An account in all vaults that could be read, and by chain id why vaults could not; `errors` is undefined where all could. */
+/** An account in the vaults that could be read. `errors` says by chain id why others could not; undefined if all could. */
 type AccountVaults = {
   readonly vaults: readonly AccountVault[]
   readonly errors: Readonly<Record<string, string>> | undefined
@@ -49,9 +49,9 @@ type Dependencies = {
 }
 
 /**
- * Reads an account in these vaults: what is recorded, the events since then and the live balances, with two requests to
- * each chain, one after the other, chains side by side. A vault whose past is still being read is left out. Throws a chain's error
- * only where there is one and nothing could be read.
+ * Reads an account in these vaults: its recorded events, the events since then, and its live amounts. Sends two requests to
+ * each chain, one after the other, chains side by side. Leaves out a vault whose past is still being read. Throws an error of
+ * a chain only if all chains failed.
  */
 export async function readAccountVaults(
   { getReader, records, now }: Dependencies,
@@ -61,7 +61,7 @@ export async function readAccountVaults(
   const progress = await records.getProgress(vaults, { isConsistent: false })
   const followed = vaults.map((vault, index) => ({ vault, progress: progress[index] ?? initialProgress(vault) }))
   const byChain = [...Map.groupBy(followed, ({ vault }) => vault.chainId)]
-  // The ledger entries are read after the progress, so none that it counts is missing.
+  // Recorded events are read after the progress, so none that it counts is missing.
   const listed = records
     .listEntries(account, vaults)
     .then((lists) => new Map(vaults.map((vault, index) => [vault, lists[index]])))
@@ -95,8 +95,8 @@ export async function readAccountVaults(
 }
 
 /**
- * What happened to an account in one vault up to a block: what is recorded, and the events since then with one request.
- * Throws `upstream_*`, also where that is too much, or the vault's past is still being read.
+ * Reads an account's entries in one vault up to a block: the recorded ones, and those since with one request. Throws
+ * `upstream_*`, also if they are too many, or the vault's past is still being read.
  */
 export async function readAccountEntries(
   { getReader, records, now }: Dependencies,
@@ -111,7 +111,7 @@ export async function readAccountEntries(
   return [...before, ...(await readTailEntries(on, followed, unwrap(required(tails.get(vault))), to))]
 }
 
-/** What happened to an account in a vault since its records end, up to a block, and what the account has at that block. */
+/** An account's entries in a vault since its records end, up to a block, and its amounts at that block. */
 type VaultReading = {
   readonly entries: readonly LedgerEntry[]
   readonly live: Result<LiveAccount>
@@ -121,7 +121,7 @@ type VaultReading = {
 
 type Reading = readonly [Followed, Result<VaultReading>]
 
-/** The reading with what is recorded before it; undefined for a vault that cannot be read and that the account never used. */
+/** Adds the recorded entries; undefined for a vault that cannot be read and that the account never used. */
 function addRecorded(
   followed: Followed,
   recorded: readonly LedgerEntry[] | undefined,
@@ -138,7 +138,7 @@ function addRecorded(
   return entries.length > 0 ? { error: contradiction() } : undefined
 }
 
-/** What is recorded up to where the tail begins: what the job has recorded since the progress was read is in the tail. */
+/** The recorded entries up to the tail. The tail has those that the job recorded since the progress was read. */
 function entriesBefore(
   { progress: { through } }: Followed,
   recorded: readonly LedgerEntry[] | undefined,
@@ -150,7 +150,7 @@ function tooMuch(): LeftOut {
   return new LeftOut('The user has too many events in a vault to show at once')
 }
 
-/** What is recorded of an account, by the vault; undefined where that is too much. */
+/** An account's recorded entries by vault; undefined if they are too many. */
 type Recorded = ReadonlyMap<Vault, readonly LedgerEntry[] | undefined>
 
 async function readChain(
@@ -160,7 +160,7 @@ async function readChain(
 ): Promise<{ readonly readings: Reading[]; readonly evidence: Evidence[] }> {
   const plans = followed.map(({ vault }) => getProtocol(vault).account(vault, on.account))
   const { blocks, values, evidence } = await on.reader.readEach(plans, { withHash: true })
-  // Up to a block that has a number: what "latest" is may differ from call to call, and events be lost or counted twice.
+  // Events are read up to a numbered block: "latest" may differ between calls, which would lose or double events.
   const to = blocks.map(({ number }) => number).reduce(max, 0n)
   const [tails, told] = await Promise.all([readTails(on, followed, to), evidence()])
   const readings = followed.map(async (one, index): Promise<Reading> => {
@@ -171,7 +171,7 @@ async function readChain(
   return { readings: await Promise.all(readings), evidence: [told] }
 }
 
-/** What was read of a vault and an account at a block, and of the chain since its records end. */
+/** A vault's tail, and what was read of an account in it at a block. */
 type WhatWasRead = {
   readonly tail: Result<Tail>
   readonly account: AccountReading | undefined
@@ -197,8 +197,8 @@ async function readVault(
 }
 
 /**
- * All of what was read of an account at a block. Throws `upstream_bad_answer` when the vault does not tell an amount,
- * `upstream_*`, and what `listEntries` throws.
+ * Finishes a read of an account at a block. Throws `upstream_bad_answer` if the vault does not return an amount, `upstream_*`,
+ * and what `listEntries` throws.
  */
 export async function readLiveAccount(
   { shares, price, deposits, redemptions }: AccountReading,

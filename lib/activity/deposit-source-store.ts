@@ -5,15 +5,15 @@ import { buildEntryId, type DepositLocation, DepositSource, type LedgerEntry } f
 const Item = z.object({ source: DepositSource })
 const StoredItem = Item.extend({ pk: z.string() })
 
-/** Where deposits from other chains began, where that is final. */
+/** The source transactions of deposits from other chains, once they are final. */
 export function depositSourceStore(table: Table) {
   return {
-    /** Records where a deposit began, which never changes. */
+    /** Records a deposit's source, which never changes. */
     async record(deposit: DepositLocation, source: DepositSource): Promise<void> {
       await table.put(Item, itemKey(deposit), { source })
     },
 
-    /** Where these deposits began, in one request for up to a hundred of them: undefined where none is recorded. */
+    /** Returns a function that gives a deposit's source, undefined if none is recorded. One request for each 100 deposits. */
     async list(deposits: readonly LedgerEntry[]): Promise<(deposit: DepositLocation) => DepositSource | undefined> {
       const items = await table.getMany(StoredItem, deposits.map(itemKey))
       const sources = new Map(items.map(({ pk, source }) => [pk, source]))

@@ -6,8 +6,8 @@ import type { RecordsStore, VaultProgress } from './store.ts'
 const CACHED_MS = 300_000
 
 /**
- * How long settlements take, as a container knows it: each vault is read once in five minutes; null where that is not known,
- * for a table that cannot be read is no reason to fail.
+ * Returns the function that estimates how long a request waits for its settlement; null if unknown, also when the table cannot
+ * be read. A container reads each vault once in five minutes.
  */
 export function cachedEstimates({
   records,

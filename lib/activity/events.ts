@@ -15,7 +15,7 @@ const EVENTS = new Map(
 )
 const EVENT_ABI = [...EVENTS.values()]
 
-/** Vaults whose records end less than so many blocks apart have their events read in the same requests. */
+/** Vaults whose records end within this many blocks have their events read in the same requests. */
 export const BATCH_DISTANCE_BLOCKS = 10_000
 
 /** The first topics of those events. */
@@ -24,13 +24,13 @@ export const VAULT_EVENT_TOPICS: readonly Hash[] = [...EVENTS.keys()]
 /** The first topic of transfers of shares, mints and burns included. */
 export const TRANSFER_TOPIC: Hash = toEventSelector('Transfer(address,address,uint256)')
 
-/** The first topics of the events that can move the price of a vault, apart from mints and burns. */
+/** The first topics of the events that can move a vault's price, without mints and burns. */
 export function priceEventTopics(vault: VaultOnChain): Hash[] {
   const { repricing } = getProtocol(vault).books
   return [...EVENTS].flatMap(([topic, { name }]) => (repricing.has(name) ? [topic] : []))
 }
 
-/** The contracts whose events keep the books of these vaults: the vaults themselves, and their share tokens. */
+/** The contracts whose events concern these vaults: the vaults and their share tokens. */
 export function eventAddresses(vaults: readonly VaultOnChain[]): Address[] {
   return [...new Set(vaults.flatMap(({ address, shareToken }) => [address, shareToken]))]
 }
@@ -51,12 +51,12 @@ export function parseVaultEvents(
     Map.groupBy(vaults, ({ shareToken }) => shareToken),
   ]
   const events = logs.flatMap((log) => {
-    // The same first topic with other indexed parameters is none of ours.
+    // An event with the same first topic and other indexed parameters does not decode.
     const decoded = decodeLog(EVENT_ABI, log)
     if (!decoded) return []
     const { blockNumber, logIndex, transactionHash, blockHash } = log
-    const told = (log.topics[0] === TRANSFER_TOPIC ? ofShares : ofVaults).get(getAddress(log.address)) ?? []
-    return told.map(({ chainId, address }) => {
+    const concerned = (log.topics[0] === TRANSFER_TOPIC ? ofShares : ofVaults).get(getAddress(log.address)) ?? []
+    return concerned.map(({ chainId, address }) => {
       const location = { chainId, blockNumber, logIndex, transactionHash, blockHash, timestamp: timestampOf(log) }
       return { ...decoded, vault: address, location }
     })

@@ -11,16 +11,16 @@ type Dependencies = Parameters<typeof readAccountVaults>[0] & {
   readonly getYield: (vault: Vault, sharePrice: bigint, at: Date) => Promise<Yields>
 }
 
-/** Whose history is asked for, in the vaults of which client. */
+/** The account, and the client whose vaults are searched. */
 type Owner = {
   readonly client: { readonly clientId: string; readonly vaults: readonly Vault[] }
   readonly account: Address
 }
 
-/** What a history is made of. */
+/** An item of a history. */
 type Item = { readonly entry: LedgerEntry; readonly status: HistoryStatus }
 
-/** How a history is made of what happened in one vault; its name tells its cursors from those of others. */
+/** A kind of history: how to build it from one vault; its name marks its cursors. */
 type History<I extends Item> = {
   readonly name: string
   readonly build: (ofVault: AccountVault) => readonly I[]

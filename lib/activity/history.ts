@@ -6,7 +6,7 @@ import { proRata, unspent } from './parts.ts'
 
 type DepositEntry = Extract<LedgerEntry, { kind: 'deposit' }>
 
-/** A deposit and its part of what the account has now, in the smallest units of asset and share. */
+/** A deposit and its part of the account's current amounts, in the smallest units of asset and share. */
 export type Deposit = {
   readonly entry: DepositEntry
   readonly status: HistoryStatus
@@ -16,10 +16,9 @@ export type Deposit = {
 }
 
 /**
- * The deposits among an account's ledger entries in one vault, in order, with what the account has there now divided
- * between them. Requests stand in line, oldest first: claims have taken the first of them, what is claimable comes next,
- * and what is pending last; cancellations took from the end, those not taken back yet too. Shares that left were the first that came. The parts add up
- * to the whole.
+ * Lists an account's deposits in one vault, in order, and divides the account's current amounts between them. Requests stand
+ * in line: the first are claimed, the next claimable, the last pending; cancellations take from the end. Shares leave in the
+ * order in which they came. The parts add up to the whole.
  */
 export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount): Deposit[] {
   const line = depositLine(entries, live.cancelledDeposits)
@@ -32,7 +31,7 @@ export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount
   const claimable = byEntry(requests, claimableParts)
   const claimableShares = byEntry(requests, proRata(live.claimableShares, claimableParts))
 
-  // Shares that came by transfer stand between the deposits, in the order in which everything came.
+  // Received shares stand between the deposits, in order of arrival.
   const deposits = entries.filter((entry) => entry.kind === 'deposit')
   const sources = entries.filter((entry) => entry.kind === 'deposit' || entry.kind === 'receive')
   const inLine = new Map(line.map((request) => [request.entry, request]))
@@ -55,12 +54,12 @@ export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount
   }))
 }
 
-/** The assets that later cancellations took back of each deposit. */
+/** The cancelled assets of each deposit. */
 export function cancelledAssets(entries: readonly LedgerEntry[]): ReadonlyMap<LedgerEntry, bigint> {
   return new Map(depositLine(entries).map(({ entry, cancelled }) => [entry, cancelled]))
 }
 
-/** The deposits by request, with what became of them by these entries and granted cancellations: assets wait, and shares come. */
+/** The line of deposit requests after these entries and granted cancellations: requested in assets, paid in shares. */
 export function depositLine(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
   return buildLine([
     ...entries.flatMap((entry): LineEvent<DepositEntry>[] => {

@@ -45,7 +45,7 @@ export type Happened =
  */
 export type LedgerEntry = EntryLocation & Happened
 
-/** What has become of a deposit or a withdrawal. */
+/** State of a deposit or withdrawal. */
 export const HistoryStatus = z.enum(['pending', 'claimable', 'completed', 'cancelled'])
 export type HistoryStatus = z.output<typeof HistoryStatus>
 
@@ -56,9 +56,8 @@ export const DepositSource = z
 export type DepositSource = z.output<typeof DepositSource>
 
 /**
- * Whether the entry moves nothing: a request or claim of nothing, which anybody may make in another's name, or shares
- * received or sent that are worth less than one unit of the asset, which add nothing to any total. A deposit's
- * cancellation that names no amount never counts as nothing.
+ * Whether the entry moves nothing: a request or claim of 0, which anybody may make for another account, or moved shares worth
+ * less than one unit of the asset. A cancellation that names no amount moves something.
  */
 export function isNothing(entry: LedgerEntry): boolean {
   if (entry.kind === 'cancel') return entry.assets === 0n
@@ -71,7 +70,7 @@ export function buildSortKey(entry: LedgerEntry): string {
   return `${buildLocationKey(entry)}#${entry.kind}`
 }
 
-/** What the sort keys begin with of what an event did. */
+/** The start of the keys of an event's entries. */
 export function buildLocationKey({
   timestamp,
   chainId,
@@ -82,10 +81,10 @@ export function buildLocationKey({
   return [digits(seconds, 12), digits(chainId, 12), digits(blockNumber, 12), digits(logIndex, 6)].join('#')
 }
 
-/** Which event on which chain: what names a deposit. */
+/** The event that names a deposit. */
 export type DepositLocation = Pick<LedgerEntry, 'chainId' | 'transactionHash' | 'logIndex'>
 
-/** The id of a deposit or a withdrawal: where its vault's event stands. */
+/** The id of a deposit or withdrawal: the place of its event. */
 export function buildEntryId({ chainId, transactionHash, logIndex }: DepositLocation): string {
   return `${chainId}-${transactionHash}-${logIndex}`
 }

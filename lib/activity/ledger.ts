@@ -16,7 +16,7 @@ import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import type { PricePoint } from '../vaults/apy.ts'
 import { isNothing, type LedgerEntry } from './ledger-entry.ts'
 
-/** A price and the block whose events set it. */
+/** A price after a block whose events set it. */
 type RecordedPrice = PricePoint & { readonly blockNumber: bigint }
 
 /** A vault's events, with the vault's ledger at each that moves shares; the vault's ledger and its prices after them. */
@@ -41,13 +41,13 @@ export function isPossible({ ledger, entries, prices }: Omit<Posted, 'events'>):
   )
 }
 
-/** What a vault's events led to, in order, after a ledger. Pure, so the same events give the same. */
+/** Values a vault's events after a ledger, and folds them. The same events always give the same. */
 export function postEvents(vault: VaultOnChain, before: Ledger, events: readonly VaultEvent[]): Posted {
   const valued = valueEvents(vault, before, events)
   return { ...valued, entries: foldEvents(vault, valued.events) }
 }
 
-/** Values what all events of a vault move, in order, after a ledger. */
+/** Adds to each event that moves shares the vault's ledger then; `events` are all of the vault's, in order, after `before`. */
 function valueEvents(vault: VaultOnChain, before: Ledger, events: readonly VaultEvent[]): Valued {
   const { books } = getProtocol(vault)
   let ledger = before
@@ -73,8 +73,8 @@ function valueEvents(vault: VaultOnChain, before: Ledger, events: readonly Vault
 }
 
 /**
- * What a vault's valued events did to accounts, in order, without what is nothing. For one account the events that name it
- * suffice.
+ * Folds a vault's valued events into entries, in order; entries that move nothing are left out. For the entries of one
+ * account, the events that name it suffice.
  */
 export function foldEvents(vault: VaultOnChain, events: readonly VaultEvent[]): LedgerEntry[] {
   return transactionsOf(events)
@@ -107,8 +107,8 @@ function foldTransaction(vault: VaultOnChain, events: readonly VaultEvent[]): Le
 type OwnEntry = ReturnType<Books['entries']>[number][number]
 
 /**
- * The shares that a transaction's events move from one owner to another, by the event; from nobody where a mint is a fee,
- * which is one that no event explains.
+ * The shares that a transaction's events move between owners, by event. A mint that no event explains is a fee: it comes from
+ * the zero address.
  */
 export function findMoves(vault: VaultOnChain, events: readonly VaultEvent[]): ReadonlyMap<VaultEvent, ShareTransfer> {
   const { books } = getProtocol(vault)
@@ -127,8 +127,8 @@ export function findMoves(vault: VaultOnChain, events: readonly VaultEvent[]): R
 type TransferEvent = EventOf<typeof erc20Abi>
 
 /**
- * The transfers of a transaction whose reason another of its events tells. One event explains one transfer, wherever in
- * the transaction it stands: vaults differ in their order.
+ * The transfers of a transaction that another of its events explains. One event explains one transfer, before or after it:
+ * vaults differ in their order.
  */
 function explainedTransfers(vault: VaultOnChain, books: Books, events: readonly VaultEvent[]): ReadonlySet<VaultEvent> {
   const key = ({ from, to, shares }: ExplainedTransfer) => `${from ?? ''} ${to ?? ''} ${shares}`
@@ -139,7 +139,7 @@ function explainedTransfers(vault: VaultOnChain, books: Books, events: readonly 
   const explained = new Set<VaultEvent>()
   const isBetweenOwners = ({ args: { from, to } }: TransferEvent) =>
     books.isOwner(vault, from) && books.isOwner(vault, to)
-  // Those with the vault itself are looked at first, being those that it tells reasons of.
+  // Transfers from or to the vault come first: its events explain those.
   const transfers = events
     .filter(isShareTransfer)
     .toSorted((one, other) => Number(isBetweenOwners(one)) - Number(isBetweenOwners(other)))
@@ -159,7 +159,7 @@ function explainedTransfers(vault: VaultOnChain, books: Books, events: readonly 
   return explained
 }
 
-/** The shares that a transfer moves from one owner, or from nobody, to another owner. */
+/** The shares that a transfer moves to an owner, from another one or by a mint. */
 function ownersChange(vault: VaultOnChain, { isOwner }: Books, { args }: TransferEvent): ShareTransfer | undefined {
   const { from, to, value: shares } = args
   const isToOther = to !== zeroAddress && from !== to && isOwner(vault, to)

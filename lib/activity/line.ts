@@ -2,27 +2,27 @@ import type { Hash } from 'viem'
 import { min } from '../bigint.ts'
 import { proRata, unspent } from './parts.ts'
 
-/** What happened to the requests of an account in one vault; amounts in what is requested with, and in what it is paid in. */
+/** An event in the line of an account's requests: amounts in the requested unit; `given` in the unit that a claim pays. */
 export type LineEvent<Entry> =
   | { readonly request: Entry; readonly amount: bigint }
   | { readonly requestId: bigint; readonly cancelled: bigint }
   | { readonly claimed: bigint; readonly given: bigint; readonly transactionHash: Hash }
 
-/** A request, and what became of it. */
+/** A request and its state. */
 export type LineRequest<Entry> = {
   readonly entry: Entry
-  /** What was taken back of it, and the rest. */
+  /** The cancelled amount, and the rest. */
   cancelled: bigint
   standing: bigint
-  /** What claims took of it, what they gave for that, and the last one's transaction; null before. */
+  /** The claimed amount, what the claims gave for it, and the last claim's transaction; null before. */
   claimed: bigint
   given: bigint
   claimTransactionHash: Hash | null
 }
 
 /**
- * The requests of an account in one vault, in order, with what became of them by all these events. Cancellations took from
- * the end of those with their id. Claims name no request: they took the oldest of what was never taken back, each pro rata.
+ * Builds the line of an account's requests in one vault, oldest first. A cancellation takes from the last requests with its
+ * id. A claim names no request: it takes from the oldest ones that were never cancelled, and gives to each pro rata.
  */
 export function buildLine<Entry extends { readonly requestId: bigint }>(
   events: readonly LineEvent<Entry>[],
@@ -75,8 +75,8 @@ function takeBack(
 }
 
 /**
- * What is pending and what is claimable of each request, where the vault tells it of all together: pending are the last,
- * claimable those before. It is the vault that tells, and not the claims, for these may be rounded.
+ * Divides the pending and claimable totals that a vault reports between the requests of a line: the last ones are pending, the
+ * ones before them claimable. The vault's totals count, not the claims, which may be rounded.
  */
 export function divideOpen(
   line: readonly LineRequest<unknown>[],

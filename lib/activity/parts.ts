@@ -1,5 +1,6 @@
 import { min, sum } from '../bigint.ts'
-/** A whole divided in proportion to weights, to the last unit: the parts add up to it. */
+
+/** Divides a whole in proportion to weights. The parts add up to the whole. */
 export function proRata(whole: bigint, weights: readonly bigint[]): bigint[] {
   const total = sum(weights)
   let before = 0n
@@ -10,7 +11,7 @@ export function proRata(whole: bigint, weights: readonly bigint[]): bigint[] {
   })
 }
 
-/** What is left of each amount when so much is left of all of them, and the first ones were spent first. */
+/** The rest of each amount when `left` is the rest of all, and the first amounts are spent first. */
 export function unspent(amounts: readonly bigint[], left: bigint): bigint[] {
   let rest = left
   const parts = amounts.toReversed().map((amount) => {

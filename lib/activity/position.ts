@@ -4,7 +4,7 @@ import { type LiveAccount, totalCancelled } from '../protocols/protocol.ts'
 import { buildDeposits, cancelledAssets, type Deposit } from './history.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
 
-/** What an account put into a vault, took out, has there and earned; amounts in the smallest units of asset and share. */
+/** An account's position in a vault; amounts in the smallest units of asset and share. */
 export type Position = {
   readonly deposits: readonly Deposit[]
   readonly totalDepositedAssets: bigint
@@ -13,15 +13,15 @@ export type Position = {
   /** May be below zero. */
   readonly earnedAssets: bigint
   readonly depositCount: number
-  /** Of the first and the last deposit that was not cancelled; of the first ledger entry where there is none. */
+  /** Dates of the first and last deposit that was not cancelled; without one, the date of the first entry. */
   readonly startDate: Date
   readonly lastDepositDate: Date
   readonly statusBreakdown: { readonly pending: number; readonly claimable: number; readonly completed: number }
 }
 
-/** Builds the position of an account from its ledger entries in one vault, in order; null where nothing came or went. */
+/** Builds an account's position from its entries in one vault, in order; null if nothing came or went. */
 export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount): Position | null {
-  // A cancellation without a deposit cancelled nothing, and a request to redeem leaves what there is with its account.
+  // Cancellations and requests to redeem alone are no position: they bring nothing in or out.
   const first = entries.find(({ kind }) => kind !== 'cancel' && kind !== 'redeem' && kind !== 'cancelRedeem')
   if (!first) return null
   const cancelled = cancelledAssets(entries)
@@ -33,7 +33,7 @@ export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount
     const { kind } = entry
     if (kind === 'deposit') totalDepositedAssets += entry.assets - (cancelled.get(entry) ?? 0n)
     else if (kind === 'withdraw') totalWithdrawnAssets += entry.assets
-    // What moved before the first known price earned nothing that is known.
+    // Shares that moved before the first known price count at today's price: they have earned nothing that is known.
     else if (kind === 'receive') totalDepositedAssets += entry.assets ?? live.worth(entry.shares)
     else if (kind === 'send') totalWithdrawnAssets += entry.assets ?? live.worth(entry.shares)
   }
@@ -53,7 +53,7 @@ export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount
   }
 }
 
-/** Whether all amounts and their sum fit the reply: a vault may make up its events and balances. */
+/** Whether all amounts and their sum fit the response: a vault may make up its events and balances. */
 export function isPlausible(entries: readonly LedgerEntry[], live: LiveAccount): boolean {
   const moved = sum(entries.map((entry) => ('assets' in entry ? (entry.assets ?? 0n) : 0n)))
   const { pendingAssets, claimableShares, shares, sharePrice } = live
@@ -66,7 +66,7 @@ export function isPlausible(entries: readonly LedgerEntry[], live: LiveAccount):
   )
 }
 
-/** What everything of the account in the vault is worth, in the asset's smallest unit. */
+/** Value of everything that the account has in the vault, in the asset's smallest unit. */
 function totalValue({ worth, ...live }: LiveAccount): bigint {
   const shares =
     live.shares + live.claimableShares + live.pendingRedeemShares + totalCancelled(live.cancelledRedemptions)

@@ -47,8 +47,8 @@ type StoredEvents = z.output<typeof StoredEvents>
 /** The most events of one item: far below the 400 KB that DynamoDB takes. */
 const ITEM_EVENTS = 100
 /**
- * How many items one response is made of at most: about 40 pages of a query and five seconds of CPU. A vault takes at most a
- * quarter of what is left, so that thousands of transfers from strangers in some vaults leave enough for others.
+ * The most items that one response reads: about 80 pages of a query and two seconds of CPU. A vault takes at most a quarter of
+ * the rest, so that thousands of transfers from strangers in some vaults leave enough for others.
  */
 const MAX_ITEMS = 100_000
 const SHARE_OF_VAULT = 4
@@ -98,7 +98,7 @@ function namesAccount({ args }: VaultEvent, account: Address): boolean {
   return Object.values(args).includes(account)
 }
 
-/** What recorded events did to their account, in order. */
+/** Folds an account's recorded events in a vault into entries, in order. */
 export function foldRecorded(
   vault: VaultOnChain,
   account: Address,

@@ -5,10 +5,10 @@ import type { LedgerEntry } from './ledger-entry.ts'
 import type { LineRequest } from './line.ts'
 import { redemptionLine } from './withdrawals.ts'
 
-/** A ledger entry that requests. */
+/** An entry that begins a request. */
 export type RequestEntry = Extract<LedgerEntry, { kind: 'deposit' | 'redeem' }>
 
-/** An account's requests of a kind in a vault, in order, with what became of them by these entries and granted cancellations. */
+/** The line of an account's requests of one kind after these entries and granted cancellations. */
 export function buildRequestLine(
   kind: RequestKind,
   entries: readonly LedgerEntry[],

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** How long requests of a vault wait for their settlement, by the vault's own last ones. */
+/** Expected wait of a request, from the vault's last settlements. */
 export const EstimatedSettlement = z
   .object({
     p50: z.number().int().describe('Median wait of its last settlements, in seconds'),
@@ -14,23 +14,23 @@ export type EstimatedSettlement = z.output<typeof EstimatedSettlement>
 
 const Waits = z.object({ p50: z.number().int(), p90: z.number().int() })
 
-/** How long the requests of each of a vault's last settlements waited, in seconds, the oldest settlement first. */
+/** Waits of the requests of each of a vault's last settlements, in seconds, oldest settlement first. */
 export const LastWaits = z.array(Waits)
 export type LastWaits = z.output<typeof LastWaits>
 
-/** Of so many settlements a vault remembers how long they took, and tells of no fewer what to expect. */
-const MOST_SETTLEMENTS = 20
-const FEWEST_SETTLEMENTS = 5
+/** Settlements that a vault remembers, and the fewest that give an estimate. */
+const MAX_SETTLEMENTS = 20
+const MIN_SETTLEMENTS = 5
 
-/** The same after another settlement, of requests that waited so many seconds; unchanged where it settled none. */
+/** Adds a settlement whose requests waited these seconds; unchanged if it settled none. */
 export function addWaits(last: LastWaits, seconds: readonly number[]): LastWaits {
   if (seconds.length === 0) return last
-  return [...last, { p50: percentile(seconds, 0.5), p90: percentile(seconds, 0.9) }].slice(-MOST_SETTLEMENTS)
+  return [...last, { p50: percentile(seconds, 0.5), p90: percentile(seconds, 0.9) }].slice(-MAX_SETTLEMENTS)
 }
 
-/** How long a request is to wait, by the last settlements; null where they are too few to tell. */
+/** Estimates a request's wait; null below five settlements. */
 export function estimateSettlement(last: LastWaits = []): EstimatedSettlement | null {
-  if (last.length < FEWEST_SETTLEMENTS) return null
+  if (last.length < MIN_SETTLEMENTS) return null
   return {
     p50: percentile(
       last.map(({ p50 }) => p50),
@@ -43,9 +43,9 @@ export function estimateSettlement(last: LastWaits = []): EstimatedSettlement | 
   }
 }
 
-/** The smallest of these numbers that so large a part of them is not above. */
+/** The percentile of these numbers, by the nearest rank. */
 function percentile(numbers: readonly number[], part: number): number {
   const sorted = numbers.toSorted((left, right) => left - right)
-  // At least one number, by those who ask.
+  // Callers give at least one number.
   return sorted[Math.ceil(sorted.length * part) - 1] as number
 }

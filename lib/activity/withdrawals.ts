@@ -7,11 +7,11 @@ import { proRata } from './parts.ts'
 type RequestEntry = Extract<LedgerEntry, { kind: 'redeem' }>
 type PaymentEntry = Extract<LedgerEntry, { kind: 'withdraw' }>
 
-/** A withdrawal, a redemption request or one at once, and what became of its parts; in the smallest units of asset and share. */
+/** A withdrawal, by request or instant, and the state of its parts; in the smallest units of asset and share. */
 export type Withdrawal = {
   readonly entry: RequestEntry | PaymentEntry
   readonly status: HistoryStatus
-  /** What it comes to: what was paid and what can be claimed; null while a part is pending, for that is worth what it is later. */
+  /** Assets paid and claimable; null while a part is pending, whose value the settlement decides. */
   readonly assets: bigint | null
   readonly pendingShares: bigint
   readonly claimableShares: bigint
@@ -19,16 +19,14 @@ export type Withdrawal = {
   readonly paidShares: bigint
   readonly paidAssets: bigint
   readonly cancelledShares: bigint
-  /** The last transaction that paid a part of it; null before. */
+  /** The last transaction that paid a part; null before. */
   readonly claimTransactionHash: Hash | null
 }
 
 /**
- * The withdrawals among an account's ledger entries in one vault, in order, with what the account has there in redemption
- * divided between them. Requests stand in line, oldest first: claims have paid the first of them, what is claimable comes
- * next, and what is pending last; cancellations took from the end, those not taken back yet too. So one request may be in several states, of which
- * `status` is the one that is furthest from its end. Assets are divided pro rata: of a claim between the requests that it
- * paid, of what is claimable between those that have a part of it. The parts add up to the whole.
+ * Lists an account's withdrawals in one vault, in order, and divides the account's redemptions between them. Requests stand in
+ * line: the first are paid, the next claimable, the last pending; cancellations take from the end. A request may be in several
+ * states: `status` is the least advanced. Assets are divided pro rata. The parts add up to the whole.
  */
 export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAccount): Withdrawal[] {
   const line = redemptionLine(entries, live.cancelledRedemptions)
@@ -59,7 +57,7 @@ export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAcco
   })
 }
 
-/** The redemption requests, with what became of them by these entries and granted cancellations: shares wait, and assets come. */
+/** The line of redemption requests after these entries and granted cancellations: requested in shares, paid in assets. */
 export function redemptionLine(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
   return buildLine([
     ...entries.flatMap((entry): LineEvent<RequestEntry>[] => {
@@ -93,6 +91,6 @@ function statusOf({ pendingShares, claimableShares, paidShares, cancelledShares 
   if (pendingShares > 0n) return 'pending'
   if (claimableShares > 0n) return 'claimable'
   if (paidShares > 0n) return 'completed'
-  // Of what was not paid nor taken back the vault shows nothing: that it is settled is not known.
+  // The vault shows nothing of a rest that was neither paid nor cancelled: it may not be settled yet.
   return cancelledShares > 0n ? 'cancelled' : 'pending'
 }
