@@ -47,6 +47,7 @@ import { contract as claim } from './vaults/claim/contract.ts'
 import { contract as crossChainStatus } from './vaults/cross-chain-status/contract.ts'
 import { contract as deposit } from './vaults/deposit/contract.ts'
 import { contract as depositStatus } from './vaults/deposit-status/contract.ts'
+import { contract as history } from './vaults/history/contract.ts'
 import { contract as list } from './vaults/list/contract.ts'
 import { contract as vaultsVault } from './vaults/vault/contract.ts'
 import { contract as withdraw } from './vaults/withdraw/contract.ts'
@@ -81,6 +82,7 @@ export const endpoints = {
   'accounts/wallets-unlink': walletsUnlink,
   'vaults/list': list,
   'vaults/vault': vaultsVault,
+  'vaults/history': history,
   'vaults/deposit': deposit,
   'vaults/withdraw': withdraw,
   'vaults/claim': claim,

@@ -430,6 +430,7 @@ export const ERRORS = {
     message: 'Send the address of a token, or leave it out. A mixed-case address needs a correct checksum.',
   },
   invalid_type: { status: 400, error: 'Invalid type', message: 'Send async or sync, or leave it out.' },
+  invalid_range: { status: 400, error: 'Invalid range', message: 'Send 30d, 90d, 1y or all, or leave it out.' },
   invalid_kind: { status: 400, error: 'Invalid kind', message: 'Send deposit or withdrawal, or leave it out.' },
   deposit_status_not_applicable: {
     status: 400,

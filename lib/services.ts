@@ -10,7 +10,6 @@ import { openRequestsStore } from './activity/open-requests-store.ts'
 import type { WakeGroups } from './activity/recording/record-group.ts'
 import { runsStore } from './activity/recording/runs-store.ts'
 import { recordsStore } from './activity/store.ts'
-import { yieldLookup } from './activity/yields.ts'
 import { openTable } from './aws/dynamo.ts'
 import { sendMessages } from './aws/queue.ts'
 import { readLatestSecretJson } from './aws/secrets.ts'
@@ -43,7 +42,9 @@ import { createSolanaNfts } from './portfolio/solana-nfts.ts'
 import { signingKeysIn } from './signing/secret.ts'
 import { pinStore as createPinStore } from './vaults/pin-store.ts'
 import { cachedPins } from './vaults/pins.ts'
+import { priceStore } from './vaults/price-store.ts'
 import { stateStore } from './vaults/state-store.ts'
+import { yieldLookup } from './vaults/yields.ts'
 import { deliveryStore } from './webhooks/delivery-store.ts'
 import { eventLogStore } from './webhooks/log-store.ts'
 import { WebhookReach } from './webhooks/reach.ts'
@@ -139,8 +140,12 @@ export const sources = (env: Env<'deposits'>) => depositSourceStore(openTable(en
 /** Transfers from other chains. */
 export const transfers = (env: Env<'deposits'>) => transfersStore(openTable(env.deposits))
 
-/** Finds a vault's yield. */
-export const getYield = (env: Env<'deposits'>) => yieldLookup({ records: records(env), now: Date.now })
+/** The share prices of vaults. */
+export const prices = (env: Env<'deposits'>) => priceStore(openTable(env.deposits))
+
+/** Finds a vault's yields. */
+export const getYield = (env: Env<'deposits'>) =>
+  yieldLookup({ records: records(env), prices: prices(env), now: Date.now })
 
 /** Gives the reader of a chain. */
 export const getReader = async (env: Env<'config'>) => chainReaders((await config(env)).rpcUrls, OUTSIDE)

@@ -13,18 +13,15 @@ import {
 } from '../protocols/books.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
-import type { PricePoint } from '../vaults/apy.ts'
+import type { BlockPrice } from '../vaults/prices.ts'
 import { isNothing, type LedgerEntry } from './ledger-entry.ts'
-
-/** A price after a block whose events set it. */
-type RecordedPrice = PricePoint & { readonly blockNumber: bigint }
 
 /** A vault's events, with the vault's ledger at each that moves shares; the vault's ledger and its prices after them. */
 type Valued = {
   readonly events: readonly VaultEvent[]
   readonly ledger: Ledger
   /** The price after each block whose events set one. */
-  readonly prices: readonly RecordedPrice[]
+  readonly prices: readonly BlockPrice[]
 }
 
 /** A vault's events valued, and what they did to accounts. */
@@ -51,12 +48,12 @@ export function postEvents(vault: VaultOnChain, before: Ledger, events: readonly
 function valueEvents(vault: VaultOnChain, before: Ledger, events: readonly VaultEvent[]): Valued {
   const { books } = getProtocol(vault)
   let ledger = before
-  const prices = new Map<bigint, RecordedPrice>()
+  const prices = new Map<bigint, BlockPrice>()
   const valued = transactionsOf(events).flatMap((transaction) => {
     const ledgers = books.ledgers(vault, ledger, transaction)
     const after = ledgers.at(-1) ?? ledger
     ledger = after
-    const price = books.priceAfter(vault, after, transaction)
+    const price = books.priceAfter?.(vault, after, transaction) ?? null
     const [first] = transaction
     if (first && price !== null) {
       const { blockNumber, timestamp } = first.location

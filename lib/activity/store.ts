@@ -4,11 +4,9 @@ import { buildItem, type Table } from '../aws/table.ts'
 import { StoredBlock } from '../chain/blocks.ts'
 import { Amount } from '../codecs.ts'
 import { Ledger } from '../protocols/books.ts'
-import { getProtocol } from '../protocols/protocols.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
-import { HOUR_SECONDS } from '../time.ts'
-import type { PricePoint } from '../vaults/apy.ts'
+import { KnownPrices } from '../vaults/prices.ts'
 import type { Vault, VaultKey } from '../vaults/vault.ts'
 import { vaultPartition } from '../vaults/vault.ts'
 import { LatestNotice, MOST_LATEST } from './latest-notices.ts'
@@ -18,25 +16,21 @@ import { OpenRequest } from './open-requests.ts'
 import { foldRecorded, listRecorded, recordedItems } from './recorded-events.ts'
 import { LastWaits } from './settlement-waits.ts'
 
-const Price = z.object({ price: Amount, timestamp: Amount })
-
 /** How far a vault's events are recorded, and what else the job keeps of it. Consistent whenever it is read. */
-export const VaultProgress = z.object({
+export const VaultProgress = KnownPrices.extend({
   /** The last block whose events are recorded. */
   through: z.number().int(),
   /** That block's time in seconds since 1970; absent where it is not known. */
   timestamp: Amount.optional(),
   /** The vault's ledger after that block. */
   ledger: Ledger,
-  /** What one share was worth a week ago, or at first where the vault's prices are younger; absent before the first. */
-  weekAgo: Price.optional(),
   /** The last request of each kind that is settled, where the vault's events tell; absent before the first. */
   settledIds: z.partialRecord(RequestKind, Amount).optional(),
   /** How long requests of each kind have waited for their settlement lately. */
   waits: z.partialRecord(RequestKind, LastWaits).optional(),
   /** Whether requests may wait of which no event will tell that they are settled. */
   hasAsked: z.boolean().optional(),
-  /** When the job last updated the vault's prices and state without an event; seconds since 1970. */
+  /** When the job last read the vault's price and state at the chain's head; seconds since 1970. */
   refreshedAt: Amount.optional(),
   /** A digest of the state that is recorded. */
   state: z.string().optional(),
@@ -63,12 +57,13 @@ export function initialProgress({ firstBlock }: Pick<Vault, 'firstBlock'>): Vaul
 }
 
 /** What happened in a vault. */
-export type VaultRecords = Pick<Posted, 'events' | 'prices'> & { readonly vault: VaultOnChain }
+export type VaultRecords = Pick<Posted, 'events'> & { readonly vault: VaultOnChain }
 
 const ProgressItem = VaultProgress.extend({ pk: z.string() })
+
 /**
- * The table of what happened in vaults. Events and prices are final: the same event makes the same item under the same key,
- * so one that is written again changes nothing, and they are written in batches without a condition.
+ * The table of what happened in vaults. Events are final: the same event makes the same item under the same key, so one that
+ * is written again changes nothing, and they are written in batches without a condition.
  */
 export function recordsStore(table: Table) {
   /**
@@ -87,16 +82,7 @@ export function recordsStore(table: Table) {
   return {
     /** Records what happened in vaults; throws when a part of it may not be recorded. */
     async record(records: readonly VaultRecords[]): Promise<void> {
-      const items = records.flatMap(({ vault, events, prices }) => [
-        ...recordedItems(vault, events),
-        ...prices.map((price) =>
-          buildItem(
-            Price,
-            { pk: vaultPartition(vault), sk: priceKey(vault, price.timestamp, price.blockNumber) },
-            price,
-          ),
-        ),
-      ])
+      const items = records.flatMap(({ vault, events }) => recordedItems(vault, events))
       await table.putMany(items)
     },
 
@@ -109,20 +95,6 @@ export function recordsStore(table: Table) {
       return vaults.map((vault, index) => recorded[index] && foldRecorded(vault, account, recorded[index]))
     },
 
-    /** The recorded prices of a vault from a moment on, in order; seconds since 1970. */
-    async listPrices(vault: VaultKey, since: bigint): Promise<PricePoint[]> {
-      const range = { partition: vaultPartition(vault), from: priceMoment(since), to: LAST_PRICE }
-      return await table.list(Price, range, { isConsistent: false })
-    },
-
-    /** The last recorded price of a vault at or before a moment; undefined where none is recorded. */
-    getPriceAt: (vault: VaultKey, at: bigint): Promise<PricePoint | undefined> =>
-      getPrice(vault, { last: `${priceMoment(at)}#~`, isFirst: false }),
-
-    /** The first recorded price of a vault; undefined where none is recorded. */
-    getFirstPrice: (vault: VaultKey): Promise<PricePoint | undefined> =>
-      getPrice(vault, { last: LAST_PRICE, isFirst: true }),
-
     getProgress,
 
     /**
@@ -133,37 +105,9 @@ export function recordsStore(table: Table) {
       await table.putMany(progress.map(([vault, of]) => buildItem(VaultProgress, progressKey(vault), of)))
     },
   }
-
-  async function getPrice(vault: VaultKey, { last, isFirst }: { last: string; isFirst: boolean }) {
-    const range = { partition: vaultPartition(vault), from: priceMoment(0n), to: last }
-    const options = { isDescending: !isFirst, limit: 1, isConsistent: false }
-    return (await table.getPage(Price, range, options)).items[0]
-  }
 }
 export type RecordsStore = ReturnType<typeof recordsStore>
 
 function progressKey(vault: VaultKey) {
   return { pk: vaultPartition(vault), sk: 'PROGRESS' }
 }
-
-/**
- * A price's sort key. Prices by valuations are each kept, with their block, for some chains have several in a second;
- * prices by trades, which anybody can make, have one key an hour, so that its last one is kept.
- */
-function priceKey(vault: Pick<Vault, 'protocol'>, timestamp: bigint, blockNumber: bigint): string {
-  const isEachKept = getProtocol(vault).books.pricedBy === 'valuations'
-  const [moment, block] = isEachKept ? [timestamp, blockNumber] : [startOfHour(timestamp), 0n]
-  return `${priceMoment(moment)}#${block.toString().padStart(12, '0')}`
-}
-
-/** The hour of which a synchronous vault keeps one price, by its first second since 1970. */
-function startOfHour(timestamp: bigint): bigint {
-  return timestamp - (timestamp % HOUR_SECONDS)
-}
-
-function priceMoment(timestamp: bigint): string {
-  return `PRICE#${timestamp.toString().padStart(12, '0')}`
-}
-
-/** A sort key after those of all prices. */
-const LAST_PRICE = 'PRICE#9'

@@ -36,11 +36,6 @@ type EventOrigin = {
 
 /** How the events of a protocol's vaults keep the books. All of it is pure, so the same events give the same. */
 export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEvent = VaultEvent> = {
-  /**
-   * Who makes the price: `valuations` are the curator's, and each is kept; `trades` are anybody's, so an hour keeps its
-   * last, and the price is read besides, as nobody tells it of a vault in which nobody trades.
-   */
-  readonly pricedBy: 'valuations' | 'trades'
   /** The names of the events that can move the price, apart from mints and burns. */
   readonly repricing: ReadonlySet<string>
   /**
@@ -57,8 +52,11 @@ export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEv
   shareValue(vault: V, ledger: Ledger, shares: bigint): bigint | null
   /** The ledger after each of a transaction's events. */
   ledgers(vault: V, before: Ledger, events: readonly Event[]): readonly Ledger[]
-  /** What one whole share is worth after a transaction, by the ledger after it; null where its events do not tell. */
-  priceAfter(vault: V, after: Ledger, events: readonly Event[]): bigint | null
+  /**
+   * What one whole share is worth after a transaction, by the ledger after it; null where its events do not tell. Absent
+   * where no event tells: the price is then read (`sharePrice` of the protocol).
+   */
+  priceAfter?(vault: V, after: Ledger, events: readonly Event[]): bigint | null
   /** What each of a transaction's events did besides moving shares from one account to another. */
   entries(vault: V, events: readonly Event[]): readonly (readonly OwnEntry[])[]
   /** The shares that an event moves from one owner to another, though no transfer tells so. */

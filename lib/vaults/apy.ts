@@ -1,17 +1,17 @@
 import * as z from 'zod'
 import { Timestamp } from '../codecs.ts'
 import { DAY, DAY_SECONDS, HOUR_SECONDS, toDate } from '../time.ts'
+import type { PricePoint } from './prices.ts'
 
 const YEAR_SECONDS = 365 * DAY
-/** Prices closer together than this say nothing about a year. */
-const MIN_YEAR_SECONDS = 7n * DAY_SECONDS
 /** Prices closer together than this say nothing at all. */
 const MIN_SECONDS = HOUR_SECONDS
 /** From here on numbers are written with an exponent, and no money grows like that. */
 const TOO_MUCH = 1e21
 
-/** The price of one whole share at a moment: `price` in the asset's smallest unit, `timestamp` in seconds since 1970. */
-export type PricePoint = { readonly price: bigint; readonly timestamp: bigint }
+/** The days over which yields are given. */
+export const YIELD_DAYS = { '7d': 7n, '30d': 30n, '90d': 90n } as const
+export type YieldRange = keyof typeof YIELD_DAYS
 
 /** A change of a vault's share price between two moments. */
 export const Growth = z.object({
@@ -22,32 +22,62 @@ export const Growth = z.object({
 })
 export type Growth = z.output<typeof Growth>
 
-/** The yield of a year where prices reach back far enough for one, else the growth since the first price. */
-export type Yields = { readonly annualYield: Growth | null; readonly growth: Growth | null }
+/** The yields of a year, each null where no price is that old, and of a vault without one the growth since its first price. */
+export type Yields = {
+  /** Over about seven days. */
+  readonly annualYield: Growth | null
+  readonly annualYields: Readonly<Record<YieldRange, Growth | null>>
+  readonly growth: Growth | null
+}
 
 /** Nothing is known of a vault's yield. */
-export const NO_YIELDS: Yields = { annualYield: null, growth: null }
+export const NO_YIELDS: Yields = {
+  annualYield: null,
+  annualYields: { '7d': null, '30d': null, '90d': null },
+  growth: null,
+}
+
+/** Prices to compare with: the first one, and for each range the last one before it. */
+export type EarlierPrices = { readonly first?: PricePoint | undefined } & {
+  readonly [Range in YieldRange]?: PricePoint | undefined
+}
+
+/** The yields up to a price. An unknown yield is null, not zero. */
+export function buildYields(earlier: EarlierPrices, to: PricePoint | undefined): Yields {
+  const over = (range: YieldRange) => annualGrowth(earlier[range] ?? earlier.first, to, YIELD_DAYS[range])
+  const annualYields = { '7d': over('7d'), '30d': over('30d'), '90d': over('90d') }
+  const annualYield = annualYields['7d']
+  const isYoung = !annualYield && secondsBetween(earlier.first, to) < YIELD_DAYS['7d'] * DAY_SECONDS
+  return { annualYield, annualYields, growth: isYoung ? growthBetween(earlier.first, to, 1) : null }
+}
 
 /**
- * The growth of the share price between two points, in percent. From seven days on it is that of a year,
- * ((p1 / p0) ^ (365 d / Δt) − 1) × 100, and below that it is no year's. Both are null without an earlier price, at least an
- * hour older, or a sane result: an unknown yield is not zero.
+ * The growth of the share price between two points, as that of a year in percent, ((p1 / p0) ^ (365 d / Δt) − 1) × 100; null
+ * where the points are less than so many days apart, or the result is not sane.
  */
-export function yieldsBetween(from: PricePoint | undefined, to: PricePoint | undefined): Yields {
-  if (!from || !to || from.price === 0n || to.timestamp - from.timestamp < MIN_SECONDS) return NO_YIELDS
-  const seconds = to.timestamp - from.timestamp
+export function annualGrowth(from: PricePoint | undefined, to: PricePoint | undefined, minDays: bigint): Growth | null {
+  const seconds = secondsBetween(from, to)
+  return seconds < minDays * DAY_SECONDS ? null : growthBetween(from, to, YEAR_SECONDS / Number(seconds))
+}
+
+/** The growth in percent, that many times over; null for prices less than an hour apart, and where the result is not sane. */
+function growthBetween(from: PricePoint | undefined, to: PricePoint | undefined, times: number): Growth | null {
+  const seconds = secondsBetween(from, to)
+  if (!from || !to || from.price === 0n || seconds < MIN_SECONDS) return null
   const factor = Number((to.price * 10n ** 18n) / from.price) / 1e18
-  const isOfAYear = seconds >= MIN_YEAR_SECONDS
-  const percent = (factor ** (isOfAYear ? YEAR_SECONDS / Number(seconds) : 1) - 1) * 100
-  if (percent >= TOO_MUCH) return NO_YIELDS
+  const percent = (factor ** times - 1) * 100
+  if (percent >= TOO_MUCH) return null
   const text = percent.toFixed(2)
-  const growth = {
+  return {
     percent: text === '-0.00' ? '0.00' : text,
     days: Math.round(Number(seconds) / 864) / 100,
     from: toDate(from.timestamp),
     to: toDate(to.timestamp),
   }
-  return isOfAYear ? { annualYield: growth, growth: null } : { annualYield: null, growth }
+}
+
+function secondsBetween(from: PricePoint | undefined, to: PricePoint | undefined): bigint {
+  return from && to ? to.timestamp - from.timestamp : 0n
 }
 
 /** The yield of a year as one text; "0.00" where it is not known, as the interface has it. */

@@ -28,6 +28,13 @@ export const VaultResponse = z
     description: z.string().describe('Description for users'),
     APY: z.string().describe('Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null)'),
     annualYield: Growth.nullable().describe('Growth a year, over about 7 days; null if no known price is that old'),
+    annualYields: z
+      .object({
+        '7d': Growth.nullable().describe('Over about 7 days, as annualYield'),
+        '30d': Growth.nullable().describe('Over about 30 days'),
+        '90d': Growth.nullable().describe('Over about 90 days'),
+      })
+      .describe('Growth a year, each over so many days or more; null if no known price is that old'),
     growth: Growth.nullable().describe(
       'Growth since the first known price, while that is younger than 7 days; null otherwise',
     ),

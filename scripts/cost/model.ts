@@ -48,6 +48,7 @@ export const PER_OPEN: Readonly<Partial<Record<keyof typeof endpoints, number>>>
   'markets/search': 0.1,
   'vaults/list': 1,
   'vaults/vault': 0.3,
+  'vaults/history': 0.1,
   'vaults/deposit': 0.03,
   'vaults/deposit-status': 0.2,
   'vaults/claim': 0.02,

@@ -48,7 +48,6 @@ function overview({ address }: Pick<BondVault, 'address'>): ReadPlan<Overview & 
 type BondEvent = EventOf<typeof bondAbi>
 
 const books: Books<BondVault, BondEvent> = {
-  pricedBy: 'trades',
   repricing: new Set(['Bought']),
   explained: (_, { eventName, args }) =>
     eventName === 'Bought' ? { from: zeroAddress, to: args.holder, shares: args.bonds } : undefined,

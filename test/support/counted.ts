@@ -124,6 +124,8 @@ export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delay
     }
     if (method === 'eth_getLogs') return logs(first as Filter)
     const { data } = first as { data: Hex }
+    // A call of a vault itself.
+    if (!data.startsWith(toFunctionSelector(MULTICALL_ABI[0]))) return viewOf(data.slice(0, 10))
     const [calls = []] = decodeFunctionData({ abi: MULTICALL_ABI, data }).args ?? []
     return encodeFunctionResult({
       abi: MULTICALL_ABI,

@@ -90,6 +90,7 @@ export const PROMISED: Readonly<Record<ErrorCode, readonly [status: number, erro
   no_pending_request: [404, 'No pending request'],
   request_can_no_longer_be_cancelled: [409, 'Request can no longer be cancelled'],
   cancel_not_applicable: [400, 'Cancel is only applicable to async vaults'],
+  invalid_range: [400, 'Invalid range'],
   invalid_kind: [400, 'Invalid kind'],
   withdraw_status_not_applicable: [400, 'Withdraw status is only applicable to async vaults'],
   deposit_status_not_applicable: [400, 'Deposit status is only applicable to async vaults'],

@@ -10,6 +10,7 @@ import { transfersStore } from '../../lib/bridge/store.ts'
 import { chainVaultKey, listedVaultsStore, vaultClientsKey } from '../../lib/clients/listed-vaults-store.ts'
 import { VaultOnChain } from '../../lib/protocols/vault-on-chain.ts'
 import { pinStore } from '../../lib/vaults/pin-store.ts'
+import { priceStore } from '../../lib/vaults/price-store.ts'
 import { stateStore } from '../../lib/vaults/state-store.ts'
 import { eventLogStore } from '../../lib/webhooks/log-store.ts'
 import { webhooksStore } from '../../lib/webhooks/store.ts'
@@ -23,6 +24,7 @@ export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clien
     listedVaults: listedVaultsStore(clients),
     runs: runsStore(deposits),
     records: recordsStore(deposits),
+    prices: priceStore(deposits),
     openRequests: openRequestsStore(deposits),
     states: stateStore(deposits),
     pinStore: pinStore(deposits),

@@ -1,11 +1,12 @@
 import { type Address, numberToHex } from 'viem'
 import { handler } from '../../functions/jobs/refresh-chain/handler.ts'
-import { recordsStore, VaultProgress } from '../../lib/activity/store.ts'
+import { initialProgress, recordsStore, VaultProgress } from '../../lib/activity/store.ts'
 import { set } from '../../lib/aws/conditions.ts'
 import type { Item } from '../../lib/aws/requests.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
 import type { RequestKind } from '../../lib/protocols/request-kind.ts'
-import type { VaultOnChain } from '../../lib/protocols/vault-on-chain.ts'
+import { priceStore } from '../../lib/vaults/price-store.ts'
+import { addPrices } from '../../lib/vaults/prices.ts'
 import type { VaultKey } from '../../lib/vaults/vault.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { someContext } from './lambda.ts'
@@ -64,15 +65,20 @@ export async function recordAll(chain: Chain): Promise<void> {
   throw new Error('The records do not catch up with the chain')
 }
 
-/** Records what a vault's shares were worth, at seconds since 1970, behind the service's back. */
+/** Records what a vault's shares were worth, at seconds since 1970, behind the service's back: in the chain's first blocks. */
 export async function recordPrices(
   service: Service,
   vault: VaultKey,
   prices: readonly { readonly price: bigint; readonly timestamp: bigint }[],
 ): Promise<void> {
-  const at = prices.map((price) => ({ ...price, blockNumber: 0n }))
-  const lagoon = { ...vault, protocol: 'lagoon' } as VaultOnChain
-  await recordsOf(service).record([{ vault: lagoon, events: [], prices: at }])
+  const records = recordsOf(service)
+  const [progress = initialProgress({ firstBlock: 0 })] = await records.getProgress([vault])
+  const at = prices
+    .toSorted((left, right) => Number(left.timestamp - right.timestamp))
+    .map((price, index) => ({ ...price, blockNumber: BigInt(index) }))
+  await priceStore(service.tables.deposits).record([{ vault, prices: at, known: [] }])
+  const known = addPrices(progress, at, BigInt(progress.through))
+  await records.putProgress([[vault, { ...progress, ...known }]])
 }
 
 /**

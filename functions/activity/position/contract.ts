@@ -60,7 +60,7 @@ export const contract = {
     hasMore: z.boolean().describe('True if there are more deposits'),
     sharePriceHistory: z
       .array(z.object({ timestamp: Timestamp, sharePrice: SharePrice }))
-      .describe('Share prices of the last year'),
+      .describe('First share price of each day (UTC) of the last year, and the price now'),
     evidence: EvidenceList,
   }),
   errors: ['ambiguous_vault_address', 'vault_not_found', 'position_not_found', ...UPSTREAM_ERRORS],

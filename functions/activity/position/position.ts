@@ -10,19 +10,19 @@ import { DAY_SECONDS, toDate } from '../../../lib/time.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = Services<'getReader' | 'records' | 'sources' | 'getYield' | 'now'>
+type Dependencies = Services<'getReader' | 'records' | 'prices' | 'sources' | 'getYield' | 'now'>
 
 const LATEST = 20
 const YEAR_SECONDS = 365n * DAY_SECONDS
 
-export function getPosition({ getYield, sources, ...dependencies }: Dependencies) {
+export function getPosition({ getYield, prices, sources, ...dependencies }: Dependencies) {
   return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { userAddress: account } = path
     const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
     const since = BigInt(Math.floor(dependencies.now() / 1000)) - YEAR_SECONDS
-    const [{ vaults, errors, evidence }, prices] = await Promise.all([
+    const [{ vaults, errors, evidence }, daily] = await Promise.all([
       readAccountVaults(dependencies, [vault], account),
-      dependencies.records.listPrices(vault, since),
+      prices.list(vault, 'day', since),
     ])
     const [ofVault] = vaults
     const built = ofVault && buildPosition(ofVault.entries, ofVault.live)
@@ -59,10 +59,10 @@ export function getPosition({ getYield, sources, ...dependencies }: Dependencies
       },
       deposits: latest.map((deposit) => depositResponse(ofVault, deposit, annualYield, sourceOf(deposit.entry))),
       hasMore: built.deposits.length > LATEST,
-      sharePriceHistory: prices.map(({ price, timestamp }) => ({
-        timestamp: toDate(timestamp),
-        sharePrice: price,
-      })),
+      sharePriceHistory: [
+        ...daily.map(({ price, timestamp }) => ({ timestamp: toDate(timestamp), sharePrice: price })),
+        { timestamp: ofVault.asOf, sharePrice: live.sharePrice },
+      ],
       evidence: [...evidence],
     }
   }

@@ -6,6 +6,7 @@ import {
   now,
   openRequests,
   pinStore,
+  prices,
   records,
   runs,
   states,
@@ -18,7 +19,7 @@ import { refreshGroup } from './refresh-group.ts'
 export const handler = consumer(
   contract,
   {
-    ...{ listedVaults, runs, records, openRequests, states, pinStore, eventLog, webhooks, wakeRelays, now },
+    ...{ listedVaults, runs, records, prices, openRequests, states, pinStore, eventLog, webhooks, wakeRelays, now },
     getReader: getWitnessedReader,
   },
   refreshGroup,

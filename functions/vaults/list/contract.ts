@@ -15,7 +15,7 @@ export const contract = {
     "Lists the client's vaults that the key may see, with live yield and on-chain state. Sorts by chain id, then address, as text (42161 before 8453). Returns all of them, or pages.",
   tag: 'Vaults',
   caller: 'client',
-  uses: { deposits: ['BatchGetItem'], config: true },
+  uses: { deposits: ['Query', 'BatchGetItem'], config: true },
   request: {
     query: z.object({
       chainId: ChainIdText.optional().describe('Only vaults on this chain'),

@@ -1,10 +1,11 @@
 import { getProtocol } from '../../protocols/protocols.ts'
 import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
+import { addPrices } from '../../vaults/prices.ts'
 import { isPossible } from '../ledger.ts'
 import type { LedgerEntry } from '../ledger-entry.ts'
 import { findOpenRequests } from '../open-requests.ts'
-import { chooseWeekAgo } from '../yields.ts'
 import { listLatest, publishSlices } from './publish-slices.ts'
+import { readPrices } from './read-prices.ts'
 import { advance, isOpen, mayReadOn, type Part, planTurn } from './read-turns.ts'
 import { listUnsaved, postNew, type Run, refuse, save } from './run.ts'
 import { readSlice, SLICE_EVENTS } from './slice.ts'
@@ -41,7 +42,7 @@ export async function recordEvents(run: Run): Promise<void> {
  * from now on.
  */
 async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> {
-  const { records, openRequests, done, apart } = run
+  const { records, prices, openRequests, done, apart } = run
   const vaults = pack.map(({ vault }) => vault)
   const slice = await readSlice(run, { ...run, vaults, from: BigInt(from), to: BigInt(to) })
   const through = Number(slice.through)
@@ -53,7 +54,15 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
   const impossible = posted.filter((one) => !isPossible(one)).map(({ vaultRun }) => vaultRun)
   // A vault whose events contradict each other has no books; those of the others go on.
   if (impossible.length > 0) refuse(run, impossible, 'events that contradict each other')
-  await records.record(moved.map(({ vaultRun: { vault }, events, prices }) => ({ vault, events, prices })))
+  const read = await readPrices(run, moved)
+  const pricesOf = (one: (typeof moved)[number]) => [...one.prices, ...(read.get(one.vaultRun) ?? [])]
+  await prices.record(
+    moved.map((one) => {
+      const { vault, progress } = one.vaultRun
+      return { vault, prices: pricesOf(one), known: progress.lastPrices ?? [] }
+    }),
+  )
+  await records.record(moved.map(({ vaultRun: { vault }, events }) => ({ vault, events })))
   await openRequests.record(
     moved.map(({ vaultRun, entries }) => ({
       vault: vaultRun.vault,
@@ -62,8 +71,8 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
   )
   const settled = await publishSlices(run, moved, slice)
   const published = moved.filter(({ vaultRun }) => !vaultRun.isRefused)
-  for (const { vaultRun, ledger, entries, prices } of published) {
-    const weekAgo = chooseWeekAgo([vaultRun.progress.weekAgo ?? [], prices].flat(), run.final.timestamp)
+  for (const one of published) {
+    const { vaultRun, ledger, entries } = one
     vaultRun.progress = {
       ...vaultRun.progress,
       through,
@@ -72,10 +81,10 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
       ...settled.get(vaultRun),
       ...(vaultRun.progress.latest && { latest: listLatest(vaultRun.progress, slice.through) }),
       ...(opensAsked(vaultRun.vault, entries) && { hasAsked: true }),
-      ...(weekAgo && { weekAgo }),
+      ...addPrices(vaultRun.progress, pricesOf(one), slice.through),
     }
     done.entries += entries.length
-    done.prices += prices.length
+    done.prices += pricesOf(one).length
   }
   await save(
     run,

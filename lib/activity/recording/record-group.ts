@@ -17,7 +17,7 @@ import { watchPins } from './watch-pins.ts'
 /** Has groups recorded, each by a run of its own; throws when that is not certain. `askedAt` is in epoch milliseconds. */
 export type WakeGroups = (messages: readonly (GroupKey & { readonly askedAt: number })[]) => Promise<void>
 
-type Dependencies = Pick<RunDependencies, 'records' | 'openRequests' | 'states' | 'now'> &
+type Dependencies = Pick<RunDependencies, 'records' | 'prices' | 'openRequests' | 'states' | 'now'> &
   Pick<Parameters<typeof watchPins>[0], 'pinStore'> &
   Parameters<typeof publish>[0] &
   Parameters<typeof findLatestClients>[0] & {
@@ -52,7 +52,7 @@ export async function recordGroup(
   { chainId, group, listVaults, sentTokens = new Set(), askedAt, onKnown }: Asked,
   until: number,
 ): Promise<RunReport | undefined> {
-  const { runs, records, openRequests, states, pinStore, getReader, findClients, now } = dependencies
+  const { runs, records, prices, openRequests, states, pinStore, getReader, findClients, now } = dependencies
   const of = { chainId, group }
   const owner = randomUUID()
   const turn = await runs.takeLease(of, owner, { now: now(), until: now() + LEASE_MS, askedAt })
@@ -72,7 +72,7 @@ export async function recordGroup(
     watching.catch(() => {})
     const holdsLease = () => runs.keepLease(of, owner, now() + LEASE_MS)
     const { report, recordedAt, known } = await refreshVaults(
-      { reader, records, openRequests, states, publish: publishOfVaults, getWantsLatest, now },
+      { reader, records, prices, openRequests, states, publish: publishOfVaults, getWantsLatest, now },
       vaults,
       { until, turn, holdsLease },
     )

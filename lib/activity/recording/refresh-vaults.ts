@@ -15,8 +15,8 @@ import { type Dependencies, type Limits, listUnsaved, type Run, save, startVault
 
 /**
  * Records what happened in a chain's vaults up to its last final block, and their states, until there is nothing more or the
- * time is used, and returns the report, and what is known of each vault by its address. It works in slices: a slice's ledger
- * entries and prices are written, then how far its vaults are recorded, so that the next run continues wherever one ends.
+ * time is used, and returns the report, and what is known of each vault by its address. It works in slices: a slice's prices and
+ * ledger entries are written, then how far its vaults are recorded, so that the next run continues wherever one ends.
  * Read side by side are the vaults that have caught up, those that are recorded least far, and one of those with so many
  * events that others would wait for them. A vault whose events the nodes refuse is left for the next run. Throws `upstream_*` where nothing could be read, and an Error when the lease was lost.
  */
@@ -55,6 +55,7 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     inTurn,
     apart: new Set(),
     failures: [],
+    pricesSince: 0n,
     unpublished: new Set(),
     isCutOff: false,
     done: { slices: 0, entries: 0, prices: 0, states: 0 },

@@ -6,6 +6,7 @@ import { logger } from '../../logger.ts'
 import type { VaultEvent } from '../../protocols/books.ts'
 import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
 import { HOUR_SECONDS } from '../../time.ts'
+import type { NewPrices } from '../../vaults/prices.ts'
 import type { RecordedState } from '../../vaults/recorded-state.ts'
 import type { VaultKey } from '../../vaults/vault.ts'
 import type { Notice } from '../../webhooks/event.ts'
@@ -16,10 +17,8 @@ import type { RecordsStore, VaultProgress } from '../store.ts'
 /** What a run works with. */
 export type Dependencies = {
   readonly reader: ChainReader
-  readonly records: Pick<
-    RecordsStore,
-    'getProgress' | 'putProgress' | 'record' | 'getPriceAt' | 'getFirstPrice' | 'listEntries'
-  >
+  readonly records: Pick<RecordsStore, 'getProgress' | 'putProgress' | 'record' | 'listEntries'>
+  readonly prices: { readonly record: (added: readonly NewPrices[]) => Promise<void> }
   readonly openRequests: OpenRequestsStore
   readonly states: { readonly record: (states: readonly (readonly [VaultKey, RecordedState])[]) => Promise<void> }
   /** Tells clients of what happened; when it throws, what it was given may be told again. */
@@ -65,6 +64,8 @@ export type Run = Dependencies &
     /** The vaults that are read by themselves, in the order of their turns. */
     readonly apart: Set<VaultRun>
     readonly failures: AppError[]
+    /** Older prices are not read in this run; seconds since 1970. */
+    pricesSince: bigint
     /** Vaults of which clients could not be told something: as long as it is recent, it is not recorded either. */
     readonly unpublished: Set<VaultRun>
     /** Whether the table or the queue of what clients are told cannot be reached: nothing more is published. */

@@ -10,7 +10,6 @@ const PRECISE = 1_000_000n
 
 /** The ledger of a vault is its last trade: a deposit or withdrawal. */
 export const erc4626Books: Books<TokenizedVault, Event> = {
-  pricedBy: 'trades',
   repricing: new Set(['Deposit', 'Withdraw']),
   explained: (_, { eventName, args }) =>
     eventName === 'Deposit' ? { from: zeroAddress, to: args.owner, shares: args.shares } : undefined,
@@ -24,13 +23,6 @@ export const erc4626Books: Books<TokenizedVault, Event> = {
       if (trade && (isPrecise(trade) || (!isPrecise(ledger) && trade.supply > 0n))) ledger = trade
       return ledger
     })
-  },
-
-  priceAfter({ assetDecimals, shareDecimals }, _, events) {
-    // Trades of less than a whole token do not tell the price to the asset's unit.
-    const whole = 10n ** BigInt(assetDecimals)
-    const trade = events.map(tradeOf).findLast((traded) => traded && traded.assets >= whole)
-    return trade ? valueAt(trade, 10n ** BigInt(shareDecimals)) : null
   },
 
   entries: (_, events) =>

@@ -2,6 +2,14 @@ import { type Call, call } from '../../chain/call.ts'
 import { vaultAbi } from '../abi.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 
+/** The call for what one whole share is worth, in the asset's smallest unit. */
+export function sharePrice({
+  address,
+  shareDecimals,
+}: Pick<TokenizedVault, 'address' | 'shareDecimals'>): Call<bigint> {
+  return call(address, vaultAbi, 'convertToAssets', [10n ** BigInt(shareDecimals)])
+}
+
 /** How many digits more of the price are asked for than one unit of the asset has, and those of the largest amount. */
 const MORE_DIGITS = 18
 const MOST_DIGITS = 77

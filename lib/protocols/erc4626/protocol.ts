@@ -8,13 +8,14 @@ import { type AccountReading, NO_REQUESTS, type Overview, type Protocol } from '
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { ANYBODY, erc4626DepositTerms, NO_LIMIT } from './deposit.ts'
 import { erc4626Books } from './ledger.ts'
-import { precisePrice } from './price.ts'
+import { precisePrice, sharePrice } from './price.ts'
 import type { Erc4626Vault } from './vault.ts'
 import { erc4626WithdrawalTerms } from './withdrawal.ts'
 
-function overview({ address, shareDecimals }: Pick<TokenizedVault, 'address' | 'shareDecimals'>): ReadPlan<Overview> {
+function overview(vault: Pick<TokenizedVault, 'address' | 'shareDecimals'>): ReadPlan<Overview> {
+  const { address } = vault
   const calls = {
-    sharePrice: call(address, vaultAbi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
+    sharePrice: sharePrice(vault),
     totalAssets: call(address, vaultAbi, 'totalAssets', []),
     maxDeposit: call(address, vaultAbi, 'maxDeposit', [ANYBODY]),
   }
@@ -26,11 +27,11 @@ function overview({ address, shareDecimals }: Pick<TokenizedVault, 'address' | '
 }
 
 function account(vault: Erc4626Vault, user: Address): ReadPlan<AccountReading> {
-  const { address, shareToken, shareDecimals } = vault
+  const { address, shareToken } = vault
   const price = precisePrice(vault)
   const calls = {
     shares: call(shareToken, erc20Abi, 'balanceOf', [user]),
-    sharePrice: call(address, vaultAbi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
+    sharePrice: sharePrice(vault),
     precisePrice: price.call,
   }
   return readPlan({ address, slots: {}, calls }, ({ answers }) => ({
@@ -53,6 +54,7 @@ export const erc4626: Protocol<Erc4626Vault> = {
         : { protocol: 'erc4626', hasCap, version: null },
     ),
   overview,
+  sharePrice,
   account,
   depositTerms: erc4626DepositTerms,
   withdrawalTerms: erc4626WithdrawalTerms,

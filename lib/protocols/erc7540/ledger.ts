@@ -13,12 +13,9 @@ type Event = EventOf<typeof erc7540Abi> | EventOf<typeof erc20Abi>
  * the standard does not say: a transfer to or from there is known by the event that tells its reason.
  */
 export const erc7540Books: Books<Erc7540Vault, Event> = {
-  pricedBy: 'trades',
   repricing: new Set(['Deposit', 'Withdraw']),
   ledgers: erc4626Books.ledgers,
   shareValue: erc4626Books.shareValue,
-  // A claim is paid at a price of the past: the present one is what the vault tells.
-  priceAfter: () => null,
 
   standardize(events, ofAccount) {
     const deposits = events.flatMap(({ eventName, args }) => (eventName === 'Deposit' ? [args] : []))

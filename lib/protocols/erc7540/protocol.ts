@@ -5,6 +5,7 @@ import { joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain
 import { AppError } from '../../errors.ts'
 import { buildVaultState } from '../../vaults/vault-state.ts'
 import { ANYBODY, erc4626DepositTerms, NO_LIMIT } from '../erc4626/deposit.ts'
+import { sharePrice } from '../erc4626/price.ts'
 import type { DepositTerms, Overview, Protocol, VaultCandidate } from '../protocol.ts'
 import { erc7540Abi } from './abi.ts'
 import { erc7540Account } from './account.ts'
@@ -38,7 +39,7 @@ function overview(vault: Omit<VaultCandidate, 'isAsync'> & { readonly isDepositA
     symbol: call(shareToken, erc20Abi, 'symbol', []),
     totalSupply: call(shareToken, erc20Abi, 'totalSupply', []),
     totalAssets: call(address, erc7540Abi, 'totalAssets', []),
-    sharePrice: call(address, erc7540Abi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
+    sharePrice: sharePrice(vault),
     maxDeposit: call(address, erc7540Abi, 'maxDeposit', [ANYBODY]),
   }
   return readPlan({ address, slots: {}, calls }, ({ answers }) => {
@@ -92,6 +93,7 @@ export const erc7540: Protocol<Erc7540Vault> = {
           : 'no ERC-7540 vault: it does not say, by ERC-165, that redemptions are by request',
     ),
   overview,
+  sharePrice,
   account: erc7540Account,
   depositTerms,
   withdrawalTerms: erc7540WithdrawalTerms,

@@ -15,7 +15,6 @@ const VALUATIONS: ReadonlySet<string> = new Set(['TotalAssetsUpdated', 'SettleDe
  * assets and shares (against inflation attacks) count, too.
  */
 export const lagoonBooks: Books<LagoonVault, Event> = {
-  pricedBy: 'valuations',
   repricing: new Set(['Deposit', 'Withdraw', 'DepositSync', 'WithdrawSync', ...VALUATIONS]),
   // `Deposit` tells of a claim here, which mints nothing.
   explained: (_, { eventName, args }) =>

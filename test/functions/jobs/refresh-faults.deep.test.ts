@@ -107,14 +107,13 @@ function memory(through?: number) {
     record: async (list: readonly VaultRecords[]) => {
       for (const { vault, events } of list) recordedItems(vault, events)
     },
-    getPriceAt: async () => undefined,
-    getFirstPrice: async () => undefined,
     listEntries: async () => [],
   }
   return { records, throughOf }
 }
 
 const states = { record: async () => {} }
+const prices = { record: async () => {} }
 const publish = async () => {}
 const getWantsLatest = async () => () => false
 const openRequests = {
@@ -159,7 +158,7 @@ describe('A vault whose events contradict each other', () => {
       for (let run = 0; run < 2; run += 1) {
         const reader = nodeWith(logs)
         await refreshVaults(
-          { reader, records, openRequests, states, publish, getWantsLatest, now: Date.now },
+          { reader, records, prices, openRequests, states, publish, getWantsLatest, now: Date.now },
           [good, bad],
           {
             until: Date.now() + 60_000,
@@ -194,7 +193,7 @@ describe('A block with more events than a node gives', () => {
     })
     const { records, throughOf } = memory(FINAL - 600_000)
     const { report } = await refreshVaults(
-      { reader, records, openRequests, states, publish, getWantsLatest, now: Date.now },
+      { reader, records, prices, openRequests, states, publish, getWantsLatest, now: Date.now },
       [one, other],
       {
         until: Date.now() + 60_000,
@@ -222,7 +221,7 @@ describe('A node that is too slow for events of many blocks', () => {
         if (isLate) throw new AppError('upstream_timeout')
       })
       await refreshVaults(
-        { reader, records, openRequests, states, publish, getWantsLatest, now: () => clock },
+        { reader, records, prices, openRequests, states, publish, getWantsLatest, now: () => clock },
         vaults,
         {
           until: 42_000,
@@ -248,10 +247,14 @@ describe('A node that is too slow for events of many blocks', () => {
       clock += isLate ? 3_000 : 100
       if (isLate) throw new AppError('upstream_timeout')
     })
-    await refreshVaults({ reader, records, openRequests, states, publish, getWantsLatest, now: () => clock }, vaults, {
-      until: 42_000,
-      ...lease,
-    })
+    await refreshVaults(
+      { reader, records, prices, openRequests, states, publish, getWantsLatest, now: () => clock },
+      vaults,
+      {
+        until: 42_000,
+        ...lease,
+      },
+    )
     expect(clock).toBeLessThan(46_000)
     for (const one of others) expect(throughOf(one)).toBe(FINAL)
     expect(throughOf(noisy) ?? 0).toBeLessThan(FINAL - 4_990)
@@ -264,7 +267,7 @@ test('Nodes that all stand still are behind by the clock, less what finality tak
   const now = () => (timeOf(FINAL + 1_000) + hour) * 1000
   const run = { until: now() + 60_000, ...lease }
   const { report } = await refreshVaults(
-    { reader: nodeWith([]), records, openRequests, states, publish, getWantsLatest, now },
+    { reader: nodeWith([]), records, prices, openRequests, states, publish, getWantsLatest, now },
     [vault(1)],
     run,
   )
@@ -285,7 +288,7 @@ describe('A head that is far too high, of one answer', () => {
     const { records, throughOf } = memory(FINAL - 10)
     const reader = witnessedReader(BASE, [lying, honest.request])
     const run = refreshVaults(
-      { reader, records, openRequests, states, publish, getWantsLatest, now: Date.now },
+      { reader, records, prices, openRequests, states, publish, getWantsLatest, now: Date.now },
       [one],
       {
         until: Date.now() + 60_000,

@@ -275,14 +275,10 @@ describe('The events of a synchronous vault', () => {
     expect(told(SYNC, [dust, large, moved]).slice(-1)).toEqual([[BOB, 'receive', 1_400n, 700n]])
   })
 
-  test('set a price by the last trade of at least one whole token', () => {
-    const pricesOf = (...events: Told[]) =>
-      postEvents(SYNC, EMPTY_LEDGER, chain([events])).prices.map(({ price }) => price)
-    const whole = trade('Deposit', ALICE, 1_000_000n, 500_000n)
-    const less = trade('Withdraw', BOB, 999_999n, 333_333n)
-    expect(pricesOf(less)).toEqual([])
-    expect(pricesOf(whole)).toEqual([2_000_000n])
-    expect(pricesOf(trade('Withdraw', BOB, 3_000_000n, 1_000_000n), whole, less)).toEqual([2_000_000n])
+  test('tell no price: fees are part of what they tell', () => {
+    expect(postEvents(SYNC, EMPTY_LEDGER, chain([[trade('Deposit', ALICE, 1_005_000n, 1_000_000n)]])).prices).toEqual(
+      [],
+    )
   })
 })
 

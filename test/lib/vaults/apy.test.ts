@@ -1,12 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { NO_YIELDS, type PricePoint, yieldsBetween, yieldText } from '../../../lib/vaults/apy.ts'
+import { buildYields, NO_YIELDS, yieldText } from '../../../lib/vaults/apy.ts'
+import type { PricePoint } from '../../../lib/vaults/prices.ts'
 import { runs } from '../../support/runs.ts'
 
 const HOUR = 3_600n
 const DAY = 86_400n
 const START = 1_750_000_000n
 
+/** The yields of a vault whose first price is the one, and whose last is the other. */
+const yieldsBetween = (first: PricePoint | undefined, last: PricePoint | undefined) => buildYields({ first }, last)
 const textOf = (...points: Parameters<typeof yieldsBetween>) => yieldText(yieldsBetween(...points))
 const from = (price: bigint): PricePoint => ({ price, timestamp: START })
 const after = (seconds: bigint, price: bigint): PricePoint => ({ price, timestamp: START + seconds })
@@ -71,7 +74,7 @@ describe('the growth of a vault whose prices are younger than seven days', () =>
     ({ now, seconds, percent, days }) => {
       const yields = yieldsBetween(from(1_000_000n), after(seconds, now))
       const [start, end] = [START, START + seconds].map((time) => new Date(Number(time) * 1000))
-      expect(yields).toEqual({ annualYield: null, growth: { percent, days, from: start, to: end } })
+      expect(yields).toEqual({ ...NO_YIELDS, growth: { percent, days, from: start, to: end } })
       expect(yieldText(yields)).toBe('0.00')
     },
   )
@@ -125,4 +128,15 @@ describe('the yield of any prices', () => {
       }),
     )
   })
+})
+
+test('A yield compares with the price of its own range, else with the first price that is as old', () => {
+  const first = from(1_000_000n)
+  const week = after(93n * DAY, 1_010_000n)
+  const { annualYield, annualYields, growth } = buildYields({ first, '7d': week }, after(101n * DAY, 1_020_000n))
+  expect(annualYield).toEqual(annualYields['7d'])
+  expect([annualYields['7d']?.days, annualYields['30d']?.days, annualYields['90d']?.days]).toEqual([8, 101, 101])
+  expect(growth).toBeNull()
+  const young = buildYields({ first }, after(30n * DAY, 1_020_000n))
+  expect(young.annualYields).toMatchObject({ '7d': { days: 30 }, '30d': { days: 30 }, '90d': null })
 })

@@ -1,0 +1,91 @@
+import * as z from 'zod'
+import type { Item } from '../aws/requests.ts'
+import { buildItem, type Table } from '../aws/table.ts'
+import { Amount } from '../codecs.ts'
+import {
+  type BlockPrice,
+  byBlock,
+  type NewPrice,
+  type NewPrices,
+  type PriceInterval,
+  type PricePoint,
+  startOf,
+} from './prices.ts'
+import type { VaultKey } from './vault.ts'
+import { vaultPartition } from './vault.ts'
+
+/** A price as it is stored. */
+const StoredPrice = z.object({
+  price: Amount,
+  timestamp: Amount,
+  /** Assets under management then, in the asset's smallest unit; absent where unknown. */
+  totalAssets: Amount.optional(),
+})
+export type StoredPrice = z.output<typeof StoredPrice>
+
+const DayItem = StoredPrice.extend({ pk: z.string(), sk: z.string() })
+
+const PREFIXES = { hour: 'PRICE#', day: 'DAY#' } as const satisfies Record<PriceInterval, string>
+
+/**
+ * The share prices of vaults: the last one of each hour and the first one of each UTC day. The same price makes the same
+ * item, so one that is written again changes nothing.
+ */
+export function priceStore(table: Table) {
+  return {
+    /** Records prices. When it throws, some are written and some are not. */
+    async record(added: readonly NewPrices[]): Promise<void> {
+      await table.putMany(added.flatMap(buildItems))
+    },
+
+    /** A vault's recorded prices from a moment on, in order; seconds since 1970. */
+    async list(vault: VaultKey, interval: PriceInterval, since: bigint): Promise<StoredPrice[]> {
+      const range = {
+        partition: vaultPartition(vault),
+        from: sortKey(interval, since),
+        to: `${PREFIXES[interval]}~`,
+      }
+      return await table.list(StoredPrice, range, { isConsistent: false })
+    },
+
+    /** The last hourly price of a vault before an hour that begins at this second; undefined where none is recorded. */
+    async getLastBefore(vault: VaultKey, at: bigint): Promise<StoredPrice | undefined> {
+      const range = { partition: vaultPartition(vault), from: PREFIXES.hour, to: sortKey('hour', at - 1n) }
+      const options = { isDescending: true, limit: 1, isConsistent: false }
+      return (await table.getPage(StoredPrice, range, options)).items[0]
+    },
+
+    /** The first recorded price of vaults on days, given by any of their seconds, in order; undefined where none is recorded. */
+    async getDays(
+      days: readonly { readonly vault: VaultKey; readonly at: bigint }[],
+    ): Promise<(PricePoint | undefined)[]> {
+      const keys = days.map(({ vault, at }) => ({ pk: vaultPartition(vault), sk: sortKey('day', at) }))
+      const items = await table.getMany(DayItem, keys, { isConsistent: false })
+      const found = new Map(items.map((item) => [`${item.pk} ${item.sk}`, item]))
+      return keys.map(({ pk, sk }) => found.get(`${pk} ${sk}`))
+    },
+  }
+}
+export type PriceStore = ReturnType<typeof priceStore>
+
+/** The items of new prices: of an hour where no later price of it is known, of a day where no earlier one is. */
+function buildItems({ vault, prices, known }: NewPrices): Item[] {
+  const isNew = new Set<BlockPrice>(prices)
+  const inOrder: readonly NewPrice[] = byBlock([...known, ...prices])
+  return inOrder.flatMap((price, index) => {
+    if (!isNew.has(price)) return []
+    const isOf = (other: BlockPrice | undefined, interval: PriceInterval) =>
+      other !== undefined && startOf(interval, other.timestamp) === startOf(interval, price.timestamp)
+    const intervals = [
+      ...(isOf(inOrder[index + 1], 'hour') ? [] : (['hour'] as const)),
+      ...(isOf(inOrder[index - 1], 'day') ? [] : (['day'] as const)),
+    ]
+    return intervals.map((interval) =>
+      buildItem(StoredPrice, { pk: vaultPartition(vault), sk: sortKey(interval, price.timestamp) }, price),
+    )
+  })
+}
+
+function sortKey(interval: PriceInterval, at: bigint): string {
+  return `${PREFIXES[interval]}${startOf(interval, at).toString().padStart(12, '0')}`
+}

@@ -1,0 +1,72 @@
+import * as z from 'zod'
+import { Amount } from '../codecs.ts'
+import { DAY_SECONDS, HOUR_SECONDS } from '../time.ts'
+import type { VaultKey } from './vault.ts'
+
+/** The price of one whole share at a moment: `price` in the asset's smallest unit, `timestamp` in seconds since 1970. */
+export type PricePoint = { readonly price: bigint; readonly timestamp: bigint }
+
+/** How often a price is kept: the last one of each hour, and the first one of each UTC day. */
+export type PriceInterval = 'hour' | 'day'
+const SECONDS: Readonly<Record<PriceInterval, bigint>> = { hour: HOUR_SECONDS, day: DAY_SECONDS }
+
+/** The first second of the hour or UTC day of a moment, all in seconds since 1970. */
+export function startOf(interval: PriceInterval, at: bigint): bigint {
+  return at - (at % SECONDS[interval])
+}
+
+/** The price of one whole share after a block. */
+export const BlockPrice = z.object({ price: Amount, timestamp: Amount, blockNumber: Amount })
+export type BlockPrice = z.output<typeof BlockPrice>
+
+/** A price to record, with the vault's total assets where they are known. */
+export type NewPrice = BlockPrice & { readonly totalAssets?: bigint | undefined }
+
+/** Prices to record of a vault, and those that its progress keeps (`lastPrices`). */
+export type NewPrices = {
+  readonly vault: VaultKey
+  readonly prices: readonly NewPrice[]
+  readonly known: readonly BlockPrice[]
+}
+
+/** Prices that a vault's progress keeps. */
+export const KnownPrices = z.object({
+  /** The earliest recorded price; absent before there is one. */
+  firstPrice: BlockPrice.optional(),
+  /** The last price up to the last recorded block, and the newest one where it is later; in order. */
+  lastPrices: z.array(BlockPrice).max(2).optional(),
+})
+export type KnownPrices = z.output<typeof KnownPrices>
+
+/** The last of these prices, of a block before this one; undefined where there is none. */
+export function priceBefore(prices: readonly BlockPrice[], block: bigint): BlockPrice | undefined {
+  return prices
+    .filter(({ blockNumber }) => blockNumber < block)
+    .reduce<BlockPrice | undefined>(
+      (last, price) => (last && last.blockNumber > price.blockNumber ? last : price),
+      undefined,
+    )
+}
+
+/** The prices to keep of a vault that is recorded through this block, once these are recorded too. */
+export function addPrices(
+  { firstPrice, lastPrices = [] }: KnownPrices,
+  added: readonly BlockPrice[],
+  through: bigint,
+): KnownPrices {
+  const inOrder = byBlock([...(firstPrice ? [firstPrice] : []), ...lastPrices, ...added].map(toBlockPrice))
+  const [first, newest] = [inOrder[0], inOrder.at(-1)]
+  if (!first || !newest) return {}
+  const recorded = priceBefore(inOrder, through + 1n)
+  const isNewer = newest.blockNumber !== recorded?.blockNumber
+  return { firstPrice: first, lastPrices: [...(recorded ? [recorded] : []), ...(isNewer ? [newest] : [])] }
+}
+
+/** The same prices in the order of their blocks. */
+export function byBlock<P extends Pick<BlockPrice, 'blockNumber'>>(prices: readonly P[]): P[] {
+  return prices.toSorted((left, right) => Number(left.blockNumber - right.blockNumber))
+}
+
+function toBlockPrice({ price, timestamp, blockNumber }: BlockPrice): BlockPrice {
+  return { price, timestamp, blockNumber }
+}
