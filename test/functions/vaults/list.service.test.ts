@@ -12,7 +12,7 @@ import { transact } from '../../../sandbox/transactions.ts'
 import { expectError } from '../../support/errors.ts'
 import { someContext } from '../../support/lambda.ts'
 import { transaction, VAULT_ABI } from '../../support/oracles.ts'
-import { recordPrices } from '../../support/records.ts'
+import { recordAll, recordPrices } from '../../support/records.ts'
 import { test as base, type Service, startAnew, USERS } from '../../support/service.ts'
 import { openLagoonVault, openYieldVault } from '../../support/vaults.ts'
 
@@ -35,6 +35,7 @@ const EVERY_VAULT = [
   'description',
   'APY',
   'annualYield',
+  'annualYields',
   'growth',
   'asset',
   'shareDecimals',
@@ -433,19 +434,20 @@ describe('The APY', () => {
 
   const annual = (growth: number, seconds: number) => (growth ** ((365 * DAY) / seconds) - 1) * 100
 
-  test('is what the share price shrank by in the last seven days, as of a year', async ({ service, chain }) => {
+  test('is what the share price shrank by since about seven days ago, as of a year', async ({ service, chain }) => {
     const { vaults } = await listWithPast(service, chain, [
       [9 * DAY, 900n],
       // The chain's newest block may be a little older than this machine's clock.
-      [7 * DAY + 60, 1003n],
+      [8 * DAY + 60, 1003n],
       [6 * DAY, 1100n],
     ])
     for (const { APY } of vaults) {
       expect(APY).toMatch(/^-?\d+\.\d{2}$/)
-      expect(Math.abs(Number(APY) - annual(1000 / 1003, 7 * DAY))).toBeLessThan(0.02)
+      expect(Math.abs(Number(APY) - annual(1000 / 1003, 8 * DAY))).toBeLessThan(0.02)
     }
-    for (const { annualYield, growth } of vaults) {
-      expect(annualYield.days).toBeCloseTo(7, 1)
+    for (const { annualYield, annualYields, growth } of vaults) {
+      expect(annualYield.days).toBeCloseTo(8, 1)
+      expect(annualYields).toEqual({ '7d': annualYield, '30d': null, '90d': null })
       expect(growth).toBeNull()
     }
   })
@@ -470,7 +472,7 @@ describe('The APY', () => {
     chain,
     clock,
   }) => {
-    const { vaults, listAnew } = await listWithPast(service, chain, [[7 * DAY + 60, 998n]])
+    const { vaults, listAnew } = await listWithPast(service, chain, [[8 * DAY + 60, 998n]])
     clock.pass(2 * DAY)
     for (const wire of Object.values(service.rpc)) wire.behaviour = 'answer 500'
     for (const [index, stale] of (await listAnew()).entries()) {
@@ -478,6 +480,28 @@ describe('The APY', () => {
       expect(APY).not.toBe('0.00')
       expect(stale).toMatchObject({ APY, annualYield, totalAssets, stateAsOf: { ...stateAsOf, stale: true } })
     }
+  })
+
+  test('is 0.00 of a vault with a fee whose price never moved, whatever is traded', async ({ service, chain }) => {
+    const vault = await openYieldVault(service, { make: 'exitFee' })
+    const owner = USER.address
+    await vault.mint(owner, vault.units('1000'))
+    await vault.approve(owner, vault.units('1000'))
+    await vault.act(owner, 'deposit', vault.units('1000'), owner)
+    await vault.act(owner, 'withdraw', vault.units('500'), owner, owner)
+    await recordAll(chain)
+    const place = { chainId: chain.chainId, address: vault.address }
+    const path = `/defi-vaults/v1/defi/vault/${vault.address}/history`
+    const { body } = await service.call('GET', path, { key: vault.key })
+    expect(body.history.length).toBeGreaterThan(0)
+    for (const { sharePrice } of body.history) expect(sharePrice).toBe('1000000')
+    await recordPrices(service, place, [
+      { price: 1_000_000n, timestamp: BigInt(Math.floor(Date.now() / 1000) - 100 * DAY) },
+    ])
+    const { service: anew, stop } = await startAnew(service)
+    const [listed] = (await anew.call('GET', LIST, { key: vault.key }).finally(stop)).body.data
+    expect(listed).toMatchObject({ APY: '0.00', annualYield: { percent: '0.00' } })
+    for (const one of Object.values<{ percent: string }>(listed.annualYields)) expect(one.percent).toBe('0.00')
   })
 
   test('costs no request to a chain of its own', async ({ service, list }) => {
