@@ -13,7 +13,7 @@ import {
 } from '../protocols/books.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
-import type { BlockPrice } from '../vaults/prices.ts'
+import { type BlockPrice, priceBefore } from '../vaults/prices.ts'
 import { isNothing, type LedgerEntry } from './ledger-entry.ts'
 
 /** A vault's events, with the vault's ledger at each that moves shares; the vault's ledger and its prices after them. */
@@ -39,19 +39,31 @@ export function isPossible({ ledger, entries, prices }: Omit<Posted, 'events'>):
 }
 
 /** Values a vault's events after a ledger, and folds them. The same events always give the same. */
-export function postEvents(vault: VaultOnChain, before: Ledger, events: readonly VaultEvent[]): Posted {
-  const valued = valueEvents(vault, before, events)
+export function postEvents(
+  vault: VaultOnChain,
+  { ledger, lastPrices = [] }: Priced,
+  events: readonly VaultEvent[],
+): Posted {
+  const valued = valueEvents(vault, ledger, events, lastPrices)
   return { ...valued, entries: foldEvents(vault, valued.events) }
 }
 
+/** What shares are valued by: the vault's ledger before the events, and the prices that were read, where no event tells them. */
+type Priced = { readonly ledger: Ledger; readonly lastPrices?: readonly BlockPrice[] | undefined }
+
 /** Adds to each event that moves shares the vault's ledger then; `events` are all of the vault's, in order, after `before`. */
-function valueEvents(vault: VaultOnChain, before: Ledger, events: readonly VaultEvent[]): Valued {
+function valueEvents(
+  vault: VaultOnChain,
+  before: Ledger,
+  events: readonly VaultEvent[],
+  read: readonly BlockPrice[],
+): Valued {
   const { books } = getProtocol(vault)
   let ledger = before
   const prices = new Map<bigint, BlockPrice>()
   const valued = transactionsOf(events).flatMap((transaction) => {
-    const ledgers = books.ledgers(vault, ledger, transaction)
-    const after = ledgers.at(-1) ?? ledger
+    const ledgers = books.ledgers?.(vault, ledger, transaction)
+    const after = ledgers?.at(-1) ?? ledger
     ledger = after
     const price = books.priceAfter?.(vault, after, transaction) ?? null
     const [first] = transaction
@@ -62,11 +74,23 @@ function valueEvents(vault: VaultOnChain, before: Ledger, events: readonly Vault
     const moves = findMoves(vault, transaction)
     return transaction.map((event, index) => {
       const moved = moves.get(event)
+      if (!moved) return event
+      if (!ledgers) return { ...event, ...readLedger(vault, read, event.location.blockNumber) }
       // A fee is minted before the event with the assets: it is valued by the ledger after the whole transaction.
-      return moved ? { ...event, ledger: moved.from === zeroAddress ? after : (ledgers[index] ?? after) } : event
+      return { ...event, ledger: moved.from === zeroAddress ? after : (ledgers[index] ?? after) }
     })
   })
   return { events: valued, ledger, prices: [...prices.values()] }
+}
+
+/** The last price that was read of a vault before a block, as a ledger; nothing before the first. */
+function readLedger(
+  { shareDecimals }: VaultOnChain,
+  read: readonly BlockPrice[],
+  block: bigint,
+): { readonly ledger?: Ledger } {
+  const last = priceBefore(read, block)
+  return last ? { ledger: { assets: last.price, supply: 10n ** BigInt(shareDecimals) } } : {}
 }
 
 /**

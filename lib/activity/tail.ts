@@ -5,6 +5,7 @@ import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
 import { AppError, badAnswer } from '../errors.ts'
 import type { VaultEvent } from '../protocols/books.ts'
+import { getProtocol } from '../protocols/protocols.ts'
 import { type Result, toResult } from '../result.ts'
 import { DAY_MS } from '../time.ts'
 import type { Vault } from '../vaults/vault.ts'
@@ -21,7 +22,7 @@ import type { LedgerEntry } from './ledger-entry.ts'
 import type { VaultProgress } from './store.ts'
 
 /** Where a vault's records end. */
-export type RecordsEnd = Pick<VaultProgress, 'through' | 'timestamp' | 'ledger'>
+type RecordsEnd = Pick<VaultProgress, 'through' | 'timestamp' | 'ledger' | 'lastPrices'>
 
 /** A vault, and where its records end. */
 export type Followed = { readonly vault: Vault; readonly progress: RecordsEnd }
@@ -85,19 +86,21 @@ export async function readTailEntries(
   block: bigint,
 ): Promise<readonly LedgerEntry[]> {
   const { vault, progress } = followed
-  const { through, ledger } = progress
+  const { through, ledger, lastPrices } = progress
+  // Whether the account's events suffice: all events are there, or the vault's price is read.
+  const isEnough = isWhole || !getProtocol(vault).books.ledgers
   const own = events.filter(({ location }) => location.blockNumber > BigInt(through) && location.blockNumber <= block)
   // What moved is valued by the share price of that time, which events of other accounts set.
-  const moved = isWhole ? [] : transactionsOf(own).flatMap((transaction) => [...findMoves(vault, transaction).keys()])
-  const last = isWhole ? block : moved.at(-1)?.location.blockNumber
-  const prices = isWhole || last === undefined ? [] : await readPriceEvents(on, followed, last)
+  const moved = isEnough ? [] : transactionsOf(own).flatMap((transaction) => [...findMoves(vault, transaction).keys()])
+  const last = isEnough ? block : moved.at(-1)?.location.blockNumber
+  const prices = isEnough || last === undefined ? [] : await readPriceEvents(on, followed, last)
   // Up to the last price these are all events that move the supply, after it only the account's.
   const isPriced = ({ location }: VaultEvent) => last !== undefined && location.blockNumber <= last
   const all = inOrder([...prices, ...own])
-  const priced = postEvents(vault, ledger, all.filter(isPriced))
+  const priced = postEvents(vault, { ledger, lastPrices }, all.filter(isPriced))
   const rest = postEvents(
     vault,
-    priced.ledger,
+    { ledger: priced.ledger, lastPrices },
     all.filter((event) => !isPriced(event)),
   )
   const entries = [...priced.entries, ...rest.entries].filter(({ account }) => account === on.account)

@@ -50,8 +50,8 @@ export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEv
   explained(vault: V, event: Event): ExplainedTransfer | undefined
   /** What these shares are worth by the ledger, in the asset's smallest unit; null before there is a price. */
   shareValue(vault: V, ledger: Ledger, shares: bigint): bigint | null
-  /** The ledger after each of a transaction's events. */
-  ledgers(vault: V, before: Ledger, events: readonly Event[]): readonly Ledger[]
+  /** The ledger after each of a transaction's events. Absent where no event tells the price. */
+  ledgers?(vault: V, before: Ledger, events: readonly Event[]): readonly Ledger[]
   /**
    * What one whole share is worth after a transaction, by the ledger after it; null where its events do not tell. Absent
    * where no event tells: the price is then read (`sharePrice` of the protocol).

@@ -8,7 +8,7 @@ import { isPossible } from '../ledger.ts'
 import type { LedgerEntry } from '../ledger-entry.ts'
 import { publishOf } from './publish-notices.ts'
 import { advance, isOpen, mayReadOn, type Part, planTurn } from './read-turns.ts'
-import { postNew, type Run, save, startVaultRun, type VaultRun } from './run.ts'
+import { newEvents, postNew, type Run, save, startVaultRun, type VaultRun } from './run.ts'
 import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { findNotices, hashesOf } from './slice-notices.ts'
 
@@ -36,7 +36,7 @@ export async function publishLatest(
   )
   const waiting: { readonly vaultRun: VaultRun; readonly notices: readonly Notice[] }[] = []
   for (const { vaultRun, events, isWhole } of await readLatest(run, wanted, head)) {
-    const posted = postNew(vaultRun, events)
+    const posted = postNew(vaultRun, newEvents(vaultRun, events))
     if (!isPossible(posted)) continue
     if (isWhole) entries.set(vaultRun, posted.entries)
     if (posted.events.length === 0) continue

@@ -7,7 +7,7 @@ import { findOpenRequests } from '../open-requests.ts'
 import { listLatest, publishSlices } from './publish-slices.ts'
 import { readPrices } from './read-prices.ts'
 import { advance, isOpen, mayReadOn, type Part, planTurn } from './read-turns.ts'
-import { listUnsaved, postNew, type Run, refuse, save } from './run.ts'
+import { listUnsaved, newEvents, postNew, type Run, refuse, save } from './run.ts'
 import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { closeSettled } from './slice-notices.ts'
 
@@ -47,14 +47,18 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
   const slice = await readSlice(run, { ...run, vaults, from: BigInt(from), to: BigInt(to) })
   const through = Number(slice.through)
   const events = Map.groupBy(slice.events, ({ vault }) => vault)
-  const posted = pack
+  const fresh = pack
     .filter(({ progress }) => progress.through < through)
-    .map((vaultRun) => ({ vaultRun, ...postNew(vaultRun, events.get(vaultRun.vault.address) ?? []) }))
+    .map((vaultRun) => ({ vaultRun, events: newEvents(vaultRun, events.get(vaultRun.vault.address)) }))
+  const read = await readPrices(run, fresh)
+  const posted = fresh.map(({ vaultRun, events }) => ({
+    vaultRun,
+    ...postNew(vaultRun, events, read.get(vaultRun)),
+  }))
   const moved = posted.filter(isPossible)
   const impossible = posted.filter((one) => !isPossible(one)).map(({ vaultRun }) => vaultRun)
   // A vault whose events contradict each other has no books; those of the others go on.
   if (impossible.length > 0) refuse(run, impossible, 'events that contradict each other')
-  const read = await readPrices(run, moved)
   const pricesOf = (one: (typeof moved)[number]) => [...one.prices, ...(read.get(one.vaultRun) ?? [])]
   await prices.record(
     moved.map((one) => {

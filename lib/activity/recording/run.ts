@@ -6,7 +6,7 @@ import { logger } from '../../logger.ts'
 import type { VaultEvent } from '../../protocols/books.ts'
 import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
 import { HOUR_SECONDS } from '../../time.ts'
-import type { NewPrices } from '../../vaults/prices.ts'
+import type { BlockPrice, NewPrices } from '../../vaults/prices.ts'
 import type { RecordedState } from '../../vaults/recorded-state.ts'
 import type { VaultKey } from '../../vaults/vault.ts'
 import type { Notice } from '../../webhooks/event.ts'
@@ -93,10 +93,19 @@ export function vaultRunsInTurn(vaultRuns: readonly VaultRun[], turn: number): R
   return new Set(vaultRuns.filter((_, index) => index % turns === turn % turns))
 }
 
-/** What those of the events led to that are not recorded of a vault yet. */
-export function postNew({ vault, progress }: VaultRun, all: readonly VaultEvent[]): Posted {
-  const events = all.filter(({ location }) => location.blockNumber > BigInt(progress.through))
-  return postEvents(vault, progress.ledger, events)
+/** Values and folds a vault's new events, with these prices that were read besides. */
+export function postNew(
+  { vault, progress }: VaultRun,
+  events: readonly VaultEvent[],
+  read: readonly BlockPrice[] = [],
+): Posted {
+  const { ledger, lastPrices = [] } = progress
+  return postEvents(vault, { ledger, lastPrices: [...lastPrices, ...read] }, events)
+}
+
+/** Those of a vault's events that are not recorded yet. */
+export function newEvents({ progress }: VaultRun, all: readonly VaultEvent[] = []): readonly VaultEvent[] {
+  return all.filter(({ location }) => location.blockNumber > BigInt(progress.through))
 }
 
 /** Writes how far these vaults are recorded; throws when another run has the lease by now. */

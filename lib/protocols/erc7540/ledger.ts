@@ -9,12 +9,11 @@ import type { Erc7540Vault } from './vault.ts'
 type Event = EventOf<typeof erc7540Abi> | EventOf<typeof erc20Abi>
 
 /**
- * The books of an asynchronous vault. Its ledger is its last trade. Where its shares are between a request and its end
+ * The books of an asynchronous vault. Its price is read. Where its shares are between a request and its end
  * the standard does not say: a transfer to or from there is known by the event that tells its reason.
  */
 export const erc7540Books: Books<Erc7540Vault, Event> = {
   repricing: new Set(['Deposit', 'Withdraw']),
-  ledgers: erc4626Books.ledgers,
   shareValue: erc4626Books.shareValue,
 
   standardize(events, ofAccount) {

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { isPossible, postEvents } from '../../../lib/activity/ledger.ts'
 import { MAX_UINT256 } from '../../../lib/codecs.ts'
 import { isShareTransfer, type Ledger, type VaultEvent } from '../../../lib/protocols/books.ts'
+import type { BlockPrice } from '../../../lib/vaults/prices.ts'
 
 const EMPTY_LEDGER = { assets: 0n, supply: 0n }
 
@@ -73,13 +74,28 @@ const chain = (transactions: readonly (readonly Told[])[]): VaultEvent[] =>
     })),
   )
 
+/** Posts a vault's events after a ledger, or where its price is read after one read before them. */
+const post = (
+  vault: typeof LAGOON | typeof SYNC | typeof ASYNC,
+  ledger: Ledger,
+  events: readonly VaultEvent[],
+  lastPrices: readonly BlockPrice[] = ledger.supply > 0n ? [readAt(0n, ledger)] : [],
+) => postEvents(vault, { ledger, lastPrices }, events)
+
+/** What one whole share of six decimals was worth after a block. */
+const readAt = (blockNumber: bigint, { assets, supply }: Ledger) => ({
+  price: (10n ** 6n * assets) / supply,
+  blockNumber,
+  timestamp: blockNumber,
+})
+
 /** What happened to whom, in short. */
 const told = (
   vault: typeof LAGOON | typeof SYNC | typeof ASYNC,
   transactions: readonly (readonly Told[])[],
   before?: Ledger,
 ) =>
-  postEvents(vault, before ?? EMPTY_LEDGER, chain(transactions)).entries.map(({ account, kind, ...rest }) => [
+  post(vault, before ?? EMPTY_LEDGER, chain(transactions)).entries.map(({ account, kind, ...rest }) => [
     account,
     kind,
     'assets' in rest ? rest.assets : undefined,
@@ -136,7 +152,7 @@ describe('The events of a Lagoon vault', () => {
     const burn = transfer(ALICE, zeroAddress, shares)
     const atOnce = [burn, mint(FEES, 1n), paid(ALICE, BOB)]
     const isClaim = (...events: Told[]) =>
-      postEvents(LAGOON, before, chain([events])).entries.flatMap((entry) =>
+      post(LAGOON, before, chain([events])).entries.flatMap((entry) =>
         entry.kind === 'withdraw' ? [[entry.account, entry.isClaim]] : [],
       )
     // The safe claims for her, then she does for somebody else; in the same transaction shares are redeemed directly.
@@ -150,7 +166,7 @@ describe('The events of a Lagoon vault', () => {
       [ALICE, false],
       [ALICE, true],
     ])
-    const { entries } = postEvents(SYNC, EMPTY_LEDGER, chain([[trade('Withdraw', ALICE, assets, shares)]]))
+    const { entries } = post(SYNC, EMPTY_LEDGER, chain([[trade('Withdraw', ALICE, assets, shares)]]))
     expect(entries).toMatchObject([{ kind: 'withdraw', isClaim: false }])
   })
 
@@ -160,12 +176,12 @@ describe('The events of a Lagoon vault', () => {
     const burn = transfer(ALICE, zeroAddress, shares)
     // Four claims and one redemption of a closed vault, all of the same size and in one transaction.
     const multicall = [claim, claim, burn, ...fees, claim, claim, claim]
-    expect(postEvents(LAGOON, before, chain([multicall])).ledger).toEqual({
+    expect(post(LAGOON, before, chain([multicall])).ledger).toEqual({
       assets: before.assets - assets,
       supply: before.supply - shares + 10n,
     })
     const others = [transfer(BOB, zeroAddress, shares), claim, burn, trade('Withdraw', ALICE, assets, shares + 1n)]
-    expect(postEvents(LAGOON, before, chain([others])).ledger.assets).toBe(before.assets)
+    expect(post(LAGOON, before, chain([others])).ledger.assets).toBe(before.assets)
   })
 
   test('tell that a haircut lowers the total by more than is paid, so that the price stays', () => {
@@ -178,7 +194,7 @@ describe('The events of a Lagoon vault', () => {
         args: { sender: ALICE, receiver: BOB, owner: ALICE, assets: worth(before, shares - fee - haircut), shares },
       },
     ]
-    const { ledger, entries } = postEvents(LAGOON, before, chain([events]))
+    const { ledger, entries } = post(LAGOON, before, chain([events]))
     expect(ledger).toEqual({
       assets: before.assets - worth(before, shares - fee),
       supply: before.supply - shares + fee,
@@ -247,7 +263,7 @@ describe('The events of a Lagoon vault', () => {
   test('tell a price with each valuation and settlement, one for each block, after its fees', () => {
     const settled: Told = { eventName: 'SettleRedeem', args: { totalAssets: 700_000_000n } }
     const fee = 10n ** 18n
-    const { prices } = postEvents(
+    const { prices } = post(
       LAGOON,
       before,
       chain([
@@ -265,26 +281,31 @@ describe('The events of a Lagoon vault', () => {
 })
 
 describe('The events of a synchronous vault', () => {
-  test('value shares by the last trade that is large enough to tell', () => {
-    const large = [trade('Deposit', ALICE, 10_000_000n, 5_000_000n)]
-    const dust = [trade('Deposit', BOB, 3n, 1n), trade('Withdraw', BOB, 0n, 0n), trade('Withdraw', BOB, 999_999n, 1n)]
+  test('value shares by the last price that was read before them, and not by a trade', () => {
+    const traded = [trade('Deposit', ALICE, 10_000_000n, 5_000_000n)]
     const moved = [transfer(ALICE, BOB, 700n)]
-    expect(told(SYNC, [large, dust, moved]).slice(-1)).toEqual([[BOB, 'receive', 1_400n, 700n]])
-    // As long as there is nothing better, a small one must do.
-    expect(told(SYNC, [[trade('Deposit', BOB, 3n, 1n)], moved]).slice(-1)).toEqual([[BOB, 'receive', 2_100n, 700n]])
-    expect(told(SYNC, [dust, large, moved]).slice(-1)).toEqual([[BOB, 'receive', 1_400n, 700n]])
+    const events = chain([traded, moved, moved, moved])
+    const prices = [readAt(1n, { assets: 11n, supply: 10n }), readAt(3n, { assets: 12n, supply: 10n })]
+    const received = post(SYNC, EMPTY_LEDGER, events, prices).entries.filter(({ kind }) => kind === 'receive')
+    // A price read after a block counts from the next block on.
+    expect(received.map((entry) => 'assets' in entry && entry.assets)).toEqual([770n, 770n, 840n])
+  })
+
+  test('tell no value of shares that moved before the first price', () => {
+    expect(told(SYNC, [[transfer(ALICE, BOB, 700n)]])).toEqual([
+      [ALICE, 'send', null, 700n],
+      [BOB, 'receive', null, 700n],
+    ])
   })
 
   test('tell no price: fees are part of what they tell', () => {
-    expect(postEvents(SYNC, EMPTY_LEDGER, chain([[trade('Deposit', ALICE, 1_005_000n, 1_000_000n)]])).prices).toEqual(
-      [],
-    )
+    expect(post(SYNC, EMPTY_LEDGER, chain([[trade('Deposit', ALICE, 1_005_000n, 1_000_000n)]])).prices).toEqual([])
   })
 })
 
 describe('The events of an ERC-7540 vault', () => {
   const before = { assets: 2_000_000n, supply: 1_000_000n }
-  const entriesOf = (...events: Told[]) => postEvents(ASYNC, before, chain([events])).entries
+  const entriesOf = (...events: Told[]) => post(ASYNC, before, chain([events])).entries
 
   test('name the payer of a request where that is not its controller', () => {
     const requests = (controller: Address): Told[] => [
@@ -363,7 +384,7 @@ describe('Amounts that a vault makes up', () => {
   test('are impossible where it burns more shares than there are', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: 2n * supply }), (burnt) => {
-        const posted = postEvents(LAGOON, before, chain([[transfer(SILO, zeroAddress, burnt)]]))
+        const posted = post(LAGOON, before, chain([[transfer(SILO, zeroAddress, burnt)]]))
         expect(isPossible(posted)).toBe(burnt <= supply)
       }),
       { examples: [[supply], [supply + 1n]] },
@@ -371,7 +392,7 @@ describe('Amounts that a vault makes up', () => {
   })
 
   test('are impossible where it pays more assets than there are, or has more than 2^256 - 1', () => {
-    const after = (event: Told, ledger: Ledger) => isPossible(postEvents(LAGOON, ledger, chain([[event]])))
+    const after = (event: Told, ledger: Ledger) => isPossible(post(LAGOON, ledger, chain([[event]])))
     const pays = (assets: bigint): Told => trade('WithdrawSync', ALICE, assets, 1n)
     expect(after(pays(before.assets), before)).toBe(true)
     expect(after(pays(before.assets + 1n), before)).toBe(false)
@@ -447,8 +468,8 @@ describe('Events', () => {
       fc.property(fc.array(transaction, { maxLength: 8 }), user, (transactions, account) => {
         const events = chain(transactions)
         const part = events.filter((event) => concerns(account, event) || movesPrice(event))
-        const all = postEvents(vault, EMPTY_LEDGER, events)
-        const seen = postEvents(vault, EMPTY_LEDGER, part)
+        const all = post(vault, EMPTY_LEDGER, events)
+        const seen = post(vault, EMPTY_LEDGER, part)
         const of = ({ entries }: typeof all) => entries.filter((entry) => entry.account === account)
         expect(of(seen)).toEqual(of(all))
         expect(seen.prices).toEqual(all.prices)
@@ -461,14 +482,14 @@ describe('Events', () => {
     fc.assert(
       fc.property(fc.array(transaction, { maxLength: 15 }), fc.nat(), (transactions, cut) => {
         const events = chain(transactions)
-        const whole = postEvents(vault, EMPTY_LEDGER, events)
+        const whole = post(vault, EMPTY_LEDGER, events)
         const block = BigInt(cut % (transactions.length + 1))
-        const early = postEvents(
+        const early = post(
           vault,
           EMPTY_LEDGER,
           events.filter(({ location }) => location.blockNumber <= block),
         )
-        const late = postEvents(
+        const late = post(
           vault,
           early.ledger,
           events.filter(({ location }) => location.blockNumber > block),
@@ -483,7 +504,7 @@ describe('Events', () => {
   test.each([LAGOON, SYNC])('take from one user exactly what they give to another ($kind)', (vault) => {
     fc.assert(
       fc.property(fc.array(transaction, { maxLength: 15 }), (transactions) => {
-        const { entries } = postEvents(vault, EMPTY_LEDGER, chain(transactions))
+        const { entries } = post(vault, EMPTY_LEDGER, chain(transactions))
         for (const sent of entries) {
           if (sent.kind !== 'send') continue
           const { account, kind: _, ...rest } = sent
