@@ -75,7 +75,7 @@ function valueEvents(
     return transaction.map((event, index) => {
       const moved = moves.get(event)
       if (!moved) return event
-      if (!ledgers) return { ...event, ...readLedger(vault, read, event.location.blockNumber) }
+      if (!ledgers) return { ...readLedger(vault, read, event.location.blockNumber), ...event }
       // A fee is minted before the event with the assets: it is valued by the ledger after the whole transaction.
       return { ...event, ledger: moved.from === zeroAddress ? after : (ledgers[index] ?? after) }
     })

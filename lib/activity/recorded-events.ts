@@ -94,7 +94,8 @@ export function fromStored({ chainId, address }: VaultKey, transactions: readonl
   )
 }
 
-function namesAccount({ args }: VaultEvent, account: Address): boolean {
+/** Whether an event's arguments have the account. */
+export function namesAccount({ args }: VaultEvent, account: Address): boolean {
   return Object.values(args).includes(account)
 }
 

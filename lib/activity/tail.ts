@@ -17,9 +17,11 @@ import {
   TRANSFER_TOPIC,
   VAULT_EVENT_TOPICS,
 } from './events.ts'
-import { findMoves, isPossible, postEvents, transactionsOf } from './ledger.ts'
+import { findMoves, isPossible, type Posted, postEvents, transactionsOf } from './ledger.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
+import { namesAccount } from './recorded-events.ts'
 import type { VaultProgress } from './store.ts'
+import { valueMoves } from './value-moves.ts'
 
 /** Where a vault's records end. */
 type RecordsEnd = Pick<VaultProgress, 'through' | 'timestamp' | 'ledger' | 'lastPrices'>
@@ -86,26 +88,45 @@ export async function readTailEntries(
   block: bigint,
 ): Promise<readonly LedgerEntry[]> {
   const { vault, progress } = followed
-  const { through, ledger, lastPrices } = progress
-  // Whether the account's events suffice: all events are there, or the vault's price is read.
-  const isEnough = isWhole || !getProtocol(vault).books.ledgers
+  const { through } = progress
   const own = events.filter(({ location }) => location.blockNumber > BigInt(through) && location.blockNumber <= block)
-  // What moved is valued by the share price of that time, which events of other accounts set.
-  const moved = isEnough ? [] : transactionsOf(own).flatMap((transaction) => [...findMoves(vault, transaction).keys()])
-  const last = isEnough ? block : moved.at(-1)?.location.blockNumber
-  const prices = isEnough || last === undefined ? [] : await readPriceEvents(on, followed, last)
-  // Up to the last price these are all events that move the supply, after it only the account's.
-  const isPriced = ({ location }: VaultEvent) => last !== undefined && location.blockNumber <= last
-  const all = inOrder([...prices, ...own])
-  const priced = postEvents(vault, { ledger, lastPrices }, all.filter(isPriced))
-  const rest = postEvents(
-    vault,
-    { ledger: priced.ledger, lastPrices },
-    all.filter((event) => !isPriced(event)),
-  )
-  const entries = [...priced.entries, ...rest.entries].filter(({ account }) => account === on.account)
-  if (!isPossible({ ...priced, entries })) throw contradiction()
+  const posted =
+    isWhole || !getProtocol(vault).books.ledgers
+      ? await postOwn(on, followed, own)
+      : await postOfAccount(on, followed, own)
+  const entries = posted.entries.filter(({ account }) => account === on.account)
+  if (!isPossible({ ...posted, entries })) throw contradiction()
   return entries
+}
+
+/** Posts a vault's events that suffice to value what the account moved, or whose values are read. */
+async function postOwn(
+  on: ChainAccount,
+  { vault, progress }: Followed,
+  events: readonly VaultEvent[],
+): Promise<Posted> {
+  if (getProtocol(vault).books.ledgers) return postEvents(vault, progress, events)
+  const ofAccount = events.filter((event) => namesAccount(event, on.account))
+  const [valued = ofAccount] = await valueMoves(on.reader, [{ vault, events: ofAccount }])
+  return postEvents(vault, progress, valued)
+}
+
+/** Posts an account's events in a vault. What moved is valued by the price of that time, which events of others set. */
+async function postOfAccount(on: ChainAccount, followed: Followed, own: readonly VaultEvent[]): Promise<Posted> {
+  const { vault, progress } = followed
+  const moved = transactionsOf(own).flatMap((transaction) => [...findMoves(vault, transaction).keys()])
+  const last = moved.at(-1)?.location.blockNumber
+  if (last === undefined) return postEvents(vault, progress, own)
+  const all = inOrder([...(await readPriceEvents(on, followed, last)), ...own])
+  // Up to the last price these are all events that move the supply, after it only the account's.
+  const isBefore = ({ location }: VaultEvent) => location.blockNumber <= last
+  const before = postEvents(vault, progress, all.filter(isBefore))
+  const after = postEvents(
+    vault,
+    { ledger: before.ledger },
+    all.filter((event) => !isBefore(event)),
+  )
+  return { ...before, entries: [...before.entries, ...after.entries] }
 }
 
 /** The error for a vault whose events or balances no contract can have. */

@@ -21,8 +21,8 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
   describe(vault: VaultCandidate): ReadPlan<ProtocolDescription<V> | string>
   /** What the list shows of a vault besides its record. Its parsing never throws. */
   overview(vault: V): ReadPlan<Overview>
-  /** The call for what one whole share is worth, in the asset's smallest unit; absent where events tell the price. */
-  sharePrice?(vault: V): Call<bigint>
+  /** The call for what these shares are worth, in the asset's smallest unit; absent where events tell the price. */
+  shareValue?(vault: V, shares: bigint): Call<bigint>
   /** Who keeps the vault, as its record has it; absent where a protocol has nobody like that. */
   roles?(vault: V): { readonly safe: Address; readonly valuationManager: Address }
   /** What one account has in a vault. Its parsing never throws. */

@@ -1,11 +1,9 @@
-import { isHex, numberToHex } from 'viem'
-import { decodeAnswers } from '../../chain/call.ts'
 import { logger } from '../../logger.ts'
 import type { VaultEvent } from '../../protocols/books.ts'
 import { getProtocol } from '../../protocols/protocols.ts'
-import { toResult } from '../../result.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../../time.ts'
 import { type BlockPrice, byBlock, priceBefore, startOf } from '../../vaults/prices.ts'
+import { readCallsAt } from '../value-moves.ts'
 import type { Run, VaultRun } from './run.ts'
 
 /** A slice reads so many prices at most, the newest ones. */
@@ -17,8 +15,8 @@ const HOURLY_SECONDS = 30n * DAY_SECONDS
 type Traded = { readonly vaultRun: VaultRun; readonly events: readonly VaultEvent[] }
 
 /**
- * Reads the prices that no event tells: after the last trade of each hour, unless the hour before it has a price. A price that the node does not
- * give is left out: most nodes keep the state of 128 blocks.
+ * Reads the prices that no event tells: after the last trade of each hour, unless a price is known of the hour before it. Leaves
+ * out a price that the node does not give: most nodes keep the states of 128 blocks.
  */
 export async function readPrices(run: Run, traded: readonly Traded[]): Promise<ReadonlyMap<VaultRun, BlockPrice[]>> {
   const { reader, final } = run
@@ -26,15 +24,12 @@ export async function readPrices(run: Run, traded: readonly Traded[]): Promise<R
     .filter(({ timestamp }) => timestamp >= run.pricesSince)
     .slice(-MAX_PRICES)
   if (wanted.length === 0) return new Map()
-  const requests = wanted.map(({ call: { to, data }, blockNumber }) => ({
-    method: 'eth_call',
-    params: [{ to, data }, numberToHex(blockNumber)],
-  }))
-  const outcomes = await toResult(reader.request(requests))
-  const read = wanted.flatMap(({ vaultRun, call, timestamp, blockNumber }, index) => {
-    const outcome = 'value' in outcomes ? outcomes.value[index] : undefined
-    const returned = outcome && 'result' in outcome && isHex(outcome.result) ? outcome.result : undefined
-    const [price] = decodeAnswers([call], [returned])
+  const outcomes = await readCallsAt(
+    reader,
+    wanted.map(({ call, blockNumber }) => ({ call, block: blockNumber })),
+  )
+  const read = wanted.flatMap(({ vaultRun, timestamp, blockNumber }, index) => {
+    const price = outcomes[index]
     return price === undefined ? [] : [{ vaultRun, price: { price, timestamp, blockNumber } }]
   })
   if (read.length < wanted.length) {
@@ -52,8 +47,8 @@ export async function readPrices(run: Run, traded: readonly Traded[]): Promise<R
  */
 function listTrades({ vaultRun, events }: Traded, now: bigint) {
   const { vault, progress } = vaultRun
-  const { books, sharePrice } = getProtocol(vault)
-  const call = sharePrice?.(vault)
+  const { books, shareValue } = getProtocol(vault)
+  const call = shareValue?.(vault, 10n ** BigInt(vault.shareDecimals))
   if (!call) return []
   const trades = events.filter(({ eventName }) => books.repricing.has(eventName))
   const intervalOf = (at: bigint) => startOf(now - at > HOURLY_SECONDS ? 'day' : 'hour', at)

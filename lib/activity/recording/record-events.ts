@@ -4,6 +4,7 @@ import { addPrices } from '../../vaults/prices.ts'
 import { isPossible } from '../ledger.ts'
 import type { LedgerEntry } from '../ledger-entry.ts'
 import { findOpenRequests } from '../open-requests.ts'
+import { valueMoves } from '../value-moves.ts'
 import { listLatest, publishSlices } from './publish-slices.ts'
 import { readPrices } from './read-prices.ts'
 import { advance, isOpen, mayReadOn, type Part, planTurn } from './read-turns.ts'
@@ -50,10 +51,16 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
   const fresh = pack
     .filter(({ progress }) => progress.through < through)
     .map((vaultRun) => ({ vaultRun, events: newEvents(vaultRun, events.get(vaultRun.vault.address)) }))
-  const read = await readPrices(run, fresh)
-  const posted = fresh.map(({ vaultRun, events }) => ({
+  const [read, valued] = await Promise.all([
+    readPrices(run, fresh),
+    valueMoves(
+      run.reader,
+      fresh.map(({ vaultRun: { vault }, events }) => ({ vault, events })),
+    ),
+  ])
+  const posted = fresh.map(({ vaultRun, events }, index) => ({
     vaultRun,
-    ...postNew(vaultRun, events, read.get(vaultRun)),
+    ...postNew(vaultRun, valued[index] ?? events, read.get(vaultRun)),
   }))
   const moved = posted.filter(isPossible)
   const impossible = posted.filter((one) => !isPossible(one)).map(({ vaultRun }) => vaultRun)

@@ -2,12 +2,14 @@ import { type Call, call } from '../../chain/call.ts'
 import { vaultAbi } from '../abi.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 
+/** The call for what these shares are worth, in the asset's smallest unit. */
+export function shareValue({ address }: Pick<TokenizedVault, 'address'>, shares: bigint): Call<bigint> {
+  return call(address, vaultAbi, 'convertToAssets', [shares])
+}
+
 /** The call for what one whole share is worth, in the asset's smallest unit. */
-export function sharePrice({
-  address,
-  shareDecimals,
-}: Pick<TokenizedVault, 'address' | 'shareDecimals'>): Call<bigint> {
-  return call(address, vaultAbi, 'convertToAssets', [10n ** BigInt(shareDecimals)])
+export function sharePrice(vault: Pick<TokenizedVault, 'address' | 'shareDecimals'>): Call<bigint> {
+  return shareValue(vault, 10n ** BigInt(vault.shareDecimals))
 }
 
 /** How many digits more of the price are asked for than one unit of the asset has, and those of the largest amount. */

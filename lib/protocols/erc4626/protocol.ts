@@ -8,7 +8,7 @@ import { type AccountReading, NO_REQUESTS, type Overview, type Protocol } from '
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { ANYBODY, erc4626DepositTerms, NO_LIMIT } from './deposit.ts'
 import { erc4626Books } from './ledger.ts'
-import { precisePrice, sharePrice } from './price.ts'
+import { precisePrice, sharePrice, shareValue } from './price.ts'
 import type { Erc4626Vault } from './vault.ts'
 import { erc4626WithdrawalTerms } from './withdrawal.ts'
 
@@ -54,7 +54,7 @@ export const erc4626: Protocol<Erc4626Vault> = {
         : { protocol: 'erc4626', hasCap, version: null },
     ),
   overview,
-  sharePrice,
+  shareValue,
   account,
   depositTerms: erc4626DepositTerms,
   withdrawalTerms: erc4626WithdrawalTerms,

@@ -5,7 +5,7 @@ import { joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain
 import { AppError } from '../../errors.ts'
 import { buildVaultState } from '../../vaults/vault-state.ts'
 import { ANYBODY, erc4626DepositTerms, NO_LIMIT } from '../erc4626/deposit.ts'
-import { sharePrice } from '../erc4626/price.ts'
+import { sharePrice, shareValue } from '../erc4626/price.ts'
 import type { DepositTerms, Overview, Protocol, VaultCandidate } from '../protocol.ts'
 import { erc7540Abi } from './abi.ts'
 import { erc7540Account } from './account.ts'
@@ -93,7 +93,7 @@ export const erc7540: Protocol<Erc7540Vault> = {
           : 'no ERC-7540 vault: it does not say, by ERC-165, that redemptions are by request',
     ),
   overview,
-  sharePrice,
+  shareValue,
   account: erc7540Account,
   depositTerms,
   withdrawalTerms: erc7540WithdrawalTerms,

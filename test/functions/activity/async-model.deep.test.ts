@@ -38,7 +38,6 @@ type Request = {
   isCancelling: boolean
   cancelled: bigint
 }
-type Trade = { readonly assets: bigint; readonly shares: bigint }
 type Account = {
   shares: bigint
   readonly requests: Readonly<Record<Side, Request[]>>
@@ -148,8 +147,6 @@ function divide(whole: bigint, weights: readonly bigint[]): bigint[] {
 class Model implements VaultModel {
   price = WAD
   lastId = 0n
-  /** The last trade that is large enough to value shares by, between two of which nothing tells. */
-  private trade: Trade = { assets: 0n, shares: 0n }
   private readonly accounts = new Map<Address, Account>()
 
   readonly make: AsyncVaultMake
@@ -226,7 +223,6 @@ class Model implements VaultModel {
     account.sources.push({ deposit: account.deposits.requests.length, shares })
     account.deposits.ask(0n, assets)
     account.deposits.claim(assets, shares)
-    this.traded({ assets, shares })
   }
   request(side: Side, user: Address, amount: bigint, owner = user): void {
     const account = this.account(user)
@@ -275,13 +271,11 @@ class Model implements VaultModel {
     if (side === 'deposit') {
       this.account(receiver).shares += settled
       account.deposits.claim(requested, settled)
-      this.traded({ assets: requested, shares: settled })
       this.handOver(user, receiver, settled)
     } else {
       account.withdrawn += settled
       account.withdrawals.claim(requested, settled)
       account.used = true
-      this.traded({ assets: settled, shares: requested })
     }
   }
   agree(request: Request): void {
@@ -307,10 +301,10 @@ class Model implements VaultModel {
     this.account(to).shares += shares
     this.handOver(from, to, shares)
   }
-  /** Shares that become somebody else's, at what they are valued; those worth less than one unit of the asset count nothing. */
+  /** Shares that become somebody else's, at their worth then; those worth less than one unit of the asset count nothing. */
   private handOver(from: Address, to: Address, shares: bigint): void {
     if (from === to || shares === 0n) return
-    const value = (shares * this.trade.assets) / this.trade.shares
+    const value = this.worth(shares)
     if (value === 0n) return
     const [sender, receiver] = [this.account(from), this.account(to)]
     sender.withdrawn += value
@@ -318,10 +312,6 @@ class Model implements VaultModel {
     receiver.deposited += value
     receiver.used = true
     receiver.sources.push({ deposit: null, shares })
-  }
-  private traded(trade: Trade): void {
-    const isPrecise = ({ assets, shares }: Trade) => assets >= 1_000_000n && shares >= 1_000_000n
-    if (isPrecise(trade) || (!isPrecise(this.trade) && trade.shares > 0n)) this.trade = trade
   }
 
   // ------------------------------------------------------------------------------------------ what is to be answered

@@ -78,8 +78,6 @@ class Model implements VaultModel {
   readonly depositRates = new Map<bigint, Rate>()
   readonly redeemRates = new Map<bigint, Rate>()
   readonly accounts = new Map<Address, Account>()
-  /** Synchronous vaults: the last trade that is large enough to value shares by, between two of which nothing tells. */
-  trade: Rate = { assets: 0n, supply: 0n }
   /** All that the vault gained, less what it lost. */
   gains = 0n
   events = 0
@@ -231,15 +229,6 @@ class Model implements VaultModel {
     this.assets += assets
     this.supply += minted
     this.events += 1
-    this.traded({ assets, supply: shares })
-  }
-  private traded(trade: Rate): void {
-    const isPrecise = ({ assets, supply }: Rate) => assets >= 1_000_000n && supply >= 1_000_000n
-    if (isPrecise(trade) || !isPrecise(this.trade)) this.trade = trade
-  }
-  /** What these shares are valued at when they change hands: exactly, or in a synchronous vault by its last trade. */
-  valueOf(shares: bigint): bigint {
-    return this.kind === 'sync' ? (shares * this.trade.assets) / this.trade.supply : this.worth(shares)
   }
   /** The shares of a fee, minted to somebody. */
   receive(user: Address, shares: bigint): void {
@@ -256,7 +245,7 @@ class Model implements VaultModel {
     account.sources.push({ deposit: null, shares })
   }
   transfer(from: Address, to: Address, shares: bigint): void {
-    const value = this.valueOf(shares)
+    const value = this.worth(shares)
     const [sender, receiver] = [this.account(from), this.account(to)]
     sender.shares -= shares
     sender.withdrawn += value
@@ -319,7 +308,6 @@ class Model implements VaultModel {
     this.assets -= this.worth(net)
     this.supply -= net
     this.events += 1
-    this.traded({ assets, supply: shares })
   }
 
   // ------------------------------------------------------------------------------------------ what is to be answered
