@@ -52,14 +52,11 @@ export async function readCallsAt<T>(
   reader: ChainReader,
   calls: readonly { readonly call: Call<T>; readonly block: bigint }[],
 ): Promise<(T | undefined)[]> {
-  const outcomes = await toResult(
-    reader.request(
-      calls.map(({ call: { to, data }, block }) => ({
-        method: 'eth_call',
-        params: [{ to, data }, numberToHex(block)],
-      })),
-    ),
-  )
+  const requests = calls.map(({ call: { to, data }, block }) => ({
+    method: 'eth_call',
+    params: [{ to, data }, numberToHex(block)],
+  }))
+  const outcomes = await toResult(reader.request(requests, { isOfPast: true }))
   return calls.map(({ call }, index) => {
     const outcome = 'value' in outcomes ? outcomes.value[index] : undefined
     const returned = outcome && 'result' in outcome && isHex(outcome.result) ? outcome.result : undefined

@@ -25,5 +25,8 @@ export type RpcError = {
  */
 export type Rpc = (requests: readonly RpcRequest[], options?: RpcOptions) => Promise<RpcOutcome[]>
 
-/** `mostBytes`: a call whose answer is larger is refused for its `results`; 32 MiB unless told. */
-export type RpcOptions = { readonly mostBytes?: number }
+/**
+ * `mostBytes`: a call whose answer is larger is refused for its `results`; 32 MiB unless told. `isOfPast`: the calls read states
+ * of the past, where two hosts else take a block that is older than a minute for a wrong one.
+ */
+export type RpcOptions = { readonly mostBytes?: number; readonly isOfPast?: true }

@@ -115,7 +115,7 @@ function witnessedRpc(chain: EvmChain, hosts: readonly Rpc[]): Rpc {
   return async (requests, options) => {
     if (requests.length === 0) return []
     const latest = await askTwo(requests, options)
-    const atLatest = compare(requests, latest, apart)
+    const atLatest = compare(requests, latest, apart, options)
     if ('outcomes' in atLatest && areHeadsOfOneChain(requests, latest, longestLagBlocks)) return atLatest.outcomes
 
     const blocks = oldestBlocks(requests, latest)
@@ -156,7 +156,7 @@ function witnessedRpc(chain: EvmChain, hosts: readonly Rpc[]): Rpc {
       throw disagreement({ method: BLOCK, hashes }, hosts)
     }
     if (!first || !second) throw silence(failures)
-    const agreement = compare(pinned, [first, second], apart)
+    const agreement = compare(pinned, [first, second], apart, options)
     if ('contradiction' in agreement) throw disagreement(agreement.contradiction, hosts)
     return agreement.outcomes
   }
@@ -335,8 +335,13 @@ type Contradiction = { readonly method: string; readonly hashes?: readonly strin
 type Agreement = { readonly outcomes: RpcOutcome[] } | { readonly contradiction: Contradiction }
 
 /** The outcomes that both hosts tell, as the one tells them whose block is older, or in what they contradict each other. */
-function compare(requests: readonly RpcRequest[], [first, second]: Pair, apart: bigint): Agreement {
-  const lagSeconds = lagOf([first, second])
+function compare(
+  requests: readonly RpcRequest[],
+  [first, second]: Pair,
+  apart: bigint,
+  { isOfPast }: RpcOptions = {},
+): Agreement {
+  const lagSeconds = isOfPast ? 0n : lagOf([first, second])
   if (lagSeconds > OLDEST_STATE_SECONDS) return { contradiction: { method: BLOCK, lagSeconds: Number(lagSeconds) } }
   for (const [index, own] of first.states.entries()) {
     const other = second.states[index]

@@ -6,8 +6,8 @@ import { type KnownPrices, startOf } from './prices.ts'
 import type { VaultKey } from './vault.ts'
 
 const CACHED_MS = 15 * MINUTE_MS
-/** A vault without a price may have one after the job's next run. */
-const UNKNOWN_MS = MINUTE_MS
+/** A vault whose prices are not known yet may have some after the job's next run. */
+const UNKNOWN_MS = 5_000
 /** The job reads a price each hour, later where there are many vaults: so long after a day began it has read that day's first. */
 const FIRST_READ_SECONDS = 2n * HOUR_SECONDS
 
@@ -16,7 +16,9 @@ type Dependencies = {
     readonly getProgress: (
       vaults: readonly VaultKey[],
       options: { readonly isConsistent: false },
-    ) => Promise<readonly (Pick<KnownPrices, 'firstPrice'> | undefined)[]>
+    ) => Promise<
+      readonly ((Pick<KnownPrices, 'firstPrice'> & { readonly timestamp?: bigint | undefined }) | undefined)[]
+    >
   }
   readonly prices: Pick<PriceStore, 'getDays' | 'getLastBefore'>
   /** Epoch milliseconds. */
@@ -32,7 +34,7 @@ const RANGES = Object.keys(YIELD_DAYS) as YieldRange[]
 /**
  * Returns the function that gives a vault's yields up to a price at a moment, now unless given. They compare with the first
  * price of the day that is as many days before, else with the last price before. Vaults that are asked for at the same time
- * are looked up together; earlier prices are cached for 15 minutes, their absence for one.
+ * are looked up together; earlier prices are cached for 15 minutes, their absence for 5 s.
  */
 export function yieldLookup({ records, prices, now }: Dependencies) {
   const cached = new Map<string, Lookup>()
@@ -70,6 +72,7 @@ export function yieldLookup({ records, prices, now }: Dependencies) {
   }
 }
 
+/** Earlier prices; none of a vault that is not recorded up to the latest of them, since others may be yet to come. */
 async function readEarlier(
   { records, prices }: Pick<Dependencies, 'records' | 'prices'>,
   lookups: readonly Pick<Lookup, 'vault' | 'day'>[],
@@ -84,9 +87,10 @@ async function readEarlier(
     ),
     prices.getDays(wanted),
   ])
-  const found: { -readonly [Name in keyof EarlierPrices]: EarlierPrices[Name] }[] = progress.map((of) => ({
-    first: of?.firstPrice,
-  }))
+  const found = progress.map((of, index): { -readonly [Name in keyof EarlierPrices]: EarlierPrices[Name] } => {
+    const latest = (lookups[index]?.day ?? 0n) - YIELD_DAYS['7d'] * DAY_SECONDS + FIRST_READ_SECONDS
+    return of?.timestamp !== undefined && of.timestamp >= latest ? { first: of.firstPrice } : {}
+  })
   await sideBySide(wanted.entries(), async ([position, { index, range, vault, at }]) => {
     const earlier = found[index]
     const until = at + FIRST_READ_SECONDS

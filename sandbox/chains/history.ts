@@ -15,6 +15,8 @@ const DAY = 86_400
 const GAINS = [2_400n, 1_700n, 3_100n, 2_000n]
 /** What a vault with a manager earns in two weeks, in whole tokens. */
 const MANAGED_GAIN = '610'
+/** One of its shares. */
+const MANAGED_SHARES = 10n ** 6n
 
 const CALLS = parseAbi([
   'function approve(address spender, uint256 amount)',
@@ -28,8 +30,10 @@ const CALLS = parseAbi([
   'function updateNewTotalAssets(uint256 totalAssets)',
   'function settleDeposit(uint256 totalAssets)',
   'function redeem(uint256 shares, address receiver, address controller)',
+  'function withdraw(uint256 assets, address receiver, address owner)',
 ])
 
+const ANCHOR = ACCOUNTS.anchor.address
 const [ALICE, BOB] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address]
 
 /**
@@ -58,8 +62,15 @@ export async function playHistory(chain: LocalChain, { tokens, vaults }: LocalWo
         return settleWithGain(vault, total, (total * (GAINS[index] ?? 0n)) / 1_000_000n)
       })
       const yielded = call(ALICE, synchronous.asset, 'mint', [synchronous.address, amount(synchronous, '420')])
-      await transact(chain, [...settlements, yielded])
-      for (const vault of managed) await settle(chain, vault.address, { gain: amount(vault, MANAGED_GAIN) })
+      // The job reads a price of the past where somebody traded.
+      const traded = call(ANCHOR, synchronous.address, 'withdraw', [amount(synchronous, '1'), ANCHOR, ANCHOR])
+      await transact(chain, [...settlements, yielded, traded])
+      for (const vault of managed) {
+        const { address } = vault
+        await transact(chain, [call(ANCHOR, address, 'requestRedeem', [MANAGED_SHARES, ANCHOR, ANCHOR])])
+        await settle(chain, address, { gain: amount(vault, MANAGED_GAIN) })
+        await transact(chain, [call(ANCHOR, address, 'redeem', [MANAGED_SHARES, ANCHOR, ANCHOR])])
+      }
     })
 
   const deposit = amount(first, '10000')

@@ -1,6 +1,7 @@
 import { type Address, getAddress, numberToHex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { initialProgress, recordsStore } from '../../../lib/activity/store.ts'
+import { NO_YIELDS } from '../../../lib/vaults/apy.ts'
 import { priceStore } from '../../../lib/vaults/price-store.ts'
 import { addPrices } from '../../../lib/vaults/prices.ts'
 import type { VaultKey } from '../../../lib/vaults/vault.ts'
@@ -30,10 +31,10 @@ function openBooks() {
         blockNumber: BigInt(index),
       }))
     await prices.record([{ vault, prices: added, known: [] }])
-    const progress = initialProgress({ firstBlock: 0 })
+    const progress = { ...initialProgress({ firstBlock: 0 }), timestamp: BigInt(NOW) }
     await records.putProgress([[vault, { ...progress, ...addPrices(progress, added, -1n) }]])
   }
-  return { clock, record, getYield, requests }
+  return { clock, records, record, getYield, requests }
 }
 
 describe('The yield of recorded prices', () => {
@@ -103,6 +104,21 @@ test('The yields of 200 vaults with daily prices take eight table requests, and 
   expect(await readAll()).toBe(8)
   clock.set((NOW + 600) * 1000)
   expect(await readAll()).toBe(0)
+})
+
+test('A vault whose past is still being read has no yield: later prices may come between', async () => {
+  const { clock, records, record, getYield } = openBooks()
+  await record(vaultAt(0), [[100, 900_000n]])
+  const [progress] = await records.getProgress([vaultAt(0)])
+  if (!progress) throw new Error('nothing is recorded')
+  await records.putProgress([[vaultAt(0), { ...progress, timestamp: BigInt(NOW - 60 * DAY) }]])
+  expect(await getYield(vaultAt(0), 1_000_000n)).toEqual(NO_YIELDS)
+  await record(vaultAt(0), [
+    [100, 900_000n],
+    [9, 990_000n],
+  ])
+  clock.set(NOW * 1000 + 6_000)
+  expect(await getYield(vaultAt(0), 1_000_000n)).toMatchObject({ annualYield: { days: 9 } })
 })
 
 test('A vault younger than each range takes no query', async () => {
