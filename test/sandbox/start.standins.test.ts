@@ -284,6 +284,23 @@ describe('`npm start`', () => {
     await expect.poll(log).toMatch(recorded)
   })
 
+  test('shows the yields that its recorded prices give', async ({ state }) => {
+    type Listed = { poolAddress: string; chainId: number; annualYield: { from: string; days: number } | null }
+    const get = async <T>(path: string) => {
+      const headers = { 'x-join-key': state.apiKey }
+      return (await (await fetch(`${state.baseUrl}/defi-vaults/v1/${path}`, { headers })).json()) as T
+    }
+    const list = async () => (await get<{ data: Listed[] }>('vaults')).data
+    // Of the prices that are a week old the last one is two weeks old.
+    const listDays = async () => [...new Set((await list()).map(({ annualYield }) => annualYield?.days))]
+    await expect.poll(listDays, { timeout: 15_000 }).toEqual([14])
+    for (const { poolAddress, chainId, annualYield } of await list()) {
+      const path = `defi/vault/${poolAddress}/history?range=all&chainId=${chainId}`
+      const { history } = await get<{ history: { at: string }[] }>(path)
+      expect(history.map(({ at }) => at)).toContain(annualYield?.from)
+    }
+  })
+
   test('names in each line of the log the function whose it is, whatever goes on beside it', ({
     running: { folder },
   }) => {

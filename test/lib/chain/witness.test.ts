@@ -81,3 +81,22 @@ test.for([0, 1, 2])('A host that fails in words of its own is replaced by the th
   const hosts: Saying[] = [TRUE, TRUE, TRUE]
   expect(await simulateAt(...hosts.with(place, 'odd'))).toMatchObject({ result: [{ calls: [{ status: '0x1' }] }] })
 })
+
+test('A state of the past is given where it is asked for as such, of one block at both hosts', async () => {
+  const ago = { ...HEADER, number: '0x2', timestamp: '0x2', hash: numberToHex(2, { size: 32 }) }
+  const head = { ...HEADER, timestamp: numberToHex(1_000) }
+  const hostOf =
+    (price: Hex): Rpc =>
+    async (requests) =>
+      requests.map(({ method, params }) => ({
+        result: method === 'eth_call' ? price : params[0] === 'latest' ? head : ago,
+      }))
+  const read = (prices: readonly Hex[], options?: { isOfPast: true }) =>
+    witnessedReader(CHAIN as NonNullable<typeof CHAIN>, prices.map(hostOf)).request(
+      [{ method: 'eth_call', params: [{ to: ACCOUNT, data: '0x' }, '0x2'] }],
+      options,
+    )
+  expect((await failureOf(read(['0x1', '0x1']))).code).toBe('nodes_disagree')
+  expect(await read(['0x1', '0x1'], { isOfPast: true })).toEqual([{ result: '0x1' }])
+  expect((await failureOf(read(['0x1', '0x2'], { isOfPast: true }))).code).toBe('nodes_disagree')
+})

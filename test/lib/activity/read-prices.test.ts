@@ -1,0 +1,93 @@
+import { hexToBigInt, numberToHex, zeroAddress } from 'viem'
+import { expect, test } from 'vitest'
+import { readPrices } from '../../../lib/activity/recording/read-prices.ts'
+import { type Run, startVaultRun } from '../../../lib/activity/recording/run.ts'
+import { initialProgress } from '../../../lib/activity/store.ts'
+import { chainReader } from '../../../lib/chain/reader.ts'
+import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
+import type { Rpc, RpcOutcome } from '../../../lib/chain/rpc.ts'
+import type { VaultEvent } from '../../../lib/protocols/books.ts'
+import type { BlockPrice } from '../../../lib/vaults/prices.ts'
+import { someVault } from '../../support/clients.ts'
+
+const HOUR = 3_600
+const DAY = 24 * HOUR
+/** The beginning of a UTC day, at which a block a second has passed for 100 days. */
+const NOW = 20_000 * DAY
+const blockAt = (secondsAgo: number) => BigInt(100 * DAY - secondsAgo)
+
+/** A vault of this protocol in which somebody traded so many seconds ago. */
+function traded(
+  secondsAgo: readonly number[],
+  { protocol = 'erc4626', lastPrices = [] }: { protocol?: 'erc4626' | 'lagoon'; lastPrices?: BlockPrice[] } = {},
+) {
+  const vault = { ...someVault(), protocol }
+  const vaultRun = startVaultRun(vault as never, { ...initialProgress(vault), lastPrices }, undefined)
+  const events = secondsAgo.map((ago): VaultEvent => {
+    const location = { chainId: 8453, blockNumber: blockAt(ago), timestamp: BigInt(NOW - ago), logIndex: 0 }
+    const transactionHash = numberToHex(ago, { size: 32 })
+    return { eventName: 'Withdraw', args: {}, vault: zeroAddress, location: { ...location, transactionHash } as never }
+  })
+  return { vaultRun, events }
+}
+
+/** A run at a node that says this of a price at a block. */
+function runAt(say: (block: bigint) => RpcOutcome) {
+  const asked: bigint[] = []
+  const rpc: Rpc = async (requests) =>
+    requests.map(({ params }) => {
+      const block = hexToBigInt(params[1] as `0x${string}`)
+      asked.push(block)
+      return say(block)
+    })
+  const reader = chainReader(evmChain(8453) as EvmChain, rpc)
+  const run = { reader, final: { number: blockAt(0), timestamp: BigInt(NOW) }, pricesSince: 0n } as unknown as Run
+  return { run, asked }
+}
+
+const told = (block: bigint): RpcOutcome => ({ result: numberToHex(block, { size: 32 }) })
+const TOO_OLD: RpcOutcome = { error: { code: -32_000, refusal: 'archive' } }
+
+test('A price is read after the last trade of each hour, and of each day longer ago than 30 days', async () => {
+  const { run, asked } = runAt(told)
+  const ago = [40 * DAY - 5, 39.5 * DAY, 29 * DAY - 5, 29 * DAY - 7, 28.5 * DAY]
+  const one = traded(ago)
+  const prices = (await readPrices(run, [one, traded([60], { protocol: 'lagoon' })])).get(one.vaultRun)
+  const read = [39.5 * DAY, 29 * DAY - 7, 28.5 * DAY]
+  expect(asked).toEqual(read.map(blockAt))
+  expect(prices).toEqual(
+    read.map((secondsAgo) => ({
+      price: blockAt(secondsAgo),
+      timestamp: BigInt(NOW - secondsAgo),
+      blockNumber: blockAt(secondsAgo),
+    })),
+  )
+})
+
+test('No price is read within an hour after one that is known', async () => {
+  const { run, asked } = runAt(told)
+  const known = { price: 1n, timestamp: BigInt(NOW - 3 * HOUR), blockNumber: blockAt(3 * HOUR) }
+  await readPrices(run, [traded([2.5 * HOUR, 1.5 * HOUR, 60], { lastPrices: [known] })])
+  expect(asked).toEqual([1.5 * HOUR, 60].map(blockAt))
+})
+
+test('A slice reads the 100 newest prices', async () => {
+  const { run, asked } = runAt(told)
+  await readPrices(run, [traded(Array.from({ length: 150 }, (_, index) => (150 - index) * HOUR - 1))])
+  expect(asked).toHaveLength(100)
+  expect(asked.at(-1)).toBe(blockAt(HOUR - 1))
+})
+
+test('A price that the node does not keep is left out; where it keeps none, the run asks for recent ones only', async () => {
+  const ago = [5 * HOUR, 60]
+  const some = runAt((block) => (block < blockAt(HOUR) ? TOO_OLD : told(block)))
+  const one = traded(ago)
+  const prices = await readPrices(some.run, [one])
+  expect(prices.get(one.vaultRun)?.map(({ blockNumber }) => blockNumber)).toEqual([blockAt(60)])
+  expect(some.run.pricesSince).toBe(0n)
+
+  const none = runAt(() => TOO_OLD)
+  expect(await readPrices(none.run, [traded(ago)])).toEqual(new Map())
+  expect(await readPrices(none.run, [traded(ago)])).toEqual(new Map())
+  expect(none.asked).toEqual([5 * HOUR, 60, 60].map(blockAt))
+})
