@@ -103,6 +103,7 @@ async function invest(service: Service, { asyncVault, otherUsdc }: Stage, { acco
 
   await service.call('GET', '/defi-vaults/v1/vaults')
   await service.call('GET', `/defi-vaults/v1/vault/${asyncVault}`)
+  await service.call('GET', `${vaults}/${asyncVault}/history?range=30d`)
   await send(await prepare('deposit', { amount: AMOUNT }))
   await statusOf('deposit')
   await prepare('cancel', {})
