@@ -72,30 +72,32 @@ export function yieldLookup({ records, prices, now }: Dependencies) {
   }
 }
 
-/** Earlier prices; none of a vault that is not recorded up to the latest of them, since others may be yet to come. */
+/**
+ * Reads the earlier prices that exist. A vault that is not recorded up to the latest of them has none, since others may be yet
+ * to come.
+ */
 async function readEarlier(
   { records, prices }: Pick<Dependencies, 'records' | 'prices'>,
   lookups: readonly Pick<Lookup, 'vault' | 'day'>[],
 ): Promise<EarlierPrices[]> {
-  const wanted = lookups.flatMap(({ vault, day }, index) =>
-    RANGES.map((range) => ({ index, range, vault, at: day - YIELD_DAYS[range] * DAY_SECONDS })),
-  )
-  const [progress, days] = await Promise.all([
-    records.getProgress(
-      lookups.map(({ vault }) => vault),
-      { isConsistent: false },
-    ),
-    prices.getDays(wanted),
-  ])
-  const found = progress.map((of, index): { -readonly [Name in keyof EarlierPrices]: EarlierPrices[Name] } => {
-    const latest = (lookups[index]?.day ?? 0n) - YIELD_DAYS['7d'] * DAY_SECONDS + FIRST_READ_SECONDS
-    return of?.timestamp !== undefined && of.timestamp >= latest ? { first: of.firstPrice } : {}
+  const vaults = lookups.map(({ vault }) => vault)
+  const progress = await records.getProgress(vaults, { isConsistent: false })
+  const found = lookups.map(({ day }, index): { -readonly [Name in keyof EarlierPrices]: EarlierPrices[Name] } => {
+    const { timestamp, firstPrice } = progress[index] ?? {}
+    const latest = day - YIELD_DAYS['7d'] * DAY_SECONDS + FIRST_READ_SECONDS
+    return timestamp !== undefined && timestamp >= latest ? { first: firstPrice } : {}
   })
-  await sideBySide(wanted.entries(), async ([position, { index, range, vault, at }]) => {
-    const earlier = found[index]
-    const until = at + FIRST_READ_SECONDS
-    if (!earlier?.first || earlier.first.timestamp >= until) return
-    const ofDay = days[position]
+  const wanted = lookups.flatMap(({ vault, day }, index) =>
+    RANGES.flatMap((range) => {
+      const at = day - YIELD_DAYS[range] * DAY_SECONDS
+      const until = at + FIRST_READ_SECONDS
+      const earlier = found[index]
+      return earlier?.first && earlier.first.timestamp < until ? [{ earlier, range, vault, at, until }] : []
+    }),
+  )
+  const days = await prices.getDays(wanted)
+  await sideBySide(wanted.entries(), async ([index, { earlier, range, vault, until }]) => {
+    const ofDay = days[index]
     earlier[range] = ofDay && ofDay.timestamp < until ? ofDay : await prices.getLastBefore(vault, until)
   })
   return found
