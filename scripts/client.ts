@@ -157,7 +157,8 @@ function objectType({ properties = {}, required = [], additionalProperties }: Js
   const inner = `${indent}  `
   const fields = Object.entries(properties).map(([name, field]) => {
     const optional = required.includes(name) ? '' : '?'
-    return `${comment(field, inner)}${inner}${name}${optional}: ${typeOf(field, inner)}${optional && ' | undefined'}`
+    const key = /^\d/.test(name) ? `'${name}'` : name
+    return `${comment(field, inner)}${inner}${key}${optional}: ${typeOf(field, inner)}${optional && ' | undefined'}`
   })
   const isOpen = typeof additionalProperties === 'object' && Object.keys(additionalProperties).length === 0
   return `{\n${[...fields, ...(isOpen ? [`${inner}[name: string]: unknown`] : [])].join('\n')}\n${indent}}`
