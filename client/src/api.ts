@@ -596,7 +596,7 @@ export type GetPositionResponse = {
   deposits: Deposit[]
   /** True if there are more deposits */
   hasMore: boolean
-  /** Share prices of the last year */
+  /** First share price of each day (UTC) of the last year, and the price now */
   sharePriceHistory: {
     timestamp: Timestamp
     /** Value of one whole share, in the asset's smallest unit */
@@ -626,6 +626,34 @@ export type GetTransferStatusResponse = TransferStatus & {
   protocol: string | null
   /** Per chain read: the block that the response is based on, and the number of hosts */
   evidence: Evidence[]
+}
+
+export type GetVaultHistoryResponse = {
+  vaultAddress: Address
+  /** Chain of the vault */
+  chainId: number
+  /** As requested */
+  range: '30d' | '90d' | '1y' | 'all'
+  /** Empty if no price is recorded; hours and days without a price have no point */
+  history: ({
+    /** Time of the price */
+    at: Timestamp
+    /** Value of one whole share, in the asset's smallest unit */
+    sharePrice: Amount
+    /** Assets under management, in the asset's smallest unit; null if unknown */
+    totalAssets: Amount | null
+    /** Growth a year, over the seven days before; null if no known price is that old */
+    annualYield: {
+      /** Percent, two decimals */
+      percent: string
+      /** Days between the two prices, two decimals */
+      days: number
+      /** Time of the earlier price */
+      from: Timestamp
+      /** Time of the later price */
+      to: Timestamp
+    } | null
+  })[]
 }
 
 export type GetVaultResponse = {
@@ -671,6 +699,42 @@ export type GetVaultResponse = {
     /** Time of the later price */
     to: Timestamp
   } | null
+  /** Growth a year, each over so many days or more; null if no known price is that old */
+  annualYields: {
+    /** Over about 7 days, as annualYield */
+    '7d': {
+      /** Percent, two decimals */
+      percent: string
+      /** Days between the two prices, two decimals */
+      days: number
+      /** Time of the earlier price */
+      from: Timestamp
+      /** Time of the later price */
+      to: Timestamp
+    } | null
+    /** Over about 30 days */
+    '30d': {
+      /** Percent, two decimals */
+      percent: string
+      /** Days between the two prices, two decimals */
+      days: number
+      /** Time of the earlier price */
+      from: Timestamp
+      /** Time of the later price */
+      to: Timestamp
+    } | null
+    /** Over about 90 days */
+    '90d': {
+      /** Percent, two decimals */
+      percent: string
+      /** Days between the two prices, two decimals */
+      days: number
+      /** Time of the earlier price */
+      from: Timestamp
+      /** Time of the later price */
+      to: Timestamp
+    } | null
+  }
   /** Growth since the first known price, while that is younger than 7 days; null otherwise */
   growth: {
     /** Percent, two decimals */
@@ -1962,6 +2026,42 @@ export type Vault = {
     /** Time of the later price */
     to: Timestamp
   } | null
+  /** Growth a year, each over so many days or more; null if no known price is that old */
+  annualYields: {
+    /** Over about 7 days, as annualYield */
+    '7d': {
+      /** Percent, two decimals */
+      percent: string
+      /** Days between the two prices, two decimals */
+      days: number
+      /** Time of the earlier price */
+      from: Timestamp
+      /** Time of the later price */
+      to: Timestamp
+    } | null
+    /** Over about 30 days */
+    '30d': {
+      /** Percent, two decimals */
+      percent: string
+      /** Days between the two prices, two decimals */
+      days: number
+      /** Time of the earlier price */
+      from: Timestamp
+      /** Time of the later price */
+      to: Timestamp
+    } | null
+    /** Over about 90 days */
+    '90d': {
+      /** Percent, two decimals */
+      percent: string
+      /** Days between the two prices, two decimals */
+      days: number
+      /** Time of the earlier price */
+      from: Timestamp
+      /** Time of the later price */
+      to: Timestamp
+    } | null
+  }
   /** Growth since the first known price, while that is younger than 7 days; null otherwise */
   growth: {
     /** Percent, two decimals */
@@ -2526,6 +2626,8 @@ export type Errors = {
   invalid_asset: 400
   /** Invalid type. Send async or sync, or leave it out. */
   invalid_type: 400
+  /** Invalid range. Send 30d, 90d, 1y or all, or leave it out. */
+  invalid_range: 400
   /** Invalid kind. Send deposit or withdrawal, or leave it out. */
   invalid_kind: 400
   /** Deposit status is only applicable to async vaults. Nothing to wait for: deposits into this vault need no settlement. */
@@ -2781,6 +2883,20 @@ export const getVault = /* @__PURE__ */ operation<
 GetVaultResponse,
 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'chain_not_allowed' | 'vault_not_allowed' | 'vault_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/defi-vaults/v1/vault/{vaultAddress}', { query: ['chainId'] })
+
+/** Returns a vault's recorded share prices, oldest first: the last of each hour within 30 days, the first of each day (UTC) in longer ranges. */
+export const getVaultHistory = /* @__PURE__ */ operation<
+{
+  /** Vault contract */
+  vaultAddress: Address
+  /** How far back */
+  range?: '30d' | '90d' | '1y' | 'all' | undefined
+  /** Chain of the vault; required if two chains have a vault with this address */
+  chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
+},
+GetVaultHistoryResponse,
+'missing_or_invalid_vault_address' | 'invalid_range' | 'missing_or_invalid_chain_id' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'chain_not_allowed' | 'vault_not_allowed' | 'vault_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+>('GET', '/defi-vaults/v1/defi/vault/{vaultAddress}/history', { query: ['range', 'chainId'] })
 
 /** Builds the transactions that deposit into a vault: approvals first, then the operations, in order. */
 export const prepareDeposit = /* @__PURE__ */ operation<

@@ -80,6 +80,7 @@ const vault: Vault = {
     description: '',
     APY: '',
     annualYield: null,
+    annualYields: { '7d': null, '30d': null, '90d': null },
     growth: null,
     asset: { symbol: 'USDC', decimals: 6 },
     shareDecimals: 18,
