@@ -34,7 +34,7 @@ import { contract as nfts } from './portfolio/nfts/contract.ts'
 import { contract as tokenChartByAddress } from './portfolio/token-chart-by-address/contract.ts'
 import { contract as tokenChartById } from './portfolio/token-chart-by-id/contract.ts'
 import { contract as deliverEvents } from './queues/deliver-events/contract.ts'
-import { contract as refreshGroup } from './queues/refresh-group/contract.ts'
+import { contract as refreshShard } from './queues/refresh-shard/contract.ts'
 import { contract as relayEvents } from './queues/relay-events/contract.ts'
 import { contract as appleAppSiteAssociation } from './system/apple-app-site-association/contract.ts'
 import { contract as assetlinks } from './system/assetlinks/contract.ts'
@@ -126,6 +126,6 @@ export const jobs = {
 /** Every function of the service that takes the messages of a queue, by its folder in `functions/`. */
 export const consumers = {
   'queues/deliver-events': deliverEvents,
-  'queues/refresh-group': refreshGroup,
+  'queues/refresh-shard': refreshShard,
   'queues/relay-events': relayEvents,
 } as const satisfies Record<string, QueueContract>

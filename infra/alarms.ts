@@ -71,6 +71,8 @@ type Runbook =
 type QueueAlarms = {
   readonly failing: Runbook
   readonly failures: number
+  /** Periods of 15 minutes in each of which so many fail; one unless given. */
+  readonly periods?: number
   readonly late: Runbook
   readonly undone: Runbook
   /** What messages that are given up mean. */
@@ -90,7 +92,7 @@ type Told = {
 type Condition = Told & {
   readonly metric: IMetric
   readonly threshold: number
-  readonly periods?: number
+  readonly periods?: number | undefined
   /** Whether silence is an alarm too. */
   readonly isSilenceBad?: boolean
 }
@@ -102,10 +104,10 @@ type OfQueue = { readonly of: QueueKey; readonly impact: string }
 const QUEUE_ALARMS: Readonly<Record<QueueKey, QueueAlarms>> = {
   eventQueue: WEBHOOK_ALARMS,
   deliveryQueue: WEBHOOK_ALARMS,
-  // One minute of a node that is down fails all groups of its chain at once, and the lag tells what lasts.
-  groupQueue: {
-    ...{ failing: 'failing-jobs', failures: EVM_CHAINS.length * 3, late: 'lagging-jobs', undone: 'failing-jobs' },
-    lost: 'Runs over groups of vaults could not begin five times, as tables or secrets were away',
+  // One minute of a node that is down fails all shards of its chain; a shard that always fails does so 15 times in each period.
+  shardQueue: {
+    ...{ failing: 'failing-jobs', failures: 10, periods: 3, late: 'lagging-jobs', undone: 'failing-jobs' },
+    lost: 'Runs over shards of vaults could not begin five times, as tables or secrets were away',
   },
 }
 
@@ -259,15 +261,15 @@ export class Alarms extends Construct {
    * Alarms on repeated failures within 15 minutes; retries cover single ones.
    */
   onConsumer(name: FunctionName, deployed: ServiceFunction, { impact, of }: OfQueue): Alarm {
-    const { failing: runbook, failures: threshold } = QUEUE_ALARMS[of]
-    return this.#onErrors(name, deployed, { impact, runbook }, { period: Duration.minutes(15), threshold })
+    const { failing: runbook, failures: threshold, periods } = QUEUE_ALARMS[of]
+    return this.#onErrors(name, deployed, { impact, runbook }, { period: Duration.minutes(15), threshold, periods })
   }
 
   #onErrors(
     name: FunctionName,
     deployed: ServiceFunction,
     told: Told,
-    { period, threshold }: { readonly period: Duration; readonly threshold: number },
+    { period, ...limits }: { readonly period: Duration } & Pick<Condition, 'threshold' | 'periods'>,
   ): Alarm {
     const { lambda, logGroup } = deployed
     // The frame answers a failure of ours with 500 and logs it as an error: to Lambda that is a success.
@@ -284,7 +286,7 @@ export class Alarms extends Construct {
       },
       period,
     })
-    return this.#alarm(deployed, 'Alarm', { ...told, metric, threshold })
+    return this.#alarm(deployed, 'Alarm', { ...told, metric, ...limits })
   }
 
   /**
@@ -468,7 +470,7 @@ type RunMetric = { readonly input: string; readonly metric: Metric }
 
 /** A metric of a job's report for each input of its runs; none of a job that does not have it. */
 function runMetrics(
-  { lambda }: ServiceFunction,
+  { measuredAs = '' }: ServiceFunction,
   contract: JobContract,
   metricName: string,
   statistic: 'Maximum' | 'SampleCount',
@@ -479,7 +481,7 @@ function runMetrics(
     const metric = new Metric({
       namespace: METRICS_NAMESPACE,
       metricName,
-      dimensionsMap: { service: lambda.functionName, ...input },
+      dimensionsMap: { service: measuredAs, ...input },
       statistic,
       period: Duration.minutes(minutesOfPeriod(contract)),
     })

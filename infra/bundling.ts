@@ -132,7 +132,7 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   // nobody waits for it.
   'jobs/refresh-chain': 646,
   // The same without the bridge.
-  'queues/refresh-group': 588,
+  'queues/refresh-shard': 588,
   // Without the client of Secrets Manager, which functions without a secret have no use for: 12 KiB; who wants what is not
   // final is part of the store of webhooks.
   'queues/relay-events': 381,

@@ -27,6 +27,7 @@ export class JobsStack extends Stack {
       const deployed = new ServiceFunction(this, name, {
         ...work(contract),
         ...shared.settingsFor(contract),
+        measuredAs: shared.metricsName(name),
         deadLetters,
       })
       schedule(deployed, contract, deadLetters)

@@ -24,10 +24,12 @@ export class QueuesStack extends Stack {
         batchSize = BATCH,
         wakesItself = false,
         isWitnessed,
+        measuredAs,
         impact,
       } = contract
       const consumer = new ServiceFunction(this, name, {
         ...shared.settingsFor(contract),
+        measuredAs: measuredAs && shared.metricsName(measuredAs),
         // It waits for tables and for others' servers, and nobody waits for it.
         memoryMiB: 512,
         timeout: Duration.seconds(timeoutSeconds),

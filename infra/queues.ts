@@ -12,7 +12,7 @@ export type QueueDefinition = {
 export const QUEUES = {
   eventQueue: { name: 'events', visibilitySeconds: 180 },
   deliveryQueue: { name: 'deliveries', visibilitySeconds: 180 },
-  groupQueue: { name: 'groups', visibilitySeconds: 300 },
+  shardQueue: { name: 'shards', visibilitySeconds: 300 },
 } as const satisfies Record<string, QueueDefinition>
 
 /** The word for one of the service's queues. */

@@ -30,6 +30,8 @@ export type FunctionSettings = {
   readonly retries?: Pick<EventInvokeConfigOptions, 'retryAttempts' | 'maxEventAge'>
   /** Whether messages that it sends itself are handed to it however many follow from each other. */
   readonly wakesItself?: boolean
+  /** The `service` dimension of the metrics that it publishes. */
+  readonly measuredAs?: string | undefined
   /** Where the input of a run goes that failed for good. */
   readonly deadLetters?: Queue
   readonly logs: { readonly retention: RetentionDays; readonly removalPolicy: RemovalPolicy }
@@ -41,9 +43,11 @@ export class ServiceFunction extends Construct {
   /** The version that is in use, and during a deploy the one before: what everything calls. */
   readonly live: Alias & IFunction
   readonly logGroup: LogGroup
+  readonly measuredAs: string | undefined
 
   constructor(scope: Construct, name: FunctionName, settings: FunctionSettings) {
     super(scope, pascalCase(basename(name)))
+    this.measuredAs = settings.measuredAs
     this.logGroup = new LogGroup(this, 'Logs', settings.logs)
 
     const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
@@ -60,7 +64,10 @@ export class ServiceFunction extends Construct {
       timeout: settings.timeout,
       ...(settings.wakesItself && { recursiveLoop: RecursiveLoop.ALLOW }),
       ...(settings.deadLetters && { deadLetterQueue: settings.deadLetters }),
-      environment: settings.variables,
+      environment: {
+        ...settings.variables,
+        ...(settings.measuredAs && { POWERTOOLS_SERVICE_NAME: settings.measuredAs }),
+      },
       role,
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,

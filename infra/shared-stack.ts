@@ -59,6 +59,8 @@ export class SharedStack extends Stack {
   /** Each queue that functions take messages of, with what could not be done. */
   readonly queues: Readonly<Record<QueueKey, QueueWithDeadLetters>>
   readonly #environment: StageEnvironment
+  /** As in `vaultline-dev`. */
+  readonly #name: string
   readonly #tables: Readonly<Record<TableKey, Table>>
   readonly #queues: Readonly<Record<QueueResource, Queue>>
   readonly #secrets: Readonly<Record<SecretResource, Secret>>
@@ -77,9 +79,9 @@ export class SharedStack extends Stack {
     }
     const events = this.#queue(stage, 'eventQueue')
     const deliveries = this.#queue(stage, 'deliveryQueue')
-    const groups = this.#queue(stage, 'groupQueue')
-    this.queues = { eventQueue: events, deliveryQueue: deliveries, groupQueue: groups }
-    this.#queues = { eventQueue: events.queue, deliveryQueue: deliveries.queue, groupQueue: groups.queue }
+    const shards = this.#queue(stage, 'shardQueue')
+    this.queues = { eventQueue: events, deliveryQueue: deliveries, shardQueue: shards }
+    this.#queues = { eventQueue: events.queue, deliveryQueue: deliveries.queue, shardQueue: shards.queue }
     this.#secrets = {
       config: this.#configSecret(stage),
       identity: this.#identitySecret(stage),
@@ -101,7 +103,7 @@ export class SharedStack extends Stack {
       cache: this.#tables.cache.tableName,
       eventQueue: this.#queues.eventQueue.queueUrl,
       deliveryQueue: this.#queues.deliveryQueue.queueUrl,
-      groupQueue: this.#queues.groupQueue.queueUrl,
+      shardQueue: this.#queues.shardQueue.queueUrl,
       config: this.#secrets.config.secretArn,
       identity: this.#secrets.identity.secretArn,
       signing: this.#secrets.signing.secretArn,
@@ -112,6 +114,7 @@ export class SharedStack extends Stack {
     }
 
     const name = `vaultline-${stage}`
+    this.#name = name
     const accessLogs = new LogGroup(this, 'AccessLogs', {
       ...this.logs,
       // Logs that AWS services write themselves need no place in the account's log policy under this prefix.
@@ -181,6 +184,11 @@ export class SharedStack extends Stack {
       ],
       logs: this.logs,
     }
+  }
+
+  /** The name under which a job's metrics are published, by whichever function. */
+  metricsName(job: string): string {
+    return `${this.#name}-${job}`
   }
 
   /** By what endpoints know CloudFront; nothing where none stands before them. */

@@ -7,8 +7,7 @@ import { accountRecordsStore } from './activity/account-records-store.ts'
 import { depositSourceStore } from './activity/deposit-source-store.ts'
 import { cachedEstimates } from './activity/estimates.ts'
 import { openRequestsStore } from './activity/open-requests-store.ts'
-import type { WakeGroups } from './activity/recording/record-group.ts'
-import { runsStore } from './activity/recording/runs-store.ts'
+import type { EnqueueShards } from './activity/recording/shards.ts'
 import { recordsStore } from './activity/store.ts'
 import { openTable } from './aws/dynamo.ts'
 import { sendMessages } from './aws/queue.ts'
@@ -113,9 +112,6 @@ export const listedVaults = (env: Env<'clients'>) => listedVaultsStore(openTable
 /** What happened in vaults, and how far that is recorded. */
 export const records = (env: Env<'deposits'>) => recordsStore(openTable(env.deposits))
 
-/** Who records which vaults of a chain at the moment, and what the last runs said. */
-export const runs = (env: Env<'deposits'>) => runsStore(openTable(env.deposits))
-
 /** Tells how long settlements take. */
 export const getEstimate = (env: Env<'deposits'>) => cachedEstimates({ records: records(env), now: Date.now })
 
@@ -183,11 +179,11 @@ export const webhooks = (env: Env<'webhooks'>) => webhooksStore(openTable(env.we
 /** What each client is told, in order. */
 export const eventLog = (env: Env<'webhooks'>) => eventLogStore(openTable(env.webhooks))
 
-/** Has groups of vaults recorded, each by a run of its own. */
-export const wakeGroups =
-  (env: Env<'groupQueue'>): WakeGroups =>
+/** Has shards of a chain's vaults recorded, each by a run of its own. */
+export const enqueueShards =
+  (env: Env<'shardQueue'>): EnqueueShards =>
   (messages) =>
-    sendMessages(env.groupQueue, messages)
+    sendMessages(env.shardQueue, messages)
 
 /** Has the pending events of clients moved into their logs. */
 export const wakeRelays =

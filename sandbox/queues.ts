@@ -323,7 +323,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
   const urls: Record<QueueResource, string> = {
     eventQueue: urlOf(queueOf('eventQueue')),
     deliveryQueue: urlOf(queueOf('deliveryQueue')),
-    groupQueue: urlOf(queueOf('groupQueue')),
+    shardQueue: urlOf(queueOf('shardQueue')),
   }
   return {
     endpoint,

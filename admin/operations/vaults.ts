@@ -69,7 +69,11 @@ export async function addVault(
   const { pin, nodes, block } = await readPinNow(admin, vault)
   if (!(await admin.clients.getVaultOnChain(vault))) {
     // The job reads its past, again where a client had it before: the same events make the same records.
-    await admin.records.putProgress([[vault, { ...initialProgress(vault), eventsAfter: Number(block) }]])
+    const [{ version } = {}] = await admin.records.getProgress([vault])
+    const [begun] = await admin.records.putProgress([
+      [vault, { ...initialProgress(vault), version, eventsAfter: Number(block) }],
+    ])
+    if (!begun) throw new AdminError(`The job records the vault ${address} at this moment. Try again in a minute.`)
   }
   const isNew = await admin.pinStore.add(vault, pin)
   const added = await admin.clients.putVault(clientId, vault)

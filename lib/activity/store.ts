@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import * as z from 'zod'
+import { is, missing } from '../aws/conditions.ts'
 import { buildItem, type Table } from '../aws/table.ts'
 import { StoredBlock } from '../chain/blocks.ts'
 import { Amount } from '../codecs.ts'
@@ -18,6 +19,8 @@ import { LastWaits } from './settlement-waits.ts'
 
 /** How far a vault's events are recorded, and what else the job keeps of it. Consistent whenever it is read. */
 export const VaultProgress = KnownPrices.extend({
+  /** Grows with each write; absent before the first. */
+  version: z.number().int().optional(),
   /** The last block whose events are recorded. */
   through: z.number().int(),
   /** That block's time in seconds since 1970; absent where it is not known. */
@@ -98,11 +101,19 @@ export function recordsStore(table: Table) {
     getProgress,
 
     /**
-     * Writes how far vaults are recorded; their records are written before. Each item is consistent by itself: should a
-     * run that lost its lease write an older one, the next run records the same again.
+     * Writes how far vaults are recorded, each where it is stored as it was read; their records are written before. Returns each
+     * progress as it is stored then, undefined where another run has written it since.
      */
-    async putProgress(progress: readonly (readonly [VaultKey, VaultProgress])[]): Promise<void> {
-      await table.putMany(progress.map(([vault, of]) => buildItem(VaultProgress, progressKey(vault), of)))
+    async putProgress(
+      progress: readonly (readonly [VaultKey, VaultProgress])[],
+    ): Promise<(VaultProgress | undefined)[]> {
+      const writes = progress.map(([vault, of]) => {
+        const stored = { ...of, version: (of.version ?? 0) + 1 }
+        const when = of.version === undefined ? missing('pk') : is('version', '=', of.version)
+        return { stored, put: buildItem(VaultProgress, progressKey(vault), stored), when }
+      })
+      const refused = new Set(await table.putEach(writes))
+      return writes.map((write) => (refused.has(write) ? undefined : write.stored))
     },
   }
 }

@@ -6,13 +6,18 @@ import {
   DeleteItemCommand,
   DynamoDBClient,
   type DynamoDBClientConfig,
+  DynamoDBServiceException,
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
   type QueryCommandOutput,
+  TransactionCanceledException,
+  TransactionInProgressException,
+  TransactWriteItemsCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb'
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
+import * as z from 'zod'
 import { CLIENT_DEFAULTS } from './client-defaults.ts'
 import type { Condition } from './conditions.ts'
 import { placeholders } from './expressions.ts'
@@ -124,13 +129,29 @@ export function connect(client: DynamoDBClient): Dynamo {
         throw error
       }
     },
+
+    async transactWriteItems({ table, writes, token }) {
+      const input = { TransactItems: writes.map((write) => asTransactItem(table, write)), ClientRequestToken: token }
+      try {
+        await client.send(new TransactWriteItemsCommand(input))
+        return { isMade: true }
+      } catch (error) {
+        const reasons = error instanceof TransactionCanceledException ? error.CancellationReasons : undefined
+        const codes = (reasons ?? []).map(({ Code }) => Code)
+        const refusedAt = codes.flatMap((code, index) => (code === 'ConditionalCheckFailed' ? [index] : []))
+        if (refusedAt.length > 0) return { refusedAt }
+        if (isUncertain(error) || codes.some((code) => PASSING_REASONS.includes(code)))
+          return { isUncertain: true, error }
+        throw error
+      }
+    },
   }
 }
 
 type Attributes = Record<string, AttributeValue>
 
 /** The attributes of an item or a key on their way to DynamoDB. */
-export function stored(attributes: object): Attributes {
+function stored(attributes: object): Attributes {
   return marshall({ ...attributes }, { removeUndefinedValues: true })
 }
 
@@ -163,7 +184,7 @@ export function pageInput(
 }
 
 /** Expression names and values as request parameters. */
-export function attributesOf(expressions: ReturnType<typeof placeholders>) {
+function attributesOf(expressions: ReturnType<typeof placeholders>) {
   const { names, values } = expressions.attributes()
   return {
     ...(Object.keys(names).length > 0 && { ExpressionAttributeNames: names }),
@@ -172,14 +193,14 @@ export function attributesOf(expressions: ReturnType<typeof placeholders>) {
 }
 
 /** The input of a write that its condition makes. */
-export function conditionInput(when: Condition | undefined) {
+function conditionInput(when: Condition | undefined) {
   if (!when) return {}
   const expressions = placeholders()
   return { ConditionExpression: expressions.condition(when), ...attributesOf(expressions) }
 }
 
 /** The input of an update. */
-export function updateInput({
+function updateInput({
   update,
   changes,
   when,
@@ -212,6 +233,32 @@ const THROTTLED: ReadonlySet<string> = new Set([
 ])
 
 /** Whether DynamoDB did nothing with a try because there was no throughput left for it. */
-export function isThrottling(error: unknown): boolean {
+function isThrottling(error: unknown): boolean {
   return error instanceof Error && THROTTLED.has(error.name)
 }
+
+function asTransactItem(TableName: string, write: Write) {
+  if ('put' in write) return { Put: { TableName, Item: stored(write.put), ...conditionInput(write.when) } }
+  if ('update' in write) return { Update: { TableName, ...updateInput(write) } }
+  if ('delete' in write) return { Delete: { TableName, Key: stored(write.delete), ...conditionInput(write.when) } }
+  const expressions = placeholders()
+  const ConditionExpression = expressions.condition(write.when)
+  return { ConditionCheck: { TableName, Key: stored(write.check), ConditionExpression, ...attributesOf(expressions) } }
+}
+
+/** Cancellation reasons that a retry may clear. Source: TransactionCanceledException in DynamoDB's API reference. */
+const PASSING_REASONS: readonly (string | undefined)[] = [
+  'TransactionConflict',
+  'ThrottlingError',
+  'ProvisionedThroughputExceeded',
+]
+
+/** True if the transaction may have succeeded, or a retry may succeed. */
+function isUncertain(error: unknown): boolean {
+  if (error instanceof TransactionInProgressException || isThrottling(error)) return true
+  if (error instanceof DynamoDBServiceException && error.$fault === 'client') return false
+  return Sent.safeParse(error).success
+}
+
+/** The SDK counts its tries of what it sent, and of nothing else. */
+const Sent = z.object({ $metadata: z.object({ attempts: z.number() }) })

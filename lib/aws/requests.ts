@@ -49,10 +49,10 @@ export type Write =
     }
   | { readonly check: ItemKey; readonly when: Condition }
 
-/** The outcome of a transaction: made, refused by the condition of the write at an index, or worth another try. */
+/** The outcome of a transaction: made, refused by the conditions of the writes at these indexes, or worth another try. */
 type TransactionOutcome =
   | { readonly isMade: true }
-  | { readonly refusedAt: number }
+  | { readonly refusedAt: readonly number[] }
   | { readonly isUncertain: true; readonly error: unknown }
 
 /**
@@ -96,17 +96,17 @@ export type Dynamo = {
     readonly table: string
     readonly writes: readonly BatchWrite[]
   }): Promise<readonly BatchWrite[]>
-}
-
-/** DynamoDB as operators use it: only they read whole tables and write several items at once. */
-export type OperatorDynamo = Dynamo & {
-  scan(request: { readonly table: string } & PageOptions): Promise<Page>
   /** At most 100 writes of one table, all made or none. The same token makes them once. */
   transactWriteItems(request: {
     readonly table: string
     readonly writes: readonly Write[]
     readonly token: string
   }): Promise<TransactionOutcome>
+}
+
+/** DynamoDB as operators use it: only they read whole tables. */
+export type OperatorDynamo = Dynamo & {
+  scan(request: { readonly table: string } & PageOptions): Promise<Page>
 }
 
 /** A write without a condition. */

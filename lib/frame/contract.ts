@@ -67,7 +67,7 @@ export type EndpointContract = {
   readonly impact: string
 }
 
-/** Where the metrics of all jobs are; their dimensions are `service`, the function's name, and the fields of the run's input. */
+/** Where the metrics of all jobs are; their dimensions are `service`, the job's name, and the fields of the run's input. */
 export const METRICS_NAMESPACE = 'Vaultline'
 
 /** What a scheduled function promises, as data. */
@@ -100,6 +100,8 @@ export type QueueContract = {
   readonly message: z.ZodType
   /** What the work of one message reports. */
   readonly report: z.ZodType
+  /** The job under whose name it publishes metrics. */
+  readonly measuredAs?: string
   /** After so long the function is ended; a message that it has not done is taken again after six times as long. */
   readonly timeoutSeconds: number
   /** How many batches of messages are worked on at a time, at most. */

@@ -1,11 +1,11 @@
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware'
-import { Metrics } from '@aws-lambda-powertools/metrics'
 import middy from '@middy/core'
 import type * as z from 'zod'
 import { logger } from '../logger.ts'
 import { once } from '../once.ts'
 import { type Built, container, type Providers, readEnv, readSecretVersions } from './container.ts'
-import { type JobContract, METRICS_NAMESPACE } from './contract.ts'
+import type { JobContract } from './contract.ts'
+import { measure } from './metrics.ts'
 
 /** One run of a job; it is told how many milliseconds it has until it is killed. */
 type Run<C extends JobContract> = (
@@ -43,27 +43,7 @@ export function job<const C extends JobContract, P extends Providers<C>>(
       const input = parsed as Record<string, unknown>
       const report = contract.report.encode(done) as Record<string, unknown>
       logger.info('report', { report })
-      measure(contract, { functionName: context.functionName, input, report })
+      measure(contract.metrics, { dimensions: input, report })
       return report
     })
-}
-
-type Measured = {
-  readonly functionName: string
-  readonly input: Readonly<Record<string, unknown>>
-  readonly report: Readonly<Record<string, unknown>>
-}
-
-function measure({ metrics: units }: JobContract, { functionName, input, report }: Measured): void {
-  const dimensions = Object.fromEntries(Object.entries(input).map(([name, value]) => [name, String(value)]))
-  const metrics = new Metrics({
-    namespace: METRICS_NAMESPACE,
-    serviceName: functionName,
-    defaultDimensions: dimensions,
-  })
-  for (const [name, unit] of Object.entries(units)) {
-    const value = report[name]
-    if (typeof value === 'number') metrics.addMetric(name, unit, value)
-  }
-  if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics()
 }

@@ -18,8 +18,6 @@ import { itemsRestorer } from '../../admin/restore.ts'
 import { webhooksAdmin } from '../../admin/webhooks.ts'
 import { usersStore } from '../../lib/accounts/store.ts'
 import type { User } from '../../lib/accounts/user.ts'
-import { runsStore } from '../../lib/activity/recording/runs-store.ts'
-import { ALL_VAULTS } from '../../lib/activity/recording/vault-groups.ts'
 import { initialProgress, recordsStore } from '../../lib/activity/store.ts'
 import { connectOperator, createOperatorTable } from '../../lib/aws/operator-table.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
@@ -66,7 +64,6 @@ const test = base
   .extend('users', ({ tables }) => usersStore(tables.users))
   .extend('transfers', ({ tables }) => transfersStore(tables.deposits))
   .extend('records', ({ tables }) => recordsStore(tables.deposits))
-  .extend('runs', ({ tables }) => runsStore(tables.deposits))
   .extend('pinStore', ({ tables }) => pinStore(tables.deposits))
   .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
   .extend('admin', ({ dynamo, tableNames, tables, clients, users, transfers, records, pinStore, clock }): Admin => {
@@ -517,7 +514,8 @@ describe('Vaults', () => {
       await seedClient(admin, { name: 'Two', vaults: [vault] }),
     ]
     const progress = { through: 7, ledger: { assets: 1n, supply: 1n } }
-    await records.putProgress([vault, ...others].map((recorded) => [recorded, progress]))
+    const recorded = { ...progress, version: 1 }
+    await records.putProgress([vault, ...others].map((one) => [one, progress]))
     const known = () => records.getProgress([vault, ...others])
     const removeFrom = (clientId: string) =>
       run('remove-vault', '--client', clientId, '--chain', '8453', '--address', VAULT)
@@ -525,12 +523,12 @@ describe('Vaults', () => {
     const { clientId } = await createClient(admin, 'Three')
     expect(await removeFrom(one.clientId)).not.toContain('is read again')
     await addVault(admin, { clientId, ...vault })
-    expect(await known()).toEqual([progress, progress, progress])
+    expect(await known()).toEqual([recorded, recorded, recorded])
     expect(await removeFrom(clientId)).not.toContain('is read again')
     expect(await removeFrom(two.clientId)).toContain('its past is read again when it is added')
     await addVault(admin, { clientId, ...vault })
-    const anew = { ...initialProgress(someVault()), through: -1, eventsAfter: 70_000_000 }
-    expect(await known()).toEqual([anew, progress, progress])
+    const anew = { ...initialProgress(someVault()), version: 2, through: -1, eventsAfter: 70_000_000 }
+    expect(await known()).toEqual([anew, recorded, recorded])
   })
 
   test('that were pinned before are shown beside what they are now', async ({ admin, run }) => {
@@ -819,7 +817,6 @@ test('forget-transfer has a transfer looked at again whose answer was final', as
 
 test('What was done is told, also where the answer of the table was lost', async ({
   admin,
-  runs,
   transfers,
   run,
   requests,
@@ -837,10 +834,6 @@ test('What was done is told, also where the answer of the table was lost', async
   const place = ['--chain', '8453', '--address', VAULT]
   expect(await run('remove-vault', ...client, ...place)).not.toContain('does not have')
   expect(await run('forget-transfer', '--chain', '8453', '--tx', key.transactionHash)).toContain('is forgotten')
-  const of = { chainId: 8453, group: ALL_VAULTS }
-  expect(await runs.takeLease(of, 'this run', { now: admin.now(), until: admin.now() + 1 })).toBeTypeOf('number')
-  expect(await runs.takeLease(of, 'another run', { now: admin.now(), until: admin.now() + 1 })).toBeUndefined()
-  expect(await runs.releaseLease(of, 'this run')).toBe(true)
   // Each write was made twice.
   const writes = requests.filter((request) => /^((Put|Update|Delete)Item|TransactWriteItems)$/.test(request))
   expect(writes).toHaveLength(2 * 10 + 2)

@@ -65,7 +65,7 @@ type Target = { readonly Arn: string; readonly RoleArn: string }
 const QUEUE_PLACES = [
   ['eventQueue', 'shared/eventQueue'],
   ['deliveryQueue', 'shared/deliveryQueue'],
-  ['groupQueue', 'shared/groupQueue'],
+  ['shardQueue', 'shared/shardQueue'],
 ] as const
 
 /** What a function may do with what its contract uses, besides writing its own log and traces. */
@@ -99,7 +99,7 @@ const VALUES: Record<string, unknown> = {
   CACHE_TABLE: 'shared/cachetable',
   EVENT_QUEUE_URL: 'shared/eventQueue',
   DELIVERY_QUEUE_URL: 'shared/deliveryQueue',
-  GROUP_QUEUE_URL: 'shared/groupQueue',
+  SHARD_QUEUE_URL: 'shared/shardQueue',
   WEBHOOK_KEY_SECRET: 'shared/WebhookKey',
   WEBHOOK_REACH: 'public',
   CONFIG_SECRET: 'shared/Config',
@@ -601,8 +601,8 @@ describe.each(STAGES)('%s', (stage) => {
   )
 
   test('the functions of webhooks leave half of what a new account may run at a time to the API', () => {
-    // Groups are recorded where a chain has more than 1,000 vaults alone: docs/scale.md.
-    const ofWebhooks = CONSUMERS.filter(([, { queue }]) => queue !== 'groupQueue')
+    // Shards are recorded only where a chain has more than 1,000 vaults: docs/scale.md.
+    const ofWebhooks = CONSUMERS.filter(([, { queue }]) => queue !== 'shardQueue')
     const together = ofWebhooks.reduce((sum, [, { mostAtATime }]) => sum + mostAtATime, 0)
     expect(together).toBeLessThanOrEqual(10 / 2)
   })

@@ -1,13 +1,13 @@
 import { getAddress, keccak256, numberToHex, sliceHex, zeroAddress } from 'viem'
 import * as z from 'zod'
-import { contract } from '../../functions/queues/refresh-group/contract.ts'
+import { contract } from '../../functions/queues/refresh-shard/contract.ts'
 import { depositSourceStore } from '../../lib/activity/deposit-source-store.ts'
 import { openRequestsStore } from '../../lib/activity/open-requests-store.ts'
-import { runsStore } from '../../lib/activity/recording/runs-store.ts'
 import { recordsStore } from '../../lib/activity/store.ts'
 import { buildItem } from '../../lib/aws/table.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
 import { chainVaultKey, listedVaultsStore, vaultClientsKey } from '../../lib/clients/listed-vaults-store.ts'
+import type { measure } from '../../lib/frame/metrics.ts'
 import { VaultOnChain } from '../../lib/protocols/vault-on-chain.ts'
 import { pinStore } from '../../lib/vaults/pin-store.ts'
 import { priceStore } from '../../lib/vaults/price-store.ts'
@@ -17,12 +17,11 @@ import { webhooksStore } from '../../lib/webhooks/store.ts'
 import { someVault } from './clients.ts'
 import type { Tables } from './tables.ts'
 
-/** What the job works with besides the chain and the clock, and the messages that it has sent to groups. */
+/** What the job works with besides the chain and the clock, and the messages that it has sent to shards. */
 export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clients' | 'deposits' | 'webhooks'>) {
   const messages: z.output<typeof contract.message>[] = []
   const services = {
     listedVaults: listedVaultsStore(clients),
-    runs: runsStore(deposits),
     records: recordsStore(deposits),
     prices: priceStore(deposits),
     openRequests: openRequestsStore(deposits),
@@ -33,7 +32,8 @@ export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clien
     eventLog: eventLogStore(webhooks),
     webhooks: webhooksStore(webhooks),
     wakeRelays: async () => {},
-    wakeGroups: async (asked: readonly object[]) => {
+    measure: (..._: Parameters<typeof measure>) => {},
+    enqueueShards: async (asked: readonly object[]) => {
       messages.push(...z.array(contract.message).parse(JSON.parse(JSON.stringify(asked))))
     },
   }

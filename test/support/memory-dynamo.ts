@@ -353,8 +353,8 @@ export function memoryDynamo({
               })
             }
             const prepared = writes.map((write) => prepare(table, write))
-            const refusedAt = prepared.indexOf(undefined)
-            if (refusedAt >= 0) return { refusedAt }
+            const refusedAt = prepared.flatMap((one, index) => (one ? [] : [index]))
+            if (refusedAt.length > 0) return { refusedAt }
             if (prepared.reduce((sum, one) => sum + (one?.size ?? 0), 0) > MAX.transaction) {
               throw invalid('The items of the transaction have more than 4 MB')
             }

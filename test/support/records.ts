@@ -1,7 +1,6 @@
 import { type Address, numberToHex } from 'viem'
 import { handler } from '../../functions/jobs/refresh-chain/handler.ts'
 import { initialProgress, recordsStore, VaultProgress } from '../../lib/activity/store.ts'
-import { set } from '../../lib/aws/conditions.ts'
 import type { Item } from '../../lib/aws/requests.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
 import type { RequestKind } from '../../lib/protocols/request-kind.ts'
@@ -82,8 +81,8 @@ export async function recordPrices(
 }
 
 /**
- * Every record of the service, by its key; leases left out, and requests that a killed run left open though they are
- * settled, at which nobody looks.
+ * Every record of the service, by its key; without how often progress was written, and requests that a killed run left open
+ * though they are settled, at which nobody looks.
  */
 export async function scanRecords({ tables }: Service): Promise<Map<string, Item>> {
   const records = await scanTable(tables.deposits)
@@ -94,19 +93,14 @@ export async function scanRecords({ tables }: Service): Promise<Map<string, Item
   }
   return new Map(
     [...records]
-      .filter(([key, item]) => !key.startsWith('LEASE#') && !isLeft(item))
-      .map(([key, { writeId: _, ...record }]) => [key, record]),
+      .filter(([, item]) => !isLeft(item))
+      .map(([key, { writeId: _, version: __, ...record }]) => [key, record]),
   )
 }
 
-/** Makes the records those of an earlier scan again; leases are left out. */
+/** Makes the records those of an earlier scan again. */
 export function restoreRecords({ tables }: Service, earlier: ReadonlyMap<string, Item>): Promise<void> {
   return resetTable(tables.deposits, earlier)
-}
-
-/** Lets the lease of a run that was killed run out. */
-export async function expireLease({ tables }: Service, chainId: number): Promise<void> {
-  await tables.deposits.write({ pk: `LEASE#${chainId}`, sk: 'GROUP#' }, [set('leaseUntil', 0)])
 }
 
 /** What a client's key sees of users, over HTTP, whichever block it rests on. */

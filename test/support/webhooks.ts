@@ -72,6 +72,7 @@ export function gated(dynamo: Dynamo, gate: Gate): Dynamo {
     updateItem: atGate(dynamo.updateItem),
     deleteItem: atGate(dynamo.deleteItem),
     batchWriteItem: atGate(dynamo.batchWriteItem),
+    transactWriteItems: atGate(dynamo.transactWriteItems),
     async query({ limit = Number.POSITIVE_INFINITY, ...query }) {
       const items: Item[] = []
       let after: PageKey | undefined = query.after

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { RunReport } from '../../../lib/activity/recording/report.ts'
+import { RUN_METRICS, RunReport } from '../../../lib/activity/recording/report.ts'
 import { ChainId, EVM_CHAINS } from '../../../lib/chain/registry.ts'
 import type { JobContract } from '../../../lib/frame/contract.ts'
 
@@ -20,33 +20,22 @@ export const contract = {
     deposits: ['Query', 'Query followedTransfers', 'BatchGetItem', 'PutItem', 'BatchWriteItem', 'UpdateItem'],
     webhooks: ['GetItem', 'BatchGetItem', 'BatchWriteItem'],
     eventQueue: true,
-    groupQueue: true,
+    shardQueue: true,
     config: true,
   },
   event: z.object({ chainId: ChainId }),
   report: z.discriminatedUnion('outcome', [
-    z.object({ outcome: z.enum(['no vaults', 'another run is at work']), ...Followed }),
+    z.object({ outcome: z.literal('no vaults'), ...Followed }),
     z.object({
-      outcome: z.literal('refreshed'),
+      outcome: z.literal('enqueued'),
       ...Followed,
-      groups: z
-        .number()
-        .int()
-        .describe(
-          "Number of groups that record the chain's vaults; above one, the report sums up the groups' last runs",
-        ),
-      ...RunReport.shape,
+      shards: z.number().int().describe('Number of shards of the vaults; each has a run and a report of its own'),
+      vaults: RunReport.shape.vaults,
     }),
+    z.object({ outcome: z.literal('refreshed'), ...Followed, ...RunReport.shape }),
   ]),
   // Each costs $0.30 a month for each chain: what one would draw, and the rest is in the log.
-  metrics: {
-    lagSeconds: 'Seconds',
-    behind: 'Count',
-    entries: 'Count',
-    openTransfers: 'Count',
-    changedVaults: 'Count',
-    untoldVaults: 'Count',
-  },
+  metrics: { ...RUN_METRICS, openTransfers: 'Count' },
   heartbeat: 'openTransfers',
   everyMinutes: 1,
   runs: EVM_CHAINS.map(({ id }) => ({ chainId: id })),

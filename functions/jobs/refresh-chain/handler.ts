@@ -1,5 +1,6 @@
 import { job } from '../../../lib/frame/job.ts'
 import {
+  enqueueShards,
   eventLog,
   getWitnessedReader,
   listedVaults,
@@ -8,11 +9,9 @@ import {
   pinStore,
   prices,
   records,
-  runs,
   sources,
   states,
   transfers,
-  wakeGroups,
   wakeRelays,
   webhooks,
 } from '../../../lib/services.ts'
@@ -23,7 +22,6 @@ export const handler = job(
   contract,
   {
     listedVaults,
-    runs,
     records,
     prices,
     openRequests,
@@ -35,7 +33,7 @@ export const handler = job(
     eventLog,
     webhooks,
     wakeRelays,
-    wakeGroups,
+    enqueueShards,
     now,
   },
   refreshChain,

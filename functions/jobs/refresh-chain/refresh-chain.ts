@@ -1,8 +1,7 @@
 import type { Address } from 'viem'
 import type { KnownVault } from '../../../lib/activity/recording/known-vault.ts'
-import { LAST_WRITES_MS, recordGroup } from '../../../lib/activity/recording/record-group.ts'
-import { ALL_VAULTS, divide, MOST_IN_GROUP } from '../../../lib/activity/recording/vault-groups.ts'
-import { evmChain } from '../../../lib/chain/registry.ts'
+import { LAST_WRITES_MS, recordShard } from '../../../lib/activity/recording/record-shard.ts'
+import { listShards, MAX_IN_SHARD } from '../../../lib/activity/recording/shards.ts'
 import { clientsFinder } from '../../../lib/clients/find-clients.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import type { Services } from '../../../lib/services.ts'
@@ -10,18 +9,15 @@ import type { Notice } from '../../../lib/webhooks/event.ts'
 import { publish } from '../../../lib/webhooks/publish.ts'
 import { followTransfers } from './follow-transfers.ts'
 import { getPaidToken, publishTransfers } from './publish-transfers.ts'
-import { sumUp } from './sum-up.ts'
 
-type Dependencies = Omit<Parameters<typeof recordGroup>[0], 'findClients'> &
-  Services<'listedVaults' | 'runs' | 'records' | 'transfers' | 'sources' | 'wakeGroups'>
+type Dependencies = Omit<Parameters<typeof recordShard>[0], 'findClients'> &
+  Services<'listedVaults' | 'records' | 'transfers' | 'sources' | 'enqueueShards'>
 
 /** The share of a run's time that transfers may use. */
 const TRANSFERS_SHARE = 1 / 3
-/** Milliseconds from one run to the next. */
-const RUN_EVERY_MS = 60_000
 
-export function refreshChain(dependencies: Dependencies, { mostInGroup = MOST_IN_GROUP } = {}) {
-  const { listedVaults, runs, records, transfers, sources, getReader, wakeGroups, now } = dependencies
+export function refreshChain(dependencies: Dependencies, { maxInShard = MAX_IN_SHARD } = {}) {
+  const { listedVaults, records, transfers, sources, getReader, enqueueShards, now } = dependencies
   return async ({ chainId }: { chainId: number }, { remainingMs }: { remainingMs: () => number }) => {
     const begun = now()
     const usable = Math.max(0, remainingMs() - LAST_WRITES_MS)
@@ -45,45 +41,29 @@ export function refreshChain(dependencies: Dependencies, { mostInGroup = MOST_IN
       // Behind all others that are due, so that they keep none of them from being polled.
       await Promise.all(later.waiting.map(({ key }) => transfers.postpone(key, new Date(now()))))
     }
-    const groups = divide(vaults, mostInGroup)
-    if (groups.length === 0) return { chainId, outcome: 'no vaults' as const, ...followed, untoldVaults: untold }
+    if (vaults.length === 0) return { chainId, outcome: 'no vaults' as const, ...followed, untoldVaults: untold }
     const sentTokens = new Set(waiting.map(getPaidToken))
 
-    if (groups.length > 1) {
-      await wakeGroups(groups.map((group) => ({ chainId, group, askedAt: begun })))
+    const shards = listShards(vaults.length, maxInShard)
+    if (shards.length > 1) {
+      await enqueueShards(shards.map((shard) => ({ chainId, shard, askedAt: begun })))
       await publishWaiting(
         await findKnown(
           records,
           vaults.filter(({ asset }) => sentTokens.has(asset)),
         ),
       )
-      const chain = evmChain(chainId)
-      const report = sumUp(await runs.listLast(chainId), { chain, groups, now: now(), since: now() - RUN_EVERY_MS })
-      return {
-        chainId,
-        outcome: 'refreshed' as const,
-        groups: groups.length,
-        ...followed,
-        ...report,
-        vaults: vaults.length,
-        untoldVaults: report.untoldVaults + untold,
-      }
+      const counts = { shards: shards.length, vaults: vaults.length, untoldVaults: untold }
+      return { chainId, outcome: 'enqueued' as const, ...followed, ...counts }
     }
 
-    const report = await recordGroup(
+    const report = await recordShard(
       { ...dependencies, findClients },
-      { chainId, group: ALL_VAULTS, listVaults: async () => vaults, sentTokens, onKnown: publishWaiting },
+      { chainId, vaults, sentTokens, onKnown: publishWaiting },
       begun + usable,
     )
-    if (!report) return { chainId, outcome: 'another run is at work' as const, ...followed, untoldVaults: untold }
-    return {
-      chainId,
-      outcome: 'refreshed' as const,
-      groups: 1,
-      ...followed,
-      ...report,
-      untoldVaults: report.untoldVaults + untold,
-    }
+    const untoldVaults = report.untoldVaults + untold
+    return { chainId, outcome: 'refreshed' as const, ...followed, ...report, untoldVaults }
   }
 }
 

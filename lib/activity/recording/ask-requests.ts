@@ -38,12 +38,12 @@ const MOST_ASKED = 20
  * after the last final block in those of which clients want to be told also what is not final.
  */
 export async function askVaults(run: Run, latestEntries: ReadonlyMap<VaultRun, readonly LedgerEntry[]>): Promise<void> {
-  const { vaultRuns, reader, records, openRequests, final, turn } = run
+  const { vaultRuns, reader, records, openRequests, final, number } = run
   const due = vaultRuns.filter(
     ({ progress, saved, isRefused }) =>
       progress.hasAsked === true && saved !== undefined && progress.through >= final.number && !isRefused,
   )
-  const first = (turn * MOST_ASKED) % Math.max(1, due.length)
+  const first = (number * MOST_ASKED) % Math.max(1, due.length)
   const inTurn = [...due.slice(first), ...due.slice(0, first)].slice(0, MOST_ASKED)
   if (inTurn.length === 0) return
   try {

@@ -39,13 +39,15 @@ function isRefusal(error: unknown): boolean {
 }
 
 /**
- * Publishes what happened in these vaults, and gives those of which it is; notes the others. Of a vault of which something could
+ * Publishes what happened in these vaults, and gives those of which it is; notes the others, but for those that another run has
+ * recorded. Of a vault of which something could
  * not be published nothing more is in this run, so that what happened in it stays in order.
  */
 export async function publishOf<Of extends Group & { readonly vaultRun: VaultRun }>(
   run: Run,
-  waiting: readonly Of[],
+  all: readonly Of[],
 ): Promise<readonly Of[]> {
+  const waiting = all.filter(({ vaultRun }) => !vaultRun.isTaken)
   const due = run.isCutOff ? [] : waiting.filter(({ vaultRun }) => !run.unpublished.has(vaultRun))
   const { published, isCutOff } = await publishGroups(run.publish, due)
   run.isCutOff ||= isCutOff

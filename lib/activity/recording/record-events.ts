@@ -101,7 +101,7 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
     run,
     published.map(({ vaultRun }) => vaultRun).filter(({ vault }) => events.has(vault.address)),
   )
-  for (const { vaultRun } of published.filter(({ vaultRun }) => settled.has(vaultRun))) {
+  for (const { vaultRun } of published.filter(({ vaultRun }) => settled.has(vaultRun) && !vaultRun.isTaken)) {
     await closeSettled(openRequests, vaultRun.vault, vaultRun.progress.settledIds)
   }
   const noisy = pack.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)

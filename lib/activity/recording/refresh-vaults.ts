@@ -11,16 +11,17 @@ import { publishLatest } from './publish-latest.ts'
 import { publishPauses } from './publish-pauses.ts'
 import { recordEvents } from './record-events.ts'
 import { recordOverviews } from './record-overviews.ts'
-import { type Dependencies, type Limits, listUnsaved, type Run, save, startVaultRun, vaultRunsInTurn } from './run.ts'
+import { type Dependencies, listUnsaved, numberOfRun, type Run, save, startVaultRun, vaultRunsInTurn } from './run.ts'
 
 /**
  * Records what happened in a chain's vaults up to its last final block, and their states, until there is nothing more or the
  * time is used, and returns the report, and what is known of each vault by its address. It works in slices: a slice's prices and
  * ledger entries are written, then how far its vaults are recorded, so that the next run continues wherever one ends.
  * Read side by side are the vaults that have caught up, those that are recorded least far, and one of those with so many
- * events that others would wait for them. A vault whose events the nodes refuse is left for the next run. Throws `upstream_*` where nothing could be read, and an Error when the lease was lost.
+ * events that others would wait for them. A vault whose events the nodes refuse, or that another run has recorded meanwhile, is left for the next run.
+ * Throws `upstream_*` where nothing could be read.
  */
-export async function refreshVaults(dependencies: Dependencies, vaults: readonly VaultOnChain[], limits: Limits) {
+export async function refreshVaults(dependencies: Dependencies, vaults: readonly VaultOnChain[], until: number) {
   const { reader, records } = dependencies
   const chainId = reader.chain.id
   const finding = readFinalBlock(reader)
@@ -42,17 +43,18 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     const saved = recorded[index]
     return startVaultRun(vault, saved ?? initialProgress(vault), saved)
   })
-  const inTurn = vaultRunsInTurn(vaultRuns, limits.turn)
+  const number = numberOfRun(dependencies.now())
   // The past of a vault is news to nobody; what comes after the job saw it first is, whenever its events are read.
   for (const vaultRun of vaultRuns) {
     vaultRun.progress = { eventsAfter: Number(final.number), ...vaultRun.progress }
   }
   const run: Run = {
     ...dependencies,
-    ...limits,
+    until,
+    number,
     vaultRuns,
     final,
-    inTurn,
+    inTurn: vaultRunsInTurn(vaultRuns, number),
     apart: new Set(),
     failures: [],
     pricesSince: 0n,
@@ -93,5 +95,5 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     states,
     untoldVaults: run.unpublished.size,
   }
-  return { report, recordedAt: front?.timestamp === undefined ? null : Number(front.timestamp), known: new Map(known) }
+  return { report, known: new Map(known) }
 }

@@ -5,7 +5,7 @@ import type { AppError } from '../../errors.ts'
 import { logger } from '../../logger.ts'
 import type { VaultEvent } from '../../protocols/books.ts'
 import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
-import { HOUR_SECONDS } from '../../time.ts'
+import { HOUR_MS, HOUR_SECONDS, MINUTE_MS } from '../../time.ts'
 import type { BlockPrice, NewPrices } from '../../vaults/prices.ts'
 import type { RecordedState } from '../../vaults/recorded-state.ts'
 import type { VaultKey } from '../../vaults/vault.ts'
@@ -29,22 +29,14 @@ export type Dependencies = {
   readonly now: () => number
 }
 
-/** How long a run goes on. */
-export type Limits = {
-  /** The moment, in epoch milliseconds, after which nothing more is begun. */
-  readonly until: number
-  /** One more than that of the last run over these vaults that began. */
-  readonly turn: number
-  /** Whether this run still has its lease. */
-  readonly holdsLease: () => Promise<boolean>
-}
-
 /** A vault in a run. */
 export type VaultRun = {
   readonly vault: VaultOnChain
   /** How far it is recorded, and how far the table says so. */
   progress: VaultProgress
   saved: VaultProgress | undefined
+  /** Whether another run has written its progress since: nothing more is written or reported of it in this run. */
+  isTaken: boolean
   /** Whether its events cannot be read in this run. */
   isRefused: boolean
   /** How many blocks are asked for at most. */
@@ -54,24 +46,27 @@ export type VaultRun = {
 }
 
 /** A run over vaults of a chain: what it works with, and what it has done so far. */
-export type Run = Dependencies &
-  Limits & {
-    readonly vaultRuns: readonly VaultRun[]
-    /** The last block that is recorded. */
-    readonly final: BlockHeader
-    /** The vaults of which new states and silent progress are written in this run. */
-    readonly inTurn: ReadonlySet<VaultRun>
-    /** The vaults that are read by themselves, in the order of their turns. */
-    readonly apart: Set<VaultRun>
-    readonly failures: AppError[]
-    /** Older prices are not read in this run; seconds since 1970. */
-    pricesSince: bigint
-    /** Vaults of which clients could not be told something: as long as it is recent, it is not recorded either. */
-    readonly unpublished: Set<VaultRun>
-    /** Whether the table or the queue of what clients are told cannot be reached: nothing more is published. */
-    isCutOff: boolean
-    readonly done: { slices: number; entries: number; prices: number; states: number }
-  }
+export type Run = Dependencies & {
+  /** The moment, in epoch milliseconds, after which nothing more is begun. */
+  readonly until: number
+  /** The number of the run, by the clock: others take the turns of other vaults. */
+  readonly number: number
+  readonly vaultRuns: readonly VaultRun[]
+  /** The last block that is recorded. */
+  readonly final: BlockHeader
+  /** The vaults of which new states and silent progress are written in this run. */
+  readonly inTurn: ReadonlySet<VaultRun>
+  /** The vaults that are read by themselves, in the order of their turns. */
+  readonly apart: Set<VaultRun>
+  readonly failures: AppError[]
+  /** Older prices are not read in this run; seconds since 1970. */
+  pricesSince: bigint
+  /** Vaults of which clients could not be told something: as long as it is recent, it is not recorded either. */
+  readonly unpublished: Set<VaultRun>
+  /** Whether the table or the queue of what clients are told cannot be reached: nothing more is published. */
+  isCutOff: boolean
+  readonly done: { slices: number; entries: number; prices: number; states: number }
+}
 
 /** The progress of a silent vault is written when the one in the table is older than this, and at least so often. */
 const SILENT_SECONDS = 300n
@@ -84,13 +79,21 @@ export function startVaultRun(
   progress: VaultProgress,
   saved: VaultProgress | undefined,
 ): VaultRun {
-  return { vault, progress, saved, isRefused: false, span: Number.POSITIVE_INFINITY, isSlow: false }
+  return { vault, progress, saved, isTaken: false, isRefused: false, span: Number.POSITIVE_INFINITY, isSlow: false }
+}
+
+/**
+ * The number of the run that begins now: minutes since 1970. It skips one each hour, so that runs every other minute also come to
+ * every vault.
+ */
+export function numberOfRun(now: number): number {
+  return Math.floor(now / MINUTE_MS) + Math.floor(now / HOUR_MS)
 }
 
 /** The vaults of which this run writes what is no event: all of them where they are few, else each once in so many runs. */
-export function vaultRunsInTurn(vaultRuns: readonly VaultRun[], turn: number): ReadonlySet<VaultRun> {
+export function vaultRunsInTurn(vaultRuns: readonly VaultRun[], number: number): ReadonlySet<VaultRun> {
   const turns = Math.max(1, Math.ceil(vaultRuns.length / MOST_IN_TURN))
-  return new Set(vaultRuns.filter((_, index) => index % turns === turn % turns))
+  return new Set(vaultRuns.filter((_, index) => index % turns === number % turns))
 }
 
 /** Values and folds a vault's new events, with these prices that were read besides. */
@@ -108,19 +111,25 @@ export function newEvents({ progress }: VaultRun, all: readonly VaultEvent[] = [
   return all.filter(({ location }) => location.blockNumber > BigInt(progress.through))
 }
 
-/** Writes how far these vaults are recorded; throws when another run has the lease by now. */
-export async function save({ reader, records, holdsLease }: Run, vaultRuns: readonly VaultRun[]): Promise<void> {
-  if (vaultRuns.length === 0) return
-  if (!(await holdsLease())) throw new Error(`Chain ${reader.chain.id}: the lease was lost.`)
-  await records.putProgress(vaultRuns.map(({ vault, progress }) => [vault, progress]))
-  for (const vaultRun of vaultRuns) vaultRun.saved = vaultRun.progress
+/** Writes how far these vaults are recorded. Leaves those that another run has written since to that run. */
+export async function save(run: Run, vaultRuns: readonly VaultRun[]): Promise<void> {
+  const own = vaultRuns.filter(({ isTaken }) => !isTaken)
+  if (own.length === 0) return
+  const stored = await run.records.putProgress(own.map(({ vault, progress }) => [vault, progress]))
+  for (const [index, vaultRun] of own.entries()) {
+    const progress = stored[index]
+    if (progress) Object.assign(vaultRun, { progress, saved: progress })
+    else vaultRun.isTaken = true
+  }
+  const taken = own.filter(({ isTaken }) => isTaken)
+  if (taken.length > 0) refuse(run, taken, 'another run has recorded them')
 }
 
 /** The vaults whose progress has changed without an event, and is due to be written. */
 export function listUnsaved({ vaultRuns, final, inTurn }: Run): VaultRun[] {
   return vaultRuns.filter((vaultRun) => {
-    const { progress, saved } = vaultRun
-    if (progress === saved) return false
+    const { progress, saved, isTaken } = vaultRun
+    if (progress === saved || isTaken) return false
     if (progress.paused !== saved?.paused) return true
     if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
     if (progress.state !== saved.state || progress.refreshedAt !== saved.refreshedAt) return true

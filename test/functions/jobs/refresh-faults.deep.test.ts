@@ -103,6 +103,7 @@ function memory(through?: number) {
     getProgress,
     putProgress: async (list: readonly (readonly [{ address: Address }, VaultProgress])[]) => {
       for (const [{ address }, of] of list) progress.set(address, VaultProgress.decode(VaultProgress.encode(of)))
+      return list.map(([, of]) => of)
     },
     record: async (list: readonly VaultRecords[]) => {
       for (const { vault, events } of list) recordedItems(vault, events)
@@ -123,8 +124,6 @@ const openRequests = {
   list: async () => [],
   deleteEarlier: async () => true,
 }
-const lease = { turn: 1, holdsLease: async () => true }
-
 describe('A vault whose events contradict each other', () => {
   const [good, bad] = [vault(1), vault(2)]
   const most = 2n ** 256n - 1n
@@ -160,10 +159,7 @@ describe('A vault whose events contradict each other', () => {
         await refreshVaults(
           { reader, records, prices, openRequests, states, publish, getWantsLatest, now: Date.now },
           [good, bad],
-          {
-            until: Date.now() + 60_000,
-            ...lease,
-          },
+          Date.now() + 60_000,
         )
         expect(throughOf(good)).toBe(FINAL)
         expect(throughOf(bad) ?? 0).toBe(0)
@@ -195,10 +191,7 @@ describe('A block with more events than a node gives', () => {
     const { report } = await refreshVaults(
       { reader, records, prices, openRequests, states, publish, getWantsLatest, now: Date.now },
       [one, other],
-      {
-        until: Date.now() + 60_000,
-        ...lease,
-      },
+      Date.now() + 60_000,
     )
     expect(report.behind).toBe(0)
     for (const of of [one, other]) expect(throughOf(of)).toBe(FINAL)
@@ -223,10 +216,7 @@ describe('A node that is too slow for events of many blocks', () => {
       await refreshVaults(
         { reader, records, prices, openRequests, states, publish, getWantsLatest, now: () => clock },
         vaults,
-        {
-          until: 42_000,
-          ...lease,
-        },
+        42_000,
       )
       expect(clock).toBeLessThan(46_000)
       for (const one of vaults) expect(throughOf(one)).toBeGreaterThan(last + 50_000)
@@ -250,10 +240,7 @@ describe('A node that is too slow for events of many blocks', () => {
     await refreshVaults(
       { reader, records, prices, openRequests, states, publish, getWantsLatest, now: () => clock },
       vaults,
-      {
-        until: 42_000,
-        ...lease,
-      },
+      42_000,
     )
     expect(clock).toBeLessThan(46_000)
     for (const one of others) expect(throughOf(one)).toBe(FINAL)
@@ -265,11 +252,10 @@ test('Nodes that all stand still are behind by the clock, less what finality tak
   const { records } = memory(FINAL)
   const hour = 3_600
   const now = () => (timeOf(FINAL + 1_000) + hour) * 1000
-  const run = { until: now() + 60_000, ...lease }
   const { report } = await refreshVaults(
     { reader: nodeWith([]), records, prices, openRequests, states, publish, getWantsLatest, now },
     [vault(1)],
-    run,
+    now() + 60_000,
   )
   expect(report.lagSeconds).toBe(timeOf(FINAL + 1_000) - timeOf(FINAL) + hour - BASE.finality.seconds)
 })
@@ -290,10 +276,7 @@ describe('A head that is far too high, of one answer', () => {
     const run = refreshVaults(
       { reader, records, prices, openRequests, states, publish, getWantsLatest, now: Date.now },
       [one],
-      {
-        until: Date.now() + 60_000,
-        ...lease,
-      },
+      Date.now() + 60_000,
     )
     await expect(run).rejects.toMatchObject({ code: 'second_node_silent' })
     expect(throughOf(one) ?? 0).toBeLessThanOrEqual(FINAL)

@@ -2,8 +2,6 @@ import { getAddress, numberToHex, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { openRequestsStore } from '../../../lib/activity/open-requests-store.ts'
 import { refreshVaults } from '../../../lib/activity/recording/refresh-vaults.ts'
-import { runsStore } from '../../../lib/activity/recording/runs-store.ts'
-import { ALL_VAULTS } from '../../../lib/activity/recording/vault-groups.ts'
 import { recordsStore } from '../../../lib/activity/store.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import { priceStore } from '../../../lib/vaults/price-store.ts'
@@ -13,7 +11,6 @@ import { buildVaultState } from '../../../lib/vaults/vault-state.ts'
 import { countedChain, countedTables, depositOf, transferOf, virtualClock } from '../../support/counted.ts'
 
 const RUN_MS = 42_000
-const OF_CHAIN = { chainId: 8453, group: ALL_VAULTS }
 const LEDGER = { assets: 10n ** 12n, supply: 10n ** 12n }
 
 function vaultAt(index: number, firstBlock: number): VaultOnChain {
@@ -32,13 +29,12 @@ function vaultAt(index: number, firstBlock: number): VaultOnChain {
 
 const digest = stateDigest(buildVaultState({ sharePrice: 1_000_000n, totalAssets: 1n }))
 
-/** A job over a chain and a table that count: what each run took, with its lease. */
+/** A job over a chain and a table that count: what each run took. */
 function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
   const clock = virtualClock()
   const chain = countedChain(clock, { ...limits, delayMs: 50 })
   const { tables, requests } = countedTables(clock, 50)
   const records = recordsStore(tables.deposits)
-  const runs = runsStore(tables.deposits)
   const openRequests = openRequestsStore(tables.deposits)
   const states = stateStore(tables.deposits)
   const prices = priceStore(tables.deposits)
@@ -46,18 +42,11 @@ function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
   const getWantsLatest = async () => () => false
   async function run(vaults: readonly VaultOnChain[]) {
     const before = { ...chain.counts, table: requests(), begun: clock.now() }
-    const turn = await runs.takeLease(OF_CHAIN, 'this run', { now: clock.now(), until: clock.now() + 90_000 })
-    if (turn === undefined) throw new Error('Another run has the lease.')
     const { report } = await refreshVaults(
       { reader: chain.reader, records, prices, openRequests, states, publish, getWantsLatest, now: clock.now },
       vaults,
-      {
-        until: clock.now() + RUN_MS,
-        turn,
-        holdsLease: () => runs.keepLease(OF_CHAIN, 'this run', clock.now() + 90_000),
-      },
+      clock.now() + RUN_MS,
     )
-    await runs.releaseLease(OF_CHAIN, 'this run')
     const took = {
       requests: chain.counts.requests - before.requests,
       calls: chain.counts.calls - before.calls,
@@ -73,7 +62,6 @@ function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
     const last = { price: 1_000_000n, timestamp: timestamp - 7_200n, blockNumber: 1n }
     const progress = {
       through,
-      booksVersion: 2,
       timestamp,
       ledger: LEDGER,
       firstPrice: last,
@@ -118,7 +106,7 @@ describe('A run over 2,000 vaults, all long due and all with a new state, with 1
   })
 })
 
-test('A silent run over 95 vaults asks the table nine times, and the chain six and for its id', async () => {
+test('A silent run over 95 vaults asks the table six times, and the chain six and for its id', async () => {
   const { chain, run, seed } = countedJob({ mostCalls: 500, mostBlocks: 10_000 })
   const vaults = Array.from({ length: 95 }, (_, index) => vaultAt(index, 0))
   chain.state.head = 100_000
@@ -129,7 +117,7 @@ test('A silent run over 95 vaults asks the table nine times, and the chain six a
   expect(report).toMatchObject({ behind: 0, entries: 0 })
   // A vault's refresh is due once an hour: that of two in each run.
   expect(report).toMatchObject({ prices: 2, states: 2 })
-  expect(took).toMatchObject({ table: 9, calls: 7 })
+  expect(took).toMatchObject({ table: 6, calls: 7 })
 })
 
 test('A hundred vaults that are added with 37 days of Base behind them cost a request for eight ranges, and no second run', async () => {

@@ -6,7 +6,7 @@ import { evmChain } from '../../../lib/chain/registry.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { someContext } from '../../support/lambda.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { expireLease, finalize, recordAll, recordsOf, refresh } from '../../support/records.ts'
+import { finalize, recordAll, recordsOf, refresh } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { type Told, toldTo } from '../../support/told-events.ts'
 import {
@@ -667,10 +667,9 @@ describe('A vault that no client had any more', () => {
 
     const { table } = service
     onTestFinished(table.reset)
-    table.fails = ({ action, body }) => action === 'BatchWriteItem' && body.includes('PROGRESS')
+    table.fails = ({ action, body }) => action === 'TransactWriteItems' && body.includes('PROGRESS')
     await expect(refresh(BASE)).rejects.toThrow()
     table.reset()
-    await expireLease(service, BASE)
     expect(kindsOf(await recorded(service, lagoon))).toEqual([['deposit.pending', 0]])
     expect(await depositsOf(service, lagoon, BOB.address)).toMatchObject([['pending', '6000000', '0']])
   })

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { expireLease, finalize, recordAll, refresh } from '../../support/records.ts'
+import { finalize, recordAll, refresh } from '../../support/records.ts'
 import { runs } from '../../support/runs.ts'
 import { type Service, test, USERS } from '../../support/service.ts'
 import { type Told, toldTo } from '../../support/told-events.ts'
@@ -210,7 +210,6 @@ async function killAt(service: Service, count: number): Promise<void> {
   table.killAt(count)
   await refresh(BASE).catch(() => undefined)
   table.reset()
-  await expireLease(service, BASE)
 }
 
 const askedCommands = fc.array(

@@ -279,22 +279,6 @@ describe("The job that records a chain's states", () => {
     expect(await recordedBlock()).toEqual(newer)
   })
 
-  test('leaves a chain to the run that is at work there', async ({ service, base }) => {
-    await callRpc(service.backends.chains[0] as { rpcUrl: string }, [{ method: 'anvil_mine', params: ['0x9'] }])
-    // Hold the first at its chain, so that the second comes while it is at work.
-    let release = () => {}
-    base.hold = new Promise<void>((resolve) => {
-      release = resolve
-    })
-    const first = refresh(8453)
-    await expect.poll(() => base.bodies.length).toBeGreaterThan(0)
-    const second = await refresh(8453).finally(release)
-    expect(second).toMatchObject({ outcome: 'another run is at work', chainId: 8453 })
-    expect(await first).toMatchObject({ outcome: 'refreshed', vaults: countOf(service, 8453) })
-    base.hold = undefined
-    expect(await refresh(8453)).toMatchObject({ outcome: 'refreshed', states: 0 })
-  })
-
   test('records the others when one vault cannot be read', async ({ service, base, list, vaultsOn }) => {
     const chain = service.backends.chains[0] as { rpcUrl: string }
     const [broken, ...sound] = vaultsOn(8453)

@@ -1,9 +1,8 @@
 import { describe, expect } from 'vitest'
-import * as z from 'zod'
+import type * as z from 'zod'
 import { refreshChain } from '../../../functions/jobs/refresh-chain/refresh-chain.ts'
-import { contract } from '../../../functions/queues/refresh-group/contract.ts'
-import { refreshGroup } from '../../../functions/queues/refresh-group/refresh-group.ts'
-import { ALL_VAULTS } from '../../../lib/activity/recording/vault-groups.ts'
+import { contract } from '../../../functions/queues/refresh-shard/contract.ts'
+import { refreshShard } from '../../../functions/queues/refresh-shard/refresh-shard.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { relayEvents } from '../../../lib/webhooks/relay.ts'
 import { countedChain, depositOf, virtualClock } from '../../support/counted.ts'
@@ -14,7 +13,7 @@ import { scanTable } from '../../support/tables.ts'
 const BASE = 8453
 const CLIENTS = ['0000000001', '0000000002']
 const TIME = { remainingMs: () => 50_000 }
-/** So many vaults fill a group here. */
+/** So many vaults fill a shard here. */
 const MOST = 4
 const VAULTS = someVaults(12)
 
@@ -49,12 +48,12 @@ const test = base
       getReader: () => chain.reader,
       now: clock.now,
     }
-    const ofChain = (mostInGroup: number) => () => refreshChain(services, { mostInGroup })({ chainId: BASE }, TIME)
+    const ofChain = (maxInShard: number) => () => refreshChain(services, { maxInShard })({ chainId: BASE }, TIME)
     return {
       services,
       divided: ofChain(MOST),
       whole: ofChain(1_000),
-      take: async (message: Message) => contract.report.parse(await refreshGroup(services)(message, TIME)),
+      take: async (message: Message) => contract.report.parse(await refreshShard(services)(message, TIME)),
       /** The messages that were sent since this was last asked. */
       sent: () => messages.splice(0),
       /** Goes on to the next minute. */
@@ -73,8 +72,7 @@ const test = base
       },
       /** What is recorded, by its keys. */
       async recorded() {
-        const items = await scanTable(tables.deposits)
-        return new Map([...items].filter(([key]) => !key.startsWith('LEASE#')))
+        return await scanTable(tables.deposits)
       },
       /** What each client was told, in order of its vaults. */
       async told() {
@@ -103,14 +101,14 @@ const settled = async (run: Promise<unknown>) => (await Promise.allSettled([run]
 const everyVaultOnce = CLIENTS.map(() => VAULTS.map(({ address }) => `deposit.completed ${address}`).toSorted())
 
 describe('A chain with more vaults than one run records', () => {
-  test('is recorded in groups, each once however often and in whatever order it is asked for, as one run would', async ({
+  test('is recorded in shards, each once however often and in whatever order it is asked for, as one run would', async ({
     stage,
     chain,
     requests: ofTables,
   }) => {
-    expect(await stage.divided()).toMatchObject({ outcome: 'refreshed', vaults: 12, through: null, lagSeconds: 0 })
+    expect(await stage.divided()).toMatchObject({ outcome: 'enqueued', shards: 4, vaults: 12, untoldVaults: 0 })
     const first = stage.sent()
-    expect(first.length).toBeGreaterThanOrEqual(3)
+    expect(first).toHaveLength(4)
     for (const message of first) expect(await stage.take(message)).toMatchObject({ outcome: 'refreshed', behind: 0 })
 
     stage.deposit()
@@ -118,28 +116,20 @@ describe('A chain with more vaults than one run records', () => {
     await stage.divided()
     const second = stage.sent()
     const outcomes = await Promise.all([...second, ...second.toReversed(), ...first].map(stage.take))
-    expect(outcomes.filter(({ outcome }) => outcome === 'refreshed')).toHaveLength(second.length)
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(outcomes.map(() => 'refreshed'))
+    expect(await stage.told()).toEqual(everyVaultOnce)
+    const reports = await Promise.all(second.map(stage.take))
+    expect(reports).toEqual(second.map(() => expect.objectContaining({ through: 11_000, behind: 0, entries: 0 })))
+
+    stage.pass(91)
     const { requests } = chain.counts
     ofTables.length = 0
-    for (const message of [...first, ...second]) {
-      expect(await stage.take(message)).toMatchObject({ outcome: 'nothing to do' })
-    }
-    expect(ofTables).toEqual([...first, ...second].map(() => 'UpdateItem'))
+    for (const message of second) expect(await stage.take(message)).toMatchObject({ outcome: 'too late' })
+    expect(ofTables).toEqual([])
     expect(chain.counts.requests).toBe(requests)
-    expect(await stage.told()).toEqual(everyVaultOnce)
-
-    expect(await stage.divided()).toMatchObject({
-      groups: second.length,
-      ...{ vaults: 12, through: 11_000, behind: 0, entries: 12, untoldVaults: 0, changedVaults: 0 },
-    })
-    expect(stage.sent()).toHaveLength(second.length)
-    // What was recorded is reported once, also where no group has run since.
-    stage.pass()
-    expect(await stage.divided()).toMatchObject({ vaults: 12, through: 11_000, entries: 0, prices: 0 })
-    stage.sent()
-    const recorded = await stage.recorded()
     // One run over all has nothing to add.
-    expect(await stage.whole()).toMatchObject({ groups: 1, vaults: 12, entries: 0, prices: 0 })
+    const recorded = await stage.recorded()
+    expect(await stage.whole()).toMatchObject({ outcome: 'refreshed', vaults: 12, entries: 0, prices: 0 })
     expect(await stage.recorded()).toEqual(recorded)
   })
 
@@ -155,21 +145,18 @@ describe('A chain with more vaults than one run records', () => {
     expect(await stage.told()).toEqual(everyVaultOnce)
   })
 
-  test('is behind by its group that is furthest behind', async ({ stage, chain }) => {
+  test('has each shard measured as its chain', async ({ stage }) => {
+    const measured: unknown[] = []
+    stage.services.measure = (_, { dimensions, report }) => {
+      measured.push([dimensions, report['lagSeconds'], report['behind']])
+    }
     await stage.divided()
-    const [stuck, ...others] = stage.sent()
-    for (const message of [stuck, ...others]) if (message) await stage.take(message)
-    const { lagSeconds: atFirst } = z.object({ lagSeconds: z.number() }).parse(await stage.divided())
-    stage.sent()
-    chain.state.head += 36_000
-    stage.pass(7_200)
-    await stage.divided()
-    for (const message of stage.sent().filter(({ group }) => group !== stuck?.group)) await stage.take(message)
-    const { lagSeconds } = z.object({ lagSeconds: z.number() }).parse(await stage.divided())
-    expect(lagSeconds - atFirst).toBeGreaterThanOrEqual(7_200)
+    const messages = stage.sent()
+    for (const message of messages) await stage.take(message)
+    expect(measured).toEqual(messages.map(() => [{ chainId: BASE }, expect.any(Number), 0]))
   })
 
-  test('has the other groups recorded where one fails', async ({ stage }) => {
+  test('has the other shards recorded where one fails', async ({ stage }) => {
     await stage.divided()
     for (const message of stage.sent()) await stage.take(message)
     stage.deposit()
@@ -188,12 +175,12 @@ describe('A chain with more vaults than one run records', () => {
   })
 })
 
-describe('Where the number of groups changes while a run is at work', () => {
+describe('Where the number of shards changes while a run is at work', () => {
   test.for([
     ['more', 'whole', 'divided'],
     ['fewer', 'divided', 'whole'],
   ] as const)(
-    'to %s, no vault is recorded by two, and what happened is told once',
+    'to %s, what happened is told once, and recorded by whichever run comes first',
     async ([, before, after], { stage }) => {
       const takeAll = async () => Promise.all(stage.sent().map(stage.take))
       await stage[before]()
@@ -201,44 +188,24 @@ describe('Where the number of groups changes while a run is at work', () => {
       stage.deposit()
       stage.pass()
       const { begun, end } = stage.hold()
-      const atWork = stage[before]().then(async (report) => [report, ...(await takeAll())])
+      const atWork = stage[before]().then(takeAll)
       await begun
-      const ofOthers = [await stage[after](), ...(await takeAll())]
-      // Of groups those that are done by now are free.
-      const overlapping = ofOthers.filter(({ outcome }) => /work|nothing/.test(outcome))
-      expect(overlapping.length).toBeGreaterThan(0)
+      await stage[after]()
+      await takeAll()
+      const recorded = await stage.recorded()
+      expect(await stage.told()).toEqual(everyVaultOnce)
       end()
       await atWork
-      expect(await stage.told()).toEqual(everyVaultOnce)
+      expect(await stage.recorded()).toEqual(recorded)
       stage.pass()
-      const next = [await stage[after](), ...(await takeAll())]
-      expect(next.map(({ outcome }) => outcome)).toEqual(next.map(() => 'refreshed'))
+      await stage[after]()
+      await takeAll()
       expect(await stage.told()).toEqual(everyVaultOnce)
     },
   )
-
-  test('a run that has outlived its lease records nothing over what the groups have recorded since', async ({
-    stage,
-  }) => {
-    await stage.whole()
-    stage.deposit()
-    stage.pass()
-    const { begun, end } = stage.hold()
-    const late = expect(stage.whole()).rejects.toThrow('the lease was lost')
-    await begun
-    stage.pass(120)
-    await stage.divided()
-    const outcomes = await Promise.all(stage.sent().map(stage.take))
-    expect(outcomes.map(({ outcome }) => outcome)).toEqual(outcomes.map(() => 'refreshed'))
-    const recorded = await stage.recorded()
-    end()
-    await late
-    expect(await stage.recorded()).toEqual(recorded)
-    expect(await stage.told()).toEqual(everyVaultOnce)
-  })
 })
 
-describe('Where a run over a group begins every other minute', () => {
+describe('Where a run over a shard begins each minute', () => {
   const many = test.extend('vaults', () => someVaults(300))
   const fewer = test.extend('vaults', () => someVaults(40))
 
@@ -246,8 +213,8 @@ describe('Where a run over a group begins every other minute', () => {
     'each of 300 vaults is told of, and has its new state recorded within two runs, whatever is wrong with those of another turn',
     async ({ stage, chain, vaults }) => {
       const run = async () => {
-        stage.pass(120)
-        return await stage.take({ chainId: BASE, group: ALL_VAULTS, askedAt: stage.services.now() })
+        stage.pass()
+        return await stage.take({ chainId: BASE, shard: '', askedAt: stage.services.now() })
       }
       const statesOf = async () => (await stage.services.records.getProgress(vaults)).map((of) => of?.state)
       await run()
@@ -291,8 +258,8 @@ describe('Where a run over a group begins every other minute', () => {
       },
     }
     for (let runs = 0; runs < 3; runs += 1) {
-      stage.pass(120)
-      await stage.take({ chainId: BASE, group: ALL_VAULTS, askedAt: services.now() })
+      stage.pass()
+      await stage.take({ chainId: BASE, shard: '', askedAt: services.now() })
       // Requests are made in all of them.
       const progress = await records.getProgress(vaults)
       const asking = vaults.flatMap((vault, index) => {

@@ -1,14 +1,14 @@
 import { Console } from 'node:console'
 import * as z from 'zod'
 import { refreshChain } from '../functions/jobs/refresh-chain/refresh-chain.ts'
-import { refreshGroup } from '../functions/queues/refresh-group/refresh-group.ts'
+import { refreshShard } from '../functions/queues/refresh-shard/refresh-shard.ts'
 import { countedChain, depositOf, virtualClock } from '../test/support/counted.ts'
 import { jobServices, listVaults, someVaults } from '../test/support/job.ts'
 import { memoryDynamo } from '../test/support/memory-dynamo.ts'
 import { openTables, TEST_TABLES } from '../test/support/tables.ts'
 
 // Runs the job over 10,000 vaults of 1,000 clients, with tables in memory and a node that takes ten calls in a request and
-// 10,000 blocks of events. Prints the requests and the time of each group's run. `node scripts/bench-groups.ts`
+// 10,000 blocks of events. Prints the requests and the time of each shard's run. `node scripts/bench-shards.ts`
 
 const BASE = 8453
 const VAULTS = 10_000
@@ -71,7 +71,7 @@ async function main(): Promise<void> {
     chain.state.head += 2_000
     await measure(`${minute}: chain`, () => refreshChain(services)({ chainId: BASE }, time))
     for (const message of messages.splice(0)) {
-      await measure(`${minute}: group ${message.group}`, () => refreshGroup(services)(message, time))
+      await measure(`${minute}: shard ${message.shard}`, () => refreshShard(services)(message, time))
     }
   }
   new Console(process.stdout).table(rows)

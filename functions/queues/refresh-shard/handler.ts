@@ -1,4 +1,5 @@
 import { consumer } from '../../../lib/frame/consumer.ts'
+import { measure } from '../../../lib/frame/metrics.ts'
 import {
   eventLog,
   getWitnessedReader,
@@ -8,19 +9,19 @@ import {
   pinStore,
   prices,
   records,
-  runs,
   states,
   wakeRelays,
   webhooks,
 } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
-import { refreshGroup } from './refresh-group.ts'
+import { refreshShard } from './refresh-shard.ts'
 
 export const handler = consumer(
   contract,
   {
-    ...{ listedVaults, runs, records, prices, openRequests, states, pinStore, eventLog, webhooks, wakeRelays, now },
+    ...{ listedVaults, records, prices, openRequests, states, pinStore, eventLog, webhooks, wakeRelays, now },
     getReader: getWitnessedReader,
+    measure: () => measure,
   },
-  refreshGroup,
+  refreshShard,
 )

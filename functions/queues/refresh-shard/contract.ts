@@ -1,29 +1,30 @@
 import * as z from 'zod'
 import { RunReport } from '../../../lib/activity/recording/report.ts'
-import { VaultGroup } from '../../../lib/activity/recording/vault-groups.ts'
+import { Shard } from '../../../lib/activity/recording/shards.ts'
 import { ChainId } from '../../../lib/chain/registry.ts'
 import type { QueueContract } from '../../../lib/frame/contract.ts'
 
-const OfGroup = { chainId: ChainId, group: VaultGroup }
+const OfShard = { chainId: ChainId, shard: Shard }
 
 export const contract = {
-  summary: 'Records the events of one group of vaults, for a chain with too many vaults for one run.',
+  summary: 'Records the events of one shard of vaults, for a chain with too many vaults for one run.',
   uses: {
     clients: ['Query', 'BatchGetItem'],
-    deposits: ['Query', 'BatchGetItem', 'BatchWriteItem', 'UpdateItem'],
+    deposits: ['Query', 'BatchGetItem', 'PutItem', 'BatchWriteItem', 'UpdateItem'],
     webhooks: ['GetItem', 'BatchGetItem', 'BatchWriteItem'],
     eventQueue: true,
     config: true,
   },
-  queue: 'groupQueue',
+  queue: 'shardQueue',
   message: z.object({
-    ...OfGroup,
-    askedAt: z.number().int().describe("Epoch milliseconds. Ignored if the group's run began later"),
+    ...OfShard,
+    askedAt: z.number().int().describe('Epoch milliseconds; dropped after 90 seconds'),
   }),
   report: z.discriminatedUnion('outcome', [
-    z.object({ outcome: z.literal('nothing to do'), ...OfGroup }),
-    z.object({ outcome: z.literal('refreshed'), ...OfGroup, ...RunReport.shape }),
+    z.object({ outcome: z.enum(['no vaults', 'too late']), ...OfShard }),
+    z.object({ outcome: z.literal('refreshed'), ...OfShard, ...RunReport.shape }),
   ]),
+  measuredAs: 'jobs/refresh-chain',
   timeoutSeconds: 50,
   // Of all chains together: each sends a URL at most eight requests side by side.
   mostAtATime: 4,

@@ -1,0 +1,84 @@
+import type { Address } from 'viem'
+import type { ChainReader } from '../../chain/reader.ts'
+import type { FindClients } from '../../clients/find-clients.ts'
+import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
+import type { VaultKey } from '../../vaults/vault.ts'
+import type { Notice } from '../../webhooks/event.ts'
+import { findLatestClients } from '../../webhooks/latest.ts'
+import { publish } from '../../webhooks/publish.ts'
+import type { KnownVault } from './known-vault.ts'
+import { refreshVaults } from './refresh-vaults.ts'
+import type { RunReport } from './report.ts'
+import type { Dependencies as RunDependencies } from './run.ts'
+import { watchPins } from './watch-pins.ts'
+
+type Dependencies = Pick<RunDependencies, 'records' | 'prices' | 'openRequests' | 'states' | 'now'> &
+  Pick<Parameters<typeof watchPins>[0], 'pinStore'> &
+  Parameters<typeof publish>[0] &
+  Parameters<typeof findLatestClients>[0] & {
+    readonly getReader: (chainId: number) => ChainReader
+    readonly findClients: FindClients
+  }
+
+/** The vaults that a run records. */
+type OfRun = {
+  readonly chainId: number
+  readonly vaults: readonly VaultOnChain[]
+  /** The tokens of transfers of which the paying vault is to be found. */
+  readonly sentTokens?: ReadonlySet<Address | undefined>
+  /** Receives what is known of each vault, by its address, before a failure to compare pins is thrown. */
+  readonly onKnown?: (known: ReadonlyMap<Address, KnownVault>) => Promise<void>
+}
+
+/** The part of a function's time that is reserved for a run's last writes. */
+export const LAST_WRITES_MS = 8_000
+
+/**
+ * Records a chain's vaults or a shard of them, compares them with their pins, and reports to clients, until `until` (epoch
+ * milliseconds). Two runs over the same vaults are harmless: what one has written the other leaves. Throws what `refreshVaults`
+ * throws.
+ */
+export async function recordShard(
+  dependencies: Dependencies,
+  { chainId, vaults, sentTokens = new Set(), onKnown }: OfRun,
+  until: number,
+): Promise<RunReport> {
+  const { records, prices, openRequests, states, pinStore, getReader, findClients, now } = dependencies
+  const reader = getReader(chainId)
+  const publishOfVaults = async (notices: readonly Notice[]) => {
+    const clientsOf = await findClients(notices.map(vaultOf))
+    await publish(dependencies, notices, (notice) => clientsOf(vaultOf(notice)))
+  }
+  const getWantsLatest = () => findRead(dependencies, vaults, sentTokens)
+  // A failure is thrown after what happened is recorded.
+  const watching = watchPins({ reader, pinStore, publish: publishOfVaults, now }, vaults)
+  watching.catch(() => {})
+  const { report, known } = await refreshVaults(
+    { reader, records, prices, openRequests, states, publish: publishOfVaults, getWantsLatest, now },
+    vaults,
+    until,
+  )
+  await onKnown?.(known)
+  const { changedVaults, untoldVaults } = await watching
+  return { ...report, changedVaults, untoldVaults: report.untoldVaults + untoldVaults }
+}
+
+function vaultOf({ data: { chainId, vaultAddress } }: Notice): VaultKey {
+  return { chainId, address: vaultAddress }
+}
+
+/** Vaults to read up to the head: clients want non-final events, or they may have paid a pending transfer. */
+async function findRead(
+  { findClients, webhooks }: Pick<Dependencies, 'findClients' | 'webhooks'>,
+  vaults: readonly VaultOnChain[],
+  sentTokens: ReadonlySet<Address | undefined>,
+): Promise<(vault: Address) => boolean> {
+  const wanting = await findLatestClients({ webhooks }, async () => vaults.flatMap(await findClients(vaults)))
+  if (wanting.size === 0) return () => false
+  const clientsOf = await findClients(vaults)
+  const wanted = vaults.filter((vault) => clientsOf(vault).some((id) => wanting.has(id)))
+  // Which vault paid a transfer is known once all vaults of its token are read as far.
+  const tokens = new Set(wanted.map(({ asset }) => asset).filter((asset) => sentTokens.has(asset)))
+  const read = new Set([...wanted, ...vaults.filter(({ asset }) => tokens.has(asset))].map(({ address }) => address))
+  return (address) => read.has(address)
+}

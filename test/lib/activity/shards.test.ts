@@ -1,0 +1,26 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { numberOfRun } from '../../../lib/activity/recording/run.ts'
+import { addressesOf, listShards, Shard } from '../../../lib/activity/recording/shards.ts'
+
+test('Shards have each address once, and as few vaults as they may on average', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 100_000 }), (vaults) => {
+      const shards = listShards(vaults)
+      const ranges = shards.map((shard) => addressesOf(Shard.parse(shard)))
+      let next = 0n
+      for (const { from, to } of ranges) {
+        expect(BigInt(from)).toBe(next)
+        next = BigInt(to) + 1n
+      }
+      expect(next).toBe(2n ** 160n)
+      expect(vaults / shards.length).toBeLessThanOrEqual(1_000)
+      if (shards.length > 1) expect(vaults / shards.length).toBeGreaterThan(500)
+    }),
+  )
+})
+
+test.for([1, 2, 3, 4, 6, 7, 8, 10, 12])('Runs every %i minutes take each of eight turns within hours', (minutes) => {
+  const runs = Array.from({ length: (24 * 60) / minutes }, (_, index) => numberOfRun(index * minutes * 60_000))
+  for (const turns of [2, 4, 8]) expect(new Set(runs.map((number) => number % turns)).size).toBe(turns)
+})
