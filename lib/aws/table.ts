@@ -171,7 +171,7 @@ export function createTable(dynamo: Dynamo, table: string) {
       const refused: Put[] = []
       await sideBySide(inBatches(puts, WRITE_BATCH), async (batch) => {
         for (let left = batch; left.length > 0; ) {
-          const refusedAt = new Set(await makeAll(left))
+          const refusedAt = new Set(await makeAll(left.map(({ put, when }) => ({ put, when }))))
           if (refusedAt.size === 0) return
           refused.push(...left.filter((_, index) => refusedAt.has(index)))
           left = left.filter((_, index) => !refusedAt.has(index))
