@@ -109,7 +109,7 @@ export function recordsStore(table: Table) {
     ): Promise<(VaultProgress | undefined)[]> {
       const writes = progress.map(([vault, of]) => {
         const stored = { ...of, version: (of.version ?? 0) + 1 }
-        const when = of.version === undefined ? missing('pk') : is('version', '=', of.version)
+        const when = of.version === undefined ? missing('version') : is('version', '=', of.version)
         return { stored, put: buildItem(VaultProgress, progressKey(vault), stored), when }
       })
       const refused = new Set(await table.putEach(writes))

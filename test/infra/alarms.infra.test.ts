@@ -30,14 +30,17 @@ function idOf(name: string): string {
   return `${dirname(name)}/${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`
 }
 
+const Measured = z.object({ Variables: z.object({ POWERTOOLS_SERVICE_NAME: z.string().optional() }) })
+
 type Cloud = ReturnType<typeof cloudWatch>
 /** What one invocation logs, and whether it throws, which Lambda counts as an error. */
 type Invocation = { readonly lines: readonly object[]; readonly failed: boolean }
 
 /** What is logged while something works. */
-async function logsOf(work: () => Promise<unknown>): Promise<Invocation> {
+async function logsOf(work: () => Promise<unknown>, service?: string): Promise<Invocation> {
   // Off on a developer's machine, where nobody reads them.
   vi.stubEnv('POWERTOOLS_METRICS_DISABLED', 'false')
+  if (service) vi.stubEnv('POWERTOOLS_SERVICE_NAME', service)
   const { lines } = captureLogs()
   try {
     const failed = await work().then(
@@ -55,7 +58,8 @@ async function invoke(name: string, event: unknown): Promise<Invocation> {
   vi.resetModules()
   const handler = await loadHandler(name)
   const context = { ...someContext({ remainingMs: 30_000 }), functionName: `${idOf(name)}Function` }
-  return await logsOf(() => handler(event, context))
+  const { Environment } = template.ofType('AWS::Lambda::Function')[`${idOf(name)}Function`] ?? {}
+  return await logsOf(() => handler(event, context), Measured.parse(Environment).Variables.POWERTOOLS_SERVICE_NAME)
 }
 
 /** The same invocation of a function at each of these minutes. */
@@ -306,23 +310,35 @@ describe('Of webhooks an alarm goes off', () => {
     ])
   })
 
-  test('where groups of vaults cannot be recorded, wait, or are given up', async ({ service, after }) => {
+  test('where shards of vaults cannot be recorded, wait, or are given up, and not where nodes fail for a moment', async ({
+    service,
+    after,
+  }) => {
     service.backends.setRpcUrls({ [BASE]: ['http://127.0.0.1:9'] })
-    const body = JSON.stringify({ chainId: BASE, group: '', askedAt: Date.now() + 60_000 })
+    const body = JSON.stringify({ chainId: BASE, shard: '', askedAt: Date.now() })
     const record = { messageId: randomUUID(), body, attributes: { ApproximateReceiveCount: '1' } }
-    const failing = await invoke('queues/refresh-group', { Records: [record] })
+    const failing = await invoke('queues/refresh-shard', { Records: [record] })
     service.backends.setRpcUrls({ [BASE]: [service.rpc[BASE]?.url ?? ''] })
     const cloud = after()
-    play(cloud, 'queues/refresh-group', failing, times(30))
-    expect(alarmsOf(cloud)).toEqual(['queues/RefreshGroupAlarm'])
+    play(cloud, 'queues/refresh-shard', failing, times(30))
+    expect(alarmsOf(cloud)).toEqual([])
+    for (const before of [15, 30]) {
+      play(
+        cloud,
+        'queues/refresh-shard',
+        failing,
+        times(10).map((minute) => minute - before),
+      )
+    }
+    expect(alarmsOf(cloud)).toEqual(['queues/RefreshShardAlarm'])
     const ofQueue = (name: string, queue: string) => ({
       ...{ namespace: 'AWS/SQS', name },
       dimensions: { QueueName: `${queue}.QueueName` },
     })
-    cloud.measure(ofQueue('ApproximateAgeOfOldestMessage', 'shared/groupQueue'), 1800, NOW - 1)
-    cloud.measure(ofQueue('ApproximateNumberOfMessagesVisible', 'shared/groupQueuedeadletters'), 1, NOW - 1)
+    cloud.measure(ofQueue('ApproximateAgeOfOldestMessage', 'shared/shardQueue'), 1800, NOW - 1)
+    cloud.measure(ofQueue('ApproximateNumberOfMessagesVisible', 'shared/shardQueuedeadletters'), 1, NOW - 1)
     expect(alarmsOf(cloud)).toEqual([
-      ...['queues/Backlogqueuesrefreshgroup', 'queues/RefreshGroupAlarm', 'queues/Undonequeuesrefreshgroup'],
+      ...['queues/Backlogqueuesrefreshshard', 'queues/RefreshShardAlarm', 'queues/Undonequeuesrefreshshard'],
     ])
   })
 

@@ -335,6 +335,8 @@ describe.each(STAGES)('%s', (stage) => {
     if (edge && 'caller' in contract) {
       asked.push(['EDGE', JSON.stringify({ keys: edge.keys, isOnlyWay: edge.isOnlyWay })])
     }
+    const job = 'runs' in contract ? name : 'queue' in contract && contract.measuredAs
+    if (job) asked.push(['POWERTOOLS_SERVICE_NAME', `vaultline-${stage}-${job}`])
     const environment = ofType('AWS::Lambda::Function')[`${idOf(name)}Function`]?.['Environment']
     expect(environment).toEqual(asked.length > 0 ? { Variables: Object.fromEntries(asked) } : undefined)
   })

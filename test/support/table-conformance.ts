@@ -326,6 +326,22 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
     })
   })
 
+  describe('Items that are each put on a condition', () => {
+    test('are all written but for those whose condition does not hold, which are returned', async ({
+      opened: { table },
+    }) => {
+      const keyOf = (index: number) => ({ pk: 'a', sk: `${index}`.padStart(3, '0') })
+      const isTaken = (index: number) => index % 20 === 7
+      const all = Array.from({ length: 60 }, (_, index) => index)
+      await table.putMany(all.filter(isTaken).map((index) => ({ ...keyOf(index), number: -1 })))
+      const puts = all.map((number) => ({ put: { ...keyOf(number), number }, when: missing('pk') }))
+      expect((await table.putEach(puts)).map(({ put }) => put.number).toSorted((a, b) => a - b)).toEqual([7, 27, 47])
+      const found = await table.list(Anything, { partition: 'a' })
+      expect(found).toEqual(all.map((number) => ({ ...keyOf(number), number: isTaken(number) ? -1 : number })))
+      expect(await table.putEach([])).toEqual([])
+    })
+  })
+
   describe('DynamoDB', () => {
     test.for(Object.entries(LIMITS))('refuses %s', async ([, ask], { opened }) => {
       await ask(opened, 0)

@@ -44,16 +44,16 @@ describe('A run', () => {
     expect(JSON.stringify(lines)).not.toContain('hunter2')
   })
 
-  test('is measured: those numbers of its report that are metrics, by function and input', async () => {
+  test('is measured: those numbers of its report that are metrics, by job and input', async () => {
     // Off on a developer's machine, where nobody reads them.
     vi.stubEnv('POWERTOOLS_METRICS_DISABLED', 'false')
+    vi.stubEnv('POWERTOOLS_SERVICE_NAME', 'some-job')
     const { lines } = captureLogs()
-    const context = someContext()
-    await job(contract, { version }, () => async () => ({ done: 7n, count: 3 }))({ from: '5' }, context)
+    await job(contract, { version }, () => async () => ({ done: 7n, count: 3 }))({ from: '5' }, someContext())
     const [measured, ...others] = lines.filter((line) => '_aws' in line)
     expect(others).toEqual([])
     expect(measured).toMatchObject({
-      ...{ service: context.functionName, from: '5', count: 3 },
+      ...{ service: 'some-job', from: '5', count: 3 },
       _aws: {
         CloudWatchMetrics: [
           { Namespace: 'Vaultline', Dimensions: [['service', 'from']], Metrics: [{ Name: 'count', Unit: 'Count' }] },
