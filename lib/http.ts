@@ -92,10 +92,13 @@ export class FailedTry extends Error {
   }
 }
 
-/** The answer is larger than what is read. */
+/** The answer is larger than what is read; `beginning` is the text that was not too much. */
 export class AnswerTooLarge extends FailedTry {
-  constructor(mostBytes: number) {
+  readonly beginning: string
+
+  constructor(mostBytes: number, beginning: string) {
     super('upstream_bad_answer', `more than ${mostBytes} bytes`, { isTransient: false })
+    this.beginning = beginning
   }
 }
 
@@ -265,7 +268,7 @@ async function readText({ body }: Response, mostBytes: number): Promise<string> 
   let text = ''
   for await (const chunk of body ?? []) {
     bytes += chunk.length
-    if (bytes > mostBytes) throw new AnswerTooLarge(mostBytes)
+    if (bytes > mostBytes) throw new AnswerTooLarge(mostBytes, text)
     text += decoder.decode(chunk, { stream: true })
   }
   return text + decoder.decode()

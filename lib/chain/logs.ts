@@ -1,6 +1,6 @@
 import { type Address, type Hash, type Hex, isAddress, numberToHex } from 'viem'
 import * as z from 'zod'
-import { min } from '../bigint.ts'
+import { max, min } from '../bigint.ts'
 import { type AppError, badAnswer } from '../errors.ts'
 import { toDate } from '../time.ts'
 import { BlockTime, HashText, HexText, Quantity } from './hex.ts'
@@ -95,7 +95,9 @@ const MOST_BLOCKS = 10_000n
 const MOST_CALLS = 16
 /** An answer of more bytes is taken in parts: in memory its events are several times as large. */
 const MOST_BYTES = 8 * 2 ** 20
-/** From so many events in one round on, the next one asks for less at once, to hold no more than needed. */
+/** A round asks for about so many events at most, by how dense they were in the round before. */
+const EVENTS_OF_ROUND = 5_000
+/** From so many events in one round on, the next one is one call. */
 const MANY_EVENTS = 2_000
 
 /** Events up to a block, both ends of the range included. */
@@ -121,22 +123,27 @@ export async function readLogsUntil(
   while (next <= to && !(next > from && enough(logs.length))) {
     const round = await readRound(rpc, filter, { from: next, to, size, calls })
     for (const log of round.logs) logs.push(log)
+    const read = round.through - next + 1n
     next = round.through + 1n
-    // Where events were dense, or a plan has changed, longer ranges may be taken again.
-    size = min(round.size * 2n, MOST_BLOCKS)
-    calls = round.logs.length > MANY_EVENTS ? 1 : MOST_CALLS
+    // Longer ranges may be taken again, as far as events are not dense.
+    const sparse = (read * BigInt(EVENTS_OF_ROUND)) / BigInt(Math.max(1, round.logs.length))
+    size = max(1n, [round.size * 2n, sparse, MOST_BLOCKS].reduce(min))
+    calls = round.isCut || round.logs.length > MANY_EVENTS ? 1 : MOST_CALLS
   }
   return { logs, through: next - 1n }
 }
 
 type Round = { readonly from: bigint; readonly to: bigint; readonly size: bigint; readonly calls: number }
 
-/** The events of the next ranges, side by side, as far as the node gives them, and the size of range that it takes. */
+/**
+ * The events of the next ranges, side by side, as far as the node gives them, the size of range that it takes, and whether it had
+ * too many events.
+ */
 async function readRound(
   rpc: Rpc,
   filter: LogFilter,
   { from, to, size, calls }: Round,
-): Promise<LogsThrough & { size: bigint }> {
+): Promise<LogsThrough & { size: bigint; isCut: boolean }> {
   const ranges = rangesOf(from, to, size, calls)
   const requests = ranges.map((range) => logsRequest(filter, range))
   const outcomes = await rpc(requests, { mostBytes: MOST_BYTES })
@@ -149,14 +156,14 @@ async function readRound(
       continue
     }
     const smaller = sizeAfter(outcome.error, end - start + 1n)
-    const isTooFull = smaller === undefined && outcome.error.refusal === 'results'
-    if (smaller === undefined && !isTooFull) throw refused(start, end)
-    if (index > 0) return { logs, through: start - 1n, size: smaller ?? 1n }
-    if (smaller === undefined) return { logs: await readFullBlock(rpc, filter, start), through: start, size: 1n }
+    const isCut = outcome.error.refusal === 'results'
+    if (smaller === undefined && !isCut) throw refused(start, end)
+    if (index > 0) return { logs, through: start - 1n, size: smaller ?? 1n, isCut }
+    if (smaller === undefined) return { logs: await readFullBlock(rpc, filter, start), through: start, size: 1n, isCut }
     // Where events are dense, the ranges after this one would be read and thrown away again.
-    return readRound(rpc, filter, { from, to, size: smaller, calls: outcome.error.refusal === 'results' ? 1 : calls })
+    return readRound(rpc, filter, { from, to, size: smaller, calls: isCut ? 1 : calls })
   }
-  return { logs, through: ranges.at(-1)?.[1] ?? to, size }
+  return { logs, through: ranges.at(-1)?.[1] ?? to, size, isCut: false }
 }
 
 /**
@@ -188,7 +195,8 @@ function sizeAfter({ refusal, blocks }: RpcError, refusedSize: bigint): bigint |
   if (refusedSize <= 1n || refusal === 'archive' || refusal === 'unsupported') return undefined
   // Some nodes refuse without a word of why.
   const half = refusedSize / (refusal === undefined || refusal === 'unserved' ? 10n : 2n) || 1n
-  return blocks !== undefined && blocks > 0 && BigInt(blocks) < refusedSize ? BigInt(blocks) : half
+  if (blocks === undefined || BigInt(blocks) >= refusedSize) return half
+  return max(1n, BigInt(blocks))
 }
 
 /** Blocks from one to another, both ends included. */

@@ -97,7 +97,11 @@ export function createNode(url: string, environment: HttpEnvironment, chainId: n
 
   async function sendBatch(batch: Batch, options: SendOptions): Promise<Sent> {
     const request = { url, body: batch.body, mostBytes: options.mostBytes }
-    const answer = await sendOnce(environment, request, options.signal).catch(asTooLarge)
+    const answer = await sendOnce(environment, request, options.signal).catch((error: unknown) => {
+      if (error instanceof AnswerTooLarge) return error
+      throw error
+    })
+    if (answer instanceof AnswerTooLarge) return cutBatch(batch, answer, options)
     const { status, body } = answer
     const items = z.array(Item).safeParse(batch.isPlain ? [body] : body).data
     // One error can stand for the whole batch, as geth puts it.
@@ -107,6 +111,32 @@ export function createNode(url: string, environment: HttpEnvironment, chainId: n
     const error = refusalIn(answer)
     if (!error) throw outage(answer, status < 300 ? 'upstream_bad_answer' : 'upstream_unavailable')
     return refusedBatch(batch, error, answer, options)
+  }
+
+  /**
+   * What becomes of a batch whose answer is too large. Where it ends in the events of one range of blocks, that call is refused with
+   * the number of blocks before, later ranges are refused unread, and the other calls are sent again; else the halves will tell.
+   */
+  async function cutBatch({ requests }: Batch, { beginning }: AnswerTooLarge, options: SendOptions): Promise<Sent> {
+    const last = lastBlockIn(beginning)
+    const places = requests.flatMap((request, index) => (isInRange(last, request) ? [index] : []))
+    const [place = 0] = places
+    if (requests.length > 1 && places.length !== 1) {
+      const half = Math.ceil(requests.length / 2)
+      const halves = [requests.slice(0, half), requests.slice(half)]
+      return joined(await Promise.all(halves.map((some) => sendCut(some, options))))
+    }
+    const isRefused = (request: RpcRequest, index: number) =>
+      index === place || (index > place && asksForEvents(request))
+    const again = requests.filter((request, index) => !isRefused(request, index))
+    const { outcomes } = await sendCut(again, options)
+    const all = requests.map((request, index): NodeOutcome => {
+      if (!isRefused(request, index)) return outcomes.shift() as NodeOutcome
+      const blocks = index === place ? blocksBefore(last, request) : undefined
+      const refusal = asksForEvents(request) ? { refusal: 'results' as const } : {}
+      return { error: { code: TOO_LARGE, ...refusal, ...(blocks !== undefined && { blocks }) } }
+    })
+    return { outcomes: all, hasRefusedCall: true }
   }
 
   /** What becomes of a batch that is refused as a whole. */
@@ -303,14 +333,22 @@ function refusalIn({ status, body }: HttpAnswer): NodeError | undefined {
   return error ?? (CALL_REFUSALS.includes(status) ? { code: status, message: '' } : undefined)
 }
 
-/** An answer that was not read to its end is a call for too much. */
-function asTooLarge(error: unknown): HttpAnswer {
-  if (!(error instanceof AnswerTooLarge)) throw error
-  return {
-    status: TOO_LARGE,
-    body: { error: { code: TOO_LARGE, message: 'response is too large' } },
-    retryAfterSeconds: undefined,
-  }
+/** The block of the last event in the beginning of an answer. */
+function lastBlockIn(beginning: string): number | undefined {
+  const [, block] = /^"(0x[0-9a-f]{1,12})"/.exec(beginning.slice(beginning.lastIndexOf(KEY) + KEY.length)) ?? []
+  return block === undefined ? undefined : Number(block)
+}
+const KEY = '"blockNumber":'
+
+function isInRange(block: number | undefined, request: RpcRequest): boolean {
+  const before = blocksBefore(block, request)
+  return before !== undefined && before >= 0 && before < (widthOf(request) ?? 0)
+}
+
+/** How many blocks of a call for events are before this one. */
+function blocksBefore(block: number | undefined, { method, params: [filter] }: RpcRequest): number | undefined {
+  const range = method === 'eth_getLogs' ? Range.safeParse(filter).data : undefined
+  return range && block !== undefined ? block - Number(range.fromBlock) : undefined
 }
 
 function mayLack(feature: string): boolean {

@@ -13,7 +13,10 @@ export type RpcError = {
    * `unserved` for a fault of the node in any other words.
    */
   readonly refusal?: 'range' | 'results' | 'archive' | 'unsupported' | 'unserved'
-  /** With `range`: of how many blocks the node is thought to give events in one call. */
+  /**
+   * With `range`: of how many blocks the node is thought to give events in one call. With `results`: of how many blocks from the
+   * first on they were read before there were too many.
+   */
   readonly blocks?: number
 }
 

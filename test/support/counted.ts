@@ -69,6 +69,9 @@ type NodeLimits = {
 
 const TOTAL_ASSETS = toFunctionSelector('totalAssets()')
 
+/** A response is sent in pieces of so many bytes. */
+const PIECE = 65_536
+
 /** Events are kept by so many blocks, so that a range finds its own. */
 const SHELF = 10_000
 
@@ -79,7 +82,7 @@ type Filter = { readonly address: string[]; readonly fromBlock: Hex; readonly to
 export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delayMs }: NodeLimits) {
   const chain = evmChain(8453)
   if (!chain) throw new Error('Base is not in the registry')
-  const counts = { requests: 0, calls: 0 }
+  const counts = { requests: 0, calls: 0, bytes: 0 }
   const shelved = new Map<number, (CountedEvent & { readonly logIndex: number })[]>()
   let logIndex = 0
   const state = { head: 0, totalAssets: 1n }
@@ -101,6 +104,7 @@ export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delay
     return shelves
       .flat()
       .filter(({ block, address: of }) => block >= from && block <= to && wanted.has(of.toLowerCase()))
+      .toSorted((left, right) => left.block - right.block || left.logIndex - right.logIndex)
       .map(({ block, logIndex, ...event }) => ({
         ...event,
         logIndex: numberToHex(logIndex),
@@ -137,6 +141,24 @@ export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delay
     })
   }
 
+  /** A response that is sent in pieces, as far as it is read. */
+  const streamed = (body: unknown): Response => {
+    const bytes = Buffer.from(JSON.stringify(body))
+    let sent = 0
+    return new Response(
+      new ReadableStream({
+        pull(controller) {
+          const piece = bytes.subarray(sent, sent + PIECE)
+          if (piece.length === 0) return controller.close()
+          sent += piece.length
+          counts.bytes += piece.length
+          controller.enqueue(piece)
+        },
+      }),
+      { headers: { 'content-type': 'application/json' } },
+    )
+  }
+
   const fetch = async (_url: unknown, { body }: RequestInit = {}): Promise<Response> => {
     const calls: Call[] = JSON.parse(String(body))
     counts.requests += 1
@@ -145,7 +167,7 @@ export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delay
       return Response.json({ error: { code: -32_014, message: `maximum ${mostCalls} calls in 1 batch` }, id: null })
     }
     counts.calls += calls.length
-    return Response.json(
+    return streamed(
       calls.map((call) => {
         const filter = call.method === 'eth_getLogs' ? (call.params[0] as Filter) : undefined
         const isTooWide = filter && Number(filter.toBlock) - Number(filter.fromBlock) >= mostBlocks
@@ -160,6 +182,8 @@ export function countedChain(clock: VirtualClock, { mostCalls, mostBlocks, delay
     reader: chainReader(chain, rpc) satisfies ChainReader,
     counts,
     state,
+    /** A contract's events, as the node tells them. */
+    logsOf: (address: Address) => logs({ address: [address], fromBlock: '0x0', toBlock: numberToHex(state.head) }),
     /** When a block was made, in seconds since 1970. */
     timeOf: (block: number) => BigInt(timeOf(block)),
     emit(events: readonly CountedEvent[]) {

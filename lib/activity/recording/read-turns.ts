@@ -12,7 +12,6 @@ const PACKS_AT_ONCE = 4
 /** By which factors the range of a vault shrinks when its events cannot be read, and grows again when they can. */
 const SHRINK = 1_000
 const GROW = 10
-const DENSE_GROW = 2
 /** After so many failures a run asks no more. */
 const MOST_FAILURES = 100
 /** A range whose events took too long is taken as this long at most, and asked for again in so many parts. */
@@ -78,7 +77,7 @@ export async function advance(run: Run, part: Part, take: (part: Part) => Promis
     run.done.slices += 1
     for (const vaultRun of pack) {
       // Where events are dense, the next slice asks for about as many blocks as this one had.
-      if (!vaultRun.isSlow) vaultRun.span = through < to ? (through - from + 1) * DENSE_GROW : vaultRun.span * GROW
+      if (!vaultRun.isSlow) vaultRun.span = through < to ? through - from + 1 : vaultRun.span * GROW
     }
     return
   }

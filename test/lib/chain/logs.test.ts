@@ -201,6 +201,16 @@ describe('Reading the events of a range of blocks', () => {
     expect(rest.through).toBe(299_999n)
   })
 
+  test('goes on from an answer of too many events with as many blocks as it had, and then by how dense they were', async () => {
+    const blocks = Array.from({ length: 20_000 }, (_, index) => BigInt(Math.floor(index / 50)))
+    const isDense = ({ from, to }: Range) => from < 400n && BLOCKS(from, to) > 200n
+    const refusal = { code: 413, refusal: 'results', blocks: 200 } as const
+    const { rpc, answered } = startNode({ blocks, refuses: isDense, refusal })
+    expect(await readLogs(rpc, FILTER, 0n, 9_999n)).toHaveLength(20_000)
+    const widths = answered.filter(({ from }) => from < 400n).map(({ from, to }) => BLOCKS(from, to))
+    expect(widths).toEqual([200n, 100n, 100n])
+  })
+
   test('reads a block with more events than the node gives from its receipts, with the events of the filter alone', async () => {
     const other = '0x00000000000000000000000000000000000000b2'
     const own = [someLog(6n, 0), { ...someLog(6n, 3), topics: [pad('0x03'), TOPIC] }]
