@@ -1,7 +1,8 @@
 import type { Address } from 'viem'
 import type { KnownVault } from '../../../lib/activity/recording/known-vault.ts'
 import { LAST_WRITES_MS, recordShard } from '../../../lib/activity/recording/record-shard.ts'
-import { listShards, MAX_IN_SHARD } from '../../../lib/activity/recording/shards.ts'
+import { numberOfRun } from '../../../lib/activity/recording/run.ts'
+import { listShards, MAX_IN_SHARD, rotate } from '../../../lib/activity/recording/shards.ts'
 import { clientsFinder } from '../../../lib/clients/find-clients.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import type { Services } from '../../../lib/services.ts'
@@ -46,7 +47,8 @@ export function refreshChain(dependencies: Dependencies, { maxInShard = MAX_IN_S
 
     const shards = listShards(vaults.length, maxInShard)
     if (shards.length > 1) {
-      await enqueueShards(shards.map((shard) => ({ chainId, shard, askedAt: begun })))
+      const inOrder = rotate(shards, numberOfRun(begun))
+      await enqueueShards(inOrder.map((shard) => ({ chainId, shard, askedAt: begun })))
       await publishWaiting(
         await findKnown(
           records,

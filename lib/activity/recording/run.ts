@@ -69,7 +69,7 @@ export type Run = Dependencies & {
 }
 
 /** The progress of a silent vault is written when the one in the table is older than this, and at least so often. */
-const SILENT_SECONDS = 300n
+const SILENT_SECONDS = 600n
 /** Of so many vaults a run writes new states and silent progress; of more it does in turn. */
 const MOST_IN_TURN = 250
 

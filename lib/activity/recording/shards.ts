@@ -21,6 +21,14 @@ export function listShards(vaults: number, max = MAX_IN_SHARD): Shard[] {
   return Array.from({ length: 2 ** bits }, (_, index) => (bits === 0 ? '' : index.toString(2).padStart(bits, '0')))
 }
 
+/** The shards from another one on in each run, so that none always waits behind the others. */
+export function rotate(shards: readonly Shard[], numberOfRun: number): Shard[] {
+  // Steps of the golden ratio come evenly to all places.
+  const first = Math.floor(((numberOfRun * GOLDEN) % 1) * shards.length)
+  return [...shards.slice(first), ...shards.slice(0, first)]
+}
+const GOLDEN = (Math.sqrt(5) - 1) / 2
+
 /** The lowest and the highest address of a shard. */
 export function addressesOf(shard: Shard): { readonly from: Address; readonly to: Address } {
   return { from: toAddress(shard.padEnd(BITS, '0')), to: toAddress(shard.padEnd(BITS, '1')) }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { numberOfRun } from '../../../lib/activity/recording/run.ts'
-import { addressesOf, listShards, Shard } from '../../../lib/activity/recording/shards.ts'
+import { addressesOf, listShards, rotate, Shard } from '../../../lib/activity/recording/shards.ts'
 
 test('Shards have each address once, and as few vaults as they may on average', () => {
   fc.assert(
@@ -24,3 +24,20 @@ test.for([1, 2, 3, 4, 6, 7, 8, 10, 12])('Runs every %i minutes take each of eigh
   const runs = Array.from({ length: (24 * 60) / minutes }, (_, index) => numberOfRun(index * minutes * 60_000))
   for (const turns of [2, 4, 8]) expect(new Set(runs.map((number) => number % turns)).size).toBe(turns)
 })
+
+test.for([16, 128, 1_024])(
+  'Of %i shards of which an eighth is recorded in a minute each is within 21 minutes',
+  (count) => {
+    const shards = listShards(count * 1_000)
+    expect(shards).toHaveLength(count)
+    const last = new Map(shards.map((shard) => [shard, 0]))
+    let longest = 0
+    for (let minute = 1; minute < 1_440; minute += 1) {
+      for (const shard of rotate(shards, numberOfRun(minute * 60_000)).slice(0, count / 8)) {
+        longest = Math.max(longest, minute - (last.get(shard) ?? 0))
+        last.set(shard, minute)
+      }
+    }
+    expect(Math.max(longest, ...[...last.values()].map((minute) => 1_440 - minute))).toBeLessThanOrEqual(21)
+  },
+)
