@@ -34,30 +34,43 @@ const Asked = z.object({
   TableName: z.string().optional(),
   IndexName: z.string().optional(),
   RequestItems: z.record(z.string(), z.unknown()).default({}),
+  TransactItems: z.array(z.record(z.string(), z.object({ TableName: z.string() }))).default([]),
   QueueUrl: z.string().default(''),
   SecretId: z.string().default(''),
 })
 
-/** What an operation needs to be allowed, by the service: an action on each of these resources. */
+/** What an operation needs to be allowed, by the service. */
 const NEEDS: { readonly [service in keyof AwsServices]: (operation: string, asked: z.output<typeof Asked>) => Needs } =
   {
-    dynamodb: (operation, { TableName, IndexName, RequestItems }) => ({
-      action: `dynamodb:${operation}`,
-      resources: (TableName === undefined ? Object.keys(RequestItems) : [TableName]).map((table) =>
-        arnOf('dynamodb', `table/${table}${IndexName ? `/index/${IndexName}` : ''}`),
-      ),
-    }),
+    dynamodb(operation, { TableName, IndexName, RequestItems, TransactItems }) {
+      const index = IndexName ? `/index/${IndexName}` : ''
+      const need = (action: string, table: string) => ({
+        action: `dynamodb:${action}`,
+        resource: arnOf('dynamodb', `table/${table}${index}`),
+      })
+      // A transaction needs what each of its writes needs.
+      const writes = TransactItems.flatMap((write) =>
+        Object.entries(write).map(([kind, { TableName: table }]) => need(`${kind}Item`, table)),
+      )
+      const tables = TableName === undefined ? Object.keys(RequestItems) : [TableName]
+      return [...writes, ...tables.map((table) => need(operation, table))]
+    },
     // A batch needs what one message needs.
-    sqs: (operation, { QueueUrl }) => ({
-      action: `sqs:${operation.replace(/Batch$/, '')}`,
-      resources: [arnOf('sqs', QueueUrl.slice(QueueUrl.lastIndexOf('/') + 1))],
-    }),
-    secretsmanager: (operation, { SecretId }) => ({
-      action: `secretsmanager:${operation}`,
-      resources: [SecretId.startsWith('arn:') ? SecretId : secretArn(SecretId)],
-    }),
+    sqs: (operation, { QueueUrl }) => [
+      {
+        action: `sqs:${operation.replace(/Batch$/, '')}`,
+        resource: arnOf('sqs', QueueUrl.slice(QueueUrl.lastIndexOf('/') + 1)),
+      },
+    ],
+    secretsmanager: (operation, { SecretId }) => [
+      {
+        action: `secretsmanager:${operation}`,
+        resource: SecretId.startsWith('arn:') ? SecretId : secretArn(SecretId),
+      },
+    ],
   }
-type Needs = { readonly action: string; readonly resources: readonly string[] }
+/** Actions, each on a resource. */
+type Needs = readonly { readonly action: string; readonly resource: string }[]
 
 /**
  * Starts AWS before these services. It lets through what the policies of who asks allow, and everything that is asked with
@@ -78,12 +91,13 @@ export async function startAws(services: AwsServices, operatorKey: string): Prom
         return refusal(service, 'UnrecognizedClientException', 'The security token included in the request is invalid.')
       }
       const operation = String(headers['x-amz-target']).split('.').at(-1) ?? ''
-      const { action, resources } = NEEDS[service](operation, Asked.parse(JSON.parse(body)))
-      for (const resource of resources) {
+      const needs = NEEDS[service](operation, Asked.parse(JSON.parse(body)))
+      for (const { action, resource } of needs) {
         calls.set(`${accessKey} ${action} ${resource}`, { principal: principal.arn, action, resource })
       }
-      const refused = resources.find((resource) => !isAllowed(principal.statements, action, resource))
-      if (refused !== undefined || resources.length === 0) return denial(service, principal.arn, action, `${refused}`)
+      const refused = needs.find(({ action, resource }) => !isAllowed(principal.statements, action, resource))
+      if (refused) return denial(service, principal.arn, refused.action, refused.resource)
+      if (needs.length === 0) return denial(service, principal.arn, `${service}:${operation}`, 'undefined')
     }
     const { connection: _, 'transfer-encoding': __, ...passed } = headers
     return await exchange(services[service], { headers: passed, body })
