@@ -1,5 +1,5 @@
 import type { UsersStore } from '../lib/accounts/store.ts'
-import type { RecordsStore } from '../lib/activity/store.ts'
+import type { RecordingStore } from '../lib/activity/store.ts'
 import type { TransfersStore } from '../lib/bridge/store.ts'
 import type { KeyEnvironment, RandomBytes } from '../lib/clients/api-key.ts'
 import type { VaultDescription } from '../lib/protocols/describe.ts'
@@ -21,7 +21,7 @@ export type Admin = {
   readonly clients: ClientsAdminStore
   readonly users: UsersStore
   readonly transfers: Pick<TransfersStore, 'get' | 'forget'>
-  readonly records: Pick<RecordsStore, 'getProgress' | 'putProgress'>
+  readonly records: Pick<RecordingStore, 'getProgress' | 'putProgress'>
   readonly pinStore: Pick<PinStore, 'get' | 'add' | 'replace'>
   readonly webhooks: WebhooksAdmin
   readonly deadLetters: DeadLetters

@@ -16,7 +16,7 @@ import {
 import { queueName } from '../infra/queues.ts'
 import { type TableKey, tableName } from '../infra/tables.ts'
 import { usersStore } from '../lib/accounts/store.ts'
-import { type RecordsStore, recordsStore } from '../lib/activity/store.ts'
+import { type RecordingStore, recordingStore } from '../lib/activity/store.ts'
 import { CLIENT_DEFAULTS } from '../lib/aws/client-defaults.ts'
 import { dynamoClient } from '../lib/aws/dynamo.ts'
 import { connectOperator, createOperatorTable } from '../lib/aws/operator-table.ts'
@@ -91,7 +91,7 @@ export function localAdmin({ dynamo, sharedNow, providersUrl, deliveryQueueUrl, 
   const secrets = new SecretsManagerClient(localConfig(providersUrl))
   const queues = sqsClient(localConfig(new URL(deliveryQueueUrl).origin))
   return {
-    ...surroundings(chainIds, recordsStore(open('deposits')), (chainId) => {
+    ...surroundings(chainIds, recordingStore(open('deposits')), (chainId) => {
       const chain = chains.find((candidate) => candidate.chainId === chainId)
       if (!chain) throw new AdminError(`The local service has no chain ${chainId}.`)
       return chain.nodeUrls ?? [chain.rpcUrl]
@@ -129,7 +129,7 @@ export function connectStage(stage: Stage): Admin {
   const examined = examinedOf(stage, open)
   const chainIds = EVM_CHAINS.map(({ id }) => id)
   return {
-    ...surroundings(chainIds, recordsStore(open('deposits')), async (chainId) => {
+    ...surroundings(chainIds, recordingStore(open('deposits')), async (chainId) => {
       const { rpcUrls } = await readSecretJson(configSecretName(stage), Config)
       const urls = rpcUrls[chainId] ?? evmChain(chainId)?.rpcUrls
       if (!urls) throw new AdminError(`Chain ${chainId} is not supported.`)
@@ -205,7 +205,7 @@ function webhookStores(table: Table, now: () => number) {
 
 function surroundings(
   chainIds: readonly number[],
-  records: RecordsStore,
+  records: RecordingStore,
   urlsOf: (chainId: number) => Urls | Promise<Urls>,
 ): Pick<Admin, 'records' | 'randomBytes' | 'now' | 'describeVault' | 'readPin' | 'nodes'> {
   const environment = { fetch, random: Math.random, now: Date.now }

@@ -8,10 +8,11 @@ import { depositSourceStore } from './activity/deposit-source-store.ts'
 import { cachedEstimates } from './activity/estimates.ts'
 import { openRequestsStore } from './activity/open-requests-store.ts'
 import type { EnqueueShards } from './activity/recording/shards.ts'
-import { recordsStore } from './activity/store.ts'
+import { recordingStore, recordsStore } from './activity/store.ts'
 import { openTable } from './aws/dynamo.ts'
 import { sendMessages } from './aws/queue.ts'
 import { readLatestSecretJson } from './aws/secrets.ts'
+import { openTransactingTable } from './aws/transactions.ts'
 import { createAcross } from './bridge/across.ts'
 import type { BridgeServices } from './bridge/send.ts'
 import { transfersStore } from './bridge/store.ts'
@@ -111,6 +112,9 @@ export const listedVaults = (env: Env<'clients'>) => listedVaultsStore(openTable
 
 /** What happened in vaults, and how far that is recorded. */
 export const records = (env: Env<'deposits'>) => recordsStore(openTable(env.deposits))
+
+/** The same as the job uses it, which writes how far vaults are recorded. */
+export const recording = (env: Env<'deposits'>) => recordingStore(openTransactingTable(env.deposits))
 
 /** Tells how long settlements take. */
 export const getEstimate = (env: Env<'deposits'>) => cachedEstimates({ records: records(env), now: Date.now })

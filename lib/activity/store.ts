@@ -2,6 +2,7 @@ import type { Address } from 'viem'
 import * as z from 'zod'
 import { is, missing } from '../aws/conditions.ts'
 import { buildItem, type Table } from '../aws/table.ts'
+import type { TransactingTable } from '../aws/transactions.ts'
 import { StoredBlock } from '../chain/blocks.ts'
 import { Amount } from '../codecs.ts'
 import { Ledger } from '../protocols/books.ts'
@@ -99,6 +100,14 @@ export function recordsStore(table: Table) {
     },
 
     getProgress,
+  }
+}
+export type RecordsStore = ReturnType<typeof recordsStore>
+
+/** The same as the job and operators use it: they also write how far vaults are recorded. */
+export function recordingStore(table: TransactingTable) {
+  return {
+    ...recordsStore(table),
 
     /**
      * Writes how far vaults are recorded, each where it is stored as it was read; their records are written before. Returns each
@@ -117,7 +126,7 @@ export function recordsStore(table: Table) {
     },
   }
 }
-export type RecordsStore = ReturnType<typeof recordsStore>
+export type RecordingStore = ReturnType<typeof recordingStore>
 
 function progressKey(vault: VaultKey) {
   return { pk: vaultPartition(vault), sk: 'PROGRESS' }

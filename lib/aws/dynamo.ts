@@ -6,29 +6,31 @@ import {
   DeleteItemCommand,
   DynamoDBClient,
   type DynamoDBClientConfig,
-  DynamoDBServiceException,
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
   type QueryCommandOutput,
-  TransactionCanceledException,
-  TransactionInProgressException,
-  TransactWriteItemsCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb'
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
-import * as z from 'zod'
 import { CLIENT_DEFAULTS } from './client-defaults.ts'
 import type { Condition } from './conditions.ts'
 import { placeholders } from './expressions.ts'
 import type { Dynamo, Item, Page, PageOptions, Write } from './requests.ts'
 import { createTable, type Table } from './table.ts'
 
+let client: DynamoDBClient | undefined
 let shared: Dynamo | undefined
 
-/** The process's DynamoDB, connected at first use; region, credentials and endpoint come from the environment. */
+/** The process's client, made at first use; region, credentials and endpoint come from the environment. */
+export function sharedClient(): DynamoDBClient {
+  client ??= dynamoClient()
+  return client
+}
+
+/** The process's DynamoDB. */
 export function dynamo(): Dynamo {
-  shared ??= connect(dynamoClient())
+  shared ??= connect(sharedClient())
   return shared
 }
 
@@ -129,29 +131,13 @@ export function connect(client: DynamoDBClient): Dynamo {
         throw error
       }
     },
-
-    async transactWriteItems({ table, writes, token }) {
-      const input = { TransactItems: writes.map((write) => asTransactItem(table, write)), ClientRequestToken: token }
-      try {
-        await client.send(new TransactWriteItemsCommand(input))
-        return { isMade: true }
-      } catch (error) {
-        const reasons = error instanceof TransactionCanceledException ? error.CancellationReasons : undefined
-        const codes = (reasons ?? []).map(({ Code }) => Code)
-        const refusedAt = codes.flatMap((code, index) => (code === 'ConditionalCheckFailed' ? [index] : []))
-        if (refusedAt.length > 0) return { refusedAt }
-        if (isUncertain(error) || codes.some((code) => PASSING_REASONS.includes(code)))
-          return { isUncertain: true, error }
-        throw error
-      }
-    },
   }
 }
 
 type Attributes = Record<string, AttributeValue>
 
 /** The attributes of an item or a key on their way to DynamoDB. */
-function stored(attributes: object): Attributes {
+export function stored(attributes: object): Attributes {
   return marshall({ ...attributes }, { removeUndefinedValues: true })
 }
 
@@ -184,7 +170,7 @@ export function pageInput(
 }
 
 /** Expression names and values as request parameters. */
-function attributesOf(expressions: ReturnType<typeof placeholders>) {
+export function attributesOf(expressions: ReturnType<typeof placeholders>) {
   const { names, values } = expressions.attributes()
   return {
     ...(Object.keys(names).length > 0 && { ExpressionAttributeNames: names }),
@@ -193,14 +179,14 @@ function attributesOf(expressions: ReturnType<typeof placeholders>) {
 }
 
 /** The input of a write that its condition makes. */
-function conditionInput(when: Condition | undefined) {
+export function conditionInput(when: Condition | undefined) {
   if (!when) return {}
   const expressions = placeholders()
   return { ConditionExpression: expressions.condition(when), ...attributesOf(expressions) }
 }
 
 /** The input of an update. */
-function updateInput({
+export function updateInput({
   update,
   changes,
   when,
@@ -233,32 +219,6 @@ const THROTTLED: ReadonlySet<string> = new Set([
 ])
 
 /** Whether DynamoDB did nothing with a try because there was no throughput left for it. */
-function isThrottling(error: unknown): boolean {
+export function isThrottling(error: unknown): boolean {
   return error instanceof Error && THROTTLED.has(error.name)
 }
-
-function asTransactItem(TableName: string, write: Write) {
-  if ('put' in write) return { Put: { TableName, Item: stored(write.put), ...conditionInput(write.when) } }
-  if ('update' in write) return { Update: { TableName, ...updateInput(write) } }
-  if ('delete' in write) return { Delete: { TableName, Key: stored(write.delete), ...conditionInput(write.when) } }
-  const expressions = placeholders()
-  const ConditionExpression = expressions.condition(write.when)
-  return { ConditionCheck: { TableName, Key: stored(write.check), ConditionExpression, ...attributesOf(expressions) } }
-}
-
-/** Cancellation reasons that a retry may clear. Source: TransactionCanceledException in DynamoDB's API reference. */
-const PASSING_REASONS: readonly (string | undefined)[] = [
-  'TransactionConflict',
-  'ThrottlingError',
-  'ProvisionedThroughputExceeded',
-]
-
-/** True if the transaction may have succeeded, or a retry may succeed. */
-function isUncertain(error: unknown): boolean {
-  if (error instanceof TransactionInProgressException || isThrottling(error)) return true
-  if (error instanceof DynamoDBServiceException && error.$fault === 'client') return false
-  return Sent.safeParse(error).success
-}
-
-/** The SDK counts its tries of what it sent, and of nothing else. */
-const Sent = z.object({ $metadata: z.object({ attempts: z.number() }) })

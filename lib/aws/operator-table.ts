@@ -1,14 +1,15 @@
 import { type DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb'
 import * as z from 'zod'
-import { asPage, connect, pageInput } from './dynamo.ts'
+import { asPage, pageInput } from './dynamo.ts'
 import { placeholders } from './expressions.ts'
 import type { OperatorDynamo, Page, PageKey } from './requests.ts'
-import { createTable, type RangeOptions } from './table.ts'
+import type { RangeOptions } from './table.ts'
+import { connectTransacting, createTransactingTable } from './transactions.ts'
 
 /** DynamoDB by way of this client, for operators. */
 export function connectOperator(client: DynamoDBClient): OperatorDynamo {
   return {
-    ...connect(client),
+    ...connectTransacting(client),
 
     async scan({ table, ...options }) {
       return asPage(await client.send(new ScanCommand({ TableName: table, ...pageInput(options, placeholders()) })))
@@ -19,7 +20,7 @@ export function connectOperator(client: DynamoDBClient): OperatorDynamo {
 /** A table as operators use it: they read it whole. */
 export function createOperatorTable(dynamo: OperatorDynamo, table: string) {
   return {
-    ...createTable(dynamo, table),
+    ...createTransactingTable(dynamo, table),
 
     /** All items of the table, page by page, not consistently unless told. */
     async *scan<S extends z.ZodType>(schema: S, options: RangeOptions = {}): AsyncGenerator<z.output<S>[]> {

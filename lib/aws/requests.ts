@@ -96,6 +96,10 @@ export type Dynamo = {
     readonly table: string
     readonly writes: readonly BatchWrite[]
   }): Promise<readonly BatchWrite[]>
+}
+
+/** DynamoDB with transactions: only the job and operators bring their part of the SDK. */
+export type TransactingDynamo = Dynamo & {
   /** At most 100 writes of one table, all made or none. The same token makes them once. */
   transactWriteItems(request: {
     readonly table: string
@@ -105,7 +109,7 @@ export type Dynamo = {
 }
 
 /** DynamoDB as operators use it: only they read whole tables. */
-export type OperatorDynamo = Dynamo & {
+export type OperatorDynamo = TransactingDynamo & {
   scan(request: { readonly table: string } & PageOptions): Promise<Page>
 }
 

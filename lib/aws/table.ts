@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { inBatches } from '../batches.ts'
 import { sideBySide } from '../side-by-side.ts'
 import { any, type Change, type Condition, is, missing, set } from './conditions.ts'
-import type { BatchWrite, Dynamo, Item, ItemKey, KeyRange, Page, PageKey, PageOptions, Write } from './requests.ts'
+import type { BatchWrite, Dynamo, Item, ItemKey, KeyRange, Page, PageKey, PageOptions } from './requests.ts'
 import { TableError } from './requests.ts'
 
 /** How items are read: consistently unless told. A read that may lag by a second costs half. */
@@ -22,8 +22,6 @@ const WRITE_BATCH = 25
 /** Milliseconds before the undone part of a batch is sent again. Callers wait for reads; only jobs write in batches. */
 const READ_PAUSES_MS = [25, 50, 100, 200]
 const WRITE_PAUSES_MS = [...READ_PAUSES_MS, 400, 800, 1_600]
-/** Milliseconds before a transaction is tried again: longer together than the 5 s in which DynamoDB ends one that was cut off. */
-const TRANSACTION_PAUSES_MS = [50, 100, 200, 400, 800, 1_600, 3_200]
 /** Items deleted between two looks at the clock. */
 const DELETED_AT_ONCE = 500
 
@@ -74,19 +72,6 @@ export function createTable(dynamo: Dynamo, table: string) {
 
   const deleteMany = (keys: readonly ItemKey[]): Promise<void> =>
     writeMany(keys.map(({ pk, sk }) => ({ delete: { pk, sk } })))
-
-  /** Makes all of these writes or none; returns the indexes of the writes whose conditions did not hold. */
-  async function makeAll(writes: readonly Write[]): Promise<readonly number[]> {
-    const token = randomUUID()
-    for (const pause of [...TRANSACTION_PAUSES_MS, undefined]) {
-      const outcome = await dynamo.transactWriteItems({ table, writes, token })
-      if ('isMade' in outcome) return []
-      if ('refusedAt' in outcome) return outcome.refusedAt
-      if (pause === undefined) throw outcome.error
-      await sleep(pause)
-    }
-    return []
-  }
 
   /** Writes an item over the one with its key; false where the condition did not hold. */
   function put<S extends ItemCodec>(schema: S, key: ItemKey, value: z.output<S>, when?: Condition): Promise<boolean> {
@@ -162,29 +147,6 @@ export function createTable(dynamo: Dynamo, table: string) {
      * key the last is written. When it throws, some are written and some are not.
      */
     putMany: (items: readonly Item[]): Promise<void> => writeMany(items.map((item) => ({ put: item }))),
-
-    /**
-     * Writes items, each where its condition holds; returns those whose condition did not. Takes one request for 25, eight at a
-     * time, and costs two write units a KB. When it throws, some are written and some are not.
-     */
-    async putEach<Put extends { readonly put: Item; readonly when: Condition }>(puts: readonly Put[]): Promise<Put[]> {
-      const refused: Put[] = []
-      await sideBySide(inBatches(puts, WRITE_BATCH), async (batch) => {
-        for (let left = batch; left.length > 0; ) {
-          const refusedAt = new Set(await makeAll(left.map(({ put, when }) => ({ put, when }))))
-          if (refusedAt.size === 0) return
-          refused.push(...left.filter((_, index) => refusedAt.has(index)))
-          left = left.filter((_, index) => !refusedAt.has(index))
-        }
-      })
-      return refused
-    },
-
-    /**
-     * Makes all of these writes or none; returns the index of the first write whose condition did not hold. Nothing is made twice:
-     * each try has the same token. Throws any other failure, after which all or none may have been made.
-     */
-    transact: async (writes: readonly Write[]): Promise<number | undefined> => (await makeAll(writes))[0],
 
     /** Changes an item; false where the condition did not hold. */
     update: async (key: ItemKey, change: Update): Promise<boolean> => (await changeItem(key, change)) !== null,

@@ -18,7 +18,7 @@ import { itemsRestorer } from '../../admin/restore.ts'
 import { webhooksAdmin } from '../../admin/webhooks.ts'
 import { usersStore } from '../../lib/accounts/store.ts'
 import type { User } from '../../lib/accounts/user.ts'
-import { initialProgress, recordsStore } from '../../lib/activity/store.ts'
+import { initialProgress, recordingStore } from '../../lib/activity/store.ts'
 import { connectOperator, createOperatorTable } from '../../lib/aws/operator-table.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
 import { parseApiKey } from '../../lib/clients/api-key.ts'
@@ -63,7 +63,7 @@ const test = base
   .extend('clients', ({ tables }) => clientsAdminStore(tables.clients))
   .extend('users', ({ tables }) => usersStore(tables.users))
   .extend('transfers', ({ tables }) => transfersStore(tables.deposits))
-  .extend('records', ({ tables }) => recordsStore(tables.deposits))
+  .extend('records', ({ tables }) => recordingStore(tables.deposits))
   .extend('pinStore', ({ tables }) => pinStore(tables.deposits))
   .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
   .extend('admin', ({ dynamo, tableNames, tables, clients, users, transfers, records, pinStore, clock }): Admin => {

@@ -1,19 +1,28 @@
 import { vi } from 'vitest'
-import type { Dynamo } from '../../lib/aws/requests.ts'
+import type { TransactingDynamo } from '../../lib/aws/requests.ts'
 
 // Functions of a test that starts the service work on its database in memory. All other tests reach DynamoDB over HTTP.
 declare global {
-  var functionsDatabase: Dynamo | undefined
+  var functionsDatabase: TransactingDynamo | undefined
 }
 globalThis.functionsDatabase = undefined
 connectFunctions(() => globalThis.functionsDatabase)
 
 /** Connects functions that are loaded from now on to this database; to the one of their environment where there is none. */
-export function connectFunctions(find: () => Dynamo | undefined): void {
+export function connectFunctions(find: () => TransactingDynamo | undefined): void {
   vi.doMock('../../lib/aws/dynamo.ts', async (importOriginal) => {
     const original = await importOriginal<typeof import('../../lib/aws/dynamo.ts')>()
     const { createTable } = await import('../../lib/aws/table.ts')
     const dynamo = () => find() ?? original.dynamo()
     return { ...original, dynamo, openTable: (name: string) => createTable(dynamo(), name) }
+  })
+  vi.doMock('../../lib/aws/transactions.ts', async (importOriginal) => {
+    const original = await importOriginal<typeof import('../../lib/aws/transactions.ts')>()
+    const { createTransactingTable, openTransactingTable: open } = original
+    const openTransactingTable = (name: string) => {
+      const dynamo = find()
+      return dynamo ? createTransactingTable(dynamo, name) : open(name)
+    }
+    return { ...original, openTransactingTable }
   })
 }

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { contract } from '../../functions/queues/refresh-shard/contract.ts'
 import { depositSourceStore } from '../../lib/activity/deposit-source-store.ts'
 import { openRequestsStore } from '../../lib/activity/open-requests-store.ts'
-import { recordsStore } from '../../lib/activity/store.ts'
+import { recordingStore } from '../../lib/activity/store.ts'
 import { buildItem } from '../../lib/aws/table.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
 import { chainVaultKey, listedVaultsStore, vaultClientsKey } from '../../lib/clients/listed-vaults-store.ts'
@@ -22,7 +22,7 @@ export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clien
   const messages: z.output<typeof contract.message>[] = []
   const services = {
     listedVaults: listedVaultsStore(clients),
-    records: recordsStore(deposits),
+    records: recordingStore(deposits),
     prices: priceStore(deposits),
     openRequests: openRequestsStore(deposits),
     states: stateStore(deposits),

@@ -1,6 +1,6 @@
 import { type Address, numberToHex } from 'viem'
 import { handler } from '../../functions/jobs/refresh-chain/handler.ts'
-import { initialProgress, recordsStore, VaultProgress } from '../../lib/activity/store.ts'
+import { initialProgress, recordingStore, VaultProgress } from '../../lib/activity/store.ts'
 import type { Item } from '../../lib/aws/requests.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
 import type { RequestKind } from '../../lib/protocols/request-kind.ts'
@@ -14,7 +14,7 @@ import { resetTable, scanTable } from './tables.ts'
 
 /** The table of records, written to behind the service's back. */
 export function recordsOf({ tables }: Service) {
-  return recordsStore(tables.deposits)
+  return recordingStore(tables.deposits)
 }
 
 /** What one run of the job says that it did. */

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { Dynamo, Item, PageKey } from '../../lib/aws/requests.ts'
+import type { Item, PageKey, TransactingDynamo } from '../../lib/aws/requests.ts'
 import { eventLog, wakeRelays, webhooks } from '../../lib/services.ts'
 import type { DeliveryState } from '../../lib/webhooks/delivery-state.ts'
 import type { Notice } from '../../lib/webhooks/event.ts'
@@ -59,7 +59,7 @@ export type Gate = <T>(request: () => Promise<T>) => Promise<T>
 export const passing: Gate = (request) => request()
 
 /** DynamoDB whose requests wait at a gate; a query does so at each item that it reads, as a query is no snapshot. */
-export function gated(dynamo: Dynamo, gate: Gate): Dynamo {
+export function gated(dynamo: TransactingDynamo, gate: Gate): TransactingDynamo {
   if (gate === passing) return dynamo
   const atGate =
     <Request, Response>(send: (request: Request) => Promise<Response>) =>

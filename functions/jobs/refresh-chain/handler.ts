@@ -8,7 +8,7 @@ import {
   openRequests,
   pinStore,
   prices,
-  records,
+  recording,
   sources,
   states,
   transfers,
@@ -22,7 +22,7 @@ export const handler = job(
   contract,
   {
     listedVaults,
-    records,
+    records: recording,
     prices,
     openRequests,
     states,

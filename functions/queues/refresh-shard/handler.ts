@@ -8,7 +8,7 @@ import {
   openRequests,
   pinStore,
   prices,
-  records,
+  recording,
   states,
   wakeRelays,
   webhooks,
@@ -19,7 +19,18 @@ import { refreshShard } from './refresh-shard.ts'
 export const handler = consumer(
   contract,
   {
-    ...{ listedVaults, records, prices, openRequests, states, pinStore, eventLog, webhooks, wakeRelays, now },
+    ...{
+      listedVaults,
+      records: recording,
+      prices,
+      openRequests,
+      states,
+      pinStore,
+      eventLog,
+      webhooks,
+      wakeRelays,
+      now,
+    },
     getReader: getWitnessedReader,
     measure: () => measure,
   },

@@ -12,12 +12,12 @@ import type { VaultKey } from '../../vaults/vault.ts'
 import type { Notice } from '../../webhooks/event.ts'
 import { type Posted, postEvents } from '../ledger.ts'
 import type { OpenRequestsStore } from '../open-requests-store.ts'
-import type { RecordsStore, VaultProgress } from '../store.ts'
+import type { RecordingStore, VaultProgress } from '../store.ts'
 
 /** What a run works with. */
 export type Dependencies = {
   readonly reader: ChainReader
-  readonly records: Pick<RecordsStore, 'getProgress' | 'putProgress' | 'record' | 'listEntries'>
+  readonly records: Pick<RecordingStore, 'getProgress' | 'putProgress' | 'record' | 'listEntries'>
   readonly prices: { readonly record: (added: readonly NewPrices[]) => Promise<void> }
   readonly openRequests: OpenRequestsStore
   readonly states: { readonly record: (states: readonly (readonly [VaultKey, RecordedState])[]) => Promise<void> }

@@ -2,8 +2,9 @@ import { zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { openRequestsStore } from '../../../lib/activity/open-requests-store.ts'
 import { refreshVaults } from '../../../lib/activity/recording/refresh-vaults.ts'
-import { recordsStore } from '../../../lib/activity/store.ts'
+import { recordingStore } from '../../../lib/activity/store.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
+import { priceStore } from '../../../lib/vaults/price-store.ts'
 import { stateStore } from '../../../lib/vaults/state-store.ts'
 import { countedChain, depositOf, transferOf, virtualClock } from '../../support/counted.ts'
 import { someVaults } from '../../support/job.ts'
@@ -29,8 +30,9 @@ describe('20,000 transfers of one unit in one of a hundred vaults', () => {
       const clock = virtualClock()
       const chain = countedChain(clock, { mostCalls: 10, mostBlocks: 10_000, delayMs: 50 })
       const tables = openTables(memoryDynamo().dynamo, TEST_TABLES)
-      const records = recordsStore(tables.deposits)
+      const records = recordingStore(tables.deposits)
       const [openRequests, states] = [openRequestsStore(tables.deposits), stateStore(tables.deposits)]
+      const prices = priceStore(tables.deposits)
       const ledger = { assets: 10n ** 12n, supply: 10n ** 12n }
       const through = { through: BEFORE - 1_000, timestamp: chain.timeOf(BEFORE - 1_000), eventsAfter: 0 }
       await records.putProgress(vaults.map((vault) => [vault, { ...through, ledger }]))
@@ -45,7 +47,7 @@ describe('20,000 transfers of one unit in one of a hundred vaults', () => {
       const { length: ofChain } = JSON.stringify(chain.logsOf(flooded?.address ?? zeroAddress))
       const { report } = await refreshVaults(
         {
-          ...{ reader: chain.reader, records, openRequests, states, now: clock.now },
+          ...{ reader: chain.reader, records, prices, openRequests, states, now: clock.now },
           publish: async () => {},
           getWantsLatest: async () => () => false,
         },

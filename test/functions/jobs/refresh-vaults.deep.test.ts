@@ -2,7 +2,7 @@ import { getAddress, numberToHex, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { openRequestsStore } from '../../../lib/activity/open-requests-store.ts'
 import { refreshVaults } from '../../../lib/activity/recording/refresh-vaults.ts'
-import { recordsStore } from '../../../lib/activity/store.ts'
+import { recordingStore } from '../../../lib/activity/store.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import { priceStore } from '../../../lib/vaults/price-store.ts'
 import { stateDigest } from '../../../lib/vaults/recorded-state.ts'
@@ -34,7 +34,7 @@ function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
   const clock = virtualClock()
   const chain = countedChain(clock, { ...limits, delayMs: 50 })
   const { tables, requests } = countedTables(clock, 50)
-  const records = recordsStore(tables.deposits)
+  const records = recordingStore(tables.deposits)
   const openRequests = openRequestsStore(tables.deposits)
   const states = stateStore(tables.deposits)
   const prices = priceStore(tables.deposits)

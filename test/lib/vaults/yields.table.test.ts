@@ -1,6 +1,6 @@
 import { type Address, getAddress, numberToHex } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { initialProgress, recordsStore } from '../../../lib/activity/store.ts'
+import { initialProgress, recordingStore } from '../../../lib/activity/store.ts'
 import { NO_YIELDS } from '../../../lib/vaults/apy.ts'
 import { priceStore } from '../../../lib/vaults/price-store.ts'
 import { addPrices } from '../../../lib/vaults/prices.ts'
@@ -19,7 +19,7 @@ const vaultAt = (index: number): VaultKey => ({
 function openBooks() {
   const clock = virtualClock(NOW * 1000)
   const { tables, requests } = countedTables(clock, 0)
-  const [records, prices] = [recordsStore(tables.deposits), priceStore(tables.deposits)]
+  const [records, prices] = [recordingStore(tables.deposits), priceStore(tables.deposits)]
   const getYield = yieldLookup({ records, prices, now: clock.now })
   /** Records prices of so many days ago. */
   async function record(vault: VaultKey, past: readonly (readonly [daysAgo: number, price: bigint])[]) {

@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type DynamoDBClient,
+  DynamoDBServiceException,
+  TransactionCanceledException,
+  TransactionInProgressException,
+  TransactWriteItemsCommand,
+} from '@aws-sdk/client-dynamodb'
+import * as z from 'zod'
+import { inBatches } from '../batches.ts'
+import { sideBySide } from '../side-by-side.ts'
+import type { Condition } from './conditions.ts'
+import { attributesOf, conditionInput, connect, isThrottling, sharedClient, stored, updateInput } from './dynamo.ts'
+import { placeholders } from './expressions.ts'
+import type { Item, TransactingDynamo, Write } from './requests.ts'
+import { createTable } from './table.ts'
+
+/** Milliseconds before a transaction is tried again: longer together than the 5 s in which DynamoDB ends one that was cut off. */
+const TRANSACTION_PAUSES_MS = [50, 100, 200, 400, 800, 1_600, 3_200]
+/** Items of one transaction where each has a condition of its own: few, as all of them are tried again where one is refused. */
+const PUTS = 25
+
+/** DynamoDB by way of this client, with transactions. */
+export function connectTransacting(client: DynamoDBClient): TransactingDynamo {
+  return {
+    ...connect(client),
+
+    async transactWriteItems({ table, writes, token }) {
+      const input = { TransactItems: writes.map((write) => asTransactItem(table, write)), ClientRequestToken: token }
+      try {
+        await client.send(new TransactWriteItemsCommand(input))
+        return { isMade: true }
+      } catch (error) {
+        const reasons = error instanceof TransactionCanceledException ? error.CancellationReasons : undefined
+        const codes = (reasons ?? []).map(({ Code }) => Code)
+        const refusedAt = codes.flatMap((code, index) => (code === 'ConditionalCheckFailed' ? [index] : []))
+        if (refusedAt.length > 0) return { refusedAt }
+        if (isUncertain(error) || codes.some((code) => PASSING_REASONS.includes(code)))
+          return { isUncertain: true, error }
+        throw error
+      }
+    },
+  }
+}
+
+/** A table with transactions. */
+export function createTransactingTable(dynamo: TransactingDynamo, table: string) {
+  /** Makes all of these writes or none; returns the indexes of the writes whose conditions did not hold. */
+  async function makeAll(writes: readonly Write[]): Promise<readonly number[]> {
+    const token = randomUUID()
+    for (const pause of [...TRANSACTION_PAUSES_MS, undefined]) {
+      const outcome = await dynamo.transactWriteItems({ table, writes, token })
+      if ('isMade' in outcome) return []
+      if ('refusedAt' in outcome) return outcome.refusedAt
+      if (pause === undefined) throw outcome.error
+      await sleep(pause)
+    }
+    return []
+  }
+
+  return {
+    ...createTable(dynamo, table),
+
+    /**
+     * Writes items, each where its condition holds; returns those whose condition did not. Takes one request for 25, eight at a
+     * time, and costs two write units a KB. When it throws, some are written and some are not.
+     */
+    async putEach<Put extends { readonly put: Item; readonly when: Condition }>(puts: readonly Put[]): Promise<Put[]> {
+      const refused: Put[] = []
+      await sideBySide(inBatches(puts, PUTS), async (batch) => {
+        for (let left = batch; left.length > 0; ) {
+          const refusedAt = new Set(await makeAll(left.map(({ put, when }) => ({ put, when }))))
+          if (refusedAt.size === 0) return
+          refused.push(...left.filter((_, index) => refusedAt.has(index)))
+          left = left.filter((_, index) => !refusedAt.has(index))
+        }
+      })
+      return refused
+    },
+
+    /**
+     * Makes all of these writes or none; returns the index of the first write whose condition did not hold. Nothing is made twice:
+     * each try has the same token. Throws any other failure, after which all or none may have been made.
+     */
+    transact: async (writes: readonly Write[]): Promise<number | undefined> => (await makeAll(writes))[0],
+  }
+}
+/** A table with transactions, as stores use it. */
+export type TransactingTable = ReturnType<typeof createTransactingTable>
+
+/** The table with this name in the process's DynamoDB, with transactions. */
+export function openTransactingTable(name: string): TransactingTable {
+  return createTransactingTable(connectTransacting(sharedClient()), name)
+}
+
+function asTransactItem(TableName: string, write: Write) {
+  if ('put' in write) return { Put: { TableName, Item: stored(write.put), ...conditionInput(write.when) } }
+  if ('update' in write) return { Update: { TableName, ...updateInput(write) } }
+  if ('delete' in write) return { Delete: { TableName, Key: stored(write.delete), ...conditionInput(write.when) } }
+  const expressions = placeholders()
+  const ConditionExpression = expressions.condition(write.when)
+  return { ConditionCheck: { TableName, Key: stored(write.check), ConditionExpression, ...attributesOf(expressions) } }
+}
+
+/** Cancellation reasons that a retry may clear. Source: TransactionCanceledException in DynamoDB's API reference. */
+const PASSING_REASONS: readonly (string | undefined)[] = [
+  'TransactionConflict',
+  'ThrottlingError',
+  'ProvisionedThroughputExceeded',
+]
+
+/** True if the transaction may have succeeded, or a retry may succeed. */
+function isUncertain(error: unknown): boolean {
+  if (error instanceof TransactionInProgressException || isThrottling(error)) return true
+  if (error instanceof DynamoDBServiceException && error.$fault === 'client') return false
+  return Sent.safeParse(error).success
+}
+
+/** The SDK counts its tries of what it sent, and of nothing else. */
+const Sent = z.object({ $metadata: z.object({ attempts: z.number() }) })
