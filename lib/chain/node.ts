@@ -131,6 +131,7 @@ export function createNode(url: string, environment: HttpEnvironment, chainId: n
     const again = requests.filter((request, index) => !isRefused(request, index))
     const { outcomes } = await sendCut(again, options)
     const all = requests.map((request, index): NodeOutcome => {
+      // Each call that was sent again has an outcome.
       if (!isRefused(request, index)) return outcomes.shift() as NodeOutcome
       const blocks = index === place ? blocksBefore(last, request) : undefined
       const refusal = asksForEvents(request) ? { refusal: 'results' as const } : {}
