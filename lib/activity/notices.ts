@@ -1,6 +1,6 @@
 import type { Hash } from 'viem'
 import { sum } from '../bigint.ts'
-import { MOST_IDS, type Notice } from '../webhooks/event.ts'
+import { MOST_IDS, type Notice, placeOf } from '../webhooks/event.ts'
 import { depositLine } from './history.ts'
 import { buildEntryId, buildSortKey, type LedgerEntry } from './ledger-entry.ts'
 import type { LineRequest } from './line.ts'
@@ -81,16 +81,20 @@ export function needsLine(entry: LedgerEntry): boolean {
 export type SettledAt = Pick<LedgerEntry, 'chainId' | 'vault' | 'blockNumber' | 'timestamp'> & {
   /** What the keys of the notices begin with. */
   readonly key: string
+  /** What their places among notices of the same moment begin with, if not their keys. */
+  readonly place?: string
   readonly transactionHash: Hash | null
 }
 
-/** What can be claimed of a request, with the id of its entry; the key of its notice ends with `key`. */
+/**
+ * What can be claimed of a request, with the id of its entry, and what the claim gives, where that is known; the key of its
+ * notice ends with `key`.
+ */
 export type ClaimablePart = {
   readonly id: string
   readonly key: string
   readonly amount: bigint
-  /** How much of it was settled in all. */
-  readonly all: bigint
+  readonly given?: bigint | undefined
 }
 
 /** What stands of an account's requests with this id, by its entries up to their settlement. */
@@ -102,7 +106,7 @@ export function listStanding(
     .filter(({ entry, standing, claimed }) => entry.requestId === requestId && standing > claimed)
     .map(({ entry, standing, claimed }) => {
       const id = buildEntryId(entry)
-      return { id, key: id, amount: standing - claimed, all: standing }
+      return { id, key: id, amount: standing - claimed }
     })
 }
 
@@ -113,18 +117,19 @@ export function listStanding(
 export function buildClaimableNotices(
   { kind, requestId, account, timestamp: requestedAt }: OpenRequest,
   parts: readonly ClaimablePart[] | undefined,
-  { key: location, chainId, vault, transactionHash, blockNumber, timestamp }: SettledAt,
-  unfinalBlock?: string,
+  { key: location, place, chainId, vault, transactionHash, blockNumber, timestamp }: SettledAt,
+  unfinalBlock?: Hash,
 ): Notice[] {
-  const build = (key: string, ids: string[], amount: bigint | null): Notice => {
-    const told = { key: buildKey(location, key, unfinalBlock), timestamp, final: !unfinalBlock }
+  const build = (key: string, ids: string[], amount: bigint | null, given: bigint | null): Notice => {
+    const own = { key: buildKey(location, key, unfinalBlock), timestamp, final: !unfinalBlock }
+    const told = place === undefined ? own : { ...own, place: placeOf({ ...own, key: `${place}${key}` }) }
     const where = { chainId, vaultAddress: vault, userAddress: account, transactionHash, blockNumber }
     return kind === 'deposit'
-      ? { ...told, type: 'deposit.claimable', data: { ...where, depositIds: ids, assets: amount, shares: null } }
-      : { ...told, type: 'withdrawal.claimable', data: { ...where, withdrawalIds: ids, assets: null, shares: amount } }
+      ? { ...told, type: 'deposit.claimable', data: { ...where, depositIds: ids, assets: amount, shares: given } }
+      : { ...told, type: 'withdrawal.claimable', data: { ...where, withdrawalIds: ids, assets: given, shares: amount } }
   }
-  if (!parts) return [build(`${account} ${requestId} ${requestedAt.getTime()}`, [], null)]
-  return parts.map(({ id, key, amount }) => build(key, [id], amount))
+  if (!parts) return [build(`${account} ${requestId} ${requestedAt.getTime()}`, [], null, null)]
+  return parts.map(({ id, key, amount, given = null }) => build(key, [id], amount, given))
 }
 
 type Changed = { readonly id: string; readonly amount: bigint }
@@ -149,12 +154,12 @@ function idsOf(changed: readonly Changed[] = []): string[] {
 }
 
 /** The key of a notice: as text it sorts in the order in which things happened at one moment. */
-function buildKey(location: string, what: string, unfinalBlock: string | undefined): string {
+function buildKey(location: string, what: string, unfinalBlock: Hash | undefined): string {
   const key = `${location}#${what}`
   return unfinalBlock ? buildLatestKey(key, unfinalBlock) : key
 }
 
 /** The key of the notice of the same before its block, which this names, was final. */
-export function buildLatestKey(key: string, block: string): string {
+export function buildLatestKey(key: string, block: Hash): string {
   return `${key}#${block}`
 }

@@ -3,14 +3,14 @@ import type { ItemKey } from '../aws/requests.ts'
 import { buildItem, type Table } from '../aws/table.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
 import { type VaultKey, vaultPartition } from '../vaults/vault.ts'
-import { OpenRequest } from './open-requests.ts'
+import { OpenRequest, type RequestKey, Snapshot } from './open-requests.ts'
 
 /** Which requests of a vault wait since, and which do not any more. */
 type RequestChanges = {
   readonly vault: VaultKey
   readonly opened: readonly OpenRequest[]
   readonly closed: readonly OpenRequest[]
-  /** Whether the vault is asked what became of them: what clients were told of those that wait already is kept. */
+  /** Whether the vault is asked what became of them: what was reported of those that wait already is kept. */
   readonly isAsked: boolean
 }
 
@@ -37,7 +37,7 @@ export function openRequestsStore(table: Table) {
       const opened = changes.flatMap(({ vault, opened }) =>
         opened.map((request) => {
           const key = itemKey(vault, request)
-          return buildItem(OpenRequest, key, { ...request, ...sinceRequested(known.get(`${key.pk} ${key.sk}`)) })
+          return buildItem(OpenRequest, key, { ...request, reported: known.get(`${key.pk} ${key.sk}`)?.reported })
         }),
       )
       await table.putMany(opened)
@@ -54,6 +54,24 @@ export function openRequestsStore(table: Table) {
       table.deleteMany(requests.map((request) => itemKey(vault, request))),
 
     list,
+
+    /** Those of these requests that wait. */
+    async get(vault: VaultKey, requests: readonly RequestKey[]): Promise<OpenRequest[]> {
+      return [...(await getKnown(requests.map((request) => itemKey(vault, request)))).values()]
+    },
+
+    /** Keeps a snapshot. */
+    async putSnapshot(vault: VaultKey, snapshot: Snapshot): Promise<void> {
+      await table.put(Snapshot, snapshotKey(vault, snapshot), snapshot)
+    },
+
+    /** A vault's snapshots, the earliest first. */
+    listSnapshots: (vault: VaultKey): Promise<Snapshot[]> =>
+      table.list(Snapshot, { partition: vaultPartition(vault), prefix: SNAPSHOT }),
+
+    /** Deletes snapshots. */
+    deleteSnapshots: (vault: VaultKey, snapshots: readonly Snapshot[]): Promise<void> =>
+      table.deleteMany(snapshots.map((snapshot) => snapshotKey(vault, snapshot))),
   }
 
   /** The requests of a vault that wait, in the order of their ids. */
@@ -78,13 +96,14 @@ export function openRequestsStore(table: Table) {
 }
 export type OpenRequestsStore = ReturnType<typeof openRequestsStore>
 
-/** What is kept of a request when more is requested with its id: a look that is judged says nothing of that. */
-function sinceRequested({ look, check, published, latest }: Partial<OpenRequest> = {}) {
-  return { look: look?.isJudged ? undefined : look, check, published, latest }
+function itemKey(vault: VaultKey, { kind, requestId, account }: RequestKey) {
+  return { pk: vaultPartition(vault), sk: `OPEN#${kind}#${digits(requestId)}#${account}` }
 }
 
-function itemKey(vault: VaultKey, { kind, requestId, account }: OpenRequest) {
-  return { pk: vaultPartition(vault), sk: `OPEN#${kind}#${digits(requestId)}#${account}` }
+const SNAPSHOT = 'SNAPSHOT#'
+
+function snapshotKey(vault: VaultKey, { number }: Snapshot) {
+  return { pk: vaultPartition(vault), sk: `${SNAPSHOT}${number.toString().padStart(12, '0')}` }
 }
 
 /** An id as text that sorts: it has up to 256 bits. */

@@ -1,46 +1,40 @@
 import * as z from 'zod'
 import { StoredBlock } from '../chain/blocks.ts'
+import { HashText } from '../chain/hex.ts'
 import { Address, Amount, Timestamp } from '../codecs.ts'
 import type { Books } from '../protocols/books.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
 
-/** What a vault that is asked said of requests, at a block; amounts in what was requested with. */
-export const Look = StoredBlock.extend({
-  pending: Amount,
-  claimable: Amount,
-  /** What a cancellation gives back that is not taken yet. */
-  cancelled: Amount,
-  /** Whether clients were told what it tells, its block being final. */
-  isJudged: z.boolean().optional(),
-})
-export type Look = z.output<typeof Look>
+/** What a vault says of requests with one id, in what was requested with; `cancelled` is what a cancellation gives back. */
+const RequestAmounts = z.object({ pending: Amount, claimable: Amount, cancelled: Amount })
 
-/**
- * What clients were told that can be claimed of a request, with the id of its entry, at a block that was not final: how much,
- * and how much of it was settled in all.
- */
-const LatestPart = StoredBlock.extend({ id: z.string(), all: Amount, amount: Amount })
-export type LatestPart = z.output<typeof LatestPart>
+const RequestKey = z.object({ kind: RequestKind, requestId: Amount, account: Address })
+/** The requests of an account in a vault with one id: they wait for the same settlement. */
+export type RequestKey = z.output<typeof RequestKey>
 
-/** Of so many parts of a request that are not final clients are told; beyond that of what is final alone. */
-export const MOST_LATEST_PARTS = 20
-
-/** The requests of an account in a vault with one id, which wait for their settlement; `timestamp` of the last of them. */
-export const OpenRequest = z.object({
-  kind: RequestKind,
-  requestId: Amount,
-  account: Address,
+/** Requests that wait for their settlement; `timestamp` is that of the last of them. */
+export const OpenRequest = RequestKey.extend({
   timestamp: Timestamp,
-  /** The first look at what the vault says of them, and how much of them clients were told as final; of vaults that are asked. */
-  look: Look.optional(),
-  /** A later look, by whose block being final it is decided whether that one was so, where more is open by it. */
-  check: Look.optional(),
-  published: Amount.optional(),
-  /** What clients were told, or are being told, before it was final, and what became of it not yet. */
-  latest: z.array(LatestPart).max(MOST_LATEST_PARTS).optional(),
+  /** How much of them was reported as claimable by snapshots; in vaults whose events do not tell of settlements. */
+  reported: Amount.optional(),
+  /** Their amounts in the last snapshot that was settled, unless more was requested since. */
+  settled: RequestAmounts.optional(),
 })
 export type OpenRequest = z.output<typeof OpenRequest>
+
+/** What a vault said of waiting requests at a block. It counts once that block is final, if the chain still has its hash. */
+export const Snapshot = StoredBlock.extend({
+  hash: HashText,
+  /** With what a claim of what can be claimed gives, where the vault tells. */
+  requests: z.array(RequestKey.extend({ ...RequestAmounts.shape, given: Amount.optional() })),
+})
+export type Snapshot = z.output<typeof Snapshot>
+
+/** Names requests within their vault. */
+export function nameOf({ kind, requestId, account }: RequestKey): string {
+  return `${kind} ${requestId} ${account}`
+}
 
 /**
  * The requests that ledger entries, in order, have opened, and those that they have taken back whole, each where nothing
@@ -58,7 +52,7 @@ export function findOpenRequests(
     const { account, requestId, timestamp } = entry
     const isOpen = entry.kind === 'deposit' || entry.kind === 'redeem'
     if (isOpen || settlement) {
-      last.set(`${kind} ${requestId} ${account}`, { request: { kind, requestId, account, timestamp }, isOpen })
+      last.set(nameOf({ kind, requestId, account }), { request: { kind, requestId, account, timestamp }, isOpen })
     }
   }
   const { opened = [], closed = [] } = Object.groupBy(last.values(), ({ isOpen }) => (isOpen ? 'opened' : 'closed'))

@@ -43,6 +43,8 @@ export const VaultProgress = KnownPrices.extend({
    * job saw it first, where that was not written.
    */
   eventsAfter: z.number().int().optional(),
+  /** The block of the earliest snapshot of waiting requests that is not settled. */
+  snapshotAt: Amount.optional(),
   /** Up to which of these requests the vault was asked last, where they are too many to be asked for at once. */
   askedUpTo: z.partialRecord(RequestKind, OpenRequest).optional(),
   /** What clients were told, or are being told, of blocks that were not final: so much at most, in the order in which it was seen. */

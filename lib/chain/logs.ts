@@ -237,3 +237,16 @@ export async function readTimestamps(rpc: Rpc, logs: readonly Log[]): Promise<(l
     return time
   }
 }
+
+/** The hashes of blocks by number, in one round trip or none; without blocks that the node does not know. Throws `upstream_*`. */
+export async function readHashes(
+  { request }: { readonly request: Rpc },
+  numbers: readonly bigint[],
+): Promise<ReadonlyMap<bigint, Hash>> {
+  const asked = [...new Set(numbers)]
+  const outcomes = asked.length > 0 ? await request(asked.map(blockRequest)) : []
+  const headers = outcomes.flatMap(
+    (outcome) => HashedHeader.safeParse('result' in outcome ? outcome.result : undefined).data ?? [],
+  )
+  return new Map(headers.map(({ number, hash }) => [number, hash]))
+}

@@ -67,8 +67,13 @@ export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEv
   isOwner(vault: V, account: Address): boolean
 }
 
-/** All requests of one kind with ids up to this one. */
-export type Settlement = { readonly kind: RequestKind; readonly lastId: bigint }
+/** All requests of one kind with ids up to this one: `requested` in all, for which their claims give `given`, before fees. */
+export type Settlement = {
+  readonly kind: RequestKind
+  readonly lastId: bigint
+  readonly requested: bigint
+  readonly given: bigint
+}
 
 /** What happened to an account. */
 type OwnEntry = { readonly account: Address } & Happened

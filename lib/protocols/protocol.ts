@@ -55,8 +55,21 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
   readonly books: Books<V>
 }
 
-/** What waits of a request, what can be claimed, and what a cancellation gives back, in what was requested with. */
-export type OpenAmounts = { readonly pending: bigint; readonly claimable: bigint; readonly cancelled: bigint }
+/**
+ * What waits of a request, what can be claimed, and what a cancellation gives back, in what was requested with; and what a
+ * claim of it gives, where the vault tells.
+ */
+export type OpenAmounts = {
+  readonly pending: bigint
+  readonly claimable: bigint
+  readonly cancelled: bigint
+  readonly given?: bigint | undefined
+}
+
+/** What can be claimed: nothing where that gives nothing, as of requests so small that they round to 0. */
+export function worthClaiming(amount: bigint, given: bigint): bigint {
+  return given > 0n ? amount : 0n
+}
 
 /** A contract that may be a vault, before its protocol is known. */
 export type VaultCandidate = Omit<TokenizedVault, 'firstBlock'> & {

@@ -148,10 +148,20 @@ export type EventType = z.output<typeof EventType>
  * Something that happened in a vault, before each client that has the vault is told of it: an event without its place in a
  * client's log. Its key names what happened and is the same whenever it is found again: each client is told once by it.
  * One that takes another back has that one's key in the place of its id, and goes to those whom that one went to: it is not
- * final either.
+ * final either. `place` is where it sorts among notices that wait, if not at its own (`placeOf`).
  */
 export type Notice = WebhookEvent extends infer Event
   ? Event extends WebhookEvent
-    ? Omit<Event, 'id' | 'sequence'> & { readonly key: string }
+    ? Omit<Event, 'id' | 'sequence'> & { readonly key: string; readonly place?: string | undefined }
     : never
   : never
+
+/** Where a notice sorts among others that wait: by its time; of one time, what is not final is first, then by its key. */
+export function placeOf({
+  timestamp,
+  final,
+  key,
+  place,
+}: Pick<Notice, 'timestamp' | 'final' | 'key' | 'place'>): string {
+  return place ?? `${timestamp.toISOString()}#${final ? 'final' : 'early'}#${key}`
+}

@@ -27,16 +27,13 @@ export type EventLocation = {
 /** An event for a client's log that has no sequence yet. */
 export type Unlogged = {
   readonly clientId: string
-  /** Events of the same timestamp are ordered by these. */
-  readonly key: string
+  /** Pending events are ordered by these. */
+  readonly place: string
   /** Its sequence means nothing yet. */
   readonly event: WebhookEvent
 }
 
-const PendingEvent = z.object({
-  key: z.string(),
-  event: z.looseObject({ id: z.string(), timestamp: z.string(), final: z.boolean() }),
-})
+const PendingEvent = z.object({ place: z.string(), event: z.looseObject({ id: z.string() }) })
 /** A pending event, as it is stored: all of it but its sequence. */
 export type PendingEvent = z.output<typeof PendingEvent>
 
@@ -212,20 +209,14 @@ export function countFitting(events: readonly unknown[]): number {
   return end === -1 ? events.length : end
 }
 
-/** Pending events by their timestamps; of the same one, those first that are not final, and by their keys. */
+/** Pending events in the order of their places. */
 export function inOrder<Event extends PendingEvent>(events: readonly Event[]): Event[] {
-  const sorted = events.map((event) => ({ event, order: orderOf(event) }))
-  return sorted.sort((left, right) => (left.order < right.order ? -1 : 1)).map(({ event }) => event)
+  return events.toSorted((left, right) => (left.place < right.place ? -1 : 1))
 }
 
-/** As text, in which `early` comes before `final`. */
-function orderOf({ key, event: { timestamp, final } }: PendingEvent): string {
-  return `${timestamp}#${final ? 'final' : 'early'}#${key}`
-}
-
-function toPendingEvent({ key, event }: Unlogged): PendingEvent {
+function toPendingEvent({ place, event }: Unlogged): PendingEvent {
   const { sequence: _, ...encoded } = WebhookEvent.encode(event)
-  return { key, event: encoded }
+  return { place, event: encoded }
 }
 
 const PENDING = 'PENDING#'
@@ -233,7 +224,7 @@ const PENDING = 'PENDING#'
 /** Sorts by the first event, and has a hash of all: the same events are the same item, and others never replace it. */
 function pendingKey(events: readonly PendingEvent[]): string {
   const hash = sha256(events.map(({ event }) => event.id).join(' '))
-  return `${PENDING}${events[0] ? orderOf(events[0]) : ''}#${hash.slice(0, 32)}`
+  return `${PENDING}${events[0]?.place ?? ''}#${hash.slice(0, 32)}`
 }
 
 const LOGGED = 'EVENT#'

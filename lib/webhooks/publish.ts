@@ -1,4 +1,4 @@
-import type { Notice, WebhookEvent } from './event.ts'
+import { type Notice, placeOf, type WebhookEvent } from './event.ts'
 import { buildEventId } from './ids.ts'
 import type { EventLogStore, Unlogged } from './log-store.ts'
 import { LOG_MS } from './relay.ts'
@@ -33,11 +33,12 @@ export async function publish(
   return unlogged.length
 }
 
-function build(clientId: string, { key, ...notice }: Notice): Unlogged {
-  const event: WebhookEvent = { ...notice, id: buildEventId(clientId, key), sequence: 0 }
+function build(clientId: string, notice: Notice): Unlogged {
+  const { key, place: _, ...others } = notice
+  const event: WebhookEvent = { ...others, id: buildEventId(clientId, key), sequence: 0 }
   // What it takes back is another event for each client.
   if ('eventId' in event.data) event.data = { ...event.data, eventId: buildEventId(clientId, event.data.eventId) }
-  return { clientId, key, event }
+  return { clientId, place: placeOf(notice), event }
 }
 
 /**

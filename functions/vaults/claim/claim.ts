@@ -55,6 +55,9 @@ export function buildClaim({ getReader, bridge }: Services<'getReader' | 'bridge
     const { intent, call, claimed } = chooseBest(attempts, GIVEN[kind])
     if (terms.refusal && call?.status !== 'success') throw terms.refusal
     const claimable = possible(claimed ?? (await terms.claimable(reader, block.number)))
+    if (claimable[GIVEN[kind]] === 0n) {
+      throw new AppError(kind === 'deposit' ? 'no_claimable_deposit' : 'no_claimable_withdrawal')
+    }
     const calls = call && [call]
     const from = {
       protocol: vault.protocol,

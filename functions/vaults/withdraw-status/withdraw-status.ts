@@ -61,8 +61,7 @@ export function getWithdrawStatus(dependencies: Services<'getReader' | 'records'
 }
 
 function statusOf(redemptions: AccountRedemptions): WithdrawStatus {
-  // What is claimable may round down to no shares at all.
-  if (redemptions.claimableRedeemShares > 0n || redemptions.claimableRedeemAssets > 0n) return 'claimable'
+  if (redemptions.claimableRedeemAssets > 0n) return 'claimable'
   if (redemptions.cancelledRedemptions.length > 0) return 'cancelled'
   if (redemptions.pendingRedeemShares > 0n) return 'pending'
   return redemptions.lastRedeemRequestId ? 'withdrawn' : 'no_active_withdrawal'

@@ -1,9 +1,16 @@
 import type { Address } from 'viem'
-import type { BlockHeader } from '../../chain/logs.ts'
+import { type BlockHeader, readHashes } from '../../chain/logs.ts'
 import { logger } from '../../logger.ts'
 import type { VaultEvent } from '../../protocols/books.ts'
 import type { Notice } from '../../webhooks/event.ts'
-import { MOST_LATEST, rememberNotice } from '../latest-notices.ts'
+import {
+  buildRevertedNotice,
+  type Hashes,
+  type LatestNotice,
+  MOST_LATEST,
+  rememberNotice,
+  withReverted,
+} from '../latest-notices.ts'
 import { isPossible } from '../ledger.ts'
 import type { LedgerEntry } from '../ledger-entry.ts'
 import { publishOf } from './publish-notices.ts'
@@ -16,8 +23,8 @@ import { findNotices, hashesOf } from './slice-notices.ts'
 const MOST_LEFT_OUT = 20
 
 /**
- * Tells clients that want it what happened after the last final block, up to the head. What is told is remembered before, so
- * that it can be taken back; told again, nobody is told twice. Gives what happened in the vaults of which clients want it,
+ * Tells clients that want it what happened after the last final block, up to the head, after what is no longer so. What is
+ * told is remembered before, so that it can be taken back; told again, nobody is told twice. Gives what happened in the vaults of which clients want it,
  * where all of it is known.
  */
 export async function publishLatest(
@@ -34,34 +41,72 @@ export async function publishLatest(
   const wanted = vaultRuns.filter(
     ({ vault, progress, isRefused }) => wantsLatest?.(vault.address) && progress.through >= final.number && !isRefused,
   )
-  const waiting: { readonly vaultRun: VaultRun; readonly notices: readonly Notice[] }[] = []
+  const found: Latest[] = []
   for (const { vaultRun, events, isWhole } of await readLatest(run, wanted, head)) {
     const posted = postNew(vaultRun, newEvents(vaultRun, events))
     if (!isPossible(posted)) continue
     if (isWhole) entries.set(vaultRun, posted.entries)
-    if (posted.events.length === 0) continue
     const { vault, progress } = vaultRun
     const part = { vault, progress, events: posted.events, entries: posted.entries }
     const notices: Notice[] = []
     const hashes = hashesOf(posted.events)
     for await (const some of findNotices({ records, openRequests }, part, hashes)) notices.push(...some)
-    const { latest = [] } = progress
-    const known = new Set(latest.map(({ key }) => key))
-    const unknown = notices.filter(({ key }) => !known.has(key)).flatMap((notice) => rememberNotice(notice) ?? [])
-    const added = unknown.slice(0, MOST_LATEST - latest.length)
-    for (const { key } of added) known.add(key)
-    if (added.length > 0) vaultRun.progress = { ...progress, latest: [...latest, ...added] }
-    waiting.push({ vaultRun, notices: notices.filter(({ key, final }) => !final && known.has(key)) })
+    found.push({ vaultRun, notices, hashes })
   }
+  const gone = await findGone(run, found)
+  const waiting = found.map(({ vaultRun, notices, hashes }) => {
+    const { vault, progress } = vaultRun
+    const { latest = [] } = progress
+    const reverted = latest.filter(({ key }) => gone.has(key)).map((one) => buildRevertedNotice(vault, one))
+    const known = new Map(latest.map((one) => [one.key, one]))
+    const early = notices
+      .filter(({ final }) => !final)
+      .map((notice) => ({ ...notice, place: known.get(notice.key)?.place }))
+    const placed = withReverted(reverted, early)
+    const unknown = placed.filter(({ key }) => !known.has(key)).flatMap((one) => rememberNotice(one, hashes) ?? [])
+    const added = unknown.slice(0, MOST_LATEST - latest.length)
+    for (const one of added) known.set(one.key, one)
+    if (added.length > 0) vaultRun.progress = { ...progress, latest: [...latest, ...added] }
+    return { vaultRun, notices: placed.filter(({ key, data }) => known.has(key) || 'eventId' in data) }
+  })
   await save(
     run,
     waiting.map(({ vaultRun }) => vaultRun).filter(({ progress, saved }) => progress.latest !== saved?.latest),
   )
-  await publishOf(
+  const published = await publishOf(
     run,
     waiting.filter(({ notices }) => notices.length > 0),
   )
+  const reverted = published
+    .map(({ vaultRun }) => vaultRun)
+    .filter(({ progress: { latest = [] } }) => latest.some(({ key }) => gone.has(key)))
+  for (const vaultRun of reverted) {
+    const { latest = [] } = vaultRun.progress
+    vaultRun.progress = { ...vaultRun.progress, latest: latest.filter(({ key }) => !gone.has(key)) }
+  }
+  await save(run, reverted)
   return entries
+}
+
+/** The notices of what happened in a vault after the last final block, and the hashes of its blocks. */
+type Latest = { readonly vaultRun: VaultRun; readonly notices: readonly Notice[]; readonly hashes: Hashes }
+
+/**
+ * The keys of what clients were told of blocks that the chain no longer has: asked for where it is not found again. A block that
+ * the node does not know may come yet.
+ */
+async function findGone({ reader }: Run, found: readonly Latest[]): Promise<ReadonlySet<string>> {
+  const missing = found.flatMap(({ vaultRun, notices }) => {
+    const keys = new Set(notices.map(({ key }) => key))
+    return (vaultRun.progress.latest ?? []).filter(({ key }) => !keys.has(key))
+  })
+  const hashes = await readHashes(
+    reader,
+    missing.map(({ blockNumber }) => BigInt(blockNumber)),
+  )
+  const isGone = ({ blockNumber, blockHash }: LatestNotice) =>
+    (hashes.get(BigInt(blockNumber)) ?? blockHash) !== blockHash
+  return new Set(missing.filter(isGone).map(({ key }) => key))
 }
 
 /** What happened in a vault after the last final block, and whether that is all of it. */

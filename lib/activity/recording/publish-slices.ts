@@ -1,13 +1,14 @@
 import { sideBySide } from '../../side-by-side.ts'
 import { DAY } from '../../time.ts'
 import type { Notice } from '../../webhooks/event.ts'
-import { buildRevertedNotice } from '../latest-notices.ts'
+import { buildRevertedNotice, type Hashes, withReverted } from '../latest-notices.ts'
 import { buildLatestKey } from '../notices.ts'
 import type { VaultProgress } from '../store.ts'
 import { publishOf } from './publish-notices.ts'
 import { type postNew, type Run, refuse, type VaultRun } from './run.ts'
 import type { Slice } from './slice.ts'
-import { findNotices, type Hashes, hashesOf } from './slice-notices.ts'
+import { type Found, findNotices, hashesOf } from './slice-notices.ts'
+import { readDueSnapshots } from './snapshot-requests.ts'
 
 /** What a vault came to in a slice. */
 type MovedRun = { readonly vaultRun: VaultRun } & ReturnType<typeof postNew>
@@ -16,6 +17,9 @@ type MovedRun = { readonly vaultRun: VaultRun } & ReturnType<typeof postNew>
 const NOTICES_AT_ONCE = 500
 /** What clients could not be told is recorded nevertheless when it is so old: records must not stand still for ever. */
 const UNTOLD_SECONDS = DAY
+
+/** What a vault's progress has after what a slice settled. */
+type Settled = Pick<VaultProgress, 'settledIds' | 'waits' | 'snapshotAt'>
 
 /**
  * Tells clients of a slice, each vault's part in order, and gives what it settled by the vaults of which it settled
@@ -27,16 +31,22 @@ export async function publishSlices(
   { timestamp, through }: Slice,
 ): Promise<ReadonlyMap<VaultRun, Settled>> {
   const { records, openRequests, now } = run
-  const settled = new Map<VaultRun, Settled>()
+  const found = new Map<VaultRun, Found>()
+  const snapshots = await readDueSnapshots(
+    run,
+    moved.map(({ vaultRun }) => vaultRun),
+    through,
+  )
   const waiting: { readonly vaultRun: VaultRun; readonly notices: readonly Notice[] }[] = []
   await sideBySide(moved, async ({ vaultRun, events, entries }) => {
     const { vault, progress } = vaultRun
-    const found = findNotices({ records, openRequests }, { vault, progress, events, entries })
+    const { confirmed = [] } = snapshots.get(vaultRun) ?? {}
+    const finding = findNotices({ records, openRequests }, { vault, progress, events, entries, snapshots: confirmed })
     const hashes = hashesOf(events)
     const final = new Set<string>()
     let notices: Notice[] = []
-    let part = await found.next()
-    for (; !part.done; part = await found.next()) {
+    let part = await finding.next()
+    for (; !part.done; part = await finding.next()) {
       notices.push(...part.value)
       for (const key of part.value.flatMap((notice) => latestKeyOf(notice, hashes) ?? [])) final.add(key)
       if (notices.length < NOTICES_AT_ONCE) continue
@@ -44,17 +54,29 @@ export async function publishSlices(
       notices = []
     }
     const reverted = listDue(progress, through).filter(({ key }) => !final.has(key))
-    notices.push(...reverted.map((latest) => buildRevertedNotice(vault, latest)))
-    if (part.value) settled.set(vaultRun, part.value)
+    notices = withReverted(
+      reverted.map((latest) => buildRevertedNotice(vault, latest)),
+      notices,
+    )
+    found.set(vaultRun, part.value)
     if (notices.length > 0) waiting.push({ vaultRun, notices })
   })
   await publishOf(run, waiting)
   const isRecent = now() - Number(timestamp) * 1000 < UNTOLD_SECONDS * 1000
   const unpublished = moved.map(({ vaultRun }) => vaultRun).filter((vaultRun) => run.unpublished.has(vaultRun))
   if (isRecent && unpublished.length > 0) refuse(run, unpublished, 'clients cannot be told')
+  const settled = new Map<VaultRun, Settled>()
+  for (const { vaultRun } of moved) {
+    const { progress, changed = [], ended = [] } = found.get(vaultRun) ?? {}
+    const marked = snapshots.get(vaultRun)
+    if (vaultRun.isRefused || !(progress || marked)) continue
+    await openRequests.put(vaultRun.vault, changed)
+    await openRequests.close(vaultRun.vault, ended)
+    await openRequests.deleteSnapshots(vaultRun.vault, marked?.due ?? [])
+    settled.set(vaultRun, { ...progress, ...(marked && { snapshotAt: marked.next }) })
+  }
   return settled
 }
-type Settled = Pick<VaultProgress, 'settledIds' | 'waits'>
 
 /** What clients were told of blocks up to one. */
 function listDue({ latest = [] }: VaultProgress, through: bigint) {

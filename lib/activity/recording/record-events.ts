@@ -99,10 +99,12 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
   }
   await save(
     run,
-    published.map(({ vaultRun }) => vaultRun).filter(({ vault }) => events.has(vault.address)),
+    published
+      .map(({ vaultRun }) => vaultRun)
+      .filter((vaultRun) => events.has(vaultRun.vault.address) || settled.has(vaultRun)),
   )
-  for (const { vaultRun } of published.filter(({ vaultRun }) => settled.has(vaultRun) && !vaultRun.isTaken)) {
-    await closeSettled(openRequests, vaultRun.vault, vaultRun.progress.settledIds)
+  for (const { vaultRun } of published.filter(({ vaultRun }) => !vaultRun.isTaken)) {
+    await closeSettled(openRequests, vaultRun.vault, settled.get(vaultRun)?.settledIds)
   }
   const noisy = pack.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)
   if (noisy && pack.length > 1) apart.add(noisy)

@@ -5,13 +5,13 @@ import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
 import { readOverviews } from '../../vaults/overview.ts'
 import { lagOf } from '../lag.ts'
 import { initialProgress } from '../store.ts'
-import { askVaults } from './ask-requests.ts'
 import type { KnownVault } from './known-vault.ts'
 import { publishLatest } from './publish-latest.ts'
 import { publishPauses } from './publish-pauses.ts'
 import { recordEvents } from './record-events.ts'
 import { recordOverviews } from './record-overviews.ts'
 import { type Dependencies, listUnsaved, numberOfRun, type Run, save, startVaultRun, vaultRunsInTurn } from './run.ts'
+import { takeSnapshots } from './snapshot-requests.ts'
 
 /**
  * Records what happened in a chain's vaults up to its last final block, and their states, until there is nothing more or the
@@ -71,7 +71,7 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
   if (overviews) await publishPauses(run, overviews)
   await save(run, listUnsaved(run))
   const latestEntries = await publishLatest(run, head)
-  await askVaults(run, latestEntries)
+  await takeSnapshots(run)
 
   const [front] = vaultRuns
     .map(({ progress }) => progress)

@@ -1,4 +1,4 @@
-import type { Address, Hash } from 'viem'
+import type { Address } from 'viem'
 import { byLocation, toBlockFields } from '../../chain/logs.ts'
 import type { Settlement, VaultEvent } from '../../protocols/books.ts'
 import { getProtocol } from '../../protocols/protocols.ts'
@@ -8,12 +8,14 @@ import { sideBySide } from '../../side-by-side.ts'
 import { toSeconds } from '../../time.ts'
 import type { VaultKey } from '../../vaults/vault.ts'
 import type { Notice } from '../../webhooks/event.ts'
+import type { Hashes } from '../latest-notices.ts'
 import { buildLocationKey, isNothing, type LedgerEntry } from '../ledger-entry.ts'
 import { buildClaimableNotices, buildEntryNotice, listStanding, needsLine, type SettledAt } from '../notices.ts'
-import { findOpenRequests, type OpenRequest } from '../open-requests.ts'
+import { findOpenRequests, nameOf, type OpenRequest, type Snapshot } from '../open-requests.ts'
 import type { OpenRequestsStore } from '../open-requests-store.ts'
 import { addWaits, estimateSettlement } from '../settlement-waits.ts'
 import type { RecordsStore, VaultProgress } from '../store.ts'
+import { followRequests } from './follow-requests.ts'
 
 /** One vault's part of a slice: what happened in it after its progress, in order. */
 export type SliceOfVault = {
@@ -22,11 +24,20 @@ export type SliceOfVault = {
   readonly progress: Pick<VaultProgress, 'through' | 'settledIds' | 'waits' | 'eventsAfter'>
   readonly events: readonly VaultEvent[]
   readonly entries: readonly LedgerEntry[]
+  /** Snapshots of its requests that the slice makes final, the earliest first. */
+  readonly snapshots?: readonly Snapshot[]
 }
 
 type Stores = {
   readonly records: Pick<RecordsStore, 'listEntries'>
-  readonly openRequests: Pick<OpenRequestsStore, 'list'>
+  readonly openRequests: Pick<OpenRequestsStore, 'list' | 'get'>
+}
+
+/** What a slice changes of a vault's progress, where it settled something, and of waiting requests. */
+export type Found = {
+  readonly progress: Pick<VaultProgress, 'settledIds' | 'waits'> | undefined
+  readonly changed: readonly OpenRequest[]
+  readonly ended: readonly OpenRequest[]
 }
 
 /** How many open requests are looked at together. */
@@ -44,20 +55,23 @@ const MOST_STEPS = 20_000_000
 
 /**
  * What clients are to be told of a slice, in order and in parts; nothing of what happened before clients are told of the
- * vault. `hashes` are those of blocks that are not final. Returns the last settled ids and
- * how long requests have waited, after the slice; undefined where it settled nothing.
+ * vault. `hashes` are those of blocks that are not final.
  */
 export async function* findNotices(
   { records, openRequests }: Stores,
   slice: SliceOfVault,
   hashes?: Hashes,
-): AsyncGenerator<Notice[], Pick<VaultProgress, 'settledIds' | 'waits'> | undefined> {
+): AsyncGenerator<Notice[], Found> {
   const { vault, progress, events } = slice
   const { books } = getProtocol(vault)
   const { eventsAfter = Number.POSITIVE_INFINITY } = progress
   const isNew = (block: number) => block > eventsAfter
   const entriesOf = accountEntries(records, slice)
   const steps = { left: MOST_STEPS }
+  const requests =
+    hashes || books.settlement
+      ? undefined
+      : followRequests(openRequests, vault, { through: progress.through, entriesOf, steps })
   let { settledIds = {}, waits = {} } = progress
   let isSettled = false
   let rest = slice.entries.filter(({ blockNumber }) => isNew(blockNumber))
@@ -67,10 +81,12 @@ export async function* findNotices(
     isSettled = true
     const at = toSettledAt(vault, event)
     const { before = [], after = [] } = Object.groupBy(rest, (entry) => (isBefore(entry, event) ? 'before' : 'after'))
-    yield await buildEntryNotices(before, { waits, entriesOf, hashes, steps })
+    yield await buildEntryNotices(before, { waits, entriesOf, hashes, steps, requests })
     rest = after
 
-    const { kind, lastId } = settlement
+    const { kind, lastId, requested, given } = settlement
+    // What rounds to nothing cannot be claimed.
+    const isWorth = ({ amount }: { readonly amount: bigint }) => requested === 0n || amount * given >= requested
     const settledId = settledIds[kind] ?? -1n
     const seconds: number[] = []
     for await (const page of listSettled(openRequests, slice, settlement)) {
@@ -82,7 +98,7 @@ export async function* findNotices(
       await sideBySide(settled, async (request) => {
         const all = isNamed ? await entriesOf(request.account) : undefined
         const entries = all?.filter((entry) => isBefore(entry, event))
-        const parts = entries && listStanding(request, entries)
+        const parts = entries && listStanding(request, entries).filter(isWorth)
         notices.push(...buildClaimableNotices(request, parts, at, hashes?.get(at.blockNumber)))
       })
       yield notices
@@ -90,12 +106,24 @@ export async function* findNotices(
     if (lastId > settledId) settledIds = { ...settledIds, [kind]: lastId }
     waits = { ...waits, [kind]: addWaits(waits[kind] ?? [], seconds) }
   }
-  yield await buildEntryNotices(rest, { waits, entriesOf, hashes, steps })
-  return isSettled ? { settledIds, waits } : undefined
+  for (const snapshot of slice.snapshots ?? []) {
+    const { before = [], after = [] } = Object.groupBy(rest, ({ blockNumber }) =>
+      blockNumber <= snapshot.number ? 'before' : 'after',
+    )
+    yield await buildEntryNotices(before, { waits, entriesOf, hashes, steps, requests })
+    rest = after
+    const settled = await requests?.settle(snapshot)
+    yield settled?.notices ?? []
+    for (const kind of RequestKind.options) {
+      const seconds = settled?.waited[kind] ?? []
+      isSettled ||= seconds.length > 0
+      waits = { ...waits, [kind]: addWaits(waits[kind] ?? [], seconds) }
+    }
+  }
+  yield await buildEntryNotices(rest, { waits, entriesOf, hashes, steps, requests })
+  const { changed = [], ended = [] } = requests?.list() ?? {}
+  return { progress: isSettled ? { settledIds, waits } : undefined, changed, ended }
 }
-
-/** The hashes of blocks that are not final, by their numbers. */
-export type Hashes = ReadonlyMap<number, Hash>
 
 /** The hashes of the blocks of these events, as far as they tell them. */
 export function hashesOf(events: readonly VaultEvent[]): Hashes {
@@ -128,7 +156,6 @@ async function* listSettled(
   { kind, lastId }: Settlement,
 ): AsyncGenerator<readonly OpenRequest[]> {
   const { opened, closed } = findOpenRequests(entries, getProtocol(vault).books)
-  const nameOf = ({ requestId, account }: OpenRequest) => `${requestId} ${account}`
   const isOfKind = (request: OpenRequest) => request.kind === kind && request.requestId <= lastId
   const own = new Map(opened.filter(isOfKind).map((request) => [nameOf(request), request]))
   const gone = new Set(closed.filter(isOfKind).map(nameOf))
@@ -145,7 +172,7 @@ async function* listSettled(
  * Finds what happened to an account in a vault up to the end of a slice, as far as it is of requests; undefined where that
  * is too much.
  */
-export function accountEntries(
+function accountEntries(
   records: Pick<RecordsStore, 'listEntries'>,
   { vault, progress: { through }, entries }: Pick<SliceOfVault, 'vault' | 'progress' | 'entries'>,
 ) {
@@ -175,27 +202,27 @@ type EntriesOfSlice = {
   readonly hashes: Hashes | undefined
   /** What is left of `MOST_STEPS`. */
   readonly steps: { left: number }
+  /** The waiting requests, where the slice is final and events do not tell of settlements. */
+  readonly requests: ReturnType<typeof followRequests> | undefined
 }
 
 /** The notices of what happened to accounts, in order. */
 async function buildEntryNotices(
   entries: readonly LedgerEntry[],
-  { waits, entriesOf, hashes, steps }: EntriesOfSlice,
+  { waits, entriesOf, hashes, steps, requests }: EntriesOfSlice,
 ): Promise<Notice[]> {
-  const notices: (Notice | undefined)[] = []
+  const notices: (readonly Notice[])[] = []
   await sideBySide(entries.entries(), async ([index, entry]) => {
     const all = needsLine(entry) ? await entriesOf(entry.account) : []
     const before = all?.slice(0, Math.max(0, all.indexOf(entry)))
     steps.left -= (before?.length ?? 0) ** 2
+    const known = steps.left < 0 ? undefined : before
     const estimate = estimateSettlement(waits[entry.kind === 'deposit' ? 'deposit' : 'withdrawal'])
-    notices[index] = buildEntryNotice(
-      entry,
-      steps.left < 0 ? undefined : before,
-      estimate,
-      hashes?.get(entry.blockNumber),
-    )
+    const notice = buildEntryNotice(entry, known, estimate, hashes?.get(entry.blockNumber))
+    const unreported = (known && (await requests?.findUnreported(entry, known))) ?? []
+    notices[index] = [...unreported, ...(notice ? [notice] : [])]
   })
-  return notices.filter((notice) => notice !== undefined)
+  return notices.flat()
 }
 
 /** Where an event stands, as notices have it. */

@@ -6,7 +6,7 @@ import { type Call, call, required } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { type ChainReader, joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { precisePrice } from '../erc4626/price.ts'
-import { type AccountReading, type CancelledRequest, NO_REQUESTS } from '../protocol.ts'
+import { type AccountReading, type CancelledRequest, NO_REQUESTS, worthClaiming } from '../protocol.ts'
 import type { RequestKind } from '../request-kind.ts'
 import { erc7540Abi, REQUEST_CALLS } from './abi.ts'
 import { canCancel, type Erc7540Vault } from './vault.ts'
@@ -54,7 +54,7 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
       })
       return {
         pendingAssets: pending,
-        claimableAssets: required(answers.maxDeposit),
+        claimableAssets: worthClaiming(required(answers.maxDeposit), required(answers.maxMint)),
         claimableShares: required(answers.maxMint),
         cancelledDeposits: cancelled,
         depositEpochId: null,
@@ -69,7 +69,7 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
       })
       return {
         pendingRedeemShares: pending,
-        claimableRedeemShares: required(answers.maxRedeem),
+        claimableRedeemShares: worthClaiming(required(answers.maxRedeem), required(answers.maxWithdraw)),
         claimableRedeemAssets: required(answers.maxWithdraw),
         cancelledRedemptions: cancelled,
         redeemEpochId: null,

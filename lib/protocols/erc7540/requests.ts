@@ -2,7 +2,14 @@ import type { Address } from 'viem'
 import { call, required } from '../../chain/call.ts'
 import { mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { AppError } from '../../errors.ts'
-import type { CancelTerms, ClaimTerms, FinishedRequests, OpenAmounts, Step } from '../protocol.ts'
+import {
+  type CancelTerms,
+  type ClaimTerms,
+  type FinishedRequests,
+  type OpenAmounts,
+  type Step,
+  worthClaiming,
+} from '../protocol.ts'
 import type { RequestKind } from '../request-kind.ts'
 import { erc7540Abi, REQUEST_CALLS } from './abi.ts'
 import { requestIds } from './account.ts'
@@ -124,11 +131,14 @@ export function erc7540OpenRequest(
     pending: call(address, erc7540Abi, names.pending, [requestId, account]),
     claimable: call(address, erc7540Abi, names.claimable, [requestId, account]),
     cancelled: call(address, erc7540Abi, names.cancelled, [requestId, account]),
+    // Of all of the account's requests.
+    most: call(address, erc7540Abi, kind === 'deposit' ? 'maxDeposit' : 'maxRedeem', [account]),
+    mostGiven: call(address, erc7540Abi, kind === 'deposit' ? 'maxMint' : 'maxWithdraw', [account]),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers: { pending, claimable, cancelled } }) => {
+  return readPlan({ address, slots: {}, calls }, ({ answers: { pending, claimable, cancelled, most, mostGiven } }) => {
     const back = canCancel(vault, kind) ? cancelled : 0n
-    return pending === undefined || claimable === undefined || back === undefined
-      ? undefined
-      : { pending, claimable, cancelled: back }
+    if (pending === undefined || claimable === undefined || back === undefined) return undefined
+    const given = most && mostGiven !== undefined ? (claimable * mostGiven) / most : undefined
+    return { pending, claimable: worthClaiming(claimable, given ?? 1n), cancelled: back, given }
   })
 }

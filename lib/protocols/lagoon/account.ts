@@ -1,5 +1,5 @@
 import { required } from '../../chain/call.ts'
-import type { AccountReading } from '../protocol.ts'
+import { type AccountReading, worthClaiming } from '../protocol.ts'
 import { type LagoonReading, readClaimableShares, readRedeemableAssets, virtualShares } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
@@ -9,22 +9,28 @@ export function lagoonAccountReading(vault: LagoonVault, reading: LagoonReading)
   const { state, generation } = reading.vault
   return {
     shares: () => required(account.shares),
-    deposits: async (reader, at) => ({
-      pendingAssets: required(account.pendingAssets),
-      claimableAssets: required(account.claimableAssets),
-      claimableShares: await readClaimableShares(reader, vault, reading, at),
-      cancelledDeposits: [],
-      depositEpochId: state.depositEpochId,
-      isTotalAssetsValid: state.isTotalAssetsValid,
-    }),
-    redemptions: async (reader, at) => ({
-      pendingRedeemShares: required(account.pendingRedeemShares),
-      claimableRedeemShares: required(account.redeemableShares),
-      claimableRedeemAssets: await readRedeemableAssets(reader, vault, reading, at),
-      cancelledRedemptions: [],
-      redeemEpochId: state.redeemEpochId,
-      lastRedeemRequestId: generation === 'unknown' ? null : account.lastRedeemRequestId,
-    }),
+    deposits: async (reader, at) => {
+      const claimableShares = await readClaimableShares(reader, vault, reading, at)
+      return {
+        pendingAssets: required(account.pendingAssets),
+        claimableAssets: worthClaiming(required(account.claimableAssets), claimableShares),
+        claimableShares,
+        cancelledDeposits: [],
+        depositEpochId: state.depositEpochId,
+        isTotalAssetsValid: state.isTotalAssetsValid,
+      }
+    },
+    redemptions: async (reader, at) => {
+      const claimableRedeemAssets = await readRedeemableAssets(reader, vault, reading, at)
+      return {
+        pendingRedeemShares: required(account.pendingRedeemShares),
+        claimableRedeemShares: worthClaiming(required(account.redeemableShares), claimableRedeemAssets),
+        claimableRedeemAssets,
+        cancelledRedemptions: [],
+        redeemEpochId: state.redeemEpochId,
+        lastRedeemRequestId: generation === 'unknown' ? null : account.lastRedeemRequestId,
+      }
+    },
     price() {
       const assets = required(state.totalAssets) + 1n
       const supply = required(state.totalSupply) + virtualShares(vault)

@@ -46,9 +46,15 @@ export const lagoonBooks: Books<LagoonVault, Event> = {
   settlement({ eventName, args }) {
     switch (eventName) {
       case 'SettleDeposit':
-        return { kind: 'deposit', lastId: BigInt(args.epochId) }
+        return {
+          ...{ kind: 'deposit', lastId: BigInt(args.epochId) },
+          ...{ requested: args.assetsDeposited, given: args.sharesMinted },
+        }
       case 'SettleRedeem':
-        return { kind: 'withdrawal', lastId: BigInt(args.epochId) }
+        return {
+          ...{ kind: 'withdrawal', lastId: BigInt(args.epochId) },
+          ...{ requested: args.sharesBurned, given: args.assetsWithdrawed },
+        }
       default:
         return undefined
     }

@@ -114,7 +114,7 @@ const entriesIn = (records: ReadonlyMap<string, unknown>) =>
   [...records.keys()].filter((key) => key.includes(' EVENT#'))
 /** The records that never change: all but vaults' states, how far they are recorded, open requests, and prices. */
 function lasting(records: ReadonlyMap<string, Record<string, unknown>>) {
-  return new Map([...records].filter(([key]) => !/ (STATE$|PROGRESS$|OPEN#|PRICE#|DAY#)/.test(key)))
+  return new Map([...records].filter(([key]) => !/ (STATE$|PROGRESS$|OPEN#|SNAPSHOT#|PRICE#|DAY#)/.test(key)))
 }
 
 /** The filters of the calls for events that went over the wire. */

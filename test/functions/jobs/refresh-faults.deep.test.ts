@@ -122,7 +122,10 @@ const openRequests = {
   put: async () => {},
   close: async () => {},
   list: async () => [],
-  deleteEarlier: async () => true,
+  get: async () => [],
+  putSnapshot: async () => {},
+  listSnapshots: async () => [],
+  deleteSnapshots: async () => {},
 }
 describe('A vault whose events contradict each other', () => {
   const [good, bad] = [vault(1), vault(2)]

@@ -144,6 +144,26 @@ describe('How long a settlement takes', () => {
   })
 })
 
+describe('A request that is worth no share', () => {
+  test('is not claimable once it is settled: no event, no status, no claim', async ({ service, lagoon }) => {
+    await lagoon.request(ALICE.address, 1n)
+    await lagoon.request(BOB.address, 50_000_000n)
+    // A share is worth more than one unit of the asset.
+    await lagoon.settle(10n ** 13n)
+
+    expect(kindsOf(await recorded(service, lagoon))).toEqual([
+      ['deposit.pending', 0],
+      ['deposit.pending', 1],
+      ['deposit.claimable', 1],
+    ])
+    const { status, amounts } = (await lagoon.status(ALICE)).body
+    expect([status, amounts.claimableShares]).toEqual(['no_active_deposit', '0'])
+    expect(await depositsOf(service, lagoon, ALICE.address)).toEqual([['completed', '1', '0']])
+    expect(await lagoon.claim(ALICE)).toMatchObject({ status: 400, body: { code: 'no_claimable_deposit' } })
+    expect((await lagoon.claim(BOB)).status).toBe(200)
+  })
+})
+
 describe('An asynchronous vault that tells of no settlement', () => {
   test.for(['aggregated', 'counted'] as const)(
     '%s is asked, and what can be claimed is told once',
@@ -273,8 +293,9 @@ describe('What an asynchronous vault says of requests when it is asked', () => {
     const before = await recorded(service, vault)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 1_000_000n, 1_000_000n)
     await refresh(BASE)
-    service.table.fails = ({ body }) => body.includes('isJudged')
-    expect(await claimable(service, vault, before)).toEqual(['1000000'])
+    await finalize(vault.chain)
+    service.table.fails = ({ body }) => body.includes('reported')
+    await expect(refresh(BASE)).rejects.toThrow()
     service.table.reset()
     expect(await claimable(service, vault, before)).toEqual(['1000000'])
   })
@@ -313,37 +334,31 @@ describe('What an asynchronous vault says of requests when it is asked', () => {
 
 describe('A request of an account for which a stranger requests more before each run', () => {
   const DUST = 20n
-  test.for(['final', 'latest'] as const)(
-    'is told as settled once, within three times what finality takes: %s',
-    async (finality, { service, asked: vault }) => {
-      const { chain, key } = vault
-      const body = { url: 'https://127.0.0.1:9/', finality }
-      expect((await service.call('POST', '/webhooks', { key, body })).status).toBe(201)
-      await vault.mint(BOB.address, DUST)
-      await vault.approve(BOB.address, DUST)
-      await vault.act(ALICE.address, 'setOperator', BOB.address, true)
-      await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
-      const before = await recorded(service, vault)
-      await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 4_000_000n, 4_000_000n)
-      const [settled] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
-      const seconds = evmChain(BASE)?.finality.seconds ?? 0
-      const runs = 6
-      for (let run = 0; run < runs; run += 1) {
-        await vault.act(BOB.address, 'requestDeposit', 1n, ALICE.address, BOB.address)
-        if (run > 0) await vault.act(BOB.address, 'deposit', 1n, BOB.address, ALICE.address)
-        await refresh(BASE)
-        await callRpc(chain, [{ method: 'evm_increaseTime', params: [Math.floor(seconds * 0.6)] }])
-        await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
-      }
-      const told = (await toldTo(service, key)).slice(before.length)
-      const claimable = told.filter(({ type, data }) => /claimable|reverted/.test(type) && data['assets'] !== '1')
-      expect(claimable.map(({ type, final, data }) => [type, final, data['assets']])).toEqual([
-        ...(finality === 'latest' ? [['deposit.claimable', false, '4000000']] : []),
-        ['deposit.claimable', true, '4000000'],
-      ])
-      expect(Number(claimable.at(-1)?.data['blockNumber'])).toBeGreaterThanOrEqual(Number(settled))
-    },
-  )
+  test('is told as settled once, within three times what finality takes', async ({ service, asked: vault }) => {
+    const { chain, key } = vault
+    await vault.mint(BOB.address, DUST)
+    await vault.approve(BOB.address, DUST)
+    await vault.act(ALICE.address, 'setOperator', BOB.address, true)
+    await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
+    const before = await recorded(service, vault)
+    await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 4_000_000n, 4_000_000n)
+    const [settled] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
+    const seconds = evmChain(BASE)?.finality.seconds ?? 0
+    const runs = 6
+    for (let run = 0; run < runs; run += 1) {
+      await vault.act(BOB.address, 'requestDeposit', 1n, ALICE.address, BOB.address)
+      if (run > 0) await vault.act(BOB.address, 'deposit', 1n, BOB.address, ALICE.address)
+      await refresh(BASE)
+      await callRpc(chain, [{ method: 'evm_increaseTime', params: [Math.floor(seconds * 0.6)] }])
+      await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
+    }
+    const told = (await toldTo(service, key)).slice(before.length)
+    const claimable = told.filter(({ type, data }) => /claimable|reverted/.test(type) && data['assets'] !== '1')
+    expect(claimable.map(({ type, final, data }) => [type, final, data['assets']])).toEqual([
+      ['deposit.claimable', true, '4000000'],
+    ])
+    expect(Number(claimable.at(-1)?.data['blockNumber'])).toBeGreaterThanOrEqual(Number(settled))
+  })
 })
 
 describe('A vault that is paused', () => {
@@ -485,92 +500,135 @@ describe('A client that wants to know what is not final', () => {
   })
 })
 
-describe('A client that wants to know at once what an asynchronous vault says when it is asked', () => {
-  const register = (service: Service, key: string, url = 'https://127.0.0.1:9/') =>
-    service.call('POST', '/webhooks', { key, body: { url, finality: 'latest' } })
-  const shown = (told: readonly Told[]) =>
-    told.map(({ type, final, data }) => [type, final, data['eventId'] ?? data['assets'] ?? data['shares']])
-  /** Requests 4 USDC, recorded, with what the client is told by then. */
+describe('What a reorganisation replaced', () => {
+  test.for([-30, 0, 30])(
+    'is taken back by the run that sees it gone, before what took its place, which is %i s later',
+    async (seconds, { service }) => {
+      const vault = await openYieldVault(service)
+      const { chain, key } = vault
+      const body = { url: 'https://127.0.0.1:9/', finality: 'latest' }
+      expect((await service.call('POST', '/webhooks', { key, body })).status).toBe(201)
+      await vault.mint(ALICE.address, 9_000_000n)
+      await vault.approve(ALICE.address, 9_000_000n)
+      await recordAll(chain)
+      const mine = () => callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
+      const wait = async (more: number) => {
+        if (more > 0) await callRpc(chain, [{ method: 'evm_increaseTime', params: [more] }])
+      }
+      const deposit = () => vault.act(ALICE.address, 'deposit', 2_000_000n, ALICE.address)
+      const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
+      await wait(-seconds)
+      await deposit()
+      await refresh(BASE)
+      const [early, ...more] = await toldTo(service, key)
+      expect([early?.type, early?.final, more]).toEqual(['deposit.completed', false, []])
+      await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
+      await wait(seconds)
+      if (seconds >= 0) await mine()
+      await deposit()
+      await mine()
+      for (let run = 0; run < 2; run += 1) await refresh(BASE)
+      const shown = (told: readonly Told[]) => told.map(({ type, final, data }) => [type, final, data['eventId']])
+      const expected = [
+        ['deposit.completed', false, undefined],
+        ['deposit.reverted', false, early?.id],
+        ['deposit.completed', false, undefined],
+      ]
+      expect(shown(await toldTo(service, key))).toEqual(expected)
+      await recordAll(chain)
+      await recordAll(chain)
+      expect(shown(await toldTo(service, key))).toEqual([...expected, ['deposit.completed', true, undefined]])
+    },
+  )
+})
+
+describe('A settlement that no event tells', () => {
+  const shown = (told: readonly Told[]) => told.map(({ type, final, data }) => [type, final, data['assets']])
+  /** Requests 4 USDC, recorded, of a client that wants to know what is not final; what it is told by then. */
   const requested = async (service: Service, vault: TestAsyncVault) => {
-    expect((await register(service, vault.key)).status).toBe(201)
+    const body = { url: 'https://127.0.0.1:9/', finality: 'latest' }
+    expect((await service.call('POST', '/webhooks', { key: vault.key, body })).status).toBe(201)
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
     return await recorded(service, vault)
   }
   const fulfil = (vault: TestAsyncVault, amount: bigint) =>
     vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, amount, amount)
 
-  test('is told at once, and again as final, and nobody else is told at once', async ({ service, asked: vault }) => {
-    const other = await service.createClient([{ chainId: BASE, address: vault.address }])
-    const before = await requested(service, vault)
-    await fulfil(vault, 4_000_000n)
-    await refresh(BASE)
-    const early = (await toldTo(service, vault.key)).slice(before.length)
-    expect(shown(early)).toEqual([['deposit.claimable', false, '4000000']])
-    expect(early[0]?.data).toMatchObject({ depositIds: before[0]?.data['depositIds'], transactionHash: null })
-    await refresh(BASE)
-    const [final, ...more] = await recorded(service, vault, [...before, ...early])
-    expect(more).toEqual([])
-    const [{ id: _, sequence: __, ...told } = {}] = early
-    expect(final).toMatchObject({ ...told, final: true })
-    const ofOther = (await toldTo(service, other)).filter(({ type }) => type === 'deposit.claimable')
-    expect(shown(ofOther)).toEqual([['deposit.claimable', true, '4000000']])
-  })
-
-  test('is told that it is not so after a reorganisation, also without its webhook, and how it is', async ({
+  test('is told once it is final, and not before, also where a webhook wants that', async ({
     service,
     asked: vault,
   }) => {
-    const { chain, key } = vault
+    const before = await requested(service, vault)
+    await fulfil(vault, 4_000_000n)
+    for (let run = 0; run < 2; run += 1) await refresh(BASE)
+    expect(await toldTo(service, vault.key)).toEqual(before)
+    const told = await recorded(service, vault, before)
+    expect(shown(told)).toEqual([['deposit.claimable', true, '4000000']])
+    expect(told[0]?.data).toMatchObject({ depositIds: before[0]?.data['depositIds'], transactionHash: null })
+  })
+
+  test('is never told where a reorganisation undid it, and what took its place is', async ({
+    service,
+    asked: vault,
+  }) => {
+    const { chain } = vault
     const before = await requested(service, vault)
     const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
     await fulfil(vault, 4_000_000n)
     await refresh(BASE)
-    const early = (await toldTo(service, key)).slice(before.length)
-    expect(shown(early)).toEqual([['deposit.claimable', false, '4000000']])
-    const { body } = await service.call('GET', '/webhooks', { key })
-    const [{ id }] = body.webhooks
-    expect((await service.call('DELETE', `/webhooks/${id}`, { key })).status).toBeLessThan(300)
     await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
     // As many blocks as were taken back, and one more.
     for (let block = 0; block < 3; block += 1) await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
     await fulfil(vault, 1_000_000n)
     await recordAll(chain)
-    const told = await recorded(service, vault, [...before, ...early])
-    expect(shown(told).toSorted()).toEqual([
-      ['deposit.claimable', true, '1000000'],
-      ['deposit.reverted', false, early[0]?.id],
-    ])
+    expect(shown(await recorded(service, vault, before))).toEqual([['deposit.claimable', true, '1000000']])
   })
 
-  test('is told that it is final when it was claimed before, and beside a new request', async ({
+  test('is told before its claim, whether the vault was asked in between or not', async ({ service, asked: vault }) => {
+    const before = await requested(service, vault)
+    const claim = (amount: bigint) => vault.act(ALICE.address, 'deposit', amount, ALICE.address, ALICE.address)
+    await fulfil(vault, 1_000_000n)
+    await claim(1_000_000n)
+    await fulfil(vault, 1_500_000n)
+    await refresh(BASE)
+    await claim(700_000n)
+    await claim(800_000n)
+    await fulfil(vault, 500_000n)
+    await claim(300_000n)
+    const told = (await recorded(service, vault, before)).filter(({ final }) => final)
+    expect(shown(told)).toEqual([
+      ['deposit.claimable', true, '1000000'],
+      ['deposit.completed', true, '1000000'],
+      ['deposit.claimable', true, '1500000'],
+      ['deposit.completed', true, '700000'],
+      ['deposit.completed', true, '800000'],
+      ['deposit.claimable', true, '300000'],
+      ['deposit.completed', true, '300000'],
+    ])
+    for (const { data } of told) expect(data).toMatchObject({ depositIds: before[0]?.data['depositIds'] })
+    await recordAll(vault.chain)
+    const rest = (await recorded(service, vault, before)).slice(-1)
+    expect(shown(rest)).toEqual([['deposit.claimable', true, '200000']])
+  })
+
+  test('has both amounts: of what the vault gives for it, and of a claim what that gave', async ({
     service,
     asked: vault,
   }) => {
     const before = await requested(service, vault)
-    await fulfil(vault, 1_000_000n)
+    await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 1_000_000n, 500_000n)
     await refresh(BASE)
-    await service.consume()
     await vault.act(ALICE.address, 'deposit', 1_000_000n, ALICE.address, ALICE.address)
-    await refresh(BASE)
-    await vault.act(ALICE.address, 'requestDeposit', 2_000_000n, ALICE.address, ALICE.address)
-    await refresh(BASE)
-    const early = (await toldTo(service, vault.key)).slice(before.length)
-    expect(shown(early)).toEqual([
-      ['deposit.claimable', false, '1000000'],
-      ['deposit.completed', false, '1000000'],
-      ['deposit.pending', false, '2000000'],
-    ])
-    await recordAll(vault.chain)
-    await recordAll(vault.chain)
-    const told = (await toldTo(service, vault.key)).slice(before.length + early.length)
-    expect(shown(told).toSorted()).toEqual([
-      ['deposit.claimable', true, '1000000'],
-      ['deposit.completed', true, '1000000'],
-      ['deposit.pending', true, '2000000'],
+    await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 2_000_000n, 4_000_000n)
+    await vault.act(ALICE.address, 'deposit', 2_000_000n, ALICE.address, ALICE.address)
+    const told = (await recorded(service, vault, before)).filter(({ type }) => type === 'deposit.claimable')
+    expect(told.map(({ data }) => [data['assets'], data['shares']])).toEqual([
+      ['1000000', '500000'],
+      ['2000000', '4000000'],
     ])
   })
 
-  test('is told at once also where more than a hundred requests of strangers stand before it', async ({
+  test('is told also where more than a hundred requests of strangers stand before it', async ({
     service,
     asked: vault,
   }) => {
@@ -588,9 +646,9 @@ describe('A client that wants to know at once what an asynchronous vault says wh
     const before = await requested(service, vault)
     await refresh(BASE)
     await fulfil(vault, 4_000_000n)
-    await refresh(BASE)
-    const told = (await toldTo(service, vault.key)).slice(before.length)
-    expect(shown(told)).toEqual([['deposit.claimable', false, '4000000']])
+    await recordAll(chain)
+    await recordAll(chain)
+    expect(shown(await recorded(service, vault, before))).toEqual([['deposit.claimable', true, '4000000']])
   })
 
   test('costs no write where nothing is new', async ({ service, asked: vault }) => {
@@ -598,7 +656,7 @@ describe('A client that wants to know at once what an asynchronous vault says wh
     service.table.tries.length = 0
     await refresh(BASE)
     expect(
-      service.table.tries.filter(({ action, body }) => action === 'BatchWriteItem' && body.includes('OPEN#')),
+      service.table.tries.filter(({ action, body }) => action !== 'Query' && /OPEN#|SNAPSHOT#/.test(body)),
     ).toEqual([])
   })
 })

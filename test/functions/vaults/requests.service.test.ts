@@ -189,11 +189,13 @@ describe('the claim of a withdrawal', () => {
     },
   )
 
-  test('The dust that a withdrawal of an amount leaves is claimed, though it is worth nothing', async ({ service }) => {
+  test('The dust that a withdrawal of an amount leaves is worth nothing, and is no claim', async ({ service }) => {
     const vault = await openVaultWithClaim(service, { generation: '0.6' })
     const assets = await vault.read('maxWithdraw', ALICE.address)
     await vault.act(ALICE.address, 'withdraw', assets, ALICE.address, ALICE.address)
-    expect(await expectClaim(vault)).toBe(0n)
+    expect(await redeemable(vault)).toBeGreaterThan(0n)
+    expectError(await vault.claimWithdrawal(ALICE), 'no_claimable_withdrawal')
+    expect((await vault.withdrawStatus(ALICE)).body.status).toBe('withdrawn')
   })
 
   test.for(EACH)(

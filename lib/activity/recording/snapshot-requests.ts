@@ -1,0 +1,176 @@
+import { type BlockHeader, readHashes } from '../../chain/logs.ts'
+import { MAX_UINT256 } from '../../codecs.ts'
+import { badAnswer } from '../../errors.ts'
+import { logger } from '../../logger.ts'
+import type { OpenAmounts } from '../../protocols/protocol.ts'
+import { getProtocol } from '../../protocols/protocols.ts'
+import { RequestKind } from '../../protocols/request-kind.ts'
+import { nameOf, type OpenRequest, type Snapshot } from '../open-requests.ts'
+import type { VaultProgress } from '../store.ts'
+import { type Run, save, type VaultRun } from './run.ts'
+import { isNews } from './settle-requests.ts'
+
+/** Vaults that a run asks about their requests. */
+const MAX_ASKED = 20
+/**
+ * Requests of a kind that one run asks about, in all vaults and in one. Vaults share a run, so one with very many requests,
+ * which anybody can make, takes more runs for all of them.
+ */
+const MAX_REQUESTS = 2_000
+const MAX_REQUESTS_OF_VAULT = 500
+/** Requests in one snapshot, so that it fits into an item. */
+const MAX_IN_SNAPSHOT = 400
+/** Snapshots of a vault that wait for their blocks to become final. */
+const MAX_SNAPSHOTS = 20
+
+/**
+ * Asks vaults whose events do not tell of settlements about their waiting requests, in turn where the vaults are many. Keeps
+ * news as snapshots until their blocks are final.
+ */
+export async function takeSnapshots(run: Run): Promise<void> {
+  const { vaultRuns, reader, openRequests, final, number } = run
+  const due = vaultRuns.filter(
+    ({ progress, saved, isRefused }) =>
+      progress.hasAsked === true && saved !== undefined && progress.through >= final.number && !isRefused,
+  )
+  const first = (number * MAX_ASKED) % Math.max(1, due.length)
+  const inTurn = [...due.slice(first), ...due.slice(0, first)].slice(0, MAX_ASKED)
+  if (inTurn.length === 0) return
+  try {
+    const most = Math.min(MAX_REQUESTS_OF_VAULT, Math.floor(MAX_REQUESTS / inTurn.length))
+    const asked = await askRequests(run, inTurn, most)
+    const news = await Promise.all(asked.map((of) => findNews(run, of)))
+    const hashes = await readHashes(
+      reader,
+      news.flat().map(({ number }) => number),
+    )
+    for (const [index, { vaultRun, requests }] of asked.entries()) {
+      const { vault, progress } = vaultRun
+      const snapshots = (news[index] ?? []).flatMap((snapshot): Snapshot[] => {
+        const hash = hashes.get(snapshot.number)
+        return hash ? [{ ...snapshot, hash }] : []
+      })
+      const { isMore, ...page } = nextPage(progress, requests, most)
+      const snapshotAt = progress.snapshotAt ?? snapshots[0]?.number
+      // Saved first: each snapshot is looked for.
+      if (isMore || !page.hasAsked || snapshotAt !== progress.snapshotAt) {
+        vaultRun.progress = { ...progress, ...page, snapshotAt }
+        await save(run, [vaultRun])
+      }
+      for (const snapshot of snapshots) await openRequests.putSnapshot(vault, snapshot)
+    }
+  } catch (error) {
+    logger.warn('requests not asked for', { chainId: reader.chain.id, reason: String(error) })
+  }
+}
+
+/** A vault's snapshots up to a block, and those of them whose blocks the chain still has. */
+export type DueSnapshots = {
+  readonly due: readonly Snapshot[]
+  readonly confirmed: readonly Snapshot[]
+  /** The block of the first one after it. */
+  readonly next: bigint | undefined
+}
+
+/** The snapshots up to a final block of the vaults that have any. Throws `upstream_*`. */
+export async function readDueSnapshots(
+  { reader, openRequests }: Pick<Run, 'reader' | 'openRequests'>,
+  vaultRuns: readonly VaultRun[],
+  through: bigint,
+): Promise<ReadonlyMap<VaultRun, DueSnapshots>> {
+  const marked = vaultRuns.filter(({ progress: { snapshotAt } }) => snapshotAt !== undefined && snapshotAt <= through)
+  const found = await Promise.all(marked.map(({ vault }) => openRequests.listSnapshots(vault)))
+  const isDue = ({ number }: Snapshot) => number <= through
+  const hashes = await readHashes(
+    reader,
+    found
+      .flat()
+      .filter(isDue)
+      .map(({ number }) => number),
+  )
+  return new Map(
+    marked.map((vaultRun, index) => {
+      const snapshots = found[index] ?? []
+      const due = snapshots.filter(isDue)
+      if (due.some(({ number }) => !hashes.has(number))) throw badAnswer('the node does not tell a final block')
+      const confirmed = due.filter(({ number, hash }) => hashes.get(number) === hash)
+      return [vaultRun, { due, confirmed, next: snapshots[due.length]?.number }]
+    }),
+  )
+}
+
+/** What a vault that is asked says of its waiting requests; amounts are undefined where it does not. */
+type Asked = {
+  readonly vaultRun: VaultRun
+  readonly requests: readonly OpenRequest[]
+  readonly said: readonly { readonly amounts: OpenAmounts | undefined; readonly block: BlockHeader }[]
+}
+
+/** Asks vaults about waiting requests, `most` of each kind, in one round trip. Throws `upstream_*`. */
+async function askRequests(
+  { reader, openRequests }: Pick<Run, 'reader' | 'openRequests'>,
+  vaultRuns: readonly VaultRun[],
+  most: number,
+): Promise<Asked[]> {
+  const listed = await Promise.all(
+    vaultRuns.map(async ({ vault, progress: { askedUpTo } }) => {
+      const listOpen = (kind: RequestKind) =>
+        openRequests.list(vault, { kind, lastId: MAX_UINT256, after: askedUpTo?.[kind], most })
+      return (await Promise.all(RequestKind.options.map(listOpen))).flat()
+    }),
+  )
+  const plans = vaultRuns.flatMap(({ vault }, index) =>
+    (listed[index] ?? []).flatMap((request) => getProtocol(vault).openRequest?.(vault, request) ?? []),
+  )
+  if (plans.length === 0) return vaultRuns.map((vaultRun) => ({ vaultRun, requests: [], said: [] }))
+  const { values, block, blocks } = await reader.readEach(plans)
+  let next = 0
+  return vaultRuns.map((vaultRun, index) => {
+    const requests = listed[index] ?? []
+    const said = requests.map(() => ({ amounts: values[next], block: blocks[next++] ?? block }))
+    return { vaultRun, requests, said }
+  })
+}
+
+/** What a vault says that is not in a snapshot yet, by its block. A node that lags behind the records says nothing new. */
+async function findNews(
+  { openRequests }: Pick<Run, 'openRequests'>,
+  { vaultRun: { vault, progress }, requests, said }: Asked,
+): Promise<Omit<Snapshot, 'hash'>[]> {
+  const news = requests.flatMap(({ timestamp: _, reported: __, settled, ...request }, index) => {
+    const { amounts, block } = said[index] ?? {}
+    return amounts && block && block.number > progress.through && isNews({ settled }, amounts)
+      ? [{ request: { ...request, ...amounts }, block }]
+      : []
+  })
+  if (news.length === 0) return []
+  const kept = progress.snapshotAt === undefined ? [] : await openRequests.listSnapshots(vault)
+  if (kept.length >= MAX_SNAPSHOTS) return []
+  // They are settled in the order of their blocks.
+  const last = kept.at(-1)?.number ?? 0n
+  const keptNames = new Set(kept.flatMap((snapshot) => snapshot.requests.map(nameOf)))
+  const unknown = news.filter(({ request, block }) => block.number > last && !keptNames.has(nameOf(request)))
+  return [...Map.groupBy(unknown, ({ block }) => block.number).values()]
+    .map((some) => ({
+      ...(some[0] as (typeof some)[number]).block,
+      requests: some.slice(0, MAX_IN_SNAPSHOT).map(({ request }) => request),
+    }))
+    .toSorted((one, other) => Number(one.number - other.number))
+}
+
+/** Where the next run goes on asking a vault after these requests, and whether any wait. */
+function nextPage(
+  { askedUpTo: before = {} }: VaultProgress,
+  requests: readonly OpenRequest[],
+  most: number,
+): Pick<VaultProgress, 'hasAsked' | 'askedUpTo'> & { readonly isMore: boolean } {
+  let [askedUpTo, isMore] = [before, false]
+  for (const kind of RequestKind.options) {
+    const ofKind = requests.filter((request) => request.kind === kind)
+    const isPage = ofKind.length === most
+    isMore ||= isPage || askedUpTo[kind] !== undefined
+    const { [kind]: _, ...ofOthers } = askedUpTo
+    askedUpTo = isPage ? { ...ofOthers, [kind]: ofKind.at(-1) } : ofOthers
+  }
+  return { askedUpTo, isMore, hasAsked: isMore || requests.length > 0 }
+}

@@ -1,0 +1,183 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
+import type { OpenRequest } from '../../../lib/activity/open-requests.ts'
+import {
+  findTaken,
+  findUnreported,
+  isEnded,
+  isNews,
+  settleRequest,
+} from '../../../lib/activity/recording/settle-requests.ts'
+import type { OpenAmounts } from '../../../lib/protocols/protocol.ts'
+import { type Given, inOrder as inPlaces, place } from '../../support/ledger-entries.ts'
+
+const { account, timestamp } = place(0)
+const WAITING: OpenRequest = { kind: 'deposit', requestId: 0n, account, timestamp }
+/** Entries in order, each with an id of its own. */
+const inOrder = (given: readonly Given[]) => inPlaces(given).map((entry, logIndex) => ({ ...entry, logIndex }))
+const request = (assets: bigint): Given => ({ kind: 'deposit', requestId: 0n, assets, shares: null })
+const claim = (assets: bigint): Given => ({ kind: 'claim', assets, shares: assets })
+
+/** A block of a chain on which one account requests: what happened in it, what the vault says after it and was settled by then. */
+type Block = {
+  readonly hash: number
+  readonly given: Given | undefined
+  readonly amounts: OpenAmounts
+  readonly settled: bigint
+}
+type Report = { readonly key: string; readonly claimable: bigint; readonly completed: bigint }
+
+const START: Block = { hash: 0, given: undefined, amounts: { pending: 0n, claimable: 0n, cancelled: 0n }, settled: 0n }
+
+const commands = fc.array(
+  fc.record({
+    what: fc.constantFrom(
+      ...(['request', 'request', 'settle', 'settle', 'claim', 'claim', 'cancel', 'take back'] as const),
+      ...(['run', 'run', 'run', 'finalize', 'finalize', 'kill', 'kill', 'reorganise'] as const),
+    ),
+    part: fc.bigInt({ min: 1n, max: 12n }),
+  }),
+  { maxLength: 60 },
+)
+type Command = Parameters<Parameters<typeof commands.map>[0]>[0][number]
+
+/** The chain after a block in which this happens; the same where it cannot. */
+function mine(chain: readonly Block[], { what, part }: Command): readonly Block[] {
+  const { amounts, settled } = chain.at(-1) ?? START
+  const { pending, claimable, cancelled } = amounts
+  const add = (given: Given | undefined, changed: Partial<OpenAmounts>, more = 0n) => [
+    ...chain,
+    { hash: Math.random(), given, amounts: { ...amounts, ...changed }, settled: settled + more },
+  ]
+  const some = (whole: bigint) => (whole * part + 11n) / 12n
+  switch (what) {
+    case 'request':
+      return add(request(part * 7n), { pending: pending + part * 7n })
+    case 'settle':
+      return add(undefined, { pending: pending - some(pending), claimable: claimable + some(pending) }, some(pending))
+    case 'claim':
+      return claimable > 0n ? add(claim(some(claimable)), { claimable: claimable - some(claimable) }) : chain
+    case 'cancel':
+      return add(undefined, { pending: 0n, cancelled: cancelled + pending })
+    case 'take back':
+      return cancelled > 0n ? add({ kind: 'cancel', requestId: 0n, assets: cancelled }, { cancelled: 0n }) : chain
+    default:
+      return chain
+  }
+}
+
+/** The job, as far as it follows this account: what it keeps in the table, and what clients were told, each once by its key. */
+function startJob() {
+  const told = new Map<string, Report>()
+  let kept: {
+    through: number
+    waiting?: OpenRequest
+    snapshot?: { number: number; hash: number; amounts: OpenAmounts }
+  }
+  kept = { through: -1 }
+
+  /** A run that sees the chain up to its head, of which blocks up to `final` are final; `killed` is where it ends early. */
+  function run(chain: readonly Block[], final: number, killed?: 'before the request' | 'before the progress'): void {
+    const entries = inOrder(chain.slice(0, final + 1).map(({ given }) => given ?? request(0n)))
+    const upTo = (number: number) => entries.filter(({ blockNumber }) => blockNumber <= number + 1)
+    const isNew = ({ blockNumber }: LedgerEntry) => blockNumber > kept.through + 1
+    if (entries.some((entry) => isNew(entry) && entry.kind === 'deposit' && entry.assets > 0n)) {
+      kept.waiting = { ...WAITING, ...(kept.waiting?.reported !== undefined && { reported: kept.waiting.reported }) }
+    }
+    let { waiting } = kept
+    const tell = (report: Report) => told.has(report.key) || told.set(report.key, report)
+    for (let number = kept.through + 1; number <= final; number += 1) {
+      const entry = entries[number] as LedgerEntry
+      if (entry.kind === 'claim') {
+        const taken = waiting ? findTaken('deposit', entry, upTo(number - 1)) : []
+        for (const of of taken) {
+          for (const { key, amount } of waiting ? findUnreported(of, waiting) : []) {
+            tell({ key, claimable: amount, completed: 0n })
+          }
+        }
+        tell({ key: `claim ${chain[number]?.hash}`, claimable: 0n, completed: entry.assets })
+      }
+      const { snapshot } = kept
+      if (waiting && snapshot?.number === number && snapshot.hash === chain[number]?.hash) {
+        const settled = settleRequest(waiting, snapshot.amounts, upTo(number))
+        for (const { key, amount } of settled.parts) tell({ key, claimable: amount, completed: 0n })
+        waiting = isEnded(waiting, entries) ? undefined : settled.request
+      }
+    }
+    if (killed === 'before the request') return
+    const { waiting: _, snapshot, ...progress } = kept
+    kept = { ...progress, ...(waiting && { waiting }), ...(snapshot && { snapshot }) }
+    if (killed) return
+    const left = snapshot && snapshot.number > final ? snapshot : undefined
+    const head = chain.length - 1
+    const { amounts, hash } = chain.at(-1) ?? START
+    const taken = waiting && head > final && isNews(waiting, amounts) ? { number: head, hash, amounts } : undefined
+    const next = left ?? taken
+    kept = { through: final, ...(waiting && { waiting }), ...(next && { snapshot: next }) }
+  }
+
+  return { run, list: () => [...told.values()] }
+}
+
+describe('What a vault settles of requests, of which no event tells,', () => {
+  test('is reported as claimable once, in all and before its claims, whatever is killed or reorganised', () => {
+    fc.assert(
+      fc.property(commands, (steps) => {
+        const job = startJob()
+        let chain: readonly Block[] = [START]
+        let final = 0
+        for (const step of steps) {
+          chain = mine(chain, step)
+          if (step.what === 'finalize') final = chain.length - 1
+          else if (step.what === 'run') job.run(chain, final)
+          else if (step.what === 'kill') {
+            job.run(chain, final, step.part > 6n ? 'before the request' : 'before the progress')
+          } else if (step.what === 'reorganise') {
+            const kept = Math.max(final + 1, chain.length - Number(step.part))
+            const lost = chain.slice(kept)
+            const before = chain[kept - 1] ?? START
+            chain = [...chain.slice(0, kept), ...lost.map(() => ({ ...before, given: undefined, hash: Math.random() }))]
+          }
+        }
+        // A snapshot that a reorganisation undid may wait, then the one in its place.
+        for (let run = 0; run < 3; run += 1) {
+          chain = [...chain, { ...(chain.at(-1) ?? START), given: undefined, hash: Math.random() }]
+          job.run(chain, final)
+          final = chain.length - 1
+        }
+        const told = job.list()
+        const claimable = told.reduce((sum, report) => sum + report.claimable, 0n)
+        expect(claimable).toBe(chain.at(-1)?.settled)
+        let unclaimed = 0n
+        for (const { claimable, completed } of told) {
+          unclaimed += claimable - completed
+          expect(unclaimed).toBeGreaterThanOrEqual(0n)
+        }
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('is named by the requests that it is of, the oldest first', () => {
+    const entries = inOrder([request(4n), request(6n)])
+    const ids = entries.map(({ chainId, transactionHash, logIndex }) => `${chainId}-${transactionHash}-${logIndex}`)
+    const first = settleRequest(WAITING, { pending: 5n, claimable: 5n, cancelled: 0n }, entries)
+    expect(first.parts.map(({ id, amount }) => [id, amount])).toEqual([
+      [ids[0], 4n],
+      [ids[1], 1n],
+    ])
+    const second = settleRequest(first.request, { pending: 0n, claimable: 10n, cancelled: 0n }, entries)
+    expect(second.parts.map(({ id, amount }) => [id, amount])).toEqual([[ids[1], 5n]])
+    expect(isNews(second.request, { pending: 0n, claimable: 10n, cancelled: 0n })).toBe(false)
+  })
+
+  test('is reported as far as the vault lets it be claimed, and the rest when it does', () => {
+    const entries = inOrder([request(9n)])
+    const silent = settleRequest(WAITING, { pending: 0n, claimable: 0n, cancelled: 0n }, entries)
+    expect(silent.parts).toEqual([])
+    const some = settleRequest(silent.request, { pending: 0n, claimable: 2n, cancelled: 0n }, entries)
+    const rest = settleRequest(some.request, { pending: 0n, claimable: 9n, cancelled: 0n }, entries)
+    expect([some, rest].map(({ parts }) => parts.map(({ amount }) => amount))).toEqual([[2n], [7n]])
+  })
+})
