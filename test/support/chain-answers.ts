@@ -1,4 +1,5 @@
 import { decodeFunctionData, decodeFunctionResult, encodeFunctionResult, type Hex, toFunctionSelector } from 'viem'
+import { MULTICALL3 } from '../../lib/chain/multicall.ts'
 import { MULTICALL_ABI } from './oracles.ts'
 import type { Wire } from './wire.ts'
 
@@ -24,12 +25,13 @@ export function rewriteResults(wire: Wire, change: Change): void {
 export const BLOCK_NUMBER = toFunctionSelector('getBlockNumber()')
 export const BLOCK_TIME = toFunctionSelector('getCurrentBlockTimestamp()')
 
-/** Changes what each call of an aggregate returned, by the selector of its function. */
+/** Changes what each call returned, also each of an aggregate, by the selector of its function. */
 export function changeAggregate(change: (data: Hex, selector: string, call: Call) => string): Change {
   return (result, call) => {
     const { method, params } = call
     if (method !== 'eth_call' || result === undefined) return result
-    const [{ data }] = params as [{ data: Hex }]
+    const [{ to, data }] = params as [{ to: string; data: Hex }]
+    if (to.toLowerCase() !== MULTICALL3.toLowerCase()) return change(result as Hex, data.slice(0, 10), call)
     const [calls = []] = decodeFunctionData({ abi: MULTICALL_ABI, data }).args ?? []
     const abi = { abi: MULTICALL_ABI, functionName: 'aggregate3' } as const
     const changed = decodeFunctionResult({ ...abi, data: result as Hex }).map(({ success, returnData }, index) => ({

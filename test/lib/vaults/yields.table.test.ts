@@ -31,7 +31,8 @@ function openBooks() {
         blockNumber: BigInt(index),
       }))
     await prices.record([{ vault, prices: added, known: [] }])
-    const progress = { ...initialProgress({ firstBlock: 0 }), timestamp: BigInt(NOW) }
+    const [before] = await records.getProgress([vault])
+    const progress = { ...initialProgress({ firstBlock: 0 }), version: before?.version, timestamp: BigInt(NOW) }
     await records.putProgress([[vault, { ...progress, ...addPrices(progress, added, -1n) }]])
   }
   return { clock, records, record, getYield, requests }
