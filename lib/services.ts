@@ -1,4 +1,5 @@
 import * as crypto from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import { limiter } from './accounts/limits.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
 import { RelyingParty } from './accounts/relying-party.ts'
@@ -68,6 +69,9 @@ const upstream = (env: Env<'cache'>, options: UpstreamOptions) =>
 
 /** Epoch milliseconds. */
 export const now = () => Date.now
+
+/** Resolves after so many milliseconds. */
+export const sleep = () => (milliseconds: number) => setTimeout(milliseconds)
 
 /** Bytes that nobody can predict. */
 export const randomBytes = () => crypto.randomBytes

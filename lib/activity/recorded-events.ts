@@ -29,7 +29,7 @@ const StoredEvent = z.object({
 })
 
 /** Events of one vault and transaction, decoded; `timestamp` in seconds since 1970. */
-export const StoredTransaction = z.object({
+const StoredTransaction = z.object({
   transactionHash: TransactionHash,
   blockNumber: Amount,
   timestamp: Amount,
@@ -75,7 +75,7 @@ function buildRecorded({ chainId, address }: VaultKey, account: Address, events:
 }
 
 /** The form in which events of one vault and transaction are stored, of which there is one at least. */
-export function toStored(events: readonly VaultEvent[]): StoredTransaction {
+function toStored(events: readonly VaultEvent[]): StoredTransaction {
   const [{ location }] = events as [VaultEvent]
   const { transactionHash, blockNumber, timestamp } = location
   const stored = events.map(({ eventName: name, args, ledger, location: { logIndex } }) => {
@@ -85,7 +85,7 @@ export function toStored(events: readonly VaultEvent[]): StoredTransaction {
 }
 
 /** The events of a vault's stored transactions, in order. */
-export function fromStored({ chainId, address }: VaultKey, transactions: readonly StoredTransaction[]): VaultEvent[] {
+function fromStored({ chainId, address }: VaultKey, transactions: readonly StoredTransaction[]): VaultEvent[] {
   return transactions.flatMap(({ transactionHash, blockNumber, timestamp, events }) =>
     events.map(({ logIndex, name, args, ledger }) => {
       const location = { chainId, transactionHash, blockNumber, timestamp, logIndex }

@@ -21,7 +21,7 @@ import { findMoves, isPossible, type Posted, postEvents, transactionsOf } from '
 import type { LedgerEntry } from './ledger-entry.ts'
 import { namesAccount } from './recorded-events.ts'
 import type { VaultProgress } from './store.ts'
-import { valueMoves } from './value-moves.ts'
+import { listMoves, readCallsAt, valueMoves } from './value-moves.ts'
 
 /** Where a vault's records end. */
 type RecordsEnd = Pick<VaultProgress, 'through' | 'timestamp' | 'ledger' | 'lastPrices'>
@@ -55,6 +55,8 @@ const MAX_EVENTS = 2_000
 /** More bytes than MAX_EVENTS events have, and few enough to be read in a moment. */
 const MAX_BYTES = 4 * 2 ** 20
 const TAIL_MS = 4_000
+/** The most moves of an account whose value is read. */
+const MAX_MOVES = 50
 /**
  * How often vaults are halved when an account's events in them cannot be read together: often enough to find one of 256. Each
  * vault at fault costs at most two requests a halving, all of them together two for each vault.
@@ -107,8 +109,12 @@ async function postOwn(
 ): Promise<Posted> {
   if (getProtocol(vault).books.ledgers) return postEvents(vault, progress, events)
   const ofAccount = events.filter((event) => namesAccount(event, on.account))
-  const [valued = ofAccount] = await valueMoves(on.reader, [{ vault, events: ofAccount }])
-  return postEvents(vault, progress, valued)
+  const moves = listMoves(vault, ofAccount).slice(-MAX_MOVES)
+  const values = await readCallsAt(
+    on.reader,
+    moves.map(({ call, event }) => ({ call, block: event.location.blockNumber })),
+  )
+  return postEvents(vault, progress, valueMoves(ofAccount, moves, values))
 }
 
 /** Posts an account's events in a vault. What moved is valued by the price of that time, which events of others set. */

@@ -1,57 +1,48 @@
 import { isHex, numberToHex } from 'viem'
 import { type Call, decodeAnswers } from '../chain/call.ts'
 import type { ChainReader } from '../chain/reader.ts'
-import type { VaultEvent } from '../protocols/books.ts'
+import type { Ledger, VaultEvent } from '../protocols/books.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { toResult } from '../result.ts'
 import { findMoves, transactionsOf } from './ledger.ts'
 
-/** Events of a vault that are to be valued. */
-export type Unvalued = { readonly vault: VaultOnChain; readonly events: readonly VaultEvent[] }
+/** Shares that an event moves between owners, and the call for what the vault says that they are worth. */
+type Move = { readonly event: VaultEvent; readonly shares: bigint; readonly call: Call<bigint> }
 
-/** The most moves whose value is read: the last ones. */
-const MAX_MOVES = 100
-
-/**
- * Reads what the vault says that moved shares are worth after their block, in one request, where no event tells the price. Returns
- * the events with that as their ledger. Most nodes keep the states of 128 blocks: a value that the node does not give is left out.
- */
-export async function valueMoves(
-  reader: ChainReader,
-  unvalued: readonly Unvalued[],
-): Promise<(readonly VaultEvent[])[]> {
-  const moves = unvalued.flatMap(({ vault, events }) => {
-    const { shareValue } = getProtocol(vault)
-    if (!shareValue) return []
-    const moved = transactionsOf(events).flatMap((transaction) => [...findMoves(vault, transaction)])
-    return moved.map(([event, { shares }]) => ({ event, shares, call: shareValue(vault, shares) }))
-  })
-  const last = moves.slice(-MAX_MOVES)
-  if (last.length === 0) return unvalued.map(({ events }) => events)
-  const read = await readCallsAt(
-    reader,
-    last.map(({ event, call }) => ({ call, block: event.location.blockNumber })),
-  )
-  const ledgers = new Map(
-    last.map(({ event, shares }, index) => {
-      const assets = read[index]
-      return [event, assets === undefined ? undefined : { assets, supply: shares }]
-    }),
-  )
-  return unvalued.map(({ events }) =>
-    events.map((event) => {
-      const ledger = ledgers.get(event)
-      return ledger ? { ...event, ledger } : event
-    }),
-  )
+/** The moves of a vault whose price no event tells. */
+export function listMoves(vault: VaultOnChain, events: readonly VaultEvent[]): Move[] {
+  const { shareValue } = getProtocol(vault)
+  if (!shareValue) return []
+  const moved = transactionsOf(events).flatMap((transaction) => [...findMoves(vault, transaction)])
+  return moved.map(([event, { shares }]) => ({ event, shares, call: shareValue(vault, shares) }))
 }
 
-/** Makes calls after blocks, in one request; undefined for those that the node does not answer. */
+/** The events, with the values of moves as their ledgers; `values` are those of the moves, undefined where unknown. */
+export function valueMoves(
+  events: readonly VaultEvent[],
+  moves: readonly Move[],
+  values: readonly (bigint | undefined)[],
+): readonly VaultEvent[] {
+  const ledgers = new Map(
+    moves.flatMap(({ event, shares }, index): [VaultEvent, Ledger][] => {
+      const assets = values[index]
+      return assets === undefined ? [] : [[event, { assets, supply: shares }]]
+    }),
+  )
+  if (ledgers.size === 0) return events
+  return events.map((event) => {
+    const ledger = ledgers.get(event)
+    return ledger ? { ...event, ledger } : event
+  })
+}
+
+/** Makes calls after blocks, in one request: most nodes keep the states of 128 blocks. Undefined for those that fail. */
 export async function readCallsAt<T>(
   reader: ChainReader,
   calls: readonly { readonly call: Call<T>; readonly block: bigint }[],
 ): Promise<(T | undefined)[]> {
+  if (calls.length === 0) return []
   const requests = calls.map(({ call: { to, data }, block }) => ({
     method: 'eth_call',
     params: [{ to, data }, numberToHex(block)],

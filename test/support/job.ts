@@ -32,6 +32,7 @@ export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clien
     eventLog: eventLogStore(webhooks),
     webhooks: webhooksStore(webhooks),
     wakeRelays: async () => {},
+    sleep: async (_: number) => {},
     measure: (..._: Parameters<typeof measure>) => {},
     enqueueShards: async (asked: readonly object[]) => {
       messages.push(...z.array(contract.message).parse(JSON.parse(JSON.stringify(asked))))

@@ -3,10 +3,10 @@ import type { VaultEvent } from '../../protocols/books.ts'
 import { getProtocol } from '../../protocols/protocols.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../../time.ts'
 import { type BlockPrice, byBlock, priceBefore, startOf } from '../../vaults/prices.ts'
-import { readCallsAt } from '../value-moves.ts'
+import { listMoves, readCallsAt, valueMoves } from '../value-moves.ts'
 import type { Run, VaultRun } from './run.ts'
 
-/** A slice reads so many prices at most, the newest ones. */
+/** The most prices and the most values of moves that a slice reads: the newest ones. */
 const MAX_PRICES = 100
 /** Of days longer ago than this, one price a day is read. */
 const HOURLY_SECONDS = 30n * DAY_SECONDS
@@ -15,30 +15,44 @@ const HOURLY_SECONDS = 30n * DAY_SECONDS
 type Traded = { readonly vaultRun: VaultRun; readonly events: readonly VaultEvent[] }
 
 /**
- * Reads the prices that no event tells: after the last trade of each hour, unless a price is known of the hour before it. Leaves
- * out a price that the node does not give: most nodes keep the states of 128 blocks.
+ * Reads what no event tells, in one request: the price after the last trade of each hour, unless a price is known of the hour before
+ * it, and what moved shares were worth. Returns the vaults with their valued events and these prices. Leaves out what the node does
+ * not give: most nodes keep the states of 128 blocks.
  */
-export async function readPrices(run: Run, traded: readonly Traded[]): Promise<ReadonlyMap<VaultRun, BlockPrice[]>> {
+export async function readPrices(
+  run: Run,
+  traded: readonly Traded[],
+): Promise<(Traded & { readonly read: readonly BlockPrice[] })[]> {
   const { reader, final } = run
-  const wanted = byBlock(traded.flatMap((one) => listTrades(one, final.timestamp)))
-    .filter(({ timestamp }) => timestamp >= run.pricesSince)
+  const isKept = ({ timestamp }: { readonly timestamp: bigint }) => timestamp >= run.pricesSince
+  const trades = byBlock(traded.flatMap((one) => listTrades(one, final.timestamp)))
+    .filter(isKept)
     .slice(-MAX_PRICES)
-  if (wanted.length === 0) return new Map()
-  const outcomes = await readCallsAt(
-    reader,
-    wanted.map(({ call, blockNumber }) => ({ call, block: blockNumber })),
-  )
-  const read = wanted.flatMap(({ vaultRun, timestamp, blockNumber }, index) => {
-    const price = outcomes[index]
+  const moves = traded
+    .flatMap(({ vaultRun: { vault }, events }) => listMoves(vault, events))
+    .filter(({ event }) => isKept(event.location))
+    .slice(-MAX_PRICES)
+  const wanted = [
+    ...trades.map(({ call, blockNumber }) => ({ call, block: blockNumber })),
+    ...moves.map(({ call, event }) => ({ call, block: event.location.blockNumber })),
+  ]
+  const read = await readCallsAt(reader, wanted)
+  const missing = read.filter((value) => value === undefined).length
+  if (missing > 0) {
+    logger.info('prices of the past not read', { chainId: reader.chain.id, wanted: wanted.length, missing })
+    // The nodes keep no old states: this run asks for recent ones only.
+    if (missing === wanted.length) run.pricesSince = final.timestamp - HOUR_SECONDS
+  }
+  const prices = trades.flatMap(({ vaultRun, timestamp, blockNumber }, index) => {
+    const price = read[index]
     return price === undefined ? [] : [{ vaultRun, price: { price, timestamp, blockNumber } }]
   })
-  if (read.length < wanted.length) {
-    logger.info('prices of the past not read', { chainId: reader.chain.id, wanted: wanted.length, read: read.length })
-    // The nodes keep no old states: this run asks for recent ones only.
-    if (read.length === 0) run.pricesSince = final.timestamp - HOUR_SECONDS
-  }
-  const byVault = Map.groupBy(read, ({ vaultRun }) => vaultRun)
-  return new Map([...byVault].map(([vaultRun, ofVault]) => [vaultRun, ofVault.map(({ price }) => price)]))
+  const values = read.slice(trades.length)
+  return traded.map(({ vaultRun, events }) => ({
+    vaultRun,
+    events: valueMoves(events, moves, values),
+    read: prices.filter((one) => one.vaultRun === vaultRun).map(({ price }) => price),
+  }))
 }
 
 /**

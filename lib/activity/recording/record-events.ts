@@ -4,7 +4,6 @@ import { addPrices } from '../../vaults/prices.ts'
 import { isPossible } from '../ledger.ts'
 import type { LedgerEntry } from '../ledger-entry.ts'
 import { findOpenRequests } from '../open-requests.ts'
-import { valueMoves } from '../value-moves.ts'
 import { listLatest, publishSlices } from './publish-slices.ts'
 import { readPrices } from './read-prices.ts'
 import { advance, isOpen, mayReadOn, type Part, planTurn } from './read-turns.ts'
@@ -51,22 +50,14 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
   const fresh = pack
     .filter(({ progress }) => progress.through < through)
     .map((vaultRun) => ({ vaultRun, events: newEvents(vaultRun, events.get(vaultRun.vault.address)) }))
-  const [read, valued] = await Promise.all([
-    readPrices(run, fresh),
-    valueMoves(
-      run.reader,
-      fresh.map(({ vaultRun: { vault }, events }) => ({ vault, events })),
-    ),
-  ])
-  const posted = fresh.map(({ vaultRun, events }, index) => ({
-    vaultRun,
-    ...postNew(vaultRun, valued[index] ?? events, read.get(vaultRun)),
-  }))
+  const posted = (await readPrices(run, fresh)).map(({ vaultRun, events, read }) => {
+    return { vaultRun, read, ...postNew(vaultRun, events, read) }
+  })
   const moved = posted.filter(isPossible)
   const impossible = posted.filter((one) => !isPossible(one)).map(({ vaultRun }) => vaultRun)
   // A vault whose events contradict each other has no books; those of the others go on.
   if (impossible.length > 0) refuse(run, impossible, 'events that contradict each other')
-  const pricesOf = (one: (typeof moved)[number]) => [...one.prices, ...(read.get(one.vaultRun) ?? [])]
+  const pricesOf = (one: (typeof moved)[number]) => [...one.prices, ...one.read]
   await prices.record(
     moved.map((one) => {
       const { vault, progress } = one.vaultRun

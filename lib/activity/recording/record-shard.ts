@@ -18,6 +18,8 @@ type Dependencies = Pick<RunDependencies, 'records' | 'prices' | 'openRequests' 
   Parameters<typeof findLatestClients>[0] & {
     readonly getReader: (chainId: number) => ChainReader
     readonly findClients: FindClients
+    /** Resolves after so many milliseconds. */
+    readonly sleep: (milliseconds: number) => Promise<unknown>
   }
 
 /** The vaults that a run records. */
@@ -27,29 +29,54 @@ type OfRun = {
   /** The tokens of transfers of which the paying vault is to be found. */
   readonly sentTokens?: ReadonlySet<Address | undefined>
   /** Receives what is known of each vault, by its address, before a failure to compare pins is thrown. */
-  readonly onKnown?: (known: ReadonlyMap<Address, KnownVault>) => Promise<void>
+  readonly onKnown?: ((known: ReadonlyMap<Address, KnownVault>) => Promise<void>) | undefined
 }
 
 /** The part of a function's time that is reserved for a run's last writes. */
 export const LAST_WRITES_MS = 8_000
 
+/** Time from one look at the chain to the next, for clients that want events that are not final: three more in a minute. */
+const LOOK_EVERY_MS = 13_000
+/** A run that has less time takes one look. */
+const MIN_LOOKS_MS = 35_000
+
 /**
  * Records a chain's vaults or a shard of them, compares them with their pins, and reports to clients, until `until` (epoch
- * milliseconds). Two runs over the same vaults are harmless: what one has written the other leaves. Throws what `refreshVaults`
- * throws.
+ * milliseconds). Where a client wants events that are not final, it does so several times. Two runs over the same vaults are
+ * harmless: what one has written the other leaves. Throws what `refreshVaults` throws.
  */
-export async function recordShard(
+export async function recordShard(dependencies: Dependencies, of: OfRun, until: number): Promise<RunReport> {
+  const { now, sleep } = dependencies
+  const begun = now()
+  let { report, wantsLatest } = await recordOnce(dependencies, of, until)
+  if (until - begun < MIN_LOOKS_MS) return report
+  for (let next = begun + LOOK_EVERY_MS; wantsLatest && next < until; next += LOOK_EVERY_MS) {
+    await sleep(Math.max(0, next - now()))
+    const { entries, prices, states } = report
+    ;({ report, wantsLatest } = await recordOnce(dependencies, { ...of, onKnown: undefined }, until))
+    const { entries: newEntries, prices: newPrices, states: newStates } = report
+    report = { ...report, entries: entries + newEntries, prices: prices + newPrices, states: states + newStates }
+  }
+  return report
+}
+
+async function recordOnce(
   dependencies: Dependencies,
   { chainId, vaults, sentTokens = new Set(), onKnown }: OfRun,
   until: number,
-): Promise<RunReport> {
+): Promise<{ report: RunReport; wantsLatest: boolean }> {
   const { records, prices, openRequests, states, pinStore, getReader, findClients, now } = dependencies
   const reader = getReader(chainId)
   const publishOfVaults = async (notices: readonly Notice[]) => {
     const clientsOf = await findClients(notices.map(vaultOf))
     await publish(dependencies, notices, (notice) => clientsOf(vaultOf(notice)))
   }
-  const getWantsLatest = () => findRead(dependencies, vaults, sentTokens)
+  let wantsLatest = false
+  const getWantsLatest = async () => {
+    const read = await findRead(dependencies, vaults, sentTokens)
+    wantsLatest = read.size > 0
+    return (vault: Address) => read.has(vault)
+  }
   // A failure is thrown after what happened is recorded.
   const watching = watchPins({ reader, pinStore, publish: publishOfVaults, now }, vaults)
   watching.catch(() => {})
@@ -60,7 +87,8 @@ export async function recordShard(
   )
   await onKnown?.(known)
   const { changedVaults, untoldVaults } = await watching
-  return { ...report, changedVaults, untoldVaults: report.untoldVaults + untoldVaults }
+  const whole = { ...report, changedVaults, untoldVaults: report.untoldVaults + untoldVaults }
+  return { report: whole, wantsLatest }
 }
 
 function vaultOf({ data: { chainId, vaultAddress } }: Notice): VaultKey {
@@ -72,13 +100,12 @@ async function findRead(
   { findClients, webhooks }: Pick<Dependencies, 'findClients' | 'webhooks'>,
   vaults: readonly VaultOnChain[],
   sentTokens: ReadonlySet<Address | undefined>,
-): Promise<(vault: Address) => boolean> {
+): Promise<ReadonlySet<Address>> {
   const wanting = await findLatestClients({ webhooks }, async () => vaults.flatMap(await findClients(vaults)))
-  if (wanting.size === 0) return () => false
+  if (wanting.size === 0) return new Set()
   const clientsOf = await findClients(vaults)
   const wanted = vaults.filter((vault) => clientsOf(vault).some((id) => wanting.has(id)))
   // Which vault paid a transfer is known once all vaults of its token are read as far.
   const tokens = new Set(wanted.map(({ asset }) => asset).filter((asset) => sentTokens.has(asset)))
-  const read = new Set([...wanted, ...vaults.filter(({ asset }) => tokens.has(asset))].map(({ address }) => address))
-  return (address) => read.has(address)
+  return new Set([...wanted, ...vaults.filter(({ asset }) => tokens.has(asset))].map(({ address }) => address))
 }

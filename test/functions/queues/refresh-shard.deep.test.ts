@@ -271,3 +271,38 @@ describe('Where a run over a shard begins each minute', () => {
     expect(seen.size).toBe(40)
   })
 })
+
+describe('A run over vaults', () => {
+  const few = test.extend('vaults', () => someVaults(2))
+
+  few(
+    'looks at the chain every 13 seconds of its minute where a client wants what is not final, else once',
+    async ({ stage, clock }) => {
+      const { services } = stage
+      const { records, webhooks } = services
+      const looks: number[] = []
+      services.records = {
+        ...records,
+        getProgress: (...of) => {
+          looks.push(clock.now())
+          return records.getProgress(...of)
+        },
+      }
+      services.sleep = clock.wait
+      const run = async () => {
+        looks.length = 0
+        stage.pass()
+        const begun = clock.now()
+        await stage.take({ chainId: BASE, shard: '', askedAt: begun })
+        return looks.map((at) => Math.round((at - begun) / 1000))
+      }
+      expect(await run()).toEqual([0])
+      services.webhooks = {
+        ...webhooks,
+        listLatestClients: async () => new Set(CLIENTS),
+        listOf: async (ids) => new Map([...ids].map((id) => [id, [{ finality: 'latest' }]])) as never,
+      }
+      expect(await run()).toEqual([0, 13, 26, 39])
+    },
+  )
+})
