@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Table } from '../aws/table.ts'
-import { buildEntryId, type DepositLocation, DepositSource, type LedgerEntry } from './ledger-entry.ts'
+import type { LedgerEntry } from '../protocols/ledger-entry.ts'
+import { buildEntryId, type DepositLocation, DepositSource } from './ledger-entry.ts'
 
 const Item = z.object({ source: DepositSource })
 const StoredItem = Item.extend({ pk: z.string() })

@@ -1,10 +1,11 @@
 import type { Address } from 'viem'
 import type * as z from 'zod'
 import { cutPage, decodeCursor } from '../cursor.ts'
+import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { Yields } from '../vaults/apy.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { type AccountVault, readAccountVaults } from './account-vaults.ts'
-import { buildSortKey, type HistoryStatus, type LedgerEntry } from './ledger-entry.ts'
+import { buildSortKey, type HistoryStatus } from './ledger-entry.ts'
 import type { HistoryQuery } from './responses.ts'
 
 type Dependencies = Parameters<typeof readAccountVaults>[0] & {

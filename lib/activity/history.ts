@@ -1,6 +1,7 @@
 import { MAX_UINT256 } from '../codecs.ts'
+import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { CancelledRequest, LiveAccount } from '../protocols/protocol.ts'
-import type { HistoryStatus, LedgerEntry } from './ledger-entry.ts'
+import type { HistoryStatus } from './ledger-entry.ts'
 import { buildLine, divideOpen, type LineEvent } from './line.ts'
 import { proRata, unspent } from './parts.ts'
 

@@ -1,49 +1,7 @@
-import type { Address, Hash } from 'viem'
 import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
 import { TransactionHash } from '../codecs.ts'
-
-/** Where an event stands, and whom and which vault it concerns. */
-export type EntryLocation = {
-  readonly account: Address
-  readonly chainId: number
-  readonly vault: Address
-  readonly transactionHash: Hash
-  readonly blockNumber: number
-  readonly logIndex: number
-  readonly timestamp: Date
-}
-
-/** What happened, without where; see `LedgerEntry`. */
-export type Happened =
-  | {
-      readonly kind: 'deposit'
-      readonly requestId: bigint
-      readonly assets: bigint
-      readonly shares: bigint | null
-      readonly payer?: Address
-    }
-  | { readonly kind: 'cancel'; readonly requestId: bigint; readonly assets?: bigint }
-  | { readonly kind: 'claim'; readonly assets: bigint; readonly shares: bigint }
-  | { readonly kind: 'redeem'; readonly requestId: bigint; readonly shares: bigint; readonly payer?: Address }
-  | { readonly kind: 'cancelRedeem'; readonly requestId: bigint; readonly shares: bigint }
-  | { readonly kind: 'withdraw'; readonly assets: bigint; readonly shares: bigint; readonly isClaim: boolean }
-  | { readonly kind: 'receive'; readonly assets: bigint | null; readonly shares: bigint }
-  | { readonly kind: 'send'; readonly assets: bigint | null; readonly shares: bigint }
-
-/**
- * One thing that happened to one account in one vault, as an event of the chain says; assets and shares in their smallest
- * units. What a deposit has become follows from the entries after it.
- *
- * * `deposit`: assets went in; shares immediately for synchronous ones (`requestId` 0). `payer` gave them, if another account.
- * * `cancel`: assets of the requests with this id came back: of the last ones that are not settled; all if it names none.
- * * `claim`: settled assets became shares.
- * * `redeem`: a redemption of shares was requested; `payer` as for deposits.
- * * `cancelRedeem`: shares of the requests with this id came back: of the last ones that are not settled.
- * * `withdraw`: assets came out: of a settled request (`isClaim`), or for shares in the wallet immediately.
- * * `receive`, `send`: shares came or went without assets; `assets` is their value then, null before the first known price.
- */
-export type LedgerEntry = EntryLocation & Happened
+import type { EntryLocation, LedgerEntry } from '../protocols/ledger-entry.ts'
 
 /** State of a deposit or withdrawal. */
 export const HistoryStatus = z.enum(['pending', 'claimable', 'completed', 'cancelled'])

@@ -3,8 +3,8 @@ import { StoredBlock } from '../chain/blocks.ts'
 import { HashText } from '../chain/hex.ts'
 import { Address, Amount, Timestamp } from '../codecs.ts'
 import type { Books } from '../protocols/books.ts'
+import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
-import type { LedgerEntry } from './ledger-entry.ts'
 
 /** What a vault says of requests with one id, in what was requested with; `cancelled` is what a cancellation gives back. */
 const RequestAmounts = z.object({ pending: Amount, claimable: Amount, cancelled: Amount })

@@ -1,8 +1,8 @@
 import { sum } from '../bigint.ts'
 import { MAX_UINT256 } from '../codecs.ts'
+import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { type LiveAccount, totalCancelled } from '../protocols/protocol.ts'
 import { buildDeposits, cancelledAssets, type Deposit } from './history.ts'
-import type { LedgerEntry } from './ledger-entry.ts'
 
 /** An account's position in a vault; amounts in the smallest units of asset and share. */
 export type Position = {

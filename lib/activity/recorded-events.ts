@@ -6,12 +6,13 @@ import { inBatches } from '../batches.ts'
 import { ChainId } from '../chain/registry.ts'
 import { Address as AddressText, Amount, TransactionHash } from '../codecs.ts'
 import { Ledger, type VaultEvent } from '../protocols/books.ts'
+import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { toDate } from '../time.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import { standardize } from './events.ts'
-import { foldEvents, transactionsOf } from './ledger.ts'
-import { buildLocationKey, type LedgerEntry } from './ledger-entry.ts'
+import { foldEvents, transactionsOf } from './fold.ts'
+import { buildLocationKey } from './ledger-entry.ts'
 
 /** An event's arguments: a whole number as text, for it may be of 256 bits; an address in hexadecimal digits. */
 const Arguments = z.codec(z.record(z.string(), z.unknown()), z.record(z.string(), z.unknown()), {

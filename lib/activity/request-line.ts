@@ -1,7 +1,7 @@
+import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { CancelledRequest } from '../protocols/protocol.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
 import { depositLine } from './history.ts'
-import type { LedgerEntry } from './ledger-entry.ts'
 import type { LineRequest } from './line.ts'
 import { redemptionLine } from './withdrawals.ts'
 

@@ -5,6 +5,7 @@ import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
 import { AppError, badAnswer } from '../errors.ts'
 import type { VaultEvent } from '../protocols/books.ts'
+import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { type Result, toResult } from '../result.ts'
 import { DAY_MS } from '../time.ts'
@@ -17,8 +18,7 @@ import {
   TRANSFER_TOPIC,
   VAULT_EVENT_TOPICS,
 } from './events.ts'
-import { findMoves, isPossible, type Posted, postEvents, transactionsOf } from './ledger.ts'
-import type { LedgerEntry } from './ledger-entry.ts'
+import { findMoves, isPossible, type Posted, postEvents, transactionsOf } from './fold.ts'
 import { namesAccount } from './recorded-events.ts'
 import type { VaultProgress } from './store.ts'
 import { listMoves, readCallsAt, valueMoves } from './value-moves.ts'

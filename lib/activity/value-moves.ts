@@ -5,7 +5,7 @@ import type { Ledger, VaultEvent } from '../protocols/books.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { toResult } from '../result.ts'
-import { findMoves, transactionsOf } from './ledger.ts'
+import { findMoves, transactionsOf } from './fold.ts'
 
 /** Shares that an event moves between owners, and the call for what the vault says that they are worth. */
 type Move = { readonly event: VaultEvent; readonly shares: bigint; readonly call: Call<bigint> }

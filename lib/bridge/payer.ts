@@ -1,6 +1,6 @@
 import type { Address, Hash } from 'viem'
-import type { LedgerEntry } from '../activity/ledger-entry.ts'
 import { sum } from '../bigint.ts'
+import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { DAY_MS } from '../time.ts'
 
 /** What an account sends off: in which transaction and block, when, and how much in the token's smallest unit. */

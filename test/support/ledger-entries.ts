@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { LedgerEntry } from '../../lib/activity/ledger-entry.ts'
+import type { LedgerEntry } from '../../lib/protocols/ledger-entry.ts'
 import type { LiveAccount } from '../../lib/protocols/protocol.ts'
 
 /** A user's life in one Lagoon vault: what happened, and what the vault says of the user at the end. */

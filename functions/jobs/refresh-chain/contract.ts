@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { RUN_METRICS, RunReport } from '../../../lib/activity/recording/report.ts'
 import { ChainId, EVM_CHAINS } from '../../../lib/chain/registry.ts'
+import { RUN_METRICS, RunReport } from '../../../lib/follow/report.ts'
 import type { JobContract } from '../../../lib/frame/contract.ts'
 
 const Followed = {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { RunReport } from '../../../lib/activity/recording/report.ts'
-import { Shard } from '../../../lib/activity/recording/shards.ts'
 import { ChainId } from '../../../lib/chain/registry.ts'
+import { RunReport } from '../../../lib/follow/report.ts'
+import { Shard } from '../../../lib/follow/shards.ts'
 import type { QueueContract } from '../../../lib/frame/contract.ts'
 
 const OfShard = { chainId: ChainId, shard: Shard }

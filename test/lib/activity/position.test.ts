@@ -3,7 +3,6 @@ import { toHex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { readLiveAccount } from '../../../lib/activity/account-vaults.ts'
-import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
 import { buildPosition, isPlausible } from '../../../lib/activity/position.ts'
 import {
   DepositResponse,
@@ -18,9 +17,10 @@ import { chainReader } from '../../../lib/chain/reader.ts'
 import { EVM_CHAINS, type EvmChain } from '../../../lib/chain/registry.ts'
 import { checksumAddress, MAX_UINT256 } from '../../../lib/codecs.ts'
 import { AppError } from '../../../lib/errors.ts'
+import type { LedgerEntry } from '../../../lib/protocols/ledger-entry.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
-import { lives, place } from '../../support/ledger-entries.ts'
+import { inOrder, lives, NOTHING, place } from '../../support/ledger-entries.ts'
 import { runs } from '../../support/runs.ts'
 
 const amount = fc.bigInt({ min: 0n, max: 10n ** 24n })
@@ -75,6 +75,20 @@ describe('A position', () => {
         expect([position.totalDepositedAssets, position.totalWithdrawnAssets]).toEqual([deposited, withdrawn])
       }),
     )
+  })
+
+  test('counts what moved before the first price at what it is worth today, so that it earned nothing', () => {
+    const moved = inOrder([
+      { kind: 'receive', assets: null, shares: 10n },
+      { kind: 'send', assets: null, shares: 4n },
+    ])
+    const live = { ...NOTHING, shares: 6n, worth: (shares: bigint) => 3n * shares }
+    expect(buildPosition(moved, live)).toMatchObject({
+      totalDepositedAssets: 30n,
+      totalWithdrawnAssets: 12n,
+      currentValue: 18n,
+      earnedAssets: 0n,
+    })
   })
 
   test('is the same whether redemptions were requested and taken back, or never', () => {

@@ -1,7 +1,7 @@
 import { type Hex, numberToHex, pad } from 'viem'
 import { expect, test } from 'vitest'
-import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
 import { findPayer } from '../../../lib/bridge/payer.ts'
+import type { LedgerEntry } from '../../../lib/protocols/ledger-entry.ts'
 import { DAY_MS } from '../../../lib/time.ts'
 import { place } from '../../support/ledger-entries.ts'
 

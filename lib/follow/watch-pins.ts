@@ -1,9 +1,9 @@
-import type { BlockHeader } from '../../chain/logs.ts'
-import type { ChainReader } from '../../chain/reader.ts'
-import { logger } from '../../logger.ts'
-import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
-import { sideBySide } from '../../side-by-side.ts'
-import { buildChangedNotice } from '../../vaults/notices.ts'
+import type { BlockHeader } from '../chain/logs.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import { logger } from '../logger.ts'
+import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
+import { sideBySide } from '../side-by-side.ts'
+import { buildChangedNotice } from '../vaults/notices.ts'
 import {
   compareWithPin,
   finishSeenCode,
@@ -13,9 +13,9 @@ import {
   type SeenCode,
   seenCodeRequests,
   seenPlan,
-} from '../../vaults/pin.ts'
-import type { VaultKey } from '../../vaults/vault.ts'
-import type { Notice } from '../../webhooks/event.ts'
+} from '../vaults/pin.ts'
+import type { VaultKey } from '../vaults/vault.ts'
+import type { Notice } from '../webhooks/event.ts'
 import { publishGroups } from './publish-notices.ts'
 
 type Dependencies = {

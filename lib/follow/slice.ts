@@ -1,8 +1,8 @@
-import { BlockHeader, blockRequest, byLocation, parseResult, readTimestamps } from '../../chain/logs.ts'
-import type { ChainReader } from '../../chain/reader.ts'
-import type { VaultEvent } from '../../protocols/books.ts'
-import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
-import { eventAddresses, parseVaultEvents, VAULT_EVENT_TOPICS } from '../events.ts'
+import { eventAddresses, parseVaultEvents, VAULT_EVENT_TOPICS } from '../activity/events.ts'
+import { BlockHeader, blockRequest, byLocation, parseResult, readTimestamps } from '../chain/logs.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import type { VaultEvent } from '../protocols/books.ts'
+import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
 /** A part of what happened in some vaults: their events in order, and the block up to which, and its seconds since 1970. */
 export type Slice = { readonly events: readonly VaultEvent[]; readonly through: bigint; readonly timestamp: bigint }

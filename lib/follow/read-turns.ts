@@ -1,8 +1,8 @@
-import { inBatches } from '../../batches.ts'
-import type { BlockHeader } from '../../chain/logs.ts'
-import { AppError } from '../../errors.ts'
-import { toResult } from '../../result.ts'
-import { BATCH_DISTANCE_BLOCKS } from '../events.ts'
+import { BATCH_DISTANCE_BLOCKS } from '../activity/events.ts'
+import { inBatches } from '../batches.ts'
+import type { BlockHeader } from '../chain/logs.ts'
+import { AppError } from '../errors.ts'
+import { toResult } from '../result.ts'
 import { type Run, refuse, type VaultRun } from './run.ts'
 
 /** How many vaults' events one call asks for. Geth takes 1,000 addresses, and a share token may have one of its own. */

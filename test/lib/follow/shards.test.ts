@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { numberOfRun } from '../../../lib/activity/recording/run.ts'
-import { addressesOf, listShards, rotate, Shard } from '../../../lib/activity/recording/shards.ts'
+import { numberOfRun } from '../../../lib/follow/run.ts'
+import { addressesOf, listShards, rotate, Shard } from '../../../lib/follow/shards.ts'
 
 test('Shards have each address once, and as few vaults as they may on average', () => {
   fc.assert(

@@ -11,10 +11,11 @@ import {
   type ShareTransfer,
   type VaultEvent,
 } from '../protocols/books.ts'
+import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { type BlockPrice, priceBefore } from '../vaults/prices.ts'
-import { isNothing, type LedgerEntry } from './ledger-entry.ts'
+import { isNothing } from './ledger-entry.ts'
 
 /** A vault's events, with the vault's ledger at each that moves shares; the vault's ledger and its prices after them. */
 type Valued = {

@@ -1,4 +1,4 @@
-import type { LedgerEntry } from '../ledger-entry.ts'
+import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 
 /** What a run knows of a vault: all that happened in it up to a block, recorded or read at the head. */
 export type KnownVault = {

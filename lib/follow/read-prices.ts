@@ -1,9 +1,9 @@
-import { logger } from '../../logger.ts'
-import type { VaultEvent } from '../../protocols/books.ts'
-import { getProtocol } from '../../protocols/protocols.ts'
-import { DAY_SECONDS, HOUR_SECONDS } from '../../time.ts'
-import { type BlockPrice, byBlock, priceBefore, startOf } from '../../vaults/prices.ts'
-import { listMoves, readCallsAt, valueMoves } from '../value-moves.ts'
+import { listMoves, readCallsAt, valueMoves } from '../activity/value-moves.ts'
+import { logger } from '../logger.ts'
+import type { VaultEvent } from '../protocols/books.ts'
+import { getProtocol } from '../protocols/protocols.ts'
+import { DAY_SECONDS, HOUR_SECONDS } from '../time.ts'
+import { type BlockPrice, byBlock, priceBefore, startOf } from '../vaults/prices.ts'
 import type { Run, VaultRun } from './run.ts'
 
 /** The most prices and the most values of moves that a slice reads: the newest ones. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { logger } from '../../logger.ts'
-import type { Notice } from '../../webhooks/event.ts'
+import { logger } from '../logger.ts'
+import type { Notice } from '../webhooks/event.ts'
 import type { Run, VaultRun } from './run.ts'
 
 /** Notices that are published together or not at all, as those of one vault are. */

@@ -1,11 +1,12 @@
-import { max, min, sum } from '../../bigint.ts'
-import type { OpenAmounts } from '../../protocols/protocol.ts'
-import type { RequestKind } from '../../protocols/request-kind.ts'
-import { buildEntryId, type LedgerEntry } from '../ledger-entry.ts'
-import type { LineRequest } from '../line.ts'
-import type { ClaimablePart } from '../notices.ts'
-import type { OpenRequest, RequestKey } from '../open-requests.ts'
-import { buildRequestLine, type RequestEntry } from '../request-line.ts'
+import { buildEntryId } from '../activity/ledger-entry.ts'
+import type { LineRequest } from '../activity/line.ts'
+import type { ClaimablePart } from '../activity/notices.ts'
+import type { OpenRequest, RequestKey } from '../activity/open-requests.ts'
+import { buildRequestLine, type RequestEntry } from '../activity/request-line.ts'
+import { max, min, sum } from '../bigint.ts'
+import type { LedgerEntry } from '../protocols/ledger-entry.ts'
+import type { OpenAmounts } from '../protocols/protocol.ts'
+import type { RequestKind } from '../protocols/request-kind.ts'
 
 /**
  * The rules of settlements that no event tells. Of the requests of an account with one id, two totals only grow: what

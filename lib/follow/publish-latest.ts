@@ -1,8 +1,5 @@
 import type { Address } from 'viem'
-import { type BlockHeader, readHashes } from '../../chain/logs.ts'
-import { logger } from '../../logger.ts'
-import type { VaultEvent } from '../../protocols/books.ts'
-import type { Notice } from '../../webhooks/event.ts'
+import { isPossible } from '../activity/fold.ts'
 import {
   buildRevertedNotice,
   type Hashes,
@@ -10,9 +7,12 @@ import {
   MOST_LATEST,
   rememberNotice,
   withReverted,
-} from '../latest-notices.ts'
-import { isPossible } from '../ledger.ts'
-import type { LedgerEntry } from '../ledger-entry.ts'
+} from '../activity/latest-notices.ts'
+import { type BlockHeader, readHashes } from '../chain/logs.ts'
+import { logger } from '../logger.ts'
+import type { VaultEvent } from '../protocols/books.ts'
+import type { LedgerEntry } from '../protocols/ledger-entry.ts'
+import type { Notice } from '../webhooks/event.ts'
 import { publishOf } from './publish-notices.ts'
 import { advance, isOpen, mayReadOn, type Part, planTurn } from './read-turns.ts'
 import { newEvents, postNew, type Run, save, startVaultRun, type VaultRun } from './run.ts'

@@ -1,20 +1,27 @@
 import type { Address } from 'viem'
-import { byLocation, toBlockFields } from '../../chain/logs.ts'
-import type { Settlement, VaultEvent } from '../../protocols/books.ts'
-import { getProtocol } from '../../protocols/protocols.ts'
-import { RequestKind } from '../../protocols/request-kind.ts'
-import type { VaultOnChain } from '../../protocols/vault-on-chain.ts'
-import { sideBySide } from '../../side-by-side.ts'
-import { toSeconds } from '../../time.ts'
-import type { VaultKey } from '../../vaults/vault.ts'
-import type { Notice } from '../../webhooks/event.ts'
-import type { Hashes } from '../latest-notices.ts'
-import { buildLocationKey, isNothing, type LedgerEntry } from '../ledger-entry.ts'
-import { buildClaimableNotices, buildEntryNotice, listStanding, needsLine, type SettledAt } from '../notices.ts'
-import { findOpenRequests, nameOf, type OpenRequest, type Snapshot } from '../open-requests.ts'
-import type { OpenRequestsStore } from '../open-requests-store.ts'
-import { addWaits, estimateSettlement } from '../settlement-waits.ts'
-import type { RecordsStore, VaultProgress } from '../store.ts'
+import type { Hashes } from '../activity/latest-notices.ts'
+import { buildLocationKey, isNothing } from '../activity/ledger-entry.ts'
+import {
+  buildClaimableNotices,
+  buildEntryNotice,
+  listStanding,
+  needsLine,
+  type SettledAt,
+} from '../activity/notices.ts'
+import { findOpenRequests, nameOf, type OpenRequest, type Snapshot } from '../activity/open-requests.ts'
+import type { OpenRequestsStore } from '../activity/open-requests-store.ts'
+import { addWaits, estimateSettlement } from '../activity/settlement-waits.ts'
+import type { RecordsStore, VaultProgress } from '../activity/store.ts'
+import { byLocation, toBlockFields } from '../chain/logs.ts'
+import type { Settlement, VaultEvent } from '../protocols/books.ts'
+import type { LedgerEntry } from '../protocols/ledger-entry.ts'
+import { getProtocol } from '../protocols/protocols.ts'
+import { RequestKind } from '../protocols/request-kind.ts'
+import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
+import { sideBySide } from '../side-by-side.ts'
+import { toSeconds } from '../time.ts'
+import type { VaultKey } from '../vaults/vault.ts'
+import type { Notice } from '../webhooks/event.ts'
 import { followRequests } from './follow-requests.ts'
 
 /** One vault's part of a slice: what happened in it after its progress, in order. */

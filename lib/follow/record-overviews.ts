@@ -1,10 +1,10 @@
-import { toBlockFields } from '../../chain/logs.ts'
-import { toResult } from '../../result.ts'
-import { HOUR_SECONDS } from '../../time.ts'
-import type { readOverviews } from '../../vaults/overview.ts'
-import { addPrices, type NewPrices } from '../../vaults/prices.ts'
-import { type RecordedState, stateDigest } from '../../vaults/recorded-state.ts'
-import type { VaultKey } from '../../vaults/vault.ts'
+import { toBlockFields } from '../chain/logs.ts'
+import { toResult } from '../result.ts'
+import { HOUR_SECONDS } from '../time.ts'
+import type { readOverviews } from '../vaults/overview.ts'
+import { addPrices, type NewPrices } from '../vaults/prices.ts'
+import { type RecordedState, stateDigest } from '../vaults/recorded-state.ts'
+import type { VaultKey } from '../vaults/vault.ts'
 import type { Run, VaultRun } from './run.ts'
 
 /** A vault's refresh is due once an hour, later where there are many: a run does a part of them, new ones first. */

@@ -1,14 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { LedgerEntry } from '../../../lib/activity/ledger-entry.ts'
 import type { OpenRequest } from '../../../lib/activity/open-requests.ts'
-import {
-  findTaken,
-  findUnreported,
-  isEnded,
-  isNews,
-  settleRequest,
-} from '../../../lib/activity/recording/settle-requests.ts'
+import { findTaken, findUnreported, isEnded, isNews, settleRequest } from '../../../lib/follow/settle-requests.ts'
+import type { LedgerEntry } from '../../../lib/protocols/ledger-entry.ts'
 import type { OpenAmounts } from '../../../lib/protocols/protocol.ts'
 import { type Given, inOrder as inPlaces, place } from '../../support/ledger-entries.ts'
 
