@@ -20,26 +20,24 @@ const Arguments = z.codec(z.record(z.string(), z.unknown()), z.record(z.string()
   encode: (args) => mapValues(args, (value) => (typeof value === 'bigint' ? value.toString() : value)),
 })
 
-/** An event of a vault, without its transaction. */
-const StoredEvent = z.object({
-  logIndex: z.number().int(),
-  name: z.string(),
-  args: Arguments,
-  /** The vault's ledger right after it, where it moves shares from one owner to another. */
-  ledger: Ledger.optional(),
-})
-
-/** Events of one vault and transaction, decoded; `timestamp` in seconds since 1970. */
-const StoredTransaction = z.object({
+/** The events of one transaction in one vault that name an account, decoded; `timestamp` in seconds since 1970. */
+const RecordedEvents = z.object({
+  chainId: ChainId,
+  vault: AddressText,
   transactionHash: TransactionHash,
   blockNumber: Amount,
   timestamp: Amount,
-  events: z.array(StoredEvent),
+  events: z.array(
+    z.object({
+      logIndex: z.number().int(),
+      name: z.string(),
+      args: Arguments,
+      /** The vault's ledger right after it, or the value of what it moves, where it moves shares between owners. */
+      ledger: Ledger.optional(),
+    }),
+  ),
 })
-type StoredTransaction = z.output<typeof StoredTransaction>
-
-/** The events of one transaction in one vault that name an account. */
-const RecordedEvents = StoredTransaction.extend({ chainId: ChainId, vault: AddressText })
+type RecordedEvents = z.output<typeof RecordedEvents>
 
 /** An item, of which the key and the vault are read before the rest. */
 const StoredEvents = z.looseObject({ sk: z.string(), chainId: z.number(), vault: AddressText })
@@ -62,37 +60,23 @@ export function recordedItems(vault: VaultOnChain, events: readonly VaultEvent[]
       inBatches(
         transaction.filter((event) => namesAccount(event, account)),
         ITEM_EVENTS,
-      ).map((part) => buildRecorded(vault, account, part)),
+      ).flatMap((part) => buildRecorded(vault, account, part)),
     )
   })
 }
 
-function buildRecorded({ chainId, address }: VaultKey, account: Address, events: readonly VaultEvent[]): Item {
-  const [{ location }] = events as [VaultEvent]
-  const { blockNumber, timestamp, logIndex } = location
+/** The item of events of one vault and transaction; none without an event. */
+function buildRecorded({ chainId, address }: VaultKey, account: Address, events: readonly VaultEvent[]): Item[] {
+  const [first] = events
+  if (!first) return []
+  const { transactionHash, blockNumber, timestamp, logIndex } = first.location
   const place = { chainId, blockNumber: Number(blockNumber), timestamp: toDate(timestamp), logIndex }
   const key = { pk: partitionOf(account), sk: `${recordedPrefix(chainId, address)}${buildLocationKey(place)}` }
-  return buildItem(RecordedEvents, key, { chainId, vault: address, ...toStored(events) })
-}
-
-/** The form in which events of one vault and transaction are stored, of which there is one at least. */
-function toStored(events: readonly VaultEvent[]): StoredTransaction {
-  const [{ location }] = events as [VaultEvent]
-  const { transactionHash, blockNumber, timestamp } = location
   const stored = events.map(({ eventName: name, args, ledger, location: { logIndex } }) => {
     return { logIndex, name, args: { ...args }, ledger }
   })
-  return { transactionHash, blockNumber, timestamp, events: stored }
-}
-
-/** The events of a vault's stored transactions, in order. */
-function fromStored({ chainId, address }: VaultKey, transactions: readonly StoredTransaction[]): VaultEvent[] {
-  return transactions.flatMap(({ transactionHash, blockNumber, timestamp, events }) =>
-    events.map(({ logIndex, name, args, ledger }) => {
-      const location = { chainId, transactionHash, blockNumber, timestamp, logIndex }
-      return { eventName: name, args, vault: address, location, ...(ledger && { ledger }) }
-    }),
-  )
+  const at = { transactionHash, blockNumber, timestamp }
+  return [buildItem(RecordedEvents, key, { chainId, vault: address, ...at, events: stored })]
 }
 
 /** Whether an event's arguments have the account. */
@@ -104,10 +88,15 @@ export function namesAccount({ args }: VaultEvent, account: Address): boolean {
 export function foldRecorded(
   vault: VaultOnChain,
   account: Address,
-  recorded: readonly StoredTransaction[],
+  recorded: readonly RecordedEvents[],
 ): LedgerEntry[] {
-  const events = standardize([vault], fromStored(vault, recorded), account)
-  return foldEvents(vault, events).filter((entry) => entry.account === account)
+  const events = recorded.flatMap(({ chainId, vault: address, transactionHash, blockNumber, timestamp, events }) =>
+    events.map(({ logIndex, name, args, ledger }) => {
+      const location = { chainId, transactionHash, blockNumber, timestamp, logIndex }
+      return { eventName: name, args, vault: address, location, ...(ledger && { ledger }) }
+    }),
+  )
+  return foldEvents(vault, standardize([vault], events, account)).filter((entry) => entry.account === account)
 }
 
 /**
@@ -119,7 +108,7 @@ export async function listRecorded(
   table: Table,
   account: Address,
   vaults: readonly VaultKey[],
-): Promise<(StoredTransaction[] | undefined)[]> {
+): Promise<(RecordedEvents[] | undefined)[]> {
   const prefixes = vaults.map(({ chainId, address }) => recordedPrefix(chainId, address))
   const inOrder = prefixes.toSorted()
   const found = new Map<string, StoredEvents[] | undefined>(prefixes.map((prefix) => [prefix, []]))

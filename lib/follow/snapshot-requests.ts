@@ -150,12 +150,12 @@ async function findNews(
   const last = kept.at(-1)?.number ?? 0n
   const keptNames = new Set(kept.flatMap((snapshot) => snapshot.requests.map(nameOf)))
   const unknown = news.filter(({ request, block }) => block.number > last && !keptNames.has(nameOf(request)))
-  return [...Map.groupBy(unknown, ({ block }) => block.number).values()]
-    .map((some) => ({
-      ...(some[0] as (typeof some)[number]).block,
-      requests: some.slice(0, MAX_IN_SNAPSHOT).map(({ request }) => request),
-    }))
-    .toSorted((one, other) => Number(one.number - other.number))
+  const blocks = new Map(unknown.map(({ block }) => [block.number, block]))
+  const inOrder = [...blocks.values()].toSorted((one, other) => Number(one.number - other.number))
+  return inOrder.map((block) => {
+    const ofBlock = unknown.filter((one) => one.block.number === block.number)
+    return { ...block, requests: ofBlock.slice(0, MAX_IN_SNAPSHOT).map(({ request }) => request) }
+  })
 }
 
 /** Where the next run goes on asking a vault after these requests, and whether any wait. */
