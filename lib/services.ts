@@ -6,8 +6,9 @@ import { RelyingParty } from './accounts/relying-party.ts'
 import { usersStore } from './accounts/store.ts'
 import { accountRecordsStore } from './activity/account-records-store.ts'
 import { depositSourceStore } from './activity/deposit-source-store.ts'
-import { cachedEstimates } from './activity/estimates.ts'
+import { settlementEstimates } from './activity/estimates.ts'
 import { openRequestsStore } from './activity/open-requests-store.ts'
+import { recallProgress } from './activity/recall-progress.ts'
 import { recordingStore, recordsStore } from './activity/store.ts'
 import { openTable } from './aws/dynamo.ts'
 import { sendMessages } from './aws/queue.ts'
@@ -115,13 +116,16 @@ export const limitTries = (env: Env<'users' | 'rateLimits'>) =>
 export const listedVaults = (env: Env<'clients'>) => listedVaultsStore(openTable(env.clients))
 
 /** What happened in vaults, and how far that is recorded. */
-export const records = (env: Env<'deposits'>) => recordsStore(openTable(env.deposits))
+export const records = (env: Env<'deposits'>) => {
+  const store = recordsStore(openTable(env.deposits))
+  return { ...store, recallProgress: recallProgress(store, Date.now) }
+}
 
 /** The same as the job uses it, which writes how far vaults are recorded. */
 export const recording = (env: Env<'deposits'>) => recordingStore(openTransactingTable(env.deposits))
 
 /** Tells how long settlements take. */
-export const getEstimate = (env: Env<'deposits'>) => cachedEstimates({ records: records(env), now: Date.now })
+export const getEstimate = (env: Env<'deposits'>) => settlementEstimates(records(env).recallProgress)
 
 /** The requests that wait for their settlement. */
 export const openRequests = (env: Env<'deposits'>) => openRequestsStore(openTable(env.deposits))

@@ -13,6 +13,7 @@ import { type Result, toResult, unwrap } from '../result.ts'
 import { toDate } from '../time.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { isPlausible } from './position.ts'
+import type { RecallProgress } from './recall-progress.ts'
 import { initialProgress, type RecordsStore } from './store.ts'
 import {
   type ChainAccount,
@@ -43,7 +44,7 @@ type AccountVaults = {
 
 type Dependencies = {
   readonly getReader: (chainId: number) => ChainReader
-  readonly records: Pick<RecordsStore, 'listEntries' | 'getProgress'>
+  readonly records: Pick<RecordsStore, 'listEntries'> & { readonly recallProgress: RecallProgress }
   /** Epoch milliseconds. */
   readonly now: () => number
 }
@@ -58,7 +59,7 @@ export async function readAccountVaults(
   vaults: readonly Vault[],
   account: Address,
 ): Promise<AccountVaults> {
-  const progress = await records.getProgress(vaults, { isConsistent: false })
+  const progress = await records.recallProgress(vaults)
   const followed = vaults.map((vault, index) => ({ vault, progress: progress[index] ?? initialProgress(vault) }))
   const byChain = [...Map.groupBy(followed, ({ vault }) => vault.chainId)]
   // Recorded events are read after the progress, so none that it counts is missing.
@@ -102,7 +103,7 @@ export async function readAccountEntries(
   { getReader, records, now }: Dependencies,
   { vault, account, to }: { readonly vault: Vault; readonly account: Address; readonly to: bigint },
 ): Promise<readonly LedgerEntry[]> {
-  const [progress = initialProgress(vault)] = await records.getProgress([vault], { isConsistent: false })
+  const [progress = initialProgress(vault)] = await records.recallProgress([vault])
   const followed = { vault, progress }
   const on = { reader: getReader(vault.chainId), account, now }
   const [[recorded], tails] = await Promise.all([records.listEntries(account, [vault]), readTails(on, [followed], to)])

@@ -12,7 +12,7 @@ import { followTransfers } from './follow-transfers.ts'
 import { getPaidToken, publishTransfers } from './publish-transfers.ts'
 
 type Dependencies = Omit<Parameters<typeof recordShard>[0], 'findClients'> &
-  Services<'listedVaults' | 'records' | 'transfers' | 'sources' | 'enqueueShards'>
+  Services<'listedVaults' | 'transfers' | 'sources' | 'enqueueShards'>
 
 /** The share of a run's time that transfers may use. */
 const TRANSFERS_SHARE = 1 / 3
