@@ -115,24 +115,26 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'accounts/recover': 900,
   'accounts/credentials-add': 900,
   // Wallets of two kinds of chains, and their signatures.
-  'accounts/wallets-link': 515,
+  'accounts/wallets-link': 516,
   // The bridge's API, with its pause and its budgets in the table of answers, what compares two hosts, and links: 10 KiB; and
   // for deposits what is pinned of vaults. Half a KiB is the amounts that work, which refusals tell.
   'vaults/deposit': 551,
   'vaults/withdraw': 547,
   'vaults/claim': 544,
-  'vaults/cancel': 529,
-  // The largest of those that have no more than the others: the records, of which those of requests are more since clients are told,
-  // and whose a deposit is where its event names the payer first or last.
-  'activity/positions': 516,
-  'activity/position': 521,
-  'activity/deposits': 519,
-  'activity/withdrawals': 518,
+  'vaults/cancel': 530,
+  // The records and their fold, values of what moved, and yields over three ranges: the largest of those that only read.
+  'activity/positions': 520,
+  'activity/position': 523,
+  'activity/deposits': 521,
+  'activity/withdrawals': 521,
+  // The records, for requests that their vault tells by ids.
+  'vaults/deposit-status': 513,
+  'vaults/withdraw-status': 513,
   // The records, the bridge, what clients are told of both before it is final and after, its types by their names, the queue;
   // nobody waits for it.
   'jobs/refresh-chain': 646,
   // The same without the bridge, and with metrics.
-  'queues/refresh-shard': 591,
+  'queues/refresh-shard': 598,
   // Without the client of Secrets Manager, which functions without a secret have no use for: 12 KiB; who wants what is not
   // final is part of the store of webhooks.
   'queues/relay-events': 381,

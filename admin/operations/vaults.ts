@@ -67,20 +67,28 @@ export async function addVault(
     addedAt: new Date(admin.now()),
   }
   const { pin, nodes, block } = await readPinNow(admin, vault)
-  if (!(await admin.clients.getVaultOnChain(vault))) {
-    // The job reads its past, again where a client had it before: the same events make the same records.
-    const [{ version } = {}] = await admin.records.getProgress([vault])
-    const [begun] = await admin.records.putProgress([
-      [vault, { ...initialProgress(vault), version, eventsAfter: Number(block) }],
-    ])
-    if (!begun) throw new AdminError(`The job records the vault ${address} at this moment. Try again in a minute.`)
-  }
+  if (!(await admin.clients.getVaultOnChain(vault))) await beginRecords(admin, vault, Number(block))
   const isNew = await admin.pinStore.add(vault, pin)
   const added = await admin.clients.putVault(clientId, vault)
   if (!added) throw new AdminError(`Client ${clientId} has the vault ${address} on chain ${chainId} already.`)
   const [before] = isNew ? [] : await admin.pinStore.get([vault])
   return { vault, version, before, pin, nodes }
 }
+
+/**
+ * Has the job read the past of a vault that no client has, again where one had it before: the same events make the same records. Clients
+ * get the events after this block. Several operators may add it at once: the last one's block counts.
+ */
+async function beginRecords({ records }: Admin, vault: Vault, eventsAfter: number): Promise<void> {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const [{ version } = {}] = await records.getProgress([vault])
+    const [begun] = await records.putProgress([[vault, { ...initialProgress(vault), version, eventsAfter }]])
+    if (begun) return
+  }
+  throw new AdminError(`The vault ${vault.address} is being recorded at this moment. Try again in a minute.`)
+}
+/** More operators than add one vault at once. */
+const MAX_TRIES = 10
 
 /**
  * Takes a vault from a client; true where no other has it. Its records stay until it is added again, and its pin for good:

@@ -60,7 +60,7 @@ export type EndpointContract = {
   /** What this function itself can answer beyond the errors that every function of its kind has. */
   readonly errors: readonly ErrorCode[]
   /** For how long callers may keep the answer from when they get it, however old it is then. */
-  readonly cacheControl: 'no-store' | `public, max-age=${number}`
+  readonly cacheControl: 'no-store' | `${'public' | 'private'}, max-age=${number}`
   /** Whether the answer can be older than the request: its age is told as Age, and x-stale when it is past its time. */
   readonly aged?: true
   /** What users notice when this function fails: the text of its alarm. */
@@ -124,12 +124,11 @@ export function methodsOf<Method extends EndpointContract['method']>({ method }:
 }
 
 /**
- * Whether the answers of a contract are signed: all that have a body and that nobody may store, for they are about a user, a
- * chain or a transaction. What anybody may keep is the market's, and the service's own documents; a search of the market is
- * not kept as it is POST.
+ * Whether a contract's responses are signed: all with a body about a user, a chain or a transaction. Public responses are not:
+ * market data, whose search nobody keeps as it is a POST, and the service's own documents.
  */
 export function isSigned({ cacheControl, tag, response }: EndpointContract): boolean {
-  const isOfAll = cacheControl !== 'no-store' || tag === 'Markets' || tag === 'System'
+  const isOfAll = cacheControl.startsWith('public') || tag === 'Markets' || tag === 'System'
   return !isOfAll && response.def.type !== 'undefined'
 }
 

@@ -307,7 +307,7 @@ describe('An operator', () => {
     expect(lines.slice(-3)).toEqual([
       'Listed of vaultline-local-events: 0, of about 0.',
       'Listed of vaultline-local-deliveries: 100, of about 130.',
-      'Listed of vaultline-local-groups: 0, of about 0.',
+      'Listed of vaultline-local-shards: 0, of about 0.',
     ])
   })
 
@@ -328,7 +328,7 @@ describe('An operator', () => {
 
   test('deletes those of the queue that is named alone', async ({ sqs }) => {
     await sqs.giveUp(2)
-    expect(await sqs.run('drop-dead-letters', '--queue', 'vaultline-local-groups', '--yes')).toMatch(/left: about 0\.$/)
+    expect(await sqs.run('drop-dead-letters', '--queue', 'vaultline-local-shards', '--yes')).toMatch(/left: about 0\.$/)
     expect(sqs.queues.listDeadLetters('deliveryQueue')).toHaveLength(2)
   })
 
@@ -338,8 +338,8 @@ describe('An operator', () => {
     expect(await sqs.run('drop-dead-letters', '--queue', 'vaultline-local-events', '--yes')).toBe(
       'Error: PurgeQueueInProgress: Only one PurgeQueue operation on vaultline-local-events-dead is allowed every 60 seconds.',
     )
-    expect(await sqs.run('drop-dead-letters', '--queue', 'groups', '--yes')).toBe(
-      'Error: There is no queue groups, but vaultline-local-events, vaultline-local-deliveries, vaultline-local-groups.',
+    expect(await sqs.run('drop-dead-letters', '--queue', 'shards', '--yes')).toBe(
+      'Error: There is no queue shards, but vaultline-local-events, vaultline-local-deliveries, vaultline-local-shards.',
     )
   })
 })

@@ -38,7 +38,7 @@ describe('The history of a vault', () => {
   test('has the prices of each hour within 30 days, oldest first, and may be cached', async ({ service, past }) => {
     const { status, headers, body } = await get(service, past)
     expect(status).toBe(200)
-    expect(headers.get('cache-control')).toBe('public, max-age=300')
+    expect(headers.get('cache-control')).toBe('private, max-age=60')
     const { history, ...rest } = body
     expect(rest).toEqual({ vaultAddress: past.address, chainId: 8453, range: '30d' })
     expect(history.length).toBe(30 * 4)
