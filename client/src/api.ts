@@ -2895,7 +2895,7 @@ export const getVaultHistory = /* @__PURE__ */ operation<
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
 },
 GetVaultHistoryResponse,
-'missing_or_invalid_vault_address' | 'invalid_range' | 'missing_or_invalid_chain_id' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'chain_not_allowed' | 'vault_not_allowed' | 'vault_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+'missing_or_invalid_vault_address' | 'invalid_range' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'chain_not_allowed' | 'vault_not_allowed' | 'vault_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/vault/{vaultAddress}/history', { query: ['range', 'chainId'] })
 
 /** Builds the transactions that deposit into a vault: approvals first, then the operations, in order. */

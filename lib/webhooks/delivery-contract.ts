@@ -10,7 +10,7 @@ export const DELIVERY = `A delivery is a \`POST\` of one event as JSON to the UR
 * **Final.** The service sends an event once its block is final. Most chains finalize their blocks. On OP Mainnet, Base and
   Arbitrum One a block is final when it is two minutes old and its data is on Ethereum. A deep reorganisation of Ethereum could
   still undo such a block; there was none since Ethereum has proof of stake.
-* **Latest.** A webhook with \`finality: "latest"\` also gets the event within seconds, with \`final: false\`. Later it gets the
+* **Latest.** A webhook with \`finality: "latest"\` also gets the event within about 20 seconds of its block, with \`final: false\`. Later it gets the
   event with \`final: true\` and another \`id\`, or a \`….reverted\` event. \`data.eventId\` of that one names the reverted event.
 * **Kept.** \`GET /webhooks/events\` lists every event of the last 30 days, delivered or not.`
 
