@@ -19,7 +19,7 @@ export const LatestNotice = z.object({
 export type LatestNotice = z.output<typeof LatestNotice>
 
 /** Of so much of a vault that is not final clients are told; beyond that of what is final alone. */
-export const MOST_LATEST = 100
+export const MAX_LATEST = 100
 
 /** What is remembered of a notice of a deposit or a withdrawal in one of these blocks; undefined for others. */
 export function rememberNotice(notice: Notice, hashes: Hashes): LatestNotice | undefined {

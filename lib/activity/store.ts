@@ -13,7 +13,7 @@ import { KnownPrices } from '../vaults/prices.ts'
 import type { Vault, VaultKey } from '../vaults/vault.ts'
 import { vaultPartition } from '../vaults/vault.ts'
 import type { Posted } from './fold.ts'
-import { LatestNotice, MOST_LATEST } from './latest-notices.ts'
+import { LatestNotice, MAX_LATEST } from './latest-notices.ts'
 import { OpenRequest } from './open-requests.ts'
 import { foldRecorded, listRecorded, recordedItems } from './recorded-events.ts'
 import { LastWaits } from './settlement-waits.ts'
@@ -48,7 +48,7 @@ export const VaultProgress = KnownPrices.extend({
   /** Up to which of these requests the vault was asked last, where they are too many to be asked for at once. */
   askedUpTo: z.partialRecord(RequestKind, OpenRequest).optional(),
   /** What clients were told, or are being told, of blocks that were not final: so much at most, in the order in which it was seen. */
-  latest: z.array(LatestNotice).max(MOST_LATEST).optional(),
+  latest: z.array(LatestNotice).max(MAX_LATEST).optional(),
   /** Since when the vault is paused, as far as the job saw, and whether clients were told; null while it is not. */
   paused: z
     .object({ since: StoredBlock, published: z.enum(['latest', 'final']).optional() })

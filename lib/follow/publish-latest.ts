@@ -4,7 +4,7 @@ import {
   buildRevertedNotice,
   type Hashes,
   type LatestNotice,
-  MOST_LATEST,
+  MAX_LATEST,
   rememberNotice,
   withReverted,
 } from '../activity/latest-notices.ts'
@@ -20,7 +20,7 @@ import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { findNotices, hashesOf } from './slice-notices.ts'
 
 /** After so many vaults in which too much happened a run reads no further: about as many calls of its own are theirs. */
-const MOST_LEFT_OUT = 20
+const MAX_LEFT_OUT = 20
 
 /**
  * Tells clients that want it what happened after the last final block, up to the head, after what is no longer so. What is
@@ -64,7 +64,7 @@ export async function publishLatest(
       .map((notice) => ({ ...notice, place: known.get(notice.key)?.place }))
     const placed = withReverted(reverted, early)
     const unknown = placed.filter(({ key }) => !known.has(key)).flatMap((one) => rememberNotice(one, hashes) ?? [])
-    const added = unknown.slice(0, MOST_LATEST - latest.length)
+    const added = unknown.slice(0, MAX_LATEST - latest.length)
     for (const one of added) known.set(one.key, one)
     if (added.length > 0) vaultRun.progress = { ...progress, latest: [...latest, ...added] }
     return { vaultRun, notices: placed.filter(({ key, data }) => known.has(key) || 'eventId' in data) }
@@ -126,7 +126,7 @@ async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHead
   })
   const readings = ahead.map(({ reading }) => reading)
   const isLeft = ({ vault }: VaultRun) => leftOut.has(vault.address)
-  while (mayReadOn(run) && leftOut.size < MOST_LEFT_OUT) {
+  while (mayReadOn(run) && leftOut.size < MAX_LEFT_OUT) {
     const turn = planTurn(
       { vaultRuns: readings, final: head, apart: new Set() },
       readings.filter((reading) => isOpen(reading, head) && !isLeft(reading)),

@@ -13,10 +13,10 @@ const PACKS_AT_ONCE = 4
 const SHRINK = 1_000
 const GROW = 10
 /** After so many failures a run asks no more. */
-const MOST_FAILURES = 100
+const MAX_FAILURES = 100
 /** A range whose events took too long is taken as this long at most, and asked for again in so many parts. */
 const SLOW_PARTS = 10
-const LONGEST_SLOW = 100_000
+const MAX_SLOW = 100_000
 /** Into how many parts vaults are divided, read side by side, to find those at fault. */
 const DIVIDED = 8
 
@@ -25,7 +25,7 @@ export type Part = { readonly pack: readonly VaultRun[]; readonly from: number; 
 
 /** Whether a run may ask for more events: not after its time, nor after too many failures. */
 export function mayReadOn({ now, until, failures }: Run): boolean {
-  return now() < until && failures.length < MOST_FAILURES
+  return now() < until && failures.length < MAX_FAILURES
 }
 
 /** Whether there is more to be read of a vault, up to this block. */
@@ -88,7 +88,7 @@ export async function advance(run: Run, part: Part, take: (part: Part) => Promis
   if (code === 'upstream_unavailable' || (pack.length === 1 && to === from)) {
     refuse(run, pack, String(error.cause))
   } else if (code === 'upstream_timeout' && to > from) {
-    const span = Math.ceil(Math.min(to - from, LONGEST_SLOW) / SLOW_PARTS)
+    const span = Math.ceil(Math.min(to - from, MAX_SLOW) / SLOW_PARTS)
     for (const vaultRun of pack) Object.assign(vaultRun, { isSlow: true, span })
   } else if (pack.length > 1) {
     // Not the blocks were too many, but those of one vault among them are.

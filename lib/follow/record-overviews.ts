@@ -9,7 +9,7 @@ import type { Run, VaultRun } from './run.ts'
 
 /** A vault's refresh is due once an hour, later where there are many: a run does a part of them, new ones first. */
 const REFRESH_PARTS = 60
-const MOST_REFRESHED = 25
+const MAX_REFRESHED = 25
 
 /** Records the states that have changed, and the states and prices of the vaults whose refresh is due. */
 export async function recordOverviews(
@@ -55,5 +55,5 @@ function dueForRefresh(vaultRuns: readonly VaultRun[], at: bigint): VaultRun[] {
     .filter((vaultRun) => refreshedAt(vaultRun) > 0n && at - refreshedAt(vaultRun) >= HOUR_SECONDS)
     .toSorted((left, right) => Number(refreshedAt(left) - refreshedAt(right)))
   const never = vaultRuns.filter((vaultRun) => refreshedAt(vaultRun) === 0n)
-  return [...never, ...earlier.slice(0, Math.ceil(vaultRuns.length / REFRESH_PARTS))].slice(0, MOST_REFRESHED)
+  return [...never, ...earlier.slice(0, Math.ceil(vaultRuns.length / REFRESH_PARTS))].slice(0, MAX_REFRESHED)
 }

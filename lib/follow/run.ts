@@ -71,7 +71,7 @@ export type Run = Dependencies & {
 /** The progress of a silent vault is written when the one in the table is older than this, and at least so often. */
 const SILENT_SECONDS = 600n
 /** Of so many vaults a run writes new states and silent progress; of more it does in turn. */
-const MOST_IN_TURN = 250
+const MAX_IN_TURN = 250
 
 /** A vault of which nothing was read in this run yet. */
 export function startVaultRun(
@@ -92,7 +92,7 @@ export function numberOfRun(now: number): number {
 
 /** The vaults of which this run writes what is no event: all of them where they are few, else each once in so many runs. */
 export function vaultRunsInTurn(vaultRuns: readonly VaultRun[], number: number): ReadonlySet<VaultRun> {
-  const turns = Math.max(1, Math.ceil(vaultRuns.length / MOST_IN_TURN))
+  const turns = Math.max(1, Math.ceil(vaultRuns.length / MAX_IN_TURN))
   return new Set(vaultRuns.filter((_, index) => index % turns === number % turns))
 }
 

@@ -50,15 +50,15 @@ export type Found = {
 /** How many open requests are looked at together. */
 const OPEN_AT_ONCE = 100
 /** A settlement's notices name so many requests; of more they tell whose they are alone. */
-const MOST_NAMED = 5_000
+const MAX_NAMED = 5_000
 /** What happened to an account in one vault is looked through for its requests up to so much. */
-const MOST_ENTRIES = 1_000
+const MAX_ENTRIES = 1_000
 /**
  * To find of which requests a claim or a cancellation is takes as many steps as the square of what happened to its account
  * before. A slice takes so many, about a second: strangers can make thousands in a vault, and the others wait for it. Those
  * beyond are told without ids.
  */
-const MOST_STEPS = 20_000_000
+const MAX_STEPS = 20_000_000
 
 /**
  * What clients are to be told of a slice, in order and in parts; nothing of what happened before clients are told of the
@@ -74,7 +74,7 @@ export async function* findNotices(
   const { eventsAfter = Number.POSITIVE_INFINITY } = progress
   const isNew = (block: number) => block > eventsAfter
   const entriesOf = accountEntries(records, slice)
-  const steps = { left: MOST_STEPS }
+  const steps = { left: MAX_STEPS }
   const requests =
     hashes || books.settlement
       ? undefined
@@ -101,7 +101,7 @@ export async function* findNotices(
       seconds.push(...settled.map(({ timestamp }) => Number(event.location.timestamp - toSeconds(timestamp))))
       if (!isNew(at.blockNumber)) continue
       const notices: Notice[] = []
-      const isNamed = seconds.length <= MOST_NAMED
+      const isNamed = seconds.length <= MAX_NAMED
       await sideBySide(settled, async (request) => {
         const all = isNamed ? await entriesOf(request.account) : undefined
         const entries = all?.filter((entry) => isBefore(entry, event))
@@ -190,7 +190,7 @@ function accountEntries(
     const before = recorded?.filter(({ blockNumber }) => blockNumber <= through)
     const all = before && [...before, ...(ofSlice.get(account) ?? [])]
     const ofRequests = all?.filter((entry) => isOfRequests(entry) && !isNothing(entry))
-    return ofRequests && ofRequests.length > MOST_ENTRIES ? undefined : ofRequests
+    return ofRequests && ofRequests.length > MAX_ENTRIES ? undefined : ofRequests
   }
   return (account: Address) => {
     const known = found.get(account) ?? find(account)
@@ -207,7 +207,7 @@ type EntriesOfSlice = {
   readonly waits: NonNullable<VaultProgress['waits']>
   readonly entriesOf: ReturnType<typeof accountEntries>
   readonly hashes: Hashes | undefined
-  /** What is left of `MOST_STEPS`. */
+  /** What is left of `MAX_STEPS`. */
   readonly steps: { left: number }
   /** The waiting requests, where the slice is final and events do not tell of settlements. */
   readonly requests: ReturnType<typeof followRequests> | undefined
