@@ -3,7 +3,7 @@ import type { Table } from '../aws/table.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import { hasRecorded } from './recorded-events.ts'
 
-/** The most vaults in which an account is looked for, with one query each. */
+/** Only the first ten vaults are searched, with one query each. */
 const MAX_VAULTS = 10
 
 /** Tells whether accounts have used vaults. */

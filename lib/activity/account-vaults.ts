@@ -139,7 +139,7 @@ function addRecorded(
   return entries.length > 0 ? { error: contradiction() } : undefined
 }
 
-/** The recorded entries up to the tail. The tail has those that the job recorded since the progress was read. */
+/** The recorded entries before the tail. The tail has those that the job recorded after the progress was read. */
 function entriesBefore(
   { progress: { through } }: Followed,
   recorded: readonly LedgerEntry[] | undefined,
@@ -172,7 +172,7 @@ async function readChain(
   return { readings: await Promise.all(readings), evidence: [told] }
 }
 
-/** A vault's tail, and what was read of an account in it at a block. */
+/** A vault's tail, and an account's live amounts in it at a block. */
 type WhatWasRead = {
   readonly tail: Result<Tail>
   readonly account: AccountReading | undefined

@@ -36,9 +36,9 @@ export function eventAddresses(vaults: readonly VaultOnChain[]): Address[] {
 }
 
 /**
- * The events of these vaults of one chain among logs, in order: transfers are those of a vault's share token, all others
- * its own. `timestampOf` gives the time of a block in seconds since 1970. The logs are all of their transactions, or those
- * alone that name `ofAccount`.
+ * Decodes logs of one chain into events of these vaults, in order. Transfers come from a vault's share token, all other events
+ * from the vault. `timestampOf` returns a log's time in seconds since 1970. The logs are all logs of their transactions, or only
+ * those that name `ofAccount`.
  */
 export function parseVaultEvents(
   vaults: readonly VaultOnChain[],
@@ -65,8 +65,8 @@ export function parseVaultEvents(
 }
 
 /**
- * Events of vaults, each with its accounts where the standard of its vault's protocol has them: all of their transactions, or
- * only those that name `ofAccount`.
+ * Puts the accounts of each event into the arguments that the standard gives them; some vaults swap them. The events are all
+ * events of their transactions, or only those that name `ofAccount`.
  */
 export function standardize(
   vaults: readonly VaultOnChain[],

@@ -17,7 +17,7 @@ import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { type BlockPrice, priceBefore } from '../vaults/prices.ts'
 import { isNothing } from './ledger-entry.ts'
 
-/** A vault's events, with the vault's ledger at each that moves shares; the vault's ledger and its prices after them. */
+/** A vault's events; each that moves shares has the vault's ledger. With the ledger and the prices after all of them. */
 type Valued = {
   readonly events: readonly VaultEvent[]
   readonly ledger: Ledger
@@ -28,13 +28,15 @@ type Valued = {
 /** A vault's events valued, and what they did to accounts. */
 export type Posted = Valued & { readonly entries: readonly LedgerEntry[] }
 
-/** Whether all amounts are from 0 to 2^256 - 1: a vault that makes up its events may lead to any others. */
-export function isPossible({ ledger, entries, prices }: Omit<Posted, 'events'>): boolean {
+/** True if all amounts are from 0 to 2^256 - 1. Invented events of a vault may lead to any amount. */
+export function isPossible({ ledger, events, entries, prices }: Posted): boolean {
+  const ledgers = [ledger, ...events.flatMap((event) => event.ledger ?? [])]
   const amounts = entries.flatMap((entry) => [
     'assets' in entry ? (entry.assets ?? 0n) : 0n,
     'shares' in entry ? (entry.shares ?? 0n) : 0n,
   ])
-  return [ledger.assets, ledger.supply, ...amounts, ...prices.map(({ price }) => price)].every(
+  const inLedgers = ledgers.flatMap(({ assets, supply }) => [assets, supply])
+  return [...inLedgers, ...amounts, ...prices.map(({ price }) => price)].every(
     (amount) => amount >= 0n && amount <= MAX_UINT256,
   )
 }
@@ -49,10 +51,10 @@ export function postEvents(
   return { ...valued, entries: foldEvents(vault, valued.events) }
 }
 
-/** What shares are valued by: the vault's ledger before the events, and the prices that were read, where no event tells them. */
+/** Values shares: the vault's ledger before the events, or, if no event has the price, the prices that the job read. */
 type Priced = { readonly ledger: Ledger; readonly lastPrices?: readonly BlockPrice[] | undefined }
 
-/** Adds to each event that moves shares the vault's ledger then; `events` are all of the vault's, in order, after `before`. */
+/** Adds the vault's ledger to each event that moves shares. `events` are all events of the vault after `before`, in order. */
 function valueEvents(
   vault: VaultOnChain,
   before: Ledger,
@@ -84,7 +86,7 @@ function valueEvents(
   return { events: valued, ledger, prices: [...prices.values()] }
 }
 
-/** The last price that was read of a vault before a block, as a ledger; nothing before the first. */
+/** The last price read before a block, as a ledger; empty before the first price. */
 function readLedger(
   { shareDecimals }: VaultOnChain,
   read: readonly BlockPrice[],

@@ -6,35 +6,38 @@ import { RequestKind } from '../protocols/request-kind.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import { type Notice, placeOf } from '../webhooks/event.ts'
 
-/** A notice of what was not final, as it is remembered until its block is: `kind` of its deposit or withdrawal. */
+/** A non-final notice about a deposit or a withdrawal (`kind`), kept until its block is final. */
 export const LatestNotice = z.object({
   key: z.string(),
   kind: RequestKind,
   blockNumber: z.number().int(),
   blockHash: HashText,
+  /** Null where no transaction tells it. */
+  transactionHash: HashText.nullable().optional(),
   timestamp: Timestamp,
-  /** Where it sorts, if not at its own place. */
+  /** Its sort key, if it is not the notice's own. */
   place: z.string().optional(),
 })
 export type LatestNotice = z.output<typeof LatestNotice>
 
-/** Of so much of a vault that is not final clients are told; beyond that of what is final alone. */
+/** Maximum number of non-final notices of a vault. Later events are reported once final. */
 export const MAX_LATEST = 100
 
-/** What is remembered of a notice of a deposit or a withdrawal in one of these blocks; undefined for others. */
+/** Builds the form to keep of a notice about a deposit or a withdrawal in one of these blocks; undefined for others. */
 export function rememberNotice(notice: Notice, hashes: Hashes): LatestNotice | undefined {
   const { key, type, timestamp, place, data } = notice
   const kind = RequestKind.options.find((one) => type.startsWith(`${one}.`))
   if (!kind || !('blockNumber' in data)) return undefined
   const { blockNumber } = data
   const blockHash = hashes.get(blockNumber)
-  return blockHash && { key, kind, blockNumber, blockHash, timestamp, place }
+  const transactionHash = 'transactionHash' in data ? data.transactionHash : null
+  return blockHash && { key, kind, blockNumber, blockHash, transactionHash, timestamp, place }
 }
 
 /** The hashes of blocks that are not final, by their numbers. */
 export type Hashes = ReadonlyMap<number, Hash>
 
-/** The notice that what was told of a block that was not final is not so. */
+/** Builds the notice that reverts a non-final one. */
 export function buildRevertedNotice(
   { chainId, address }: VaultKey,
   { key, kind, timestamp }: Pick<LatestNotice, 'key' | 'kind' | 'timestamp'>,
@@ -43,7 +46,7 @@ export function buildRevertedNotice(
   return { type: `${kind}.reverted`, key: `${key}#reverted`, timestamp, final: false, data }
 }
 
-/** Notices that take others back, and then these, whatever their times. */
+/** Puts notices that revert others before all other notices, whatever their times. */
 export function withReverted(reverted: readonly Notice[], notices: readonly Notice[]): Notice[] {
   const last = reverted.map(placeOf).toSorted().at(-1)
   const isEarly = (notice: Notice) => last !== undefined && placeOf(notice) < last

@@ -14,8 +14,8 @@ export const DepositSource = z
 export type DepositSource = z.output<typeof DepositSource>
 
 /**
- * Whether the entry moves nothing: a request or claim of 0, which anybody may make for another account, or moved shares worth
- * less than one unit of the asset. A cancellation that names no amount moves something.
+ * True if the entry moves nothing: a request or claim of 0, which anyone can make for another account, or moved shares worth
+ * less than one unit of the asset. A cancellation without an amount moves something.
  */
 export function isNothing(entry: LedgerEntry): boolean {
   if (entry.kind === 'cancel') return entry.assets === 0n

@@ -10,13 +10,13 @@ import { buildRequestLine, type RequestEntry } from './request-line.ts'
 import type { EstimatedSettlement } from './settlement-waits.ts'
 import { redemptionLine } from './withdrawals.ts'
 
-/** What happened to an account in a vault, in order; undefined where it is too much to be looked through. */
+/** An account's entries in a vault, in order; undefined if they are too many to search. */
 type Entries = readonly LedgerEntry[] | undefined
 
 /**
- * The notice of a ledger entry, by what happened to its account before: undefined where nobody is told of it. Of which
- * requests a claim or a cancellation is follows from the account's line; where that is not known it names none. What is not
- * final has the hash of its block.
+ * Builds the notice of a ledger entry from the account's earlier entries; undefined for an entry that is not reported. The
+ * requests of a claim or a cancellation follow from the account's line; without a line it names none. The key of a non-final
+ * notice has the hash of its block.
  */
 export function buildEntryNotice(
   entry: LedgerEntry,
@@ -72,24 +72,24 @@ export function buildEntryNotice(
   }
 }
 
-/** Whether the notice of an entry needs to know what happened before. */
+/** True if the notice of an entry needs the earlier entries. */
 export function needsLine(entry: LedgerEntry): boolean {
   const { kind } = entry
   return kind === 'claim' || kind === 'cancel' || kind === 'cancelRedeem' || (kind === 'withdraw' && entry.isClaim)
 }
 
-/** Where and when something was settled, and all that is of a notice of it but its request. */
+/** Time and place of a settlement: the fields that its notices share. */
 export type SettledAt = Pick<LedgerEntry, 'chainId' | 'vault' | 'blockNumber' | 'timestamp'> & {
-  /** What the keys of the notices begin with. */
+  /** Start of the keys of the notices. */
   readonly key: string
-  /** What their places among notices of the same moment begin with, if not their keys. */
+  /** Start of their sort keys among notices of the same moment, if it is not `key`. */
   readonly place?: string
   readonly transactionHash: Hash | null
 }
 
 /**
- * What can be claimed of a request, with the id of its entry, and what the claim gives, where that is known; the key of its
- * notice ends with `key`.
+ * The claimable part of a request: the id of its entry, the amount, and what the claim gives, if known. The key of its notice
+ * ends with `key`.
  */
 export type ClaimablePart = {
   readonly id: string
@@ -98,7 +98,7 @@ export type ClaimablePart = {
   readonly given?: bigint | undefined
 }
 
-/** What stands of an account's requests with this id, by its entries up to their settlement. */
+/** Lists the unclaimed parts of an account's requests with this id, from its entries up to their settlement. */
 export function listStanding(
   { kind, requestId }: Pick<OpenRequest, 'kind' | 'requestId'>,
   entries: readonly LedgerEntry[],
@@ -112,8 +112,8 @@ export function listStanding(
 }
 
 /**
- * The notices of what an account can claim of its requests with this id: one for each of these parts; where they are not
- * known, one without its amount.
+ * Builds the notices for the claimable parts of an account's requests with this id, one for each part. If the parts are unknown,
+ * it builds one without an amount.
  */
 export function buildClaimableNotices(
   { kind, requestId, account, timestamp: requestedAt }: OpenRequest,
@@ -135,7 +135,7 @@ export function buildClaimableNotices(
 
 type Changed = { readonly id: string; readonly amount: bigint }
 
-/** Of which requests an entry changed an amount, and by how much; undefined where that cannot be told. */
+/** Finds the requests whose amounts an entry changed, and by how much; undefined without the earlier entries. */
 function findChanged<Entry extends RequestEntry>(
   before: Entries,
   entry: LedgerEntry,
@@ -160,7 +160,7 @@ function buildKey(location: string, what: string, unfinalBlock: Hash | undefined
   return unfinalBlock ? buildLatestKey(key, unfinalBlock) : key
 }
 
-/** The key of the notice of the same before its block, which this names, was final. */
+/** The key of the same notice before this block was final. */
 export function buildLatestKey(key: string, block: Hash): string {
   return `${key}#${block}`
 }

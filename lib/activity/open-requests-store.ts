@@ -5,16 +5,16 @@ import type { RequestKind } from '../protocols/request-kind.ts'
 import { type VaultKey, vaultPartition } from '../vaults/vault.ts'
 import { OpenRequest, type RequestKey, Snapshot } from './open-requests.ts'
 
-/** Which requests of a vault wait since, and which do not any more. */
+/** The requests of a vault that begin to wait, and those that no longer wait. */
 type RequestChanges = {
   readonly vault: VaultKey
   readonly opened: readonly OpenRequest[]
   readonly closed: readonly OpenRequest[]
-  /** Whether the vault is asked what became of them: what was reported of those that wait already is kept. */
+  /** True if no event settles them: `reported` of a request that already waits is kept. */
   readonly isAsked: boolean
 }
 
-/** Which requests are listed: of one kind, with ids up to `lastId`, after this one, so many at most. */
+/** The requests to list: at most `most` of one kind, with ids up to `lastId`, after this request. */
 type OpenRange = {
   readonly kind: RequestKind
   readonly lastId: bigint
@@ -25,12 +25,12 @@ type OpenRange = {
 const Stored = OpenRequest.extend({ pk: z.string(), sk: z.string() })
 
 /**
- * The requests of each vault that wait for their settlement, beside its records: an item for all of an account with the same
- * id, for these are settled together. They go with what settles them or takes them back.
+ * The requests of each vault that wait for their settlement. All requests of an account with one id are one item, because they
+ * are settled together. A settlement or a cancellation deletes it.
  */
 export function openRequestsStore(table: Table) {
   return {
-    /** Has requests wait, and others no more. */
+    /** Adds requests that wait, and deletes those that no longer do. */
     async record(changes: readonly RequestChanges[]): Promise<void> {
       const asked = changes.filter(({ isAsked }) => isAsked)
       const known = await getKnown(asked.flatMap(({ vault, opened }) => opened.map((one) => itemKey(vault, one))))
@@ -45,11 +45,11 @@ export function openRequestsStore(table: Table) {
       await table.deleteMany(closed)
     },
 
-    /** Has requests that wait say what they say now. */
+    /** Overwrites waiting requests. */
     put: (vault: VaultKey, requests: readonly OpenRequest[]): Promise<void> =>
       table.putMany(requests.map((request) => buildItem(OpenRequest, itemKey(vault, request), request))),
 
-    /** Has requests wait no more. */
+    /** Deletes requests that no longer wait. */
     close: (vault: VaultKey, requests: readonly OpenRequest[]): Promise<void> =>
       table.deleteMany(requests.map((request) => itemKey(vault, request))),
 
@@ -80,7 +80,7 @@ export function openRequestsStore(table: Table) {
     const to = `OPEN#${kind}#${digits(lastId)}#~`
     const range = { partition: vaultPartition(vault), from, to }
     const requests: OpenRequest[] = []
-    // A page of a query ends with a megabyte too.
+    // A query's page also ends at one megabyte.
     for await (const page of table.pages(OpenRequest, range, { limit: most })) {
       requests.push(...page)
       if (requests.length >= most) break
@@ -88,7 +88,7 @@ export function openRequestsStore(table: Table) {
     return requests.slice(0, most)
   }
 
-  /** What waits with these keys, by them. */
+  /** Reads the waiting requests with these keys, by key. */
   async function getKnown(keys: readonly ItemKey[]): Promise<ReadonlyMap<string, OpenRequest>> {
     const items = await table.getMany(Stored, keys)
     return new Map(items.map(({ pk, sk, ...request }) => [`${pk} ${sk}`, request]))

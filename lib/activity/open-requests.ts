@@ -6,7 +6,7 @@ import type { Books } from '../protocols/books.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 
-/** What a vault says of requests with one id, in what was requested with; `cancelled` is what a cancellation gives back. */
+/** A vault's amounts for requests with one id, in the requested unit; `cancelled` is the amount that a cancellation returns. */
 const RequestAmounts = z.object({ pending: Amount, claimable: Amount, cancelled: Amount })
 
 const RequestKey = z.object({ kind: RequestKind, requestId: Amount, account: Address })
@@ -16,17 +16,17 @@ export type RequestKey = z.output<typeof RequestKey>
 /** Requests that wait for their settlement; `timestamp` is that of the last of them. */
 export const OpenRequest = RequestKey.extend({
   timestamp: Timestamp,
-  /** How much of them was reported as claimable by snapshots; in vaults whose events do not tell of settlements. */
+  /** The amount that snapshots reported as claimable; only in vaults without settlement events. */
   reported: Amount.optional(),
   /** Their amounts in the last snapshot that was settled, unless more was requested since. */
   settled: RequestAmounts.optional(),
 })
 export type OpenRequest = z.output<typeof OpenRequest>
 
-/** What a vault said of waiting requests at a block. It counts once that block is final, if the chain still has its hash. */
+/** A vault's waiting requests at a block. It is used once that block is final, if the chain still has its hash. */
 export const Snapshot = StoredBlock.extend({
   hash: HashText,
-  /** With what a claim of what can be claimed gives, where the vault tells. */
+  /** `given`: what a claim of `claimable` gives, if the vault returns it. */
   requests: z.array(RequestKey.extend({ ...RequestAmounts.shape, given: Amount.optional() })),
 })
 export type Snapshot = z.output<typeof Snapshot>
@@ -37,9 +37,8 @@ export function nameOf({ kind, requestId, account }: RequestKey): string {
 }
 
 /**
- * The requests that ledger entries, in order, have opened, and those that they have taken back whole, each where nothing
- * came after. Where events tell what is settled, a request is taken back whole or not at all; elsewhere its vault is asked
- * (`isAsked`).
+ * Finds the requests that ledger entries open, and those that they cancel; the last entry of a request counts. In vaults with
+ * settlement events a cancellation is of the whole request; in others the job reads the rest from the vault (`isAsked`).
  */
 export function findOpenRequests(
   entries: readonly LedgerEntry[],
@@ -63,7 +62,7 @@ export function findOpenRequests(
   }
 }
 
-/** Of which kind of request an entry begins or ends one by its id; undefined where it does neither. */
+/** The kind of request that an entry opens or cancels; undefined if it does neither. */
 function kindOf(entry: LedgerEntry): RequestKind | undefined {
   switch (entry.kind) {
     case 'deposit':

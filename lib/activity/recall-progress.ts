@@ -2,7 +2,7 @@ import type { VaultKey } from '../vaults/vault.ts'
 import { vaultPartition } from '../vaults/vault.ts'
 import type { RecordsStore, VaultProgress } from './store.ts'
 
-/** For so long a container remembers where a vault's records end: what is shown has the events since then anyway. */
+/** A container remembers this long where a vault's records end. Reads add the events since then anyway. */
 const REMEMBERED_MS = 30_000
 
 /** Finds how far vaults are recorded, in order, at most 30 s old; undefined for one that is not recorded yet. */

@@ -20,13 +20,15 @@ const Arguments = z.codec(z.record(z.string(), z.unknown()), z.record(z.string()
   encode: (args) => mapValues(args, (value) => (typeof value === 'bigint' ? value.toString() : value)),
 })
 
-/** The events of one transaction in one vault that name an account, decoded; `timestamp` in seconds since 1970. */
+/** The events of one transaction in one vault, for an account to which it did something, decoded; `timestamp` in seconds since 1970. */
 const RecordedEvents = z.object({
   chainId: ChainId,
   vault: AddressText,
   transactionHash: TransactionHash,
   blockNumber: Amount,
   timestamp: Amount,
+  /** Whether these are only the events that name the account. */
+  isPartial: z.literal(true).optional(),
   events: z.array(
     z.object({
       logIndex: z.number().int(),
@@ -39,34 +41,52 @@ const RecordedEvents = z.object({
 })
 type RecordedEvents = z.output<typeof RecordedEvents>
 
-/** An item, of which the key and the vault are read before the rest. */
-const StoredEvents = z.looseObject({ sk: z.string(), chainId: z.number(), vault: AddressText })
+/** An item with only its key and vault parsed. */
+const StoredEvents = z.looseObject({
+  sk: z.string(),
+  chainId: z.number(),
+  vault: AddressText,
+  events: z.array(z.unknown()),
+})
 type StoredEvents = z.output<typeof StoredEvents>
 
-/** The most events of one item: far below the 400 KB that DynamoDB takes. */
+/** The most events of a transaction that are stored whole for an account, and the most of one item: some 20 KB. */
+const MAX_WHOLE = 20
 const ITEM_EVENTS = 100
 /**
- * The most items that one response reads: about 80 pages of a query and two seconds of CPU. A vault takes at most a quarter of
- * the rest, so that thousands of transfers from strangers in some vaults leave enough for others.
+ * The most events that one response reads: about two seconds of CPU. A vault takes at most a quarter of the rest, so that
+ * thousands of transfers from strangers in some vaults leave enough for others.
  */
-const MAX_ITEMS = 100_000
+const MAX_EVENTS = 100_000
 const SHARE_OF_VAULT = 4
 
-/** The items of a vault's valued events, for each account to which they did something. */
+/**
+ * Builds the items of a vault's valued events, one per transaction for each account with an entry: the whole transaction, for one
+ * event may explain another. Of a large transaction it has only the events that name the account.
+ */
 export function recordedItems(vault: VaultOnChain, events: readonly VaultEvent[]): Item[] {
   return transactionsOf(events).flatMap((transaction) => {
     const accounts = new Set(foldEvents(vault, transaction).map(({ account }) => account))
+    if (transaction.length <= MAX_WHOLE) {
+      return [...accounts].flatMap((account) => buildRecorded(vault, account, transaction))
+    }
+    const named = new Map([...accounts].map((account): [unknown, VaultEvent[]] => [account, []]))
+    for (const event of transaction) {
+      for (const value of new Set(Object.values(event.args))) named.get(value)?.push(event)
+    }
     return [...accounts].flatMap((account) =>
-      inBatches(
-        transaction.filter((event) => namesAccount(event, account)),
-        ITEM_EVENTS,
-      ).flatMap((part) => buildRecorded(vault, account, part)),
+      inBatches(named.get(account) ?? [], ITEM_EVENTS).flatMap((part) => buildRecorded(vault, account, part, true)),
     )
   })
 }
 
 /** The item of events of one vault and transaction; none without an event. */
-function buildRecorded({ chainId, address }: VaultKey, account: Address, events: readonly VaultEvent[]): Item[] {
+function buildRecorded(
+  { chainId, address }: VaultKey,
+  account: Address,
+  events: readonly VaultEvent[],
+  isPartial?: true,
+): Item[] {
   const [first] = events
   if (!first) return []
   const { transactionHash, blockNumber, timestamp, logIndex } = first.location
@@ -76,10 +96,10 @@ function buildRecorded({ chainId, address }: VaultKey, account: Address, events:
     return { logIndex, name, args: { ...args }, ledger }
   })
   const at = { transactionHash, blockNumber, timestamp }
-  return [buildItem(RecordedEvents, key, { chainId, vault: address, ...at, events: stored })]
+  return [buildItem(RecordedEvents, key, { chainId, vault: address, ...at, isPartial, events: stored })]
 }
 
-/** Whether an event's arguments have the account. */
+/** True if an argument of the event is the account. */
 export function namesAccount({ args }: VaultEvent, account: Address): boolean {
   return Object.values(args).includes(account)
 }
@@ -90,19 +110,20 @@ export function foldRecorded(
   account: Address,
   recorded: readonly RecordedEvents[],
 ): LedgerEntry[] {
-  const events = recorded.flatMap(({ chainId, vault: address, transactionHash, blockNumber, timestamp, events }) =>
-    events.map(({ logIndex, name, args, ledger }) => {
-      const location = { chainId, transactionHash, blockNumber, timestamp, logIndex }
+  const events = recorded.flatMap(({ chainId, vault: address, events, isPartial, ...at }) => {
+    const ofItem = events.map(({ logIndex, name, args, ledger }): VaultEvent => {
+      const location = { chainId, logIndex, ...at }
       return { eventName: name, args, vault: address, location, ...(ledger && { ledger }) }
-    }),
-  )
-  return foldEvents(vault, standardize([vault], events, account)).filter((entry) => entry.account === account)
+    })
+    return standardize([vault], ofItem, isPartial && account)
+  })
+  return foldEvents(vault, events).filter((entry) => entry.account === account)
 }
 
 /**
- * The recorded events of an account in each of these vaults, in order; undefined for a vault with more than a response is
- * made of. Reads pages in the order of the keys; where a page ends in a vault that is not asked for, or has used up its
- * share, the next page starts after that vault.
+ * Lists the recorded events of an account in each of these vaults, in order; undefined for a vault with too many. Reads pages in
+ * the order of the keys. If a page ends in another vault, or in one that has used up its share, the next page starts after that
+ * vault.
  */
 export async function listRecorded(
   table: Table,
@@ -112,19 +133,24 @@ export async function listRecorded(
   const prefixes = vaults.map(({ chainId, address }) => recordedPrefix(chainId, address))
   const inOrder = prefixes.toSorted()
   const found = new Map<string, StoredEvents[] | undefined>(prefixes.map((prefix) => [prefix, []]))
-  let left = MAX_ITEMS
+  const counts = new Map<string, number>()
+  let left = MAX_EVENTS
   let from = inOrder[0]
   while (from !== undefined) {
     const share = Math.max(0, Math.floor(left / SHARE_OF_VAULT))
     const range = { partition: partitionOf(account), from, to: `${inOrder.at(-1)}~` }
     const { items: page, next: last } = await table.getPage(StoredEvents, range, { limit: share + 1 })
-    left -= page.length
-    for (const item of page) found.get(recordedPrefix(item.chainId, item.vault))?.push(item)
+    for (const item of page) {
+      const ofVault = recordedPrefix(item.chainId, item.vault)
+      left -= item.events.length
+      counts.set(ofVault, (counts.get(ofVault) ?? 0) + item.events.length)
+      found.get(ofVault)?.push(item)
+    }
     const end = page.at(-1)
     if (!last || !end) break
     const prefix = recordedPrefix(end.chainId, end.vault)
     const ofVault = found.get(prefix)
-    if (ofVault && ofVault.length <= share) {
+    if (ofVault && (counts.get(prefix) ?? 0) <= share) {
       // No key comes between.
       from = `${end.sk}\0`
     } else {

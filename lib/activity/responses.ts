@@ -145,7 +145,7 @@ export const PositionResponse = z
   })
   .meta({ id: 'Position', description: "A user's deposits, withdrawals, holdings and earnings in a vault" })
 
-/** Why vaults of some chains are left out, by chain id. */
+/** Reasons for vaults that are left out, by chain id. */
 export const ChainErrors = z
   .record(z.string(), z.string())
   .optional()

@@ -28,28 +28,28 @@ export const VaultProgress = KnownPrices.extend({
   timestamp: Amount.optional(),
   /** The vault's ledger after that block. */
   ledger: Ledger,
-  /** The last request of each kind that is settled, where the vault's events tell; absent before the first. */
+  /** The last settled request of each kind, in vaults with settlement events; absent before the first. */
   settledIds: z.partialRecord(RequestKind, Amount).optional(),
-  /** How long requests of each kind have waited for their settlement lately. */
+  /** Recent waits of requests of each kind for their settlement. */
   waits: z.partialRecord(RequestKind, LastWaits).optional(),
-  /** Whether requests may wait of which no event will tell that they are settled. */
+  /** True if requests may wait that no event settles. */
   hasAsked: z.boolean().optional(),
   /** When the job last read the vault's price and state at the chain's head; seconds since 1970. */
   refreshedAt: Amount.optional(),
   /** A digest of the state that is recorded. */
   state: z.string().optional(),
   /**
-   * The last block of whose events clients are not told: the last one when the vault was added, or the last final one when the
-   * job saw it first, where that was not written.
+   * Events up to this block are not reported: the latest block when the vault was added, or else the last final block when the
+   * job first saw the vault.
    */
   eventsAfter: z.number().int().optional(),
-  /** The block of the earliest snapshot of waiting requests that is not settled. */
+  /** The block of the earliest unsettled snapshot. */
   snapshotAt: Amount.optional(),
-  /** Up to which of these requests the vault was asked last, where they are too many to be asked for at once. */
+  /** The last request of the previous page, if one run cannot ask for all waiting requests. */
   askedUpTo: z.partialRecord(RequestKind, OpenRequest).optional(),
-  /** What clients were told, or are being told, of blocks that were not final: so much at most, in the order in which it was seen. */
+  /** Non-final notices that were published, or are about to be, in the order in which they were seen. */
   latest: z.array(LatestNotice).max(MAX_LATEST).optional(),
-  /** Since when the vault is paused, as far as the job saw, and whether clients were told; null while it is not. */
+  /** The first block at which the job saw the vault paused, and whether that was published; null while it is not paused. */
   paused: z
     .object({ since: StoredBlock, published: z.enum(['latest', 'final']).optional() })
     .nullable()
@@ -68,13 +68,13 @@ export type VaultRecords = Pick<Posted, 'events'> & { readonly vault: VaultOnCha
 const ProgressItem = VaultProgress.extend({ pk: z.string() })
 
 /**
- * The table of what happened in vaults. Events are final: the same event makes the same item under the same key, so one that
- * is written again changes nothing, and they are written in batches without a condition.
+ * The recorded events of vaults. Events are final, and the same event makes the same item under the same key. So writing one
+ * again changes nothing, and batches need no condition.
  */
 export function recordsStore(table: Table) {
   /**
-   * How far these vaults are recorded, in order; undefined for one that is not recorded yet. Read consistently unless told: what
-   * is shown can rest on the progress of a moment ago, which is whole, at half the price.
+   * Reads how far these vaults are recorded, in order; undefined for one that is not recorded yet. With `isConsistent: false` it
+   * may be some moments old, at half the price.
    */
   async function getProgress(
     vaults: readonly VaultKey[],
@@ -86,15 +86,15 @@ export function recordsStore(table: Table) {
   }
 
   return {
-    /** Records what happened in vaults; throws when a part of it may not be recorded. */
+    /** Records events of vaults. If it throws, some may not be recorded. */
     async record(records: readonly VaultRecords[]): Promise<void> {
       const items = records.flatMap(({ vault, events }) => recordedItems(vault, events))
       await table.putMany(items)
     },
 
     /**
-     * What happened to an account in each of these vaults, in order, by its recorded events; undefined for a vault with more
-     * than a response is made of.
+     * Lists an account's entries in each of these vaults, in order, from its recorded events; undefined for a vault with too
+     * many.
      */
     async listEntries(account: Address, vaults: readonly VaultOnChain[]): Promise<(LedgerEntry[] | undefined)[]> {
       const recorded = await listRecorded(table, account, vaults)
@@ -112,8 +112,8 @@ export function recordingStore(table: TransactingTable) {
     ...recordsStore(table),
 
     /**
-     * Writes how far vaults are recorded, each where it is stored as it was read; their records are written before. Returns each
-     * progress as it is stored then, undefined where another run has written it since.
+     * Writes the progress of vaults, each only if it is stored as it was read. Write their records first. Returns each progress
+     * as stored, undefined if another run wrote it meanwhile.
      */
     async putProgress(
       progress: readonly (readonly [VaultKey, VaultProgress])[],

@@ -21,7 +21,7 @@ import {
 import { findMoves, isPossible, type Posted, postEvents, transactionsOf } from './fold.ts'
 import { namesAccount } from './recorded-events.ts'
 import type { VaultProgress } from './store.ts'
-import { listMoves, readCallsAt, valueMoves } from './value-moves.ts'
+import { lastMoves, listMoves, readCallsAt, valueMoves } from './value-moves.ts'
 
 /** Where a vault's records end. */
 type RecordsEnd = Pick<VaultProgress, 'through' | 'timestamp' | 'ledger' | 'lastPrices'>
@@ -50,12 +50,12 @@ export class LeftOut extends AppError {
 
 /** Events since older records are left to the job: to read them takes longer than a request may. */
 const MAX_TAIL_MS = 2 * DAY_MS
-/** The most events that one call is taken to have, and for how long smaller calls are tried. */
-const MAX_EVENTS = 2_000
+/** Maximum number of events of one call; smaller calls are tried for `TAIL_MS`. */
+const MAX_EVENTS = 1_000
 /** More bytes than MAX_EVENTS events have, and few enough to be read in a moment. */
-const MAX_BYTES = 4 * 2 ** 20
+const MAX_BYTES = 2 * 2 ** 20
 const TAIL_MS = 4_000
-/** The most moves of an account whose value is read. */
+/** The most moves of an account whose values are read, in all vaults of a chain. */
 const MAX_MOVES = 50
 /**
  * How often vaults are halved when an account's events in them cannot be read together: often enough to find one of 256. Each
@@ -79,10 +79,32 @@ export async function readTails(on: ChainAccount, followed: readonly Followed[],
     readOfAccount(on, behind, to),
   ])
   const failure = { error: new LeftOut('The history of a vault is still being read') }
-  return new Map([...old.map(({ vault }): Read => [vault, failure]), ...read.flat()])
+  return await valueTails(on, followed, new Map([...old.map(({ vault }): Read => [vault, failure]), ...read.flat()]))
 }
 
-/** What an account did in a vault since its records end, up to a block. Throws where the vault's events contradict each other. */
+/** The tails, with the values of what the account moved where no event tells the price: of the last moves, in one request. */
+async function valueTails(on: ChainAccount, followed: readonly Followed[], tails: Tails): Promise<Tails> {
+  const moved = followed.flatMap(({ vault, progress: { through } }) => {
+    const tail = tails.get(vault)
+    const events = tail && 'value' in tail ? tail.value.events : []
+    const isNew = (event: VaultEvent) => event.location.blockNumber > through && namesAccount(event, on.account)
+    return listMoves(vault, events.filter(isNew))
+  })
+  if (moved.length === 0) return tails
+  const moves = lastMoves(moved, MAX_MOVES)
+  const calls = moves.map(({ call, event }) => ({ call, block: event.location.blockNumber }))
+  // What cannot be read is valued by the last price.
+  const read = await toResult(readCallsAt(on.reader, calls))
+  const values = 'value' in read ? read.value.values : []
+  return new Map(
+    [...tails].map(([vault, tail]): Read => {
+      if ('error' in tail) return [vault, tail]
+      return [vault, { value: { ...tail.value, events: valueMoves(tail.value.events, moves, values) } }]
+    }),
+  )
+}
+
+/** An account's entries in a vault after its records, up to a block. Throws if the vault's events contradict each other. */
 export async function readTailEntries(
   on: ChainAccount,
   followed: Followed,
@@ -92,29 +114,12 @@ export async function readTailEntries(
   const { vault, progress } = followed
   const { through } = progress
   const own = events.filter(({ location }) => location.blockNumber > BigInt(through) && location.blockNumber <= block)
-  const posted =
-    isWhole || !getProtocol(vault).books.ledgers
-      ? await postOwn(on, followed, own)
-      : await postOfAccount(on, followed, own)
+  // In whole tails the events of others set the price. Where no event does, the values were read.
+  const isEnough = isWhole || !getProtocol(vault).books.ledgers
+  const posted = isEnough ? postEvents(vault, progress, own) : await postOfAccount(on, followed, own)
   const entries = posted.entries.filter(({ account }) => account === on.account)
   if (!isPossible({ ...posted, entries })) throw contradiction()
   return entries
-}
-
-/** Posts a vault's events that suffice to value what the account moved, or whose values are read. */
-async function postOwn(
-  on: ChainAccount,
-  { vault, progress }: Followed,
-  events: readonly VaultEvent[],
-): Promise<Posted> {
-  if (getProtocol(vault).books.ledgers) return postEvents(vault, progress, events)
-  const ofAccount = events.filter((event) => namesAccount(event, on.account))
-  const moves = listMoves(vault, ofAccount).slice(-MAX_MOVES)
-  const values = await readCallsAt(
-    on.reader,
-    moves.map(({ call, event }) => ({ call, block: event.location.blockNumber })),
-  )
-  return postEvents(vault, progress, valueMoves(ofAccount, moves, values))
 }
 
 /** Posts an account's events in a vault. What moved is valued by the price of that time, which events of others set. */
@@ -142,7 +147,7 @@ export function contradiction(): AppError {
 
 type Read = readonly [Vault, Result<Tail>]
 
-/** All events of vaults, with one request; undefined where they are too many, or not read in time. */
+/** Reads all events of vaults with one request; undefined if they are too many or too slow. */
 async function readWhole(
   on: ChainAccount,
   followed: readonly Followed[],
@@ -157,7 +162,7 @@ async function readWhole(
   return isOutage ? vaults.map((vault) => [vault, read]) : undefined
 }
 
-/** The events of vaults that name the account, asked for together, and in halves where that fails. */
+/** Reads the events of vaults that name the account, in one request; if that fails, in halves. */
 async function readOfAccount(
   on: ChainAccount,
   followed: readonly Followed[],
@@ -165,8 +170,7 @@ async function readOfAccount(
   halvings = 0,
 ): Promise<readonly Read[]> {
   const address = eventAddresses(followed.map(({ vault }) => vault))
-  // The address is hexadecimal, as its lower case is. It stands in the first, second or third topic after the event's name.
-  const topic = pad(on.account.toLowerCase() as Hex, { size: 32 })
+  const topic = accountTopic(on.account)
   const filters = [[topic], [null, topic], [null, null, topic]].map((rest) => ({
     address,
     topics: [VAULT_EVENT_TOPICS, ...rest],
@@ -193,7 +197,7 @@ function divide(followed: readonly Followed[], all: readonly VaultEvent[], isWho
   return followed.map(({ vault }) => [vault, { value: { events: events.get(vault.address) ?? [], isWhole } }])
 }
 
-/** The events of everybody that move the vault's price: one more request. */
+/** Reads all events that move the vault's price, with one more request. */
 function readPriceEvents(on: ChainAccount, followed: Followed, to: bigint): Promise<VaultEvent[]> {
   const { vault } = followed
   const zero = pad(zeroAddress, { size: 32 })
@@ -221,12 +225,15 @@ async function readEvents(
   const outcomes = await on.reader.request(requests, { mostBytes: MAX_BYTES })
   const read = filters.map((filter, index) => readAllLogs(on, filter, [from, to], outcomes[index]))
   const logs = (await Promise.all(read)).flat()
-  const timestampOf = await readTimestamps(on.reader.request, logs)
+  // Only what the account did is shown with its time.
+  const topic = accountTopic(on.account)
+  const own = new Set(logs.filter(({ topics }) => topics.some((one) => one === topic)))
+  const timestampOf = await readTimestamps(on.reader.request, [...own])
   const vaults = followed.map(({ vault }) => vault)
-  return inOrder(parseVaultEvents(vaults, logs, timestampOf, ofAccount))
+  return inOrder(parseVaultEvents(vaults, logs, (log) => (own.has(log) ? timestampOf(log) : 0n), ofAccount))
 }
 
-/** All events of a filter: those of a first call, or where that was refused those of smaller calls. Throws when they are too many. */
+/** All events of a filter, from a first call, or from smaller calls if that was refused. Throws if they are too many. */
 async function readAllLogs(
   { reader, now }: ChainAccount,
   filter: LogFilter,
@@ -244,6 +251,12 @@ async function readAllLogs(
   const { logs, through } = await reader.logsUntil(filter, from, to, isEnough)
   if (through < to || logs.length > MAX_EVENTS) throw tooMany
   return logs
+}
+
+/** The topic of an account, which stands in the first, second or third place after the event's name. */
+function accountTopic(account: Address): Hex {
+  // The address is hexadecimal, as its lower case is.
+  return pad(account.toLowerCase() as Hex, { size: 32 })
 }
 
 /** The events in order, each once. */

@@ -92,6 +92,6 @@ function statusOf({ pendingShares, claimableShares, paidShares, cancelledShares 
   if (pendingShares > 0n) return 'pending'
   if (claimableShares > 0n) return 'claimable'
   if (paidShares > 0n) return 'completed'
-  // The vault shows nothing of a rest that was neither paid nor cancelled: it may not be settled yet.
+  // A rest that was neither paid nor cancelled may not be settled yet; the vault does not return it.
   return cancelledShares > 0n ? 'cancelled' : 'pending'
 }

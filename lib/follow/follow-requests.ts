@@ -18,13 +18,13 @@ const LAST_LOG = 999_999
 type Slice = {
   /** The last block before the slice. */
   readonly through: number
-  /** What happened to an account up to the end of the slice; undefined where that is too much. */
+  /** An account's entries up to the end of the slice; undefined if they are too many. */
   readonly entriesOf: (account: Address) => Promise<readonly LedgerEntry[] | undefined>
   /** Steps that the slice has left. */
   readonly steps: { left: number }
 }
 
-/** Follows the waiting requests of a vault whose events do not tell of settlements through a slice that is final. */
+/** Follows the waiting requests of a vault without settlement events through a final slice. */
 export function followRequests(
   openRequests: Pick<OpenRequestsStore, 'get'>,
   vault: VaultOnChain,
@@ -37,8 +37,8 @@ export function followRequests(
 
   return {
     /**
-     * The notices of a snapshot, and the seconds that its settled requests have waited; nothing of requests for which no
-     * steps are left.
+     * Returns the notices of a snapshot, and the seconds that its settled requests waited. Skips requests once no steps are
+     * left.
      */
     async settle(
       snapshot: Snapshot,
@@ -55,7 +55,7 @@ export function followRequests(
         const upTo = entries?.filter(({ blockNumber }) => blockNumber <= snapshot.number)
         const followed = entries?.filter(({ blockNumber }) => blockNumber <= Math.max(through, Number(snapshot.number)))
         const settled = upTo && settleRequest(request, amounts, upTo, followed)
-        // What is too much to be looked through is told once.
+        // An account with too many entries gets one notice, without amounts.
         if (!entries || isEnded(request, entries)) ended.set(nameOf(request), request)
         if (settled) changed.set(nameOf(request), settled.request)
         const found = settled || amounts.claimable > 0n ? buildClaimableNotices(request, settled?.parts, at) : []
@@ -67,7 +67,7 @@ export function followRequests(
       return { notices, waited }
     },
 
-    /** The notices of what a claim takes that no snapshot has reported as claimable. */
+    /** Returns the notices for the part of a claim that no snapshot reported as claimable. */
     async findUnreported(entry: LedgerEntry, before: readonly LedgerEntry[]): Promise<Notice[]> {
       const taken = new Map(findTakenBy(entry, before).map((of) => [nameOf(of.request), of]))
       if (taken.size === 0) return []
@@ -86,24 +86,24 @@ export function followRequests(
   }
 }
 
-/** The requests that an entry took from, by what happened to its account before; none where it claims nothing. */
+/** The requests that an entry claims, from the account's earlier entries; none if it is no claim. */
 function findTakenBy(entry: LedgerEntry, before: readonly LedgerEntry[]) {
   if (entry.kind === 'claim') return findTaken('deposit', entry, before)
   return entry.kind === 'withdraw' && entry.isClaim ? findTaken('withdrawal', entry, before) : []
 }
 
-/** What keys of notices begin with where no event tells of a settlement: the request and its amount name it. */
+/** Start of the keys of notices without a settlement event; the request and its amount follow. */
 function requestsKey({ chainId, vault }: Pick<SettledAt, 'chainId' | 'vault'>): string {
   return `${chainId}#${vault}`
 }
 
-/** A snapshot's block, as notices have it: after all events of the block. */
+/** Places a snapshot's notices after all events of its block. */
 function toSnapshotAt({ chainId, address: vault }: VaultOnChain, block: BlockHeader): SettledAt {
   const at = { chainId, vault, transactionHash: null, ...toBlockFields(block) }
   return { ...at, key: requestsKey(at), place: `${buildLocationKey({ ...at, logIndex: LAST_LOG })}#~` }
 }
 
-/** A claim, as the notices of what it takes have it: just before its own. */
+/** Places the notices of what a claim takes just before the claim's own. */
 function toClaimAt(entry: LedgerEntry): SettledAt {
   const { chainId, vault, transactionHash, blockNumber, timestamp } = entry
   const at = { chainId, vault, transactionHash, blockNumber, timestamp }

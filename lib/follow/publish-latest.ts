@@ -3,7 +3,6 @@ import { isPossible } from '../activity/fold.ts'
 import {
   buildRevertedNotice,
   type Hashes,
-  type LatestNotice,
   MAX_LATEST,
   rememberNotice,
   withReverted,
@@ -19,13 +18,13 @@ import { newEvents, postNew, type Run, save, startVaultRun, type VaultRun } from
 import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { findNotices, hashesOf } from './slice-notices.ts'
 
-/** After so many vaults in which too much happened a run reads no further: about as many calls of its own are theirs. */
+/** A run stops reading after leaving out this many vaults with too many events; each costs it about one call. */
 const MAX_LEFT_OUT = 20
 
 /**
- * Tells clients that want it what happened after the last final block, up to the head, after what is no longer so. What is
- * told is remembered before, so that it can be taken back; told again, nobody is told twice. Gives what happened in the vaults of which clients want it,
- * where all of it is known.
+ * Reports events after the last final block to clients that want them, reverted ones first. Stores each notice before it is
+ * published, so that it can be reverted; publishing it again changes nothing. Returns the entries of each vault that is read up
+ * to the head.
  */
 export async function publishLatest(
   run: Run,
@@ -34,7 +33,7 @@ export async function publishLatest(
   const { vaultRuns, final, records, openRequests, reader } = run
   const entries = new Map<VaultRun, readonly LedgerEntry[]>()
   if (head.number <= final.number) return entries
-  // Whatever fails there: what is final is recorded all the same.
+  // A failure here must not keep final events from being recorded.
   const wantsLatest = await run.getWantsLatest().catch((error: unknown) => {
     logger.warn('what is not final cannot be told', { chainId: reader.chain.id, reason: String(error) })
   })
@@ -88,33 +87,38 @@ export async function publishLatest(
   return entries
 }
 
-/** The notices of what happened in a vault after the last final block, and the hashes of its blocks. */
+/** A vault's notices after the last final block, and the hashes of their blocks. */
 type Latest = { readonly vaultRun: VaultRun; readonly notices: readonly Notice[]; readonly hashes: Hashes }
 
 /**
- * The keys of what clients were told of blocks that the chain no longer has: asked for where it is not found again. A block that
- * the node does not know may come yet.
+ * Finds the keys of published notices whose blocks the chain no longer has. Asks only for blocks whose notices are missing now.
+ * A block that the node does not know yet is not gone, unless the transaction is in another block now.
  */
 async function findGone({ reader }: Run, found: readonly Latest[]): Promise<ReadonlySet<string>> {
   const missing = found.flatMap(({ vaultRun, notices }) => {
     const keys = new Set(notices.map(({ key }) => key))
-    return (vaultRun.progress.latest ?? []).filter(({ key }) => !keys.has(key))
+    const transactions = new Set(notices.flatMap(({ data }) => ('transactionHash' in data ? data.transactionHash : [])))
+    return (vaultRun.progress.latest ?? [])
+      .filter(({ key }) => !keys.has(key))
+      .map((one) => ({ ...one, isElsewhere: one.transactionHash ? transactions.has(one.transactionHash) : false }))
   })
   const hashes = await readHashes(
     reader,
     missing.map(({ blockNumber }) => BigInt(blockNumber)),
   )
-  const isGone = ({ blockNumber, blockHash }: LatestNotice) =>
-    (hashes.get(BigInt(blockNumber)) ?? blockHash) !== blockHash
+  const isGone = ({ blockNumber, blockHash, isElsewhere }: (typeof missing)[number]) => {
+    const now = hashes.get(BigInt(blockNumber))
+    return now === undefined ? isElsewhere : now !== blockHash
+  }
   return new Set(missing.filter(isGone).map(({ key }) => key))
 }
 
-/** What happened in a vault after the last final block, and whether that is all of it. */
+/** A vault's events after the last final block; `isWhole` if these are all. */
 type ReadLatest = { readonly vaultRun: VaultRun; readonly events: readonly VaultEvent[]; readonly isWhole: boolean }
 
 /**
- * Reads these vaults' events after the last final block, in the parts that the nodes take, as far as the run goes on. Where
- * they are more than a slice holds and more are to be read, the vault with the most is left out, and the others are read on.
+ * Reads these vaults' events after the last final block, in ranges that the nodes take, until the run ends. If they exceed a
+ * slice before the head, the vault with the most events is left out, and the others go on.
  */
 async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHeader): Promise<ReadLatest[]> {
   let events: VaultEvent[] = []
@@ -170,7 +174,7 @@ async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHead
     }))
 }
 
-/** The vault of most of these events, of which there are some. */
+/** The vault with the most events; there must be at least one event. */
 function findNoisiest(events: readonly VaultEvent[]): Address {
   const counts = [...Map.groupBy(events, ({ vault }) => vault)].map(([vault, { length }]) => ({ vault, length }))
   return counts.reduce((most, one) => (one.length > most.length ? one : most)).vault

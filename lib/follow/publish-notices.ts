@@ -7,8 +7,8 @@ import type { Run, VaultRun } from './run.ts'
 type Group = { readonly notices: readonly Notice[] }
 
 /**
- * Publishes groups of notices, all at once; where the table refuses what they say, those at fault apart from the others. Gives
- * the groups that are published, and whether the table or the queue could not be reached: then none is tried after it.
+ * Publishes groups of notices together. If the table refuses one, halves them until the group at fault is by itself. Returns the
+ * published groups, and `isCutOff` if the table or the queue could not be reached; nothing is tried after that.
  */
 export async function publishGroups<Of extends Group>(
   publish: (notices: readonly Notice[]) => Promise<unknown>,
@@ -33,15 +33,14 @@ export async function publishGroups<Of extends Group>(
   }
 }
 
-/** Whether a failure is of what was to be published, as of an item that is too large, and will be the same again. */
+/** True if the notices caused the failure, such as an item that is too large, so that a retry fails too. */
 function isRefusal(error: unknown): boolean {
   return error instanceof z.ZodError || (error instanceof Error && error.name === 'ValidationException')
 }
 
 /**
- * Publishes what happened in these vaults, and gives those of which it is; notes the others, but for those that another run has
- * recorded. Of a vault of which something could
- * not be published nothing more is in this run, so that what happened in it stays in order.
+ * Publishes the notices of these vaults and returns those that were published. Marks the others as unpublished, except vaults
+ * that another run has taken. Publishes nothing more of an unpublished vault in this run, which keeps its notices in order.
  */
 export async function publishOf<Of extends Group & { readonly vaultRun: VaultRun }>(
   run: Run,

@@ -7,7 +7,7 @@ import type { Notice } from '../webhooks/event.ts'
 import { publishOf } from './publish-notices.ts'
 import { type Run, save } from './run.ts'
 
-/** Tells clients of vaults that are paused since the last looks. */
+/** Reports vaults that were paused or resumed since the last run. */
 export async function publishPauses(
   run: Run,
   { block, blocks, overviews }: Awaited<ReturnType<typeof readOverviews>>,
@@ -33,13 +33,12 @@ export async function publishPauses(
 
 type Paused = VaultProgress['paused']
 
-/** A look at a vault: whether it was paused at a block, and the last final block then. */
+/** A vault's pause state at a block, with the last final block at that time. */
 type Look = { readonly isPaused: boolean; readonly block: BlockHeader; readonly final: BlockHeader }
 
 /**
- * What a look at a vault makes of what is known of its pause. `begun` is to be kept before anything is told of it, so that
- * whoever finds it again tells of the same one; `published` once the notices are. What is paused when the job sees
- * it first is news to nobody.
+ * Follows a vault's pause. Save `begun` before the notices are published, so that another run reports the same pause, and
+ * `published` afterwards. A vault that is already paused when the job first sees it is not reported.
  */
 function followPause(
   vault: VaultKey,
@@ -60,7 +59,7 @@ function followPause(
   const { since, published } = paused
   const latest = published ? [] : [buildPausedNotice(vault, since, false)]
   if (!isPaused) {
-    // A node that lags behind tells of a time before it.
+    // The node lags: its block is before the pause.
     if (block.number <= since.number) return keep(paused)
     if (published === 'final') return keep(null)
     return { begun: paused, published: null, notices: [...latest, buildLiftedNotice(vault, since)] }

@@ -10,20 +10,20 @@ import type { Slice } from './slice.ts'
 import { type Found, findNotices, hashesOf } from './slice-notices.ts'
 import { readDueSnapshots } from './snapshot-requests.ts'
 
-/** What a vault came to in a slice. */
+/** A vault with its posted events of a slice. */
 type MovedRun = { readonly vaultRun: VaultRun } & ReturnType<typeof postNew>
 
-/** So many notices are told at once, or somewhat more. */
+/** A vault's notices are published once there are this many. */
 const NOTICES_AT_ONCE = 500
-/** What clients could not be told is recorded nevertheless when it is so old: records must not stand still for ever. */
+/** Events that could not be published are recorded anyway once they are this old, so that records never stop. */
 const UNTOLD_SECONDS = DAY
 
-/** What a vault's progress has after what a slice settled. */
+/** The fields of a vault's progress that a settlement changes. */
 type Settled = Pick<VaultProgress, 'settledIds' | 'waits' | 'snapshotAt'>
 
 /**
- * Tells clients of a slice, each vault's part in order, and gives what it settled by the vaults of which it settled
- * requests. Where clients cannot be told, the vaults with something to tell are left for the next run.
+ * Publishes the notices of a slice, each vault's in order. Returns the settled progress of each vault with a settlement. If
+ * notices cannot be published, their vaults are left for the next run.
  */
 export async function publishSlices(
   run: Run,
@@ -78,12 +78,12 @@ export async function publishSlices(
   return settled
 }
 
-/** What clients were told of blocks up to one. */
+/** Non-final notices of blocks up to this one. */
 function listDue({ latest = [] }: VaultProgress, through: bigint) {
   return latest.filter(({ blockNumber }) => blockNumber <= through)
 }
 
-/** What clients were told of blocks after one. */
+/** Non-final notices of blocks after this one. */
 export function listLatest({ latest = [] }: VaultProgress, through: bigint) {
   return latest.filter(({ blockNumber }) => blockNumber > through)
 }

@@ -1,4 +1,4 @@
-import { listMoves, readCallsAt, valueMoves } from '../activity/value-moves.ts'
+import { lastMoves, listMoves, readCallsAt, valueMoves } from '../activity/value-moves.ts'
 import { logger } from '../logger.ts'
 import type { VaultEvent } from '../protocols/books.ts'
 import { getProtocol } from '../protocols/protocols.ts'
@@ -15,9 +15,9 @@ const HOURLY_SECONDS = 30n * DAY_SECONDS
 type Traded = { readonly vaultRun: VaultRun; readonly events: readonly VaultEvent[] }
 
 /**
- * Reads what no event tells, in one request: the price after the last trade of each hour, unless a price is known of the hour before
- * it, and what moved shares were worth. Returns the vaults with their valued events and these prices. Leaves out what the node does
- * not give: most nodes keep the states of 128 blocks.
+ * Reads prices that no event has, in one request: after the last trade of each hour, unless a price within an hour before is
+ * known, and the values of moved shares. Returns the vaults with their valued events and these prices. Skips what the node
+ * does not return: most nodes keep the states of 128 blocks.
  */
 export async function readPrices(
   run: Run,
@@ -28,20 +28,21 @@ export async function readPrices(
   const trades = byBlock(traded.flatMap((one) => listTrades(one, final.timestamp)))
     .filter(isKept)
     .slice(-MAX_PRICES)
-  const moves = traded
-    .flatMap(({ vaultRun: { vault }, events }) => listMoves(vault, events))
-    .filter(({ event }) => isKept(event.location))
-    .slice(-MAX_PRICES)
+  const moved = traded.flatMap(({ vaultRun: { vault }, events }) => listMoves(vault, events))
+  const moves = lastMoves(
+    moved.filter(({ event }) => isKept(event.location)),
+    MAX_PRICES,
+  )
   const wanted = [
     ...trades.map(({ call, blockNumber }) => ({ call, block: blockNumber })),
     ...moves.map(({ call, event }) => ({ call, block: event.location.blockNumber })),
   ]
-  const read = await readCallsAt(reader, wanted)
+  const { values: read, isForgotten } = await readCallsAt(reader, wanted)
   const missing = read.filter((value) => value === undefined).length
   if (missing > 0) {
     logger.info('prices of the past not read', { chainId: reader.chain.id, wanted: wanted.length, missing })
     // The nodes keep no old states: this run asks for recent ones only.
-    if (missing === wanted.length) run.pricesSince = final.timestamp - HOUR_SECONDS
+    if (isForgotten) run.pricesSince = final.timestamp - HOUR_SECONDS
   }
   const prices = trades.flatMap(({ vaultRun, timestamp, blockNumber }, index) => {
     const price = read[index]
@@ -56,8 +57,8 @@ export async function readPrices(
 }
 
 /**
- * The last trade of each hour, of each day where it is long ago, in a vault whose price no event tells; not within an hour
- * after a price that is known.
+ * Lists the last trade of each hour, or of each day if it is long ago, in a vault whose events have no price. Skips trades within
+ * an hour after a known price.
  */
 function listTrades({ vaultRun, events }: Traded, now: bigint) {
   const { vault, progress } = vaultRun
@@ -66,7 +67,7 @@ function listTrades({ vaultRun, events }: Traded, now: bigint) {
   if (!call) return []
   const trades = events.filter(({ eventName }) => books.repricing.has(eventName))
   const intervalOf = (at: bigint) => startOf(now - at > HOURLY_SECONDS ? 'day' : 'hour', at)
-  // Of the trades of an interval the last one stays.
+  // Later trades of an interval replace earlier ones.
   const last = new Map(trades.map(({ location }) => [intervalOf(location.timestamp), location]))
   const isKnown = ({ blockNumber, timestamp }: VaultEvent['location']) => {
     const before = priceBefore(progress.lastPrices ?? [], blockNumber + 1n)

@@ -5,37 +5,37 @@ import { AppError } from '../errors.ts'
 import { toResult } from '../result.ts'
 import { type Run, refuse, type VaultRun } from './run.ts'
 
-/** How many vaults' events one call asks for. Geth takes 1,000 addresses, and a share token may have one of its own. */
+/** Vaults in one call for events. Geth takes 1,000 addresses, and a share token may have its own. */
 const PACK = 500
-/** How many packs of vaults that have caught up are read side by side. */
+/** Packs of caught-up vaults that are read in parallel. */
 const PACKS_AT_ONCE = 4
-/** By which factors the range of a vault shrinks when its events cannot be read, and grows again when they can. */
+/** Factors by which a vault's range shrinks after a failed read, and grows after a successful one. */
 const SHRINK = 1_000
 const GROW = 10
 /** After so many failures a run asks no more. */
 const MAX_FAILURES = 100
-/** A range whose events took too long is taken as this long at most, and asked for again in so many parts. */
+/** A range that took too long is read again in ten parts, of at most 10,000 blocks. */
 const SLOW_PARTS = 10
 const MAX_SLOW = 100_000
-/** Into how many parts vaults are divided, read side by side, to find those at fault. */
+/** Parts into which a failed pack is divided, read in parallel, to find the vault at fault. */
 const DIVIDED = 8
 
 /** Vaults whose events are read together, and the blocks, both included. */
 export type Part = { readonly pack: readonly VaultRun[]; readonly from: number; readonly to: number }
 
-/** Whether a run may ask for more events: not after its time, nor after too many failures. */
+/** True if a run may read more events: it has time left, and few failures. */
 export function mayReadOn({ now, until, failures }: Run): boolean {
   return now() < until && failures.length < MAX_FAILURES
 }
 
-/** Whether there is more to be read of a vault, up to this block. */
+/** True if a vault has blocks left to read, up to this one. */
 export function isOpen({ progress, isRefused }: VaultRun, { number }: BlockHeader): boolean {
   return progress.through < number && !isRefused
 }
 
 /**
- * What is read next, side by side: the vaults that have caught up; of those whose past is still being read the ones that
- * are recorded least far, up to where the next one is, which then joins them; and one of those that are read apart.
+ * Plans the next reads, all in parallel: the vaults that have caught up; the vaults that lag most, up to the next vault, which
+ * then joins them; and one noisy vault by itself.
  */
 export function planTurn(
   { vaultRuns, final, apart }: Pick<Run, 'vaultRuns' | 'final' | 'apart'>,
@@ -64,9 +64,9 @@ export function planTurn(
 }
 
 /**
- * Takes a slice of a part, which gives its last block. Where that fails fewer blocks are asked for at the next turn if it
- * took too long, else fewer vaults at once, and fewer blocks of the one at fault; what cannot be read so either is left for
- * the next run. Nothing is begun after the run's time, or after too many failures.
+ * Reads a slice of a part; `take` returns its last block. After a timeout, the next turn asks for fewer blocks. After another
+ * failure it divides the vaults, then shortens the range of the vault at fault. A vault that still fails is left for the next
+ * run. Starts nothing once the run is out of time or has too many failures.
  */
 export async function advance(run: Run, part: Part, take: (part: Part) => Promise<number>): Promise<void> {
   const { pack, from, to } = part
@@ -83,7 +83,7 @@ export async function advance(run: Run, part: Part, take: (part: Part) => Promis
   }
   const { error } = slice
   run.failures.push(error)
-  // Of two hosts one may be silent because it was asked for too much.
+  // One of two hosts may be silent because the call was too large.
   const { code } = error.code === 'second_node_silent' && error.cause instanceof AppError ? error.cause : error
   if (code === 'upstream_unavailable' || (pack.length === 1 && to === from)) {
     refuse(run, pack, String(error.cause))
@@ -91,7 +91,7 @@ export async function advance(run: Run, part: Part, take: (part: Part) => Promis
     const span = Math.ceil(Math.min(to - from, MAX_SLOW) / SLOW_PARTS)
     for (const vaultRun of pack) Object.assign(vaultRun, { isSlow: true, span })
   } else if (pack.length > 1) {
-    // Not the blocks were too many, but those of one vault among them are.
+    // The range was not too long for all vaults, but for one of them.
     for (const vaultRun of pack) vaultRun.isSlow = false
     const parts = inBatches(pack, Math.ceil(pack.length / DIVIDED))
     await Promise.all(parts.map((some) => advance(run, { ...part, pack: some }, take)))

@@ -11,10 +11,10 @@ import { listUnsaved, newEvents, postNew, type Run, refuse, save } from './run.t
 import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { closeSettled } from './slice-notices.ts'
 
-/** Progress is written at least so often. */
+/** Longest time between two writes of progress. */
 const SAVE_EVERY_MS = 10_000
 
-/** Records what happened up to the last final block, turn by turn. Throws the first failure where nothing could be read. */
+/** Records events up to the last final block, turn by turn. Throws the first failure if nothing could be read. */
 export async function recordEvents(run: Run): Promise<void> {
   const { vaultRuns, final, apart, failures, now, done } = run
   let savedAt = now()
@@ -38,8 +38,8 @@ export async function recordEvents(run: Run): Promise<void> {
 }
 
 /**
- * Reads the next slice of a part and records it; gives its last block. A vault with most of very many events is read apart
- * from now on.
+ * Reads the next slice of a part, records it, and returns its last block. From then on, a vault with more than half of a full
+ * slice is read by itself.
  */
 async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> {
   const { records, prices, openRequests, done, apart } = run
@@ -102,7 +102,7 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
   return through
 }
 
-/** Whether entries begin requests of which no event will tell that they are settled. */
+/** True if entries open requests that no event settles. */
 function opensAsked(vault: VaultOnChain, entries: readonly LedgerEntry[]): boolean {
   const { books } = getProtocol(vault)
   return !books.settlement && findOpenRequests(entries, books).opened.length > 0

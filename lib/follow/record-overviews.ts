@@ -7,7 +7,7 @@ import { type RecordedState, stateDigest } from '../vaults/recorded-state.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Run, VaultRun } from './run.ts'
 
-/** A vault's refresh is due once an hour, later where there are many: a run does a part of them, new ones first. */
+/** A vault's refresh is due once an hour. A run refreshes a sixtieth of the vaults, at most 25, new ones first. */
 const REFRESH_PARTS = 60
 const MAX_REFRESHED = 25
 

@@ -1,6 +1,7 @@
 import type { Address } from 'viem'
 import type { ChainReader } from '../chain/reader.ts'
 import type { FindClients } from '../clients/find-clients.ts'
+import { logger } from '../logger.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
@@ -26,7 +27,7 @@ type Dependencies = Pick<RunDependencies, 'records' | 'prices' | 'openRequests' 
 type OfRun = {
   readonly chainId: number
   readonly vaults: readonly VaultOnChain[]
-  /** The tokens of transfers of which the paying vault is to be found. */
+  /** Tokens of transfers whose paying vault is unknown. */
   readonly sentTokens?: ReadonlySet<Address | undefined>
   /** Receives what is known of each vault, by its address, before a failure to compare pins is thrown. */
   readonly onKnown?: ((known: ReadonlyMap<Address, KnownVault>) => Promise<void>) | undefined
@@ -35,15 +36,15 @@ type OfRun = {
 /** The part of a function's time that is reserved for a run's last writes. */
 export const LAST_WRITES_MS = 8_000
 
-/** Time from one look at the chain to the next, for clients that want events that are not final: three more in a minute. */
+/** Time between two reads of the chain if a client wants non-final events: four reads a minute. */
 const LOOK_EVERY_MS = 13_000
-/** A run that has less time takes one look. */
+/** A run with less time than this reads the chain once. */
 const MIN_LOOKS_MS = 35_000
 
 /**
  * Records a chain's vaults or a shard of them, compares them with their pins, and reports to clients, until `until` (epoch
- * milliseconds). Where a client wants events that are not final, it does so several times. Two runs over the same vaults are
- * harmless: what one has written the other leaves. Throws what `refreshVaults` throws.
+ * milliseconds). If a client wants non-final events, it does so four times a minute. Two runs over the same vaults are harmless:
+ * the second leaves what the first has written. Throws what `refreshVaults` throws.
  */
 export async function recordShard(dependencies: Dependencies, of: OfRun, until: number): Promise<RunReport> {
   const { now, sleep } = dependencies
@@ -52,10 +53,16 @@ export async function recordShard(dependencies: Dependencies, of: OfRun, until: 
   if (until - begun < MIN_LOOKS_MS) return report
   for (let next = begun + LOOK_EVERY_MS; wantsLatest && next < until; next += LOOK_EVERY_MS) {
     await sleep(Math.max(0, next - now()))
-    const { entries, prices, states } = report
-    ;({ report, wantsLatest } = await recordOnce(dependencies, { ...of, onKnown: undefined }, until))
-    const { entries: newEntries, prices: newPrices, states: newStates } = report
-    report = { ...report, entries: entries + newEntries, prices: prices + newPrices, states: states + newStates }
+    try {
+      const { entries, prices, states } = report
+      ;({ report, wantsLatest } = await recordOnce(dependencies, { ...of, onKnown: undefined }, until))
+      const { entries: newEntries, prices: newPrices, states: newStates } = report
+      report = { ...report, entries: entries + newEntries, prices: prices + newPrices, states: states + newStates }
+    } catch (error) {
+      // The first look was a whole run.
+      logger.warn('a later look failed', { chainId: of.chainId, reason: String(error) })
+      break
+    }
   }
   return report
 }

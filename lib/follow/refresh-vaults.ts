@@ -14,18 +14,16 @@ import { type Dependencies, listUnsaved, numberOfRun, type Run, save, startVault
 import { takeSnapshots } from './snapshot-requests.ts'
 
 /**
- * Records what happened in a chain's vaults up to its last final block, and their states, until there is nothing more or the
- * time is used, and returns the report, and what is known of each vault by its address. It works in slices: a slice's prices and
- * ledger entries are written, then how far its vaults are recorded, so that the next run continues wherever one ends.
- * Read side by side are the vaults that have caught up, those that are recorded least far, and one of those with so many
- * events that others would wait for them. A vault whose events the nodes refuse, or that another run has recorded meanwhile, is left for the next run.
- * Throws `upstream_*` where nothing could be read.
+ * Records events of a chain's vaults up to its last final block, and their states, until nothing is left or the time is up.
+ * Returns the report, and the known events of each vault by address. It works in slices: it writes a slice's prices and events,
+ * publishes them, then writes the progress. So the next run continues wherever this one ends. A vault whose events the nodes
+ * refuse, or that another run has recorded meanwhile, is left for the next run. Throws `upstream_*` if nothing could be read.
  */
 export async function refreshVaults(dependencies: Dependencies, vaults: readonly VaultOnChain[], until: number) {
   const { reader, records } = dependencies
   const chainId = reader.chain.id
   const finding = readFinalBlock(reader)
-  // Two hosts are asked at a block that both know, for what each says of its own latest block is not compared.
+  // Two hosts are compared at a block that both know: their latest blocks differ.
   const reading =
     reader.nodes > 1
       ? finding.then(({ head }) => readAtHead(reader, head, (at) => readOverviews(reader, vaults, at)))
@@ -33,7 +31,7 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
   const [recorded, { head, final }, overviews] = await Promise.all([
     records.getProgress(vaults),
     finding,
-    // Nothing that a vault answers may keep what happened in the others from being recorded.
+    // No vault's response may keep the events of other vaults from being recorded.
     reading.catch((error: unknown) => {
       logger.warn('states not read', { chainId, reason: String(error) })
       return undefined
@@ -44,7 +42,7 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     return startVaultRun(vault, saved ?? initialProgress(vault), saved)
   })
   const number = numberOfRun(dependencies.now())
-  // The past of a vault is news to nobody; what comes after the job saw it first is, whenever its events are read.
+  // Events before the job first saw a vault are not reported; later ones are, whenever they are read.
   for (const vaultRun of vaultRuns) {
     vaultRun.progress = { eventsAfter: Number(final.number), ...vaultRun.progress }
   }

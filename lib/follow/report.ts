@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** What a run over vaults of a chain says that it did. */
+/** The report of a run over vaults of a chain. */
 export const RunReport = z.object({
   vaults: z.number().int(),
   through: z

@@ -14,16 +14,16 @@ import type { RecordedState } from '../vaults/recorded-state.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
 
-/** What a run works with. */
+/** The services of a run. */
 export type Dependencies = {
   readonly reader: ChainReader
   readonly records: Pick<RecordingStore, 'getProgress' | 'putProgress' | 'record' | 'listEntries'>
   readonly prices: { readonly record: (added: readonly NewPrices[]) => Promise<void> }
   readonly openRequests: OpenRequestsStore
   readonly states: { readonly record: (states: readonly (readonly [VaultKey, RecordedState])[]) => Promise<void> }
-  /** Tells clients of what happened; when it throws, what it was given may be told again. */
+  /** Publishes notices to clients. If it throws, the same notices may be published again. */
   readonly publish: (notices: readonly Notice[]) => Promise<void>
-  /** Finds the vaults of which clients want to be told also what is not final. */
+  /** Finds the vaults whose clients want non-final events. */
   readonly getWantsLatest: () => Promise<(vault: Address) => boolean>
   /** Epoch milliseconds. */
   readonly now: () => number
@@ -32,16 +32,16 @@ export type Dependencies = {
 /** A vault in a run. */
 export type VaultRun = {
   readonly vault: VaultOnChain
-  /** How far it is recorded, and how far the table says so. */
+  /** How far it is recorded, and how far the table has it. */
   progress: VaultProgress
   saved: VaultProgress | undefined
-  /** Whether another run has written its progress since: nothing more is written or reported of it in this run. */
+  /** True if another run has written its progress: this run writes and reports nothing more of it. */
   isTaken: boolean
-  /** Whether its events cannot be read in this run. */
+  /** True if its events cannot be read or recorded in this run. */
   isRefused: boolean
-  /** How many blocks are asked for at most. */
+  /** Maximum number of blocks in one read. */
   span: number
-  /** Whether more blocks took too long: they are not asked for again in this run. */
+  /** True if more blocks took too long: `span` no longer grows in this run. */
   isSlow: boolean
 }
 
@@ -49,10 +49,10 @@ export type VaultRun = {
 export type Run = Dependencies & {
   /** The moment, in epoch milliseconds, after which nothing more is begun. */
   readonly until: number
-  /** The number of the run, by the clock: others take the turns of other vaults. */
+  /** Number of the run, from the clock; it selects the vaults whose turn it is. */
   readonly number: number
   readonly vaultRuns: readonly VaultRun[]
-  /** The last block that is recorded. */
+  /** The last final block: the run records up to it. */
   readonly final: BlockHeader
   /** The vaults of which new states and silent progress are written in this run. */
   readonly inTurn: ReadonlySet<VaultRun>
@@ -61,19 +61,19 @@ export type Run = Dependencies & {
   readonly failures: AppError[]
   /** Older prices are not read in this run; seconds since 1970. */
   pricesSince: bigint
-  /** Vaults of which clients could not be told something: as long as it is recent, it is not recorded either. */
+  /** Vaults with notices that could not be published. Recent events of them are not recorded either. */
   readonly unpublished: Set<VaultRun>
-  /** Whether the table or the queue of what clients are told cannot be reached: nothing more is published. */
+  /** True if the table or the queue of events cannot be reached: nothing more is published. */
   isCutOff: boolean
   readonly done: { slices: number; entries: number; prices: number; states: number }
 }
 
-/** The progress of a silent vault is written when the one in the table is older than this, and at least so often. */
+/** The progress of a silent vault is written once the stored one is this old. */
 const SILENT_SECONDS = 600n
-/** Of so many vaults a run writes new states and silent progress; of more it does in turn. */
+/** A run writes new states and silent progress of this many vaults; more vaults take turns. */
 const MAX_IN_TURN = 250
 
-/** A vault of which nothing was read in this run yet. */
+/** Starts a vault in a run, before anything is read. */
 export function startVaultRun(
   vault: VaultOnChain,
   progress: VaultProgress,
@@ -90,13 +90,13 @@ export function numberOfRun(now: number): number {
   return Math.floor(now / MINUTE_MS) + Math.floor(now / HOUR_MS)
 }
 
-/** The vaults of which this run writes what is no event: all of them where they are few, else each once in so many runs. */
+/** The vaults whose states and silent progress this run writes: all if they are few, else each in turn. */
 export function vaultRunsInTurn(vaultRuns: readonly VaultRun[], number: number): ReadonlySet<VaultRun> {
   const turns = Math.max(1, Math.ceil(vaultRuns.length / MAX_IN_TURN))
   return new Set(vaultRuns.filter((_, index) => index % turns === number % turns))
 }
 
-/** Values and folds a vault's new events, with these prices that were read besides. */
+/** Values and folds a vault's new events, also by these newly read prices. */
 export function postNew(
   { vault, progress }: VaultRun,
   events: readonly VaultEvent[],
@@ -133,7 +133,7 @@ export function listUnsaved({ vaultRuns, final, inTurn }: Run): VaultRun[] {
     if (progress.paused !== saved?.paused) return true
     if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
     if (progress.state !== saved.state || progress.refreshedAt !== saved.refreshedAt) return true
-    // What took long to read, as a past does, must not have to be read again.
+    // A past takes long to read, so its progress is written sooner.
     const isSilent = !inTurn.has(vaultRun) && progress.through >= Number(final.number)
     return progress.timestamp - saved.timestamp >= (isSilent ? HOUR_SECONDS : SILENT_SECONDS)
   })

@@ -4,17 +4,18 @@ import type { ClaimablePart } from '../activity/notices.ts'
 import type { OpenRequest, RequestKey } from '../activity/open-requests.ts'
 import { buildRequestLine, type RequestEntry } from '../activity/request-line.ts'
 import { max, min, sum } from '../bigint.ts'
+import { MAX_UINT256 } from '../codecs.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { OpenAmounts } from '../protocols/protocol.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
 
 /**
- * The rules of settlements that no event tells. Of the requests of an account with one id, two totals only grow: what
- * snapshots have reported as claimable, and what was claimed. The larger one was reported. A settled snapshot reports what
- * is settled beyond it, and so does a claim that takes more than was reported.
+ * Rules for settlements without an event. For an account's requests with one id, two totals only grow: the amount that snapshots
+ * reported as claimable, and the claimed amount. The larger one counts as reported. A settled snapshot reports what is settled
+ * beyond it; so does a claim that takes more.
  */
 
-/** Whether a snapshot of a request can report something or end it: not where it still waits whole, nor twice the same. */
+/** True if a snapshot can report or end a request: the amounts are new, and some are claimable or none are pending. */
 export function isNews(
   { settled }: Pick<OpenRequest, 'settled'>,
   { pending, claimable, cancelled }: OpenAmounts,
@@ -24,8 +25,9 @@ export function isNews(
 }
 
 /**
- * What a snapshot on the final chain reports of a request, by the account's entries up to its block, and the request after
- * it; `known` are the entries that were followed, where these are more. Settled is what stands without what is pending; claimable bounds what is reported, for some vaults round or refuse.
+ * Settles a request by a final snapshot and the account's entries up to its block; returns the claimable parts to report, and the
+ * updated request. `known` are all followed entries, if there are more. The settled amount is what stands minus what is pending.
+ * It reports at most `claimable`, because some vaults round or refuse.
  */
 export function settleRequest(
   request: OpenRequest,
@@ -38,7 +40,8 @@ export function settleRequest(
   const settled = sum(line.map(({ standing }) => standing)) - pending
   const before = max(reported, claimedOf(lineOf(request, known)))
   const amount = max(0n, min(claimable, settled - before))
-  const total = before + amount
+  // A vault that makes up its amounts has reported all that there can be.
+  const total = min(MAX_UINT256, before + amount)
   return {
     parts: divide(line, {
       until: settled,
@@ -50,13 +53,13 @@ export function settleRequest(
   }
 }
 
-/** What is given for an amount of what was requested with. */
+/** The amount that a claim gives (`given`) for a requested amount (`of`). */
 type Rate = { readonly of: bigint; readonly given: bigint }
 
 /** An entry that claims what is settled. */
 type ClaimEntry = Extract<LedgerEntry, { kind: 'claim' | 'withdraw' }>
 
-/** What a claim took of the requests with one id: what was claimed of them by then, and before it. */
+/** A claim's part of the requests with one id: the claimed total after it (`until`) and before it. */
 type Taken = {
   readonly request: RequestKey
   readonly line: Line
@@ -65,7 +68,7 @@ type Taken = {
   readonly rate: Rate
 }
 
-/** The requests that a claim took from, by what happened to the account before. */
+/** Finds the requests that a claim took from, from the account's earlier entries. */
 export function findTaken(kind: RequestKind, claim: ClaimEntry, before: readonly LedgerEntry[]): Taken[] {
   const byId = (entries: readonly LedgerEntry[]) =>
     Map.groupBy(buildRequestLine(kind, entries), ({ entry }) => entry.requestId)
@@ -81,12 +84,12 @@ export function findTaken(kind: RequestKind, claim: ClaimEntry, before: readonly
     .filter(({ until, before }) => until > before)
 }
 
-/** What a claim took of these requests that was not reported as claimable. */
+/** The part of a claim that was not reported as claimable. */
 export function findUnreported({ line, until, before, rate }: Taken, { reported = 0n }: OpenRequest): ClaimablePart[] {
   return divide(line, { until, amount: until - max(reported, before), total: until, rate })
 }
 
-/** Whether all of the requests with this id was claimed or taken back. */
+/** True if the requests with this id are all claimed or cancelled. */
 export function isEnded(request: RequestKey, entries: readonly LedgerEntry[]): boolean {
   return lineOf(request, entries).every(({ standing, claimed }) => standing === claimed)
 }
@@ -106,8 +109,8 @@ function claimedOf(line: Line): bigint {
 }
 
 /**
- * An amount by request: the last of what is settled or claimed first, up to `until` of the line. `total` is what was
- * reported of it in all by then, which names each part for ever.
+ * Divides an amount between the requests of a line: it is the last part before `until`. `total` is the amount reported so far,
+ * which makes each part's key unique.
  */
 function divide(
   line: Line,

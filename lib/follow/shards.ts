@@ -1,16 +1,16 @@
 import type { Address } from 'viem'
 import * as z from 'zod'
 
-/** The vaults of a shard, on average, at most: so many one run records. */
+/** Maximum average number of vaults in a shard, which one run records. */
 export const MAX_IN_SHARD = 1_000
 /** The bits of an address. */
 const BITS = 160
 
-/** The vaults of a chain whose addresses begin with these bits; all of them where there are none. */
+/** The vaults of a chain whose addresses begin with these bits; all vaults if it is empty. */
 export const Shard = z.string().regex(/^[01]{0,160}$/)
 export type Shard = z.output<typeof Shard>
 
-/** Has shards recorded, each by a run of its own; throws when that is not certain. `askedAt` is in epoch milliseconds. */
+/** Enqueues shards, each for a run of its own. Throws if one may not be enqueued. `askedAt` is in epoch milliseconds. */
 export type EnqueueShards = (
   messages: readonly { readonly chainId: number; readonly shard: Shard; readonly askedAt: number }[],
 ) => Promise<void>
@@ -21,9 +21,9 @@ export function listShards(vaults: number, max = MAX_IN_SHARD): Shard[] {
   return Array.from({ length: 2 ** bits }, (_, index) => (bits === 0 ? '' : index.toString(2).padStart(bits, '0')))
 }
 
-/** The shards from another one on in each run, so that none always waits behind the others. */
+/** Starts the list at another shard in each run, so that no shard is always last. */
 export function rotate(shards: readonly Shard[], numberOfRun: number): Shard[] {
-  // Steps of the golden ratio come evenly to all places.
+  // Steps of the golden ratio spread the starts evenly.
   const first = Math.floor(((numberOfRun * GOLDEN) % 1) * shards.length)
   return [...shards.slice(first), ...shards.slice(0, first)]
 }

@@ -24,10 +24,10 @@ import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
 import { followRequests } from './follow-requests.ts'
 
-/** One vault's part of a slice: what happened in it after its progress, in order. */
+/** One vault's part of a slice: its events after its progress, in order. */
 export type SliceOfVault = {
   readonly vault: VaultOnChain
-  /** That of before the slice. */
+  /** Progress before the slice. */
   readonly progress: Pick<VaultProgress, 'through' | 'settledIds' | 'waits' | 'eventsAfter'>
   readonly events: readonly VaultEvent[]
   readonly entries: readonly LedgerEntry[]
@@ -40,29 +40,27 @@ type Stores = {
   readonly openRequests: Pick<OpenRequestsStore, 'list' | 'get'>
 }
 
-/** What a slice changes of a vault's progress, where it settled something, and of waiting requests. */
+/** A slice's changes: the vault's progress, if it settled something, and waiting requests. */
 export type Found = {
   readonly progress: Pick<VaultProgress, 'settledIds' | 'waits'> | undefined
   readonly changed: readonly OpenRequest[]
   readonly ended: readonly OpenRequest[]
 }
 
-/** How many open requests are looked at together. */
+/** Open requests in one page. */
 const OPEN_AT_ONCE = 100
-/** A settlement's notices name so many requests; of more they tell whose they are alone. */
+/** A settlement's notices name this many requests; the rest have only the account. */
 const MAX_NAMED = 5_000
-/** What happened to an account in one vault is looked through for its requests up to so much. */
+/** Maximum number of an account's entries in a vault that are searched for its requests. */
 const MAX_ENTRIES = 1_000
 /**
- * To find of which requests a claim or a cancellation is takes as many steps as the square of what happened to its account
- * before. A slice takes so many, about a second: strangers can make thousands in a vault, and the others wait for it. Those
- * beyond are told without ids.
+ * Finding the requests of a claim or a cancellation takes n² steps for n earlier entries. A slice has this many steps, about a
+ * second, because an attacker can make thousands of entries in a vault. Notices beyond it have no ids.
  */
 const MAX_STEPS = 20_000_000
 
 /**
- * What clients are to be told of a slice, in order and in parts; nothing of what happened before clients are told of the
- * vault. `hashes` are those of blocks that are not final.
+ * Yields a slice's notices in order, in parts; none for events up to `eventsAfter`. `hashes` are those of non-final blocks.
  */
 export async function* findNotices(
   { records, openRequests }: Stores,
@@ -92,7 +90,7 @@ export async function* findNotices(
     rest = after
 
     const { kind, lastId, requested, given } = settlement
-    // What rounds to nothing cannot be claimed.
+    // A part that rounds to zero cannot be claimed.
     const isWorth = ({ amount }: { readonly amount: bigint }) => requested === 0n || amount * given >= requested
     const settledId = settledIds[kind] ?? -1n
     const seconds: number[] = []
@@ -132,14 +130,14 @@ export async function* findNotices(
   return { progress: isSettled ? { settledIds, waits } : undefined, changed, ended }
 }
 
-/** The hashes of the blocks of these events, as far as they tell them. */
+/** The block hashes of these events, by block number. */
 export function hashesOf(events: readonly VaultEvent[]): Hashes {
   return new Map(
     events.flatMap(({ location: { blockNumber, blockHash } }) => (blockHash ? [[Number(blockNumber), blockHash]] : [])),
   )
 }
 
-/** Has the requests wait no more that are settled by what is saved, also those that a killed run left. */
+/** Deletes the requests that the saved progress settles, also those that a killed run left. */
 export async function closeSettled(
   openRequests: Pick<OpenRequestsStore, 'list' | 'close'>,
   vault: VaultKey,
@@ -156,7 +154,7 @@ export async function closeSettled(
   }
 }
 
-/** The open requests that a settlement is of, in pages: those that are recorded, then those of the slice that are not. */
+/** Yields the open requests of a settlement in pages: the recorded ones, then those of the slice. */
 async function* listSettled(
   openRequests: Pick<OpenRequestsStore, 'list'>,
   { vault, entries }: SliceOfVault,
@@ -176,8 +174,8 @@ async function* listSettled(
 }
 
 /**
- * Finds what happened to an account in a vault up to the end of a slice, as far as it is of requests; undefined where that
- * is too much.
+ * Returns the function that finds an account's requests, claims and cancellations up to the end of a slice; undefined if they are
+ * too many.
  */
 function accountEntries(
   records: Pick<RecordsStore, 'listEntries'>,
@@ -209,11 +207,11 @@ type EntriesOfSlice = {
   readonly hashes: Hashes | undefined
   /** What is left of `MAX_STEPS`. */
   readonly steps: { left: number }
-  /** The waiting requests, where the slice is final and events do not tell of settlements. */
+  /** The waiting requests, if the slice is final and the vault has no settlement events. */
   readonly requests: ReturnType<typeof followRequests> | undefined
 }
 
-/** The notices of what happened to accounts, in order. */
+/** Builds the notices of entries, in order. */
 async function buildEntryNotices(
   entries: readonly LedgerEntry[],
   { waits, entriesOf, hashes, steps, requests }: EntriesOfSlice,
@@ -232,7 +230,7 @@ async function buildEntryNotices(
   return notices.flat()
 }
 
-/** Where an event stands, as notices have it. */
+/** Builds the time and place of an event's notices. */
 function toSettledAt({ address }: VaultOnChain, { location }: VaultEvent): SettledAt {
   const { chainId, transactionHash, blockNumber, logIndex, timestamp } = location
   const block = toBlockFields({ number: blockNumber, timestamp })

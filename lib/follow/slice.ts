@@ -4,10 +4,10 @@ import type { ChainReader } from '../chain/reader.ts'
 import type { VaultEvent } from '../protocols/books.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
-/** A part of what happened in some vaults: their events in order, and the block up to which, and its seconds since 1970. */
+/** Events of some vaults in order, up to a block, and that block's time in seconds since 1970. */
 export type Slice = { readonly events: readonly VaultEvent[]; readonly through: bigint; readonly timestamp: bigint }
 
-/** A slice ends with the first block after so many events, which bounds what is in memory, or after so long. */
+/** A slice ends with the block that reaches this many events, which bounds memory, or after `SLICE_MS`. */
 export const SLICE_EVENTS = 5_000
 const SLICE_MS = 5_000
 

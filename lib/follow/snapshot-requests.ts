@@ -13,8 +13,8 @@ import { isNews } from './settle-requests.ts'
 /** Vaults that a run asks about their requests. */
 const MAX_ASKED = 20
 /**
- * Requests of a kind that one run asks about, in all vaults and in one. Vaults share a run, so one with very many requests,
- * which anybody can make, takes more runs for all of them.
+ * Requests of a kind that one run reads, in all vaults and in one vault. Anyone can make very many requests in a vault; reading
+ * them all then takes more runs.
  */
 const MAX_REQUESTS = 2_000
 const MAX_REQUESTS_OF_VAULT = 500
@@ -24,8 +24,8 @@ const MAX_IN_SNAPSHOT = 400
 const MAX_SNAPSHOTS = 20
 
 /**
- * Asks vaults whose events do not tell of settlements about their waiting requests, in turn where the vaults are many. Keeps
- * news as snapshots until their blocks are final.
+ * Reads the waiting requests of vaults without settlement events, 20 vaults a run. Stores changed amounts as snapshots until their
+ * blocks are final.
  */
 export async function takeSnapshots(run: Run): Promise<void> {
   const { vaultRuns, reader, openRequests, final, number } = run
@@ -52,7 +52,7 @@ export async function takeSnapshots(run: Run): Promise<void> {
       })
       const { isMore, ...page } = nextPage(progress, requests, most)
       const snapshotAt = progress.snapshotAt ?? snapshots[0]?.number
-      // Saved first: each snapshot is looked for.
+      // Saved first, so that no stored snapshot is missed.
       if (isMore || !page.hasAsked || snapshotAt !== progress.snapshotAt) {
         vaultRun.progress = { ...progress, ...page, snapshotAt }
         await save(run, [vaultRun])
@@ -99,7 +99,7 @@ export async function readDueSnapshots(
   )
 }
 
-/** What a vault that is asked says of its waiting requests; amounts are undefined where it does not. */
+/** A vault's amounts for its waiting requests; undefined for a request that could not be read. */
 type Asked = {
   readonly vaultRun: VaultRun
   readonly requests: readonly OpenRequest[]
@@ -132,14 +132,14 @@ async function askRequests(
   })
 }
 
-/** What a vault says that is not in a snapshot yet, by its block. A node that lags behind the records says nothing new. */
+/** Builds snapshots of changed amounts, by block. Ignores blocks that are already recorded: that node lags. */
 async function findNews(
   { openRequests }: Pick<Run, 'openRequests'>,
   { vaultRun: { vault, progress }, requests, said }: Asked,
 ): Promise<Omit<Snapshot, 'hash'>[]> {
   const news = requests.flatMap(({ timestamp: _, reported: __, settled, ...request }, index) => {
     const { amounts, block } = said[index] ?? {}
-    return amounts && block && block.number > progress.through && isNews({ settled }, amounts)
+    return amounts && block && isPossible(amounts) && block.number > progress.through && isNews({ settled }, amounts)
       ? [{ request: { ...request, ...amounts }, block }]
       : []
   })
@@ -158,7 +158,12 @@ async function findNews(
   })
 }
 
-/** Where the next run goes on asking a vault after these requests, and whether any wait. */
+/** Whether a vault's amounts can be: it may make up any. */
+function isPossible({ pending, claimable, cancelled, given = 0n }: OpenAmounts): boolean {
+  return [pending, claimable, cancelled, given].every((amount) => amount <= MAX_UINT256)
+}
+
+/** The page that the next run reads after these requests; `hasAsked` if any wait. */
 function nextPage(
   { askedUpTo: before = {} }: VaultProgress,
   requests: readonly OpenRequest[],

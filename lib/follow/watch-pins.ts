@@ -21,13 +21,13 @@ import { publishGroups } from './publish-notices.ts'
 type Dependencies = {
   readonly reader: ChainReader
   readonly pinStore: Pins
-  /** Tells clients of what happened. */
+  /** Publishes notices to clients. */
   readonly publish: (notices: readonly Notice[]) => Promise<void>
   /** Epoch milliseconds. */
   readonly now: () => number
 }
 
-/** What of each vault is pinned. */
+/** The pins of vaults. */
 type Pins = {
   readonly get: (vaults: readonly VaultKey[]) => Promise<(Pin | undefined)[]>
   readonly movePrice: (vault: VaultKey, pin: Pin, price: bigint) => Promise<void>
@@ -35,10 +35,10 @@ type Pins = {
   readonly markPublished: (vault: VaultKey, pin: Pin) => Promise<void>
 }
 
-/** A price that moved by no more than this part is not written. */
+/** A pinned price is only moved if it differs by more than 0.1 %. */
 const STEP = 0.001
 
-/** A vault, what of it is pinned, and how it is. */
+/** A vault, its pin, and its code and price now. */
 type Watched = {
   readonly vault: VaultOnChain
   readonly pin: Pin
@@ -49,10 +49,9 @@ type Watched = {
 }
 
 /**
- * Looks whether vaults still are as they are pinned, in one HTTP request: marks those that are not, which stops their
- * deposits, tells clients once, and moves the prices of the others along, the furthest first. As many writes as vaults at
- * most, so that no price is left behind. How many are marked, and of how many clients could not be told: the next run tells
- * them. Throws `upstream_*`.
+ * Compares vaults with their pins, in one HTTP request. Marks changed vaults, which stops their deposits, and reports each once.
+ * Moves the pinned prices of the others, the largest difference first. Returns the number of changed vaults, and of those whose
+ * notice could not be published; the next run publishes it. Throws `upstream_*`.
  */
 export async function watchPins(
   { reader, pinStore, publish, now }: Dependencies,

@@ -4,9 +4,9 @@ import { DAY, DAY_SECONDS, HOUR_SECONDS, toDate } from '../time.ts'
 import type { PricePoint } from './prices.ts'
 
 const YEAR_SECONDS = 365 * DAY
-/** Prices closer together than this say nothing at all. */
+/** Minimum time between two prices of a growth. */
 const MIN_SECONDS = HOUR_SECONDS
-/** From here on numbers are written with an exponent, and no money grows like that. */
+/** From here on `toFixed` writes an exponent. No real growth is that large. */
 const TOO_MUCH = 1e21
 
 /** The days over which yields are given. */
@@ -22,7 +22,7 @@ export const Growth = z.object({
 })
 export type Growth = z.output<typeof Growth>
 
-/** The yields of a year, each null where no price is that old, and of a vault without one the growth since its first price. */
+/** Yields a year, each null if no price is that old. A vault without any has its growth since the first price. */
 export type Yields = {
   /** Over about seven days. */
   readonly annualYield: Growth | null
@@ -37,7 +37,7 @@ export const NO_YIELDS: Yields = {
   growth: null,
 }
 
-/** Prices to compare with: the first one, and for each range the last one before it. */
+/** Prices to compare with: the first one, and for each range the first of its day, else the last one before. */
 export type EarlierPrices = { readonly first?: PricePoint | undefined } & {
   readonly [Range in YieldRange]?: PricePoint | undefined
 }
@@ -80,7 +80,7 @@ function secondsBetween(from: PricePoint | undefined, to: PricePoint | undefined
   return from && to ? to.timestamp - from.timestamp : 0n
 }
 
-/** The yield of a year as one text; "0.00" where it is not known, as the interface has it. */
+/** The yield a year as text; "0.00" if unknown, as the interface demands. */
 export function yieldText({ annualYield }: Pick<Yields, 'annualYield'>): string {
   return annualYield?.percent ?? '0.00'
 }

@@ -68,7 +68,7 @@ export function priceStore(table: Table) {
 }
 export type PriceStore = ReturnType<typeof priceStore>
 
-/** The items of new prices: of an hour where no later price of it is known, of a day where no earlier one is. */
+/** Builds the items of new prices: an hour's if it is the last known one, a day's if it is the first known one. */
 function buildItems({ vault, prices, known }: NewPrices): Item[] {
   const isNew = new Set<BlockPrice>(prices)
   const inOrder: readonly NewPrice[] = byBlock([...known, ...prices])

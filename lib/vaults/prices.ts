@@ -6,7 +6,7 @@ import type { VaultKey } from './vault.ts'
 /** The price of one whole share at a moment: `price` in the asset's smallest unit, `timestamp` in seconds since 1970. */
 export type PricePoint = { readonly price: bigint; readonly timestamp: bigint }
 
-/** How often a price is kept: the last one of each hour, and the first one of each UTC day. */
+/** Intervals of stored prices: the last price of each hour, and the first of each UTC day. */
 export type PriceInterval = 'hour' | 'day'
 const SECONDS: Readonly<Record<PriceInterval, bigint>> = { hour: HOUR_SECONDS, day: DAY_SECONDS }
 
@@ -48,7 +48,7 @@ export function priceBefore(prices: readonly BlockPrice[], block: bigint): Block
     )
 }
 
-/** The prices to keep of a vault that is recorded through this block, once these are recorded too. */
+/** Adds prices to those that the progress keeps; `through` is the vault's last recorded block. */
 export function addPrices(
   { firstPrice, lastPrices = [] }: KnownPrices,
   added: readonly BlockPrice[],

@@ -1,14 +1,22 @@
 import { sideBySide } from '../side-by-side.ts'
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_MS, toSeconds } from '../time.ts'
-import { buildYields, type EarlierPrices, YIELD_DAYS, type YieldRange, type Yields } from './apy.ts'
+import {
+  annualGrowth,
+  buildYields,
+  type EarlierPrices,
+  type Growth,
+  YIELD_DAYS,
+  type YieldRange,
+  type Yields,
+} from './apy.ts'
 import type { PriceStore } from './price-store.ts'
-import { type KnownPrices, startOf } from './prices.ts'
+import { type KnownPrices, type PricePoint, startOf } from './prices.ts'
 import type { VaultKey } from './vault.ts'
 
 const CACHED_MS = 15 * MINUTE_MS
-/** A vault whose prices are not known yet may have some after the job's next run. */
-const UNKNOWN_MS = 5_000
-/** The job reads a price each hour, later where there are many vaults: so long after a day began it has read that day's first. */
+/** A vault without known prices may have some after the job's next run. */
+const UNKNOWN_MS = 1_000
+/** The job reads a price about every hour. This long after a day begins it has read that day's first price. */
 const FIRST_READ_SECONDS = 2n * HOUR_SECONDS
 
 type Dependencies = {
@@ -34,7 +42,7 @@ const RANGES = Object.keys(YIELD_DAYS) as YieldRange[]
 /**
  * Returns the function that gives a vault's yields up to a price at a moment, now unless given. They compare with the first
  * price of the day that is as many days before, else with the last price before. Vaults that are asked for at the same time
- * are looked up together; earlier prices are cached for 15 minutes, their absence for 5 s.
+ * are looked up together; earlier prices are cached for 15 minutes, their absence for a second.
  */
 export function yieldLookup({ records, prices, now }: Dependencies) {
   const cached = new Map<string, Lookup>()
@@ -43,9 +51,9 @@ export function yieldLookup({ records, prices, now }: Dependencies) {
   async function lookUpWaiting(): Promise<void> {
     const batch = waiting
     waiting = []
-    // Nothing else bounds what is cached.
+    // This alone bounds the cache.
     for (const [key, { until }] of cached) if (until <= now()) cached.delete(key)
-    // A table that cannot be read is no reason to fail: there is no yield to show then.
+    // If the table cannot be read, the response has no yield and does not fail.
     const found = await readEarlier({ records, prices }, batch).catch(() => undefined)
     for (const [index, lookup] of batch.entries()) {
       const earlier = found?.[index] ?? {}
@@ -58,7 +66,7 @@ export function yieldLookup({ records, prices, now }: Dependencies) {
     const key = `${vault.chainId} ${vault.address} ${day}`
     const before = cached.get(key)
     if (before && now() < before.until) return before.promise
-    // Until it is read, all who ask wait for the same answer.
+    // All callers wait for one read.
     const lookup = { vault, day, until: Number.POSITIVE_INFINITY, ...Promise.withResolvers<EarlierPrices>() }
     cached.set(key, lookup)
     if (waiting.push(lookup) === 1) setImmediate(lookUpWaiting)
@@ -73,8 +81,8 @@ export function yieldLookup({ records, prices, now }: Dependencies) {
 }
 
 /**
- * Reads the earlier prices that exist. A vault that is not recorded up to the latest of them has none, since others may be yet
- * to come.
+ * Reads the earlier prices that exist. A vault that is not recorded up to the latest of them gets none: later prices may still be
+ * recorded.
  */
 async function readEarlier(
   { records, prices }: Pick<Dependencies, 'records' | 'prices'>,
@@ -101,4 +109,18 @@ async function readEarlier(
     earlier[range] = ofDay && ofDay.timestamp < until ? ofDay : await prices.getLastBefore(vault, until)
   })
   return found
+}
+
+/**
+ * The yields over seven days of points of a vault's history, in order, by its prices of days: each compares as the list does, with the
+ * first price of the day seven days before, else with the last one before.
+ */
+export function yieldsOfHistory(points: readonly PricePoint[], days: readonly PricePoint[]): (Growth | null)[] {
+  let earlier = -1
+  return points.map((point) => {
+    const day = startOf('day', point.timestamp - FIRST_READ_SECONDS) - YIELD_DAYS['7d'] * DAY_SECONDS
+    const isBefore = (index: number) => (days[index] ?? point).timestamp < day + FIRST_READ_SECONDS
+    while (isBefore(earlier + 1)) earlier += 1
+    return annualGrowth(days[earlier], point, YIELD_DAYS['7d'])
+  })
 }

@@ -1,8 +1,9 @@
 import type { Address } from 'viem'
 import { expect } from 'vitest'
+import { evmChain } from '../../lib/chain/registry.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { refresh, type viewsFor } from './records.ts'
-import type { HttpReply } from './service.ts'
+import type { HttpReply, Service } from './service.ts'
 import type { Silence } from './silence.ts'
 
 /** A vault as its documentation describes it, and what is to be answered of an account there. */
@@ -43,9 +44,17 @@ export async function expectAsModelled(
   }
 }
 
-/** Makes everything on Base final by a silence, and runs its job. */
-export async function recordAfterSilence(chain: { readonly rpcUrl: string }, silence: Silence): Promise<void> {
+/** Makes everything on Base final by a silence, runs its job, and lets the containers forget how far it was recorded. */
+export async function recordAfterSilence(
+  service: Pick<Service, 'pass'>,
+  chain: { readonly rpcUrl: string },
+  silence: Silence,
+): Promise<void> {
   const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
   silence.add(Number(head), 300)
+  const { seconds } = evmChain(8453)?.finality ?? { seconds: 0 }
+  await callRpc(chain, [{ method: 'evm_increaseTime', params: [seconds + 1] }])
+  await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
   await refresh(8453)
+  service.pass(31)
 }

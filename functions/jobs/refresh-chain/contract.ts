@@ -34,7 +34,7 @@ export const contract = {
     }),
     z.object({ outcome: z.literal('refreshed'), ...Followed, ...RunReport.shape }),
   ]),
-  // Each costs $0.30 a month for each chain: what one would draw, and the rest is in the log.
+  // Each metric costs $0.30 a month and chain. Only what one would plot is a metric; the rest is in the log.
   metrics: { ...RUN_METRICS, openTransfers: 'Count' },
   heartbeat: 'openTransfers',
   everyMinutes: 1,

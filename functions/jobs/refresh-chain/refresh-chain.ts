@@ -39,7 +39,7 @@ export function refreshChain(dependencies: Dependencies, { maxInShard = MAX_IN_S
     const publishWaiting = async (known: ReadonlyMap<Address, KnownVault>) => {
       const later = await publishEnded({ ended: waiting, known })
       untold += later.unpublished
-      // Behind all others that are due, so that they keep none of them from being polled.
+      // They go behind all other due transfers, so that those are polled.
       await Promise.all(later.waiting.map(({ key }) => transfers.postpone(key, new Date(now()))))
     }
     if (vaults.length === 0) return { chainId, outcome: 'no vaults' as const, ...followed, untoldVaults: untold }
@@ -69,7 +69,7 @@ export function refreshChain(dependencies: Dependencies, { maxInShard = MAX_IN_S
   }
 }
 
-/** What the table knows of vaults that are recorded by other runs. */
+/** Reads how far vaults are recorded that other runs record. */
 async function findKnown(
   records: Pick<Dependencies['records'], 'getProgress'>,
   vaults: readonly VaultOnChain[],

@@ -26,7 +26,7 @@ export const contract = {
   ]),
   measuredAs: 'jobs/refresh-chain',
   timeoutSeconds: 50,
-  // Of all chains together: each sends a URL at most eight requests side by side.
+  // For all chains together. Each run sends a URL at most eight requests in parallel.
   mostAtATime: 4,
   batchSize: 1,
   isWitnessed: true,

@@ -486,7 +486,7 @@ test.for(VAULTS)(
           await fund(model.vault)
 
           for (const [index, step] of commands.entries()) {
-            if (step.what === 'record') await recordAfterSilence(chain, silence)
+            if (step.what === 'record') await recordAfterSilence(service, chain, silence)
             else await doOrPrepare(model, step, step.what)
             // Whoever did something last has the newest books; those of both are checked in the end.
             if (index % 8 === 7) await check([USER_ADDRESSES[step.user] as Address])
@@ -495,8 +495,8 @@ test.for(VAULTS)(
           for (const user of USER_ADDRESSES.filter((one) => model.isUsed(one))) {
             expect((await views.position(user, model.vault.address)).body.amounts).toEqual(model.amounts(user))
           }
-          await recordAfterSilence(chain, silence)
-          await recordAfterSilence(chain, silence)
+          await recordAfterSilence(service, chain, silence)
+          await recordAfterSilence(service, chain, silence)
           await check()
         },
       ),

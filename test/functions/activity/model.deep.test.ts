@@ -477,7 +477,7 @@ test('Over random histories, positions, deposits and withdrawals are what the va
       const views = viewsFor(service, key)
       await fundAll(chain, models)
 
-      const record = () => recordAfterSilence(chain, silence)
+      const record = () => recordAfterSilence(service, chain, silence)
       const check = (accounts: readonly Address[] = ACCOUNTS_CHECKED) => expectAsModelled(views, models, accounts)
       const checkSums = () => {
         for (const model of models) {

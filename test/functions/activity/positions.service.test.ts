@@ -587,7 +587,7 @@ describe('A user to whom a stranger made thousands of ledger entries in one vaul
     const pk = `ACCOUNT#${user.address}`
     const entries = Array.from({ length: 25_001 }, (_, index) => {
       const sk = `${prefix}${String(index).padStart(12, '0')}`
-      return { pk, sk, chainId: chain.chainId, vault: address }
+      return { pk, sk, chainId: chain.chainId, vault: address, events: [{}] }
     })
     onTestFinished(() => tables.deposits.deleteMany(entries))
     return tables.deposits.putMany(entries)

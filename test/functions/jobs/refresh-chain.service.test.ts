@@ -161,6 +161,7 @@ describe('The job', () => {
     expect(await shown(vaults)).toEqual(before)
     // From here on they come from the table alone: the tail has none of them.
     chain.calm()
+    service.pass(31)
     await vaults.views.positions(ALICE.address)
     const fromBlock = numberToHex((through ?? 0) + 1)
     expect(eventCalls(rpc)).toMatchObject([{ fromBlock }])
@@ -317,6 +318,7 @@ describe('A stranger who sends thousands of units of shares', () => {
     chain,
     rpc,
     vaults,
+    service,
   }) => {
     const { lagoon, sync, views } = vaults
     await live(vaults)
@@ -353,6 +355,7 @@ describe('A stranger who sends thousands of units of shares', () => {
     await chain.finalize()
     const report = await refresh(BASE)
     expect(report).toMatchObject({ behind: 0, entries: 1 })
+    service.pass(31)
     // They are worth less than a unit of the asset: nothing is recorded of them, and no total is other than it was.
     const [recorded] = (await askAll(CAROL.address)).bodies
     const [earlier] = victims.bodies
