@@ -64,7 +64,7 @@ const test = base
   .extend('silence', () => createSilence())
   .extend('chain', ({ service, silence }) => quiet(service, 0, silence))
   /** A Lagoon vault and a synchronous one, of one client, on a chain that is recorded. */
-  .extend('vaults', async ({ service, chain }) => {
+  .extend('vaults', async ({ service, chain, coldService }) => {
     const { lagoon, sync, key } = await service.restore('vaults', async () => {
       const [lagoon, sync] = [await openLagoonVault(service, { generation: '0.5' }), await openYieldVault(service)]
       const key = await service.createClient([lagoon, sync].map(({ address }) => ({ chainId: BASE, address })))
@@ -72,7 +72,8 @@ const test = base
       return { lagoon, sync, key }
     })
     for (const { bodies } of Object.values(service.rpc)) bodies.length = 0
-    return { lagoon, sync, views: viewsFor(service, key) }
+    // In new containers, which remember nothing of the records before they were restored.
+    return { lagoon, sync, views: viewsFor(coldService, key) }
   })
 
 type Vaults = { readonly lagoon: TestVault; readonly sync: TestVault; readonly views: ReturnType<typeof viewsFor> }
