@@ -248,7 +248,7 @@ export type DepositCancelledEvent = {
   data: DepositData
 }
 
-/** A vault settled a requested deposit, or part of it: its shares can be claimed. Sent at each settlement. `assets` is the amount of the request that this one settled. `shares` is null: the claim decides the amount. Follows `deposit.pending`; followed by `deposit.completed` once the shares are claimed. */
+/** A vault settled a requested deposit, or part of it: its shares can be claimed. Sent at each settlement. `assets` is the amount of the request that this one settled. `shares` is null where the settlement does not tell it. Follows `deposit.pending`; followed by `deposit.completed` once the shares are claimed. */
 export type DepositClaimableEvent = {
   /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
   id: string
@@ -2369,7 +2369,7 @@ export type WithdrawalCancelledEvent = {
   data: WithdrawalData
 }
 
-/** A vault settled a requested withdrawal, or part of it: its assets can be claimed. Sent at each settlement. `shares` is the amount of the request that this one settled. `assets` is null: the claim decides the amount. Follows `withdrawal.pending`; followed by `withdrawal.completed` once the assets are claimed. */
+/** A vault settled a requested withdrawal, or part of it: its assets can be claimed. Sent at each settlement. `shares` is the amount of the request that this one settled. `assets` is null where the settlement does not tell it. Follows `withdrawal.pending`; followed by `withdrawal.completed` once the assets are claimed. */
 export type WithdrawalClaimableEvent = {
   /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
   id: string

@@ -58,7 +58,7 @@ const MEANINGS: Readonly<Record<EventType | 'webhook.test', string>> = {
   'deposit.pending':
     'A user requested a deposit into an asynchronous vault. The vault has the assets and settles the request later. Sent once for each request. Followed by `deposit.claimable` or `deposit.cancelled`.',
   'deposit.claimable':
-    'A vault settled a requested deposit, or part of it: its shares can be claimed. Sent at each settlement. `assets` is the amount of the request that this one settled. `shares` is null: the claim decides the amount. Follows `deposit.pending`; followed by `deposit.completed` once the shares are claimed.',
+    'A vault settled a requested deposit, or part of it: its shares can be claimed. Sent at each settlement. `assets` is the amount of the request that this one settled. `shares` is null where the settlement does not tell it. Follows `deposit.pending`; followed by `deposit.completed` once the shares are claimed.',
   'deposit.completed':
     'A user received shares, by an instant deposit or by a claim. Sent for each of these. A claim follows `deposit.claimable`. Nothing follows, except the next claim of a partly claimed deposit.',
   'deposit.cancelled':
@@ -67,7 +67,7 @@ const MEANINGS: Readonly<Record<EventType | 'webhook.test', string>> = {
   'withdrawal.pending':
     'A user requested a withdrawal from an asynchronous vault. The vault has the shares and settles the request later. Sent once for each request. Followed by `withdrawal.claimable` or `withdrawal.cancelled`.',
   'withdrawal.claimable':
-    'A vault settled a requested withdrawal, or part of it: its assets can be claimed. Sent at each settlement. `shares` is the amount of the request that this one settled. `assets` is null: the claim decides the amount. Follows `withdrawal.pending`; followed by `withdrawal.completed` once the assets are claimed.',
+    'A vault settled a requested withdrawal, or part of it: its assets can be claimed. Sent at each settlement. `shares` is the amount of the request that this one settled. `assets` is null where the settlement does not tell it. Follows `withdrawal.pending`; followed by `withdrawal.completed` once the assets are claimed.',
   'withdrawal.completed':
     'A user received assets, by an instant withdrawal or by a claim. Sent for each of these. A claim follows `withdrawal.claimable`. Nothing follows, except the next claim of a partly claimed withdrawal.',
   'withdrawal.cancelled':
