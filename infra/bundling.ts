@@ -121,20 +121,20 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'vaults/deposit': 551,
   'vaults/withdraw': 547,
   'vaults/claim': 544,
-  'vaults/cancel': 530,
+  'vaults/cancel': 531,
   // The records and their fold, values of what moved, and yields over three ranges: the largest of those that only read.
-  'activity/positions': 520,
-  'activity/position': 523,
-  'activity/deposits': 521,
-  'activity/withdrawals': 521,
+  'activity/positions': 521,
+  'activity/position': 524,
+  'activity/deposits': 522,
+  'activity/withdrawals': 522,
   // The records, for requests that their vault tells by ids.
-  'vaults/deposit-status': 513,
-  'vaults/withdraw-status': 513,
+  'vaults/deposit-status': 514,
+  'vaults/withdraw-status': 514,
   // The records, the bridge, what clients are told of both before it is final and after, its types by their names, the queue;
   // nobody waits for it.
   'jobs/refresh-chain': 646,
   // The same without the bridge, and with metrics.
-  'queues/refresh-shard': 598,
+  'queues/refresh-shard': 599,
   // Without the client of Secrets Manager, which functions without a secret have no use for: 12 KiB; who wants what is not
   // final is part of the store of webhooks.
   'queues/relay-events': 381,
