@@ -110,9 +110,10 @@ function heightFor(lowest: number, highest: number): [number, number] {
   return [lowest - missing - margin, highest + missing + margin]
 }
 
-/** The line's colour, fading towards the bottom. */
-function softly({ ctx, bbox, root }: UPlot): CanvasGradient {
+/** The line's colour, fading towards the bottom; none of a chart that has left the page. */
+function softly({ ctx, bbox, root }: UPlot): CanvasGradient | 'transparent' {
   const ink = getComputedStyle(root).color
+  if (ink === '') return 'transparent'
   const area = ctx.createLinearGradient(0, bbox.top, 0, bbox.top + bbox.height)
   area.addColorStop(0, `color-mix(in srgb, ${ink} 22%, transparent)`)
   area.addColorStop(1, `color-mix(in srgb, ${ink} 0%, transparent)`)
