@@ -80,6 +80,7 @@ function startJob() {
       kept.waiting = { ...WAITING, ...(kept.waiting?.reported !== undefined && { reported: kept.waiting.reported }) }
     }
     let { waiting } = kept
+    let isOver = false
     const tell = (report: Report) => told.has(report.key) || told.set(report.key, report)
     for (let number = kept.through + 1; number <= final; number += 1) {
       const entry = entries[number] as LedgerEntry
@@ -96,9 +97,12 @@ function startJob() {
       if (waiting && snapshot?.number === number && snapshot.hash === chain[number]?.hash) {
         const settled = settleRequest(waiting, snapshot.amounts, upTo(number))
         for (const { key, amount } of settled.parts) tell({ key, claimable: amount, completed: 0n })
-        waiting = isEnded(waiting, entries) ? undefined : settled.request
+        // It goes once all of the run is told: its last claim may be later.
+        isOver ||= isEnded(waiting, entries)
+        waiting = settled.request
       }
     }
+    if (isOver) waiting = undefined
     if (killed === 'before the request') return
     const { waiting: _, snapshot, ...progress } = kept
     kept = { ...progress, ...(waiting && { waiting }), ...(snapshot && { snapshot }) }
