@@ -279,7 +279,11 @@ describe('A position', () => {
       const views = viewsFor(service, vault.key)
       const before = (await views.position(ALICE.address, vault.address)).body
       await vault.act(ROLES.admin, 'pause')
-      expect((await views.position(ALICE.address, vault.address)).body).toEqual(before)
+      // The chart ends with the price now, as of another block.
+      const { sharePriceHistory, ...position } = before
+      const prices = sharePriceHistory.map(({ sharePrice }: { sharePrice: string }) => ({ sharePrice }))
+      const paused = (await views.position(ALICE.address, vault.address)).body
+      expect(paused).toMatchObject({ ...position, sharePriceHistory: prices })
       await recordAll(vault.chain)
       const { amounts, currentValue, earnedAssets } = (await views.position(ALICE.address, vault.address)).body
       expect({ amounts, currentValue, earnedAssets }).toEqual({
