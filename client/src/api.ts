@@ -2889,7 +2889,7 @@ export const getVaultHistory = /* @__PURE__ */ operation<
 {
   /** Vault contract */
   vaultAddress: Address
-  /** How far back */
+  /** Period that ends now */
   range?: '30d' | '90d' | '1y' | 'all' | undefined
   /** Chain of the vault; required if two chains have a vault with this address */
   chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined

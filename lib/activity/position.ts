@@ -53,7 +53,7 @@ export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount
   }
 }
 
-/** Whether all amounts and their sum fit the response: a vault may make up its events and balances. */
+/** Returns true if all amounts and their sum fit the response: a vault may make up its events and balances. */
 export function isPlausible(entries: readonly LedgerEntry[], live: LiveAccount): boolean {
   const moved = sum(entries.map((entry) => ('assets' in entry ? (entry.assets ?? 0n) : 0n)))
   const { pendingAssets, claimableShares, shares, sharePrice } = live

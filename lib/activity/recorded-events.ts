@@ -27,7 +27,7 @@ const RecordedEvents = z.object({
   transactionHash: TransactionHash,
   blockNumber: Amount,
   timestamp: Amount,
-  /** Whether these are only the events that name the account. */
+  /** True if the item has only the events that name the account. */
   isPartial: z.literal(true).optional(),
   events: z.array(
     z.object({
@@ -161,7 +161,7 @@ export async function listRecorded(
   return prefixes.map((prefix) => found.get(prefix)?.map((item) => RecordedEvents.parse(item)))
 }
 
-/** Whether an account has recorded events in a vault. */
+/** Returns true if an account has recorded events in a vault. */
 export async function hasRecorded(table: Table, account: Address, { chainId, address }: VaultKey): Promise<boolean> {
   const range = { partition: partitionOf(account), prefix: recordedPrefix(chainId, address) }
   const { items } = await table.getPage(z.unknown(), range, { limit: 1, isConsistent: false })

@@ -18,7 +18,7 @@ import { OpenRequest } from './open-requests.ts'
 import { foldRecorded, listRecorded, recordedItems } from './recorded-events.ts'
 import { LastWaits } from './settlement-waits.ts'
 
-/** How far a vault's events are recorded, and what else the job keeps of it. Consistent whenever it is read. */
+/** The job's cursor in a vault, with the values that it keeps for the next run. One item, so it is consistent. */
 export const VaultProgress = KnownPrices.extend({
   /** Grows with each write; absent before the first. */
   version: z.number().int().optional(),
@@ -62,7 +62,7 @@ export function initialProgress({ firstBlock }: Pick<Vault, 'firstBlock'>): Vaul
   return { through: firstBlock - 1, ledger: { assets: 0n, supply: 0n } }
 }
 
-/** What happened in a vault. */
+/** A vault's events to record. */
 export type VaultRecords = Pick<Posted, 'events'> & { readonly vault: VaultOnChain }
 
 const ProgressItem = VaultProgress.extend({ pk: z.string() })

@@ -93,7 +93,7 @@ async function valueTails(on: ChainAccount, followed: readonly Followed[], tails
   if (moved.length === 0) return tails
   const moves = lastMoves(moved, MAX_MOVES)
   const calls = moves.map(({ call, event }) => ({ call, block: event.location.blockNumber }))
-  // What cannot be read is valued by the last price.
+  // The last price values moves whose value cannot be read.
   const read = await toResult(readCallsAt(on.reader, calls))
   const values = 'value' in read ? read.value.values : []
   return new Map(

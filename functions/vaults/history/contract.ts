@@ -19,7 +19,7 @@ export const contract = {
   request: {
     path: z.object({ vaultAddress: VaultAddress }),
     query: z.object({
-      range: field(Range, 'invalid_range').default('30d').describe('How far back'),
+      range: field(Range, 'invalid_range').default('30d').describe('Period that ends now'),
       chainId: VaultChainIdText,
     }),
   },
