@@ -27,9 +27,9 @@ import type { Table } from '../lib/aws/table.ts'
 import { transfersStore } from '../lib/bridge/store.ts'
 import { sharedCache } from '../lib/cache/cache.ts'
 import { cacheStore } from '../lib/cache/store.ts'
+import { agreedReaders } from '../lib/chain/agreed-reader.ts'
 import { createRpc } from '../lib/chain/nodes.ts'
 import { EVM_CHAINS, evmChain } from '../lib/chain/registry.ts'
-import { witnessedReaders } from '../lib/chain/witness.ts'
 import { Config } from '../lib/config.ts'
 import { describeVault } from '../lib/protocols/describe.ts'
 import { readPin } from '../lib/vaults/pin.ts'
@@ -211,7 +211,7 @@ function surroundings(
   const environment = { fetch, random: Math.random, now: Date.now }
   const readerOf = async (chainId: number) => {
     const [first, ...others] = await urlsOf(chainId)
-    return witnessedReaders({ [chainId]: [first, ...others] }, environment)(chainId)
+    return agreedReaders({ [chainId]: [first, ...others] }, environment)(chainId)
   }
   return {
     records,

@@ -14,17 +14,17 @@ import { openTable } from './aws/dynamo.ts'
 import { sendMessages } from './aws/queue.ts'
 import { readLatestSecretJson } from './aws/secrets.ts'
 import { openTransactingTable } from './aws/transactions.ts'
-import { createAcross } from './bridge/across.ts'
-import type { BridgeServices } from './bridge/send.ts'
+import { createAcross, shareQuotes } from './bridge/across.ts'
 import { transfersStore } from './bridge/store.ts'
 import { clientBudgets, within } from './cache/budget.ts'
 import { sharedCache } from './cache/cache.ts'
 import { sharedPause } from './cache/pause.ts'
 import { cacheStore } from './cache/store.ts'
+import { agreement } from './chain/agree.ts'
+import { agreedReaders } from './chain/agreed-reader.ts'
 import { createRpc } from './chain/nodes.ts'
 import { chainReaders } from './chain/readers.ts'
 import { SOLANA } from './chain/registry.ts'
-import { witnessedReaders } from './chain/witness.ts'
 import type { Client } from './clients/client.ts'
 import { listedVaultsStore } from './clients/listed-vaults-store.ts'
 import { Config } from './config.ts'
@@ -41,6 +41,7 @@ import type { PriceSources } from './markets/source.ts'
 import { oncePer } from './once.ts'
 import { createGoldRush } from './portfolio/goldrush.ts'
 import { createSolanaNfts } from './portfolio/solana-nfts.ts'
+import type { BridgeServices } from './prepare/transfer.ts'
 import { signingKeysIn } from './signing/secret.ts'
 import { pinStore as createPinStore } from './vaults/pin-store.ts'
 import { cachedPins } from './vaults/pins.ts'
@@ -158,8 +159,11 @@ export const getYield = (env: Env<'deposits'>) =>
 /** Gives the reader of a chain. */
 export const getReader = async (env: Env<'config'>) => chainReaders((await config(env)).rpcUrls, OUTSIDE)
 
-/** Gives the reader of a chain that tells what two hosts tell: for what people sign. */
-export const getWitnessedReader = async (env: Env<'config'>) => witnessedReaders((await config(env)).rpcUrls, OUTSIDE)
+/** Gives the reader of a chain that returns only what two hosts agree on: for what becomes final. */
+export const getAgreedReader = async (env: Env<'config'>) => agreedReaders((await config(env)).rpcUrls, OUTSIDE)
+
+/** Runs work on two hosts of a chain and returns what both agree on: for what users sign. */
+export const agree = async (env: Env<'config'>) => agreement((await config(env)).rpcUrls, OUTSIDE)
 
 /** Across, as the requests of a client may use it, and our id there. */
 export const bridge = async (env: Env<'config' | 'cache'>) => {
@@ -167,7 +171,8 @@ export const bridge = async (env: Env<'config' | 'cache'>) => {
   const { fetchQuote } = createAcross(upstream(env, { ...api, name: 'Across' }))
   const budgetOf = await budgets(env)
   return ({ clientId }: Pick<Client, 'clientId'>): Omit<BridgeServices, 'getReader'> => ({
-    fetchQuote: (request) => within(budgetOf('across', clientId), () => fetchQuote(request)),
+    // Work that runs on two hosts asks for each quote once.
+    fetchQuote: shareQuotes((request) => within(budgetOf('across', clientId), () => fetchQuote(request))),
     integratorId,
   })
 }

@@ -93,3 +93,15 @@ export function createAcross(ask: Upstream) {
   }
 }
 export type Across = ReturnType<typeof createAcross>
+
+/** Fetches quotes, each only once for equal requests, so that the work on every host sees the same quote. */
+export function shareQuotes(fetchQuote: Across['fetchQuote']): Across['fetchQuote'] {
+  const fetched = new Map<string, Promise<Quote>>()
+  return (request) => {
+    const { account, route, inputAmount } = request
+    const key = [account, JSON.stringify(route), inputAmount, encodeMessage(request)].join()
+    const quote = fetched.get(key) ?? fetchQuote(request)
+    fetched.set(key, quote)
+    return quote
+  }
+}

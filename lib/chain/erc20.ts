@@ -1,5 +1,4 @@
 import { type Address, decodeFunctionData, encodeFunctionData, isAddressEqual, parseAbi } from 'viem'
-import type { SimulatedCall } from './simulation.ts'
 import type { Transaction } from './transaction.ts'
 
 /** ERC-20, with the errors of ERC-6093. */
@@ -34,16 +33,12 @@ export function encodeApprovals({ token, spender, amount }: Spending, needed: Ap
 }
 
 /**
- * Which approvals a spending needs beyond the present allowance. Some tokens refuse to change an allowance in one step:
- * they show it in the dry run of the direct approval; where there was none, the reset is always right.
+ * The approvals that a spending may need beyond the present allowance, the first that works in a dry run. Some tokens refuse to
+ * change an allowance in one step; from 0, one step always works.
  */
-export function approvalsNeeded(
-  amount: bigint,
-  allowance: bigint,
-  directApproval: SimulatedCall | undefined,
-): ApprovalsNeeded {
-  if (allowance >= amount) return 'none'
-  return allowance === 0n || directApproval?.status === 'success' ? 'exact' : 'reset'
+export function approvalsNeeded(amount: bigint, allowance: bigint): readonly [ApprovalsNeeded, ...ApprovalsNeeded[]] {
+  if (allowance >= amount) return ['none']
+  return allowance === 0n ? ['exact'] : ['exact', 'reset']
 }
 
 /** Throws unless these transactions, if any, approve exactly the spending and nothing else. */

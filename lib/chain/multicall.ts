@@ -86,17 +86,6 @@ function decodeResults(data: Hex): (Hex | undefined)[] {
   })
 }
 
-/** The first contracts that an aggregate's calldata calls, in order, at most so many, in lower case. Throws on anything else. */
-export function decodeTargets(data: Hex, most: number): string[] {
-  // Behind the selector: where the list begins, how many calls it has, and where each begins, counted from here on.
-  const offsets = 2 + 8 + 2 * WORD
-  const count = Math.min(most, numberAt(data, offsets - WORD))
-  return Array.from({ length: count }, (_, index) => {
-    const start = offsets + numberAt(data, offsets + index * WORD) * 2 + PADDING_OF_ADDRESS.length
-    return `0x${data.slice(start, start + WORD - PADDING_OF_ADDRESS.length)}`
-  })
-}
-
 /** The number in the word at this digit of the data; throws where that is no number of bytes, or beyond the data. */
 export function numberAt(data: Hex, position: number): number {
   const end = position + WORD

@@ -99,7 +99,7 @@ type Snapshot<T> = {
   /** The block of each value: one for all where `at` was given or one call read all. */
   readonly blocks: readonly BlockHeader[]
   readonly values: readonly T[]
-  readonly outcomes: readonly RpcOutcome[]
+  readonly outcomes: RpcOutcome[]
   /** That block as answers have it: one more request where its hash was not asked for, or blocks came too fast. Throws `upstream_*`. */
   readonly evidence: () => Promise<Evidence>
 }
@@ -213,7 +213,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
 
   function joinParts<T>(
     parts: readonly Part<T>[],
-    { outcomes, header }: { readonly outcomes: readonly RpcOutcome[]; readonly header: RpcOutcome | undefined },
+    { outcomes, header }: { readonly outcomes: RpcOutcome[]; readonly header: RpcOutcome | undefined },
   ): Snapshot<T> {
     const block = parts.map((part) => part.block).reduce(lower)
     return {

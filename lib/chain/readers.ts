@@ -9,25 +9,24 @@ import { type EvmChain, evmChain } from './registry.ts'
 export const RpcUrls = z.record(z.string(), z.tuple([z.url()], z.url()))
 export type RpcUrls = z.output<typeof RpcUrls>
 
-type Urls = readonly [string, ...string[]]
-
 /** The readers of all chains, each made on first use and kept. Asking for a chain that the registry lacks throws `internal`. */
 export function chainReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): (chainId: number) => ChainReader {
-  return readersOf(rpcUrls, (chain, urls) => chainReader(chain, createRpc(urls, environment, { chainId: chain.id })))
-}
-
-/** Gives the reader of a chain, each created by `create` on first use and kept. Asking for a chain that the registry lacks throws `internal`. */
-export function readersOf(rpcUrls: RpcUrls, create: (chain: EvmChain, urls: Urls) => ChainReader) {
   const readers = new Map<number, ChainReader>()
   return (chainId: number) => {
     const known = readers.get(chainId)
     if (known) return known
-    const chain = evmChain(chainId)
-    if (!chain) throw new AppError('internal', { cause: new Error(`Chain ${chainId} is not in the registry.`) })
-    const reader = create(chain, rpcUrls[chainId] ?? chain.rpcUrls)
+    const chain = findChain(chainId)
+    const reader = chainReader(chain, createRpc(rpcUrls[chainId] ?? chain.rpcUrls, environment, { chainId }))
     readers.set(chainId, reader)
     return reader
   }
+}
+
+/** The chain of the registry with this id. Throws `internal` if there is none. */
+export function findChain(chainId: number): EvmChain {
+  const chain = evmChain(chainId)
+  if (!chain) throw new AppError('internal', { cause: new Error(`Chain ${chainId} is not in the registry.`) })
+  return chain
 }
 
 /** The URLs in groups of one host each, in the order of their first ones. */

@@ -40,7 +40,7 @@ const SimulatedLog = Log.pick({ address: true, topics: true, data: true })
 type SimulatedLog = z.output<typeof SimulatedLog>
 
 /** What a node answers: one block with a result for each transaction. */
-export const SimulatedBlocks = z.tuple([
+const SimulatedBlocks = z.tuple([
   z.object({
     calls: z.array(
       z.object({

@@ -22,11 +22,11 @@ import { encodeLink } from '../../lib/chain/link.ts'
 import { EVM_CHAINS } from '../../lib/chain/registry.ts'
 import { type EndpointContract, isSigned } from '../../lib/frame/contract.ts'
 import { signatureHeaders } from '../../lib/frame/signature.ts'
+import { toReply } from '../../lib/prepare/reply.ts'
+import { TransactionsReply } from '../../lib/prepare/transactions-reply.ts'
 import { encodeOperation } from '../../lib/protocols/calldata.ts'
 import { OPERATIONS } from '../../lib/protocols/operations.ts'
 import { createSigningKey, publicKeyOf, signerOf } from '../../lib/signing/keys.ts'
-import { readyToSend } from '../../lib/vaults/ready.ts'
-import { TransactionsReply } from '../../lib/vaults/transactions-reply.ts'
 import { someVault } from '../support/clients.ts'
 import { journeyFrom, journeyTo } from '../support/cross-chain.ts'
 import { runs } from '../support/runs.ts'
@@ -155,6 +155,8 @@ const sentBy = ({ answer }: Recorded) => {
   const { inputAmount } = Quote.parse(answer['quote'] ?? {})
   return inputAmount === undefined ? undefined : BigInt(inputAmount)
 }
+
+const UNTRIED = { estimatedGas: 1n, simulation: { status: 'unavailable' }, evidence: [] } as const
 
 describe('An answer with transactions', () => {
   test('is there of every kind', ({ recorded }) => {
@@ -739,11 +741,12 @@ describe('What the service builds and what the verifier knows agree', () => {
         ({ protocol, operation }, vault, asset, user, assets, needed) => {
           const request = { vault: { address: vault, asset }, account: user, amount: assets }
           const prepared = {
+            ...{ ...UNTRIED, evidence: [] },
             approval: encodeApprovals({ token: asset, spender: vault, amount: assets }, needed as 'exact'),
             operations: [encodeOperation({ operation, request })],
           }
           const answer = {
-            ...Transactions.encode(readyToSend({ protocol }, user, 8453, prepared)),
+            ...Transactions.encode(toReply({ protocol, chainId: 8453 }, user, prepared)),
             ...{ protocol, chainId: 8453, isCrossChain: false, isAsync: operation.isAsync },
           }
           const pin = { chainId: 8453, address: vault, asset, protocol }
@@ -776,7 +779,9 @@ describe('What the service builds and what the verifier knows agree', () => {
         const alone = { exclusiveRelayer: BOB.address, exclusivityParameter: 5 }
         const sent = encodeBridgeDeposit(request, { outputAmount, ...times, ...alone }, '0x00ff')
         const answer = {
-          ...Transactions.encode(readyToSend(vault, ALICE.address, from, { approval: [], operations: [sent] })),
+          ...Transactions.encode(
+            toReply(vault, ALICE.address, { ...UNTRIED, evidence: [], approval: [], operations: [sent] }, from),
+          ),
           ...{ protocol: 'erc4626', chainId: to, isCrossChain: true, isAsync: false },
           quote: { inputAmount: `${inputAmount}`, outputAmount: `${outputAmount}` },
         }

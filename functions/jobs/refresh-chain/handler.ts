@@ -2,7 +2,7 @@ import { job } from '../../../lib/frame/job.ts'
 import {
   enqueueShards,
   eventLog,
-  getWitnessedReader,
+  getAgreedReader,
   listedVaults,
   now,
   openRequests,
@@ -30,7 +30,7 @@ export const handler = job(
     pinStore,
     transfers,
     sources,
-    getReader: getWitnessedReader,
+    getReader: getAgreedReader,
     eventLog,
     webhooks,
     wakeRelays,

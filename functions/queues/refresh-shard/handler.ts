@@ -2,7 +2,7 @@ import { consumer } from '../../../lib/frame/consumer.ts'
 import { measure } from '../../../lib/frame/metrics.ts'
 import {
   eventLog,
-  getWitnessedReader,
+  getAgreedReader,
   listedVaults,
   now,
   openRequests,
@@ -33,7 +33,7 @@ export const handler = consumer(
       sleep,
       now,
     },
-    getReader: getWitnessedReader,
+    getReader: getAgreedReader,
     measure: () => measure,
   },
   refreshShard,

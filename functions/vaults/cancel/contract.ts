@@ -4,8 +4,8 @@ import { ChainTransaction } from '../../../lib/chain/transaction.ts'
 import { Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { WITNESS_ERRORS } from '../../../lib/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { TransactionsReply } from '../../../lib/prepare/transactions-reply.ts'
 import { RequestKind } from '../../../lib/protocols/request-kind.ts'
-import { TransactionsReply } from '../../../lib/vaults/transactions-reply.ts'
 
 export const contract = {
   method: 'POST',

@@ -6,8 +6,8 @@ import { Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { WITNESS_ERRORS } from '../../../lib/errors.ts'
 import { bothOrNeither, problemBeside } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { TransactionsReply } from '../../../lib/prepare/transactions-reply.ts'
 import { RequestKind } from '../../../lib/protocols/request-kind.ts'
-import { TransactionsReply } from '../../../lib/vaults/transactions-reply.ts'
 
 export const contract = {
   method: 'POST',

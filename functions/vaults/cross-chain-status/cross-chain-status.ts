@@ -9,10 +9,10 @@ import type { Services } from '../../../lib/services.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = Services<'getReader' | 'getWitnessedReader' | 'transfers' | 'sources' | 'accountRecords' | 'now'>
+type Dependencies = Services<'getReader' | 'getAgreedReader' | 'transfers' | 'sources' | 'accountRecords' | 'now'>
 
 export function getCrossChainStatus(services: Dependencies) {
-  const { getReader, getWitnessedReader, transfers, sources, accountRecords, now } = services
+  const { getReader, getAgreedReader, transfers, sources, accountRecords, now } = services
   return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const key = { sourceChainId: query.srcChainId, transactionHash: path.txHash, index: query.index }
     const recorded = (await transfers.get(key)) ?? {}
@@ -26,7 +26,7 @@ export function getCrossChainStatus(services: Dependencies) {
     }
     // A transfer into one of the client's vaults, or out of one, is followed by the job from now on.
     const read = await toResult(
-      readTransfer({ getReader: getWitnessedReader, transfers, sources }, { key, recorded }, async (keep, into) => {
+      readTransfer({ getReader: getAgreedReader, transfers, sources }, { key, recorded }, async (keep, into) => {
         if (keep.lookAt && (!isNews(keep) || isNews(recorded))) return keep.lookAt
         return keep.lookAt || findVault(into) || (await mayBeWithdrawal(keep)) ? new Date(now()) : undefined
       }),

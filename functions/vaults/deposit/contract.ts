@@ -5,7 +5,7 @@ import { Address, PositiveAmount, UserAddress, VaultAddress } from '../../../lib
 import { WITNESS_ERRORS } from '../../../lib/errors.ts'
 import { bothOrNeither, field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { TransactionsReply } from '../../../lib/vaults/transactions-reply.ts'
+import { TransactionsReply } from '../../../lib/prepare/transactions-reply.ts'
 
 export const contract = {
   method: 'POST',

@@ -1,34 +1,42 @@
-import { prepareCrossChainDeposit } from '../../../lib/bridge/deposit.ts'
 import { findVisibleVault, requireAllowedDeposit } from '../../../lib/clients/key-limits.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import { prepareDeposit } from '../../../lib/prepare/deposit.ts'
+import { prepareDepositAcross } from '../../../lib/prepare/deposit-across.ts'
+import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
 import type { Services } from '../../../lib/services.ts'
-import { prepareDeposit } from '../../../lib/vaults/deposit.ts'
-import { readyToSend } from '../../../lib/vaults/ready.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = Services<'getReader' | 'bridge' | 'pins'>
-
-export function buildDeposit({ getReader, bridge, pins }: Dependencies) {
+export function buildDeposit({ agree, bridge, pins }: Services<'agree' | 'bridge' | 'pins'>) {
   return async ({ client, limits, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { vaultAddress, chainId, srcChainId, srcToken, userAddress: account, amount } = body
     const vault = findVisibleVault({ client, limits }, vaultAddress, chainId)
     requireAllowedDeposit(limits, { chainId: srcChainId ?? vault.chainId, asset: srcToken ?? vault.asset, amount })
-    const to = { protocol: vault.protocol, chainId: vault.chainId }
     // The contract has both of them or none.
     if (srcChainId === undefined || srcToken === undefined || srcChainId === vault.chainId) {
       if (srcToken !== undefined && srcToken !== vault.asset) throw new AppError('unsupported_source_token')
-      const prepared = await pins.prepare(vault, (pin) =>
-        prepareDeposit(getReader(vault.chainId), { vault, pin, account, amount }),
+      return pins.prepare(vault, (pin) =>
+        agree(
+          [vault.chainId],
+          async (getReader) => {
+            const prepared = await prepareDeposit(getReader(vault.chainId), { vault, pin, account, amount })
+            return { ...toReply(vault, account, prepared), isAsync: prepared.isAsync }
+          },
+          agreeOnReply,
+        ),
       )
-      return { ...readyToSend(vault, account, vault.chainId, prepared), ...to, isCrossChain: false }
     }
-    const prepared = await pins.prepare(vault, (pin) =>
-      prepareCrossChainDeposit(
-        { getReader, ...bridge(client) },
-        { vault, pin, account, inputAmount: amount, sourceChainId: srcChainId, sourceToken: srcToken },
+    const source = { sourceChainId: srcChainId, sourceToken: srcToken, inputAmount: amount }
+    const services = bridge(client)
+    return pins.prepare(vault, (pin) =>
+      agree(
+        [srcChainId, vault.chainId],
+        async (getReader) => {
+          const prepared = await prepareDepositAcross({ getReader, ...services }, { vault, pin, account, ...source })
+          return { ...toReply(vault, account, prepared, srcChainId), isAsync: prepared.isAsync }
+        },
+        agreeOnReply,
       ),
     )
-    return { ...readyToSend(vault, account, srcChainId, prepared), ...to, isCrossChain: true }
   }
 }

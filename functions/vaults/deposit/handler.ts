@@ -1,6 +1,6 @@
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { bridge, getWitnessedReader, pins } from '../../../lib/services.ts'
+import { agree, bridge, pins } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 import { buildDeposit } from './deposit.ts'
 
-export const handler = endpoint(contract, { getReader: getWitnessedReader, bridge, pins }, buildDeposit)
+export const handler = endpoint(contract, { agree, bridge, pins }, buildDeposit)

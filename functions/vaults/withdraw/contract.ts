@@ -6,7 +6,7 @@ import { Amount, PositiveAmount, UserAddress, VaultAddress } from '../../../lib/
 import { WITNESS_ERRORS } from '../../../lib/errors.ts'
 import { bothOrNeither, field, whereFit } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { TransactionsReply } from '../../../lib/vaults/transactions-reply.ts'
+import { TransactionsReply } from '../../../lib/prepare/transactions-reply.ts'
 
 /** Of these fields exactly one is given. */
 const AMOUNTS = ['amount', 'shares', 'max']

@@ -15,10 +15,10 @@ import { VaultProgress, type VaultRecords } from '../../../lib/activity/store.ts
 import { chainReader } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc, RpcRequest } from '../../../lib/chain/rpc.ts'
-import { witnessedReader } from '../../../lib/chain/witness.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { refreshVaults } from '../../../lib/follow/refresh-vaults.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
+import { agreedReaderOf } from '../../support/agreed.ts'
 import { USERS } from '../../support/service.ts'
 
 const BASE = evmChain(8453) as EvmChain
@@ -275,7 +275,7 @@ describe('A head that is far too high, of one answer', () => {
           : { result: method === 'eth_getLogs' ? [] : headerOf(Number(block)) },
       )
     const { records, throughOf } = memory(FINAL - 10)
-    const reader = witnessedReader(BASE, [lying, honest.request])
+    const reader = agreedReaderOf(BASE, [lying, honest.request])
     const run = refreshVaults(
       { reader, records, prices, openRequests, states, publish, getWantsLatest, now: Date.now },
       [one],

@@ -8,9 +8,9 @@ import { createRpc } from '../../../lib/chain/nodes.ts'
 import { type ChainReader, chainReader } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc } from '../../../lib/chain/rpc.ts'
-import { witnessedReader } from '../../../lib/chain/witness.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { toResult } from '../../../lib/result.ts'
+import { agreedReaderOf } from '../../support/agreed.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
 import { runs } from '../../support/runs.ts'
 import { USERS } from '../../support/service.ts'
@@ -102,7 +102,7 @@ const test = base
         const liar = (chainId: number) => lying(rpcOf(chainId), lies)
         const honest = (chainId: number) => second?.(getReader(chainId).request) ?? getReader(chainId).request
         const told = await toResult(
-          read((chainId) => witnessedReader(chainOf(chainId), [liar(chainId), honest(chainId)])),
+          read((chainId) => agreedReaderOf(chainOf(chainId), [liar(chainId), honest(chainId)])),
         )
         if ('value' in told) return { status: told.value.status, meter }
         expect(['nodes_disagree', 'second_node_silent']).toContain(told.error.code)

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
-import { type Address, encodeFunctionData, getAddress, type Hex, maxUint256, stringify } from 'viem'
+import { type Address, encodeFunctionData, getAddress, type Hex, maxUint256, stringify, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { approvalsNeeded, encodeApprovals, type Spending, verifyApprovals } from '../../../lib/chain/erc20.ts'
 import type { Transaction } from '../../../lib/chain/transaction.ts'
+import { type DryRun, firstApproved } from '../../../lib/prepare/dry-run.ts'
 import { mutantsOf } from '../../support/mutants.ts'
 import { TOKEN_ABI } from '../../support/oracles.ts'
 import { runs } from '../../support/runs.ts'
@@ -44,37 +45,49 @@ describe('approvals', () => {
     )
   })
 
-  const accepted = { status: 'success', gasUsed: 46_000n, returnData: '0x' } as const
-  const refused = { status: 'reverted', gasUsed: 24_000n, reason: 'reverted without a reason' } as const
-
-  test('An allowance that suffices needs none, whatever the dry run says', () => {
+  test('An allowance that suffices needs none', () => {
     fc.assert(
-      fc.property(anyAmount, anyAmount, fc.constantFrom(accepted, refused, undefined), (one, other, direct) => {
+      fc.property(anyAmount, anyAmount, (one, other) => {
         const [amount, allowance] = one < other ? [one, other] : [other, one]
-        expect(approvalsNeeded(amount, allowance, direct)).toBe('none')
+        expect(approvalsNeeded(amount, allowance)).toEqual(['none'])
       }),
     )
   })
 
-  test('Without any allowance one approval is enough, whatever the dry run says', () => {
+  test('Without any allowance one approval is enough', () => {
     fc.assert(
-      fc.property(anyAmount, fc.constantFrom(accepted, refused, undefined), (amount, direct) => {
-        expect(approvalsNeeded(amount, 0n, direct)).toBe('exact')
+      fc.property(anyAmount, (amount) => {
+        expect(approvalsNeeded(amount, 0n)).toEqual(['exact'])
       }),
     )
   })
 
-  test('An allowance that is too small is reset first, unless the dry run shows that the token needs no reset', () => {
-    const tooSmall = fc.tuple(anyAmount, anyAmount).filter(([allowance, amount]) => allowance < amount)
+  test('An allowance that is too small is reset first, unless a dry run shows that the token needs no reset', () => {
+    const tooSmall = fc
+      .tuple(anyAmount, anyAmount)
+      .filter(([allowance, amount]) => allowance < amount && allowance > 0n)
+    const dryRunOf = (approval: number, status?: 'success' | 'reverted'): DryRun => ({
+      ...{ approval: Array.from({ length: approval }, () => APPROVAL), operations: [], intents: [], viewed: [] },
+      calls:
+        status &&
+        Array.from({ length: approval }, () => ({
+          ...{ gasUsed: 1n, reason: 'no' },
+          status,
+          returnData: '0x' as const,
+        })),
+    })
     fc.assert(
       fc.property(tooSmall, ([allowance, amount]) => {
-        expect(approvalsNeeded(amount, allowance, accepted)).toBe('exact')
-        expect(approvalsNeeded(amount, allowance, refused)).toBe('reset')
-        expect(approvalsNeeded(amount, allowance, undefined)).toBe('reset')
+        expect(approvalsNeeded(amount, allowance)).toEqual(['exact', 'reset'])
       }),
     )
+    expect(firstApproved([dryRunOf(1, 'success'), dryRunOf(2, 'success')]).approval).toHaveLength(1)
+    expect(firstApproved([dryRunOf(1, 'reverted'), dryRunOf(2, 'success')]).approval).toHaveLength(2)
+    expect(firstApproved([dryRunOf(1), dryRunOf(2)]).approval).toHaveLength(2)
   })
 })
+
+const APPROVAL = { to: zeroAddress, data: '0x', value: 0n } as const
 
 describe('the verification', () => {
   /** The approvals for this allowance as they must be, in words. */

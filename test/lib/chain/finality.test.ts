@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { parseFinality, readFinalBlock } from '../../../lib/chain/finality.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc } from '../../../lib/chain/rpc.ts'
-import { witnessedReader } from '../../../lib/chain/witness.ts'
 import { AppError } from '../../../lib/errors.ts'
+import { agreedReaderOf } from '../../support/agreed.ts'
 
 const BASE = evmChain(8453) as EvmChain
 const timeOf = (number: number) => 1_700_000_000 + number * 2
@@ -30,7 +30,7 @@ describe('The newest final block, where a second host is configured,', () => {
       [90_000, 90_002],
     ] as const) {
       const [own, other] = [host(first), host(second)]
-      const { final } = await readFinalBlock(witnessedReader(BASE, [own.rpc, other.rpc]))
+      const { final } = await readFinalBlock(agreedReaderOf(BASE, [own.rpc, other.rpc]))
       expect(final).toMatchObject({ number: 89_500n, timestamp: BigInt(timeOf(89_500)) })
       expect([own.requests, other.requests]).toEqual([
         [2, 2],
@@ -41,7 +41,7 @@ describe('The newest final block, where a second host is configured,', () => {
 
   test('costs no more than with one where both say the same', async () => {
     const [own, other] = [host(90_000), host(90_000)]
-    await readFinalBlock(witnessedReader(BASE, [own.rpc, other.rpc]))
+    await readFinalBlock(agreedReaderOf(BASE, [own.rpc, other.rpc]))
     expect([own.requests, other.requests]).toEqual([[2], [2]])
   })
 
@@ -50,12 +50,12 @@ describe('The newest final block, where a second host is configured,', () => {
     ['six seconds behind', 90_000 - 3],
   ] as const)('is told by two in step while a third is %s', async ([, stuck]) => {
     const late = host(stuck)
-    const reader = witnessedReader(BASE, [late.rpc, host(90_000).rpc, host(90_000).rpc])
+    const reader = agreedReaderOf(BASE, [late.rpc, host(90_000).rpc, host(90_000).rpc])
     for (let question = 0; question < 2; question += 1) {
       expect((await readFinalBlock(reader)).head).toMatchObject({ number: 90_000n })
     }
     expect(late.requests).toHaveLength(1)
-    const alone = readFinalBlock(witnessedReader(BASE, [host(90_000).rpc, host(stuck).rpc]))
+    const alone = readFinalBlock(agreedReaderOf(BASE, [host(90_000).rpc, host(stuck).rpc]))
     await expect(alone).rejects.toMatchObject({ code: 'second_node_silent' })
   })
 
@@ -63,7 +63,7 @@ describe('The newest final block, where a second host is configured,', () => {
     const down: Rpc = async () => {
       throw new AppError('upstream_timeout')
     }
-    const reading = readFinalBlock(witnessedReader(BASE, [host(90_000).rpc, down]))
+    const reading = readFinalBlock(agreedReaderOf(BASE, [host(90_000).rpc, down]))
     await expect(reading).rejects.toMatchObject({ code: 'second_node_silent' })
   })
 })

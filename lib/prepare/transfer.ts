@@ -1,22 +1,23 @@
 import { type Abi, type Address, type Hex, isHex } from 'viem'
-import { call, required } from '../chain/call.ts'
-import { type ApprovalsNeeded, approvalsNeeded, encodeApprovals, erc20Abi, verifyApprovals } from '../chain/erc20.ts'
-import { type ChainReader, joinReadPlans, type ReadPlan, readPlan } from '../chain/reader.ts'
-import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
-import { parseSimulation, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
-import { AppError, badAnswer } from '../errors.ts'
-import { encodeOperation, type Intent, verifyOperations } from '../protocols/calldata.ts'
-import { REVERT_ERRORS } from '../protocols/revert-errors.ts'
-import { poolAbi } from './abi.ts'
-import type { Across, Quote } from './across.ts'
+import { poolAbi } from '../bridge/abi.ts'
+import type { Across, Quote } from '../bridge/across.ts'
 import {
   type BridgeRequest,
   type BridgeTerms,
   encodeBridgeDeposit,
   type RouteEnd,
   verifyBridgeDeposit,
-} from './calldata.ts'
-import { type Clocks, quoteExpiry } from './terms.ts'
+} from '../bridge/calldata.ts'
+import { type Clocks, quoteExpiry } from '../bridge/terms.ts'
+import { call, required } from '../chain/call.ts'
+import { approvalsNeeded, encodeApprovals, erc20Abi, verifyApprovals } from '../chain/erc20.ts'
+import { type ChainReader, joinReadPlans, type ReadPlan, readPlan } from '../chain/reader.ts'
+import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
+import { summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
+import { AppError, badAnswer } from '../errors.ts'
+import { encodeOperation, type Intent, verifyOperations } from '../protocols/calldata.ts'
+import { REVERT_ERRORS } from '../protocols/revert-errors.ts'
+import { firstApproved, makeDryRuns } from './dry-run.ts'
 
 /** What transfers to another chain are prepared with. */
 export type BridgeServices = {
@@ -140,24 +141,16 @@ export async function prepareSending(
   const operations = [...payments, ...deposits]
 
   const spending = { token, spender, amount: inputAmount }
-  // Only an allowance that is there but too small leaves open what the token demands: both ways are tried.
-  const candidates: readonly ApprovalsNeeded[] =
-    allowance > 0n && allowance < inputAmount
-      ? ['exact', 'reset']
-      : [approvalsNeeded(inputAmount, allowance, undefined)]
-  const variants = candidates.map((needed) => [...encodeApprovals(spending, needed), ...operations])
-  const outcomes = await getReader(chainId).simulate(account, variants)
-  const simulated = variants.map((variant, index) => parseSimulation(outcomes[index], variant.length, POOL_ERRORS))
-
-  const needed = approvalsNeeded(inputAmount, allowance, simulated[0]?.[0])
-  const approval = encodeApprovals(spending, needed)
+  const drafts = approvalsNeeded(inputAmount, allowance).map((needed) => {
+    return { approval: encodeApprovals(spending, needed), operations, intents: before }
+  })
+  const { approval, calls } = firstApproved(await makeDryRuns(getReader(chainId), account, drafts, POOL_ERRORS))
   verifyApprovals(spending, approval)
-  const calls = simulated[candidates.indexOf(needed)]
   const upperEstimate =
     UPPER_ESTIMATE.approve * BigInt(approval.length) +
     UPPER_ESTIMATE.withdrawal * BigInt(before.length) +
     UPPER_ESTIMATE.bridge
-  return { approval, operations, ...summarise(calls ?? undefined, upperEstimate) }
+  return { approval, operations, ...summarise(calls, upperEstimate) }
 }
 
 /** The quote as the caller is told it, amounts in smallest units. */

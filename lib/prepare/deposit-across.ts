@@ -1,4 +1,7 @@
 import type { Address } from 'viem'
+import type { BridgeRequest } from '../bridge/calldata.ts'
+import { findEnds } from '../bridge/route.ts'
+import { agreeTerms, mostWithin } from '../bridge/terms.ts'
 import type { DepositOperation } from '../protocols/calldata.ts'
 import { depositNamed, OPERATIONS } from '../protocols/operations.ts'
 import { getProtocol } from '../protocols/protocols.ts'
@@ -6,8 +9,6 @@ import { capReached } from '../protocols/refusals.ts'
 import { toResult, unwrap } from '../result.ts'
 import { type Pin, whilePinned } from '../vaults/pin.ts'
 import type { Vault } from '../vaults/vault.ts'
-import type { BridgeRequest } from './calldata.ts'
-import { findEnds } from './route.ts'
 import {
   type BridgeServices,
   describeQuote,
@@ -16,8 +17,7 @@ import {
   readDestination,
   readSource,
   requireOpen,
-} from './send.ts'
-import { agreeTerms, mostWithin } from './terms.ts'
+} from './transfer.ts'
 
 /** A deposit into `vault` by and for `account`, paid with `inputAmount` of `sourceToken` on another chain. */
 export type CrossChainDeposit = {
@@ -37,7 +37,7 @@ const SYNC_MARGIN_SECONDS = 15n * 60n
  * smallest units. The quote and both chains' states are fetched side by side; then the transactions are simulated.
  * Throws the AppError that says why there are none, or `upstream_*`.
  */
-export async function prepareCrossChainDeposit(
+export async function prepareDepositAcross(
   services: BridgeServices,
   { vault, pin, account, inputAmount, sourceChainId: chainId, sourceToken: token }: CrossChainDeposit,
 ) {

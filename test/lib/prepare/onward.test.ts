@@ -1,9 +1,9 @@
 import { type Address, type Hex, pad, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { BridgeRequest } from '../../../lib/bridge/calldata.ts'
-import { planNothing } from '../../../lib/bridge/send.ts'
-import { type Payment, readWithBridge } from '../../../lib/bridge/withdrawal.ts'
 import type { SimulatedCall } from '../../../lib/chain/simulation.ts'
+import { type Payment, prepareOnward } from '../../../lib/prepare/onward.ts'
+import { planNothing } from '../../../lib/prepare/transfer.ts'
 import type { Operation } from '../../../lib/protocols/calldata.ts'
 import { redeem, withdraw } from '../../../lib/protocols/erc4626/calldata.ts'
 import { toResult } from '../../../lib/result.ts'
@@ -42,7 +42,8 @@ async function sentOf({ operation = redeem, ...payment }: Paying): Promise<bigin
   const destination = { chainId: ARBITRUM, token: DESTINATION_TOKEN }
   const withdrawal = { vault: VAULT, account: USER, destination }
   const services = { getReader, fetchQuote, integratorId: undefined }
-  const { send } = await readWithBridge(services, withdrawal, planNothing(VAULT.address))
+  const { read, send } = prepareOnward(services, withdrawal)
+  await read(planNothing(VAULT.address), [])
   const count = payment.calls?.length ?? 1
   const intent = { operation, request: { vault: VAULT, account: USER, amount: 7n } }
   const intents = Array.from({ length: count }, () => intent)

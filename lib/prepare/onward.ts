@@ -1,4 +1,9 @@
 import { type Address, isAddressEqual } from 'viem'
+import type { Route } from '../bridge/calldata.ts'
+import type { Destination } from '../bridge/destination.ts'
+import { findEnds } from '../bridge/route.ts'
+import { agreeTerms } from '../bridge/terms.ts'
+import { required } from '../chain/call.ts'
 import { decodeLog } from '../chain/decode.ts'
 import { erc20Abi } from '../chain/erc20.ts'
 import type { ReadPlan } from '../chain/reader.ts'
@@ -8,9 +13,6 @@ import { AppError } from '../errors.ts'
 import type { Intent } from '../protocols/calldata.ts'
 import { refusedByVault } from '../protocols/refusals.ts'
 import type { Vault } from '../vaults/vault.ts'
-import type { Route } from './calldata.ts'
-import type { Destination } from './destination.ts'
-import { findEnds } from './route.ts'
 import {
   type BridgeServices,
   type DestinationState,
@@ -21,15 +23,7 @@ import {
   readSource,
   requireOpen,
   type SourceState,
-} from './send.ts'
-import { agreeTerms } from './terms.ts'
-
-/** Whom a vault pays, and where it is to go. */
-export type CrossChainWithdrawal = {
-  readonly vault: Vault
-  readonly account: Address
-  readonly destination: Destination
-}
+} from './transfer.ts'
 
 /** What a vault pays an account: withdrawals, claims, or both. */
 export type Payment = {
@@ -43,28 +37,34 @@ export type Payment = {
 }
 
 /**
- * Reads what the plan says of a vault, and at once what both chains say of the bridge. `send` builds the transactions of a
- * payment and of its transfer, by the bridge's quote for it. Throws the AppError that says why the asset cannot go there,
- * before anything is read, or `upstream_*`.
+ * What sends on what a vault pays. `read` reads a plan of the vault, and beside it what both chains say of the bridge; after it,
+ * `send` builds the transactions of a payment and of its transfer, by the bridge's quote. Throws the AppError that says why the
+ * asset cannot go there; both throw `upstream_*`.
  */
-export async function readWithBridge<T>(
+export function prepareOnward(
   services: BridgeServices,
-  { vault, account, destination }: CrossChainWithdrawal,
-  plan: ReadPlan<T>,
-  extraCalls: readonly RpcRequest[] = [],
+  {
+    vault,
+    account,
+    destination,
+  }: { readonly vault: Vault; readonly account: Address; readonly destination: Destination },
 ) {
   const errors = { chain: 'unsupported_destination_chain', token: 'unsupported_destination_token' } as const
   const ends = findEnds(vault, { ...destination, errors })
   const route: Route = { source: ends.vault, destination: ends.other }
   const { getReader } = services
-  const [{ source, ...read }, { destination: arrival, ...there }] = await Promise.all([
-    readSource(getReader(vault.chainId), account, route.source, plan, extraCalls),
-    readDestination(getReader(destination.chainId), account, route.destination, planNothing(route.destination.pool)),
-  ])
+  let way: Way | undefined
   return {
-    ...read,
-    evidence: () => Promise.all([read.evidence(), there.evidence()]),
-    send: (payment: Payment) => sendPayment(services, { account, route, source, arrival }, payment),
+    read: async <T>(plan: ReadPlan<T>, extraCalls: readonly RpcRequest[]) => {
+      const { pool } = route.destination
+      const [{ source, ...read }, { destination: arrival, ...there }] = await Promise.all([
+        readSource(getReader(vault.chainId), account, route.source, plan, extraCalls),
+        readDestination(getReader(destination.chainId), account, route.destination, planNothing(pool)),
+      ])
+      way = { account, route, source, arrival }
+      return { ...read, evidence: () => Promise.all([read.evidence(), there.evidence()]) }
+    },
+    send: (payment: Payment) => sendPayment(services, required(way), payment),
   }
 }
 

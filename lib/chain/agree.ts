@@ -1,0 +1,471 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { numberToHex } from 'viem'
+import * as z from 'zod'
+import { max } from '../bigint.ts'
+import { AppError } from '../errors.ts'
+import type { HttpEnvironment } from '../http.ts'
+import { logger } from '../logger.ts'
+import { type Result, toResult, unwrap } from '../result.ts'
+import { sha256 } from '../sha256.ts'
+import { blocksApart } from './blocks.ts'
+import { blockRequest, HashedHeader, parseResult } from './logs.ts'
+import { createRpc } from './nodes.ts'
+import { type ChainReader, chainReader } from './reader.ts'
+import { findChain, groupByHost, type RpcUrls } from './readers.ts'
+import type { EvmChain } from './registry.ts'
+import type { Rpc, RpcOutcome, RpcRequest } from './rpc.ts'
+
+/** Gives the reader of a chain. */
+export type GetReader = (chainId: number) => ChainReader
+
+/** Work that reads chains. It runs on several hosts, at the same time or later, so it must write nothing. */
+type Work<T> = (getReader: GetReader) => Promise<T>
+
+/**
+ * What two hosts agree on, from the value at the older head and the one at the newer head; undefined if they disagree.
+ * `heads`: the heads in the same order, where the work read at a head.
+ */
+export type Combine<T> = (older: T, newer: T, heads: readonly (HashedHeader | undefined)[]) => T | undefined
+
+/**
+ * Runs work on two hosts of each of these chains and returns what both agree on: equal values unless `combine` says otherwise.
+ * On a difference, both run once more at the older head. Runs it once if every chain has one host. Throws what the work throws
+ * at both, `nodes_disagree`, and `second_node_silent` if fewer than two hosts serve.
+ */
+export type Agree = <T>(chainIds: readonly number[], work: Work<T>, combine?: Combine<T>) => Promise<T>
+
+/** A chain with its hosts, the first to ask first. */
+export type Hosts = { readonly chain: EvmChain; readonly rpcs: readonly Rpc[] }
+
+/** Heads of healthy hosts differ by so many seconds, or by two blocks. */
+const MAX_LAG_SECONDS = 5
+const MAX_LAG_BLOCKS = 2
+/** A third host is not asked sooner than this. */
+const MIN_HEDGE_MS = 50
+
+const SIMULATION = 'eth_simulateV1'
+const HEADER = 'eth_getBlockByNumber'
+const TAGS: readonly unknown[] = ['latest', 'safe', 'finalized']
+/** Methods without a block that return more at a newer head. */
+const AT_HEAD = ['eth_getTransactionReceipt']
+
+/** The agreement of the hosts at these URLs, or at the registry's public ones. */
+export function agreement(rpcUrls: RpcUrls, environment: HttpEnvironment): Agree {
+  return agreementOf((chainId) => {
+    const chain = findChain(chainId)
+    const groups = groupByHost(rpcUrls[chainId] ?? chain.rpcUrls)
+    return { chain, rpcs: groups.map((urls) => createRpc(urls, environment, { chainId })) }
+  }, environment)
+}
+
+/** The agreement of these hosts; each chain's are looked up once. `now` in milliseconds. */
+export function agreementOf(
+  findHosts: (chainId: number) => Hosts,
+  { now }: Pick<HttpEnvironment, 'now'> = { now: () => performance.now() },
+): Agree {
+  const known = new Map<number, HostList>()
+  const hostsOf = (chainId: number) => {
+    const list = known.get(chainId) ?? hostList(findHosts(chainId))
+    known.set(chainId, list)
+    return list
+  }
+
+  return async (chainIds, work, combine = equal) => {
+    const lists = [...new Set(chainIds)].map(hostsOf)
+    if (lists.every(({ count }) => count === 1)) return work(readersOf(lists.map((list) => list.take(new Set()))))
+    const attempts = await gather(lists, work, now)
+    const pair = findPair(attempts)
+    const isBehind = (one: Attempt<unknown>) => pair && !one.failure && !areNear([one], newestOf(pair))
+    for (const one of attempts) {
+      for (const { list, rpc } of one.seats) if (one.atFault.has(rpc) || isBehind(one)) list.putLast(rpc)
+    }
+    if (!pair) throw silence(attempts)
+    const agreed = settle(pair, combine)
+    if (agreed) return unwrap(agreed)
+
+    const heads = oldestHeads(pair)
+    const canSimulate = pair[0].canSimulate === pair[1].canSimulate
+    // Behind one URL there may be nodes that do not know a block yet that others know.
+    for (const isEarlier of heads.size > 0 ? [false, true] : []) {
+      const again = await Promise.all(
+        pair.map(({ seats }) => attempt(seats, work, now, { heads, isEarlier, canSimulate })),
+      )
+      const later = findPair(again, newestOf(pair))
+      if (!later) continue
+      const settled = settle(later, combine)
+      if (settled) return unwrap(settled)
+      throw disagreement(later)
+    }
+    throw disagreement(pair)
+  }
+}
+
+/** The hosts of one chain, in the order in which they are asked. */
+type HostList = {
+  readonly count: number
+  /** The next host that is not taken; the only host of a chain serves every attempt. Undefined if none is left. */
+  readonly take: (taken: ReadonlySet<Rpc>) => Seat | undefined
+  /** Asks this host after the others from now on: it failed, or is behind. */
+  readonly putLast: (last: Rpc) => void
+}
+
+function hostList({ chain, rpcs }: Hosts): HostList {
+  let order = rpcs
+  const list: HostList = {
+    count: rpcs.length,
+    take: (taken) => {
+      const rpc = rpcs.length === 1 ? rpcs[0] : order.find((one) => !taken.has(one))
+      return rpc && { list, chain, rpc, nodes: Math.min(2, rpcs.length), place: rpcs.indexOf(rpc) }
+    },
+    putLast: (last) => {
+      order = [...order.filter((rpc) => rpc !== last), last]
+    },
+  }
+  return list
+}
+
+/** A host that serves an attempt. `place`: its index among the chain's hosts, for logs, because URLs are secrets. */
+type Seat = {
+  readonly list: HostList
+  readonly chain: EvmChain
+  readonly rpc: Rpc
+  readonly nodes: number
+  readonly place: number
+}
+
+/** Headers by chain id, and by tag. */
+type Heads = Map<number, Map<unknown, HashedHeader>>
+
+/** Work that ran on one host of each chain. */
+type Attempt<T> = {
+  readonly seats: readonly Seat[]
+  readonly result: Result<T>
+  /** Why its hosts did not serve; a refusal of the work is none. */
+  readonly failure: AppError | undefined
+  /** The hosts that did not serve. */
+  readonly atFault: ReadonlySet<Rpc>
+  /** The headers that the hosts returned for tags. */
+  readonly heads: Heads
+  /** False if a host has no eth_simulateV1. */
+  readonly canSimulate: boolean
+  /** Milliseconds that it took. */
+  readonly took: number
+}
+type Pair<T> = readonly [older: Attempt<T>, newer: Attempt<T>]
+
+/** The blocks that stand for tags, and whether dry runs are made. */
+type Pinned = { readonly heads: Heads; readonly isEarlier: boolean; readonly canSimulate: boolean }
+
+/**
+ * Runs work on hosts until two of them have served and know about the same head, or none is left. A failed or late host is replaced
+ * by the next one. A slow one has the next one beside it, once it takes twice as long as the first.
+ */
+async function gather<T>(lists: readonly HostList[], work: Work<T>, now: () => number): Promise<Attempt<T>[]> {
+  const done: Attempt<T>[] = []
+  const taken = new Set<Rpc>()
+  const running = new Set<Promise<unknown>>()
+  // Each failed attempt has a host at fault that is not asked again.
+  let left = lists.reduce((sum, { count }) => sum + count, 0)
+
+  const start = (): boolean => {
+    const seats = lists.map((list) => list.take(taken)).filter((seat) => seat !== undefined)
+    if (left === 0 || seats.length < lists.length) return false
+    left -= 1
+    for (const { rpc } of seats) taken.add(rpc)
+    const run = attempt(seats, work, now).then((one) => {
+      done.push(one)
+      running.delete(run)
+      if (one.failure) for (const { rpc } of seats) if (!one.atFault.has(rpc)) taken.delete(rpc)
+    })
+    // A later failure must not be unhandled once two others have agreed.
+    run.catch(() => {})
+    running.add(run)
+    return true
+  }
+
+  start()
+  start()
+  let isHedged = false
+  while (!findPair(done) && !failAlike(done)) {
+    const first = done.find(({ failure }) => !failure)
+    if (running.size < (first ? 1 : 2) && start()) continue
+    if (running.size === 0) break
+    const wait = first && !isHedged && sleep(Math.max(first.took, MIN_HEDGE_MS), SLOW, { ref: false })
+    if ((await Promise.race([...running, ...(wait ? [wait] : [])])) === SLOW) isHedged = start() || true
+  }
+  return done
+}
+
+const SLOW = 'slow'
+
+/** Runs work on these hosts, at their heads or at pinned ones. */
+async function attempt<T>(
+  seats: readonly Seat[],
+  work: Work<T>,
+  now: () => number,
+  pinned?: Pinned,
+): Promise<Attempt<T>> {
+  const begun = now()
+  const heads: Heads = new Map()
+  const atFault = new Set<Rpc>()
+  let canSimulate = true
+  const followed = seats.map(({ chain, rpc, ...seat }): Seat => {
+    const noted = new Map<unknown, HashedHeader>()
+    heads.set(chain.id, noted)
+    const blocks = pinned && blocksOf(chain, pinned)
+    const follow: Rpc = async (requests, options) => {
+      const isAtHead = requests.some(dependsOnHead) && !requests.some(isLatestHeader)
+      const asked = isAtHead ? [...requests, blockRequest('latest')] : requests
+      const outcomes = await rpc(blocks ? asked.map((request) => pin(request, blocks)) : asked, options)
+      noteHeads(noted, asked, outcomes)
+      if (outcomes.some(isRefused)) throw new AppError('upstream_unavailable', { cause: new Error('node: refused') })
+      const isUnsupported = requests.map(
+        ({ method }, index) => method === SIMULATION && refusalOf(outcomes[index]) === 'unsupported',
+      )
+      if (isUnsupported.includes(true)) canSimulate = false
+      const isSilenced = ({ method }: RpcRequest) => method === SIMULATION && pinned?.canSimulate === false
+      return requests.map((request, index) =>
+        // Each request has an outcome.
+        isSilenced(request) ? UNSUPPORTED : (outcomes[index] as RpcOutcome),
+      )
+    }
+    const blamed: Rpc = async (requests, options) => {
+      try {
+        return requests.length > 0 ? await follow(requests, options) : []
+      } catch (error) {
+        atFault.add(rpc)
+        throw error
+      }
+    }
+    return { ...seat, chain, rpc: blamed }
+  })
+  const result = await toResult(work(readersOf(followed)))
+  const failure = 'error' in result && result.error.code.startsWith('upstream_') ? result.error : undefined
+  return { seats, result, failure, atFault, heads, canSimulate, took: now() - begun }
+}
+
+const UNSUPPORTED: RpcOutcome = { error: { code: -32_601, refusal: 'unsupported' } }
+
+function readersOf(seats: readonly (Seat | undefined)[]): GetReader {
+  const readers = new Map(seats.flatMap((seat) => (seat ? [[seat.chain.id, readerOf(seat)] as const] : [])))
+  return (chainId) => {
+    const reader = readers.get(chainId)
+    if (!reader) throw new Error(`Chain ${chainId} is not one of those that were named.`)
+    return reader
+  }
+}
+
+function readerOf({ chain, rpc, nodes }: Seat): ChainReader {
+  return chainReader(chain, rpc, { nodes })
+}
+
+/** Notes the headers of tags, the lowest of each. Throws `upstream_bad_answer` if there is no latest header. */
+function noteHeads(
+  noted: Map<unknown, HashedHeader>,
+  requests: readonly RpcRequest[],
+  outcomes: readonly RpcOutcome[],
+): void {
+  for (const [index, { method, params }] of requests.entries()) {
+    const [tag] = params
+    if (method !== HEADER || !TAGS.includes(tag)) continue
+    const header = parseResult(
+      tag === 'latest' ? HashedHeader : HashedHeader.optional().catch(undefined),
+      outcomes[index],
+    )
+    const before = noted.get(tag)
+    if (header && (!before || header.number < before.number)) noted.set(tag, header)
+  }
+}
+
+/** True if the outcome of a request depends on how far its host has come. */
+function dependsOnHead({ method, params }: RpcRequest): boolean {
+  return AT_HEAD.includes(method) || params.some((param) => TAGS.includes(param))
+}
+
+function isLatestHeader({ method, params }: RpcRequest): boolean {
+  return method === HEADER && params[0] === 'latest'
+}
+
+/** True if a host does not serve this call, or no longer. */
+function isRefused(outcome: RpcOutcome): boolean {
+  return ['archive', 'unserved'].includes(`${refusalOf(outcome)}`)
+}
+
+function refusalOf(outcome: RpcOutcome | undefined) {
+  return outcome && 'error' in outcome ? outcome.error.refusal : undefined
+}
+
+/** The blocks that stand for tags on a chain; earlier ones are known to all nodes behind a URL. */
+function blocksOf(chain: EvmChain, { heads, isEarlier }: Pinned): ReadonlyMap<unknown, HashedHeader> {
+  const back = isEarlier ? blocksApart(chain) : 0n
+  const ofChain = heads.get(chain.id) ?? new Map<unknown, HashedHeader>()
+  return new Map([...ofChain].map(([tag, head]) => [tag, { ...head, number: max(0n, head.number - back) }]))
+}
+
+/** The same request with block numbers in place of tags. */
+function pin({ method, params }: RpcRequest, blocks: ReadonlyMap<unknown, HashedHeader>): RpcRequest {
+  const block = blocks.get(params.find((param) => blocks.has(param)))
+  if (!block) return { method, params }
+  const pinned = params.map((param) => (blocks.has(param) ? numberToHex(block.number) : param))
+  if (method !== SIMULATION) return { method, params: pinned }
+  // Clients give different times to the block that they make up.
+  const time = numberToHex(block.timestamp + 1n)
+  const { blockStateCalls, ...rest } = SimulationParameters.parse(params[0])
+  const withTime = blockStateCalls.map((one) => ({ ...one, blockOverrides: { time } }))
+  return { method, params: [{ ...rest, blockStateCalls: withTime }, ...pinned.slice(1)] }
+}
+
+const SimulationParameters = z.looseObject({ blockStateCalls: z.array(z.looseObject({})) })
+
+/** The first two attempts that were served at about the same head, the older first. `newest`: block times by chain, in seconds. */
+function findPair<T>(attempts: readonly Attempt<T>[], newest?: ReadonlyMap<number, bigint>): Pair<T> | undefined {
+  const served = attempts.filter(({ failure }) => !failure)
+  for (const [index, one] of served.entries()) {
+    const other = served.slice(index + 1).find((other) => areNear([one, other], newest ?? newestOf([one, other])))
+    if (other) return isOlder(one, other) ? [one, other] : [other, one]
+  }
+  return undefined
+}
+
+function areNear(attempts: readonly Attempt<unknown>[], newest: ReadonlyMap<number, bigint>): boolean {
+  return attempts.every(({ seats, heads }) =>
+    seats.every(({ chain }) => {
+      const head = heads.get(chain.id)?.get('latest')
+      return !head || (newest.get(chain.id) ?? 0n) - head.timestamp <= maxLag(chain)
+    }),
+  )
+}
+
+/** Seconds. */
+function maxLag({ blockSeconds }: EvmChain): bigint {
+  return BigInt(Math.ceil(Math.max(MAX_LAG_BLOCKS * blockSeconds, MAX_LAG_SECONDS)))
+}
+
+/** The time of the newest head of each chain, in seconds since 1970. */
+function newestOf(attempts: readonly Attempt<unknown>[]): ReadonlyMap<number, bigint> {
+  const newest = new Map<number, bigint>()
+  for (const { heads } of attempts) {
+    for (const [chainId, tags] of heads) {
+      const { timestamp = 0n } = tags.get('latest') ?? {}
+      newest.set(chainId, max(timestamp, newest.get(chainId) ?? 0n))
+    }
+  }
+  return newest
+}
+
+function isOlder(one: Attempt<unknown>, other: Attempt<unknown>): boolean {
+  const [number, otherNumber] = [one, other].map((attempt) => firstHead(attempt)?.number ?? 0n)
+  return (number ?? 0n) <= (otherNumber ?? 0n)
+}
+
+function firstHead({ seats: [seat], heads }: Attempt<unknown>): HashedHeader | undefined {
+  return seat && heads.get(seat.chain.id)?.get('latest')
+}
+
+/** What a pair agrees on; undefined if it disagrees. */
+function settle<T>(pair: Pair<T>, combine: Combine<T>): Result<T> | undefined {
+  const [older, newer] = pair
+  if (!older.seats.every(({ chain }) => areOfOneChain(chain, pair))) return undefined
+  if ('value' in older.result && 'value' in newer.result) {
+    const value = combine(older.result.value, newer.result.value, [firstHead(older), firstHead(newer)])
+    return value === undefined ? undefined : { value }
+  }
+  if ('error' in older.result && 'error' in newer.result) {
+    return textOfError(older.result.error) === textOfError(newer.result.error) ? older.result : undefined
+  }
+  // A dry run that reverts needs no second host: it only keeps a transaction back.
+  const [refused, other] = 'error' in older.result ? [older, newer] : [newer, older]
+  return refused.canSimulate && !other.canSimulate ? refused.result : undefined
+}
+
+/**
+ * True if two heads are the same block, or one is the other's parent, or lies a few blocks before it. Of the last the older
+ * host's hash is its own word: asking the other host for it takes a round trip.
+ */
+function areOfOneChain(chain: EvmChain, pair: Pair<unknown>): boolean {
+  const [one, other] = pair.map(({ heads }) => heads.get(chain.id)?.get('latest'))
+  if (!one || !other) return true
+  const [older, newer] = one.number <= other.number ? [one, other] : [other, one]
+  if (older.number === newer.number) return older.hash === newer.hash && older.timestamp === newer.timestamp
+  if (older.timestamp > newer.timestamp) return false
+  if (newer.number === older.number + 1n) return newer.parentHash === older.hash
+  return newer.number - older.number <= BigInt(Math.ceil(Number(maxLag(chain)) / chain.blockSeconds))
+}
+
+/** The lower of both headers for each chain and tag. */
+function oldestHeads(pair: Pair<unknown>): Heads {
+  const oldest: Heads = new Map()
+  for (const { heads } of pair) {
+    for (const [chainId, tags] of heads) {
+      const known = oldest.get(chainId) ?? new Map<unknown, HashedHeader>()
+      for (const [tag, header] of tags) known.set(tag, lowerHeader(known.get(tag), header))
+      if (known.size > 0) oldest.set(chainId, known)
+    }
+  }
+  return oldest
+}
+
+function lowerHeader(known: HashedHeader | undefined, header: HashedHeader): HashedHeader {
+  return known && known.number <= header.number ? known : header
+}
+
+/** True if two attempts failed in the same way and no host can be replaced: then the contract is at fault, or the only host. */
+function failAlike([one, other]: readonly Attempt<unknown>[]): boolean {
+  if (!one?.failure || !other?.failure || textOfError(one.failure) !== textOfError(other.failure)) return false
+  return [one, other].every(({ seats, atFault }) =>
+    seats.every(({ rpc, list }) => !atFault.has(rpc) || list.count === 1),
+  )
+}
+
+function equal<T>(older: T, newer: T): T | undefined {
+  return textOf(older) === textOf(newer) ? older : undefined
+}
+
+/** A value as text, for a comparison. Throws an Error on functions, which cannot be compared. */
+export function textOf(value: unknown): string {
+  return JSON.stringify(value, (key, one: unknown) => {
+    if (typeof one === 'function') throw new Error(`${key} is a function: two of them cannot be compared.`)
+    return typeof one === 'bigint' ? one.toString() : one
+  })
+}
+
+function textOfError({ code, details }: AppError): string {
+  return textOf([code, details])
+}
+
+function disagreement(pair: Pair<unknown>): AppError {
+  const hashes = pair.map(({ result }) =>
+    digest('error' in result ? [result.error.code, result.error.details] : result.value),
+  )
+  logHosts(
+    'nodes disagree',
+    pair.flatMap(({ seats }) => seats),
+    { hashes },
+  )
+  return new AppError('nodes_disagree')
+}
+
+/** The error if fewer than two hosts serve: that of the work if all failed alike. */
+function silence(attempts: readonly Attempt<unknown>[]): AppError {
+  const failures = attempts.flatMap(({ failure }) => failure ?? [])
+  const [cause] = failures
+  if (cause && failures.length === attempts.length) return cause
+  const silent = attempts.flatMap(({ seats, atFault }) => seats.filter(({ rpc }) => atFault.has(rpc)))
+  logHosts('second node silent', silent, { code: cause?.code, reason: String(cause?.cause) })
+  return new AppError('second_node_silent', { cause })
+}
+
+/** Logs hosts of each chain that has several, by their places: their URLs are secrets. */
+function logHosts(message: string, seats: readonly Seat[], more: object): void {
+  const several = seats.filter(({ list }) => list.count > 1)
+  for (const [chainId, ofChain] of Map.groupBy(several, ({ chain }) => chain.id)) {
+    const hosts = [...new Set(ofChain.map(({ place }) => place))].toSorted((one, other) => one - other)
+    logger.warn(message, { chainId, hosts, ...more })
+  }
+}
+
+/** Stands for a value in logs. */
+function digest(value: unknown): string {
+  const text = JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? one.toString() : one))
+  return sha256(text).slice(0, 16)
+}

@@ -1,0 +1,134 @@
+import * as z from 'zod'
+import { min } from '../bigint.ts'
+import { Address, TransactionHash } from '../codecs.ts'
+import type { HttpEnvironment } from '../http.ts'
+import { type Agree, agreement, type Combine, type GetReader, textOf } from './agree.ts'
+import { blocksApart } from './blocks.ts'
+import { HexText, Quantity } from './hex.ts'
+import { byLocation, HashedHeader, Log, Receipt } from './logs.ts'
+import type { ChainReader } from './reader.ts'
+import { findChain, groupByHost, type RpcUrls } from './readers.ts'
+import type { EvmChain } from './registry.ts'
+import type { RpcOutcome, RpcRequest } from './rpc.ts'
+
+/** The readers of chains that return only what two hosts agree on, read by read: for what becomes final. Throw what `agree` throws. */
+export function agreedReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): GetReader {
+  const agree = agreement(rpcUrls, environment)
+  return (chainId) => {
+    const chain = findChain(chainId)
+    return agreedReader(agree, chain, groupByHost(rpcUrls[chainId] ?? chain.rpcUrls).length)
+  }
+}
+
+/** The reader of a chain with so many hosts that returns only what two of them agree on. */
+export function agreedReader(agree: Agree, chain: EvmChain, hosts: number): ChainReader {
+  const of = <T>(read: (reader: ChainReader) => Promise<T>, combine?: Combine<T>) =>
+    agree([chain.id], (getReader) => read(getReader(chain.id)), combine)
+  return {
+    chain,
+    nodes: Math.min(2, hosts),
+    read: (plans, options) => of((reader) => reader.read(plans, options), sameValues(chain, options?.extraCalls)),
+    readOne: (plan, options) => of((reader) => reader.readOne(plan, options), sameValues(chain, options?.extraCalls)),
+    readEach: (plans, options) =>
+      of((reader) => reader.readEach(plans, options), sameValues(chain, options?.extraCalls)),
+    simulate: () => {
+      throw new Error('Dry runs are compared with what is signed.')
+    },
+    request: (requests, options) => of((reader) => reader.request(requests, options), sameOutcomes(chain, requests)),
+    logsUntil: (filter, from, to, enough) => of((reader) => reader.logsUntil(filter, from, to, enough), sameLogs),
+  }
+}
+
+/** What a read returns. */
+type Snapshot = { readonly outcomes: RpcOutcome[]; readonly value?: unknown; readonly values?: readonly unknown[] }
+
+/** Combines reads of equal values, as the older one has them. */
+function sameValues<T extends Snapshot>(chain: EvmChain, extraCalls: readonly RpcRequest[] = []): Combine<T> {
+  const combine = sameOutcomes(chain, extraCalls)
+  return (older, newer, heads) => {
+    const [ofOlder, ofNewer] = [older, newer].map(({ value, values }) => textOf([value, values]))
+    const outcomes = ofOlder === ofNewer ? combine(older.outcomes, newer.outcomes, heads) : undefined
+    return outcomes && { ...older, outcomes }
+  }
+}
+
+/** Combines the events that both read, as far as both have come. */
+const sameLogs: Combine<{ readonly logs: Log[]; readonly through: bigint }> = (older, newer) => {
+  const through = min(older.through, newer.through)
+  const [logs = [], others = []] = [older, newer].map((read) =>
+    read.logs.filter(({ blockNumber }) => blockNumber <= through).toSorted(byLocation),
+  )
+  if (lowerText(logs) === lowerText(others)) return { logs, through }
+  // The times of blocks, which not all nodes return with events, are asked for.
+  const untimed = logs.map(({ blockTimestamp: _, ...log }) => log)
+  return lowerText(logs, [TIME]) === lowerText(others, [TIME]) ? { logs: untimed, through } : undefined
+}
+
+/** Combines the outcomes of requests, as the older host has them. */
+function sameOutcomes(chain: EvmChain, requests: readonly RpcRequest[]): Combine<RpcOutcome[]> {
+  return (older, newer, heads) => {
+    const agreed = requests.flatMap((request, index) => {
+      const [one, other] = [older[index], newer[index]]
+      return (one && other && combineOutcomes(chain, request, [one, other], heads)) ?? []
+    })
+    return agreed.length === requests.length ? agreed : undefined
+  }
+}
+
+const HEADER = 'eth_getBlockByNumber'
+const RECEIPT = 'eth_getTransactionReceipt'
+const TRANSACTION = 'eth_getTransactionByHash'
+const TIME = 'blockTimestamp'
+
+/** What decides of a result, by method; of other methods, all of it. */
+const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
+  eth_call: HexText,
+  // Some nodes leave out the zeros.
+  eth_getStorageAt: Quantity,
+  eth_getTransactionCount: Quantity,
+  eth_getBalance: Quantity,
+  eth_getLogs: z.array(Log),
+  eth_getBlockReceipts: z.array(z.object({ logs: z.array(Log) })),
+  [HEADER]: HashedHeader.nullable(),
+  [RECEIPT]: Receipt.nullable(),
+  [TRANSACTION]: z.object({ hash: TransactionHash, from: Address, to: Address.nullish(), nonce: Quantity }).nullable(),
+}
+
+/** The outcome of a request that both hosts return; undefined if they differ. An error of one of them is returned. */
+function combineOutcomes(
+  chain: EvmChain,
+  { method, params }: RpcRequest,
+  [older, newer]: readonly [RpcOutcome, RpcOutcome],
+  [olderHead, newerHead]: readonly (HashedHeader | undefined)[],
+): RpcOutcome | undefined {
+  if ('error' in older || 'error' in newer) return 'error' in older ? older : newer
+  const schema = SCHEMAS[method] ?? z.unknown()
+  const [one, other] = [older, newer].map(({ result }) => schema.safeParse(result))
+  if (!one?.success || !other?.success) return undefined
+  const isLatest = method === HEADER && params[0] === 'latest'
+  if (isLatest || lowerText(one.data) === lowerText(other.data)) return older
+  if (one.data === null || other.data === null) {
+    // A transaction that waits need not have come to every node.
+    if (method === TRANSACTION) return { result: null }
+    // The schema of receipts has parsed it.
+    const [mined, head] = one.data === null ? [other.data, olderHead] : [one.data, newerHead]
+    return method === RECEIPT && isAhead(chain, mined as Receipt, head) ? { result: null } : undefined
+  }
+  // The times of blocks, which not all nodes return with events, are asked for.
+  if (lowerText(one.data, [TIME]) !== lowerText(other.data, [TIME])) return undefined
+  return { result: JSON.parse(JSON.stringify(older.result, (key, value) => (key === TIME ? undefined : value))) }
+}
+
+/** True if a node at this head need not know the block of a receipt yet. */
+function isAhead(chain: EvmChain, { blockNumber }: Receipt, head: HashedHeader | undefined): boolean {
+  return head !== undefined && blockNumber > head.number - blocksApart(chain)
+}
+
+/** A value as text, in lower case, without these keys. */
+function lowerText(value: unknown, without: readonly string[] = []): string {
+  const text = JSON.stringify(value, (key, one: unknown) => {
+    if (without.includes(key)) return undefined
+    return typeof one === 'bigint' ? one.toString() : one
+  })
+  return text.toLowerCase()
+}

@@ -1,0 +1,55 @@
+import type { Address } from 'viem'
+import { possible } from '../chain/call.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import { AppError } from '../errors.ts'
+import { encodeOperation, type Intent } from '../protocols/calldata.ts'
+import type { LedgerEntry } from '../protocols/ledger-entry.ts'
+import { OPERATIONS, operationNamed } from '../protocols/operations.ts'
+import { getProtocol } from '../protocols/protocols.ts'
+import { refusedByVault } from '../protocols/refusals.ts'
+import type { RequestKind } from '../protocols/request-kind.ts'
+import type { Vault } from '../vaults/vault.ts'
+import { type DryRun, firstWorking } from './dry-run.ts'
+import { prepare } from './prepare.ts'
+
+/** A cancellation of an account's pending request of a kind. `listEntries`: the account's entries in the vault up to a block. */
+type Cancellation = {
+  readonly vault: Vault
+  readonly account: Address
+  readonly kind: RequestKind
+  readonly listEntries: (to: bigint) => Promise<readonly LedgerEntry[]>
+}
+
+/**
+ * The transaction that cancels a user's pending request, in one round trip: the calls that may do it are known. Throws the AppError
+ * that says why there is none, or `upstream_*`.
+ */
+export async function prepareCancellation(reader: ChainReader, { vault, account, kind, listEntries }: Cancellation) {
+  const { cancelTerms } = getProtocol(vault)
+  if (!cancelTerms) throw new AppError('cancel_not_applicable')
+  const operations = OPERATIONS[vault.protocol].cancels[kind]
+  const request = { vault, account, amount: 0n }
+  const draftOf = (intent: Intent) => ({ approval: [], operations: [encodeOperation(intent)], intents: [intent] })
+  const { choice, ...prepared } = await prepare(reader, account, {
+    plan: cancelTerms(vault, account, kind),
+    candidates: operations.map((operation) => draftOf({ operation, request })),
+    choose: async ({ terms: finish, block }) => {
+      const terms = await finish(reader, block.number, () => listEntries(block.number))
+      // Which request it is, if they have ids of their own, is known only now.
+      const operation = operationNamed(operations, terms.name)
+      return {
+        terms,
+        drafts: [draftOf({ operation, request: { ...request, requestId: terms.requestId ?? 0n } })],
+        pick: firstWorking,
+        spending: undefined,
+        refuse: ({ calls }: DryRun, reverted: { readonly reason: string } | undefined) => {
+          if (terms.refusal && calls?.[0]?.status !== 'success') return terms.refusal
+          return reverted && refusedByVault('request_can_no_longer_be_cancelled', reverted.reason)
+        },
+      }
+    },
+    upperEstimate: 'cancel',
+  })
+  const { cancelled, isAsync } = choice.terms
+  return { ...prepared, cancelled: possible(cancelled), isAsync }
+}

@@ -1,0 +1,87 @@
+import { type Address, hexToBigInt, size } from 'viem'
+import type { Destination } from '../bridge/destination.ts'
+import { possible } from '../chain/call.ts'
+import { AppError } from '../errors.ts'
+import { type ClaimOperation, encodeOperation, type Intent } from '../protocols/calldata.ts'
+import { OPERATIONS, operationNamed } from '../protocols/operations.ts'
+import type { Claimable } from '../protocols/protocol.ts'
+import { getProtocol } from '../protocols/protocols.ts'
+import type { RequestKind } from '../protocols/request-kind.ts'
+import type { Vault } from '../vaults/vault.ts'
+import type { DryRun } from './dry-run.ts'
+import { prepareOnward } from './onward.ts'
+import { prepare } from './prepare.ts'
+import type { BridgeServices } from './transfer.ts'
+
+/** What a user gets of a claim of this kind. */
+const PAID_IN = { deposit: 'shares', withdrawal: 'assets' } as const
+
+/** A claim of everything that an account can claim of a kind; assets go on to `destination`, if any. */
+type Claim = {
+  readonly vault: Vault
+  readonly account: Address
+  readonly kind: RequestKind
+  readonly destination: Destination | undefined
+}
+
+/**
+ * The claim of everything that the user can claim of this kind, in two round trips; with one more, and the bridge's quote, to
+ * another chain. Throws the AppError that says why there is none, or `upstream_*`.
+ */
+export async function prepareClaim(services: BridgeServices, { vault, account, kind, destination }: Claim) {
+  const reader = services.getReader(vault.chainId)
+  const { claimTerms } = getProtocol(vault)
+  if (!claimTerms) throw new AppError('claim_not_applicable')
+  const onward = destination && prepareOnward(services, { vault, account, destination })
+  const paidIn = PAID_IN[kind]
+  const { choice, ...prepared } = await prepare(
+    reader,
+    account,
+    {
+      plan: claimTerms(vault, account, kind),
+      candidates: [],
+      choose: async ({ terms }) => {
+        const intents = terms.calls.map(({ name, amount }) => ({
+          operation: operationNamed(OPERATIONS[vault.protocol].claims, name),
+          request: { vault, account, amount },
+        }))
+        return {
+          terms,
+          drafts: intents.map((intent) => ({ approval: [], operations: [encodeOperation(intent)], intents: [intent] })),
+          pick: (dryRuns: readonly DryRun[]) => mostOf(dryRuns, paidIn),
+          spending: undefined,
+          refuse: ({ calls }: DryRun) => (calls?.[0]?.status === 'success' ? undefined : terms.refusal),
+        }
+      },
+      upperEstimate: 'claim',
+    },
+    onward?.read,
+  )
+  const claimable = possible(claimedBy(prepared) ?? (await choice.terms.claimable(reader, prepared.block.number)))
+  if (claimable[paidIn] === 0n) {
+    throw new AppError(kind === 'deposit' ? 'no_claimable_deposit' : 'no_claimable_withdrawal')
+  }
+  if (!onward) return { ...prepared, claimable }
+  const { intents, calls, evidence } = prepared
+  const { paid = claimable.assets, ...sent } = await onward.send({ intents, calls, field: 'dstChainId' })
+  return { ...sent, claimable: possible({ ...claimable, remainder: paid - sent.quote.inputAmount }), evidence }
+}
+
+/** The claim that gives most; the first of those that give the same. */
+function mostOf(dryRuns: readonly DryRun[], paidIn: keyof Claimable): DryRun {
+  const paid = (dryRun: DryRun) => (dryRun.calls?.[0]?.status === 'success' ? (claimedBy(dryRun)?.[paidIn] ?? 0n) : -1n)
+  return dryRuns.reduce((best, dryRun) => (paid(dryRun) > paid(best) ? dryRun : best))
+}
+
+/** What a claim takes, and what its dry run returned; undefined if the node leaves that out. */
+function claimedBy({ intents: [intent], calls }: Pick<DryRun, 'intents' | 'calls'>): Claimable | undefined {
+  const call = calls?.[0]
+  if (!intent || call?.status !== 'success' || size(call.returnData) !== 32) return undefined
+  const { operation, request } = intent as ClaimIntent
+  const returned = hexToBigInt(call.returnData)
+  return operation.takes === 'assets'
+    ? { assets: request.amount, shares: returned }
+    : { assets: returned, shares: request.amount }
+}
+
+type ClaimIntent = Intent & { readonly operation: ClaimOperation }

@@ -1,0 +1,92 @@
+import type { Abi, Address } from 'viem'
+import type { ChainReader } from '../chain/reader.ts'
+import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
+import { parseSimulation, type SimulatedCall, simulationRequest } from '../chain/simulation.ts'
+import type { Transaction } from '../chain/transaction.ts'
+import type { Intent } from '../protocols/calldata.ts'
+import { REVERT_ERRORS } from '../protocols/revert-errors.ts'
+
+/** Transactions that may be signed, approvals first, and views that a dry run calls before and after them. */
+export type Draft = {
+  readonly approval: Transaction[]
+  readonly operations: Transaction[]
+  /** What the operations of the vault are, in order. */
+  readonly intents: readonly Intent[]
+  readonly views?: readonly Transaction[]
+}
+
+/** A draft with what each transaction did and each view returned, undefined if the node cannot simulate. */
+export type DryRun = Draft & {
+  readonly calls: readonly SimulatedCall[] | undefined
+  readonly viewed: readonly SimulatedCall[] | undefined
+}
+
+/** The call that makes a draft's dry run. */
+export function dryRunRequest(account: Address, { approval, operations, views = [] }: Draft): RpcRequest {
+  return simulationRequest(account, [...views, ...approval, ...operations, ...views])
+}
+
+/** The dry run that an outcome of `dryRunRequest` tells. `abi` names the errors of reverts. */
+export function parseDryRun(draft: Draft, outcome: RpcOutcome | undefined, abi: Abi = REVERT_ERRORS): DryRun {
+  const { approval, operations, views = [] } = draft
+  const sent = approval.length + operations.length
+  const all = parseSimulation(outcome, sent + 2 * views.length, abi) ?? undefined
+  const calls = all?.slice(views.length, views.length + sent)
+  return { ...draft, calls, viewed: all && [...all.slice(0, views.length), ...all.slice(views.length + sent)] }
+}
+
+/** The dry runs of drafts, in one HTTP request. Throws `upstream_*`. */
+export async function makeDryRuns(
+  reader: ChainReader,
+  account: Address,
+  drafts: readonly Draft[],
+  abi?: Abi,
+): Promise<DryRun[]> {
+  const outcomes = await reader.request(drafts.map((draft) => dryRunRequest(account, draft)))
+  return drafts.map((draft, index) => parseDryRun(draft, outcomes[index], abi))
+}
+
+/**
+ * The dry run of a draft of one operation among those of candidates, which run in turn: those before it reverted, so that they
+ * changed nothing. Undefined if it is not among them.
+ */
+export function findDryRun(candidates: readonly DryRun[], { intents, ...draft }: Draft): DryRun | undefined {
+  const [intent, ...more] = intents
+  if (!intent || more.length > 0 || draft.views) return undefined
+  for (const { approval, intents: tried, calls } of candidates) {
+    if (approval.length !== draft.approval.length || approval.some(({ data }, i) => data !== draft.approval[i]?.data)) {
+      continue
+    }
+    const index = tried.findIndex((candidate) => isSame(candidate, intent))
+    const before = calls?.slice(approval.length, approval.length + index) ?? []
+    if (index < 0 || before.some(({ status }) => status === 'success')) continue
+    if (!calls) return { ...draft, intents, calls, viewed: [] }
+    const call = calls[approval.length + index]
+    return call && { ...draft, intents, calls: [...calls.slice(0, approval.length), call], viewed: [] }
+  }
+  return undefined
+}
+
+/** True if two operations do the same; a bound on what one of them pays may differ. */
+function isSame(one: Intent, other: Intent): boolean {
+  return (
+    one.operation === other.operation &&
+    one.request.amount === other.request.amount &&
+    (one.request.requestId ?? 0n) === (other.request.requestId ?? 0n)
+  )
+}
+
+/** The first dry run in which everything works, else the last one. */
+export function firstWorking([first, ...others]: readonly DryRun[]): DryRun {
+  if (!first) throw new Error('There is nothing to try.')
+  const works = ({ calls }: DryRun) => calls?.every(({ status }) => status === 'success') ?? false
+  return works(first) || others.length === 0 ? first : firstWorking(others)
+}
+
+/** The first dry run whose approvals work, else the last one. */
+export function firstApproved([first, ...others]: readonly DryRun[]): DryRun {
+  if (!first) throw new Error('There is nothing to try.')
+  const approvals = first.calls?.slice(0, first.approval.length)
+  const works = approvals?.every(({ status }) => status === 'success') ?? false
+  return works || others.length === 0 ? first : firstApproved(others)
+}

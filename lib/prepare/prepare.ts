@@ -1,0 +1,102 @@
+import type { Address } from 'viem'
+import { type Spending, verifyApprovals } from '../chain/erc20.ts'
+import type { Evidence } from '../chain/evidence.ts'
+import type { BlockHeader } from '../chain/logs.ts'
+import type { ChainReader, ReadPlan } from '../chain/reader.ts'
+import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
+import { type SimulatedCall, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
+import type { SimulationResult } from '../chain/simulation-result.ts'
+import type { AppError } from '../errors.ts'
+import { verifyOperations } from '../protocols/calldata.ts'
+import { type Draft, type DryRun, dryRunRequest, findDryRun, makeDryRuns, parseDryRun } from './dry-run.ts'
+
+/** What differs between deposits, withdrawals, claims and cancellations. */
+export type Kind<Terms, Chosen extends Choice> = {
+  /** What of the vault decides. */
+  readonly plan: ReadPlan<Terms>
+  /** Calls that go out with the plan. */
+  readonly extraCalls?: readonly RpcRequest[]
+  /** Drafts that are tried while the plan is read; each tries its operations in turn. */
+  readonly candidates: readonly Draft[]
+  /** What is done by what the vault says. Throws the AppError that says why nothing is. */
+  readonly choose: (read: {
+    readonly terms: Terms
+    readonly outcomes: readonly RpcOutcome[]
+    readonly block: BlockHeader
+  }) => Promise<Chosen>
+  /** The gas of one operation if no dry run tells it, in gas units. */
+  readonly upperEstimate: keyof typeof UPPER_ESTIMATE
+}
+
+/** What is done: one of several drafts, by their dry runs. */
+export type Choice = {
+  readonly drafts: readonly Draft[]
+  readonly pick: (dryRuns: readonly DryRun[]) => DryRun
+  /** What the approvals of a draft, if it has any, are for. */
+  readonly spending: Spending | undefined
+  /** Why nothing is handed out, by the dry run; undefined if it is. */
+  readonly refuse?: (
+    picked: DryRun,
+    reverted: Extract<SimulatedCall, { status: 'reverted' }> | undefined,
+  ) => AppError | undefined
+}
+
+/** The transactions to sign in order, approvals first. */
+export type Prepared<Chosen> = Pick<DryRun, 'approval' | 'operations' | 'intents' | 'calls' | 'viewed'> & {
+  readonly choice: Chosen
+  /** Gas units of all transactions together. */
+  readonly estimatedGas: bigint
+  readonly simulation: SimulationResult
+  readonly block: BlockHeader
+  readonly evidence: Evidence[]
+}
+
+/** A read of a plan with calls that go out with it. */
+type Read<Terms> = {
+  readonly value: Terms
+  readonly outcomes: readonly RpcOutcome[]
+  readonly block: BlockHeader
+  readonly evidence: () => Promise<Evidence | Evidence[]>
+}
+
+/**
+ * How every transaction comes about: read what decides, choose, simulate, verify. It takes one round trip if the choice is among
+ * the candidates, else two. `read` reads more beside the plan. Throws the AppError that says why there are no transactions, and
+ * `upstream_*`.
+ */
+export async function prepare<Terms, Chosen extends Choice>(
+  reader: ChainReader,
+  account: Address,
+  kind: Kind<Terms, Chosen>,
+  read: (plan: ReadPlan<NoInfer<Terms>>, extraCalls: readonly RpcRequest[]) => Promise<Read<NoInfer<Terms>>> = (
+    plan,
+    extraCalls,
+  ) => reader.readOne(plan, { extraCalls, withHash: true }),
+): Promise<Prepared<Chosen>> {
+  const { candidates, extraCalls = [] } = kind
+  const attempts = candidates.map((draft) => dryRunRequest(account, draft))
+  const { value: terms, outcomes, block, evidence } = await read(kind.plan, [...attempts, ...extraCalls])
+  const choice = await kind.choose({ terms, outcomes: outcomes.slice(attempts.length), block })
+
+  const tried = candidates.map((draft, index) => parseDryRun(draft, outcomes[index]))
+  const known = choice.drafts.flatMap((draft) => findDryRun(tried, draft) ?? [])
+  const isKnown = known.length === choice.drafts.length
+  const picked = choice.pick(isKnown ? known : await makeDryRuns(reader, account, choice.drafts))
+  const { approval, operations, intents, calls, viewed } = picked
+
+  verifyOperations(intents, operations)
+  if (choice.spending) verifyApprovals(choice.spending, approval)
+  else if (approval.length > 0) throw new Error('There is an approval of nothing.')
+  const refusal = choice.refuse?.(
+    picked,
+    calls?.find((call) => call.status === 'reverted'),
+  )
+  if (refusal) throw refusal
+  const upperEstimate =
+    UPPER_ESTIMATE.approve * BigInt(approval.length) + UPPER_ESTIMATE[kind.upperEstimate] * BigInt(operations.length)
+  return {
+    ...{ approval, operations, intents, calls, viewed, choice, block },
+    evidence: [await evidence()].flat(),
+    ...summarise(calls, upperEstimate),
+  }
+}

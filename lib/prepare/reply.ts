@@ -1,0 +1,124 @@
+import type { Address } from 'viem'
+import type * as z from 'zod'
+import { max, min } from '../bigint.ts'
+import { textOf } from '../chain/agree.ts'
+import type { Evidence } from '../chain/evidence.ts'
+import { encodeLink } from '../chain/link.ts'
+import type { SimulationResult } from '../chain/simulation-result.ts'
+import type { Transaction } from '../chain/transaction.ts'
+import { OPERATIONS } from '../protocols/operations.ts'
+import type { Vault } from '../vaults/vault.ts'
+import type { TransactionsReply } from './transactions-reply.ts'
+
+/** Transactions of an account that are prepared, on one chain; with a quote they end on another one. */
+type Prepared<Quote> = {
+  readonly approval: readonly Transaction[]
+  readonly operations: readonly Transaction[]
+  readonly estimatedGas: bigint
+  readonly simulation: SimulationResult
+  readonly evidence: Evidence[]
+  readonly quote?: Quote
+}
+
+/**
+ * The reply with what is prepared, in every form in which wallets take it: each transaction with its chain, all as one list of
+ * calls, and a single call of the vault as a link. `chainId` is the chain on which they are sent.
+ */
+export function toReply<Quote>(
+  vault: Pick<Vault, 'protocol' | 'chainId'>,
+  account: Address,
+  { approval, operations, estimatedGas, simulation, evidence, quote }: Prepared<Quote>,
+  chainId = vault.chainId,
+) {
+  const transactions = [...approval, ...operations]
+  const [only, ...more] = transactions
+  const withChain = (transaction: Transaction) => ({ chainId, ...transaction })
+  return {
+    approval: approval.map(withChain),
+    operations: operations.map(withChain),
+    calls: {
+      version: '2.0.0' as const,
+      chainId: BigInt(chainId),
+      from: account,
+      atomicRequired: more.length > 0,
+      calls: transactions,
+    },
+    link: only && more.length === 0 ? encodeLink(OPERATIONS[vault.protocol].abi, chainId, only) : null,
+    protocol: vault.protocol,
+    chainId: vault.chainId,
+    isCrossChain: quote !== undefined,
+    ...{ estimatedGas, simulation, evidence },
+    ...(quote !== undefined && { quote }),
+  }
+}
+
+type Reply = z.output<typeof TransactionsReply> & { readonly withdrawal?: Withdrawal }
+
+/** Figures of a withdrawal; unknown ones are null or absent. */
+type Withdrawal = {
+  readonly shares: bigint
+  readonly assets: bigint | null
+  readonly fee: bigint | null
+  readonly haircut: bigint
+  readonly claimedAssets: bigint
+  readonly remainder?: bigint | undefined
+  readonly isEstimate: boolean
+}
+
+/** The figure of two that is worse for the user. */
+const WORSE = { shares: max, assets: min, fee: max, haircut: max, claimedAssets: min, remainder: min } as const
+
+/** Figures that differ by more than this part are no estimates of the same: half a percent. */
+const PART = 200n
+/** Gas of two dry runs that differs by more than this factor is no estimate. */
+const MAX_GAS_FACTOR = 2n
+/** Gas units of a block: no transaction uses more. */
+const BLOCK_GAS = 60_000_000n
+
+/**
+ * The reply that two hosts agree on: what is signed is equal. Of figures of a withdrawal that differ by less than half a percent
+ * the worse one counts, as an estimate. Of two gas figures the larger one counts. If one host cannot simulate, the other's dry run
+ * counts. Undefined if they disagree.
+ */
+export function agreeOnReply<T extends Reply>(older: T, newer: T): T | undefined {
+  if (textOf(signedOf(older)) !== textOf(signedOf(newer))) return undefined
+  const isUnavailable = ({ simulation }: Reply) => simulation.status === 'unavailable'
+  const simulated = isUnavailable(older) ? newer : older
+  const isSame = textOf(older.simulation) === textOf(newer.simulation)
+  if (!isSame && !isUnavailable(older) && !isUnavailable(newer)) return undefined
+  const estimatedGas = agreeOnGas(older.estimatedGas, newer.estimatedGas, isSame)
+  const withdrawal = older.withdrawal && newer.withdrawal && agreeOnWithdrawal(older.withdrawal, newer.withdrawal)
+  if (estimatedGas === undefined || (older.withdrawal && !withdrawal)) return undefined
+  const evidence = older.evidence.map((block, index) => earlier(block, newer.evidence[index]))
+  return { ...older, simulation: simulated.simulation, estimatedGas, evidence, ...(withdrawal && { withdrawal }) }
+}
+
+/** What of a reply is signed or decides: all but what is estimated, and the block. */
+function signedOf({ estimatedGas: _, simulation: __, evidence: ___, withdrawal: ____, ...signed }: Reply): object {
+  return signed
+}
+
+function agreeOnGas(one: bigint, other: bigint, isOfDryRuns: boolean): bigint | undefined {
+  const [least, most] = [min(one, other), max(one, other)]
+  if (least === most) return most
+  const isTooMuch = most > BLOCK_GAS || (isOfDryRuns && most > least * MAX_GAS_FACTOR)
+  return isTooMuch ? undefined : most
+}
+
+function agreeOnWithdrawal(older: Withdrawal, newer: Withdrawal): Withdrawal | undefined {
+  if (textOf(older) === textOf(newer)) return older
+  const agreed = { ...older, isEstimate: true }
+  // An object has no other keys than its own.
+  for (const name of Object.keys(WORSE) as (keyof typeof WORSE)[]) {
+    const [one, other] = [older[name], newer[name]]
+    if (one === other) continue
+    if (typeof one !== 'bigint' || typeof other !== 'bigint') return undefined
+    if ((max(one, other) - min(one, other)) * PART > max(one, other)) return undefined
+    Object.assign(agreed, { [name]: WORSE[name](one, other) })
+  }
+  return agreed
+}
+
+function earlier(one: Evidence, other: Evidence | undefined): Evidence {
+  return other && other.blockNumber < one.blockNumber ? other : one
+}

@@ -1,0 +1,138 @@
+import { type Address, hexToBigInt, size } from 'viem'
+import type { Destination } from '../bridge/destination.ts'
+import { possible, required } from '../chain/call.ts'
+import { encodeApprovals, type Spending } from '../chain/erc20.ts'
+import type { AggregateCall } from '../chain/multicall.ts'
+import type { SimulatedCall } from '../chain/simulation.ts'
+import { encodeOperation, type Intent } from '../protocols/calldata.ts'
+import { OPERATIONS, withdrawalNamed } from '../protocols/operations.ts'
+import type { WithdrawalAmount, WithdrawalTerms } from '../protocols/protocol.ts'
+import { getProtocol } from '../protocols/protocols.ts'
+import { refusedByVault } from '../protocols/refusals.ts'
+import type { Vault } from '../vaults/vault.ts'
+import { type Draft, type DryRun, firstWorking } from './dry-run.ts'
+import { prepareOnward } from './onward.ts'
+import { prepare } from './prepare.ts'
+import type { BridgeServices } from './transfer.ts'
+
+/** A withdrawal of an account; its assets go on to `destination`, if any. */
+type Withdrawal = {
+  readonly vault: Vault
+  readonly account: Address
+  readonly amount: WithdrawalAmount
+  readonly destination: Destination | undefined
+}
+
+/**
+ * The transactions that withdraw from a vault now: in one round trip if the request says which calls may do it, in two if that
+ * takes what the vault tells, as for everything; with one more, and the bridge's quote, to another chain. Throws the AppError that
+ * says why there are none, or `upstream_*`.
+ */
+export async function prepareWithdrawal(services: BridgeServices, { vault, account, amount, destination }: Withdrawal) {
+  const reader = services.getReader(vault.chainId)
+  const onward = destination && prepareOnward(services, { vault, account, destination })
+  const candidates = candidatesFor(vault, account, amount)
+  const { choice, ...prepared } = await prepare(
+    reader,
+    account,
+    {
+      plan: getProtocol(vault).withdrawalTerms(vault, account, amount),
+      candidates: candidates.length > 0 ? draftsOf(vault, candidates) : [],
+      choose: async ({ terms, block }) => choose(vault, account, possible(await terms(reader, block.number))),
+      upperEstimate: 'withdrawal',
+    },
+    onward?.read,
+  )
+  const { intents, approval, calls, evidence } = prepared
+  const outcome = outcomeOf(choice.terms, intents.at(-1)?.operation.returns, calls?.at(-1))
+  if (!onward) return { ...prepared, ...outcome }
+  const payment = { intents, calls: calls?.slice(approval.length), field: 'amount' } as const
+  const sum = amount !== 'max' && 'assets' in amount ? { amount: amount.assets } : {}
+  const { paid, ...sent } = await onward.send({ ...payment, ...sum })
+  const { assets, claimedAssets } = outcome.withdrawal
+  const remainder = (paid ?? required(assets) + claimedAssets) - sent.quote.inputAmount
+  return { ...sent, ...outcome, withdrawal: possible({ ...outcome.withdrawal, remainder }), evidence }
+}
+
+/** The calls by which the vault pays. */
+function choose(vault: Vault, account: Address, terms: WithdrawalTerms) {
+  terms.steps.forEach(possible)
+  const intents = terms.steps.map(({ name, ...step }) => ({
+    operation: withdrawalNamed(vault, name),
+    request: { vault, account, ...step },
+  }))
+  const { proof } = terms
+  return {
+    terms,
+    drafts: draftsOf(vault, intents, proof && [proof.call]),
+    pick: firstWorking,
+    spending: sharesPulled(vault, intents)[0],
+    refuse: ({ calls, viewed }: DryRun, reverted: { readonly reason: string } | undefined) => {
+      const refusal = calls && !reverted ? undefined : terms.refusal?.(reverted?.reason)
+      if (refusal) return refusal
+      if (reverted) return refusedByVault('withdrawal_refused', reverted.reason)
+      return proof && !isProven(proof, viewed) ? proof.refusal : undefined
+    },
+  }
+}
+
+/** The operations as they are, and after an approval of the shares if there are vaults that take them by that. */
+function draftsOf(vault: Vault, intents: readonly Intent[], views?: readonly AggregateCall[]): Draft[] {
+  const operations = intents.map(encodeOperation)
+  const approvals = sharesPulled(vault, intents).map((spending) => encodeApprovals(spending, 'exact'))
+  const asked = views && { views: views.map(({ to, data }) => ({ to, data, value: 0n })) }
+  return [[], ...approvals].map((approval) => ({ approval, operations, intents, ...asked }))
+}
+
+/** The shares for which operations may need an approval: of one operation at most. */
+function sharesPulled({ address, shareToken }: Vault, intents: readonly Intent[]): Spending[] {
+  return intents
+    .filter(({ operation }) => 'mayPullShares' in operation && operation.mayPullShares)
+    .map(({ request }) => ({ token: shareToken, spender: address, amount: request.amount }))
+    .slice(0, 1)
+}
+
+/** The operations that take an amount as it is asked for, with no bound on what they pay; none for everything. */
+function candidatesFor(vault: Vault, account: Address, amount: WithdrawalAmount): Intent[] {
+  if (amount === 'max') return []
+  const [takes, value] =
+    'assets' in amount ? (['assets', amount.assets] as const) : (['shares', amount.shares] as const)
+  return OPERATIONS[vault.protocol].withdrawals
+    .filter((operation) => operation.takes === takes)
+    .map((operation) => ({ operation, request: { vault, account, amount: value } }))
+}
+
+/** True if the view rose by what it must, within the dry run. */
+function isProven({ rise }: NonNullable<WithdrawalTerms['proof']>, viewed: readonly SimulatedCall[] = []): boolean {
+  const [before, after] = viewed.map((call) =>
+    call.status === 'success' && size(call.returnData) === 32 ? hexToBigInt(call.returnData) : undefined,
+  )
+  return before !== undefined && after !== undefined && after - before === rise
+}
+
+/** What the withdrawal takes and pays: what its dry run returned if it pays at once, else what the vault's state says. */
+function outcomeOf(terms: WithdrawalTerms, returns: 'assets' | 'shares' | undefined, last: SimulatedCall | undefined) {
+  const { value, haircut, claimedAssets } = terms
+  const amounts = { shares: terms.shares, assets: terms.assets }
+  // If only earlier requests are paid, what the last call returns is theirs.
+  const isNothing = terms.shares === 0n && terms.assets === 0n
+  const isTold = returns && !isNothing && last?.status === 'success' && size(last.returnData) === 32
+  if (isTold) amounts[returns] = hexToBigInt(last.returnData)
+  return {
+    withdrawal: {
+      ...amounts,
+      shares: required(amounts.shares),
+      fee: feeIn(value, amounts.assets),
+      haircut,
+      isEstimate: !isTold && !isNothing,
+      claimedAssets,
+    },
+    isAsync: returns === undefined,
+  }
+}
+
+/** What the vault keeps; null if it does not tell what the shares are worth. */
+function feeIn(value: bigint | null, assets: bigint | null): bigint | null {
+  if (value === null || assets === null) return null
+  return value > assets ? value - assets : 0n
+}

@@ -1,0 +1,207 @@
+import { numberToHex } from 'viem'
+import { describe, expect, test } from 'vitest'
+import { type Agree, agreementOf } from '../../../lib/chain/agree.ts'
+import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
+import type { Rpc, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
+import { simulationRequest } from '../../../lib/chain/simulation.ts'
+import { AppError } from '../../../lib/errors.ts'
+import { agreedReaderOf } from '../../support/agreed.ts'
+import { failureOf } from '../../support/errors.ts'
+
+const CHAIN = evmChain(8453) as EvmChain
+const ACCOUNT = '0x0000000000000000000000000000000000000016'
+
+/** The header of a block of a chain with five blocks a second. */
+const headerOf = (number: number, fork = 0) => ({
+  number: numberToHex(number),
+  timestamp: numberToHex(1_700_000_000 + Math.floor(number / 5)),
+  hash: numberToHex(number + fork, { size: 32 }),
+  parentHash: numberToHex(number - 1 + fork, { size: 32 }),
+})
+
+type Host = {
+  readonly head?: number
+  readonly fork?: number
+  /** Milliseconds until it answers. */
+  readonly delay?: number
+  /** What it says at a block of everything but headers. */
+  readonly say?: (block: number, request: RpcRequest) => RpcOutcome
+  readonly isDown?: boolean
+}
+
+/** A host at this head, and the blocks at which it was asked, a list for each HTTP request. */
+function hostOf({ head = 1_000, fork = 0, delay = 0, isDown = false, say = (block) => ({ result: block }) }: Host) {
+  const asked: unknown[][] = []
+  const rpc: Rpc = async (requests) => {
+    asked.push(requests.map(({ params }) => params.find((param) => param === 'latest' || Number(param) >= 0)))
+    await new Promise((resolve) => setTimeout(resolve, delay))
+    if (isDown) throw new AppError('upstream_unavailable')
+    return requests.map((request) => {
+      const block = request.params.find((param) => param === 'latest' || Number(param) >= 0)
+      const number = block === 'latest' ? head : Number(block)
+      return request.method === 'eth_getBlockByNumber' ? { result: headerOf(number, fork) } : say(number, request)
+    })
+  }
+  return { rpc, asked }
+}
+
+type Hosts = readonly ReturnType<typeof hostOf>[]
+const agreeOf = (hosts: Hosts): Agree => agreementOf(() => ({ chain: CHAIN, rpcs: hosts.map(({ rpc }) => rpc) }))
+const READ: RpcRequest = { method: 'eth_call', params: [{ to: ACCOUNT, data: '0x' }, 'latest'] }
+
+/** What the hosts agree on of one read at the latest block. */
+const read = (hosts: Hosts) =>
+  agreeOf(hosts)([CHAIN.id], async (getReader) => {
+    const [outcome] = await getReader(CHAIN.id).request([READ])
+    return outcome && 'result' in outcome ? outcome.result : undefined
+  })
+
+const constant = { say: () => ({ result: 7 }) }
+
+describe('Two hosts', () => {
+  test('that say the same are asked once, also where one is some blocks ahead', async () => {
+    for (const head of [1_000, 1_001, 1_010]) {
+      const hosts = [hostOf({ ...constant, head }), hostOf(constant)]
+      expect(await read(hosts)).toBe(7)
+      expect(hosts.map(({ asked }) => asked)).toEqual([[['latest', 'latest']], [['latest', 'latest']]])
+    }
+  })
+
+  test('that differ are asked once more, both at the older head', async () => {
+    const hosts = [hostOf({ head: 1_003 }), hostOf({ head: 1_000 })]
+    expect(await read(hosts)).toBe(1_000)
+    expect(hosts.map(({ asked }) => asked[1])).toEqual([
+      ['0x3e8', '0x3e8'],
+      ['0x3e8', '0x3e8'],
+    ])
+  })
+
+  test('that differ at one block disagree', async () => {
+    const liar = hostOf({ say: () => ({ result: 8 }) })
+    expect((await failureOf(read([hostOf(constant), liar]))).code).toBe('nodes_disagree')
+    expect((await failureOf(read([liar, hostOf(constant)]))).code).toBe('nodes_disagree')
+  })
+
+  test('on two forks disagree, also where they say the same', async () => {
+    expect((await failureOf(read([hostOf(constant), hostOf({ ...constant, fork: 7 })]))).code).toBe('nodes_disagree')
+  })
+
+  test('that refuse alike refuse, and in different ways disagree', async () => {
+    const refuse = (hosts: Hosts, codes: readonly ('vault_is_paused' | 'vault_is_closed')[]) => {
+      let runs = 0
+      return failureOf(
+        agreeOf(hosts)([CHAIN.id], async (getReader) => {
+          await getReader(CHAIN.id).request([READ])
+          throw new AppError(codes[runs++ % codes.length] ?? 'internal')
+        }),
+      )
+    }
+    const hosts = [hostOf(constant), hostOf(constant)]
+    expect((await refuse(hosts, ['vault_is_paused'])).code).toBe('vault_is_paused')
+    expect((await refuse(hosts, ['vault_is_paused', 'vault_is_closed'])).code).toBe('nodes_disagree')
+  })
+
+  test('of which one does not serve return nothing', async () => {
+    expect((await failureOf(read([hostOf(constant), hostOf({ isDown: true })]))).code).toBe('second_node_silent')
+    expect((await failureOf(read([hostOf({ isDown: true }), hostOf({ isDown: true })]))).code).toBe(
+      'upstream_unavailable',
+    )
+  })
+
+  test('of which one is six seconds behind return nothing', async () => {
+    const hosts = [hostOf(constant), hostOf({ ...constant, head: 970 })]
+    expect((await failureOf(read(hosts))).code).toBe('second_node_silent')
+  })
+
+  test('that say a contract tells nothing are believed, and nobody else is asked', async () => {
+    const hosts = [hostOf(constant), hostOf(constant), hostOf(constant)]
+    const failure = await failureOf(
+      agreeOf(hosts)([CHAIN.id], async (getReader) => {
+        await getReader(CHAIN.id).request([READ])
+        throw new AppError('upstream_bad_answer')
+      }),
+    )
+    expect(failure.code).toBe('upstream_bad_answer')
+    expect(hosts[2]?.asked).toEqual([])
+  })
+})
+
+describe('Of three hosts', () => {
+  test.for([0, 1, 2])(
+    'two agree while one does not serve, and it is asked last from then on (place %i)',
+    async (place) => {
+      const hosts = [hostOf(constant), hostOf(constant), hostOf(constant)].with(place, hostOf({ isDown: true }))
+      const agree = agreeOf(hosts)
+      for (let run = 0; run < 5; run += 1) {
+        expect(await agree([CHAIN.id], async (getReader) => getReader(CHAIN.id).request([READ]))).toEqual([
+          { result: 7 },
+        ])
+      }
+      expect(hosts[place]?.asked.length).toBeLessThanOrEqual(1)
+    },
+  )
+
+  test.for([0, 1, 2])('two agree while one is a minute ahead or behind (place %i)', async (place) => {
+    for (const head of [700, 1_300]) {
+      const odd = hostOf({ head, say: () => ({ result: 8 }) })
+      expect(await read([hostOf(constant), hostOf(constant), hostOf(constant)].with(place, odd))).toBe(7)
+    }
+  })
+
+  test('one that lies is not outvoted: nothing is returned', async () => {
+    const liar = hostOf({ say: () => ({ result: 8 }) })
+    const hosts = [hostOf(constant), liar, hostOf(constant)]
+    expect((await failureOf(read(hosts))).code).toBe('nodes_disagree')
+  })
+
+  test('the third is asked once the second takes twice as long as the first', async () => {
+    const slow = hostOf({ ...constant, delay: 2_000 })
+    const hosts = [hostOf({ ...constant, delay: 10 }), slow, hostOf(constant)]
+    expect(await read(hosts)).toBe(7)
+    expect(hosts[2]?.asked).toHaveLength(1)
+  })
+})
+
+test('One host is asked once, and its word counts', async () => {
+  const host = hostOf({})
+  expect(await read([host])).toBe(1_000)
+  expect(host.asked).toEqual([['latest']])
+})
+
+test('Dry runs are made at neither host where they differ because one cannot simulate', async () => {
+  const dryRun = { result: [{ calls: [{ status: '0x1', gasUsed: '0x1' }] }] }
+  const missing: RpcOutcome = { error: { code: -32_601, refusal: 'unsupported' } }
+  const hosts = [hostOf({ say: () => dryRun }), hostOf({ say: () => missing })]
+  const agreed = await agreeOf(hosts)([CHAIN.id], async (getReader) => {
+    const [outcome] = await getReader(CHAIN.id).request([simulationRequest(ACCOUNT, [])])
+    return outcome && 'result' in outcome
+  })
+  expect(agreed).toBe(false)
+})
+
+test('A refusal by the only host that can simulate keeps the transaction back', async () => {
+  const missing: RpcOutcome = { error: { code: -32_601, refusal: 'unsupported' } }
+  const able = hostOf({ say: () => ({ result: 'reverts' }) })
+  const unable = hostOf({ say: () => missing })
+  for (const hosts of [
+    [able, unable],
+    [unable, able],
+  ]) {
+    const refused = agreeOf(hosts)([CHAIN.id], async (getReader) => {
+      const [outcome] = await getReader(CHAIN.id).request([simulationRequest(ACCOUNT, [])])
+      if (outcome && 'result' in outcome) throw new AppError('withdrawal_refused')
+      return 'handed out'
+    })
+    expect((await failureOf(refused)).code).toBe('withdrawal_refused')
+  }
+})
+
+test('Whatever two hosts say of a block that has a number, it is compared', async () => {
+  const readAt = (prices: readonly number[]) =>
+    agreedReaderOf(
+      CHAIN,
+      prices.map((price) => hostOf({ say: () => ({ result: numberToHex(price) }) }).rpc),
+    ).request([{ method: 'eth_call', params: [{ to: ACCOUNT, data: '0x' }, '0x2'] }])
+  expect(await readAt([1, 1])).toEqual([{ result: '0x1' }])
+  expect((await failureOf(readAt([1, 2]))).code).toBe('nodes_disagree')
+})
