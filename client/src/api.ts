@@ -453,6 +453,12 @@ export type GetDepositStatusResponse = {
   vaultAddress: Address
   userAddress: Address
   chainId: ChainId
+  /** Usual wait for a settlement; null below five known settlements, or without settlements */
+  estimatedSettlement: EstimatedSettlement | null
+  /** Milliseconds until the next poll; null if no settlement is awaited */
+  nextPollAfterMs: number | null
+  /** Per chain read: the block that the response is based on, and the number of hosts */
+  evidence: Evidence[]
   /** Next step: wait (pending), claim (claimable), cancel again (cancelled), nothing (others) */
   status: 'pending' | 'claimable' | 'cancelled' | 'deposited' | 'no_active_deposit'
   /** Status as text for users */
@@ -475,12 +481,6 @@ export type GetDepositStatusResponse = {
     /** True if the valuation is valid: deposits then give shares instantly */
     isTotalAssetsValid: boolean | null
   }
-  /** Usual wait for a settlement; null below five known settlements, or without settlements */
-  estimatedSettlement: EstimatedSettlement | null
-  /** Milliseconds until the next poll; null if no settlement is awaited */
-  nextPollAfterMs: number | null
-  /** Per chain read: the block that the response is based on, and the number of hosts */
-  evidence: Evidence[]
 }
 
 export type GetHealthResponse = {
@@ -771,6 +771,12 @@ export type GetWithdrawalStatusResponse = {
   vaultAddress: Address
   userAddress: Address
   chainId: ChainId
+  /** Usual wait for a settlement; null below five known settlements, or without settlements */
+  estimatedSettlement: EstimatedSettlement | null
+  /** Milliseconds until the next poll; null if no settlement is awaited */
+  nextPollAfterMs: number | null
+  /** Per chain read: the block that the response is based on, and the number of hosts */
+  evidence: Evidence[]
   /** Next step: wait (pending), claim (claimable), cancel again (cancelled), nothing (others) */
   status: 'pending' | 'claimable' | 'cancelled' | 'withdrawn' | 'no_active_withdrawal'
   /** Status as text for users */
@@ -793,12 +799,6 @@ export type GetWithdrawalStatusResponse = {
     /** Epoch that takes new requests */
     redeemEpochId: number | null
   }
-  /** Usual wait for a settlement; null below five known settlements, or without settlements */
-  estimatedSettlement: EstimatedSettlement | null
-  /** Milliseconds until the next poll; null if no settlement is awaited */
-  nextPollAfterMs: number | null
-  /** Per chain read: the block that the response is based on, and the number of hosts */
-  evidence: Evidence[]
 }
 
 export type LinkWalletRequest = {

@@ -9,6 +9,7 @@ import type { AccountVault } from './account-vaults.ts'
 import type { Deposit } from './history.ts'
 import { buildEntryId, DepositSource, HistoryStatus } from './ledger-entry.ts'
 import type { Position } from './position.ts'
+import { EstimatedSettlement } from './settlement-waits.ts'
 import type { Withdrawal } from './withdrawals.ts'
 
 /** What each status of a deposit means, for people. */
@@ -49,6 +50,22 @@ export const shareNow = {
 const VaultNow = z.object(shareNow).describe('Current state of the vault')
 
 /** What the status of an account and its position say of requests whose cancellation the vault has granted. */
+/** The fields of a status endpoint, whatever the kind of the requests. */
+export const RequestStatus = z.object({
+  vaultAddress: Address,
+  userAddress: Address,
+  chainId: ChainId,
+  estimatedSettlement: EstimatedSettlement.nullable().describe(
+    'Usual wait for a settlement; null below five known settlements, or without settlements',
+  ),
+  nextPollAfterMs: z
+    .number()
+    .int()
+    .nullable()
+    .describe('Milliseconds until the next poll; null if no settlement is awaited'),
+  evidence: EvidenceList,
+})
+
 export const CancelledDeposit = Amount.describe(
   'Assets of cancelled deposit requests, which another cancellation returns',
 )

@@ -1,9 +1,7 @@
 import * as z from 'zod'
-import { CancelledDeposit } from '../../../lib/activity/responses.ts'
-import { EstimatedSettlement } from '../../../lib/activity/settlement-waits.ts'
-import { EvidenceList } from '../../../lib/chain/evidence.ts'
-import { ChainId, VaultChainIdText } from '../../../lib/chain/registry.ts'
-import { Address, Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import { CancelledDeposit, RequestStatus } from '../../../lib/activity/responses.ts'
+import { VaultChainIdText } from '../../../lib/chain/registry.ts'
+import { Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
@@ -22,10 +20,7 @@ export const contract = {
       chainId: VaultChainIdText,
     }),
   },
-  response: z.object({
-    vaultAddress: Address,
-    userAddress: Address,
-    chainId: ChainId,
+  response: RequestStatus.extend({
     status: z
       .enum(['pending', 'claimable', 'cancelled', 'deposited', 'no_active_deposit'])
       .describe('Next step: wait (pending), claim (claimable), cancel again (cancelled), nothing (others)'),
@@ -47,15 +42,6 @@ export const contract = {
           .describe('True if the valuation is valid: deposits then give shares instantly'),
       })
       .describe('Vault state; a field is null if the vault does not report it'),
-    estimatedSettlement: EstimatedSettlement.nullable().describe(
-      'Usual wait for a settlement; null below five known settlements, or without settlements',
-    ),
-    nextPollAfterMs: z
-      .number()
-      .int()
-      .nullable()
-      .describe('Milliseconds until the next poll; null if no settlement is awaited'),
-    evidence: EvidenceList,
   }),
   errors: ['ambiguous_vault_address', 'vault_not_found', 'deposit_status_not_applicable', ...UPSTREAM_ERRORS],
   cacheControl: 'no-store',

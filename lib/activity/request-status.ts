@@ -1,0 +1,83 @@
+import type { Address } from 'viem'
+import { possible } from '../chain/call.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import { AppError } from '../errors.ts'
+import type { AccountReading, FinishedRequests } from '../protocols/protocol.ts'
+import { getProtocol } from '../protocols/protocols.ts'
+import type { RequestKind } from '../protocols/request-kind.ts'
+import { findVault, type Vault, type VaultKey } from '../vaults/vault.ts'
+import { readAccountEntries } from './account-vaults.ts'
+import type { EstimatedSettlement } from './settlement-waits.ts'
+
+/** Milliseconds until a settlement is worth asking for again: curators settle every few hours or days. */
+const SETTLEMENT_POLL_MS = 30_000
+
+type Services = Parameters<typeof readAccountEntries>[0] & {
+  readonly getReader: (chainId: number) => ChainReader
+  readonly getEstimate: (vault: VaultKey, kind: RequestKind) => Promise<EstimatedSettlement | null>
+}
+
+/** Whose requests, in which of the client's vaults. */
+type Question = {
+  readonly client: { readonly vaults: readonly Vault[] }
+  readonly path: { readonly vaultAddress: Address }
+  readonly query: { readonly userAddress: Address; readonly chainId?: number | undefined }
+}
+
+/** How requests of a kind are read, and how much of them waits, can be claimed and can be taken back. */
+type Kind<R> = {
+  readonly kind: RequestKind
+  readonly of: (account: AccountReading) => FinishedRequests<R>
+  readonly amounts: (requests: R) => {
+    readonly pending: bigint
+    readonly claimable: bigint
+    readonly cancelled: bigint
+  }
+}
+
+/**
+ * Reads where an account's requests of a kind stand in an async vault: the requests, the shares in the wallet, the status while
+ * one is open, and the reply's other fields. Throws `<kind>_status_not_applicable` for a vault without requests, and `upstream_*`.
+ */
+export async function readRequestStatus<R extends object>(
+  services: Services,
+  { client, path, query: { userAddress, chainId } }: Question,
+  { kind, of, amounts }: Kind<R>,
+) {
+  const vault = findVault(client.vaults, path.vaultAddress, chainId)
+  const { account, claimTerms } = getProtocol(vault)
+  if (!claimTerms) {
+    throw new AppError(kind === 'deposit' ? 'deposit_status_not_applicable' : 'withdraw_status_not_applicable')
+  }
+  const reader = services.getReader(vault.chainId)
+  const [estimatedSettlement, { value, block, evidence }] = await Promise.all([
+    services.getEstimate(vault, kind),
+    reader.readOne(account(vault, userAddress), { withHash: true }),
+  ])
+  const listEntries = () => readAccountEntries(services, { vault, account: userAddress, to: block.number })
+  const requests = possible(await of(value)(reader, block.number, listEntries))
+  const { pending, claimable, cancelled } = amounts(requests)
+  return {
+    requests,
+    shares: value.shares,
+    open: openStatus(claimable, cancelled, pending),
+    reply: {
+      vaultAddress: vault.address,
+      userAddress,
+      chainId: vault.chainId,
+      estimatedSettlement,
+      nextPollAfterMs: pending > 0n ? SETTLEMENT_POLL_MS : null,
+      evidence: [await evidence()],
+    },
+  }
+}
+
+function openStatus(
+  claimable: bigint,
+  cancelled: bigint,
+  pending: bigint,
+): 'claimable' | 'cancelled' | 'pending' | undefined {
+  if (claimable > 0n) return 'claimable'
+  if (cancelled > 0n) return 'cancelled'
+  return pending > 0n ? 'pending' : undefined
+}
