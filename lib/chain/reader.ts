@@ -3,14 +3,6 @@ import { inBatches } from '../batches.ts'
 import { badAnswer } from '../errors.ts'
 import { LAST_SECOND } from '../time.ts'
 import { type Answers, type Call, call, decodeAnswers } from './call.ts'
-import {
-  codeReaderOverrides,
-  encodeCodeCall,
-  encodeStorageCall,
-  type OriginalCode,
-  originalCodes,
-  storageOverrides,
-} from './code-override.ts'
 import type { Evidence } from './evidence.ts'
 import {
   type BlockHeader,
@@ -34,6 +26,7 @@ import {
 import type { EvmChain } from './registry.ts'
 import type { Rpc, RpcOutcome, RpcRequest } from './rpc.ts'
 import { simulationRequest } from './simulation.ts'
+import { encodeStorageCall, OVERRIDE_DIGITS, parseStorage, storageOverrides } from './storage.ts'
 import type { Transaction } from './transaction.ts'
 
 /** What to read of one contract: named storage slots of its own (32 bytes each), and named calls of it or of others. */
@@ -136,30 +129,20 @@ const MOST_CONTRACTS = 100
  * 17 million gas, where the tightest nodes end at two million and 50 million.
  */
 const MOST_DIGITS = 1_200_000
-/** Into how many parts a call is cut that a contract makes fail: with one more for the block, what any node takes in a batch. */
-const PARTS = 9
+/** Into how many parts a failed group is cut: two calls each, and one for the block, are what any node takes in a batch. */
+const PARTS = 4
 
 /** How often a block's header is asked for at most. */
 const HEADER_TRIES = 3
 
-/** How many reads a node that refuses state overrides is spared them. */
-const ASK_AGAIN_AFTER = 500
-
-/**
- * A reader of one chain. It remembers, while it lives, the code of the contracts whose storage it reads, and whether the
- * chain's nodes refuse state overrides. `nodes`: how many hosts the Rpc asks for everything.
- */
+/** A reader of one chain. `nodes`: how many hosts agree on what it returns. */
 export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly nodes?: number } = {}) {
   const blockCalls = chain.id === ARBITRUM ? ARBITRUM_BLOCK_CALLS : BLOCK_CALLS
-  const codes = originalCodes()
-  let reads = 0
-  let refusals = 0
 
   /**
-   * Reads contracts, each at one block, the latest unless told, and sends `extraCalls` in the same HTTP request. One
-   * eth_call for every 100 contracts; two more when it is the first read of a contract's storage, and one more for
-   * contracts whose code cannot be moved. A second request only where those calls are of two blocks, or where the node
-   * refuses state overrides. Throws AppError `upstream_*`.
+   * Reads contracts, each at one block, the latest by default, and sends `extraCalls` in the same HTTP request. One eth_call for
+   * every 100 contracts, and one more for their storage, if any is read. A second request only if these two are of different
+   * blocks, or the node refuses state overrides. Throws AppError `upstream_*`.
    */
   async function read<T>(plans: readonly ReadPlan<T>[], options: ReadOptions = {}): Promise<Snapshot<T>> {
     const { attempts, ...others } = await readCalls(plans, options)
@@ -195,19 +178,12 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     return snapshot
   }
 
-  /** Reads plans with as few calls as take them, in one HTTP request; without state overrides where a call with them is refused. */
+  /** Reads plans with as few calls as take them, in one HTTP request. */
   async function readCalls<T>(plans: readonly ReadPlan<T>[], { extraCalls = [], at, withHash = false }: ReadOptions) {
-    reads += 1
-    const groups = cutIntoCalls(choose(plans))
+    const groups = cutIntoCalls(plans)
     const headers = withHash ? [blockRequest(at ?? 'latest')] : []
     const { parts, outcomes } = await send(groups, at, [...extraCalls, ...headers])
-    const attempts = await Promise.all(
-      groups.map(async (group, index) => {
-        const plans = group.map(({ plan }) => plan)
-        const part = parts[index] ?? (group.some(isMoved) ? await sendOne(choose(plans, false), at) : undefined)
-        return { plans, part }
-      }),
-    )
+    const attempts = groups.map((group, index) => ({ plans: group, part: parts[index] }))
     return { attempts, outcomes: outcomes.slice(0, extraCalls.length), header: outcomes[extraCalls.length] }
   }
 
@@ -243,7 +219,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
   /** Reads plans of which one made their call fail in ever smaller parts. */
   async function readInParts<T>(plans: readonly ReadPlan<T>[], at: bigint | undefined): Promise<Part<T | undefined>[]> {
     const smaller = plans.length > 1 ? inBatches(plans, Math.ceil(plans.length / PARTS)) : []
-    const [empty, ...parts] = (await send([[], ...smaller.map((some) => choose(some))], at)).parts
+    const [empty, ...parts] = (await send([[], ...smaller], at)).parts
     if (!empty) throw badAnswer('the node runs no call at all')
     const broken = [{ block: empty.block, values: [undefined] }]
     if (smaller.length === 0) return broken
@@ -257,25 +233,12 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     return readable.flat()
   }
 
-  /** Chooses how each contract's storage is to be read. */
-  function choose<T>(plans: readonly ReadPlan<T>[], withOverrides = !areOverridesRefused()): Planned<T>[] {
-    return plans.map((plan) => {
-      const hasStorage = withOverrides && plan.slots.length > 0
-      return { plan, storage: hasStorage ? codes.get(plan.address, reads) : 'word by word' }
-    })
-  }
-
-  /** Once can be a passing fault of the node; a node that refuses is asked again now and then. */
-  function areOverridesRefused(): boolean {
-    return refusals > 1 && refusals % ASK_AGAIN_AFTER !== 0
-  }
-
   /**
-   * Reads each group with one call, all in one HTTP request with the extra calls: what each reads, undefined where the
+   * Reads each group with one call, or two, all in one HTTP request with the extra calls: what each reads, undefined where the
    * node would not run its call, or not to its end.
    */
   async function send<T>(
-    groups: readonly (readonly Planned<T>[])[],
+    groups: readonly (readonly ReadPlan<T>[])[],
     at: bigint | undefined,
     extraCalls: readonly RpcRequest[] = [],
   ) {
@@ -287,40 +250,27 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     return { parts, outcomes }
   }
 
-  async function sendOne<T>(group: readonly Planned<T>[], at: bigint | undefined): Promise<Part<T> | undefined> {
-    return (await send([group], at)).parts[0]
-  }
-
-  /** What a group's calls read, with what is still missing: the storage at the calls' block, where the two are of two blocks. */
+  /** What a group's calls read, with what is still missing: all at one block if the two calls were of different blocks. */
   async function finish<T>(
-    group: readonly Planned<T>[],
+    plans: readonly ReadPlan<T>[],
     at: bigint | undefined,
-    [calls, ...others]: readonly RpcOutcome[],
+    [calls, storage]: readonly RpcOutcome[],
   ): Promise<Part<T> | undefined> {
-    const plans = group.map(({ plan }) => plan)
-    const apart = group.filter(isApart)
-    const storage = apart.length > 0 ? others.shift() : undefined
-    const told = others[0] && 'result' in others[0] ? decodeOutcome(others[0]) : []
-    for (const [index, { plan }] of group.filter(({ storage }) => storage === 'unknown').entries()) {
-      if (index < told.length) codes.remember(plan.address, told[index], reads)
-    }
     if (calls && 'error' in calls) return undefined
-
-    const { block, returned } = decodeGroups(blockCalls, group.map(callsOf), calls)
-    const stored =
-      storage && 'result' in storage ? decodeGroups(blockCalls, apart.map(storageCallOf), storage) : undefined
-    if (stored && stored.block.number !== block.number) {
+    const { block, returned } = decodeGroups(
+      blockCalls,
+      plans.map(({ calls }) => calls),
+      calls,
+    )
+    const stored = plans.filter(hasStorage)
+    const read =
+      storage && 'result' in storage ? decodeGroups(blockCalls, stored.map(storageCallOf), storage) : undefined
+    if (read && read.block.number !== block.number) {
       if (at !== undefined) throw badAnswer('two calls at one block are of different blocks')
-      return sendOne(choose(plans), lower(stored.block, block).number)
+      return (await send([plans], lower(read.block, block).number)).parts[0]
     }
-
-    const words = group.map((one, index) => {
-      const data = isMoved(one) ? returned[index]?.[one.plan.calls.length] : stored?.returned[apart.indexOf(one)]?.[0]
-      return parseWords(one.plan, data)
-    })
-    const areAllTold = words.every((ofOne) => ofOne !== undefined)
-    if (plans.some(({ slots }) => slots.length > 0)) refusals = areAllTold ? 0 : refusals + 1
-    const known = areAllTold ? words : await readWords(plans, block.number)
+    const words = plans.map((plan) => parseStorage(plan.slots, read?.returned[stored.indexOf(plan)]?.[0]))
+    const known = words.every((ofPlan) => ofPlan !== undefined) ? words : await readWords(plans, block.number)
     const values = plans.map(({ calls, parse }, index) =>
       parse({ words: known[index] ?? [], answers: decodeAnswers(calls, returned[index]) }),
     )
@@ -357,85 +307,59 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
   }
 }
 
-/**
- * A plan, and how the storage of its contract is read: in the call of the calls, with the original code moved out of the
- * way; in a call of its own, where the code cannot move or is `unknown` and asked for; or word by word.
- */
-type Planned<T> = { readonly plan: ReadPlan<T>; readonly storage: OriginalCode | 'apart' | 'unknown' | 'word by word' }
-
 /** What one call reads: the values of its plans, all of one block. */
 type Part<T> = { readonly block: BlockHeader; readonly values: readonly T[] }
 
-function isMoved<T>(one: Planned<T>): one is Planned<T> & { readonly storage: OriginalCode } {
-  return typeof one.storage === 'object'
-}
-
-function isApart({ storage }: Planned<unknown>): boolean {
-  return storage === 'apart' || storage === 'unknown'
-}
-
-/** The requests that read a group at a block: of its calls, then of storage that is apart, then of unknown code. */
+/** The requests that read a group at a block: of its calls, and of its storage if there is any. */
 function requestsFor(
   blockCalls: readonly AggregateCall[],
-  group: readonly Planned<unknown>[],
+  plans: readonly ReadPlan<unknown>[],
   at: bigint | undefined,
 ): RpcRequest[] {
-  const aggregate = (calls: readonly AggregateCall[], overrides: readonly object[]) => ({
+  const aggregate = (calls: readonly AggregateCall[], ...overrides: readonly object[]) => ({
     method: 'eth_call',
     params: [
-      { to: MULTICALL3, data: encodeAggregate(calls) },
+      { to: MULTICALL3, data: encodeAggregate([...blockCalls, ...calls]) },
       at === undefined ? 'latest' : numberToHex(at),
-      ...(overrides.length > 0 ? [Object.assign({}, ...overrides)] : []),
+      ...overrides,
     ],
   })
-  const moved = group.filter(isMoved).map(({ plan, storage }) => storageOverrides(plan.address, storage))
-  const apart = group.filter(isApart)
-  const emptied = apart.map(({ plan }) => storageOverrides(plan.address))
-  const unknown = group.filter(({ storage }) => storage === 'unknown').map(({ plan }) => encodeCodeCall(plan.address))
-  return [
-    aggregate([...blockCalls, ...group.flatMap(callsOf)], moved),
-    ...(apart.length > 0 ? [aggregate([...blockCalls, ...apart.flatMap(storageCallOf)], emptied)] : []),
-    ...(unknown.length > 0 ? [aggregate(unknown, [codeReaderOverrides])] : []),
-  ]
+  const stored = plans.filter(hasStorage)
+  const views = aggregate(plans.flatMap(({ calls }) => calls))
+  if (stored.length === 0) return [views]
+  return [views, aggregate(stored.flatMap(storageCallOf), storageOverrides(stored.map(({ address }) => address)))]
 }
 
-/** The calls of a plan, and the one for its storage words where they are read along. */
-function callsOf(one: Planned<unknown>): AggregateCall[] {
-  return isMoved(one) ? [...one.plan.calls, ...storageCallOf(one)] : [...one.plan.calls]
+function hasStorage({ slots }: ReadPlan<unknown>): boolean {
+  return slots.length > 0
 }
 
-function storageCallOf({ plan: { address, slots } }: Planned<unknown>): [AggregateCall] {
-  return [{ to: address, data: encodeStorageCall(slots) }]
+function storageCallOf({ address, slots }: ReadPlan<unknown>): [AggregateCall] {
+  return [encodeStorageCall(address, slots)]
 }
 
 /** The plans in groups that one call takes each; one empty group where there are none, which tells the block. */
-function cutIntoCalls<T>(planned: readonly Planned<T>[]): Planned<T>[][] {
-  let group: Planned<T>[] = []
+function cutIntoCalls<T>(plans: readonly ReadPlan<T>[]): ReadPlan<T>[][] {
+  let group: ReadPlan<T>[] = []
   const groups = [group]
-  let codes = new Set<Hex>()
   let digits = 0
-  for (const one of planned) {
-    let more = digitsOf(one, codes)
+  for (const plan of plans) {
+    const more = digitsOf(plan)
     if (group.length === MOST_CONTRACTS || (group.length > 0 && digits + more > MOST_DIGITS)) {
       group = []
       groups.push(group)
-      codes = new Set()
       digits = 0
-      more = digitsOf(one, codes)
     }
-    group.push(one)
+    group.push(plan)
     digits += more
-    if (isMoved(one)) codes.add(one.storage.code)
   }
   return groups
 }
 
-/** How many digits a plan adds to a call that has these codes. */
-function digitsOf(one: Planned<unknown>, codes: ReadonlySet<Hex>): number {
-  const calls = callsOf(one).reduce((sum, call) => sum + encodedLength(call), 0)
-  if (!isMoved(one)) return calls
-  const { program, code } = one.storage
-  return calls + program.length + (codes.has(code) ? 0 : code.length)
+/** How many digits a plan adds to the calls of its group. */
+function digitsOf(plan: ReadPlan<unknown>): number {
+  const storage = hasStorage(plan) ? encodedLength(storageCallOf(plan)[0]) + OVERRIDE_DIGITS : 0
+  return plan.calls.reduce((sum, call) => sum + encodedLength(call), storage)
 }
 
 /** The hash of a block by its own header or that of the next block; undefined where the header is of another one. */
@@ -456,13 +380,6 @@ function decodeGroups(
   if (number === undefined || timestamp === undefined) throw badAnswer('the block does not tell its number and time')
   if (number > LAST_NUMBER || timestamp > LAST_SECOND) throw badAnswer('no chain has such a block')
   return { block: { number, timestamp }, returned: groups.map(({ length }) => all.splice(0, length)) }
-}
-
-/** The words of a plan's slots; undefined where something else answered than the program that loads them. */
-function parseWords({ slots }: ReadPlan<unknown>, data: Hex | undefined): bigint[] | undefined {
-  if (slots.length === 0) return []
-  if (data?.length !== 2 + slots.length * 64) return undefined
-  return slots.map((_, index) => BigInt(`0x${data.slice(2 + index * 64, 66 + index * 64)}`))
 }
 
 function decodeOutcome(outcome: RpcOutcome | undefined): (Hex | undefined)[] {

@@ -77,6 +77,7 @@ function mostOf(dryRuns: readonly DryRun[], paidIn: keyof Claimable): DryRun {
 function claimedBy({ intents: [intent], calls }: Pick<DryRun, 'intents' | 'calls'>): Claimable | undefined {
   const call = calls?.[0]
   if (!intent || call?.status !== 'success' || size(call.returnData) !== 32) return undefined
+  // Claims are tried only.
   const { operation, request } = intent as ClaimIntent
   const returned = hexToBigInt(call.returnData)
   return operation.takes === 'assets'

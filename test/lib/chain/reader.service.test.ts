@@ -1,9 +1,7 @@
-import fc from 'fast-check'
 import { type Address, type Hex, numberToHex, parseAbi, toHex } from 'viem'
 import { getBlock, getStorageAt, readContract } from 'viem/actions'
 import { test as base, describe, expect } from 'vitest'
 import { call } from '../../../lib/chain/call.ts'
-import { MULTICALL3 } from '../../../lib/chain/multicall.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
 import { type ChainReader, chainReader, type ReadPlan, readPlan } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
@@ -15,7 +13,6 @@ import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
 import { chainClient } from '../../support/chain-client.ts'
 import { transaction } from '../../support/oracles.ts'
-import { runs } from '../../support/runs.ts'
 import { startWire } from '../../support/wire.ts'
 
 const BASE = evmChain(8453) as EvmChain
@@ -127,7 +124,7 @@ function recording(rpc: Rpc): { rpc: Rpc; batches: (readonly RpcRequest[])[] } {
 }
 
 /** Answers the first batch call by call, in this order, with something happening after the first of them. */
-function interrupted(rpc: Rpc, order: readonly number[], happen: () => Promise<void>): Rpc {
+function interrupted(rpc: Rpc, order: readonly number[], happen: () => Promise<void>, after = 1): Rpc {
   let first = true
   return async (requests) => {
     if (!first) return rpc(requests)
@@ -135,7 +132,7 @@ function interrupted(rpc: Rpc, order: readonly number[], happen: () => Promise<v
     const outcomes: RpcOutcome[] = []
     for (const [turn, index] of [...order, ...requests.keys()].entries()) {
       if (outcomes[index]) continue
-      if (turn === 1) await happen()
+      if (turn === after) await happen()
       outcomes[index] = (await rpc([requests[index] as RpcRequest]))[0] as RpcOutcome
     }
     return outcomes
@@ -157,7 +154,7 @@ describe('a reading', () => {
     expect(value.words.proposal).toBe(change)
   })
 
-  test('A reading of several contracts gives each its own, in order, from one request, and later from one call', async ({
+  test('A reading of several contracts gives each its own, in order, from one request of two calls', async ({
     world,
     rpc,
   }) => {
@@ -174,10 +171,8 @@ describe('a reading', () => {
     expect(one).toEqual(value)
     expect(minted).toBe(value.answers.minted)
     expect(other).toMatchObject({ words: { proposal: NO_PROPOSAL }, answers: { name: 'Another', absent: undefined } })
-    // The calls, the storage, and the code that is sent along from then on.
-    expect(recorded.batches.map((batch) => batch.length)).toEqual([3])
-    expect((await reader.read(queries)).values).toEqual(first.values)
-    expect(recorded.batches.map((batch) => batch.length)).toEqual([3, 1])
+    // The views, and the storage.
+    expect(recorded.batches.map((batch) => batch.length)).toEqual([2])
   })
 
   test('The block of a reading is told with its hash, asked for in the same request or in one more', async ({
@@ -371,9 +366,8 @@ describe('a block between the two calls', () => {
     expect({ block, value }).toEqual(then)
     expect(outcomes).toEqual([{ result: '0x2105' }])
     expect(recorded.batches.map((batch) => batch.map(({ method }) => method))).toEqual([
-      ['eth_call', 'eth_call', 'eth_call', 'eth_chainId'],
-      // With the code that it knows by now, one call reads both.
-      ['eth_call'],
+      ['eth_call', 'eth_call', 'eth_chainId'],
+      ['eth_call', 'eth_call'],
     ])
     for (const { params } of recorded.batches[1] ?? []) expect(params[1]).toBe(numberToHex(then.block.number))
   })
@@ -382,19 +376,14 @@ describe('a block between the two calls', () => {
 describe('many contracts', () => {
   const many = (world: World, length: number) => Array.from({ length }, () => vaultQuery(world, world.vault))
 
-  test('They are one call for every 100 of them, in one request, each at the block of its call', async ({
+  test('They are two calls for every 100 of them, in one request, each at the block of its call', async ({
     world,
     rpc,
   }) => {
-    const known = chainReader(BASE, rpc)
     const first = await latestBlock(world)
-    const { batches, rpc: recorded } = recording(interrupted(rpc, [1, 0, 2], () => changeBoth(world)))
-    let isKnown = false
-    const reader = chainReader(BASE, (requests) => (isKnown ? recorded(requests) : rpc(requests)))
-    await readVault(reader, world)
-    isKnown = true
-    const { block, blocks, values } = await reader.read(many(world, 250))
-    expect(batches.map((batch) => batch.length)).toEqual([3])
+    const { batches, rpc: recorded } = recording(interrupted(rpc, [2, 3], () => changeBoth(world), 2))
+    const { block, blocks, values } = await chainReader(BASE, recorded).read(many(world, 250))
+    expect(batches.map((batch) => batch.length)).toEqual([6])
     const before = await atBlock(world, first)
     const after = await atBlock(world, first + 2n)
     expect(block).toEqual(before.block)
@@ -405,7 +394,7 @@ describe('many contracts', () => {
     expect(values.slice(100, 200)).toEqual(Array(100).fill(before.value))
     expect(values.slice(200)).toEqual(Array(50).fill(after.value))
 
-    const pinned = await known.read(many(world, 250), { at: first })
+    const pinned = await chainReader(BASE, rpc).read(many(world, 250), { at: first })
     expect(pinned.values).toEqual(Array(250).fill(before.value))
     expect(new Set(pinned.blocks.map(({ number }) => number))).toEqual(new Set([first]))
   })
@@ -424,7 +413,7 @@ describe('many contracts', () => {
     for (const call of batches[0] ?? []) expect(JSON.stringify(call).length).toBeLessThan(1_250_000)
   })
 
-  test('2,000 of them take 20 calls', async ({ world, rpc }) => {
+  test('2,000 of them take 20 calls for views, and 20 for storage', async ({ world, rpc }) => {
     const reader = chainReader(BASE, rpc)
     await readVault(reader, world)
     const { batches, rpc: recorded } = recording(rpc)
@@ -433,84 +422,8 @@ describe('many contracts', () => {
     batches.length = 0
     const { values } = await counting.read(many(world, 2_000))
     expect(values).toHaveLength(2_000)
-    expect(batches.map((batch) => batch.length)).toEqual([20])
+    expect(batches.map((batch) => batch.length)).toEqual([40])
   })
-})
-
-describe('The code that stands in place of a contract changes nothing of what its calls answer', () => {
-  const at = (n: number) => numberToHex(0xc0de00 + n, { size: 20 })
-  const digits = (address: Address) => address.slice(2)
-  /** Returns its address, its caller, the size of its code, its first storage word, and what it was called with. */
-  const MIRROR: Hex = ('0x305f523360205238604052' + '5f54606052' + '5f35608052' + '3660a052' + '60c05ff3') as Hex
-  const BEACON: Hex = `0x73${digits(at(0))}5f5260205ff3`
-  const CONTRACTS: readonly (readonly [name: string, code: Hex, isOneCall: boolean])[] = [
-    ['mirror', MIRROR, true],
-    ['clone of it (ERC-1167)', `0x363d3d373d3d3d363d73${digits(at(0))}5af43d82803e903d91602b57fd5bf3`, true],
-    ['beacon', BEACON, true],
-    [
-      'proxy by the beacon',
-      `0x60205f5f5f73${digits(at(2))}5afa50365f6020375f5f3660205f515af43d5f5f3e6035573d5ffd5b3d5ff3`,
-      true,
-    ],
-    ['contract that reverts with what it was called with', '0x365f5f37365ffd', true],
-    ['contract that returns the hash of its own code', '0x303f5f5260205ff3', false],
-    ['contract that returns the size of its own code', '0x303b5f5260205ff3', false],
-    ['contract that returns a piece of its own code', '0x60205f5f303c60205ff3', false],
-    ['contract too large to carry', `${MIRROR}${'00'.repeat(5_000)}`, false],
-    ['account that delegates to the mirror (EIP-7702)', `0xef0100${digits(at(0))}`, false],
-    ['account without code', '0x', false],
-  ]
-  const raw = (to: Address, data: Hex) => ({ to, data, decode: (returned: Hex) => returned })
-  // A call of our own for storage words is a whole number of words that starts with one of ones; no ABI makes such.
-  const calldata = fc
-    .oneof(
-      fc.uint8Array({ maxLength: 200 }).filter(({ length }) => length % 32 !== 0 || length === 0),
-      fc.constant(Buffer.from('ffffffff', 'hex')),
-      fc.constant(Buffer.alloc(36, 0xff)),
-      fc.constant(Buffer.alloc(32)),
-    )
-    .map((bytes) => toHex(bytes))
-
-  test.for(CONTRACTS.map(([name, , isOneCall], index) => [name, isOneCall, index] as const))(
-    '%s',
-    async ([, isOneCall, index], { world, rpc }) => {
-      const set = CONTRACTS.flatMap(([, code], n) => [
-        { method: 'anvil_setCode', params: [at(n), code] },
-        {
-          method: 'anvil_setStorageAt',
-          params: [at(n), numberToHex(0, { size: 32 }), numberToHex(1_000 + n, { size: 32 })],
-        },
-      ])
-      await callRpc(world.chain, set)
-      const address = at(index)
-      const { batches, rpc: recorded } = recording(rpc)
-      const reader = chainReader(BASE, recorded)
-      await reader.readOne(
-        readPlan({ address, slots: { first: numberToHex(0, { size: 32 }) }, calls: {} }, () => undefined),
-      )
-      batches.length = 0
-
-      await fc.assert(
-        fc.asyncProperty(fc.array(calldata, { minLength: 1, maxLength: 30 }), async (calldatas) => {
-          const calls = Object.fromEntries(calldatas.map((data, n) => [`call ${n}`, raw(address, data)]))
-          const { value } = await reader.readOne(
-            readPlan({ address, slots: { first: numberToHex(0, { size: 32 }) }, calls }, (all) => all),
-          )
-          const direct = await rpc(
-            calldatas.map((data) => ({
-              method: 'eth_call',
-              params: [{ from: MULTICALL3, to: address, data }, 'latest'],
-            })),
-          )
-          const answers = direct.map((outcome) => ('result' in outcome ? outcome.result : undefined))
-          expect(Object.values(value.answers)).toEqual(answers)
-          expect(value.words.first).toBe(BigInt(1_000 + index))
-        }),
-        { numRuns: runs(10) },
-      )
-      expect(new Set(batches.map((batch) => batch.length === 1))).toEqual(new Set([isOneCall]))
-    },
-  )
 })
 
 describe('answers that are none', () => {
@@ -544,8 +457,8 @@ describe('contracts of which one may be broken', () => {
   })
 
   test.for([
-    { calls: 'one call', before: 0, batches: [3, 1 + 9, 1 + 6] },
-    { calls: 'the second of two calls', before: 100, batches: [6, 1 + 9, 1 + 6] },
+    { calls: 'one call', before: 0, batches: [2, 1 + 8, 1 + 8, 8] },
+    { calls: 'the second of two calls', before: 100, batches: [4, 1 + 8, 1 + 8, 8] },
   ])(
     'Of $calls, the broken one is found by parts, and its call alone is read again',
     async (expected, { world, rpc }) => {
