@@ -31,9 +31,6 @@ export function agreedReader(agree: Agree, chain: EvmChain, hosts: number): Chai
     readOne: (plan, options) => of((reader) => reader.readOne(plan, options), sameValues(chain, options?.extraCalls)),
     readEach: (plans, options) =>
       of((reader) => reader.readEach(plans, options), sameValues(chain, options?.extraCalls)),
-    simulate: () => {
-      throw new Error('Dry runs are compared with what is signed.')
-    },
     request: (requests, options) => of((reader) => reader.request(requests, options), sameOutcomes(chain, requests)),
     logsUntil: (filter, from, to, enough) => of((reader) => reader.logsUntil(filter, from, to, enough), sameLogs),
   }

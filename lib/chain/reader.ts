@@ -25,9 +25,7 @@ import {
 } from './multicall.ts'
 import type { EvmChain } from './registry.ts'
 import type { Rpc, RpcOutcome, RpcRequest } from './rpc.ts'
-import { simulationRequest } from './simulation.ts'
 import { encodeStorageCall, OVERRIDE_DIGITS, parseStorage, storageOverrides } from './storage.ts'
-import type { Transaction } from './transaction.ts'
 
 /** What to read of one contract: named storage slots of its own (32 bytes each), and named calls of it or of others. */
 export type Reads = {
@@ -277,11 +275,6 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     return { block, values }
   }
 
-  /** What eth_simulateV1 says of each of these lists of transactions of `from`, in one HTTP request. Throws AppError `upstream_*`. */
-  function simulate(from: Address, variants: readonly (readonly Transaction[])[]): Promise<RpcOutcome[]> {
-    return rpc(variants.map((transactions) => simulationRequest(from, transactions)))
-  }
-
   /** The storage words one by one, for nodes that refuse state overrides. */
   async function readWords(plans: readonly ReadPlan<unknown>[], at: bigint): Promise<bigint[][]> {
     const requests = plans.flatMap(({ address, slots }) =>
@@ -298,7 +291,6 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     read,
     readEach,
     readOne,
-    simulate,
     /** The outcomes of other calls, in one HTTP request. Throws AppError `upstream_*`. */
     request: rpc,
     /** The events of the filter from a block on, until there are enough of them; see `readLogsUntil`. */

@@ -102,7 +102,6 @@ export function chainInMemory({ id, times, transactions = [], contracts = { answ
       const { values, ...others } = await read([plan], options)
       return { ...others, value: values[0] }
     },
-    simulate: async (_: Address, variants: readonly unknown[]) => variants.map(() => ({ error: { code: -32_601 } })),
   }
   return reader as ChainReader
 }
