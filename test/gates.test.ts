@@ -204,7 +204,7 @@ const PAGES = new Map(
   readdirSync('.', { encoding: 'utf8' })
     .filter((name) => /^[A-Z].*\.md$/.test(name) || name === 'llms.txt')
     .concat(
-      ['docs', 'client', 'wallet', 'sandbox'].flatMap((root) =>
+      ['docs', 'lib', 'client', 'wallet', 'sandbox'].flatMap((root) =>
         readdirSync(root, { recursive: true, encoding: 'utf8' })
           .filter((path) => path.endsWith('.md') && !path.includes('node_modules'))
           .map((path) => join(root, path)),
@@ -260,4 +260,52 @@ test('The index of the decisions has each of them once, and marks the newest', (
   expect(listed.toSorted()).toEqual(decisions.toSorted())
   const newest = decisions.toSorted().at(-1)
   expect(index.match(/^- .*_Newest\._$/gm)).toEqual([expect.stringContaining(`(${newest})`)])
+})
+
+/** The rooms of `lib` that each room imports, by the table in its README, from below. */
+function listRooms(page: string): Map<string, string[]> {
+  const rows = [...page.matchAll(/^\| `(\w+)\/`.*\|([^|]*)\|$/gm)]
+  return new Map(
+    rows.map(([, room = '', imports = '']) => [room, [...imports.matchAll(/`(\w+)`/g)].map(([, one = '']) => one)]),
+  )
+}
+
+/** Imports between rooms that the table does not have, and rows that name a room below themselves. */
+function listTrespasses(
+  rooms: ReadonlyMap<string, readonly string[]>,
+  files: readonly { path: string; text: string }[],
+) {
+  const order = [...rooms.keys()]
+  const upwards = [...rooms].flatMap(([room, imports]) =>
+    imports.filter((one) => !order.slice(0, order.indexOf(room)).includes(one)).map((one) => `${room} before ${one}`),
+  )
+  const found = files.flatMap(({ path, text }) => {
+    const [root, room = '', ...rest] = path.split('/')
+    if (root !== 'lib' || (rest.length === 0 && ['services.ts', 'config.ts'].includes(room))) return []
+    const imported = [...text.matchAll(/from '(\.{1,2}\/[^']+)'/g)].map(([, to = '']) =>
+      join(path, '..', to).split('/'),
+    )
+    return imported
+      .filter(([lib, to = '', file]) => lib === 'lib' && file !== undefined && to !== room)
+      .filter(([, to = '']) => rest.length === 0 || !rooms.get(room)?.includes(to))
+      .map(([, to]) => `${path} imports ${to}`)
+  })
+  return [...upwards, ...found]
+}
+
+test('Each room of lib imports only rooms above it in the table, and of those only the ones in its row', () => {
+  const rooms = listRooms(PAGES.get(join('lib', 'README.md')) ?? '')
+  expect(rooms.size).toBe(readdirSync('lib', { withFileTypes: true }).filter((entry) => entry.isDirectory()).length)
+  expect(listTrespasses(rooms, SOURCES)).toEqual([])
+  const planted = { path: 'lib/chain/a.ts', text: "import { b } from '../vaults/b.ts'" }
+  expect(listTrespasses(rooms, [planted])).toEqual(['lib/chain/a.ts imports vaults'])
+  expect(
+    listTrespasses(
+      new Map([
+        ['chain', ['vaults']],
+        ['vaults', []],
+      ]),
+      [],
+    ),
+  ).toEqual(['chain before vaults'])
 })

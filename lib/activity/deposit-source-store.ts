@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import type { Table } from '../aws/table.ts'
-import type { LedgerEntry } from '../protocols/ledger-entry.ts'
-import { buildEntryId, type DepositLocation, DepositSource } from './ledger-entry.ts'
+import { DepositSource } from '../bridge/deposit-source.ts'
+import type { DepositLocation, LedgerEntry } from '../protocols/ledger-entry.ts'
+import { buildEntryId } from './ledger-entry.ts'
 
 const Item = z.object({ source: DepositSource })
 const StoredItem = Item.extend({ pk: z.string() })

@@ -1,17 +1,9 @@
 import * as z from 'zod'
-import { ChainId } from '../chain/registry.ts'
-import { TransactionHash } from '../codecs.ts'
-import type { EntryLocation, LedgerEntry } from '../protocols/ledger-entry.ts'
+import type { DepositLocation, EntryLocation, LedgerEntry } from '../protocols/ledger-entry.ts'
 
 /** State of a deposit or withdrawal. */
 export const HistoryStatus = z.enum(['pending', 'claimable', 'completed', 'cancelled'])
 export type HistoryStatus = z.output<typeof HistoryStatus>
-
-/** The transaction on another chain with which a deposit began. */
-export const DepositSource = z
-  .object({ chainId: ChainId, transactionHash: TransactionHash })
-  .meta({ id: 'DepositSource', description: 'Origin of a deposit from another chain' })
-export type DepositSource = z.output<typeof DepositSource>
 
 /**
  * True if the entry moves nothing: a request or claim of 0, which anyone can make for another account, or moved shares worth
@@ -38,9 +30,6 @@ export function buildLocationKey({
   const seconds = Math.floor(timestamp.getTime() / 1000)
   return [digits(seconds, 12), digits(chainId, 12), digits(blockNumber, 12), digits(logIndex, 6)].join('#')
 }
-
-/** The event that names a deposit. */
-export type DepositLocation = Pick<LedgerEntry, 'chainId' | 'transactionHash' | 'logIndex'>
 
 /** The id of a deposit or withdrawal: the place of its event. */
 export function buildEntryId({ chainId, transactionHash, logIndex }: DepositLocation): string {

@@ -1,6 +1,5 @@
 import type { Address } from 'viem'
 import { buildLocationKey } from '../activity/ledger-entry.ts'
-import { buildClaimableNotices, type SettledAt } from '../activity/notices.ts'
 import { nameOf, type OpenRequest, type RequestKey, type Snapshot } from '../activity/open-requests.ts'
 import type { OpenRequestsStore } from '../activity/open-requests-store.ts'
 import { type BlockHeader, toBlockFields } from '../chain/logs.ts'
@@ -10,6 +9,7 @@ import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { sideBySide } from '../side-by-side.ts'
 import { toSeconds } from '../time.ts'
 import type { Notice } from '../webhooks/event.ts'
+import { buildClaimableNotices, type SettledAt } from './entry-notices.ts'
 import { findTaken, findUnreported, isEnded, settleRequest } from './settle-requests.ts'
 
 /** The last log index that has its place in a block. */

@@ -1,17 +1,12 @@
 import type { Address } from 'viem'
 import { isPossible } from '../activity/fold.ts'
-import {
-  buildRevertedNotice,
-  type Hashes,
-  MAX_LATEST,
-  rememberNotice,
-  withReverted,
-} from '../activity/latest-notices.ts'
+import { MAX_LATEST } from '../activity/latest-notice.ts'
 import { type BlockHeader, readHashes } from '../chain/logs.ts'
 import { logger } from '../logger.ts'
 import type { VaultEvent } from '../protocols/books.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { Notice } from '../webhooks/event.ts'
+import { buildRevertedNotice, type Hashes, rememberNotice, withReverted } from './latest-notices.ts'
 import { publishOf } from './publish-notices.ts'
 import { advance, isOpen, mayReadOn, type Part, planTurn } from './read-turns.ts'
 import { newEvents, postNew, type Run, save, startVaultRun, type VaultRun } from './run.ts'

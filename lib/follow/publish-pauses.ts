@@ -1,11 +1,11 @@
 import type { VaultProgress } from '../activity/store.ts'
 import type { BlockHeader } from '../chain/logs.ts'
-import { buildLiftedNotice, buildPausedNotice } from '../vaults/notices.ts'
 import type { readOverviews } from '../vaults/overview.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
 import { publishOf } from './publish-notices.ts'
 import { type Run, save } from './run.ts'
+import { buildLiftedNotice, buildPausedNotice } from './vault-notices.ts'
 
 /** Reports vaults that were paused or resumed since the last run. */
 export async function publishPauses(

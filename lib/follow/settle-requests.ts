@@ -1,6 +1,5 @@
 import { buildEntryId } from '../activity/ledger-entry.ts'
 import type { LineRequest } from '../activity/line.ts'
-import type { ClaimablePart } from '../activity/notices.ts'
 import type { OpenRequest, RequestKey } from '../activity/open-requests.ts'
 import { buildRequestLine, type RequestEntry } from '../activity/request-line.ts'
 import { max, min, sum } from '../bigint.ts'
@@ -8,6 +7,7 @@ import { MAX_UINT256 } from '../codecs.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { OpenAmounts } from '../protocols/protocol.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
+import type { ClaimablePart } from './entry-notices.ts'
 
 /**
  * Rules for settlements without an event. For an account's requests with one id, two totals only grow: the amount that snapshots

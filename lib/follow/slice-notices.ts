@@ -1,13 +1,5 @@
 import type { Address } from 'viem'
-import type { Hashes } from '../activity/latest-notices.ts'
 import { buildLocationKey, isNothing } from '../activity/ledger-entry.ts'
-import {
-  buildClaimableNotices,
-  buildEntryNotice,
-  listStanding,
-  needsLine,
-  type SettledAt,
-} from '../activity/notices.ts'
 import { findOpenRequests, nameOf, type OpenRequest, type Snapshot } from '../activity/open-requests.ts'
 import type { OpenRequestsStore } from '../activity/open-requests-store.ts'
 import { addWaits, estimateSettlement } from '../activity/settlement-waits.ts'
@@ -22,7 +14,9 @@ import { sideBySide } from '../side-by-side.ts'
 import { toSeconds } from '../time.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
+import { buildClaimableNotices, buildEntryNotice, listStanding, needsLine, type SettledAt } from './entry-notices.ts'
 import { followRequests } from './follow-requests.ts'
+import type { Hashes } from './latest-notices.ts'
 
 /** One vault's part of a slice: its events after its progress, in order. */
 export type SliceOfVault = {

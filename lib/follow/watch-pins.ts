@@ -3,7 +3,6 @@ import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../logger.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { sideBySide } from '../side-by-side.ts'
-import { buildChangedNotice } from '../vaults/notices.ts'
 import {
   compareWithPin,
   finishSeenCode,
@@ -17,6 +16,7 @@ import {
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
 import { publishGroups } from './publish-notices.ts'
+import { buildChangedNotice } from './vault-notices.ts'
 
 type Dependencies = {
   readonly reader: ChainReader

@@ -41,3 +41,6 @@ export type Happened =
  * * `receive`, `send`: shares came or went without assets; `assets` is their value then, null before the first known price.
  */
 export type LedgerEntry = EntryLocation & Happened
+
+/** The event that names a deposit. */
+export type DepositLocation = Pick<LedgerEntry, 'chainId' | 'transactionHash' | 'logIndex'>

@@ -3,12 +3,12 @@ import { sum } from '../bigint.ts'
 import type { Call } from '../chain/call.ts'
 import type { ChainReader, ReadPlan } from '../chain/reader.ts'
 import type { AppError } from '../errors.ts'
-import type { VaultState } from '../vaults/vault-state.ts'
 import type { Books } from './books.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
 import type { RequestKind } from './request-kind.ts'
 import type { TokenizedVault } from './tokenized-vault.ts'
 import type { VaultOnChain } from './vault-on-chain.ts'
+import type { VaultState } from './vault-state.ts'
 
 /** What one kind of vault is: everything that differs between vaults of different kinds stands behind this. */
 export type Protocol<V extends TokenizedVault = VaultOnChain> = {

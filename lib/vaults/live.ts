@@ -6,6 +6,7 @@ import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../logger.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { vaultType } from '../protocols/vault-on-chain.ts'
+import type { StateAsOf, VaultState } from '../protocols/vault-state.ts'
 import { NO_YIELDS, type Yields, yieldText } from './apy.ts'
 import type { Pin } from './pin.ts'
 import type { Pins } from './pins.ts'
@@ -13,7 +14,6 @@ import type { VaultResponse } from './response.ts'
 import { sharedOverviews } from './shared-overviews.ts'
 import type { StateStore } from './state-store.ts'
 import type { Vault, VaultKey } from './vault.ts'
-import type { StateAsOf, VaultState } from './vault-state.ts'
 
 /** A vault as it is now. What is undefined or null is not known at the moment. */
 type LiveVault = {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Evidence } from '../chain/evidence.ts'
-import { type StateAsOf, VaultState } from './vault-state.ts'
+import { type StateAsOf, VaultState } from '../protocols/vault-state.ts'
 
 /** A vault's state and the block that it is of. */
 export type RecordedState = {

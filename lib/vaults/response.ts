@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
 import { Address, Amount } from '../codecs.ts'
 import { ASYNC_PROTOCOLS } from '../protocols/vault-on-chain.ts'
+import { StateAsOf, VaultState } from '../protocols/vault-state.ts'
 import { Growth } from './apy.ts'
-import { StateAsOf, VaultState } from './vault-state.ts'
 
 /** Whether shares come at once, or only after a settlement. */
 export const VaultType = z.enum(['async', 'sync'])

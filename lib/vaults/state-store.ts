@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { buildItem, type Table } from '../aws/table.ts'
 import { Evidence } from '../chain/evidence.ts'
+import { StateAsOf, VaultState } from '../protocols/vault-state.ts'
 import type { RecordedState } from './recorded-state.ts'
 import type { VaultKey } from './vault.ts'
 import { vaultPartition } from './vault.ts'
-import { StateAsOf, VaultState } from './vault-state.ts'
 
 const Item = z.object({
   pk: z.string(),

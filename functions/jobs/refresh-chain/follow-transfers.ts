@@ -1,6 +1,6 @@
 import type { DepositSourceStore } from '../../../lib/activity/deposit-source-store.ts'
+import { isNews } from '../../../lib/bridge/endings.ts'
 import { relayHash } from '../../../lib/bridge/events.ts'
-import { isNews } from '../../../lib/bridge/notices.ts'
 import { createBudget, FILLED, MOST_CALLS, readFillStatuses } from '../../../lib/bridge/poll.ts'
 import { readTransfer } from '../../../lib/bridge/status.ts'
 import type { TransfersStore } from '../../../lib/bridge/store.ts'

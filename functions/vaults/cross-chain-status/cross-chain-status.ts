@@ -1,5 +1,5 @@
+import { isNews } from '../../../lib/bridge/endings.ts'
 import { parseOwnTransfer } from '../../../lib/bridge/events.ts'
-import { isNews } from '../../../lib/bridge/notices.ts'
 import { readTransfer, readTransferUnrecorded, type Target } from '../../../lib/bridge/status.ts'
 import type { Transfer } from '../../../lib/bridge/transfer.ts'
 import { type ErrorCode, UNWITNESSED } from '../../../lib/errors.ts'

@@ -4,10 +4,10 @@ import { openRequestsStore } from '../../../lib/activity/open-requests-store.ts'
 import { recordingStore } from '../../../lib/activity/store.ts'
 import { refreshVaults } from '../../../lib/follow/refresh-vaults.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
+import { buildVaultState } from '../../../lib/protocols/vault-state.ts'
 import { priceStore } from '../../../lib/vaults/price-store.ts'
 import { stateDigest } from '../../../lib/vaults/recorded-state.ts'
 import { stateStore } from '../../../lib/vaults/state-store.ts'
-import { buildVaultState } from '../../../lib/vaults/vault-state.ts'
 import { countedChain, countedTables, depositOf, transferOf, virtualClock } from '../../support/counted.ts'
 
 const RUN_MS = 42_000

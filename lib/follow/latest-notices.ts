@@ -1,27 +1,8 @@
 import type { Hash } from 'viem'
-import * as z from 'zod'
-import { HashText } from '../chain/hex.ts'
-import { Timestamp } from '../codecs.ts'
+import type { LatestNotice } from '../activity/latest-notice.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import { type Notice, placeOf } from '../webhooks/event.ts'
-
-/** A non-final notice about a deposit or a withdrawal (`kind`), kept until its block is final. */
-export const LatestNotice = z.object({
-  key: z.string(),
-  kind: RequestKind,
-  blockNumber: z.number().int(),
-  blockHash: HashText,
-  /** Null where no transaction tells it. */
-  transactionHash: HashText.nullable().optional(),
-  timestamp: Timestamp,
-  /** Its sort key, if it is not the notice's own. */
-  place: z.string().optional(),
-})
-export type LatestNotice = z.output<typeof LatestNotice>
-
-/** Maximum number of non-final notices of a vault. Later events are reported once final. */
-export const MAX_LATEST = 100
 
 /** Builds the form to keep of a notice about a deposit or a withdrawal in one of these blocks; undefined for others. */
 export function rememberNotice(notice: Notice, hashes: Hashes): LatestNotice | undefined {

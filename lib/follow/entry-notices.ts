@@ -1,14 +1,14 @@
 import type { Hash } from 'viem'
+import { depositLine } from '../activity/history.ts'
+import { buildEntryId, buildSortKey } from '../activity/ledger-entry.ts'
+import type { LineRequest } from '../activity/line.ts'
+import type { OpenRequest } from '../activity/open-requests.ts'
+import { buildRequestLine, type RequestEntry } from '../activity/request-line.ts'
+import type { EstimatedSettlement } from '../activity/settlement-waits.ts'
+import { redemptionLine } from '../activity/withdrawals.ts'
 import { sum } from '../bigint.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { MOST_IDS, type Notice, placeOf } from '../webhooks/event.ts'
-import { depositLine } from './history.ts'
-import { buildEntryId, buildSortKey } from './ledger-entry.ts'
-import type { LineRequest } from './line.ts'
-import type { OpenRequest } from './open-requests.ts'
-import { buildRequestLine, type RequestEntry } from './request-line.ts'
-import type { EstimatedSettlement } from './settlement-waits.ts'
-import { redemptionLine } from './withdrawals.ts'
 
 /** An account's entries in a vault, in order; undefined if they are too many to search. */
 type Entries = readonly LedgerEntry[] | undefined

@@ -1,7 +1,7 @@
 import { buildLocationKey } from '../activity/ledger-entry.ts'
 import { type BlockHeader, toBlockFields } from '../chain/logs.ts'
+import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
-import type { VaultKey } from './vault.ts'
 
 /** The notice of a vault that is not what was pinned at a moment, as was seen at a block. */
 export function buildChangedNotice(vault: VaultKey, pinnedAt: Date, seenAt: BlockHeader): Notice {

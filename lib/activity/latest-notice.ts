@@ -1,0 +1,21 @@
+import * as z from 'zod'
+import { HashText } from '../chain/hex.ts'
+import { Timestamp } from '../codecs.ts'
+import { RequestKind } from '../protocols/request-kind.ts'
+
+/** A non-final notice about a deposit or a withdrawal (`kind`), kept until its block is final. */
+export const LatestNotice = z.object({
+  key: z.string(),
+  kind: RequestKind,
+  blockNumber: z.number().int(),
+  blockHash: HashText,
+  /** Null where no transaction tells it. */
+  transactionHash: HashText.nullable().optional(),
+  timestamp: Timestamp,
+  /** Its sort key, if it is not the notice's own. */
+  place: z.string().optional(),
+})
+export type LatestNotice = z.output<typeof LatestNotice>
+
+/** Maximum number of non-final notices of a vault. Later events are reported once final. */
+export const MAX_LATEST = 100

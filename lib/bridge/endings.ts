@@ -1,0 +1,48 @@
+import type { Transfer, TransferKey, TransferStatus } from './transfer.ts'
+
+/** Endings that are remembered between two runs of the job, of which a reorganisation replaces one by another. */
+const MOST_ENDINGS = 5
+
+/**
+ * What is kept of how a transfer has ended by blocks that are not final, now that it has this status: it has another one to
+ * be told where it has ended otherwise than was seen before, and the same where it has not ended. A transfer that ends
+ * without a fill ends by final blocks alone.
+ */
+export function noteEnding(key: TransferKey, latest: Transfer['latest'], status: TransferStatus): Transfer['latest'] {
+  const { endings = [], version = 0, ...others } = latest ?? {}
+  const last = endings.at(-1)
+  if (status.final || !status.timestamps.bridged || !endingType(status)) return latest
+  if (last && buildEndingKey(key, last) === buildEndingKey(key, status)) return latest
+  // Each of them may have been published by a run that was killed: none is forgotten, and what is more is told once it is final.
+  if (endings.length === MOST_ENDINGS) return latest
+  return { ...others, endings: [...endings, status], isPublished: false, version: version + 1 }
+}
+
+/** What is kept of the same once clients are told. */
+export function notePublished({ endings, version, ...others }: NonNullable<Transfer['latest']>): Transfer['latest'] {
+  return { ...others, endings: endings.slice(-1), isPublished: true, version: version + 1 }
+}
+
+/** Whether there is something of a transfer of which clients are not told: how it has ended, for good or not. */
+export function isNews({ final, latest }: Transfer): boolean {
+  return final !== undefined || latest?.isPublished === false
+}
+
+/** The key of a transfer, for its final notice. */
+export function buildTransferKey({ sourceChainId, transactionHash, index }: TransferKey): string {
+  return ['transfer', sourceChainId, transactionHash, index].join('#')
+}
+
+/** The key of an ending by what it says and by the block of its fill, which another one has after a reorganisation. */
+export function buildEndingKey(key: TransferKey, status: TransferStatus): string {
+  const { timestamps, transactions, outputAmount } = status
+  const fill = [timestamps.bridged?.getTime(), transactions.fill, outputAmount]
+  return [buildTransferKey(key), endingType(status), ...fill].join('#')
+}
+
+/** The event type of an ending; undefined for a status that is none. */
+export function endingType({ status, reason }: TransferStatus) {
+  if (status === 'completed') return 'transfer.completed'
+  if (status !== 'failed') return undefined
+  return reason === 'refunded' ? 'transfer.refunded' : 'transfer.failed'
+}
