@@ -12,7 +12,7 @@ import { describeAnswer } from '../../client/src/command.ts'
 import { type Client, listCoins, listPositions, prepareDeposit } from '../../client/src/index.ts'
 import type { PinnedVault, Preparation } from '../../client/src/patterns.ts'
 import { contentDigest, type Exchange } from '../../client/src/signature.ts'
-import { preparationOf, type Trust, verifyAnswer, verifyingFetch, verifyTransactions } from '../../client/src/verify.ts'
+import { type Trust, verifyAnswer, verifyingFetch, verifyTransactions } from '../../client/src/verify.ts'
 import { endpoints } from '../../functions/contracts.ts'
 import { encodeBridgeDeposit } from '../../lib/bridge/calldata.ts'
 import { findEnds } from '../../lib/bridge/route.ts'
@@ -28,113 +28,18 @@ import { encodeOperation } from '../../lib/protocols/calldata.ts'
 import { OPERATIONS } from '../../lib/protocols/operations.ts'
 import { createSigningKey, publicKeyOf, signerOf } from '../../lib/signing/keys.ts'
 import { someVault } from '../support/clients.ts'
-import { journeyFrom, journeyTo } from '../support/cross-chain.ts'
+import {
+  type Answer,
+  type Call,
+  play,
+  type Recorded,
+  recording,
+  type Transaction,
+} from '../support/prepared-answers.ts'
 import { runs } from '../support/runs.ts'
 import { test as base, type Service, USERS } from '../support/service.ts'
-import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../support/vaults.ts'
 
 const [ALICE, BOB] = USERS
-const ONE = 10n ** 6n
-
-/** An answer of the service with transactions: what was asked, how it was signed, and what is known of the vault. */
-type Recorded = {
-  readonly preparation: Preparation
-  readonly input: Readonly<Record<string, unknown>>
-  readonly answer: Answer
-  readonly exchange: Exchange
-  readonly vault: PinnedVault
-}
-type Call = { readonly to: string; readonly data: string; readonly value: string }
-type Transaction = Call & { readonly chainId: number }
-type Answer = {
-  readonly approval: readonly Transaction[]
-  readonly operations: readonly Transaction[]
-  readonly calls: { readonly calls: readonly Call[]; readonly [field: string]: unknown }
-  readonly link: string | null
-  readonly [field: string]: unknown
-}
-
-/** Lets a fixture ask the service, and remembers what it answered. */
-function recording(service: Service) {
-  const recorded: Recorded[] = []
-  const call: Service['call'] = async (method, path, options = {}) => {
-    const { key = service.apiKey, body } = options
-    const url = `${service.baseUrl}${path}`
-    const preparation = preparationOf({ method, url })
-    if (preparation === undefined || key === null) return await service.call(method, path, options)
-    const text = JSON.stringify(body)
-    const headers = { 'x-join-key': key, 'content-digest': await contentDigest(text) }
-    const reply = await fetch(url, { method, headers: { ...headers, 'content-type': 'application/json' }, body: text })
-    const answered = await reply.text()
-    const answer = JSON.parse(answered)
-    if (reply.status === 200) {
-      const listed = (await service.call('GET', '/defi-vaults/v1/vaults', { key })).body.data
-      const { chainId, poolAddress, protocol, depositTokenAddress, yieldTokenAddress } = listed[0]
-      recorded.push({
-        preparation,
-        input: JSON.parse(text),
-        answer,
-        exchange: {
-          request: { method, url, body: text },
-          answer: { status: reply.status, headers: Object.fromEntries(reply.headers), body: answered },
-        },
-        vault: {
-          ...{ chainId, address: poolAddress, asset: depositTokenAddress, shareToken: yieldTokenAddress },
-          protocol: protocol ?? 'erc4626',
-        },
-      })
-    }
-    return { status: reply.status, headers: reply.headers, body: answer }
-  }
-  return { recorded, service: { ...service, call } }
-}
-
-/** What Alice does in vaults of every protocol, on one chain and across, so that each kind of answer is there. */
-async function play(service: Service): Promise<void> {
-  const savings = await openYieldVault(service)
-  await savings.mint(ALICE.address, 500n * ONE)
-  await savings.send(ALICE, await savings.deposit(ALICE, 100n * ONE))
-  await savings.withdraw(ALICE, { amount: `${7n * ONE}` })
-  await savings.withdraw(ALICE, { shares: `${7n * ONE}` })
-  await savings.withdraw(ALICE, { max: true })
-  await journeyTo(savings, service).ask(ALICE, 200n * ONE)
-  await journeyFrom(savings, service).ask(ALICE, { amount: `${50n * ONE}` })
-  await journeyFrom(savings, service).ask(ALICE, { max: true })
-
-  const tether = await openYieldVault(service, { asset: 'USDT', chainId: 42161 })
-  await tether.mint(ALICE.address, 100n * ONE)
-  await tether.approve(ALICE.address, 5n)
-  await tether.deposit(ALICE, 100n * ONE)
-
-  const lagoon = await openLagoonVault(service, { generation: '0.6' })
-  await lagoon.request(BOB.address, 700n * ONE)
-  await lagoon.mint(ALICE.address, 300n * ONE)
-  await lagoon.send(ALICE, await lagoon.deposit(ALICE, 300n * ONE))
-  await lagoon.cancel(ALICE)
-  await lagoon.settle()
-  await lagoon.withdraw(ALICE, { max: true })
-  await lagoon.send(ALICE, await lagoon.claim(ALICE))
-  await lagoon.send(ALICE, await lagoon.withdraw(ALICE, { amount: `${20n * ONE}` }))
-  await lagoon.cancel(ALICE, 'withdrawal')
-  await lagoon.settleForADay()
-  await lagoon.claimWithdrawal(ALICE)
-  await journeyFrom(lagoon, service).askForClaim(ALICE)
-  await lagoon.withdraw(ALICE, { shares: `${10n ** 18n}` })
-  await lagoon.mint(ALICE.address, 10n * ONE)
-  await lagoon.deposit(ALICE, 10n * ONE)
-  await journeyTo(lagoon, service).ask(ALICE, 200n * ONE)
-  await lagoon.act(ROLES.valuationManager, 'updateNewTotalAssets', await lagoon.read('totalAssets')).catch(() => {})
-
-  const standard = await openAsyncVault(service, { make: 'aggregated' })
-  await standard.mint(ALICE.address, 200n * ONE)
-  await standard.send(ALICE, await standard.deposit(ALICE, 100n * ONE))
-  await journeyTo(standard as never, service).ask(ALICE, 200n * ONE)
-  await standard.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 60n * ONE, 60n * ONE)
-  await standard.withdraw(ALICE, { max: true })
-  await standard.send(ALICE, await standard.claim(ALICE))
-  await standard.send(ALICE, await standard.withdraw(ALICE, { shares: `${20n * ONE}` }))
-  await standard.cancel(ALICE)
-}
 
 const test = base.extend('recorded', { scope: 'file' }, async ({ sharedService }) => {
   const { recorded, service } = recording(sharedService)
