@@ -1,5 +1,6 @@
 import type { Exchange, PublicKey } from './signature.ts'
-import { type PinnedVault, verifyAnswer } from './verify.ts'
+import { type PinnedVault, verifyAnswer, type Witness, type Witnessed } from './verify.ts'
+import { createWitness } from './witness.ts'
 
 /** What the command is given: the texts of its files, and its options. */
 export type Given = {
@@ -14,6 +15,10 @@ export type Given = {
   readonly url?: string | undefined
   /** The body that was sent, to the byte. */
   readonly data?: string | undefined
+  /** The URL of a node of the caller's own. */
+  readonly rpc?: string | undefined
+  /** The largest difference from what that node shows, in percent. */
+  readonly tolerance?: string | undefined
 }
 
 /** What to print, and with which code to end: 0 where it is good now, 1 where it is refused, 3 where its time is over. */
@@ -21,14 +26,15 @@ export type Outcome = { readonly code: 0 | 1 | 3; readonly lines: readonly strin
 
 /** Says in plain words what an answer that was kept does, or why it is refused. Throws where a file has another form. */
 export async function describeAnswer(
-  { keys, vaults, mostSent, answer, url, data }: Given,
+  { keys, vaults, mostSent, answer, url, data, rpc, tolerance }: Given,
   now: Date,
 ): Promise<Outcome> {
   const exchange = url === undefined ? parseJson<Exchange>(answer, 'the answer') : parseCurl(answer, url, data)
-  const trust = { keys: parseKeys(keys), vaults: parseVaults(vaults), mostSent: parseAmount(mostSent) }
+  const known = { vaults: parseVaults(vaults), mostSent: parseAmount(mostSent) }
+  const trust = { keys: parseKeys(keys), ...known, witness: parseWitness(rpc, tolerance) }
   const verdict = await verifyAnswer(exchange, trust, null)
   if (!verdict.ok) return { code: 1, lines: [`REFUSED (${verdict.reason}): ${verdict.message}`, 'Sign nothing of it.'] }
-  const { signedAt, expiresAt, keyId, steps } = verdict
+  const { signedAt, expiresAt, keyId, steps, witnessed } = verdict
   const isOver = expiresAt.getTime() < now.getTime()
   return {
     code: isOver ? 3 : 0,
@@ -38,12 +44,19 @@ export async function describeAnswer(
       ...(steps.length === 0
         ? ['It has no transactions.']
         : ['These are all of its transactions, and what was asked for.']),
+      ...(witnessed ? describeWitness(witnessed) : []),
       ...(steps.length > 0 && !vaults
         ? ['The asset, the protocol and the chain of the vault are what the answer says: pin them with --vaults.']
         : []),
       ...(isOver ? ['Its time is over: send nothing of it, and ask again.'] : []),
     ],
   }
+}
+
+/** Says what a node confirmed, and what it did not check. */
+function describeWitness({ chainId, isSimulated, notes }: Witnessed): string[] {
+  const way = isSimulated ? 'by a dry run' : 'only in part'
+  return [`Your node of chain ${chainId} confirms them ${way}.`, ...notes]
 }
 
 /** A response as `curl -i` prints it, after interim ones. */
@@ -89,6 +102,15 @@ function parseAmount(text: string | undefined): bigint | undefined {
   if (text === undefined) return undefined
   if (!/^\d{1,78}$/.test(text)) throw new Error('--most-sent must be an amount in the smallest unit such as 1000000.')
   return BigInt(text)
+}
+
+function parseWitness(url: string | undefined, tolerance: string | undefined): Witness | undefined {
+  if (tolerance !== undefined && (url === undefined || !/^\d{1,2}(\.\d{1,2})?$/.test(tolerance))) {
+    throw new Error('--tolerance must be a percentage below 100 such as 1 or 0.5, with --rpc.')
+  }
+  if (url === undefined) return undefined
+  if (!/^https?:\/\//.test(url)) throw new Error('--rpc must be an http or https URL.')
+  return createWitness({ url, ...(tolerance !== undefined && { tolerancePercent: Number(tolerance) }) })
 }
 
 function hasFields<Name extends string>(value: unknown, ...names: readonly Name[]): value is Record<Name, unknown> {

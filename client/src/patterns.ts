@@ -91,7 +91,7 @@ const PAYS_NOTHING: readonly FunctionName[] = ['claimDeposit', 'mint']
 const LARGEST_SLIPPAGE_PERCENT = 1n
 
 /** JSON of which nothing is known. */
-type Json = Readonly<Record<string, unknown>>
+export type Json = Readonly<Record<string, unknown>>
 
 /** What is asked and answered, as far as all preparations share it. */
 type Context = {
@@ -435,18 +435,21 @@ function readTransactions(list: unknown, sentOn: number): Transaction[] {
   })
 }
 
-function readObject(value: unknown): Json {
+/** Reads an object. Throws a Refusal if it is none. */
+export function readObject(value: unknown): Json {
   demand(typeof value === 'object' && value !== null && !Array.isArray(value), 'a part of the answer is missing')
   // What any object is.
   return value as Json
 }
 
-function readAddress(value: unknown): string {
+/** Reads an address. Throws a Refusal if it is none. */
+export function readAddress(value: unknown): string {
   demand(typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value), 'an address is missing')
   return value
 }
 
-function readAmount(value: unknown): bigint {
+/** Reads an amount in the smallest unit. Throws a Refusal if it is none. */
+export function readAmount(value: unknown): bigint {
   demand(typeof value === 'string' && /^\d{1,78}$/.test(value), 'an amount is missing')
   return BigInt(value)
 }

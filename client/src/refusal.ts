@@ -10,6 +10,11 @@ export type Reason =
   | 'unknown_vault'
   | 'wrong_transactions'
   | 'unbounded'
+  | 'wrong_chain'
+  | 'reverted'
+  | 'wrong_amounts'
+  | 'unconfirmed'
+  | 'node_failed'
 
 /** What is thrown inside of the verifier, and is its answer outside. */
 export class Refusal extends Error {

@@ -1,14 +1,18 @@
 import { type Known, type PinnedVault, type Preparation, type Step, verifyPattern } from './patterns.ts'
 import { demand, type Reason, Refusal } from './refusal.ts'
 import { contentDigest, type Exchange, type PublicKey, type Signed, verifySignature } from './signature.ts'
+import type { Witness, Witnessed } from './witness.ts'
 
 export type { Known, PinnedVault, Preparation, Step } from './patterns.ts'
 export type { Exchange, PublicKey, Signed } from './signature.ts'
+export type { Witness, Witnessed } from './witness.ts'
 
 /** What a caller trusts, whatever the service says. */
 export type Trust = Known & {
   /** The keys that may sign. Those that the service's own host tells prove no more than TLS does: pin them. */
   readonly keys: readonly PublicKey[]
+  /** Checks transactions at a node of the caller's own: `createWitness` of `@vaultline/client/witness`. */
+  readonly witness?: Witness | undefined
 }
 
 /** What an answer is: what its transactions do, in the order in which they are sent, or why it is refused. */
@@ -26,13 +30,14 @@ const PREPARATION = /\/defi-vaults\/v1\/defi\/vault\/(deposit|withdraw|claim|can
 
 /**
  * Verifies an answer by itself: its signature, and that its transactions are exactly those of the one known pattern for the
- * request. `now` is the caller's clock, null for an answer that was kept. Never throws.
+ * request. With a witness, its node confirms them too. `now` is the caller's clock, null for an answer that was kept. Never
+ * throws.
  */
 export async function verifyAnswer(
   exchange: Exchange,
-  { keys, ...known }: Trust,
+  { keys, witness, ...known }: Trust,
   now: Date | null = new Date(),
-): Promise<Verdict<Signed>> {
+): Promise<Verdict<Signed & { readonly witnessed?: Witnessed }>> {
   try {
     const signed = await verifySignature(exchange, keys, now)
     const preparation = preparationOf(exchange.request)
@@ -43,7 +48,10 @@ export async function verifyAnswer(
       return { ok: true, steps: [], ...signed }
     }
     const input: unknown = JSON.parse(exchange.request.body ?? '')
-    return { ok: true, steps: verifyPattern(preparation, input, JSON.parse(text), known), ...signed }
+    const answer: unknown = JSON.parse(text)
+    const steps = verifyPattern(preparation, input, answer, known)
+    const witnessed = await witness?.({ preparation, input, answer, steps })
+    return { ok: true, steps, ...signed, ...(witnessed && { witnessed }) }
   } catch (error) {
     return refusalOf(error)
   }

@@ -1,0 +1,187 @@
+import { isSame, word } from './calls.ts'
+import { Refusal } from './refusal.ts'
+
+/** How to reach a node. */
+export type NodeAccess = {
+  /** A JSON-RPC URL, or one for each chain by its id. */
+  readonly url: string | Readonly<Record<number, string>>
+  /** The platform's own unless given. */
+  readonly fetch?: typeof fetch | undefined
+  /** How long to wait for each response; 15 seconds unless given. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** A call of a node. Throws a Refusal (`node_failed`) if no JSON comes back. */
+export type Rpc = (method: string, params: readonly unknown[]) => Promise<RpcReply>
+type RpcReply = { readonly result?: unknown; readonly error?: unknown }
+
+/** A call to try, data with 0x. */
+export type TriedCall = { readonly to: string; readonly data: string }
+
+/** Tokens that left the user in a dry run, and those that came, by the token in lower case. */
+type Moved = ReadonlyMap<string, { readonly given: bigint; readonly received: bigint }>
+
+/** What a node shows of transactions and views on its latest block. */
+export type Sight = {
+  /** The 32-byte words that each view returned; none if it reverted. */
+  readonly views: readonly (readonly bigint[])[]
+  /** What each transaction returned, as words; undefined if it was not tried. */
+  readonly returned: readonly (readonly bigint[] | undefined)[]
+  /** Undefined if the node cannot simulate. */
+  readonly moved: Moved | undefined
+}
+
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+/** Gas of a view: enough for a vault of many markets, and too little to use up a block. */
+const VIEW_GAS = '0x2dc6c0'
+const METHOD_NOT_FOUND = -32_601
+const UNSUPPORTED =
+  /unsupported method|method .*(not found|not supported|not available|does not exist|not allowed|disabled|not whitelisted)/i
+const REVERT_CODE = 3
+
+/** Reaches the node of a chain. Throws a Refusal if there is none, or if it is of another chain. */
+export async function openNode(
+  { url, fetch = globalThis.fetch, timeoutMs = 15_000 }: NodeAccess,
+  chainId: number,
+): Promise<Rpc> {
+  const place = typeof url === 'string' ? url : url[chainId]
+  if (place === undefined) throw new Refusal('wrong_chain', `You named no node of chain ${chainId}.`)
+  const rpc: Rpc = async (method, params) => {
+    const controller = new AbortController()
+    const timer = setTimeout(() => controller.abort(), timeoutMs)
+    try {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+      const headers = { 'content-type': 'application/json' }
+      const response = await fetch(place, { method: 'POST', headers, body, signal: controller.signal })
+      return readFields(await response.json())
+    } catch {
+      // The error may name the URL, and that may have a key.
+      throw new Refusal('node_failed', `Your node gave no response to ${method}.`)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+  const { result } = await rpc('eth_chainId', [])
+  if (typeof result !== 'string' || !/^0x[0-9a-f]{1,16}$/i.test(result)) {
+    throw new Refusal('node_failed', 'Your node does not say of which chain it is.')
+  }
+  if (BigInt(result) !== BigInt(chainId)) {
+    throw new Refusal('wrong_chain', `Your node is of chain ${BigInt(result)}; the transactions are for ${chainId}.`)
+  }
+  return rpc
+}
+
+/**
+ * Tries transactions of a user in order, after views, all on the node's latest block. If the node cannot simulate, it tries
+ * only the `first` transaction, by `eth_call`. Throws a Refusal if one reverts.
+ */
+export async function look(
+  rpc: Rpc,
+  user: string,
+  { views, transactions, first }: Record<'views' | 'transactions', readonly TriedCall[]> & { readonly first: number },
+): Promise<Sight> {
+  const calls = [
+    ...views.map(({ to, data }) => ({ from: user, to, data, gas: VIEW_GAS })),
+    ...transactions.map(({ to, data }) => ({ from: user, to, data })),
+  ]
+  const { result, error } = await rpc('eth_simulateV1', [{ blockStateCalls: [{ calls }], validation: false }, 'latest'])
+  if (error !== undefined && error !== null) {
+    if (!isUnsupported(error)) throw failed('eth_simulateV1', error)
+    return tryAlone(rpc, user, { views, transactions, first })
+  }
+  const [block] = readList(result)
+  const results = readList(readFields(block)['calls']).map(readFields)
+  if (results.length !== calls.length) {
+    throw new Refusal('node_failed', 'Your node gave no result for each transaction.')
+  }
+  const tried = results.slice(views.length)
+  const reverted = tried.findIndex(({ status }) => status !== '0x1')
+  if (reverted >= 0) throw revertOf(reverted, tried[reverted]?.['error'])
+  return {
+    views: results
+      .slice(0, views.length)
+      .map(({ status, returnData }) => (status === '0x1' ? readWords(returnData) : [])),
+    returned: tried.map(({ returnData }) => readWords(returnData)),
+    moved: movementsIn(
+      tried.flatMap(({ logs }) => readList(logs)),
+      user,
+    ),
+  }
+}
+
+async function tryAlone(
+  rpc: Rpc,
+  user: string,
+  { views, transactions, first }: Record<'views' | 'transactions', readonly TriedCall[]> & { readonly first: number },
+): Promise<Sight> {
+  const call = ({ to, data }: TriedCall) => rpc('eth_call', [{ from: user, to, data }, 'latest'])
+  const [seen, returned] = await Promise.all([
+    Promise.all(views.map(async (view) => readWords((await call(view)).result))),
+    Promise.all(
+      transactions.map(async (transaction, index) => {
+        if (index !== first) return undefined
+        const { result, error } = await call(transaction)
+        if (typeof result === 'string') return readWords(result)
+        throw isRevert(error) ? revertOf(index, error) : failed('eth_call', error)
+      }),
+    ),
+  ])
+  return { views: seen, returned, moved: undefined }
+}
+
+function movementsIn(logs: readonly unknown[], user: string): Moved {
+  const holder = `0x${word(user)}`
+  const moved = new Map<string, { given: bigint; received: bigint }>()
+  for (const log of logs.map(readFields)) {
+    const [topic, from, to, id] = readList(log['topics']).map(String)
+    const { address, data } = log
+    if (topic !== TRANSFER || from === undefined || to === undefined || typeof address !== 'string') continue
+    // A token that counts has the amount as its data; of others, one moves.
+    const amount = id === undefined ? (readWords(data)[0] ?? 0n) : 1n
+    const token = address.toLowerCase()
+    const { given, received } = moved.get(token) ?? { given: 0n, received: 0n }
+    moved.set(token, {
+      given: given + (isSame(from, holder) ? amount : 0n),
+      received: received + (isSame(to, holder) ? amount : 0n),
+    })
+  }
+  return moved
+}
+
+function isUnsupported(error: unknown): boolean {
+  const { code, message } = readFields(error)
+  return code === METHOD_NOT_FOUND || UNSUPPORTED.test(String(message))
+}
+
+function isRevert(error: unknown): boolean {
+  const { code, message } = readFields(error)
+  return code === REVERT_CODE || /\brevert/i.test(String(message))
+}
+
+function failed(method: string, error: unknown): Refusal {
+  return new Refusal('node_failed', `Your node refuses ${method}: ${textOf(error)}.`)
+}
+
+function revertOf(index: number, error: unknown): Refusal {
+  return new Refusal('reverted', `Transaction ${index + 1} reverts at your node: ${textOf(error)}.`)
+}
+
+/** The message of an error. A contract may have written it: only printable characters of it, and not many. */
+function textOf(error: unknown): string {
+  const { message } = readFields(error)
+  return typeof message === 'string' ? message.replace(/[^ -~]/g, '').slice(0, 200) : 'without a reason'
+}
+
+function readWords(data: unknown): bigint[] {
+  if (typeof data !== 'string' || !/^0x([0-9a-f]{64})+$/i.test(data)) return []
+  return (data.slice(2).match(/.{64}/g) ?? []).map((text) => BigInt(`0x${text}`))
+}
+
+function readList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function readFields(value: unknown): Readonly<Record<string, unknown>> {
+  // What any object is.
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
+}

@@ -1,0 +1,310 @@
+import { isSame, word } from './calls.ts'
+import { look, type NodeAccess, openNode, type Sight } from './node.ts'
+import { type Json, type Preparation, readAddress, readAmount, readObject, type Step } from './patterns.ts'
+import { Refusal } from './refusal.ts'
+
+/** A node of the caller's own, and how far an answer may differ from it. */
+export type OwnNode = NodeAccess & {
+  /** The largest difference of shares and amounts, in percent; 1 unless given. */
+  readonly tolerancePercent?: number | undefined
+}
+
+/** An answer whose transactions have the known pattern. */
+export type PatternedAnswer = {
+  readonly preparation: Preparation
+  readonly input: unknown
+  readonly answer: unknown
+  readonly steps: readonly Step[]
+}
+
+/** What a node confirmed. */
+export type Witnessed = {
+  readonly chainId: number
+  /** False if the node cannot simulate: then `notes` say what it did not try. */
+  readonly isSimulated: boolean
+  /** What the node did not check, in words. */
+  readonly notes: readonly string[]
+}
+
+/** Checks an answer at a node. Throws a Refusal if the node does not confirm it. */
+export type Witness = (patterned: PatternedAnswer) => Promise<Witnessed>
+
+/** The views of a vault, by their selectors. */
+const VIEWS = {
+  asset: '38d52e0f',
+  share: 'a8d5fd65',
+  previewDeposit: 'ef8b30f7',
+  previewWithdraw: '0a28a477',
+  previewRedeem: '4cdad506',
+  convertToAssets: '07a2d13a',
+  convertToShares: 'c6e6f592',
+  feeRates: '7688c584',
+  pendingDepositRequest: '26c6f96c',
+  pendingRedeemRequest: 'f5a23d8d',
+  claimableCancelDepositRequest: 'aabb5922',
+  claimableCancelRedeemRequest: 'b04a5e05',
+} as const
+type ViewName = keyof typeof VIEWS
+
+/** Calls of a claim whose first word returned counts shares; those of others count assets. */
+const RETURNS_SHARES: readonly Step['call'][] = ['claimDeposit', 'withdraw']
+/** Calls of a claim whose amount counts shares. */
+const TAKES_SHARES: readonly Step['call'][] = ['mint', 'redeem']
+
+const BASIS_POINTS = 10_000n
+/** Conversions round once each, by a unit. */
+const ROUNDING_UNITS = 2n
+
+/**
+ * Makes a witness of a node: it dry-runs the transactions there, and compares shares and amounts with the vault's own
+ * previews and with the tokens that moved. Throws a RangeError if the tolerance is not from 0 to below 100.
+ */
+export function createWitness({ tolerancePercent = 1, ...access }: OwnNode): Witness {
+  const basisPoints = Math.round(tolerancePercent * 100)
+  if (!(basisPoints >= 0 && basisPoints < 10_000)) {
+    throw new RangeError('tolerancePercent must be at least 0 and below 100.')
+  }
+  return async (patterned) => {
+    const context = buildContext(patterned, BigInt(basisPoints))
+    const { chainId, user, transactions, approvals } = context
+    const views = Object.entries(viewsOf(context)).map(([name, data]) => ({ name, to: context.vault, data }))
+    const rpc = await openNode(access, chainId)
+    // A vault's call works without an approval before it only if that one is the bridge's.
+    const isReady = approvals === 0 || (patterned.preparation !== 'deposit' && context.told['isCrossChain'] === true)
+    const sight = await look(rpc, user, { views, transactions, first: isReady ? approvals : -1 })
+    const words = Object.fromEntries(views.map(({ name }, index) => [name, sight.views[index] ?? []]))
+    const { notes } = judge(context, sight, words)
+    return { chainId, isSimulated: sight.moved !== undefined, notes }
+  }
+}
+
+type Context = ReturnType<typeof buildContext>
+
+function buildContext({ preparation, input, answer, steps }: PatternedAnswer, tolerance: bigint) {
+  const [asked, told] = [readObject(input), readObject(answer)]
+  const approval = listOf(told, 'approval')
+  const transactions = [...approval, ...listOf(told, 'operations')]
+  const chainId = steps[0]?.chainId ?? Number(told['chainId'])
+  return {
+    ...{ preparation, asked, told, steps, transactions, tolerance, chainId },
+    approvals: approval.length,
+    user: readAddress(asked['userAddress']),
+    vault: readAddress(asked['vaultAddress']),
+    /** False for a deposit from another chain: the vault is not at this node. */
+    isHere: chainId === Number(told['chainId']),
+    isLagoon: told['protocol'] === 'lagoon',
+    isErc4626: told['protocol'] === 'erc4626',
+    isAsync: told['isAsync'] === true,
+  }
+}
+
+function listOf(told: Json, name: string) {
+  const list = told[name]
+  return (Array.isArray(list) ? list : []).map((item: unknown) => {
+    const { to, data } = readObject(item)
+    return { to: readAddress(to), data: String(data) }
+  })
+}
+
+/** The data of the views that say what the figures of the answer should be. */
+function viewsOf({ preparation, asked, told, isHere, user, transactions, approvals }: Context) {
+  const view = (name: ViewName, ...args: readonly (string | bigint)[]) => ({
+    [name]: `0x${VIEWS[name]}${args.map(word).join('')}`,
+  })
+  if (!isHere) return {}
+  const amount = asked['amount'] === undefined || asked['amount'] === null ? 0n : readAmount(asked['amount'])
+  const shares = preparation === 'withdraw' ? readAmount(readObject(told['withdrawal'])['shares']) : 0n
+  // The id of a request, where the call names one before the user.
+  const data = transactions[approvals]?.data ?? ''
+  const id = data.length === 2 + 8 + 2 * 64 || data.length === 2 + 8 + 3 * 64 ? BigInt(`0x${data.slice(10, 74)}`) : 0n
+  return {
+    ...view('asset'),
+    ...view('share'),
+    ...view('feeRates'),
+    ...(preparation === 'deposit' && { ...view('previewDeposit', amount), ...view('convertToShares', amount) }),
+    ...(preparation === 'withdraw' && {
+      ...view('previewWithdraw', amount),
+      ...view('previewRedeem', shares),
+      ...view('convertToShares', amount),
+      ...view('convertToAssets', shares),
+    }),
+    ...(preparation === 'cancel' && {
+      ...view('pendingDepositRequest', id, user),
+      ...view('pendingRedeemRequest', id, user),
+      ...view('claimableCancelDepositRequest', id, user),
+      ...view('claimableCancelRedeemRequest', id, user),
+    }),
+  }
+}
+
+/** Compares the figures of an answer with what the node shows. Throws a Refusal if they differ. */
+function judge(context: Context, sight: Sight, words: Readonly<Record<string, readonly bigint[]>>) {
+  const { preparation, chainId, vault, isHere, isLagoon, tolerance, steps, told, approvals } = context
+  const { moved } = sight
+  const notes: string[] = []
+  const see = (name: ViewName) => words[name]?.[0]
+  const tokenOf = (name: 'asset' | 'share') => {
+    const seen = see(name)
+    return seen === undefined || seen === 0n || seen >= 2n ** 160n ? undefined : `0x${word(seen).slice(24)}`
+  }
+  // Versions before fees on entry and exit have two rates.
+  const rates = isLagoon && (words['feeRates']?.length ?? 0) >= 5 ? (words['feeRates'] ?? []) : []
+  const allowed = new Map<string, bigint>()
+  const movedOf = (token: string | undefined, way: 'given' | 'received') =>
+    moved && token !== undefined ? (moved.get(token.toLowerCase())?.[way] ?? 0n) : undefined
+  const checks: Checks = {
+    ...context,
+    see,
+    asset: isHere ? tokenOf('asset') : undefined,
+    share: isHere ? (tokenOf('share') ?? vault) : undefined,
+    rates: { entry: rates[2] ?? 0n, exit: rates[3] ?? 0n, haircut: rates[4] ?? 0n },
+    returned: sight.returned[approvals]?.[0],
+    isSimulated: moved !== undefined,
+    given: (token) => movedOf(token, 'given'),
+    received: (token) => movedOf(token, 'received'),
+    allow: (token, amount) => void allowed.set(token?.toLowerCase() ?? '', amount),
+    note: (text) => void notes.push(text),
+    confirm(what, figure, values) {
+      const known = values.filter((value) => value !== undefined)
+      if (known.length === 0) throw new Refusal('unconfirmed', `Your node cannot confirm ${what} ${figure}.`)
+      const other = known.find((value) => !isNear(figure, value, tolerance))
+      if (other === undefined) return
+      throw new Refusal('wrong_amounts', `Your node shows ${other} as ${what}, the answer ${figure}.`)
+    },
+  }
+  if (!moved) {
+    const untried = steps.map((_, index) => index + 1).filter((_, index) => sight.returned[index] === undefined)
+    const tried = untried.length > 0 ? ` It did not try: ${untried.join(', ')}.` : ''
+    notes.push(`Your node cannot simulate (eth_simulateV1), so there was no dry run of all transactions.${tried}`)
+  }
+  JUDGES[preparation](checks)
+  if (told['isCrossChain'] === true)
+    notes.push(`What arrives on the other chain is not checked, only chain ${chainId}.`)
+  for (const [token, { given, received }] of moved ?? []) {
+    if (given - received <= (allowed.get(token) ?? 0n)) continue
+    const what = `${given - received} of the token ${token}`
+    throw new Refusal('wrong_amounts', `At your node, ${what} would leave the user, who did not ask for that.`)
+  }
+  return { notes }
+}
+
+type Token = string | undefined
+type Amount = bigint | undefined
+
+/** What a judge of one kind of answer uses. */
+type Checks = Context & {
+  /** The first word that a view returned; undefined if it reverted. */
+  readonly see: (name: ViewName) => Amount
+  readonly asset: Token
+  readonly share: Token
+  /** Fees of Lagoon in basis points; 0 for others. */
+  readonly rates: Readonly<Record<'entry' | 'exit' | 'haircut', bigint>>
+  /** The first word that the first operation returned. */
+  readonly returned: Amount
+  readonly isSimulated: boolean
+  /** Amounts of a token in the dry run; undefined without one. */
+  readonly given: (token: Token) => Amount
+  readonly received: (token: Token) => Amount
+  /** Lets so much of a token leave the user. */
+  readonly allow: (token: Token, amount: bigint) => void
+  readonly note: (text: string) => void
+  /** Throws a Refusal if a known value differs from the figure, or if none is known. */
+  readonly confirm: (what: string, figure: bigint, values: readonly Amount[]) => void
+}
+
+const JUDGES: Readonly<Record<Preparation, (checks: Checks) => void>> = {
+  deposit({ asked, told, steps, isHere, isLagoon, isAsync, ...node }) {
+    const { see, asset, share, given, received, returned, rates, isSimulated, allow, note, confirm } = node
+    const amount = readAmount(asked['amount'])
+    const token = isHere ? asset : readAddress(asked['srcToken'])
+    const isOther = steps.some(({ call, to }) => call === 'approve' && (token === undefined || !isSame(to, token)))
+    if (isOther) throw new Refusal('wrong_amounts', 'The approval is of another token than the vault takes.')
+    allow(token, amount)
+    if (isSimulated) confirm('the amount of the deposit', amount, [given(token)])
+    if (!isHere) return note(`The deposit on chain ${told['chainId']} is not checked.`)
+    if (isAsync) return
+    const shares = received(share) ?? returned
+    if (shares === undefined) return note('The shares of the deposit are not checked.')
+    const preview = isLagoon ? after(see('convertToShares'), rates.entry) : see('previewDeposit')
+    confirm('the shares of the deposit', shares, [preview])
+  },
+
+  withdraw({ asked, told, steps, isErc4626, isLagoon, isAsync, tolerance, ...node }) {
+    const { see, asset, share, given, received, rates, isSimulated, allow, note, confirm } = node
+    const withdrawal = readObject(told['withdrawal'])
+    const shares = readAmount(withdrawal['shares'])
+    const claimed = readAmount(withdrawal['claimedAssets'])
+    const assets = withdrawal['assets'] === null ? undefined : readAmount(withdrawal['assets'])
+    const pays = steps.filter(({ call }) => call !== 'transfer to another chain').at(-1)
+    const haircut = pays?.call === 'syncRedeem' ? rates.haircut : 0n
+    const exit = isLagoon ? rates.exit : 0n
+    if (asked['amount'] !== undefined && asked['amount'] !== null) {
+      const needed = isErc4626 ? see('previewWithdraw') : before(before(see('convertToShares'), haircut), exit)
+      confirm('the shares that the amount takes', shares, [needed])
+    }
+    allow(share, shares + (shares * tolerance) / BASIS_POINTS + ROUNDING_UNITS)
+    if (isSimulated) confirm('the shares of the withdrawal', shares, [given(share)])
+    if (assets === undefined) note('The answer names no amount of assets, so none is checked.')
+    else {
+      const worth = isErc4626 ? see('previewRedeem') : after(after(see('convertToAssets'), exit), haircut)
+      confirm('the assets of the withdrawal', assets, [pays?.call === 'withdraw' ? pays.amount : worth])
+    }
+    if (!isSimulated) {
+      if (claimed > 0n) note('The assets of earlier withdrawals are not checked.')
+      requireCover(told, assets ?? 0n)
+    } else if (isAsync || assets !== undefined) {
+      confirm('the assets that the vault pays now', claimed + (isAsync ? 0n : (assets ?? 0n)), [received(asset)])
+    }
+  },
+
+  claim({ told, steps, returned, isSimulated, asset, share, received, asked, confirm }) {
+    const claimable = readObject(told['claimable'])
+    const [claim] = steps.filter(({ call }) => call !== 'approve')
+    const paid = asked['kind'] === 'withdrawal' ? 'assets' : 'shares'
+    for (const unit of ['assets', 'shares'] as const) {
+      const figure = readAmount(claimable[unit])
+      const isReturned = claim !== undefined && RETURNS_SHARES.includes(claim.call) === (unit === 'shares')
+      const isTaken = claim !== undefined && TAKES_SHARES.includes(claim.call) === (unit === 'shares')
+      const token = unit === 'assets' ? asset : share
+      confirm(`the claimed ${unit}`, figure, [
+        paid === unit ? received(token) : undefined,
+        isReturned ? returned : undefined,
+        isTaken ? claim.amount : undefined,
+      ])
+    }
+    if (!isSimulated) requireCover(told, paid === 'assets' ? readAmount(claimable['assets']) : 0n)
+  },
+
+  cancel({ asked, told, steps, isAsync, isSimulated, asset, share, received, see, confirm }) {
+    const isOfShares = asked['kind'] === 'withdrawal'
+    const figure = readAmount(readObject(told['cancelled'])[isOfShares ? 'shares' : 'assets'])
+    const isGranted = steps.some(({ call }) => call.startsWith('claim'))
+    const pending = isOfShares ? see('pendingRedeemRequest') : see('pendingDepositRequest')
+    const granted = isOfShares ? see('claimableCancelRedeemRequest') : see('claimableCancelDepositRequest')
+    const returned = isSimulated && !isAsync ? received(isOfShares ? share : asset) : undefined
+    confirm('the cancelled amount', figure, [returned ?? (isGranted ? granted : pending)])
+  },
+}
+
+/** Throws a Refusal if more goes to another chain than the vault pays, as far as the node confirms that. */
+function requireCover(told: Json, paid: bigint): void {
+  if (told['isCrossChain'] !== true) return
+  const sent = readAmount(readObject(told['quote'])['inputAmount'])
+  if (sent <= paid) return
+  throw new Refusal('unconfirmed', `Your node cannot confirm that the vault pays the ${sent} that go to another chain.`)
+}
+
+function isNear(figure: bigint, value: bigint, tolerance: bigint): boolean {
+  const difference = figure > value ? figure - value : value - figure
+  return difference * BASIS_POINTS <= value * tolerance + ROUNDING_UNITS * BASIS_POINTS
+}
+
+/** An amount less a fee in basis points. */
+function after(amount: Amount, rate: bigint): Amount {
+  return amount === undefined ? undefined : amount - (amount * rate) / BASIS_POINTS
+}
+
+/** The amount of which so much is left after a fee in basis points. */
+function before(amount: Amount, rate: bigint): Amount {
+  return amount === undefined || rate >= BASIS_POINTS ? undefined : (amount * BASIS_POINTS) / (BASIS_POINTS - rate)
+}

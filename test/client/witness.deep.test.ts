@@ -1,0 +1,342 @@
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { toFunctionSelector } from 'viem'
+import { describe, expect, onTestFinished } from 'vitest'
+import * as z from 'zod'
+import { describeAnswer } from '../../client/src/command.ts'
+import { contentDigest, type Exchange } from '../../client/src/signature.ts'
+import { type Preparation, type Trust, verifyAnswer, verifyTransactions } from '../../client/src/verify.ts'
+import { createWitness, type OwnNode, type Witnessed } from '../../client/src/witness.ts'
+import type { LocalChain } from '../../sandbox/chains.ts'
+import { stateAfter, tell } from '../support/lies.ts'
+import { type Answer, play, type Recorded, recording } from '../support/prepared-answers.ts'
+import { test as base, type Service, startAnew, USERS } from '../support/service.ts'
+import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../support/vaults.ts'
+import { startWire } from '../support/wire.ts'
+
+const [ALICE] = USERS
+const BASE = 8453
+const ONE = 10n ** 6n
+
+const urlsOf = (service: Service) =>
+  Object.fromEntries(service.backends.chains.map(({ chainId, rpcUrl }) => [chainId, rpcUrl]))
+const mostSentOf = ({ answer }: Pick<Recorded, 'answer'>) =>
+  BigInt((answer['quote'] as { inputAmount?: string } | undefined)?.inputAmount ?? 0)
+
+/** What a node says of an answer, whose figures may have been changed. */
+async function witnessOf(node: OwnNode, { preparation, input, answer }: Omit<Recorded, 'exchange' | 'vault'>) {
+  const verdict = verifyTransactions(preparation, input, answer, undefined, mostSentOf({ answer }))
+  if (!verdict.ok) throw new Error(verdict.message)
+  return await createWitness(node)({ preparation, input, answer, steps: verdict.steps }).then(
+    (witnessed) => ({ ...witnessed, reason: undefined }),
+    ({ reason, message }: { reason: string; message: string }) => ({ reason, message }),
+  )
+}
+
+/** A node that cannot simulate, in front of another. */
+const withoutSimulation: typeof fetch = async (url, init) =>
+  String(init?.body).includes('eth_simulateV1')
+    ? Response.json({ id: 1, error: { code: -32_601, message: 'the method eth_simulateV1 does not exist' } })
+    : fetch(url, init)
+
+type Seen = { readonly one: Recorded; readonly seen: Awaited<ReturnType<typeof witnessOf>>; readonly name: string }
+const test = base.extend('played', { scope: 'file' }, async ({ sharedService }) => {
+  const simulated: Seen[] = []
+  const fallen: Seen[] = []
+  const lied: Seen[] = []
+  const url = urlsOf(sharedService)
+  const { service } = recording(sharedService, async (one) => {
+    const name = `${one.preparation} ${one.vault.protocol} ${JSON.stringify(one.input)}`
+    simulated.push({ one, name, seen: await witnessOf({ url }, one) })
+    fallen.push({ one, name, seen: await witnessOf({ url, fetch: withoutSimulation }, one) })
+    for (const answer of liesOf(one.answer)) {
+      const verdict = verifyTransactions(one.preparation, one.input, answer, undefined, mostSentOf({ answer }))
+      if (verdict.ok)
+        lied.push({ one, name: `${name} ${figuresOf(answer)}`, seen: await witnessOf({ url }, { ...one, answer }) })
+    }
+  })
+  await play(service)
+  return { simulated, fallen, lied }
+})
+
+const FIGURES = ['withdrawal', 'claimable', 'cancelled'] as const
+const figuresOf = (answer: Answer) => JSON.stringify(FIGURES.map((name) => answer[name]))
+
+/** The answers in which one figure of shares or assets is two percent more, or three times as much. */
+function liesOf(answer: Answer): Answer[] {
+  return FIGURES.flatMap((name) => {
+    const figures = answer[name] as Record<string, unknown> | undefined
+    const names = ['shares', 'assets', 'claimedAssets'].filter((field) => BigInt(String(figures?.[field] ?? 0)) > 100n)
+    return names.flatMap((field) =>
+      [102n, 300n].map((percent) => {
+        const changed = (BigInt(String(figures?.[field])) * percent) / 100n
+        return { ...answer, [name]: { ...figures, [field]: `${changed}` } }
+      }),
+    )
+  })
+}
+
+const Call = z.looseObject({ logs: z.array(z.unknown()) })
+const Simulated = z.looseObject({
+  result: z.union([z.array(z.looseObject({ calls: z.array(Call) })), z.string()]),
+})
+
+const succeeds = ({ one }: Seen) => (one.answer['simulation'] as { status: string }).status === 'success'
+
+describe("A wallet's own node", () => {
+  test('confirms every kind of honest answer by a dry run, and refuses those that revert', ({ played }) => {
+    const { simulated } = played
+    expect(simulated.length).toBeGreaterThan(20)
+    for (const one of simulated) {
+      const expected = succeeds(one) ? { isSimulated: true, reason: undefined } : { reason: 'reverted' }
+      expect({ name: one.name, ...one.seen }).toMatchObject({ name: one.name, ...expected })
+    }
+    const notes = simulated.flatMap(({ seen }) => ('notes' in seen ? seen.notes : []))
+    // Only what happens on another chain.
+    expect(notes.filter((note) => !/chain/.test(note))).toEqual([])
+  })
+
+  test('refuses an answer with a figure of two percent more, or three times as much', ({ played }) => {
+    expect(played.lied.length).toBeGreaterThan(20)
+    for (const { name, seen, one } of played.lied) {
+      expect({ name, ...seen }).toMatchObject({
+        name,
+        reason: succeeds({ one, seen, name }) ? 'wrong_amounts' : 'reverted',
+      })
+    }
+  })
+
+  test('that cannot simulate says so of each answer, and confirms what the vault says', ({ played }) => {
+    for (const one of played.fallen.filter(succeeds)) {
+      expect({ name: one.name, ...one.seen }).toMatchObject({ name: one.name, isSimulated: false })
+      expect((one.seen as Witnessed).notes[0]).toContain('Your node cannot simulate (eth_simulateV1)')
+    }
+  })
+})
+
+/** An answer of the service to a request that is signed, with its body. */
+async function ask(service: Service, path: string, key: string, input: Record<string, unknown>): Promise<Exchange> {
+  const url = `${service.baseUrl}/defi-vaults/v1/defi/vault/${path}`
+  const body = JSON.stringify(input)
+  const headers = { 'x-join-key': key, 'content-type': 'application/json', 'content-digest': await contentDigest(body) }
+  const reply = await fetch(url, { method: 'POST', headers, body })
+  const text = await reply.text()
+  expect([reply.status, text]).toEqual([200, expect.any(String)])
+  const answer = { status: reply.status, headers: Object.fromEntries(reply.headers), body: text }
+  return { request: { method: 'POST', url, body }, answer }
+}
+
+describe('Two hosts that lie alike about the price', () => {
+  test('get three times the shares for an amount past the pattern, and are refused by the own node', async ({
+    service,
+  }) => {
+    const lagoon = await openLagoonVault(service, { generation: '0.5' })
+    await lagoon.request(ALICE.address, 300n * ONE)
+    await lagoon.settle()
+    await lagoon.act(ALICE.address, 'deposit', 300n * ONE, ALICE.address, ALICE.address)
+    const { chain } = lagoon
+    const lie = await stateAfter(chain, async () => {
+      await lagoon.act(ROLES.valuationManager, 'updateNewTotalAssets', 100n * ONE)
+      await lagoon.act(ROLES.safe, 'settleDeposit', 100n * ONE)
+    })
+    const [first, second] = await Promise.all([startWire(chain.rpcUrl), startWire(chain.rpcUrl)])
+    const hosts = [first, second]
+    for (const host of hosts) onTestFinished(host.stop)
+    service.backends.setRpcUrls({ [BASE]: [first.url, second.url] })
+    const { service: cold, stop } = await startAnew(service)
+    onTestFinished(stop)
+
+    const input = { vaultAddress: lagoon.address, userAddress: ALICE.address, amount: `${30n * ONE}` }
+    const pattern: Trust = { keys: [service.backends.signingKey] }
+    const trust: Trust = { ...pattern, witness: createWitness({ url: chain.rpcUrl }) }
+    const honest = await ask(cold, 'withdraw', lagoon.key, input)
+    expect(await verifyAnswer(honest, trust)).toMatchObject({
+      ...{ ok: true, witnessed: { chainId: BASE, isSimulated: true, notes: [] } },
+    })
+
+    for (const host of hosts) tell(host, lie)
+    service.pass(5)
+    const lied = await ask(cold, 'withdraw', lagoon.key, input)
+    const sharesOf = ({ answer }: Exchange) => BigInt(JSON.parse(String(answer.body)).withdrawal.shares)
+    expect(Number(sharesOf(lied)) / Number(sharesOf(honest))).toBeCloseTo(3, 3)
+    expect(await verifyAnswer(lied, pattern)).toMatchObject({ ok: true })
+    for (const witness of [trust.witness, createWitness({ url: chain.rpcUrl, fetch: withoutSimulation })]) {
+      expect(await verifyAnswer(lied, { ...trust, witness })).toMatchObject({
+        ...{ ok: false, reason: 'wrong_amounts', message: expect.stringContaining('the shares that the amount takes') },
+      })
+    }
+    // As far as the wallet allows it.
+    const lax = createWitness({ url: chain.rpcUrl, tolerancePercent: 99 })
+    expect(await verifyAnswer(honest, { ...trust, witness: lax })).toMatchObject({ ok: true })
+  })
+})
+
+describe('An answer', () => {
+  /** A withdrawal of savings, and the chain on which it is. */
+  async function withdrawal(
+    service: Service,
+  ): Promise<{ one: Recorded; chain: LocalChain; spend: () => Promise<unknown> }> {
+    const { recorded, service: listening } = recording(service)
+    const savings = await openYieldVault(listening)
+    await savings.mint(ALICE.address, 100n * ONE)
+    await savings.approve(ALICE.address, 100n * ONE)
+    await savings.act(ALICE.address, 'deposit', 100n * ONE, ALICE.address)
+    await savings.withdraw(ALICE, { amount: `${7n * ONE}` })
+    const spend = () => savings.act(ALICE.address, 'transfer', ROLES.safe, 100n * ONE)
+    return { one: recorded[0] as Recorded, chain: savings.chain, spend }
+  }
+
+  test('is refused by a node of another chain, where there is none, and where it gives no response', async ({
+    service,
+  }) => {
+    const { one, chain } = await withdrawal(service)
+    const { 42161: arbitrum = '' } = urlsOf(service)
+    expect(await witnessOf({ url: chain.rpcUrl }, one)).toMatchObject({ reason: undefined })
+    expect(await witnessOf({ url: arbitrum }, one)).toMatchObject({
+      ...{ reason: 'wrong_chain', message: 'Your node is of chain 42161; the transactions are for 8453.' },
+    })
+    expect(await witnessOf({ url: { 42161: arbitrum } }, one)).toMatchObject({ reason: 'wrong_chain' })
+    const keyed = 'http://127.0.0.1:1/secret'
+    const silent = await witnessOf({ url: keyed }, one)
+    expect(silent).toMatchObject({ reason: 'node_failed' })
+    expect(JSON.stringify(silent)).not.toContain('secret')
+    const odd = [null, 5, 'x', {}, { result: null }, { result: '0x' }, { result: '0x2105', error: null }]
+    for (const reply of odd) {
+      expect(await witnessOf({ url: keyed, fetch: async () => Response.json(reply) }, one)).toMatchObject({
+        reason: 'node_failed',
+      })
+    }
+  })
+
+  test('is refused whose transactions revert at the node, also where it cannot simulate', async ({ service }) => {
+    const { one, chain, spend } = await withdrawal(service)
+    await spend()
+    for (const more of [{}, { fetch: withoutSimulation }]) {
+      expect(await witnessOf({ url: chain.rpcUrl, ...more }, one)).toMatchObject({
+        ...{ reason: 'reverted', message: expect.stringMatching(/^Transaction 1 reverts at your node: /) },
+      })
+    }
+  })
+
+  test('is refused where another token leaves the user, whatever its pattern', async ({ service }) => {
+    const { one, chain } = await withdrawal(service)
+    const user = `0x${ALICE.address.slice(2).toLowerCase().padStart(64, '0')}`
+    const topic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+    const log = {
+      address: `0x${'5'.repeat(40)}`,
+      topics: [topic, user, `0x${'0'.repeat(64)}`],
+      data: `0x${'1'.repeat(64)}`,
+    }
+    const taking: typeof fetch = async (url, init) => {
+      const reply = Simulated.parse(await (await fetch(url, init)).json())
+      const blocks = Array.isArray(reply.result) ? reply.result : []
+      for (const call of blocks.flatMap(({ calls }) => calls.slice(-1))) call.logs.push(log)
+      return Response.json(reply)
+    }
+    expect(await witnessOf({ url: chain.rpcUrl, fetch: taking }, one)).toMatchObject({
+      ...{ reason: 'wrong_amounts', message: expect.stringContaining('would leave the user') },
+    })
+  })
+
+  test('of a vault with fees, with other decimals, or of another make is confirmed', async ({ service }) => {
+    const seen: unknown[] = []
+    const { service: listening } = recording(service, async (one) => {
+      for (const more of [{}, { fetch: withoutSimulation }])
+        seen.push(await witnessOf({ url: urlsOf(service), ...more }, one))
+    })
+    const fees = await openYieldVault(listening, { make: 'exitFee', asset: 'DAI' })
+    await fees.mint(ALICE.address, fees.units('100'))
+    await fees.approve(ALICE.address, fees.units('100'))
+    await fees.act(ALICE.address, 'deposit', fees.units('100'), ALICE.address)
+    for (const amount of [{ amount: `${fees.units('7')}` }, { shares: `${fees.units('7')}` }, { max: true }]) {
+      await fees.withdraw(ALICE, amount)
+    }
+    const rates = { entryRate: 150, exitRate: 150, haircutRate: 1_500 }
+    const lagoon = await openLagoonVault(listening, { generation: '0.6', ...rates })
+    await lagoon.mint(ALICE.address, 900n * ONE)
+    await lagoon.settleForADay()
+    await lagoon.send(ALICE, await lagoon.deposit(ALICE, 300n * ONE))
+    for (const amount of [{ amount: `${20n * ONE}` }, { shares: `${20n * 10n ** 18n}` }, { max: true }]) {
+      await lagoon.withdraw(ALICE, amount)
+    }
+    await lagoon.act(ROLES.safe, 'expireTotalAssets')
+    for (const amount of [{ amount: `${20n * ONE}` }, { shares: `${20n * 10n ** 18n}` }, { max: true }]) {
+      await lagoon.withdraw(ALICE, amount)
+    }
+    for (const make of ['counted', 'redemptions'] as const) {
+      const vault = await openAsyncVault(listening, { make, shareDecimals: 18 })
+      await vault.mint(ALICE.address, 100n * ONE)
+      await vault.send(ALICE, await vault.deposit(ALICE, 100n * ONE))
+      await vault.cancel(ALICE)
+      await vault.withdraw(ALICE, { amount: `${20n * ONE}` })
+    }
+    expect(seen.length).toBeGreaterThan(20)
+    for (const one of seen) expect(one).toMatchObject({ reason: undefined })
+  })
+})
+
+describe('The command', () => {
+  test('asks the node of --rpc, and refuses what it does not confirm', async ({ service }) => {
+    const { recorded, service: listening } = recording(service)
+    const savings = await openYieldVault(listening)
+    await savings.mint(ALICE.address, 100n * ONE)
+    await savings.deposit(ALICE, 100n * ONE)
+    const [{ exchange }] = recorded as [Recorded]
+    const given = { keys: JSON.stringify(service.backends.signingKey), answer: JSON.stringify(exchange) }
+    const url = savings.chain.rpcUrl
+    const good = await describeAnswer({ ...given, rpc: url, tolerance: '0.5' }, new Date())
+    expect(good).toMatchObject({ code: 0 })
+    expect(good.lines).toContain('Your node of chain 8453 confirms them by a dry run.')
+    const { 42161: other = '' } = urlsOf(service)
+    const wrong = await describeAnswer({ ...given, rpc: other }, new Date())
+    expect(wrong.code).toBe(1)
+    expect(wrong.lines[0]).toMatch(/^REFUSED \(wrong_chain\): /)
+    for (const [more, message] of [
+      [{ rpc: 'nowhere' }, '--rpc'],
+      [{ rpc: url, tolerance: 'much' }, '--tolerance'],
+      [{ tolerance: '1' }, '--tolerance'],
+    ] as const) {
+      await expect(describeAnswer({ ...given, ...more }, new Date())).rejects.toThrow(message)
+    }
+  })
+})
+
+describe('The entry', () => {
+  test('takes a tolerance from 0 to below 100', () => {
+    for (const tolerancePercent of [-1, 100, Number.NaN]) {
+      expect(() => createWitness({ url: 'https://node.example', tolerancePercent })).toThrow(RangeError)
+    }
+  })
+
+  test('knows the views by the selectors of their signatures', async () => {
+    const one = { preparation: 'cancel', input: {}, answer: {} } as const
+    const asked: string[] = []
+    const listening: typeof fetch = async (_, init) => {
+      asked.push(String(init?.body))
+      return Response.json({ result: '0x2105' })
+    }
+    const of = { userAddress: ALICE.address, vaultAddress: ALICE.address, amount: '5' }
+    const told = { chainId: BASE, withdrawal: { shares: '5' }, approval: [], operations: [] }
+    for (const preparation of ['deposit', 'withdraw', 'cancel'] satisfies Preparation[]) {
+      const answer = { ...one, preparation, input: of, answer: told, steps: [] }
+      await createWitness({ url: 'https://node.example', fetch: listening })(answer).catch(() => {})
+    }
+    const selectors = new Set(asked.join().match(/(?<="data":")0x\w{8}/g))
+    const signatures = [
+      ...['asset()', 'share()', 'feeRates()', 'previewDeposit(uint256)', 'previewWithdraw(uint256)'],
+      ...['previewRedeem(uint256)', 'convertToAssets(uint256)', 'convertToShares(uint256)'],
+      ...['pendingDepositRequest(uint256,address)', 'pendingRedeemRequest(uint256,address)'],
+      ...['claimableCancelDepositRequest(uint256,address)', 'claimableCancelRedeemRequest(uint256,address)'],
+    ]
+    expect(selectors).toEqual(new Set(signatures.map((signature) => toFunctionSelector(signature))))
+  })
+
+  test('is at most 5 kB, with nothing beside it', async () => {
+    const { outputFiles, metafile } = await build({
+      stdin: { contents: "export * from './witness.ts'", resolveDir: 'client/src', loader: 'ts' },
+      ...{ bundle: true, minify: true, format: 'esm', write: false, metafile: true },
+    })
+    expect(Object.keys(metafile.inputs).filter((file) => file.includes('node_modules'))).toEqual([])
+    expect(gzipSync(outputFiles[0]?.contents ?? '').length).toBeLessThan(5000)
+  })
+})
