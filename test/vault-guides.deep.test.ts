@@ -130,6 +130,13 @@ test('A client believes what the service has signed, for the vaults that it know
 
   const { createBoundedClient }: Snippet = await load('bounded-client.ts')
   expect(await prepareDeposit(createBoundedClient({ keys: [signingKey] }, 1n), asked)).toMatchObject({ ok: true })
+
+  const { createWitnessedClient }: Snippet = await load('witnessed-client.ts')
+  const [here, elsewhere] = service.backends.chains.map(({ rpcUrl }) => rpcUrl)
+  const confirm = (rpcUrl: string | undefined) =>
+    prepareDeposit(createWitnessedClient({ keys: [signingKey] }, { [base.id]: rpcUrl }), asked)
+  expect(await confirm(here)).toMatchObject({ ok: true })
+  expect(await confirm(elsewhere)).toMatchObject({ error: { code: 'unverified' } })
 })
 
 test('A price has its age', async ({ load }) => {
