@@ -7,6 +7,7 @@ import { groupByHost } from '../lib/chain/readers.ts'
 import { EVM_CHAINS, type EvmChain } from '../lib/chain/registry.ts'
 import { FailedTry, sendOnce } from '../lib/http.ts'
 import { HOUR } from '../lib/time.ts'
+import { COMPARISON_REQUESTS, compareNodes } from './compare-nodes.ts'
 
 /** Where the nodes of a stage are, and what it takes to ask them. */
 export type Nodes = {
@@ -27,8 +28,8 @@ const LONGEST_PAUSE_SECONDS = 10
 const BATCHES = [100, 30, 10, 3, 1]
 const RANGES = [10_000, 2_000, 500, 100, 10, 5, 1]
 const AGES = [365 * 24, 90 * 24, 30 * 24, 7 * 24, 24, 1].map((hours) => hours * HOUR)
-/** Requests to a URL at most, where it limits none: 4 for its chain and blocks, the batches, and calls that are asked twice where refused. */
-const MOST_REQUESTS = 4 + BATCHES.length + 2 * (RANGES.length + AGES.length + 3)
+/** Requests to a URL at most, where it limits none: for its chain and blocks, the batches, the comparison, and calls that are asked twice where refused. */
+const MOST_REQUESTS = 5 + BATCHES.length + COMPARISON_REQUESTS + 2 * (RANGES.length + 2 * AGES.length + 3)
 /** Over so many blocks the chain's pace is measured. */
 const PACE_BLOCKS = 10_000
 /** A request that is limited (429) is sent once more. */
@@ -62,6 +63,8 @@ type Findings = {
   readonly blocks: number | undefined
   /** How far back it gives events, in seconds; Infinity for the whole past, 0 for less than the least age. */
   readonly depth: number
+  /** How far back it returns states, in seconds, at most a year. */
+  readonly stateDepth: number
   readonly secondsPerBlock: number
   readonly overrides: boolean
   readonly simulation: boolean
@@ -70,7 +73,7 @@ type Findings = {
 
 /**
  * What the nodes of these EVM chains (all of the stage's by default) do, URL by URL, and in words what will not work with
- * them; of a URL only its host is told.
+ * them; then PASS or FAIL for each chain, with the reason. Of a URL only its host is told.
  */
 export async function checkNodes(nodes: Nodes, chainIds = nodes.chainIds): Promise<string[]> {
   const chains = EVM_CHAINS.filter(({ id }) => chainIds.includes(id))
@@ -84,17 +87,53 @@ export async function checkNodes(nodes: Nodes, chainIds = nodes.chainIds): Promi
 async function checkChain(nodes: Nodes, chain: EvmChain): Promise<string[]> {
   const urls = await nodes.urlsOf(chain.id)
   const lines = [`${chain.name} (${chain.id})`]
+  const found = new Map<string, Findings>()
   for (const [index, url] of urls.entries()) {
     const { host } = new URL(url)
     nodes.say(`${chain.name}: ${host} …`)
-    const found = await probe(nodes, chain, url)
-    const told = typeof found === 'string' ? [found] : describe(chain, found)
+    const one = await probe(nodes, chain, url)
+    if (typeof one !== 'string' && one.chainId === chain.id) found.set(url, one)
+    const told = typeof one === 'string' ? [one] : describe(chain, one)
     lines.push(`  ${index + 1}. ${host}`, ...told.map((line) => `     ${line}`))
   }
-  if (groupByHost(urls).length === 1) {
-    lines.push('  All of it is one host: when it fails the chain cannot be read, and what it says wrong is believed.')
-  }
-  return [...lines, '']
+  return [...lines, `  ${await judgeChain(nodes, found)}`, '']
+}
+
+/** PASS or FAIL, and why: two hosts must agree, and both return the events that are recorded. */
+async function judgeChain(nodes: Nodes, found: ReadonlyMap<string, Findings>): Promise<string> {
+  const hosts = groupByHost([...found.keys()])
+  const lack = [
+    { does: 'can be used', of: () => true },
+    { does: 'returns events', of: ({ blocks }: Findings) => blocks !== undefined },
+    { does: `returns events of the last ${timeText(HOUR)}`, of: ({ depth }: Findings) => depth >= HOUR },
+  ].flatMap(({ does, of }) => {
+    const able = hosts.filter((urls) => urls.some((url) => [found.get(url)].some((one) => one && of(one)))).length
+    return able < 2 ? [able === 0 ? `no host ${does}` : `only 1 host ${does}`] : []
+  })
+  const compared = hosts.length < 2 ? undefined : await compareUrls(nodes, [...found.keys()])
+  if (compared?.differences[0]) return `FAIL: ${compared.differences.join('; ')}`
+  // Each is about fewer hosts than the one before.
+  if (lack[0] || !compared) return `FAIL: ${lack[0]}, and what users sign and what is recorded needs 2`
+  if (compared.silent[0]) return `FAIL: ${compared.silent.join('; ')}`
+  return `PASS: ${hosts.length} hosts agree at block ${compared.block}`
+}
+
+async function compareUrls(nodes: Nodes, urls: readonly string[]) {
+  const heads = await Promise.all(
+    urls.map(async (url) => {
+      const { ask } = askerOf(nodes, url)
+      const { data } = BlockHeader.safeParse(await ask('eth_getBlockByNumber', 'latest', false))
+      const askWith = (method: string, params: readonly unknown[]) => ask(method, ...params)
+      return { name: new URL(url).host, head: data?.number, ask: askWith }
+    }),
+  )
+  const compared = await compareNodes(
+    heads.flatMap(({ head, ...node }) => (head === undefined ? [] : { ...node, head })),
+  )
+  const headless = heads.flatMap(({ head, name }) =>
+    head === undefined ? [`${name} does not return its last block`] : [],
+  )
+  return { ...compared, silent: [...headless, ...compared.silent] }
 }
 
 /** What the node at this URL takes, or why that cannot be told. */
@@ -123,12 +162,22 @@ async function probe(nodes: Nodes, chain: EvmChain, url: string): Promise<Findin
     early && head.number > early.number
       ? Number(head.timestamp - early.timestamp) / Number(head.number - early.number)
       : chain.blockSeconds
-  const depth = blocks && (await firstOf([Number.POSITIVE_INFINITY, ...AGES], (age) => reaches(age, blocks)))
+  const depth =
+    blocks === undefined
+      ? 0
+      : await firstReached([Number.POSITIVE_INFINITY, ...AGES], (from) => takesEvents(from, blocks))
 
-  function reaches(age: number, range: number): Promise<boolean> | boolean {
-    if (age === Number.POSITIVE_INFINITY) return takesEvents(0, range)
-    const from = headNumber - Math.ceil(age / secondsPerBlock)
-    return from > 0 && takesEvents(from, range)
+  // Not of the first block: before an upgrade of their own, Arbitrum and OP Mainnet have states that no node here serves.
+  const stateDepth = await firstReached(AGES, (from) => node.takes('eth_getBalance', SOMEBODY, numberToHex(from)))
+
+  /** The first of these ages of a block for which this holds; 0 if it holds for none. */
+  async function firstReached(ages: readonly number[], holds: (from: number) => Promise<boolean>): Promise<number> {
+    const reaches = (age: number) => {
+      if (age === Number.POSITIVE_INFINITY) return holds(0)
+      const from = headNumber - Math.ceil(age / secondsPerBlock)
+      return from > 0 && holds(from)
+    }
+    return (await firstOf(ages, reaches)) ?? 0
   }
 
   const call = { to: MULTICALL3, data: '0x' }
@@ -139,7 +188,8 @@ async function probe(nodes: Nodes, chain: EvmChain, url: string): Promise<Findin
     tagAge: tagged && ageOf(tagged),
     calls,
     blocks,
-    depth: depth ?? 0,
+    depth,
+    stateDepth,
     secondsPerBlock,
     overrides: await node.takes('eth_call', call, 'latest', { [MULTICALL3]: { code: RETURNS_NOTHING } }),
     simulation: await node.takes(
@@ -212,7 +262,7 @@ function askerOf(nodes: Nodes, url: string) {
 
 /** What was found, first as it is and then what will not work with it. */
 function describe(chain: EvmChain, found: Findings): string[] {
-  const { chainId, calls, blocks, depth, overrides, simulation } = found
+  const { chainId, calls, blocks, depth, stateDepth, overrides, simulation } = found
   if (chainId !== chain.id) {
     return [`WRONG CHAIN: it is chain ${chainId}, not ${chain.id}. Nothing is read from it: take it out.`]
   }
@@ -225,6 +275,7 @@ function describe(chain: EvmChain, found: Findings): string[] {
     [
       calls === 0 ? 'no batches' : `${calls} ${calls === 1 ? 'call' : 'calls'} a request`,
       blocks === undefined ? 'no events' : `events of ${blocks} blocks a call, ${depthText(depth)}`,
+      `states ${depthText(stateDepth)}`,
       overrides ? 'state overrides' : 'no state overrides',
       simulation ? 'simulation' : 'no simulation',
     ].join(', '),
@@ -233,7 +284,7 @@ function describe(chain: EvmChain, found: Findings): string[] {
 }
 
 function lacks(chain: EvmChain, found: Findings): string[] {
-  const { blocks, depth, secondsPerBlock, tagAge } = found
+  const { blocks, depth, stateDepth, secondsPerBlock, tagAge } = found
   const callsAYear = blocks === undefined ? 0 : Math.ceil((365 * 24 * HOUR) / secondsPerBlock / blocks)
   const lines: readonly (readonly [boolean, string])[] = [
     [
@@ -243,6 +294,10 @@ function lacks(chain: EvmChain, found: Findings): string[] {
     [
       blocks !== undefined && depth !== Number.POSITIVE_INFINITY,
       `Positions of vaults older than ${timeText(depth || HOUR)} cannot be read, unless another node has their past.`,
+    ],
+    [
+      stateDepth < Math.max(...AGES),
+      `Yields older than ${timeText(stateDepth || HOUR)} cannot be read, unless two other nodes have those states.`,
     ],
     [
       callsAYear > MANY_CALLS,

@@ -62,9 +62,9 @@ export class FailedExamination extends Error {
 
 /**
  * What is found of an environment, a line each with what to do on the next one. Throws FailedExamination, with the same
- * lines, where something FAILs. Asks each URL of a node twice, each source once, the passkeys' domain twice and the edge twice;
- * of AWS it reads the table of clients twice, and asks 45 other questions at most and two more for each hundred vaults. Where AWS
- * cannot be asked, it says that alone.
+ * lines, where something FAILs. Asks each URL of a node five times at most, each source once, the passkeys' domain twice and
+ * the edge twice; of AWS it reads the table of clients twice, and asks 45 other questions at most and two more for each hundred
+ * vaults. Where AWS cannot be asked, it says that alone.
  */
 export async function runDoctor(admin: Admin, stagesFile: string | undefined): Promise<string[]> {
   const { limitMs, checkAccess } = admin.examined

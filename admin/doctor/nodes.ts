@@ -3,6 +3,7 @@ import { BlockHeader } from '../../lib/chain/logs.ts'
 import { groupByHost } from '../../lib/chain/readers.ts'
 import type { EvmChain } from '../../lib/chain/registry.ts'
 import { FailedTry, sendOnce } from '../../lib/http.ts'
+import { compareNodes } from '../compare-nodes.ts'
 import { countOf, type Finding, firstOf, operatorGuide } from './finding.ts'
 
 /** What is needed to ask nodes. */
@@ -22,6 +23,8 @@ export type ChainNodes = {
   /** Why nodes cannot be used, by their hosts' names. */
   readonly problems: readonly string[]
   readonly goodHosts: number
+  /** How its usable hosts contradict each other. */
+  readonly differences: readonly string[]
   readonly head: BlockHeader | undefined
 }
 
@@ -34,7 +37,10 @@ const Answer = z.object({
   error: z.object({ code: z.number().optional() }).optional(),
 })
 
-/** Asks all nodes of a chain which chain and which block they are at: two requests to each URL. */
+/**
+ * Asks all nodes of a chain which chain and which block they are at, two requests to each URL; and compares those of two hosts
+ * that can be used, three more.
+ */
 export async function askNodes(
   environment: NodeEnvironment,
   chain: EvmChain,
@@ -45,11 +51,23 @@ export async function askNodes(
   const nodes = await Promise.all(urls.map(async (url) => ({ url, told: await askNode(environment, chain, url) })))
   const good = nodes.filter(({ told }) => typeof told !== 'string').map(({ url }) => url)
   const heads = nodes.flatMap(({ told }) => (typeof told === 'string' ? [] : told))
+  const goodHosts = groups.filter((group) => group.some((url) => good.includes(url))).length
+  const compared = nodes.flatMap(({ url, told }) => {
+    if (typeof told === 'string') return []
+    const askIt = (method: string, params: readonly unknown[]) =>
+      ask(environment, url, method, params).catch((error: unknown) => {
+        if (error instanceof FailedTry || error instanceof z.ZodError) return undefined
+        throw error
+      })
+    return [{ name: new URL(url).host, head: told.number, ask: askIt }]
+  })
   return {
     chain,
     isConfigured: configured !== undefined,
     hosts: groups.length,
-    goodHosts: groups.filter((group) => group.some((url) => good.includes(url))).length,
+    goodHosts,
+    // What one of them does not return, another may: only contradictions keep users from signing.
+    differences: goodHosts < 2 ? [] : (await compareNodes(compared)).differences,
     problems: nodes.flatMap(({ url, told }) => (typeof told === 'string' ? [`${new URL(url).host} ${told}`] : [])),
     head: heads.toSorted((left, right) => Number(right.timestamp - left.timestamp))[0],
   }
@@ -91,15 +109,19 @@ type Settings = {
   readonly command: (text: string) => string
 }
 
-/** Whether a chain can be read, and believed: what fails is where vaults are, elsewhere it is a warning. */
+/** Whether a chain can be read, and believed: hosts that disagree fail; the rest fails where vaults are, elsewhere it is a warning. */
 export function judgeNodes(
-  { chain, isConfigured, hosts, goodHosts, problems }: ChainNodes,
+  { chain, isConfigured, hosts, goodHosts, problems, differences }: ChainNodes,
   { hasVaults, isProduction, isLocal, command }: Settings,
 ): Finding {
   const finding = { name: `nodes of ${chain.name}` }
   const bad = hasVaults ? 'FAIL' : 'WARN'
   const lookCloser = command(`check-nodes --chain ${chain.id}`)
   const guide = operatorGuide('nodes', 'What a node must support')
+  if (differences.length > 0) {
+    const remedy = `${lookCloser}, and docs/runbooks/nodes-disagree.md`
+    return { ...finding, mark: 'FAIL', found: differences.join('; '), remedy }
+  }
   if (goodHosts < Math.min(2, hosts)) {
     const found = `${goodHosts} of ${countOf(hosts, 'host')} can be used: ${firstOf(problems)}`
     return { ...finding, mark: bad, found, remedy: lookCloser }

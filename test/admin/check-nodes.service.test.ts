@@ -49,12 +49,12 @@ test('A node that takes everything is told so, by its host alone, and whoever wa
   expect(text).toMatch(/^Base \(8453\)\n {2}1\. 127\.0\.0\.1:\d+\n/)
   expect(text).toMatch(/head 0 s old, (safe|finalized) \d+ (s|minutes) old, \d+ ms/)
   expect(text).toContain(
-    '100 calls a request, events of 10000 blocks a call, of the whole past, state overrides, simulation',
+    '100 calls a request, events of 10000 blocks a call, of the whole past, states of the last 60 minutes at least, state overrides, simulation',
   )
   expect(text).not.toContain('WRONG CHAIN')
-  expect(text).toContain('All of it is one host')
+  expect(text).toMatch(/FAIL: only 1 host can be used/)
   expect(text + said).not.toContain('secret-key')
-  expect(said).toMatch(/^Asking the nodes of 1 chain, at most 41 requests to each URL, 82 where it limits them/)
+  expect(said).toMatch(/^Asking the nodes of 1 chain, at most 57 requests to each URL, 114 where it limits them/)
   expect(said).toContain('Solana is not asked')
   expect(said).toMatch(/Base: 127\.0\.0\.1:\d+ …/)
   expect(requests).toBeLessThanOrEqual(12)
@@ -67,6 +67,7 @@ test.for<[NodeProfileName, readonly (string | RegExp)[]]>([
     [
       '100 calls a request',
       'events of 100 blocks a call, of less than 60 minutes',
+      'states of less than 60 minutes',
       'older than 60 minutes cannot be read',
     ],
   ],
@@ -107,14 +108,32 @@ test('A node that refuses nearly everything is asked no more often than is said'
     say: () => {},
   })
   expect(requests).toBeGreaterThan(35)
-  expect(requests).toBeLessThanOrEqual(41)
+  expect(requests).toBeLessThanOrEqual(57)
 })
 
 test('Two nodes are told one after the other, the one that fails too', async ({ check }) => {
   const { text } = await check('redirecting', 'quicknode')
   expect(text).toMatch(/1\. .*DOES NOT ANSWER.* 2\. .*head/s)
+  expect(text).toMatch(/FAIL: only 1 host can be used/)
+})
+
+test('Two hosts that say the same pass, at the lower of their heads', async ({ check }) => {
+  const { text } = await check('quicknode', 'behind')
   // Another port is another host, as it is to the service.
-  expect(text).not.toContain('All of it is one host')
+  expect(text).toMatch(/^ {2}PASS: 2 hosts agree at block \d+$/m)
+})
+
+test('Two hosts that contradict each other fail, with what they differ in', async ({ check }) => {
+  const { text } = await check('plain', 'lying')
+  expect(text).toMatch(/FAIL: 127\.0\.0\.1:\d+ and 127\.0\.0\.1:\d+ differ in the hash of block \d+/)
+})
+
+test.for<[readonly NodeProfileName[], string]>([
+  [['plain', 'no-logs'], 'only 1 host returns events'],
+  [['plain', 'publicnode'], 'only 1 host returns events of the last 60 minutes'],
+])('With %s a chain fails: %s', async ([names, reason], { check }) => {
+  const { text } = await check(...names)
+  expect(text).toMatch(new RegExp(`FAIL: ${reason}`))
 })
 
 function literally(text: string): RegExp {

@@ -21,6 +21,8 @@ import { createSigningKey, keyIdOf, SigningKeys } from '../../lib/signing/keys.t
 import { pinStore } from '../../lib/vaults/pin-store.ts'
 import type { BackendsOptions } from '../../sandbox/backends.ts'
 import { createTables, localConfig, startDynamo } from '../../sandbox/dynamo.ts'
+import { NODE_PROFILES } from '../../sandbox/node-profiles.ts'
+import { startNode } from '../../sandbox/nodes.ts'
 import { startAwsAccount } from '../support/aws-account.ts'
 import { someClient, someKey } from '../support/clients.ts'
 import { someContext } from '../support/lambda.ts'
@@ -424,6 +426,28 @@ describe('It finds', () => {
     )
     expect(later).toMatch(/^FAIL {2}market +18\d minutes old\n/m)
     expect(later).toMatch(/^FAIL {2}token lists +18\d minutes old\n/m)
+  })
+
+  test('hosts of a chain that contradict each other', async ({ service, examine, onTestFinished }) => {
+    await service.restore('well', () => makeWell(service))
+    const rpc = service.rpc[BASE]
+    if (!rpc) throw new Error('There is no wire.')
+    const [lying, plain] = await Promise.all([
+      startNode(NODE_PROFILES.lying, rpc.url),
+      startNode(NODE_PROFILES.plain, rpc.url),
+    ])
+    onTestFinished(async () => {
+      service.backends.setRpcUrls({ [BASE]: [rpc.url] })
+      await Promise.all([lying.stop(), plain.stop()])
+    })
+    service.backends.setRpcUrls({ [BASE]: [rpc.url, plain.url] })
+    expect((await examine('dev')).text).toMatch(/^ok {4}nodes of Base +2 hosts$/m)
+    service.backends.setRpcUrls({ [BASE]: [rpc.url, lying.url] })
+    const { code, text } = await examine('dev')
+    expect(code).toBe(1)
+    expect(text).toMatch(
+      /^FAIL {2}nodes of Base +127\.0\.0\.1:\d+ and 127\.0\.0\.1:\d+ differ in .*block \d+\n {6}npm run admin -- check-nodes --chain 8453 --stage dev, and docs\/runbooks\/nodes-disagree\.md$/m,
+    )
   })
 
   test('sources that are not configured, and those that refuse', async ({ service, examine }) => {

@@ -1,0 +1,104 @@
+import { encodeFunctionData, numberToHex, zeroAddress } from 'viem'
+import * as z from 'zod'
+import { min } from '../lib/bigint.ts'
+import { HashText, Quantity } from '../lib/chain/hex.ts'
+import { Log } from '../lib/chain/logs.ts'
+import { encodeAggregate, MULTICALL3, multicall3Abi } from '../lib/chain/multicall.ts'
+
+/** A node to compare: its name in the report, the block it is at, and its results, undefined if it refuses. */
+export type ComparedNode = {
+  readonly name: string
+  readonly head: bigint
+  readonly ask: (method: string, params: readonly unknown[]) => Promise<unknown>
+}
+
+/** How nodes of a chain differ at one block, in words; both lists are empty if they agree. */
+export type Comparison = {
+  readonly block: bigint
+  readonly differences: readonly string[]
+  /** What a node does not return, though another node does. */
+  readonly silent: readonly string[]
+}
+
+/** Requests to each node of a comparison. */
+export const COMPARISON_REQUESTS = 3
+
+/** Transfers of these last blocks are compared: few enough for every plan. */
+const EVENT_BLOCKS = 2n
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+
+const Identity = z.object({ number: Quantity, hash: HashText })
+const Events = z.array(Log)
+
+/** Compares nodes of one chain at the lowest of their heads: the block's hash, a call of Multicall3, and events. */
+export async function compareNodes(nodes: readonly ComparedNode[]): Promise<Comparison> {
+  const block = nodes.reduce((lowest, { head }) => min(lowest, head), nodes[0]?.head ?? 0n)
+  const questions = questionsAt(block)
+  const compared = await Promise.all(
+    questions.map(async ({ what, method, params, textOf }) => {
+      const texts = await Promise.all(nodes.map(async (node) => textOf(await node.ask(method, params))))
+      const named = nodes.map(({ name }, index) => ({ name, text: texts[index] }))
+      const told = named.filter(({ text }) => text !== undefined)
+      const names = [...new Set(told.map(({ name }) => name))].join(' and ')
+      const isSame = new Set(told.map(({ text }) => text)).size <= 1
+      return {
+        differences: isSame ? [] : [`${names} differ in ${what}`],
+        silent:
+          told.length === 0
+            ? []
+            : named.flatMap(({ name, text }) => (text === undefined ? [`${name} does not return ${what}`] : [])),
+      }
+    }),
+  )
+  return {
+    block,
+    differences: compared.flatMap(({ differences }) => differences),
+    silent: compared.flatMap(({ silent }) => silent),
+  }
+}
+
+/** What all nodes must return alike of this block, and that as text; undefined for a refusal. */
+function questionsAt(block: bigint) {
+  const number = numberToHex(block)
+  const from = block < EVENT_BLOCKS ? 0n : block - EVENT_BLOCKS + 1n
+  const events = { fromBlock: numberToHex(from), toBlock: number, topics: [TRANSFER] }
+  return [
+    {
+      what: `the hash of block ${block}`,
+      method: 'eth_getBlockByNumber',
+      params: [number, false],
+      textOf: (result: unknown) => {
+        const { data } = Identity.safeParse(result)
+        return data && `${data.number} ${data.hash}`
+      },
+    },
+    {
+      what: `the state at block ${block}`,
+      method: 'eth_call',
+      params: [{ to: MULTICALL3, data: STATE }, number],
+      textOf: (result: unknown) => (typeof result === 'string' ? result.toLowerCase() : undefined),
+    },
+    {
+      what: `the events up to block ${block}`,
+      method: 'eth_getLogs',
+      params: [events],
+      textOf: (result: unknown) => {
+        const { data } = Events.safeParse(result)
+        return data && JSON.stringify(data.map(textOfEvent))
+      },
+    },
+  ]
+}
+
+/** The burnt coins and the time, in one call. */
+const STATE = encodeAggregate(
+  [
+    encodeFunctionData({ abi: multicall3Abi, functionName: 'getEthBalance', args: [zeroAddress] }),
+    encodeFunctionData({ abi: multicall3Abi, functionName: 'getCurrentBlockTimestamp' }),
+  ].map((data) => ({ to: MULTICALL3, data })),
+)
+
+/** An event without what hosts may leave out. */
+function textOfEvent({ address, topics, data, logIndex, blockNumber, transactionHash }: Log): string {
+  return [address, topics.join(), data, logIndex, blockNumber, transactionHash].join(' ').toLowerCase()
+}
