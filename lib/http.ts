@@ -144,19 +144,20 @@ type Try<T> = (signal: AbortSignal) => Promise<T>
 
 /**
  * The answer of the first of these tries that has one, within a deadline in all. The next try starts, after a jittered
- * pause, when one has failed and `shouldContinue` says that another may succeed; with `hedged` also beside one that is
- * only slow, which goes on. Throws the FailedTry of the last one.
+ * pause, when one has failed and `shouldContinue` says that another may succeed. With `slowMs` it also starts beside one that
+ * takes longer than that, or more than half of the time left. Throws the FailedTry of the last one.
  */
 export async function firstAnswer<T>(
   { random, now }: HttpEnvironment,
   tries: readonly Try<T>[],
   options: {
     readonly deadline: number
-    readonly hedged?: boolean
+    /** Milliseconds after which the try of this index is slow. */
+    readonly slowMs?: (index: number) => number
     readonly shouldContinue?: (failure: FailedTry) => boolean
   },
 ): Promise<T> {
-  const { deadline, hedged = false, shouldContinue = ({ isTransient }) => isTransient } = options
+  const { deadline, slowMs, shouldContinue = ({ isTransient }) => isTransient } = options
   const isOver = new AbortController()
 
   async function run([first, ...others]: readonly Try<T>[]): Promise<T> {
@@ -164,7 +165,8 @@ export async function firstAnswer<T>(
     const left = Math.max(1, Math.floor(deadline - now()))
     const answer = first(AbortSignal.any([isOver.signal, AbortSignal.timeout(left)]))
     if (others.length === 0) return answer
-    if (hedged && (await isSlow(answer, left * SLOW_SHARE, isOver.signal))) {
+    const slowAfter = slowMs && Math.min(left * SLOW_SHARE, slowMs(tries.length - others.length - 1))
+    if (slowAfter !== undefined && (await isSlow(answer, slowAfter, isOver.signal))) {
       return Promise.any([answer, run(others)]).catch(({ errors }: AggregateError) => {
         throw errors.at(-1)
       })

@@ -3,12 +3,14 @@ import * as z from 'zod'
 import { inBatches } from '../batches.ts'
 import { AnswerTooLarge, FailedTry, type HttpAnswer, type HttpEnvironment, sendOnce } from '../http.ts'
 import { logger } from '../logger.ts'
-import { Quantity } from './hex.ts'
-import { classifyError, NodeError, parseLimit } from './refusal.ts'
-import type { RpcError, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
+import { createLessons, type Lessons } from './lessons.ts'
+import { codeOfStatus, type Meaning, meaningOf, NodeError, parseLimit } from './refusal.ts'
+import { asksForEvents, blockOf, featureOf, rangeOf, widthOf } from './request.ts'
+import type { RpcError, RpcOptions, RpcRequest } from './rpc.ts'
 
-/** What a node made of a call; `unserved` where it cannot serve it now, `isBusy` where that is no fault of the call's. */
-export type NodeOutcome = RpcOutcome | { readonly unserved: RpcError; readonly isBusy: boolean }
+/** A node's outcome of a call. It is `busy` if the node may serve the same call a moment later. */
+export type NodeOutcome = { readonly result: unknown } | { readonly error: NodeRefusal }
+type NodeRefusal = Omit<RpcError, 'refusal'> & { readonly refusal?: RpcError['refusal'] | 'busy' }
 
 /** One URL of a chain, with what was learnt of it. */
 export type Node = ReturnType<typeof createNode>
@@ -17,85 +19,82 @@ export type Node = ReturnType<typeof createNode>
 type SendOptions = RpcOptions & { readonly signal: AbortSignal }
 
 /** What nodes take in one request, until they refuse. */
-const MOST_CALLS = 500
-const MOST_CHARACTERS = 1_000_000
+const MAX_CALLS = 500
+const MAX_CHARACTERS = 1_000_000
 /** A refused request of more characters than this is refused for them rather than for the number of its calls. */
 const LARGE = 200_000
 /** How many requests a node is sent side by side. */
 const SIDE_BY_SIDE = 8
 /** Ranges of blocks that plans are limited to: the next smaller one is tried when a refusal tells no number. */
 const BLOCK_RANGES = [10_000, 5_000, 2_000, 1_000, 500, 100, 50, 10, 5, 2, 1]
-/** After this long a node is asked for what it refused before: plans and versions change. */
-const REMEMBERED_MS = 600_000
 const LONGEST_PAUSE_MS = 60_000
-/** HTTP statuses that speak of what was asked; the other ones speak of the node. */
 const TOO_LARGE = 413
-const CALL_REFUSALS = [400, TOO_LARGE, 422]
-/** Methods that a node may lack. One that says that it lacks another of Ethereum's is out of order for now. */
-const OPTIONAL = ['eth_simulateV1', 'eth_getBlockReceipts']
+/** A node is slow after twice its usual time, but not before this. */
+const MIN_SLOW_MS = 250
+/** The weight of the last answer in the usual time. */
+const WEIGHT = 1 / 8
 
 const Item = z.object({ id: z.number().int(), result: z.unknown().optional(), error: NodeError.nullish() })
 const WholeError = z.object({ error: NodeError })
+const Newest = z.object({ number: z.string() })
 
-/** What a node takes, as far as its refusals have told. */
-type Limits = {
-  /** Calls in one request; 0 where even one must not stand in a batch. */
-  calls: number
-  characters: number
-  /** Blocks of events in one call; undefined while none was refused. */
-  blocks: number | undefined
-  /** Methods that it does not have, and `overrides`. */
-  readonly unsupported: Set<string>
-  readonly since: number
-}
+/** Kinds of lessons: sizes, the chain, and the age of blocks by method. Features have their own names. */
+const CALLS = 'calls'
+const CHARACTERS = 'characters'
+const BLOCKS = 'blocks'
+const CHAIN = 'chain'
 
 /** The node at a URL. With a `chainId` that is checked with its first calls: a node of another chain never serves. */
-export function createNode(url: string, environment: HttpEnvironment, chainId: number | undefined) {
-  const { now } = environment
-  let learnt = noLimits(now())
+export function createNode(url: string, { now, ...environment }: HttpEnvironment, chainId: number | undefined) {
+  const lessons = createLessons(now)
   let pausedUntil = 0
-  // Undefined until it is checked.
-  let isOfThisChain = chainId === undefined ? true : undefined
-  let checkedAt = 0
+  let usualMs: number | undefined
+  /** The newest block that the node told or was asked for. */
+  let newest = 0
+  let isChecked = chainId === undefined
 
-  function limits(): Limits {
-    if (now() - learnt.since > REMEMBERED_MS) learnt = noLimits(now())
-    return learnt
-  }
-
-  function isOfAnotherChain(): boolean {
-    if (isOfThisChain === false && now() - checkedAt > REMEMBERED_MS) isOfThisChain = undefined
-    return isOfThisChain === false
+  /** How old a call's oldest block is, in blocks. */
+  function ageOf(request: RpcRequest): number | undefined {
+    const block = blockOf(request)
+    return block === undefined ? undefined : Math.max(0, newest - block)
   }
 
   /** The refusal of a call that is sure beforehand. */
-  function refusalOf(request: RpcRequest): RpcError | undefined {
-    const { unsupported, blocks = Number.POSITIVE_INFINITY } = limits()
-    if (unsupported.has(featureOf(request))) return { code: -32_601, refusal: 'unsupported' }
+  function refusalOf(request: RpcRequest): NodeRefusal | undefined {
+    if (!lessons.allows(featureOf(request), 1)) return { code: -32_601, refusal: 'unsupported' }
+    const blocks = lessons.limitOf(BLOCKS)
     return (widthOf(request) ?? 0) > blocks ? { code: -32_602, refusal: 'range', blocks } : undefined
   }
 
+  /** True if the node is not known to have forgotten what a call reads. */
+  function keeps(request: RpcRequest): boolean {
+    return lessons.allows(ageKind(request), ageOf(request) ?? 0)
+  }
+
   async function send(requests: readonly RpcRequest[], options: SendOptions): Promise<NodeOutcome[]> {
-    if (isOfAnotherChain()) throw ofAnotherChain()
+    if (!lessons.allows(CHAIN, 1)) throw ofAnotherChain()
     const refused = requests.map(refusalOf)
     const asked = requests.filter((_, index) => refused[index] === undefined)
-    const isFirst = isOfThisChain === undefined && asked.length > 0
-    const { outcomes } = await sendCut(isFirst ? [CHAIN_ID, ...asked] : asked, options)
+    for (const request of asked) newest = Math.max(newest, rangeOf(request)?.[1] ?? blockOf(request) ?? 0)
+    const isFirst = !isChecked && asked.length > 0
+    const begun = now()
+    const outcomes = await sendCut(isFirst ? [CHAIN_ID, ...asked] : asked, options)
+    if (asked.length > 0) usualMs = (usualMs ?? now() - begun) * (1 - WEIGHT) + (now() - begun) * WEIGHT
     if (isFirst) checkChain(outcomes.shift())
     // Each call that was sent has an outcome.
     return refused.map((error) => (error ? { error } : (outcomes.shift() as NodeOutcome)))
   }
 
   /** As many requests as the node takes the calls in, a few at a time. */
-  async function sendCut(requests: readonly RpcRequest[], options: SendOptions): Promise<Sent> {
-    const sent: Sent[] = []
-    for (const some of inBatches(cut(requests, limits()), SIDE_BY_SIDE)) {
-      sent.push(...(await Promise.all(some.map((batch) => sendBatch(batch, options)))))
+  async function sendCut(requests: readonly RpcRequest[], options: SendOptions): Promise<NodeOutcome[]> {
+    const outcomes: NodeOutcome[] = []
+    for (const some of inBatches(cut(requests, lessons), SIDE_BY_SIDE)) {
+      outcomes.push(...(await Promise.all(some.map((batch) => sendBatch(batch, options)))).flat())
     }
-    return joined(sent)
+    return outcomes
   }
 
-  async function sendBatch(batch: Batch, options: SendOptions): Promise<Sent> {
+  async function sendBatch(batch: Batch, options: SendOptions): Promise<NodeOutcome[]> {
     const request = { url, body: batch.body, mostBytes: options.mostBytes }
     const answer = await sendOnce(environment, request, options.signal).catch((error: unknown) => {
       if (error instanceof AnswerTooLarge) return error
@@ -106,153 +105,176 @@ export function createNode(url: string, environment: HttpEnvironment, chainId: n
     const items = z.array(Item).safeParse(batch.isPlain ? [body] : body).data
     // One error can stand for the whole batch, as geth puts it.
     const isWhole = items?.length === 1 && batch.requests.length > 1 && items[0]?.error
-    if (items && status < 300 && !isWhole) return { outcomes: outcomesOf(batch.requests, items), hasRefusedCall: false }
-
+    if (items && status < 300 && !isWhole) {
+      lessons.prove(CALLS, batch.isPlain ? 0 : batch.requests.length)
+      lessons.prove(CHARACTERS, batch.body.length)
+      return outcomesOf(batch.requests, items)
+    }
     const error = refusalIn(answer)
     if (!error) throw outage(answer, status < 300 ? 'upstream_bad_answer' : 'upstream_unavailable')
     return refusedBatch(batch, error, answer, options)
   }
 
   /**
-   * What becomes of a batch whose answer is too large. Where it ends in the events of one range of blocks, that call is refused with
-   * the number of blocks before, later ranges are refused unread, and the other calls are sent again; else the halves will tell.
+   * The outcomes of a batch whose answer is too large. If it ends in the events of one range of blocks, that call is refused
+   * with the number of blocks before. Later ranges are refused unread, and the other calls are sent again. Otherwise both
+   * halves are sent.
    */
-  async function cutBatch({ requests }: Batch, { beginning }: AnswerTooLarge, options: SendOptions): Promise<Sent> {
+  async function cutBatch({ requests }: Batch, { beginning }: AnswerTooLarge, options: SendOptions) {
     const last = lastBlockIn(beginning)
+    const areEvents = beginning === '' || last !== undefined
     const places = requests.flatMap((request, index) => (isInRange(last, request) ? [index] : []))
     const [place = 0] = places
-    if (requests.length > 1 && places.length !== 1) {
-      const half = Math.ceil(requests.length / 2)
-      const halves = [requests.slice(0, half), requests.slice(half)]
-      return joined(await Promise.all(halves.map((some) => sendCut(some, options))))
-    }
+    if (requests.length > 1 && places.length !== 1) return sendHalves(requests, options)
     const isRefused = (request: RpcRequest, index: number) =>
       index === place || (index > place && asksForEvents(request))
     const again = requests.filter((request, index) => !isRefused(request, index))
-    const { outcomes } = await sendCut(again, options)
-    const all = requests.map((request, index): NodeOutcome => {
+    const outcomes = await sendCut(again, options)
+    return requests.map((request, index): NodeOutcome => {
       // Each call that was sent again has an outcome.
       if (!isRefused(request, index)) return outcomes.shift() as NodeOutcome
       const blocks = index === place ? blocksBefore(last, request) : undefined
-      const refusal = asksForEvents(request) ? { refusal: 'results' as const } : {}
-      return { error: { code: TOO_LARGE, ...refusal, ...(blocks !== undefined && { blocks }) } }
+      const refusal = asksForEvents(request) && areEvents ? 'results' : 'unserved'
+      return { error: { code: TOO_LARGE, refusal, ...(blocks !== undefined && { blocks }) } }
     })
-    return { outcomes: all, hasRefusedCall: true }
   }
 
-  /** What becomes of a batch that is refused as a whole. */
-  async function refusedBatch(batch: Batch, error: NodeError, answer: HttpAnswer, options: SendOptions): Promise<Sent> {
-    const [only, ...others] = batch.requests
-    if (!only) return joined([])
-    const isBatchRefusal = classifyError(error, undefined) === 'batch'
-    if (others.length === 0 && isBatchRefusal && !batch.isPlain) {
-      limits().calls = 0
-      return sendCut([only], options)
-    }
-    const { method } = (others.length > 0 ? batch.requests.find(asksForEvents) : only) ?? {}
-    const meaning = isBatchRefusal ? 'batch' : classifyError(error, method)
-    const isAboutTheCall = answer.status < 300 || CALL_REFUSALS.includes(answer.status)
-    // A size is refused without words, and state overrides in any.
-    const isOfOneCall =
-      answer.status === TOO_LARGE || (CALL_REFUSALS.includes(answer.status) && batch.requests.some(hasOverrides))
-    if (meaning === 'busy' || (meaning === 'unavailable' && !isOfOneCall) || (meaning === 'call' && !isAboutTheCall)) {
-      throw outage(answer, 'upstream_unavailable')
-    }
-    if (others.length === 0) return { outcomes: [learn(only, error, answer.status)], hasRefusedCall: true }
-
-    // Too many calls, too many bytes, or one among them that the node refuses: the halves will tell.
+  /** The outcomes of a batch that is refused as a whole. */
+  async function refusedBatch(batch: Batch, error: NodeError, answer: HttpAnswer, options: SendOptions) {
     const { requests, body } = batch
-    const told = isBatchRefusal ? parseLimit(error.message, requests.length) : undefined
-    if (told !== undefined) {
-      limits().calls = Math.min(limits().calls, told)
-      return sendCut(requests, options)
+    const { status } = answer
+    if (meaningOf(error, status, undefined) === 'batch' && !batch.isPlain && (requests.length > 1 || error.message)) {
+      const limit = parseLimit(error.message, requests.length)
+      if (requests.length === 1 || limit !== undefined) {
+        lessons.learn(CALLS, requests.length === 1 ? 0 : (limit ?? 1))
+        return sendCut(requests, options)
+      }
+      const outcomes = await sendHalves(requests, options)
+      // A call that is refused by itself too can have been the reason.
+      const isSize = error.message || outcomes.every((outcome) => 'result' in outcome || !outcome.error.refusal)
+      if (body.length > LARGE) lessons.learn(CHARACTERS, Math.floor(body.length / 2))
+      else if (isSize) lessons.learn(CALLS, Math.ceil(requests.length / 2))
+      return outcomes
     }
+
+    const meanings = requests.map((request) => meaningOf(error, status, request))
+    const isReason = meanings.map((meaning) => meaning !== 'busy' && meaning !== 'unserved')
+    const reasons = requests.filter((_, index) => isReason[index])
+    const [only, ...others] = requests
+    if (!only || (reasons.length === 0 && !(others.length === 0 && status < 300))) {
+      throw outage(answer, 'upstream_unavailable', error, meanings[0])
+    }
+    if (others.length === 0) return [refuse(only, error, status)]
+    if (reasons.length === requests.length) {
+      return meanings.includes('archive') ? sendNewerHalf(requests, error.code, options) : sendHalves(requests, options)
+    }
+    const innocent = requests.filter((_, index) => !isReason[index])
+    const outcomes = await Promise.all([sendCut(reasons, options), sendCut(innocent, options)])
+    // Each call is in one of both.
+    return isReason.map((isOne) => outcomes[isOne ? 0 : 1].shift() as NodeOutcome)
+  }
+
+  async function sendHalves(requests: readonly RpcRequest[], options: SendOptions): Promise<NodeOutcome[]> {
     const half = Math.ceil(requests.length / 2)
     const halves = [requests.slice(0, half), requests.slice(half)]
-    const sent = joined(await Promise.all(halves.map((some) => sendCut(some, options))))
-    const taken = limits()
-    // How much it answered says nothing of how much it may be asked.
-    if (classifyError(error, 'eth_getLogs') === 'results') return sent
-    if (body.length > LARGE) taken.characters = Math.min(taken.characters, Math.floor(body.length / 2))
-    else if (isBatchRefusal || !sent.hasRefusedCall) taken.calls = Math.min(taken.calls, half)
-    return sent
+    return (await Promise.all(halves.map((some) => sendCut(some, options)))).flat()
+  }
+
+  /** Sends the second half, of newer blocks as a rule, and then what the node may still have of the first. */
+  async function sendNewerHalf(
+    requests: readonly RpcRequest[],
+    code: number,
+    options: SendOptions,
+  ): Promise<NodeOutcome[]> {
+    const half = Math.ceil(requests.length / 2)
+    const newer = await sendCut(requests.slice(half), options)
+    const older = requests.slice(0, half)
+    const sent = await sendCut(older.filter(keeps), options)
+    const forgotten = { error: { code, refusal: 'archive' as const } }
+    return [...older.map((request) => (keeps(request) ? (sent.shift() ?? forgotten) : forgotten)), ...newer]
   }
 
   function outcomesOf(requests: readonly RpcRequest[], items: readonly z.output<typeof Item>[]): NodeOutcome[] {
     const byId = new Map(items.map((item) => [item.id, item]))
+    if (byId.size < items.length) throw new FailedTry('upstream_bad_answer', 'two answers to one call')
     return requests.map((request, id) => {
-      const item = byId.get(id)
-      if (!item) throw new FailedTry('upstream_bad_answer', 'a call has no answer')
-      return item.error ? learn(request, item.error) : { result: item.result }
+      const { error, result } = byId.get(id) ?? {}
+      if (error) return refuse(request, error)
+      if (result === undefined) throw new FailedTry('upstream_bad_answer', 'a call has no answer')
+      if (result === null && isNeverNull(request)) return { error: { code: 0, refusal: 'unserved' } }
+      proveAll(request)
+      const header = isLatest(request) ? Newest.safeParse(result).data : undefined
+      newest = Math.max(newest, Number(header?.number) || 0)
+      return { result }
     })
   }
 
-  /** The outcome of a call that fails with this error, of an HTTP status of its own if any; remembers what will be the same again. */
-  function learn(request: RpcRequest, { code, message }: NodeError, status = 200): NodeOutcome {
-    const meaning = classifyError({ code, message }, request.method)
-    const lacksOverrides =
-      hasOverrides(request) && ((status >= 400 && status !== TOO_LARGE) || isAboutParameters(code, message))
-    switch (meaning) {
-      case 'range': {
-        const blocks = learnRange(request, message)
-        // A node that refuses one block is out of order.
-        return blocks === 0
-          ? { unserved: { code }, isBusy: false }
-          : { error: { code, refusal: 'range', ...(blocks && { blocks }) } }
-      }
-      case 'results':
-      case 'archive':
-        return { error: { code, refusal: meaning } }
-      case 'busy':
-        return { unserved: { code }, isBusy: true }
-    }
-    if (lacksOverrides || (meaning === 'unsupported' && mayLack(featureOf(request)))) {
-      limits().unsupported.add(featureOf(request))
-      return { error: { code, refusal: 'unsupported' } }
-    }
-    if (meaning === 'call' || status === TOO_LARGE) return { error: { code } }
-    return { unserved: { code }, isBusy: false }
+  /** Forgets what this served call disproves. */
+  function proveAll(request: RpcRequest): void {
+    lessons.prove(featureOf(request), 1)
+    lessons.prove(BLOCKS, widthOf(request) ?? 0)
+    lessons.prove(ageKind(request), ageOf(request) ?? 0)
   }
 
-  /**
-   * The number of blocks of whose events the node is asked from now on, after it refused this call: 0 after a call for one block,
-   * undefined if the refusal gives no number.
-   */
-  function learnRange(request: RpcRequest, message: string): number | undefined {
-    const taken = limits()
-    const width = widthOf(request)
-    if (width === 1) return 0
-    const smaller = width === undefined ? undefined : BLOCK_RANGES.find((range) => range < width)
-    const blocks = parseLimit(message, width ?? Number.POSITIVE_INFINITY) ?? smaller
-    if (blocks !== undefined) taken.blocks = Math.min(taken.blocks ?? blocks, blocks)
-    return taken.blocks
+  /** The outcome of a call that fails with this error, of an HTTP status of its own if any. Learns what will be the same again. */
+  function refuse(request: RpcRequest, error: NodeError, status = 200): NodeOutcome {
+    const { code } = error
+    const meaning = meaningOf(error, status, request)
+    switch (meaning) {
+      case 'call':
+        return { error: { code } }
+      case 'range': {
+        const width = widthOf(request)
+        const blocks = parseLimit(error.message, width ?? Number.POSITIVE_INFINITY) ?? smallerRange(width)
+        // A node that refuses one block is out of order.
+        if (width === 1) return { error: { code, refusal: 'unserved' } }
+        if (blocks !== undefined) lessons.learn(BLOCKS, blocks)
+        const limit = lessons.limitOf(BLOCKS)
+        return { error: { code, refusal: 'range', ...(Number.isFinite(limit) && { blocks: limit }) } }
+      }
+      case 'archive':
+        lessons.learn(ageKind(request), Math.floor((ageOf(request) ?? 0) / 2))
+        break
+      case 'unsupported':
+        lessons.learn(featureOf(request), 0)
+    }
+    return { error: { code, refusal: meaning === 'batch' ? 'unserved' : meaning } }
   }
 
   function checkChain(outcome: NodeOutcome | undefined): void {
-    if (!outcome || !('result' in outcome)) return
-    if (!isHex(outcome.result)) throw new FailedTry('upstream_bad_answer', 'a chain id of another form')
-    isOfThisChain = outcome.result.toLowerCase() === toHex(chainId ?? 0)
-    checkedAt = now()
-    if (isOfThisChain) return
+    if (!outcome || !('result' in outcome) || !isHex(outcome.result)) {
+      throw new FailedTry('upstream_bad_answer', 'no chain id')
+    }
+    isChecked = outcome.result.toLowerCase() === toHex(chainId ?? 0)
+    if (isChecked) return
+    lessons.learn(CHAIN, 0)
     logger.error('a node is of another chain', { expected: chainId, found: outcome.result })
     throw ofAnotherChain()
   }
 
-  function outage({ status, retryAfterSeconds }: HttpAnswer, code: FailedTry['code']): FailedTry {
+  /** A failure of the node as a whole. It names the class and the code of its error, and none of its words. */
+  function outage(
+    { status, retryAfterSeconds }: HttpAnswer,
+    code: FailedTry['code'],
+    error?: NodeError,
+    meaning?: Meaning,
+  ): FailedTry {
     if (retryAfterSeconds !== undefined) {
       pausedUntil = now() + Math.min(retryAfterSeconds * 1000, LONGEST_PAUSE_MS)
     }
-    return new FailedTry(code, `HTTP status ${status}`, {
+    return new FailedTry(code, `HTTP status ${status}${error ? `, ${meaning} ${error.code}` : ''}`, {
       isTransient: retryAfterSeconds === undefined,
       retryAfterSeconds,
     })
   }
 
   return {
-    /** Whether it may have an answer to this call: nothing that was learnt says that it refuses it. */
-    takes: (request: RpcRequest) => !isOfAnotherChain() && refusalOf(request) === undefined,
+    /** True if nothing that was learnt says that it refuses this call. */
+    takes: (request: RpcRequest) => lessons.allows(CHAIN, 1) && !refusalOf(request) && keeps(request),
     /** For how many milliseconds more it limits our rate (Retry-After); 0 for none. */
     pause: () => Math.max(0, pausedUntil - now()),
+    /** Milliseconds after which it is slow: twice its usual time. Infinite while that is unknown. */
+    slowMs: () => (usualMs === undefined ? Number.POSITIVE_INFINITY : Math.max(MIN_SLOW_MS, 2 * usualMs)),
     /** The outcomes of the calls, in order. Throws FailedTry when the node as a whole does not serve. */
     send,
   }
@@ -263,20 +285,23 @@ function ofAnotherChain(): FailedTry {
 }
 
 const CHAIN_ID: RpcRequest = { method: 'eth_chainId', params: [] }
-const OVERRIDES = 'state overrides'
 
-function noLimits(since: number): Limits {
-  return { calls: MOST_CALLS, characters: MOST_CHARACTERS, blocks: undefined, unsupported: new Set(), since }
+/** The kind of lesson about the age of what this call reads. */
+function ageKind({ method }: RpcRequest): string {
+  return `age for ${method}`
 }
 
-/** What became of calls, and whether one of them was refused by itself with an HTTP answer of its own. */
-type Sent = { readonly outcomes: NodeOutcome[]; readonly hasRefusedCall: boolean }
+function isLatest({ method, params }: RpcRequest): boolean {
+  return method === 'eth_getBlockByNumber' && params[0] === 'latest'
+}
 
-function joined(parts: readonly Sent[]): Sent {
-  return {
-    outcomes: parts.flatMap(({ outcomes }) => outcomes),
-    hasRefusedCall: parts.some(({ hasRefusedCall }) => hasRefusedCall),
-  }
+/** True for calls of Ethereum that look up nothing which may be unknown. */
+function isNeverNull(request: RpcRequest): boolean {
+  return isLatest(request) || /^eth_(?!get(Block|Transaction))/.test(request.method)
+}
+
+function smallerRange(width: number | undefined): number | undefined {
+  return width === undefined ? undefined : BLOCK_RANGES.find((range) => range < width)
 }
 
 type Batch = {
@@ -287,7 +312,9 @@ type Batch = {
 }
 
 /** The calls as JSON, numbered from 0 in each batch: each is written out once, whichever batch it falls into. */
-function cut(requests: readonly RpcRequest[], { calls, characters }: Limits): Batch[] {
+function cut(requests: readonly RpcRequest[], lessons: Lessons): Batch[] {
+  const calls = Math.min(MAX_CALLS, lessons.limitOf(CALLS))
+  const characters = Math.min(MAX_CHARACTERS, lessons.limitOf(CHARACTERS))
   const batches: { requests: RpcRequest[]; texts: string[]; length: number }[] = []
   for (const request of requests) {
     const text = toJson(request)
@@ -331,7 +358,8 @@ function isCallWithData(call: unknown): call is { readonly data: string } {
 function refusalIn({ status, body }: HttpAnswer): NodeError | undefined {
   const first: unknown = Array.isArray(body) ? body[0] : body
   const error = WholeError.safeParse(first).data?.error ?? NodeError.safeParse(first).data
-  return error ?? (CALL_REFUSALS.includes(status) ? { code: status, message: '' } : undefined)
+  const code = codeOfStatus(status)
+  return error ?? (code === undefined ? undefined : { code, message: '' })
 }
 
 /** The block of the last event in the beginning of an answer. */
@@ -346,37 +374,8 @@ function isInRange(block: number | undefined, request: RpcRequest): boolean {
   return before !== undefined && before >= 0 && before < (widthOf(request) ?? 0)
 }
 
-/** How many blocks of a call for events are before this one. */
-function blocksBefore(block: number | undefined, { method, params: [filter] }: RpcRequest): number | undefined {
-  const range = method === 'eth_getLogs' ? Range.safeParse(filter).data : undefined
-  return range && block !== undefined ? block - Number(range.fromBlock) : undefined
+/** The number of blocks of a call for events that are before this one. */
+function blocksBefore(block: number | undefined, request: RpcRequest): number | undefined {
+  const range = rangeOf(request)
+  return range && block !== undefined ? block - range[0] : undefined
 }
-
-function mayLack(feature: string): boolean {
-  return !feature.startsWith('eth_') || OPTIONAL.includes(feature)
-}
-
-/** What a node may lack that this call needs: its method, or state overrides. */
-function featureOf(request: RpcRequest): string {
-  return hasOverrides(request) ? OVERRIDES : request.method
-}
-
-function asksForEvents({ method }: RpcRequest): boolean {
-  return method === 'eth_getLogs'
-}
-
-function hasOverrides({ method, params }: RpcRequest): boolean {
-  return method === 'eth_call' && params.length > 2
-}
-
-function isAboutParameters(code: number, message: string): boolean {
-  return code === -32_602 || code === -32_600 || /override|too many arguments|invalid argument/i.test(message)
-}
-
-/** How many blocks a call asks events of; undefined for other calls, and where a block has no number. */
-function widthOf({ method, params: [filter] }: RpcRequest): number | undefined {
-  const range = method === 'eth_getLogs' ? Range.safeParse(filter).data : undefined
-  return range && Number(range.toBlock - range.fromBlock) + 1
-}
-
-const Range = z.object({ fromBlock: Quantity, toBlock: Quantity })

@@ -1,60 +1,86 @@
 import { DEADLINE_MS, FailedTry, firstAnswer, type HttpEnvironment, toAppError } from '../http.ts'
+import { logger } from '../logger.ts'
 import { createNode, type Node, type NodeOutcome } from './node.ts'
 import type { Rpc, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
 
-/** What stands for a node in errors: its URL may hold a key. */
+/** The name of every node in errors: a URL may hold a key. */
 const NAME = 'node'
 
+/** What the nodes said of one question, for the log. */
+type Question = RpcOptions & { readonly deadline: number; readonly said: Set<string> }
+
 /**
- * An Rpc over these URLs of one chain. All that is asked at once has 3 s in all: a node that fails is replaced by the
- * next one, a slow one has the next one beside it, and what a node cannot serve, or was learnt to refuse, is asked of
- * the others. With a `chainId` nodes of another chain are left out.
+ * An Rpc over these URLs of one chain. All that is asked together has 3 s in all. A node that fails is replaced by the next
+ * one. A slow one has the next one beside it. What a node refuses, or is known to refuse, the others are asked for. With a
+ * `chainId` nodes of another chain are left out.
  */
 export function createRpc(
   urls: readonly [string, ...string[]],
   environment: HttpEnvironment,
   { chainId }: { readonly chainId?: number } = {},
 ): Rpc {
+  const places = urls.map((url) => createNode(url, environment, chainId))
   // A node that failed is not the first choice of the next batch.
-  let nodes = urls.map((url) => createNode(url, environment, chainId))
-  const prefer = (index: number) => {
+  let nodes = places
+  const prefer = (node: Node | undefined) => {
+    const index = node ? nodes.indexOf(node) : 0
     nodes = [...nodes.slice(index), ...nodes.slice(0, index)]
   }
 
-  /** The outcomes from the first of these nodes that serves; what it does not serve is asked of those after it. */
+  /** The outcomes from the first of these nodes that serves; the others are asked for what it refuses. */
   async function ask(
     requests: readonly RpcRequest[],
     order: readonly Node[],
-    options: RpcOptions & { readonly deadline: number },
+    question: Question,
   ): Promise<NodeOutcome[]> {
-    const tryNode = (node: Node) => async (signal: AbortSignal) => ({
-      node,
-      outcomes: await node.send(requests, { ...options, signal }),
+    const failed = new Set<Node>()
+    const tryNode = (node: Node) => async (signal: AbortSignal) => {
+      try {
+        return { node, outcomes: await node.send(requests, { ...question, signal }) }
+      } catch (error) {
+        if (!signal.aborted) failed.add(node)
+        if (error instanceof FailedTry) question.said.add(`${places.indexOf(node)}: ${error.code}, ${error.message}`)
+        throw error
+      }
+    }
+    const isOnly = order.length === 1
+    // The only node is asked again.
+    const tries = isOnly ? [...order, ...order] : order
+    const hedge = { slowMs: (index: number) => order[index]?.slowMs() ?? 0, shouldContinue: () => true }
+    const { node, outcomes } = await firstAnswer(environment, tries.map(tryNode), {
+      ...question,
+      ...(!isOnly && hedge),
     })
-    const { node, outcomes } = await (order.length > 1
-      ? firstAnswer(environment, order.map(tryNode), { ...options, hedged: true, shouldContinue: () => true })
-      : // The only node is asked again.
-        firstAnswer(environment, [...order, ...order].map(tryNode), options))
-    if (node !== order[0]) prefer(nodes.indexOf(node))
+    if (node !== order[0]) prefer(node)
 
-    const after = order.slice(order.indexOf(node) + 1)
-    const open = [...requests.keys()].filter((index) => isOpen(outcomes[index], after.length > 0))
+    const others = order.filter((one) => one !== node && !failed.has(one))
+    const isOpen = (outcome: NodeOutcome) =>
+      others.length > 0 ? refusalOf(outcome) !== undefined : refusalOf(outcome) === 'busy'
+    const open = [...outcomes.keys()].filter((index) => isOpen(outcomes[index] as NodeOutcome))
+    for (const index of open) {
+      question.said.add(`${places.indexOf(node)}: ${requests[index]?.method} ${textOf(outcomes[index] as NodeOutcome)}`)
+    }
     if (open.length === 0) return outcomes
-    if (after[0] && outcomes.some((outcome) => 'unserved' in outcome)) prefer(nodes.indexOf(after[0]))
     const asked = requests.filter((_, index) => open.includes(index))
-    const answers = await (after.length > 0
-      ? ask(asked, after, options)
-      : firstAnswer(environment, [(signal) => node.send(asked, { ...options, signal })], options)
+    const answers = await (others.length > 0
+      ? ask(asked, others, question)
+      : firstAnswer(environment, [(signal) => node.send(asked, { ...question, signal })], question)
     ).catch((error: unknown): NodeOutcome[] => {
       if (error instanceof FailedTry) return []
       throw error
     })
-    return outcomes.map((outcome, index) => answers[open.indexOf(index)] ?? outcome)
+    // What all refuse is the call's own fault.
+    const isAtFault = open.some((index, i) => {
+      const [refusal, answer] = [refusalOf(outcomes[index]), answers[i]]
+      return NOT_LEARNT.includes(refusal) && answer !== undefined && !refusalOf(answer)
+    })
+    if (isAtFault) prefer(others[0])
+    return outcomes.map((outcome, index) => best(outcome, answers[open.indexOf(index)]))
   }
 
   return async (requests, options = {}) => {
     if (requests.length === 0) return []
-    const deadline = environment.now() + DEADLINE_MS
+    const question = { ...options, deadline: environment.now() + DEADLINE_MS, said: new Set<string>() }
     // Those that limit our rate (Retry-After) come last.
     const order = nodes.toSorted((left, right) => left.pause() - right.pause())
     const pause = order[0]?.pause() ?? 0
@@ -73,30 +99,46 @@ export function createRpc(
           const asked = group.map(({ request }) => request)
           // Where all are known to refuse it, to the first of all, which says so.
           const start = Math.max(0, from)
-          const answers = await ask(asked, [...order.slice(start), ...order.slice(0, start)], { ...options, deadline })
+          const answers = await ask(asked, [...order.slice(start), ...order.slice(0, start)], question)
           for (const [i, { index }] of group.entries()) outcomes[index] = served(answers[i])
         }),
       )
       return outcomes
     } catch (error) {
-      const [first] = order
-      prefer(first ? nodes.indexOf(first) + 1 : 0)
-      throw error instanceof FailedTry ? toAppError(error, NAME) : error
+      prefer(nodes[(nodes.indexOf(order[0] as Node) + 1) % nodes.length])
+      if (!(error instanceof FailedTry)) throw error
+      logger.warn('no node serves', { chainId, said: [...question.said] })
+      throw toAppError(error, NAME)
     }
   }
 }
 
-/** True for a call to ask again: of another node if this one does not serve it, of the same one if it is busy. */
-function isOpen(outcome: NodeOutcome | undefined, isElsewhere: boolean): boolean {
-  if (!outcome) return true
-  if ('unserved' in outcome) return isElsewhere || outcome.isBusy
-  const refusal = 'error' in outcome ? outcome.error.refusal : undefined
-  return isElsewhere && (refusal === 'unsupported' || refusal === 'archive')
+function refusalOf(outcome: NodeOutcome | undefined) {
+  return outcome && 'error' in outcome ? outcome.error.refusal : undefined
 }
 
-/** The outcome where there is one. What no node serves is an error of that call, unless they are too busy to tell. */
+function textOf(outcome: NodeOutcome): string {
+  return 'error' in outcome ? `${outcome.error.refusal} ${outcome.error.code}` : ''
+}
+
+/** Refusals that say nothing of the next call of their kind. */
+const NOT_LEARNT: readonly unknown[] = ['results', 'busy', 'unserved']
+
+/** Refusals, the most useful first: smaller ranges may be served; a node that is down may have what another one lacks. */
+const RANKS: readonly unknown[] = [undefined, 'range', 'results', 'busy', 'unserved', 'unsupported', 'archive']
+
+/** The more useful of two outcomes, of two ranges the longer one. */
+function best(one: NodeOutcome, other: NodeOutcome | undefined): NodeOutcome {
+  if (!other) return one
+  const [rank, otherRank] = [one, other].map((outcome) => RANKS.indexOf(refusalOf(outcome))) as [number, number]
+  if (rank !== otherRank || !('error' in one && 'error' in other)) return rank < otherRank ? one : other
+  return (one.error.blocks ?? 0) > (other.error.blocks ?? 0) ? one : other
+}
+
+/** The outcome where there is one. Throws FailedTry if the nodes are too busy. */
 function served(outcome: NodeOutcome | undefined): RpcOutcome {
-  if (outcome && !('unserved' in outcome)) return outcome
-  if (outcome && !outcome.isBusy) return { error: { ...outcome.unserved, refusal: 'unserved' } }
-  throw new FailedTry('upstream_unavailable', 'too busy')
+  if (outcome && 'result' in outcome) return outcome
+  const { refusal, ...error } = outcome?.error ?? { code: 0, refusal: 'busy' }
+  if (refusal === 'busy') throw new FailedTry('upstream_unavailable', 'too busy')
+  return { error: { ...error, ...(refusal && { refusal }) } }
 }

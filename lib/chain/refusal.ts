@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { asksForEvents, blockOf, featureOf, hasOverrides, isOptional } from './request.ts'
+import type { RpcRequest } from './rpc.ts'
 
 /** A message is looked at no further: what is meant stands at its beginning. */
 const MAX_MESSAGE = 500
@@ -14,28 +16,26 @@ export const NodeError = z.object({
 export type NodeError = z.output<typeof NodeError>
 
 /**
- * What a node means by an error, whatever its HTTP status (how nodes put it was read in their sources and documents):
+ * What a node means by an error, in whatever words and with whatever HTTP status:
  *
- * * `busy`: it is asked too much, or has no healthy backend. `unavailable`: any other fault of the node, in whatever words.
- *   Another node may serve both.
+ * * `call`: this call fails, on any node. The list of these failures is closed: they are the EVM's, and of parameters.
  * * `batch`: the batch has too many calls, or too many bytes.
  * * `range`: events of so many blocks are too many blocks. `results`: they are too many events.
  * * `archive`: it does not keep what is that old.
- * * `unsupported`: it has no such method.
- * * `call`: this call fails, on any node. The list of these failures is closed: they are the EVM's, and of parameters.
+ * * `unsupported`: it has no such method, or no state overrides.
+ * * `busy`: it is asked too much, or has no healthy backend. `unserved`: any other fault of the node.
  */
-export type ErrorClass = 'busy' | 'unavailable' | 'batch' | 'range' | 'results' | 'archive' | 'unsupported' | 'call'
+export type Meaning = 'call' | 'batch' | 'range' | 'results' | 'archive' | 'unsupported' | 'busy' | 'unserved'
 
-// A contract's own words, which say nothing of the node.
 const REVERTED = 3
 const REVERT = /execution reverted|\breverted\b/i
 /**
  * Failures of the EVM, and of a transaction before it runs, in the words of geth, reth, Erigon, Nethermind, Besu, Nitro and
- * anvil. Reth writes the names of its halts without spaces.
+ * anvil. Reth and Nethermind write the names of halts without spaces.
  */
 const EVM =
-  /EVM error|VM execution|out ?of ?gas|opcode|stack ?(underflow|overflow|limit)|invalid ?jump|invalid code: must|write protection|data out ?of|(code|contract) ?size|initcode|address collision|uint64 overflow|call ?(depth|toodeep)|nonce|intrinsic gas|floor data gas|gas required exceeds|block gas limit|(insufficient|lack of) (funds|balance) for|insufficient (sender|maxfee)|upfront cost|fee per gas|sender (is )?not an eoa|deployed code/i
-const INVALID_PARAMETERS = -32_602
+  /EVM error|VM execution|out ?of ?(gas|memory|bounds)|opcode|stack ?(underflow|overflow|limit)|invalid ?jump|bad ?instruction|illegal state change|static ?call ?violation|access ?violation|precompile ?failure|invalid code: must|write protection|data out ?of|(code|contract) ?size|initcode|address collision|uint64 overflow|call ?(depth|toodeep)|nonce|intrinsic gas|floor data gas|gas required exceeds|gas limit too high|block gas limit|(insufficient|lack of) (funds|balance) for|insufficient (sender|maxfee)|upfront cost|fee per gas|sender (is )?not an eoa|deployed code/i
+const PARAMETERS = /invalid argument|too many arguments|cannot unmarshal/i
 /** Codes of eth_simulateV1 for a transaction that cannot run (https://github.com/ethereum/execution-apis, execute). */
 const isSimulationError = (code: number) => code <= -38_010 && code >= -38_025
 const RATE_LIMITED =
@@ -44,32 +44,58 @@ const RATE_LIMITED =
 const BUSY_CODES = [429, -32_016, -32_029, -32_090, -32_011, -32_012, -32_013]
 /** A node that is behind speaks of ranges and parameters. */
 const BEHIND =
-  /header (range )?not found|unknown block|block not found|no state available|beyond current head|block is out of range|invalid block range/i
+  /header (range )?not found|unknown block|block not found|beyond current head|block is out of range|invalid block range/i
 const METHOD_NOT_FOUND = -32_601
 const LIMIT_EXCEEDED = -32_005
+/** The code of EIP-4444. */
+const PRUNED = 4_444
 const BATCH = /\bbatch/i
 const RESULTS =
-  /\bresults\b|response size|response is too (big|large)|query timeout|more than \d+ (logs|events)|logs matched/i
+  /\bresults\b|response size|response (is )?too (big|large)|query timeout|more than \d+ (logs|events)|logs matched/i
 const RANGE = /\brange|\branges\b|limited to [\d,]+ ?(blocks)?|too many blocks|[\d,]+ blocks?\b|blocks? limit/i
-const ARCHIVE = /archive|prun(ed|ing)|missing trie node|historical (state|data)|not available for block|too old/i
+const ARCHIVE =
+  /archive|prun(ed|ing)|missing trie node|historical (state|data|rpc)|(world|no) state (un)?available|receipt not available|data before .* is not available|not available for block|too old/i
 const UNSUPPORTED =
   /unsupported method|method .*(not found|not supported|not available|does not exist|not allowed|disabled|not whitelisted)/i
+const TOO_LARGE = 413
+/** HTTP statuses that speak of what was asked; the other ones above 299 speak of the node. */
+const CALL_REFUSALS = [400, TOO_LARGE, 422]
 
-/** What a node means by an error that answers calls of this method (undefined: a whole batch). */
-export function classifyError({ code, message }: NodeError, method: string | undefined): ErrorClass {
-  if (code === REVERTED || REVERT.test(message) || EVM.test(message)) return 'call'
-  const asksForEvents = method === 'eth_getLogs'
-  if (method === undefined && BATCH.test(message)) return 'batch'
-  if (ARCHIVE.test(message)) return 'archive'
-  if (asksForEvents && RESULTS.test(message)) return 'results'
-  if (BEHIND.test(message)) return 'unavailable'
+/** The code of an error without words, if the status speaks of what was asked. */
+export function codeOfStatus(status: number): number | undefined {
+  return CALL_REFUSALS.includes(status) ? status : undefined
+}
+
+/** What a node means by an error for this call; for a batch of several, `undefined`. */
+export function meaningOf({ code, message }: NodeError, status: number, request: RpcRequest | undefined): Meaning {
+  const isAboutTheCall = status < 300 || CALL_REFUSALS.includes(status)
+  // A contract's own words say nothing of the node.
+  if (code === REVERTED || REVERT.test(message) || EVM.test(message)) return isAboutTheCall ? 'call' : 'unserved'
+  const isTooLarge = status === TOO_LARGE
+  if (!request) return BATCH.test(message) || (isTooLarge && message === '') ? 'batch' : 'unserved'
+  const isForEvents = asksForEvents(request)
+  if ((code === PRUNED || ARCHIVE.test(message)) && blockOf(request) !== undefined) return 'archive'
+  if (isForEvents && RESULTS.test(message)) return 'results'
+  if (BEHIND.test(message)) return 'unserved'
   // Proxies give ranges the codes of busy nodes, too.
-  if (asksForEvents && RANGE.test(message) && !RATE_LIMITED.test(message)) return 'range'
+  if (isForEvents && RANGE.test(message) && !RATE_LIMITED.test(message)) return 'range'
   if (BUSY_CODES.includes(code) || RATE_LIMITED.test(message)) return 'busy'
   // Of events that is their number, or their blocks; of all else how often one asks.
-  if (code === LIMIT_EXCEEDED) return asksForEvents ? 'range' : 'busy'
-  if (code === METHOD_NOT_FOUND || UNSUPPORTED.test(message)) return 'unsupported'
-  return code === INVALID_PARAMETERS || isSimulationError(code) ? 'call' : 'unavailable'
+  if (code === LIMIT_EXCEEDED) return isForEvents ? 'range' : 'busy'
+  // State overrides are refused in any words.
+  if (
+    hasOverrides(request) &&
+    ((status >= 400 && !isTooLarge) ||
+      code === -32_602 ||
+      code === -32_600 ||
+      PARAMETERS.test(message) ||
+      /override/i.test(message))
+  )
+    return 'unsupported'
+  if (code === METHOD_NOT_FOUND || UNSUPPORTED.test(message))
+    return isOptional(featureOf(request)) ? 'unsupported' : 'unserved'
+  if (isForEvents && isTooLarge) return 'range'
+  return isAboutTheCall && (isSimulationError(code) || PARAMETERS.test(message)) ? 'call' : 'unserved'
 }
 
 /** The lowest limit of blocks or calls; a lower number in a message means something else. */

@@ -6,6 +6,7 @@ import { NodeError, parseLimit } from '../../../lib/chain/refusal.ts'
 import type { RpcRequest } from '../../../lib/chain/rpc.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import type { HttpEnvironment } from '../../../lib/http.ts'
+import { logger } from '../../../lib/logger.ts'
 import { failureOf } from '../../support/errors.ts'
 import { startWire } from '../../support/wire.ts'
 
@@ -99,10 +100,10 @@ describe('A batch', () => {
       [FIRST]: answering([
         { id: 1, error },
         { id: 0, result: '0x1' },
-        { id: 2, result: null },
+        { id: 2, result: '0x' },
       ]),
     })
-    expect(await rpc(CALLS)).toEqual([{ result: '0x1' }, { error: { code: 3 } }, { result: null }])
+    expect(await rpc(CALLS)).toEqual([{ result: '0x1' }, { error: { code: 3 } }, { result: '0x' }])
     expect(asked).toHaveLength(1)
   })
 
@@ -323,7 +324,13 @@ describe('What a node takes is learnt from how it refuses', () => {
     method: 'eth_getLogs',
     params: [{ fromBlock: toHex(fromBlock), toBlock: toHex(toBlock) }],
   })
-  const BLOCKS = Array.from({ length: 25 }, (_, i): RpcRequest => ({ method: 'eth_getBlockByNumber', params: [i] }))
+  const BLOCKS = Array.from(
+    { length: 25 },
+    (_, i): RpcRequest => ({
+      method: 'eth_getBlockByNumber',
+      params: [toHex(i)],
+    }),
+  )
   const WITH_OVERRIDES: RpcRequest = { method: 'eth_call', params: [{}, 'latest', { '0x1': { code: '0x00' } }] }
   const whole = (status: number, code: number, message: string) =>
     Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status })
@@ -407,7 +414,7 @@ describe('What a node takes is learnt from how it refuses', () => {
       for (let look = 0; look < 3 && blocks < most; look += 1)
         outcomes = await rpc([balance, LOGS(1, 1000), LOGS(1, 2)])
       expect(outcomes).toMatchObject([
-        { result: [balance.method, 0] },
+        { result: [balance.method, '0x0'] },
         { error: { refusal: 'range', blocks } },
         { result: ['eth_getLogs', {}] },
       ])
@@ -482,16 +489,16 @@ describe('What a node takes is learnt from how it refuses', () => {
     const { rpc, asked, batches } = rpcOver({ [FIRST]: node })
     const [block] = BLOCKS as [RpcRequest]
     expect(await rpc([block, WITH_OVERRIDES, block])).toMatchObject([
-      { result: [block.method, 0] },
+      { result: [block.method, '0x0'] },
       { error: { refusal: 'unsupported' } },
-      { result: [block.method, 0] },
+      { result: [block.method, '0x0'] },
     ])
     asked.length = 0
     batches.length = 0
     expect(await rpc([block, WITH_OVERRIDES, block])).toMatchObject([
-      { result: [block.method, 0] },
+      { result: [block.method, '0x0'] },
       { error: { refusal: 'unsupported' } },
-      { result: [block.method, 0] },
+      { result: [block.method, '0x0'] },
     ])
     expect(batches).toHaveLength(1)
     expect(batches.flat().some(({ params }) => params.length > 2)).toBe(false)
@@ -515,7 +522,6 @@ describe('What a node takes is learnt from how it refuses', () => {
   })
 
   test.for<[string, () => Response | { code: number; message: string }]>([
-    ['that it does not keep', () => whole(403, -32_602, 'Archive requests require a personal token')],
     [
       'that it has no healthy backend for',
       () => ({ code: -32_011, message: 'no backend is currently healthy to serve traffic' }),
@@ -529,16 +535,16 @@ describe('What a node takes is learnt from how it refuses', () => {
   ])('a call %s is asked of the next node, and the others are not', async ([, refusal]) => {
     const node: Node = (batch, signal) => {
       const refused = refusal()
-      if (!batch.some(({ params }) => params[0] === 7)) return echo(batch, signal)
+      if (!batch.some(({ params }) => params[0] === '0x7')) return echo(batch, signal)
       if (refused instanceof Response) return refused
       return Response.json(
-        batch.map((call) => (call.params[0] === 7 ? { id: call.id, error: refused } : answered([call])[0])),
+        batch.map((call) => (call.params[0] === '0x7' ? { id: call.id, error: refused } : answered([call])[0])),
       )
     }
     const { rpc, batches, asked } = rpcOver({ [FIRST]: node, [SECOND]: echo })
     const calls = BLOCKS.slice(4, 12)
     expect(await rpc(calls)).toEqual(resultsOf(calls))
-    expect(batches.filter((_, i) => asked[i] === SECOND)).toMatchObject([[{ params: [7] }]])
+    expect(batches.filter((_, i) => asked[i] === SECOND)).toMatchObject([[{ params: ['0x7'] }]])
   })
 
   /** Refusals in words of which no list has all; each of a whole request, or of each call. */
@@ -600,7 +606,7 @@ describe('What a node takes is learnt from how it refuses', () => {
     const node: Node = (batch) =>
       Response.json(
         batch.map((call) =>
-          call.params[0] === 7 ? { id: call.id, error: { code: -32_000, message: 'x' } } : answered([call])[0],
+          call.params[0] === '0x7' ? { id: call.id, error: { code: -32_000, message: 'x' } } : answered([call])[0],
         ),
       )
     const { rpc } = rpcOver({ [FIRST]: node, [SECOND]: node })
@@ -657,22 +663,82 @@ describe('What a node takes is learnt from how it refuses', () => {
     expect(batches).toHaveLength(1)
   })
 
-  test('what a node refused is tried again after ten minutes', async () => {
+  test('what a node does not keep is asked of the next one, and of that one directly the next time', async () => {
+    const isOld = ({ params }: RpcRequest) => Number(params[0]) <= 7
+    const node: Node = (batch, signal) =>
+      batch.some(isOld) ? whole(403, -32_602, 'Archive requests require a personal token') : echo(batch, signal)
+    const { rpc, batches, asked } = rpcOver({ [FIRST]: node, [SECOND]: echo })
+    expect(await rpc(BLOCKS)).toEqual(resultsOf(BLOCKS))
+    expect(batches.filter((_, i) => asked[i] === SECOND).flat().length).toBeLessThanOrEqual(14)
+    expect(asked.length).toBeLessThanOrEqual(12)
+    asked.length = 0
+    expect(await rpc(BLOCKS.slice(0, 4))).toEqual(resultsOf(BLOCKS.slice(0, 4)))
+    expect(asked).toEqual([SECOND])
+  })
+
+  test('of what a node refused twice as much is tried after a pause, which doubles, and all once it takes that', async () => {
     let elapsed = 0
-    const { rpc, batches } = rpcOver(
-      {
-        [FIRST]: (batch, signal) =>
-          batch.length > 10 ? whole(200, -32_014, 'maximum 10 calls in 1 batch') : echo(batch, signal),
-      },
-      { elapse: () => elapsed },
-    )
+    let most = 10
+    const node: Node = (batch, signal) =>
+      batch.length > most ? whole(200, -32_014, `maximum ${most} calls in 1 batch`) : echo(batch, signal)
+    const { rpc, batches } = rpcOver({ [FIRST]: node }, { elapse: () => elapsed })
+    const longest = async (pause: number) => {
+      elapsed = pause
+      await rpc(BLOCKS.slice(0, 1))
+      elapsed = 0
+      batches.length = 0
+      await rpc(BLOCKS)
+      return Math.max(...batches.map(({ length }) => length))
+    }
     await rpc(BLOCKS)
-    elapsed = 600_001
+    expect(await longest(4_000)).toBe(10)
+    expect(await longest(1_001)).toBe(20)
+    expect(await longest(9_000)).toBe(10)
+    most = 100
+    expect(await longest(1_001)).toBe(20)
+    expect(await longest(0)).toBe(25)
+  })
+
+  test('dry runs that one answer says are missing are asked for again after some seconds', async () => {
+    let elapsed = 0
+    let isOdd = true
+    const error = { code: -32_601, message: 'the method eth_simulateV1 does not exist/is not available' }
+    const node: Node = (batch, signal) => (isOdd ? failingWith(() => error)(batch, signal) : echo(batch, signal))
+    const { rpc, asked } = rpcOver({ [FIRST]: node }, { elapse: () => elapsed })
+    const call = { method: 'eth_simulateV1', params: ['x'] }
+    expect(await rpc([call])).toEqual([{ error: { code: -32_601, refusal: 'unsupported' } }])
+    isOdd = false
+    expect(await rpc([call])).toEqual([{ error: { code: -32_601, refusal: 'unsupported' } }])
+    expect(asked).toHaveLength(1)
+    elapsed = 5_001
     await rpc(BLOCKS.slice(0, 1))
-    elapsed = 0
-    batches.length = 0
-    await rpc(BLOCKS)
-    expect(batches[0]).toHaveLength(25)
+    expect(await rpc([call])).toEqual(resultsOf([call]))
+  })
+
+  test('what all nodes refuse alike puts none of them behind', async () => {
+    const odd = failingWith(() => ({ code: -32_000, message: 'odd' }))
+    const { rpc, asked } = rpcOver({ [FIRST]: odd, [SECOND]: odd })
+    for (let turn = 0; turn < 2; turn += 1) await rpc(BLOCKS.slice(0, 1))
+    expect(asked).toEqual([FIRST, SECOND, FIRST, SECOND])
+  })
+
+  test('the log has what each node said where none serves, by class and code only', async () => {
+    const warn = vi.spyOn(logger, 'warn').mockImplementation(() => {})
+    onTestFinished(() => warn.mockRestore())
+    const { rpc } = rpcOver({ [FIRST]: () => whole(403, -32_004, 'quota of hunter2 reached'), [SECOND]: status(500) })
+    await failureOf(rpc(CALLS))
+    expect(warn.mock.calls).toEqual([
+      [
+        'no node serves',
+        {
+          chainId: undefined,
+          said: [
+            '0: upstream_unavailable, HTTP status 403, unserved -32004',
+            '1: upstream_unavailable, HTTP status 500',
+          ],
+        },
+      ],
+    ])
   })
 })
 
