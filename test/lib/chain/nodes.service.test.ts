@@ -807,4 +807,20 @@ describe('A node', () => {
     expect(await rpc(CALL)).toEqual([{ result: '0x1' }])
     expect(asked).toEqual([FIRST, SECOND])
   })
+
+  test('that takes more than twice its usual time has the next one beside it', async () => {
+    let isSlow = false
+    const once: Node = (batch, signal) => {
+      if (!isSlow) return answer('0x2105')(batch, signal)
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+    }
+    const { rpc, asked } = rpcOver({ [FIRST]: once, [SECOND]: answer('0x2105') })
+    await rpc(CALL)
+    isSlow = true
+    const begun = performance.now()
+    expect(await rpc(CALL)).toEqual([{ result: '0x1' }])
+    expect(asked).toEqual([FIRST, FIRST, SECOND])
+    // Without a usual time it is slow after 1.65 s.
+    expect(performance.now() - begun).toBeLessThan(1_500)
+  })
 })
