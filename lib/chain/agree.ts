@@ -40,6 +40,8 @@ export type Hosts = { readonly chain: EvmChain; readonly rpcs: readonly Rpc[] }
 /** Heads of healthy hosts differ by so many seconds, or by two blocks. */
 const MAX_LAG_SECONDS = 5
 const MAX_LAG_BLOCKS = 2
+/** A pinned block is no older than this: a host that says that an old block is new is no host behind. */
+const MAX_PINNED_SECONDS = 60n
 /** A third host is not asked sooner than this. */
 const MIN_HEDGE_MS = 50
 
@@ -90,6 +92,7 @@ export function agreementOf(
       const again = await Promise.all(
         pair.map(({ seats }) => attempt(seats, work, now, { heads, isEarlier, canSimulate })),
       )
+      if (!isEarlier && again.some((one) => contradicts(one, heads))) throw disagreement(pair)
       const later = findPair(again, newestOf(pair))
       if (!later) continue
       const settled = settle(later, combine)
@@ -317,23 +320,40 @@ function pin({ method, params }: RpcRequest, blocks: ReadonlyMap<unknown, Hashed
 
 const SimulationParameters = z.looseObject({ blockStateCalls: z.array(z.looseObject({})) })
 
-/** The first two attempts that were served at about the same head, the older first. `newest`: block times by chain, in seconds. */
+/**
+ * The first two attempts that were served at about the same head, the older first. `newest`: block times by chain, in seconds, which
+ * pinned blocks may be before by a minute.
+ */
 function findPair<T>(attempts: readonly Attempt<T>[], newest?: ReadonlyMap<number, bigint>): Pair<T> | undefined {
   const served = attempts.filter(({ failure }) => !failure)
   for (const [index, one] of served.entries()) {
-    const other = served.slice(index + 1).find((other) => areNear([one, other], newest ?? newestOf([one, other])))
+    const other = served
+      .slice(index + 1)
+      .find((other) => areNear([one, other], newest ?? newestOf([one, other]), newest && MAX_PINNED_SECONDS))
     if (other) return isOlder(one, other) ? [one, other] : [other, one]
   }
   return undefined
 }
 
-function areNear(attempts: readonly Attempt<unknown>[], newest: ReadonlyMap<number, bigint>): boolean {
+function areNear(
+  attempts: readonly Attempt<unknown>[],
+  newest: ReadonlyMap<number, bigint>,
+  seconds?: bigint,
+): boolean {
   return attempts.every(({ seats, heads }) =>
     seats.every(({ chain }) => {
       const head = heads.get(chain.id)?.get('latest')
-      return !head || (newest.get(chain.id) ?? 0n) - head.timestamp <= maxLag(chain)
+      return !head || (newest.get(chain.id) ?? 0n) - head.timestamp <= (seconds ?? maxLag(chain))
     }),
   )
+}
+
+/** True if the block to which a host was pinned has another time than its host had said. */
+function contradicts({ heads: seen }: Attempt<unknown>, heads: Heads): boolean {
+  return [...heads].some(([chainId, tags]) => {
+    const [head, own] = [tags.get('latest'), seen.get(chainId)?.get('latest')]
+    return head && own && head.number === own.number && head.timestamp !== own.timestamp
+  })
 }
 
 /** Seconds. */
