@@ -27,7 +27,7 @@ export type Sight = {
   readonly views: readonly (readonly bigint[])[]
   /** What each transaction returned, as words; undefined if it was not tried. */
   readonly returned: readonly (readonly bigint[] | undefined)[]
-  /** Undefined if the node cannot simulate. */
+  /** Undefined if the node cannot simulate, or leaves out logs. */
   readonly moved: Moved | undefined
 }
 
@@ -72,8 +72,8 @@ export async function openNode(
 }
 
 /**
- * Tries transactions of a user in order, after views, all on the node's latest block. If the node cannot simulate, it tries
- * only the `first` transaction, by `eth_call`. Throws a Refusal if one reverts.
+ * Tries transactions of a user in order, after views, all on the node's latest block. If the node cannot simulate, or
+ * leaves out logs, it tries only the `first` transaction, by `eth_call`. Throws a Refusal if one reverts.
  */
 export async function look(
   rpc: Rpc,
@@ -97,6 +97,8 @@ export async function look(
   const tried = results.slice(views.length)
   const reverted = tried.findIndex(({ status }) => status !== '0x1')
   if (reverted >= 0) throw revertOf(reverted, tried[reverted]?.['error'])
+  // Without logs nothing says which tokens move.
+  if (!tried.every(({ logs }) => Array.isArray(logs))) return tryAlone(rpc, user, { views, transactions, first })
   return {
     views: results
       .slice(0, views.length)

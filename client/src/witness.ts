@@ -20,7 +20,7 @@ export type PatternedAnswer = {
 /** What a node confirmed. */
 export type Witnessed = {
   readonly chainId: number
-  /** False if the node cannot simulate: then `notes` say what it did not try. */
+  /** False if the node cannot simulate, or leaves out logs: then `notes` say what it did not try. */
   readonly isSimulated: boolean
   /** What the node did not check, in words. */
   readonly notes: readonly string[]
@@ -175,7 +175,9 @@ function judge(context: Context, sight: Sight, words: Readonly<Record<string, re
   if (!moved) {
     const untried = steps.map((_, index) => index + 1).filter((_, index) => sight.returned[index] === undefined)
     const tried = untried.length > 0 ? ` It did not try: ${untried.join(', ')}.` : ''
-    notes.push(`Your node cannot simulate (eth_simulateV1), so there was no dry run of all transactions.${tried}`)
+    notes.push(
+      `Your node cannot simulate with logs (eth_simulateV1), so there was no dry run of all transactions.${tried}`,
+    )
   }
   JUDGES[preparation](checks)
   if (told['isCrossChain'] === true)
@@ -217,8 +219,7 @@ const JUDGES: Readonly<Record<Preparation, (checks: Checks) => void>> = {
     const { see, asset, share, given, received, returned, rates, isSimulated, allow, note, confirm } = node
     const amount = readAmount(asked['amount'])
     const token = isHere ? asset : readAddress(asked['srcToken'])
-    const isOther = steps.some(({ call, to }) => call === 'approve' && (token === undefined || !isSame(to, token)))
-    if (isOther) throw new Refusal('wrong_amounts', 'The approval is of another token than the vault takes.')
+    requireApprovalOf(token, steps)
     allow(token, amount)
     if (isSimulated) confirm('the amount of the deposit', amount, [given(token)])
     if (!isHere) return note(`The deposit on chain ${told['chainId']} is not checked.`)
@@ -231,6 +232,7 @@ const JUDGES: Readonly<Record<Preparation, (checks: Checks) => void>> = {
 
   withdraw({ asked, told, steps, isErc4626, isLagoon, isAsync, tolerance, ...node }) {
     const { see, asset, share, given, received, rates, isSimulated, allow, note, confirm } = node
+    requireApprovalOf(told['isCrossChain'] === true ? asset : share, steps)
     const withdrawal = readObject(told['withdrawal'])
     const shares = readAmount(withdrawal['shares'])
     const claimed = readAmount(withdrawal['claimedAssets'])
@@ -258,6 +260,8 @@ const JUDGES: Readonly<Record<Preparation, (checks: Checks) => void>> = {
   },
 
   claim({ told, steps, returned, isSimulated, asset, share, received, asked, confirm }) {
+    // Only the bridge needs an approval.
+    requireApprovalOf(asset, steps)
     const claimable = readObject(told['claimable'])
     const [claim] = steps.filter(({ call }) => call !== 'approve')
     const paid = asked['kind'] === 'withdrawal' ? 'assets' : 'shares'
@@ -284,6 +288,12 @@ const JUDGES: Readonly<Record<Preparation, (checks: Checks) => void>> = {
     const returned = isSimulated && !isAsync ? received(isOfShares ? share : asset) : undefined
     confirm('the cancelled amount', figure, [returned ?? (isGranted ? granted : pending)])
   },
+}
+
+/** Throws a Refusal if an approval is of another token than the vault or the bridge takes. */
+function requireApprovalOf(token: Token, steps: readonly Step[]): void {
+  const isOther = steps.some(({ call, to }) => call === 'approve' && (token === undefined || !isSame(to, token)))
+  if (isOther) throw new Refusal('wrong_amounts', 'The approval is of another token than the transactions take.')
 }
 
 /** Throws a Refusal if more goes to another chain than the vault pays, as far as the node confirms that. */

@@ -109,7 +109,7 @@ describe("A wallet's own node", () => {
   test('that cannot simulate says so of each answer, and confirms what the vault says', ({ played }) => {
     for (const one of played.fallen.filter(succeeds)) {
       expect({ name: one.name, ...one.seen }).toMatchObject({ name: one.name, isSimulated: false })
-      expect((one.seen as Witnessed).notes[0]).toContain('Your node cannot simulate (eth_simulateV1)')
+      expect((one.seen as Witnessed).notes[0]).toContain('Your node cannot simulate with logs (eth_simulateV1)')
     }
   })
 })
@@ -236,6 +236,47 @@ describe('An answer', () => {
     expect(await witnessOf({ url: chain.rpcUrl, fetch: taking }, one)).toMatchObject({
       ...{ reason: 'wrong_amounts', message: expect.stringContaining('would leave the user') },
     })
+  })
+
+  test('is refused if a withdrawal approves another token than the shares', async ({ service }) => {
+    const { recorded, service: listening } = recording(service)
+    const vault = await openAsyncVault(listening, { make: 'aggregated' })
+    await vault.mint(ALICE.address, 100n * ONE)
+    await vault.send(ALICE, await vault.deposit(ALICE, 100n * ONE))
+    await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 100n * ONE, 100n * ONE)
+    await vault.send(ALICE, await vault.claim(ALICE))
+    await vault.withdraw(ALICE, { shares: `${20n * ONE}` })
+    const one = recorded.at(-1) as Recorded
+    const spender = vault.address.slice(2).toLowerCase().padStart(64, '0')
+    const data = `0x095ea7b3${spender}${(20n * ONE).toString(16).padStart(64, '0')}`
+    const approving = (to: string) => {
+      const approval = [{ chainId: BASE, to, data, value: '0' }]
+      const transactions = [...approval, ...one.answer.operations]
+      const calls = transactions.map((call) => ({ to: call.to, data: call.data, value: '0x0' }))
+      const answer = { ...one.answer, approval, link: null }
+      return { ...one, answer: { ...answer, calls: { ...one.answer.calls, atomicRequired: true, calls } } }
+    }
+    for (const more of [{}, { fetch: withoutSimulation }]) {
+      const node = { url: vault.chain.rpcUrl, ...more }
+      expect(await witnessOf(node, approving(vault.share))).toMatchObject({ reason: undefined })
+      expect(await witnessOf(node, approving(vault.token))).toMatchObject({
+        ...{ reason: 'wrong_amounts', message: 'The approval is of another token than the transactions take.' },
+      })
+    }
+  })
+
+  test('is confirmed in part by a node that leaves the logs out of its dry run', async ({ service }) => {
+    const { one, chain } = await withdrawal(service)
+    const withoutLogs: typeof fetch = async (url, init) => {
+      const response = await fetch(url, init)
+      if (!String(init?.body).includes('eth_simulateV1')) return response
+      const { result, ...reply } = Simulated.parse(await response.json())
+      const blocks = Array.isArray(result) ? result : []
+      const others = blocks.map(({ calls }) => ({ calls: calls.map(({ logs: _, ...call }) => call) }))
+      return Response.json({ ...reply, result: others })
+    }
+    const seen = await witnessOf({ url: chain.rpcUrl, fetch: withoutLogs }, one)
+    expect(seen).toMatchObject({ reason: undefined, isSimulated: false })
   })
 
   test('of a vault with fees, with other decimals, or of another make is confirmed', async ({ service }) => {
