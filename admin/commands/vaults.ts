@@ -147,21 +147,13 @@ function describeReading({ code }: Pick<Pin, 'code'>, nodes: number): string[] {
 /** What is pinned, each with whether it was so before. */
 function pinColumns({ code, price }: Pick<Pin, 'code' | 'price'>, before?: Pin): string[] {
   const isPinned = (one: Pin['code'][number]) =>
-    before?.code.some(
-      ({ role, of, address, codeHash }) =>
-        role === one.role && of === one.of && address === one.address && codeHash === one.codeHash,
-    )
+    before?.code.some(({ role, of, address }) => role === one.role && of === one.of && address === one.address)
   const comparison = (isSame: boolean | undefined) => (before && !isSame ? 'changed' : '')
   return columns(
-    ['PART', 'WHAT', 'HASH OF CODE', ''],
+    ['PART', 'WHAT', ''],
     [
-      ...code.map((one) => [
-        one.of ? `${one.role} (by ${one.of})` : one.role,
-        one.address,
-        one.codeHash,
-        comparison(isPinned(one)),
-      ]),
-      ['price of one share', price?.toString() ?? 'not told', '', comparison(price === before?.price)],
+      ...code.map((one) => [one.of ? `${one.role} (by ${one.of})` : one.role, one.address, comparison(isPinned(one))]),
+      ['price of one share', price?.toString() ?? 'not told', comparison(price === before?.price)],
     ],
   )
 }

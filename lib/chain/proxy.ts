@@ -1,24 +1,13 @@
-import {
-  type Address,
-  type Hash,
-  type Hex,
-  hexToBigInt,
-  isHex,
-  keccak256,
-  numberToHex,
-  parseAbi,
-  toHex,
-  zeroAddress,
-} from 'viem'
+import { type Address, type Hex, isHex, keccak256, numberToHex, pad, parseAbi, toHex, zeroAddress } from 'viem'
 import { checksumAddress } from '../codecs.ts'
 import { call, decodeAnswers } from './call.ts'
-import { codeHashRequests, finishCodeHashes, NO_CODE, readCodes } from './code.ts'
+import { codeRequest, delegateIn, delegationTo, parseCode } from './code.ts'
 import { type ChainReader, mapReadPlan, type ReadPlan } from './reader.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
 /**
- * Where proxies keep what they run. All code that a proxy hands its calls to has the proxy's storage, so that one proxy
- * behind another keeps it here too.
+ * The storage slots in which proxies keep the address of their code. All code to which a proxy delegates has the proxy's storage,
+ * so one proxy behind another has its slots here too.
  */
 const SLOTS = {
   'ERC-1967 implementation': slotBefore('eip1967.proxy.implementation'),
@@ -31,148 +20,155 @@ type SlotRole = keyof typeof SLOTS
 const SLOT_ROLES = Object.keys(SLOTS) as SlotRole[]
 
 /**
- * How a contract leads to code: its own; the one that its code has in itself, as clones have (ERC-1167 and its likes) and
- * accounts that delegate (EIP-7702); those that its storage names; and what its beacon tells.
+ * How a contract leads to code: its own; the target in a clone's code (ERC-1167 and the like); the target of an account that
+ * delegates (EIP-7702); what its storage names; and what its beacon returns.
  */
-const OTHER_ROLES = ['contract', 'clone of', "beacon's implementation"] as const
-type Role = SlotRole | (typeof OTHER_ROLES)[number]
-export const CODE_ROLES: readonly Role[] = [...OTHER_ROLES, ...SLOT_ROLES]
+const OTHER_ROLES = ['contract', 'clone of', 'EIP-7702 delegate', "beacon's implementation"] as const
+export const POINTER_ROLES = [...OTHER_ROLES, ...SLOT_ROLES]
 
-/** Code that runs when a contract is called: how it leads there, where it stands, and its hash. */
-export type RunningCode = {
-  readonly role: Role
-  /** Whose code, storage or beacon leads there; absent where it is the contract itself. */
+/** An address whose code runs when a contract is called. Contract code never changes (EIP-6780), so the address stands for it. */
+export type Pointer = {
+  readonly role: (typeof POINTER_ROLES)[number]
+  /** The address whose code, storage or beacon leads there; absent if it is the contract itself. */
   readonly of?: Address | undefined
   readonly address: Address
-  readonly codeHash: Hash
 }
-type Lead = Omit<RunningCode, 'codeHash'>
+
+/** A contract and its pointers at some time. */
+type Pointing = { readonly address: Address; readonly pointers: readonly Pointer[] }
+
+/** The result of a comparison; `unknown` if the chain does not tell, which is not `same`. */
+export type Verdict = 'same' | 'changed' | 'unknown'
 
 const beaconAbi = parseAbi(['function implementation() view returns (address)'])
 
-/** A clone hands all calls to an address in its code; so does an account that delegates. */
+/** A clone delegates all calls to an address in its code. */
 const CLONE = /73([0-9a-f]{40})5af4/gi
-const DELEGATION = /^0xef0100([0-9a-f]{40})$/i
 
-/** A contract leads to so much code at most: of so many addresses the whole code can be asked for. */
-const MOST_CODE = 20
+/** A contract has at most this many pointers. */
+const MAX_POINTERS = 20
 
 /**
- * The code that runs when a contract is called, its own first, and what tells its beacon the implementation. A proxy of a kind
- * that is not known has its own alone. Throws an Error that says, for an operator, why it cannot be compared later: an
- * address has no code, a beacon does not tell, or there is too much of it; and `upstream_*`.
+ * The pointers of a contract, itself first. A proxy of an unknown kind has no others. Throws an Error that tells an operator why
+ * they cannot be compared later: an address has no code, a beacon returns no implementation, or there are too many; and `upstream_*`.
  */
-export async function readRunningCode(reader: ChainReader, address: Address): Promise<RunningCode[]> {
-  const found: Lead[] = []
-  let leads: Lead[] = [{ role: 'contract', address }]
+export async function readPointers(reader: ChainReader, address: Address): Promise<Pointer[]> {
+  const found: Pointer[] = []
+  let leads: Pointer[] = [{ role: 'contract', address }]
   while (leads.length > 0) {
     const known = new Set(found.map(placeOf))
     const fresh = leads.filter((lead) => !known.has(placeOf(lead)))
     found.push(...leads)
-    if (found.length > MOST_CODE) throw new Error(`${address} leads to more than ${MOST_CODE} contracts' code.`)
+    if (found.length > MAX_POINTERS) throw new Error(`${address} leads to more than ${MAX_POINTERS} contracts' code.`)
     leads = (await follow(reader, fresh)).map(({ of, ...lead }) => (of === address ? lead : { of, ...lead }))
   }
-  const addresses = found.map((lead) => lead.address)
-  const hashes = await finishCodeHashes(reader, addresses, await reader.request(codeHashRequests(addresses)))
-  return found.map((lead, index) => {
-    const codeHash = hashes[index]
-    // What looks like a clone's target may be a number; it must still have no code then.
-    if (!codeHash || (codeHash === NO_CODE && lead.role !== 'clone of')) {
-      throw new Error(`There is no code at ${lead.address}.`)
-    }
-    return { ...lead, codeHash }
-  })
+  return found
 }
 
-/** Where these lead: by their code, and those that have storage of their own by that. */
-async function follow(reader: ChainReader, from: readonly Lead[]): Promise<Lead[]> {
+/** The pointers in the code at these addresses, and in the storage of those that have their own. */
+async function follow(reader: ChainReader, from: readonly Pointer[]): Promise<Pointer[]> {
   const owners = from.filter(ownsStorage).map(({ address }) => address)
-  const addresses = from.map(({ address }) => address)
   const [codes, stored] = await Promise.all([
-    readCodes(reader, addresses),
+    reader.request(from.map(({ address }) => codeRequest(address))),
     Promise.all(owners.map(async (of) => (await reader.readOne(storagePlan(of))).value.map((one) => ({ of, ...one })))),
   ])
-  const cloned = from.flatMap(({ address: of }, index) =>
-    targetsIn(codes[index] ?? '0x').map((address) => ({ role: 'clone of' as const, of, address })),
-  )
+  const inCode = from.flatMap(({ role, address: of }, index) => {
+    const code = parseCode(codes[index])
+    // What looks like a clone's target may be a number.
+    if (code === '0x' && role !== 'clone of') throw new Error(`There is no code at ${of}.`)
+    return pointersIn(code).map((pointer) => ({ of, ...pointer }))
+  })
   const named = stored.flat()
   const beacons = named.filter(({ role }) => role === 'ERC-1967 beacon')
-  const told = await reader.request(beacons.map(({ of, address }) => implementationRequest(of, address)))
+  const returned = await reader.request(beacons.map(({ of, address }) => implementationRequest(of, address)))
   const behind = beacons.map(({ of, address: beacon }, index) => {
-    const address = toldImplementation(told[index])
+    const address = parseImplementation(returned[index])
     if (!address) {
-      throw new Error(
-        `The beacon ${beacon} of ${of} does not tell its implementation: nobody could tell when it changes.`,
-      )
+      throw new Error(`The beacon ${beacon} of ${of} does not tell its implementation: a change could not be seen.`)
     }
     return { role: "beacon's implementation" as const, of, address }
   })
-  return [...cloned, ...named, ...behind]
+  return [...inCode, ...named, ...behind]
 }
 
-/** Code that runs by delegation has the storage of what hands its calls on. */
-function ownsStorage({ role }: Lead): boolean {
+/** Code that runs by delegation has the storage of the contract that delegates. */
+function ownsStorage({ role }: Pointer): boolean {
   return role === 'contract' || role === 'ERC-1967 beacon'
 }
 
-function placeOf(lead: Lead): string {
-  return `${ownsStorage(lead)} ${lead.address}`
+function placeOf(pointer: Pointer): string {
+  return `${ownsStorage(pointer)} ${pointer.address}`
 }
 
-function targetsIn(code: Hex): Address[] {
+function pointersIn(code: Hex): Pointer[] {
+  const delegate = delegateIn(code)
+  if (delegate) return [{ role: 'EIP-7702 delegate', address: delegate }]
   const targets = [...code.matchAll(CLONE)].filter(({ index }) => index % 2 === 0).map(([, target]) => target)
-  const [, delegate] = DELEGATION.exec(code) ?? []
-  return [...new Set([...targets, delegate].filter((target) => target !== undefined))].map((target) =>
-    checksumAddress(`0x${target}`),
-  )
+  return [...new Set(targets)].map((target) => ({ role: 'clone of', address: checksumAddress(`0x${target}`) }))
 }
 
-/** The plan that reads whether a contract's storage still names this code and no other, be it nobody. */
-export function namesPlan(address: Address, code: readonly RunningCode[]): ReadPlan<boolean> {
-  return mapReadPlan(storagePlan(address), (named) => areNamed(named, code, undefined))
+/** The plan that reads if a contract's storage names these pointers and no others. */
+export function ownPointersPlan({ address, pointers }: Pointing): ReadPlan<boolean> {
+  return mapReadPlan(storagePlan(address), (named) => areNamed(named, pointers, undefined))
 }
 
 /**
- * The calls that go beside the plan for code behind a beacon, whose outcomes `parseBeacons` reads: what the beacon tells
- * the contract, and where its own storage leads.
+ * Compares the pointers that no plan of the contract reads: what its beacons name and return to it, and the targets of accounts
+ * that delegate. Returns a verdict for each contract. Takes one HTTP request, or none without beacons and accounts.
+ * Throws `upstream_*`.
  */
-export function beaconRequests(address: Address, code: readonly RunningCode[]): RpcRequest[] {
-  return beaconsOf(code).flatMap(({ of = address, address: beacon }) => [
-    implementationRequest(of, beacon),
-    ...Object.values(SLOTS).map((slot) => ({ method: 'eth_getStorageAt', params: [beacon, slot, 'latest'] })),
-  ])
-}
-
-/** Whether beacons still lead to this code and no other, not by hashes; undefined where one does not tell. */
-export function parseBeacons(code: readonly RunningCode[], outcomes: readonly (RpcOutcome | undefined)[]) {
-  const width = 1 + SLOT_ROLES.length
-  const verdicts = beaconsOf(code).map(({ of, address: beacon }, index) => {
-    const [told, ...words] = outcomes.slice(index * width, (index + 1) * width)
-    const implementation = toldImplementation(told)
-    const expected = code.find((one) => one.role === "beacon's implementation" && one.of === of)?.address
-    if (implementation !== undefined && implementation !== expected) return false
-    const stored = words.map((word) => (word && 'result' in word && isHex(word.result) ? word.result : undefined))
-    if (implementation === undefined || stored.length < SLOT_ROLES.length || stored.includes(undefined))
-      return undefined
-    return areNamed(namedBy(stored.map((word) => hexToBigInt(word ?? '0x'))), code, beacon)
+export async function compareOtherPointers(reader: ChainReader, contracts: readonly Pointing[]): Promise<Verdict[]> {
+  const checks = contracts.map(checksOf)
+  const extraCalls = checks.flatMap((ofOne) => ofOne.map(({ request }) => request))
+  if (extraCalls.length === 0) return contracts.map(() => 'same')
+  const beacons = [...new Set(contracts.flatMap(beaconsOf).map(({ address }) => address))]
+  const { values, outcomes } = await reader.readEach(beacons.map(storagePlan), { extraCalls })
+  const namedBy = new Map(beacons.map((beacon, index) => [beacon, values[index]]))
+  return contracts.map((contract, index) => {
+    const isSame = [
+      ...(checks[index] ?? []).map(({ expected }) => hasResult(outcomes.shift(), expected)),
+      ...beaconsOf(contract).map(({ address }) => {
+        const named = namedBy.get(address)
+        return named && areNamed(named, contract.pointers, address)
+      }),
+    ]
+    if (isSame.includes(false)) return 'changed'
+    return isSame.includes(undefined) ? 'unknown' : 'same'
   })
-  if (verdicts.includes(false)) return false
-  return verdicts.includes(undefined) ? undefined : true
 }
 
-function beaconsOf(code: readonly RunningCode[]): RunningCode[] {
-  return code.filter(({ role }) => role === 'ERC-1967 beacon')
+/** The calls that tell where accounts and beacons lead, with the result while they lead to the contract's pointers. */
+function checksOf({
+  address: contract,
+  pointers,
+}: Pointing): { readonly request: RpcRequest; readonly expected: Hex }[] {
+  return pointers.flatMap(({ role, of, address }) => {
+    if (role === 'EIP-7702 delegate') return { request: codeRequest(of ?? contract), expected: delegationTo(address) }
+    const beacon = pointers.find((one) => one.role === 'ERC-1967 beacon' && one.of === of)
+    if (role !== "beacon's implementation" || !beacon) return []
+    return { request: implementationRequest(of ?? contract, beacon.address), expected: pad(address) }
+  })
+}
+
+/** True if an outcome begins with this result; undefined if the call failed. */
+function hasResult(outcome: RpcOutcome | undefined, expected: Hex): boolean | undefined {
+  if (!outcome || !('result' in outcome) || !isHex(outcome.result)) return undefined
+  return outcome.result.toLowerCase().startsWith(expected.toLowerCase())
+}
+
+function beaconsOf({ pointers }: Pointing): Pointer[] {
+  return pointers.filter(({ role }) => role === 'ERC-1967 beacon')
 }
 
 /** A contract that a storage slot names. */
 type Named = { readonly role: SlotRole; readonly address: Address }
 
-/** Whether these are all that the storage of a part of the code names. */
-function areNamed(named: readonly Named[], code: readonly RunningCode[], of: Address | undefined): boolean {
+/** True if the storage at an address, undefined for the contract itself, names these pointers and no others. */
+function areNamed(named: readonly Named[], pointers: readonly Pointer[], of: Address | undefined): boolean {
   return SLOT_ROLES.every(
     (role) =>
       named.find((one) => one.role === role)?.address ===
-      code.find((one) => one.role === role && one.of === of)?.address,
+      pointers.find((one) => one.role === role && one.of === of)?.address,
   )
 }
 
@@ -188,13 +184,13 @@ function namedBy(words: readonly bigint[]): Named[] {
   })
 }
 
-/** A beacon may tell by who asks: the call as the contract makes it. */
+/** The call as the contract makes it: a beacon may return another implementation to each caller. */
 function implementationRequest(from: Address, beacon: Address): RpcRequest {
   const { to, data } = call(beacon, beaconAbi, 'implementation', [])
   return { method: 'eth_call', params: [{ from, to, data }, 'latest'] }
 }
 
-function toldImplementation(outcome: RpcOutcome | undefined): Address | undefined {
+function parseImplementation(outcome: RpcOutcome | undefined): Address | undefined {
   if (!outcome || !('result' in outcome) || !isHex(outcome.result)) return undefined
   const [address] = decodeAnswers([call(zeroAddress, beaconAbi, 'implementation', [])], [outcome.result])
   return address

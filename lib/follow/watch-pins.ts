@@ -1,18 +1,10 @@
 import type { BlockHeader } from '../chain/logs.ts'
+import type { Verdict } from '../chain/proxy.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../logger.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { sideBySide } from '../side-by-side.ts'
-import {
-  compareWithPin,
-  finishSeenCode,
-  movedBy,
-  type Pin,
-  type Seen,
-  type SeenCode,
-  seenCodeRequests,
-  seenPlan,
-} from '../vaults/pin.ts'
+import { compareBeyondVaults, compareWithPin, movedBy, type Pin, type Seen, seenPlan } from '../vaults/pin.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
 import { publishGroups } from './publish-notices.ts'
@@ -38,18 +30,19 @@ type Pins = {
 /** A pinned price is only moved if it differs by more than 0.1 %. */
 const STEP = 0.001
 
-/** A vault, its pin, and its code and price now. */
+/** A vault, its pin, and what it is now. */
 type Watched = {
   readonly vault: VaultOnChain
   readonly pin: Pin
   readonly seen: Seen | undefined
-  readonly code: SeenCode | undefined
+  /** The comparison of pinned beacons and delegations. */
+  readonly beyond: Verdict | undefined
   /** The block at which it is so. */
   readonly block: BlockHeader
 }
 
 /**
- * Compares vaults with their pins, in one HTTP request. Marks changed vaults, which stops their deposits, and reports each once.
+ * Compares vaults with their pins, in one HTTP request and one for beacons and delegations. Marks changed vaults, which stops their deposits, and reports each once.
  * Moves the pinned prices of the others, the largest difference first. Returns the number of changed vaults, and of those whose
  * notice could not be published; the next run publishes it. Throws `upstream_*`.
  */
@@ -59,11 +52,13 @@ export async function watchPins(
 ): Promise<{ changedVaults: number; untoldVaults: number }> {
   const watched = await readWatched({ reader, pinStore }, vaults)
   const unmarked = watched.filter(({ pin }) => !pin.changedAt)
-  const changed = unmarked.filter(({ vault, pin, seen, code }) => compareWithPin(vault, pin, seen, code) === 'changed')
+  const changed = unmarked.filter(
+    ({ vault, pin, seen, beyond }) => beyond === 'changed' || compareWithPin(vault, pin, seen) === 'changed',
+  )
   const moved = unmarked
     .filter((one) => !changed.includes(one))
     .flatMap(({ vault, pin, seen }) =>
-      seen?.price === undefined ? [] : [{ vault, pin, price: seen.price, by: movedBy(pin, seen.price) }],
+      typeof seen?.price !== 'bigint' ? [] : [{ vault, pin, price: seen.price, by: movedBy(pin, seen.price) }],
     )
     .filter(({ by }) => by > STEP)
     .toSorted((left, right) => right.by - left.by)
@@ -71,12 +66,12 @@ export async function watchPins(
   const unpublished = watched.flatMap(({ vault, pin }) =>
     pin.unpublishedChange ? [{ vault, pin, block: pin.unpublishedChange }] : [],
   )
-  await sideBySide(changed, async ({ vault, pin, seen, code, block }) => {
+  await sideBySide(changed, async ({ vault, pin, seen, beyond, block }) => {
     logger.warn('vault has changed', {
       chainId: vault.chainId,
       vault: vault.address,
-      leadsToPinned: seen?.namesPinned && code?.isBehindBeacons,
-      isPinnedCodeSame: code?.isSame,
+      namesPinned: seen?.namesPinned,
+      beyond,
       pinnedPrice: pin.price,
       price: seen?.price,
     })
@@ -102,14 +97,14 @@ async function readWatched(
     return pin ? [{ vault, pin }] : []
   })
   if (withPins.length === 0) return []
-  const { values, blocks, block, outcomes } = await reader.readEach(withPins.map(seenPlan), {
-    extraCalls: seenCodeRequests(withPins),
-  })
-  const codes = await finishSeenCode(reader, withPins, outcomes)
+  const [{ values, blocks, block }, beyond] = await Promise.all([
+    reader.readEach(withPins.map(seenPlan)),
+    compareBeyondVaults(reader, withPins),
+  ])
   return withPins.map((one, index) => ({
     ...one,
     seen: values[index],
-    code: codes[index],
+    beyond: beyond[index],
     block: blocks[index] ?? block,
   }))
 }

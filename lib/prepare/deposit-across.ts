@@ -59,12 +59,16 @@ export async function prepareDepositAcross(
   quoted.catch(() => {})
   const vaultReader = getReader(vault.chainId)
   const vaultTerms = getProtocol(vault).depositTerms(vault, account, route.destination.handler)
-  const { plan, codeRequests } = whilePinned(vaultReader, { vault, pin }, vaultTerms)
-  const [{ source, ...atSource }, { value: finish, outcomes, destination, block, ...atVault }] = await Promise.all([
-    readSource(getReader(chainId), account, route.source, planNothing(route.source.pool)),
-    readDestination(vaultReader, account, route.destination, plan, codeRequests),
-  ])
-  const value = await finish(outcomes)
+  const [{ source, ...atSource }, { value, destination, block, ...atVault }] = await whilePinned(
+    vaultReader,
+    { vault, pin },
+    vaultTerms,
+    (plan) =>
+      Promise.all([
+        readSource(getReader(chainId), account, route.source, planNothing(route.source.pool)),
+        readDestination(vaultReader, account, route.destination, plan),
+      ]),
+  )
   requireOpen(source, destination)
 
   const until = block.timestamp + SYNC_MARGIN_SECONDS

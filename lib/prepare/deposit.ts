@@ -22,20 +22,20 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
     const intents = operations.map((operation) => ({ operation, request: { vault, account, amount } }))
     return { approval: encodeApprovals(spending, needed), operations: intents.map(encodeOperation), intents }
   }
-  const { plan, codeRequests } = whilePinned(reader, request, getProtocol(vault).depositTerms(vault, account))
-  const { choice, ...prepared } = await prepare(reader, account, {
-    plan,
-    extraCalls: codeRequests,
-    candidates: (['none', 'exact', 'reset'] as const).map((needed) =>
-      draftOf(needed, OPERATIONS[vault.protocol].deposits),
-    ),
-    choose: async ({ terms, outcomes }) => {
-      const { allowance, choose } = await terms(outcomes)
-      const operation = depositNamed(vault, choose(amount))
-      const drafts = approvalsNeeded(amount, allowance).map((needed) => draftOf(needed, [operation]))
-      return { drafts, pick: firstApproved, spending, isAsync: operation.isAsync }
-    },
-    upperEstimate: 'deposit',
+  const terms = getProtocol(vault).depositTerms(vault, account)
+  return whilePinned(reader, request, terms, async (plan) => {
+    const { choice, ...prepared } = await prepare(reader, account, {
+      plan,
+      candidates: (['none', 'exact', 'reset'] as const).map((needed) =>
+        draftOf(needed, OPERATIONS[vault.protocol].deposits),
+      ),
+      choose: async ({ terms: { allowance, choose } }) => {
+        const operation = depositNamed(vault, choose(amount))
+        const drafts = approvalsNeeded(amount, allowance).map((needed) => draftOf(needed, [operation]))
+        return { drafts, pick: firstApproved, spending, isAsync: operation.isAsync }
+      },
+      upperEstimate: 'deposit',
+    })
+    return { ...prepared, isAsync: choice.isAsync }
   })
-  return { ...prepared, isAsync: choice.isAsync }
 }

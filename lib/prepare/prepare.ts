@@ -14,16 +14,10 @@ import { type Draft, type DryRun, dryRunRequest, findDryRun, makeDryRuns, parseD
 export type Kind<Terms, Chosen extends Choice> = {
   /** What of the vault decides. */
   readonly plan: ReadPlan<Terms>
-  /** Calls that go out with the plan. */
-  readonly extraCalls?: readonly RpcRequest[]
   /** Drafts that are tried while the plan is read; each tries its operations in turn. */
   readonly candidates: readonly Draft[]
   /** What is done by what the vault says. Throws the AppError that says why nothing is. */
-  readonly choose: (read: {
-    readonly terms: Terms
-    readonly outcomes: readonly RpcOutcome[]
-    readonly block: BlockHeader
-  }) => Promise<Chosen>
+  readonly choose: (read: { readonly terms: Terms; readonly block: BlockHeader }) => Promise<Chosen>
   /** The gas of one operation if no dry run tells it, in gas units. */
   readonly upperEstimate: keyof typeof UPPER_ESTIMATE
 }
@@ -73,10 +67,10 @@ export async function prepare<Terms, Chosen extends Choice>(
     extraCalls,
   ) => reader.readOne(plan, { extraCalls, withHash: true }),
 ): Promise<Prepared<Chosen>> {
-  const { candidates, extraCalls = [] } = kind
+  const { candidates } = kind
   const attempts = candidates.map((draft) => dryRunRequest(account, draft))
-  const { value: terms, outcomes, block, evidence } = await read(kind.plan, [...attempts, ...extraCalls])
-  const choice = await kind.choose({ terms, outcomes: outcomes.slice(attempts.length), block })
+  const { value: terms, outcomes, block, evidence } = await read(kind.plan, attempts)
+  const choice = await kind.choose({ terms, block })
 
   const tried = candidates.map((draft, index) => parseDryRun(draft, outcomes[index]))
   const known = choice.drafts.flatMap((draft) => findDryRun(tried, draft) ?? [])

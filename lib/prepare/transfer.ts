@@ -1,4 +1,4 @@
-import { type Abi, type Address, type Hex, isHex } from 'viem'
+import type { Abi, Address, Hex } from 'viem'
 import { poolAbi } from '../bridge/abi.ts'
 import type { Across, Quote } from '../bridge/across.ts'
 import {
@@ -10,11 +10,12 @@ import {
 } from '../bridge/calldata.ts'
 import { type Clocks, quoteExpiry } from '../bridge/terms.ts'
 import { call, required } from '../chain/call.ts'
+import { codeRequest, delegateIn, parseCode } from '../chain/code.ts'
 import { approvalsNeeded, encodeApprovals, erc20Abi, verifyApprovals } from '../chain/erc20.ts'
 import { type ChainReader, joinReadPlans, type ReadPlan, readPlan } from '../chain/reader.ts'
-import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
+import type { RpcRequest } from '../chain/rpc.ts'
 import { summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
-import { AppError, badAnswer } from '../errors.ts'
+import { AppError } from '../errors.ts'
 import { encodeOperation, type Intent, verifyOperations } from '../protocols/calldata.ts'
 import { REVERT_ERRORS } from '../protocols/revert-errors.ts'
 import { firstApproved, makeDryRuns } from './dry-run.ts'
@@ -28,8 +29,6 @@ export type BridgeServices = {
 
 /** The errors that vaults, tokens and the pool may revert with. */
 const POOL_ERRORS: Abi = [...poolAbi, ...REVERT_ERRORS]
-/** The code of an account that delegates to a contract (EIP-7702) and stays an ordinary one on every chain. */
-const DELEGATION = /^0xef0100/i
 
 /** What the source chain says: how the pool stands, and what the account is there and allows the pool. */
 export type SourceState = {
@@ -83,28 +82,23 @@ export async function readSource<T>(
   })
   const [value, pooled] = read.value
   const code = parseCode(read.outcomes.at(-1))
-  const source: SourceState = { ...pooled, accountIsContract: code !== '0x' && !DELEGATION.test(code) }
+  // An account that delegates stays an ordinary one on every chain.
+  const source: SourceState = { ...pooled, accountIsContract: code !== '0x' && !delegateIn(code) }
   return { ...read, value, source, outcomes: read.outcomes.slice(0, -1) }
 }
 
 /** What of the destination is read, in one request with a plan of the contract at `address`. Throws `upstream_*`. */
-export async function readDestination<T>(
-  reader: ChainReader,
-  account: Address,
-  { pool }: RouteEnd,
-  plan: ReadPlan<T>,
-  extraCalls: readonly RpcRequest[] = [],
-) {
+export async function readDestination<T>(reader: ChainReader, account: Address, { pool }: RouteEnd, plan: ReadPlan<T>) {
   const calls = { paused: call(pool, poolAbi, 'pausedFills', []) }
   const state = readPlan({ address: plan.address, slots: {}, calls }, ({ answers }) => required(answers.paused))
   const { block, value, outcomes, evidence } = await reader.readOne(joinReadPlans(plan, state), {
-    extraCalls: [...extraCalls, codeRequest(account)],
+    extraCalls: [codeRequest(account)],
     withHash: true,
   })
   const [ofPlan, paused] = value
-  const accountHasCode = parseCode(outcomes.at(-1)) !== '0x'
+  const accountHasCode = parseCode(outcomes[0]) !== '0x'
   const destination: DestinationState = { paused, time: Number(block.timestamp), accountHasCode }
-  return { value: ofPlan, outcomes: outcomes.slice(0, -1), destination, block, evidence }
+  return { value: ofPlan, destination, block, evidence }
 }
 
 /**
@@ -167,13 +161,4 @@ export function describeQuote(
     expectedFillSeconds,
     expiresAt: new Date(quoteExpiry(times, clocks) * 1000),
   }
-}
-
-function codeRequest(account: Address): RpcRequest {
-  return { method: 'eth_getCode', params: [account, 'latest'] }
-}
-
-function parseCode(outcome: RpcOutcome | undefined): Hex {
-  if (outcome && 'result' in outcome && isHex(outcome.result)) return outcome.result
-  throw badAnswer('no code')
 }

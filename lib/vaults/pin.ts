@@ -1,39 +1,28 @@
-import type { Address } from 'viem'
+import type { Hex } from 'viem'
 import * as z from 'zod'
 import { StoredBlock } from '../chain/blocks.ts'
 import { call } from '../chain/call.ts'
-import { codeHashRequests, finishCodeHashes } from '../chain/code.ts'
 import { erc20Abi } from '../chain/erc20.ts'
 import { readAtHead, readFinalBlock } from '../chain/finality.ts'
-import { HashText } from '../chain/hex.ts'
 import {
-  beaconRequests,
-  CODE_ROLES,
-  namesPlan,
-  parseBeacons,
-  type RunningCode,
-  readRunningCode,
+  compareOtherPointers,
+  ownPointersPlan,
+  POINTER_ROLES,
+  type Pointer,
+  readPointers,
+  type Verdict,
 } from '../chain/proxy.ts'
 import { type ChainReader, joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../chain/reader.ts'
-import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { Address as AddressText, Amount, Timestamp } from '../codecs.ts'
 import { AppError, badAnswer } from '../errors.ts'
 import { vaultAbi } from '../protocols/abi.ts'
 import type { TokenizedVault } from '../protocols/tokenized-vault.ts'
+import { toResult, unwrap } from '../result.ts'
 
 /** What of a vault is pinned when an operator adds or confirms it. Deposits stop where it differs. */
 export const Pin = z.object({
-  /** The code that runs when the vault is called, its own first. */
-  code: z
-    .array(
-      z.object({
-        role: z.literal(CODE_ROLES),
-        of: AddressText.optional(),
-        address: AddressText,
-        codeHash: HashText,
-      }),
-    )
-    .min(1),
+  /** The addresses whose code runs when the vault is called, its own first. Older items also have hashes of that code. */
+  code: z.array(z.object({ role: z.literal(POINTER_ROLES), of: AddressText.optional(), address: AddressText })).min(1),
   /**
    * What one whole share was worth, in the asset's smallest unit: when it was pinned, and then as the job moves it along.
    * Null where the vault told none yet.
@@ -50,21 +39,16 @@ export type Pin = z.output<typeof Pin>
 /** What of a vault's record is needed to see whether it has changed. */
 type Pinnable = Pick<TokenizedVault, 'address' | 'shareToken' | 'shareDecimals'>
 
-/** What a vault's shares are worth: one whole share, in the asset's smallest unit, and how many there are, in theirs. */
-type Price = { readonly price: bigint | undefined; readonly supply: bigint | undefined }
+/**
+ * What a vault's shares are worth: one whole share, in the asset's smallest unit, and how many there are, in theirs. A price of
+ * null is an empty result, as an address without code has.
+ */
+type Price = { readonly price: bigint | null | undefined; readonly supply: bigint | undefined }
 
 /** A vault as it is, beside its pin. */
 export type Seen = Price & {
-  /** Whether its storage still names the pinned code and no other, whatever code that is by now. */
+  /** False if its storage names other addresses than the pin. */
   readonly namesPinned: boolean
-}
-
-/** The pinned code as it is by now. */
-export type SeenCode = {
-  /** Whether it is the same at all addresses. */
-  readonly isSame: boolean
-  /** Whether beacons still lead to it and to no other; undefined where one does not tell. */
-  readonly isBehindBeacons: boolean | undefined
 }
 
 /** A vault and its pin. */
@@ -72,95 +56,52 @@ type Pinned = { readonly vault: Pinnable; readonly pin: Pick<Pin, 'code'> }
 
 /** The plan that reads what of a vault must be as it is pinned; its parsing never throws. */
 export function seenPlan({ vault, pin }: Pinned): ReadPlan<Seen> {
-  const plan = joinReadPlans(pricePlan(vault), namesPlan(vault.address, pin.code))
+  const plan = joinReadPlans(pricePlan(vault), ownPointersPlan({ address: vault.address, pointers: pin.code }))
   return mapReadPlan(plan, ([price, namesPinned]) => ({ ...price, namesPinned }))
 }
 
-/** The calls that go beside the plans, whose outcomes tell what the pinned code is by now. */
-export function seenCodeRequests(vaults: readonly Pinned[]): RpcRequest[] {
-  return [...codeHashRequests(addressesOf(vaults)), ...distinctBeaconRequests(vaults).values()]
-}
-
-/** Of each of these vaults, in order, what its pinned code is by now. Throws `upstream_*`. */
-export async function finishSeenCode(
-  reader: ChainReader,
-  vaults: readonly Pinned[],
-  outcomes: readonly RpcOutcome[],
-): Promise<SeenCode[]> {
-  const addresses = addressesOf(vaults)
-  const ofBeacons = [...distinctBeaconRequests(vaults).keys()]
-  const first = outcomes.length - ofBeacons.length
-  const hashes = await finishCodeHashes(reader, addresses, outcomes.slice(0, first))
-  const hashOf = new Map(addresses.map((address, index) => [address, hashes[index]]))
-  const outcomeOf = new Map(ofBeacons.map((request, index) => [request, outcomes[first + index]]))
-  return vaults.map(({ vault, pin: { code } }) => ({
-    isSame: code.every(({ address, codeHash }) => hashOf.get(address) === codeHash),
-    isBehindBeacons: parseBeacons(
-      code,
-      beaconRequests(vault.address, code).map((request) => outcomeOf.get(textOf(request))),
-    ),
-  }))
-}
-
-function addressesOf(vaults: readonly Pinned[]): Address[] {
-  return [...new Set(vaults.flatMap(({ pin }) => pin.code.map(({ address }) => address)))]
-}
-
-/** What is asked of beacons, which vaults share, by its text. */
-function distinctBeaconRequests(vaults: readonly Pinned[]): Map<string, RpcRequest> {
-  const requests = vaults.flatMap(({ vault, pin }) => beaconRequests(vault.address, pin.code))
-  return new Map(requests.map((request) => [textOf(request), request]))
-}
-
-function textOf(request: RpcRequest): string {
-  return JSON.stringify(request)
-}
-
-/** A plan whose value is to be given the outcomes of these calls, which are sent along. */
-type PinnedRead<T> = {
-  readonly plan: ReadPlan<(outcomes: readonly RpcOutcome[]) => Promise<T>>
-  readonly codeRequests: readonly RpcRequest[]
+/** Compares what `seenPlan` does not read: pinned beacons and delegations. Returns a verdict for each vault. Throws `upstream_*`. */
+export function compareBeyondVaults(reader: ChainReader, vaults: readonly Pinned[]): Promise<Verdict[]> {
+  return compareOtherPointers(
+    reader,
+    vaults.map(({ vault, pin }) => ({ address: vault.address, pointers: pin.code })),
+  )
 }
 
 /**
- * A plan of a vault as one that has a value where the vault is as it is pinned. What it gives throws `vault_has_changed`
- * where it is not, before all that the plan itself throws, and `upstream_*`. Without a pin it is the plan.
+ * Prepares something by a plan of a vault while the vault is as it is pinned. Throws `vault_has_changed` if it is not, before all
+ * that `prepare` throws; and `upstream_*`. Without a pin nothing is compared.
  */
-export function whilePinned<T>(
+export async function whilePinned<T, Prepared>(
   reader: ChainReader,
   { vault, pin }: { readonly vault: Pinnable; readonly pin: Pin | undefined },
   plan: ReadPlan<T>,
-): PinnedRead<T> {
-  const unparsed: ReadPlan<() => T> = { ...plan, parse: (read) => () => plan.parse(read) }
-  if (!pin) return { plan: mapReadPlan(unparsed, (parse) => async () => parse()), codeRequests: [] }
-  const pinned = { vault, pin }
-  return {
-    plan: mapReadPlan(joinReadPlans(unparsed, seenPlan(pinned)), ([parse, seen]) => async (outcomes) => {
-      const [code] = await finishSeenCode(reader, [pinned], outcomes)
-      assertPinned(vault, pin, seen, code)
-      return parse()
-    }),
-    codeRequests: seenCodeRequests([pinned]),
-  }
+  prepare: (plan: ReadPlan<T>) => Promise<Prepared>,
+): Promise<Prepared> {
+  if (!pin) return prepare(plan)
+  if (pin.changedAt) throw new AppError('vault_has_changed')
+  const compared = mapReadPlan(seenPlan({ vault, pin }), (seen) => requireSame(compareWithPin(vault, pin, seen)))
+  // Of two plans the first is parsed first.
+  const guarded = mapReadPlan(joinReadPlans(compared, plan), ([, value]) => value)
+  const [beyond, prepared] = await Promise.all([
+    compareBeyondVaults(reader, [{ vault, pin }]),
+    toResult(prepare(guarded)),
+  ])
+  requireSame(beyond[0])
+  return unwrap(prepared)
 }
 
-function assertPinned(vault: Pinnable, pin: Pin, seen: Seen, code: SeenCode | undefined): void {
-  const verdict = pin.changedAt ? 'changed' : compareWithPin(vault, pin, seen, code)
+function requireSame(verdict: Verdict | undefined): void {
   if (verdict === 'changed') throw new AppError('vault_has_changed')
-  if (verdict === 'unknown') throw badAnswer('the vault does not tell whether it has changed')
+  if (verdict !== 'same') throw badAnswer('the vault does not tell whether it has changed')
 }
 
-/** What a vault is beside its pin; `unknown` where it does not tell, which is not `same`. */
-export function compareWithPin(
-  { shareDecimals }: Pinnable,
-  pin: Pin,
-  seen: Seen | undefined,
-  code: SeenCode | undefined,
-): 'same' | 'changed' | 'unknown' {
-  if (code?.isSame === false || code?.isBehindBeacons === false || seen?.namesPinned === false) return 'changed'
-  if (!code?.isBehindBeacons || !seen) return 'unknown'
-  if (pin.price === null) return 'same'
+/** Compares a vault with its pin, but for what lies beyond it; undefined is a vault that could not be read. */
+export function compareWithPin({ shareDecimals }: Pinnable, pin: Pin, seen: Seen | undefined): Verdict {
+  if (!seen) return 'unknown'
   const { price, supply } = seen
+  if (!seen.namesPinned || price === null) return 'changed'
+  if (pin.price === null) return 'same'
   if (price === undefined || supply === undefined) return 'unknown'
   return hasJumped(pin.price, { price, supply }, shareDecimals) ? 'changed' : 'same'
 }
@@ -196,10 +137,10 @@ export function movedBy({ price: pinned }: Pick<Pin, 'price'>, price: bigint): n
 export async function readPin(
   reader: ChainReader,
   vault: Pinnable,
-): Promise<Pick<Pin, 'price'> & { readonly code: RunningCode[]; readonly nodes: number; readonly block: bigint }> {
+): Promise<Pick<Pin, 'price'> & { readonly code: Pointer[]; readonly nodes: number; readonly block: bigint }> {
   const { head } = await readFinalBlock(reader)
   const [code, { value, block }] = await Promise.all([
-    readRunningCode(reader, vault.address),
+    readPointers(reader, vault.address),
     // What each host says of its own latest block is not compared; what it says of one with a number is.
     readAtHead(reader, head, (at) => reader.readOne(pricePlan(vault), { at })),
   ])
@@ -207,8 +148,9 @@ export async function readPin(
 }
 
 function pricePlan({ address, shareToken, shareDecimals }: Pinnable): ReadPlan<Price> {
+  const { decode, ...price } = call(address, vaultAbi, 'convertToAssets', [10n ** BigInt(shareDecimals)])
   const calls = {
-    price: call(address, vaultAbi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
+    price: { ...price, decode: (data: Hex) => (data === '0x' ? null : decode(data)) },
     supply: call(shareToken, erc20Abi, 'totalSupply', []),
   }
   return readPlan({ address, slots: {}, calls }, ({ answers }) => answers)

@@ -41,7 +41,7 @@ const VAULT = '0x00000000000000000000000000000000000000A1'
 const SECOND = '0x00000000000000000000000000000000000000b2'
 const PINNED: Awaited<ReturnType<Admin['readPin']>> = {
   nodes: 2,
-  code: [{ role: 'contract', address: VAULT, codeHash: `0x${'c0'.repeat(32)}` }],
+  code: [{ role: 'contract', address: VAULT }],
   price: 1_000_000n,
   block: 70_000_000n,
 }
@@ -536,13 +536,13 @@ describe('Vaults', () => {
     const vault = { chainId: 8453, address: VAULT } as const
     const { clientId } = await seedClient(admin, { name: 'One', vaults: [vault] })
     await run('remove-vault', '--client', clientId, '--chain', '8453', '--address', VAULT)
-    const code = [
-      { role: 'contract' as const, address: VAULT as typeof vault.address, codeHash: `0x${'d1'.repeat(32)}` as const },
-    ]
+    const code = [...PINNED.code, { role: 'clone of', address: SECOND }]
     Object.assign(admin, { readPin: async () => ({ ...PINNED, code }) })
     const said = await run('add-vault', '--client', clientId, '--chain', '8453', '--address', VAULT)
-    expect(said).toMatch(/^Pinned since 2026-06-01.*\n.*\n.* 0x(c0){32}\n/m)
-    expect(said).toMatch(/^Now:\n.*\n.* 0x(d1){32} +changed\n.* 1000000\n\n.*takes no deposits until confirm-vault\.$/m)
+    expect(said).toMatch(/^Pinned since 2026-06-01.*\n.*\ncontract +0x\w+\nprice/m)
+    expect(said).toMatch(
+      /^Now:\n.*\ncontract +0x\w+\nclone of +0x\w+ +changed\n.* 1000000\n\n.*takes no deposits until confirm-vault\.$/m,
+    )
   })
 
   test('are pinned however one client gives up a vault while another is given it', async ({ admin, pinStore }) => {
