@@ -142,9 +142,9 @@ export async function readPin(
   const [code, { value, block }] = await Promise.all([
     readPointers(reader, vault.address),
     // What each host says of its own latest block is not compared; what it says of one with a number is.
-    readAtHead(reader, head, (at) => reader.readOne(pricePlan(vault), { at })),
+    readAtHead(reader, head, async (at) => ({ ...(await reader.readOne(pricePlan(vault), { at })), block: at })),
   ])
-  return { code, price: value.price || null, nodes: reader.nodes, block: block.number }
+  return { code, price: value.price || null, nodes: reader.nodes, block }
 }
 
 function pricePlan({ address, shareToken, shareDecimals }: Pinnable): ReadPlan<Price> {

@@ -354,6 +354,8 @@ describe('From which block on clients are told of a vault is not believed of one
     const vault = await openYieldVault(service)
     const of = ['--client', vault.key.split('_')[2] ?? '', ...placeOf(vault)]
     await finalize(vault.chain)
+    // Hosts may be some seconds apart, which is 25 blocks of Base.
+    await rpc(vault, 'anvil_mine', '0x40')
     const [head] = await rpc(vault, 'eth_blockNumber')
     const far = numberToHex(number, { size: 32 })
     const inCall = changeAggregate((data, selector) => (selector === BLOCK_NUMBER ? far : data))
