@@ -550,6 +550,13 @@ describe('That a vault has not changed', () => {
     expect(service.table.tries.map(({ body }) => body).filter((body) => body.includes('PIN'))).toEqual([])
     // Views and storage, three dry runs, and the header.
     expect(JSON.parse(wire.bodies[0] as string)).toHaveLength(6)
+
+    const behindBeacon = await pinned(service, openLagoonVault(service, { generation: '0.5', hasBeacon: true }))
+    await behindBeacon.deposit(ALICE, AMOUNT)
+    wire.bodies.length = 0
+    expect((await behindBeacon.deposit(ALICE, AMOUNT)).status).toBe(200)
+    // Side by side: the beacon's storage at a block, and what it returns to the vault.
+    expect(wire.bodies.map((body) => JSON.parse(body).length).toSorted()).toEqual([3, 6])
   })
 })
 
