@@ -56,9 +56,9 @@ export function createRpc(
     const others = order.filter((one) => one !== node && !failed.has(one))
     const isOpen = (outcome: NodeOutcome) =>
       others.length > 0 ? refusalOf(outcome) !== undefined : refusalOf(outcome) === 'busy'
-    const open = [...outcomes.keys()].filter((index) => isOpen(outcomes[index] as NodeOutcome))
+    const open = outcomes.flatMap((outcome, index) => (isOpen(outcome) ? [index] : []))
     for (const index of open) {
-      question.said.add(`${places.indexOf(node)}: ${requests[index]?.method} ${textOf(outcomes[index] as NodeOutcome)}`)
+      question.said.add(`${places.indexOf(node)}: ${requests[index]?.method} ${textOf(outcomes[index])}`)
     }
     if (open.length === 0) return outcomes
     const asked = requests.filter((_, index) => open.includes(index))
@@ -105,7 +105,8 @@ export function createRpc(
       )
       return outcomes
     } catch (error) {
-      prefer(nodes[(nodes.indexOf(order[0] as Node) + 1) % nodes.length])
+      const [first] = order
+      prefer(nodes[first ? (nodes.indexOf(first) + 1) % nodes.length : 0])
       if (!(error instanceof FailedTry)) throw error
       logger.warn('no node serves', { chainId, said: [...question.said] })
       throw toAppError(error, NAME)
@@ -117,8 +118,8 @@ function refusalOf(outcome: NodeOutcome | undefined) {
   return outcome && 'error' in outcome ? outcome.error.refusal : undefined
 }
 
-function textOf(outcome: NodeOutcome): string {
-  return 'error' in outcome ? `${outcome.error.refusal} ${outcome.error.code}` : ''
+function textOf(outcome: NodeOutcome | undefined): string {
+  return outcome && 'error' in outcome ? `${outcome.error.refusal} ${outcome.error.code}` : ''
 }
 
 /** Refusals that say nothing of the next call of their kind. */

@@ -374,10 +374,10 @@ async function askAll(reads: Reads) {
   return results
 }
 
-// A deadline of 3 s is over after 0.3 s.
+// A deadline of 3 s is over after a second.
 const timeout = AbortSignal.timeout.bind(AbortSignal)
 beforeAll(() => {
-  vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => timeout(Math.ceil(milliseconds / 10)))
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => timeout(Math.ceil(milliseconds / 3)))
 })
 afterAll(() => {
   vi.restoreAllMocks()
