@@ -1,5 +1,5 @@
-import { consumers, endpoints, jobs } from '../../functions/contracts.ts'
-import type { EndpointContract, JobContract } from '../../lib/frame/contract.ts'
+import { consumers, endpoints } from '../../functions/contracts.ts'
+import type { EndpointContract } from '../../lib/frame/contract.ts'
 import type { Counted, Counts, EndpointCounts } from './counts.ts'
 import { ASSUMED, EVENTS_PER_OPEN, OPENS_IN_BUSIEST_SECOND, OPENS_PER_MONTH, PER_OPEN } from './model.ts'
 import { AWS_PRICES, RPC_PRICES, SOURCE_PRICES } from './prices.ts'
@@ -53,11 +53,7 @@ export function billCall(name: keyof typeof endpoints, counted: EndpointCounts, 
     const answer = headers + body
     const cpu = cpuMs(counts, body)
     const lease = contract.caller === 'anyone' || startMs > 0 ? 0 : AWS_PRICES.writeUnit / ASSUMED.requestsPerLease
-    const work = billWork(counts, {
-      ms: startMs + cpu,
-      memoryMiB,
-      hosts: isWitnessed(contract) ? ASSUMED.hosts : 1,
-    })
+    const work = billWork(counts, { ms: startMs + cpu, memoryMiB })
     return {
       ...work,
       gateway: AWS_PRICES.gatewayRequest * Math.max(1, Math.ceil(answer / AWS_PRICES.gatewayBytes)),
@@ -76,16 +72,9 @@ function averageOf({ cold, warm, again }: EndpointCounts, of: (counts: Counts, s
   return coldShare * of(cold, startMs) + (1 - coldShare) * usual
 }
 
-function isWitnessed({ errors }: EndpointContract): boolean {
-  return errors.includes('nodes_disagree')
-}
-
 /** What one run of a job costs. */
-function billRun(name: string, counts: Counts, memoryMiB: number): Bill {
-  const [job = ''] = name.split(' ')
-  const contract: JobContract | undefined = Object.entries(jobs).find(([of]) => of === job)?.[1]
-  const hosts = contract?.isWitnessed ? ASSUMED.hosts : 1
-  const run = billWork(counts, { ms: cpuMs(counts, 0), memoryMiB, hosts })
+function billRun(counts: Counts, memoryMiB: number): Bill {
+  const run = billWork(counts, { ms: cpuMs(counts, 0), memoryMiB })
   return { ...run, compute: run.compute + AWS_PRICES.scheduledRun }
 }
 
@@ -95,10 +84,7 @@ function cpuMs({ rpc }: Counts, answerBytes: number): number {
 }
 
 /** What the work of one invocation costs that takes so many milliseconds besides what it waits for. */
-function billWork(
-  counts: Counts,
-  { ms, memoryMiB, hosts }: { readonly ms: number; readonly memoryMiB: number; readonly hosts: number },
-): Bill {
+function billWork(counts: Counts, { ms, memoryMiB }: { readonly ms: number; readonly memoryMiB: number }): Bill {
   const { table, secrets, queue, sources } = counts
   const prices: Readonly<Record<string, { readonly request: number }>> = SOURCE_PRICES
   return {
@@ -107,7 +93,7 @@ function billWork(
       AWS_PRICES.lambdaRequest + ((ms + waitedMs(counts)) / 1000) * (memoryMiB / 1024) * AWS_PRICES.lambdaGbSecond,
     tables: table.readUnits * AWS_PRICES.readUnit + table.writeUnits * AWS_PRICES.writeUnit,
     'secrets and queues': secrets * AWS_PRICES.secretsRequest + queue * AWS_PRICES.queueRequest,
-    nodes: hosts * RPC_PRICES.computeUnit * computeUnits(counts),
+    nodes: RPC_PRICES.computeUnit * computeUnits(counts),
     sources: sumOver(sources, (name) => prices[name]?.request),
     egress: 0,
     logs: (ASSUMED.logBytes / GB) * AWS_PRICES.logGb,
@@ -120,7 +106,7 @@ function waitedMs({ inSeries }: Counts): number {
   return inSeries.aws * aws + inSeries.rpc * rpc + inSeries.sources * sources
 }
 
-/** What its calls of nodes are at one host. */
+/** Compute units of its calls, at all hosts. */
 function computeUnits({ rpc }: Counts): number {
   const units: Readonly<Record<string, number>> = RPC_PRICES.units
   return sumOver(rpc, (method) => units[method])
@@ -143,9 +129,9 @@ export function billIdle({
   const jobsOf = (prefix: string) =>
     Object.entries(runs)
       .filter(([name]) => name.startsWith(prefix))
-      .map(([name, { counts, everyMinutes }]) => ({
+      .map(([, { counts, everyMinutes }]) => ({
         runs: MONTH_MINUTES / everyMinutes,
-        bill: billRun(name, counts, stage.memoryMiB.others),
+        bill: billRun(counts, stage.memoryMiB.others),
       }))
   const cost = (prefix: string, of: (bill: Bill) => number) =>
     jobsOf(prefix).reduce((sum, { runs: times, bill }) => sum + times * of(bill), 0)
@@ -219,7 +205,7 @@ export function billUsers({ endpoints: counted, event, stage }: Counted, users: 
     }
   })
   const invocations = Object.keys(consumers).length
-  const one = billWork(event, { ms: cpuMs(event, 0) * invocations, memoryMiB: stage.memoryMiB.others, hosts: 1 })
+  const one = billWork(event, { ms: cpuMs(event, 0) * invocations, memoryMiB: stage.memoryMiB.others })
   const events = opens * EVENTS_PER_OPEN
   return [...calls, { name: 'events to webhooks', calls: events, bill: times(one, events) }]
 }
@@ -241,7 +227,7 @@ export function busiestSecond({ endpoints: counted }: Counted, users: number) {
     containers: sum((counts, startMs, body) => (startMs + cpuMs(counts, body) + waitedMs(counts)) / 1000),
     readUnits: sum(({ table }) => table.readUnits),
     writeUnits: sum(({ table }) => table.writeUnits),
-    /** Of one host of each chain. */
+    /** Of all hosts of each chain. */
     computeUnits: sum(computeUnits),
     goldrush: sum(({ sources }) => sources['goldrush'] ?? 0),
     coingecko: sum(({ sources }) => sources['coingecko'] ?? 0),

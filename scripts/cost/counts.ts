@@ -10,7 +10,7 @@ export const Counts = z.object({
   secrets: Whole,
   /** Messages that are sent and taken away. */
   queue: Whole,
-  /** JSON-RPC calls of one host of each chain, by their methods. */
+  /** JSON-RPC calls of both hosts of each chain, by their methods. */
   rpc: Times,
   /** Requests to other services outside, by their names. */
   sources: Times,

@@ -12,8 +12,6 @@ export const ASSUMED = {
   coldShare: 0.01,
   /** The share of GET requests that ask what was asked a moment before. */
   againShare: 0.5,
-  /** Hosts that are asked about what is signed or recorded. */
-  hosts: 2,
   /** Requests of a key that a container lets through for each that it takes out of the table, at least. */
   requestsPerLease: 6,
   /** Our line about a request and what Lambda writes of it, in bytes. */

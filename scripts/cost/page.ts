@@ -127,7 +127,7 @@ function busiest(counted: Counted): string {
       row('functions running at the same time', ({ containers }) => containers),
       row('read units of all tables', ({ readUnits }) => readUnits),
       row('write units of all tables', ({ writeUnits }) => writeUnits),
-      row('compute units, one host of each chain, all chains together', ({ computeUnits }) => computeUnits),
+      row('compute units, both hosts of each chain, all chains together', ({ computeUnits }) => computeUnits),
       row('requests to GoldRush', ({ goldrush }) => goldrush),
       row('requests to CoinGecko', ({ coingecko }) => coingecko),
       row('MB of responses', ({ megabytes }) => megabytes),
@@ -190,14 +190,14 @@ function kilobytes({ bytes: { headers, body } }: Counted['endpoints'][string]): 
 }
 
 function assumptions(): string {
-  const { waitMs, cpuMs, startMs, hosts, requestsPerLease, logBytes } = ASSUMED
+  const { waitMs, cpuMs, startMs, requestsPerLease, logBytes } = ASSUMED
   const { questionsPerClient } = GoldRushApi.parse({})
   const mostGoldRush = questionsPerClient * 6 * 24 * 30.4 * SOURCE_PRICES.goldrush.request
   const pages = [...AWS_PRICES.pages, ...RPC_PRICES.pages, ...Object.values(SOURCE_PRICES).map(({ page }) => page)]
   return [
     "- **Counted**, from the functions' own bundles behind the synthesized template: requests to DynamoDB and the units it reports, requests to Secrets Manager and SQS, JSON-RPC calls, requests to sources, and bytes of responses with headers, as gzip clients get them. Each endpoint is counted in a new container and in a warm one for another user, each GET once more.",
     `- **Assumed:** a function waits ${waitMs.aws} ms for AWS, ${waitMs.rpc} ms for a chain's node and ${waitMs.sources} ms for a source, for each round trip in a series. It computes ${cpuMs.request} ms, ${cpuMs.answerKb} ms for each KB of response and ${cpuMs.rpcCall} ms for each call of a chain. On one machine \`npm run load\` measured ${MEASURED_MS.health} ms for health and ${MEASURED_MS.markets} ms for ${MEASURED_MS.marketsKb} KB of markets; the model takes ${cpuMs.request} and ${number(cpuMs.request + cpuMs.answerKb * MEASURED_MS.marketsKb)} ms, a margin for Lambda's slower core and a container's other work. A container starts in ${startMs} ms. A key's requests cost at most one write per ${requestsPerLease}. An invocation logs ${(logBytes / 1000).toFixed(1)} KB.`,
-    `- **Nodes:** Alchemy's compute units. Signed and recorded data is read from ${hosts} hosts. Jobs run each minute, with new blocks and no events.`,
+    `- **Nodes:** Alchemy's compute units. Each chain with vaults has two hosts, and the calls of both are counted. Before each request to a chain the counted run makes a block, in which the prices of synchronous vaults rise. Prices of asynchronous vaults move when they settle. Jobs run each minute.`,
     '- **Sources:** the price of a request beyond those in a plan. GoldRush costs $250 a month with 300,000, CoinGecko $129 with 500,000. The jobs call CoinGecko every half hour, which its free plan allows (decision 0006). The counted run had nothing to request.',
     `- **GoldRush is bounded:** a client may cause ${questionsPerClient.toLocaleString('en')} requests in ten minutes (\`questionsPerClient\`, [secrets](operate/secrets.md#nodes-and-data-sources)), at most ${dollars(mostGoldRush, 0)} a month and client. Beyond that users see no unlisted tokens and no new NFTs. The figures for users include all requests.`,
     '- **Left out:** lines that Contributor Insights counts ($0.02 a million), storage of tables ($0.25 a GB and month, and $0.20 for point-in-time recovery), domains, alarm mails, support, taxes, discounts. Traces are off.',

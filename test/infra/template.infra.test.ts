@@ -38,6 +38,7 @@ import {
   playInTurns,
   receive,
   renewed,
+  startMoving,
   TOKENS,
 } from '../support/costs.ts'
 import { type Meter, startMeter } from '../support/meter.ts'
@@ -72,7 +73,11 @@ const test = base
     const { dynamo, queues, providers, chains } = backends
     const aws = { dynamodb: dynamo.endpoint, sqs: queues.endpoint, secretsmanager: providers.url }
     const nodes = chains.map(({ chainId, nodes }) => [`chain-${chainId}`, nodes.url])
-    const meter = await startMeter({ ...aws, providers: providers.url, ...Object.fromEntries(nodes) })
+    const targets = { ...aws, providers: providers.url, ...Object.fromEntries(nodes) }
+    const moves = new Map<string, () => Promise<void>>(
+      await Promise.all(chains.map(async (chain) => [`chain-${chain.chainId}`, await startMoving(chain)] as const)),
+    )
+    const meter = await startMeter(targets, async (target) => await moves.get(target)?.())
     onCleanup(meter.stop)
     return meter
   })
@@ -124,9 +129,13 @@ function startEdgeOf(stacks: readonly SynthesizedStack[], { url }: RunningTempla
 
 /** Stores what an operator does: where the chains and the services are, and the keys that sign. */
 async function copySecrets({ providers, chains }: Backends, { urlOf }: Meter): Promise<void> {
+  // The meter under two names is two hosts.
+  const hostsOf = (url: string) =>
+    [url, url.replace('127.0.0.1', 'localhost')].map((host) => JSON.stringify(host)).join()
   const metered = (text: string) =>
     chains.reduce(
-      (changed, { chainId, nodes }) => changed.replaceAll(nodes.url, urlOf(`chain-${chainId}`)),
+      (changed, { chainId, nodes }) =>
+        changed.replaceAll(JSON.stringify(nodes.url), hostsOf(urlOf(`chain-${chainId}`))),
       text.replaceAll(providers.url, urlOf('providers')),
     )
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Hex, keccak256, numberToHex, pad } from 'viem'
 import * as z from 'zod'
 import { JOBS } from '../../infra/functions.ts'
 import { tableName } from '../../infra/tables.ts'
@@ -81,6 +82,7 @@ export async function playInTurns(plays: readonly ((pass: () => Promise<void>) =
 /**
  * What differs between what was counted and what was written down, by its place in the file. Bytes and units may differ by a
  * tenth, which times and addresses are good for, and so may eight requests to tables or more, of which some wait for each other;
+ * four calls of a chain or more by four, as its two hosts are asked once more where a price moved between them;
  * what goes out side by side is a matter of a moment, and is not compared.
  */
 export function differences(counted: unknown, written: unknown, place = ''): string[] {
@@ -111,6 +113,7 @@ export function renewed(counted: unknown, written: unknown, place = ''): unknown
 
 function toleranceAt(place: string, written: number): number {
   const isRounded = /(Units|headers|body)$/.test(place) || (place.endsWith('.requests') && written >= 8)
+  if (place.includes('.rpc.') && written >= 4) return 4
   return isRounded ? Math.max(1, written / 10) : 0
 }
 
@@ -149,6 +152,40 @@ export async function countJobs(
 }
 
 const MINE = { method: 'evm_mine', params: [] }
+/**
+ * Returns a function that makes a block of a chain, in the second of the one before, in which the prices of its synchronous vaults
+ * rise a little: their balances do. Those of asynchronous vaults move when they settle.
+ */
+export async function startMoving(chain: Backends['chains'][number]): Promise<() => Promise<void>> {
+  const vaults = chain.vaults.filter(({ type }) => type === 'sync')
+  // The balances of the sandbox's tokens are its first word.
+  const slots = vaults.map(({ asset, address }) => [asset, keccak256(pad(address).concat(SLOT_ZERO) as Hex)] as const)
+  const words = await callRpc(
+    chain,
+    slots.map((slot) => ({ method: 'eth_getStorageAt', params: [...slot, 'latest'] })),
+  )
+  if (words.every((word) => BigInt(String(word)) === 0n))
+    throw new Error(`No vault of ${chain.chainId} holds anything.`)
+  return async () => {
+    const balances = await callRpc(
+      chain,
+      slots.map((slot) => ({ method: 'eth_getStorageAt', params: [...slot, 'latest'] })),
+    )
+    const risen = slots.flatMap((slot, index) => {
+      const balance = BigInt(String(balances[index]))
+      return balance === 0n ? [] : [[...slot, numberToHex(balance + GAIN, { size: 32 })]]
+    })
+    await callRpc(
+      chain,
+      risen.map((params) => ({ method: 'anvil_setStorageAt', params })),
+    )
+    await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1', '0x0'] }])
+  }
+}
+
+const SLOT_ZERO = '0'.repeat(64)
+const GAIN = 1_000n
+
 const LONGEST = Math.max(...JOBS.map(([, { everyMinutes }]) => everyMinutes))
 
 function pascalCase(name: string): string {

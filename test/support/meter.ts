@@ -38,8 +38,14 @@ const Consumed = z.object({
   ConsumedCapacity: z.union([z.array(Capacity), Capacity.transform((capacity) => [capacity])]).default([]),
 })
 
-/** Starts a meter before these servers. Of DynamoDB it asks, besides, how many units each request consumes. */
-export async function startMeter(targets: Readonly<Record<string, string>>): Promise<Meter> {
+/**
+ * Starts a meter before these servers. Of DynamoDB it asks, besides, how many units each request consumes. Each request to a chain
+ * waits for `beforeChain`.
+ */
+export async function startMeter(
+  targets: Readonly<Record<string, string>>,
+  beforeChain: (target: string) => Promise<unknown> = async () => {},
+): Promise<Meter> {
   let metered: Metered[] = []
   const pass = async (request: IncomingMessage, response: ServerResponse) => {
     const [, target = '', rest = ''] = /^\/([^/?]+)(.*)$/.exec(request.url ?? '') ?? []
@@ -53,6 +59,7 @@ export async function startMeter(targets: Readonly<Record<string, string>>): Pro
     const one = { target, ...whatIsAsked(action, body, rest), units: 0, begun, ended: Number.POSITIVE_INFINITY }
     // What an SDK asks again, because this machine was busy, it would not have asked.
     if (/attempt=1\b|^$/.test(String(request.headers['amz-sdk-request'] ?? ''))) metered.push(one)
+    if (one.kind === 'rpc') await beforeChain(target)
     const answer = await exchange(`${targets[target]}${rest}`, { method, headers, ...(sent && { body: sent }) })
     await sleep(Math.max(0, begun + HELD_MS - performance.now()))
     if (isTable) one.units = unitsIn(action, body, answer.text)
