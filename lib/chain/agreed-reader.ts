@@ -5,8 +5,8 @@ import type { HttpEnvironment } from '../http.ts'
 import { type Agree, agreement, type Combine, type GetReader, textOf } from './agree.ts'
 import { blocksApart } from './blocks.ts'
 import { HexText, Quantity } from './hex.ts'
-import { byLocation, HashedHeader, Log, Receipt } from './logs.ts'
-import type { ChainReader } from './reader.ts'
+import { type BlockHeader, byLocation, HashedHeader, Log, Receipt } from './logs.ts'
+import type { ChainReader, ReadOptions } from './reader.ts'
 import { findChain, groupByHost, type RpcUrls } from './readers.ts'
 import type { EvmChain } from './registry.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
@@ -27,23 +27,29 @@ export function agreedReader(agree: Agree, chain: EvmChain, hosts: number): Chai
   return {
     chain,
     nodes: Math.min(2, hosts),
-    read: (plans, options) => of((reader) => reader.read(plans, options), sameValues(chain, options?.extraCalls)),
-    readOne: (plan, options) => of((reader) => reader.readOne(plan, options), sameValues(chain, options?.extraCalls)),
-    readEach: (plans, options) =>
-      of((reader) => reader.readEach(plans, options), sameValues(chain, options?.extraCalls)),
+    read: (plans, options) => of((reader) => reader.read(plans, options), sameValues(chain, options)),
+    readOne: (plan, options) => of((reader) => reader.readOne(plan, options), sameValues(chain, options)),
+    readEach: (plans, options) => of((reader) => reader.readEach(plans, options), sameValues(chain, options)),
     request: (requests, options) => of((reader) => reader.request(requests, options), sameOutcomes(chain, requests)),
     logsUntil: (filter, from, to, enough) => of((reader) => reader.logsUntil(filter, from, to, enough), sameLogs),
   }
 }
 
 /** What a read returns. */
-type Snapshot = { readonly outcomes: RpcOutcome[]; readonly value?: unknown; readonly values?: readonly unknown[] }
+type Snapshot = {
+  readonly outcomes: RpcOutcome[]
+  readonly blocks: readonly BlockHeader[]
+  readonly value?: unknown
+  readonly values?: readonly unknown[]
+}
 
-/** Combines reads of equal values, as the older one has them. */
-function sameValues<T extends Snapshot>(chain: EvmChain, extraCalls: readonly RpcRequest[] = []): Combine<T> {
+/** Combines reads of equal values, and of equal blocks if these were asked for, as the older one has them. */
+function sameValues<T extends Snapshot>(chain: EvmChain, { at, extraCalls = [] }: ReadOptions = {}): Combine<T> {
   const combine = sameOutcomes(chain, extraCalls)
   return (older, newer, heads) => {
-    const [ofOlder, ofNewer] = [older, newer].map(({ value, values }) => textOf([value, values]))
+    const [ofOlder, ofNewer] = [older, newer].map(({ value, values, blocks }) =>
+      textOf([value, values, at === undefined ? undefined : blocks]),
+    )
     const outcomes = ofOlder === ofNewer ? combine(older.outcomes, newer.outcomes, heads) : undefined
     return outcomes && { ...older, outcomes }
   }

@@ -99,7 +99,7 @@ type Snapshot<T> = {
  * How to read: at which block instead of the latest, which calls to send in the same HTTP request, and whether to ask for
  * the block's hash in it.
  */
-type ReadOptions = {
+export type ReadOptions = {
   readonly at?: bigint | undefined
   readonly extraCalls?: readonly RpcRequest[]
   readonly withHash?: boolean
