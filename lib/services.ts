@@ -8,7 +8,6 @@ import { accountRecordsStore } from './activity/account-records-store.ts'
 import { depositSourceStore } from './activity/deposit-source-store.ts'
 import { settlementEstimates } from './activity/estimates.ts'
 import { openRequestsStore } from './activity/open-requests-store.ts'
-import { recallProgress } from './activity/recall-progress.ts'
 import { recordingStore, recordsStore } from './activity/store.ts'
 import { openTable } from './aws/dynamo.ts'
 import { sendMessages } from './aws/queue.ts'
@@ -47,6 +46,8 @@ import { pinStore as createPinStore } from './vaults/pin-store.ts'
 import { cachedPins } from './vaults/pins.ts'
 import { priceStore } from './vaults/price-store.ts'
 import { stateStore } from './vaults/state-store.ts'
+import type { VaultKey } from './vaults/vault.ts'
+import { vaultMemory } from './vaults/vault-memory.ts'
 import { yieldLookup } from './vaults/yields.ts'
 import { deliveryStore } from './webhooks/delivery-store.ts'
 import { eventLogStore } from './webhooks/log-store.ts'
@@ -116,10 +117,15 @@ export const limitTries = (env: Env<'users' | 'rateLimits'>) =>
 /** The vaults that any client has, and which clients. */
 export const listedVaults = (env: Env<'clients'>) => listedVaultsStore(openTable(env.clients))
 
+/** Milliseconds for which a container remembers how far vaults are recorded. */
+const PROGRESS_MS = 30_000
+
 /** What happened in vaults, and how far that is recorded. */
 export const records = (env: Env<'deposits'>) => {
   const store = recordsStore(openTable(env.deposits))
-  return { ...store, recallProgress: recallProgress(store, Date.now) }
+  const read = (vaults: readonly VaultKey[]) => store.getProgress(vaults, { isConsistent: false })
+  // Reads add the events since then anyway.
+  return { ...store, recallProgress: vaultMemory(read, PROGRESS_MS, Date.now).list }
 }
 
 /** The same as the job uses it, which writes how far vaults are recorded. */

@@ -13,8 +13,7 @@ import { type Result, toResult, unwrap } from '../result.ts'
 import { toDate } from '../time.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { isPlausible } from './position.ts'
-import type { RecallProgress } from './recall-progress.ts'
-import { initialProgress, type RecordsStore } from './store.ts'
+import { initialProgress, type RecallProgress, type RecordsStore } from './store.ts'
 import {
   type ChainAccount,
   contradiction,

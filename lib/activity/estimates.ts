@@ -1,7 +1,7 @@
 import type { RequestKind } from '../protocols/request-kind.ts'
 import type { VaultKey } from '../vaults/vault.ts'
-import type { RecallProgress } from './recall-progress.ts'
 import { type EstimatedSettlement, estimateSettlement } from './settlement-waits.ts'
+import type { RecallProgress } from './store.ts'
 
 /**
  * Returns the function that estimates how long a request waits for its settlement; null if unknown, also when the table cannot

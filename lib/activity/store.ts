@@ -133,3 +133,6 @@ export type RecordingStore = ReturnType<typeof recordingStore>
 function progressKey(vault: VaultKey) {
   return { pk: vaultPartition(vault), sk: 'PROGRESS' }
 }
+
+/** Finds how far vaults are recorded, in order, from a container's memory; undefined for one that is not recorded yet. */
+export type RecallProgress = (vaults: readonly VaultKey[]) => Promise<(VaultProgress | undefined)[]>

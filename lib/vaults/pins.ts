@@ -1,7 +1,8 @@
 import { toResult, unwrap } from '../result.ts'
 import { Pin } from './pin.ts'
 import type { PinStore } from './pin-store.ts'
-import { type VaultKey, vaultPartition } from './vault.ts'
+import type { VaultKey } from './vault.ts'
+import { vaultMemory } from './vault-memory.ts'
 
 const CACHED_MS = 60_000
 
@@ -18,40 +19,22 @@ export function cachedPins({
   readonly pinStore: Pick<PinStore, 'get'>
   readonly now: () => number
 }) {
-  // Bounded by the vaults of all clients.
-  const cached = new Map<string, { readonly pin: Promise<Found>; readonly until: number }>()
-
-  /** Begins to read these pins; until they are there, all who ask wait for the same answer. */
-  function read(vaults: readonly VaultKey[]): void {
-    if (vaults.length === 0) return
-    const reading = pinStore.get(vaults)
-    const until = now() + CACHED_MS
-    for (const [index, vault] of vaults.entries()) {
-      const pin = reading.then((found) => found[index])
-      pin.catch(() => cached.delete(vaultPartition(vault)))
-      cached.set(vaultPartition(vault), { pin, until })
-    }
-  }
-
-  function list(vaults: readonly VaultKey[]): Promise<Found[]> {
-    read(vaults.filter((vault) => now() >= (cached.get(vaultPartition(vault))?.until ?? 0)))
-    return Promise.all(vaults.map((vault) => cached.get(vaultPartition(vault))?.pin))
-  }
+  const memory = vaultMemory((vaults) => pinStore.get(vaults), CACHED_MS, now)
 
   return {
     /** The pins of these vaults, in order; undefined for a vault of which nothing is pinned. */
-    list,
+    list: memory.list,
 
     /**
      * What comes of preparing something with a vault's pin. Where that throws `vault_has_changed`, once more with the pin
      * as the table has it, if that is another: an operator may have confirmed the vault, or the job moved its price along.
      */
     async prepare<T>(vault: VaultKey, prepare: (pin: Found) => Promise<T>): Promise<T> {
-      const [before] = await list([vault])
+      const [before] = await memory.list([vault])
       const prepared = await toResult(prepare(before))
       if ('value' in prepared || prepared.error.code !== 'vault_has_changed') return unwrap(prepared)
-      read([vault])
-      const [pin] = await list([vault])
+      memory.forget(vault)
+      const [pin] = await memory.list([vault])
       return textOf(pin) === textOf(before) ? unwrap(prepared) : prepare(pin)
     },
   }

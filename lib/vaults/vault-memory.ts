@@ -1,0 +1,30 @@
+import { type VaultKey, vaultPartition } from './vault.ts'
+
+/**
+ * Remembers what is read of vaults in a container, for so many milliseconds. `list` reads what is missing in one call, for which
+ * concurrent callers wait together; `forget` has a vault read anew. A failed read is not remembered.
+ */
+export function vaultMemory<T>(
+  read: (vaults: readonly VaultKey[]) => Promise<readonly (T | undefined)[]>,
+  lifetimeMs: number,
+  now: () => number,
+) {
+  // Bounded by the vaults of all clients.
+  const memory = new Map<string, { readonly value: Promise<T | undefined>; readonly until: number }>()
+  const recall = (vault: VaultKey) => memory.get(vaultPartition(vault))
+
+  return {
+    list(vaults: readonly VaultKey[]): Promise<(T | undefined)[]> {
+      const missing = vaults.filter((vault) => now() >= (recall(vault)?.until ?? 0))
+      const reading = missing.length > 0 ? read(missing) : Promise.resolve([])
+      const until = now() + lifetimeMs
+      for (const [index, vault] of missing.entries()) {
+        const value = reading.then((found) => found[index])
+        value.catch(() => memory.delete(vaultPartition(vault)))
+        memory.set(vaultPartition(vault), { value, until })
+      }
+      return Promise.all(vaults.map((vault) => recall(vault)?.value))
+    },
+    forget: (vault: VaultKey) => memory.delete(vaultPartition(vault)),
+  }
+}
