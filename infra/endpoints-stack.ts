@@ -20,7 +20,7 @@ export class EndpointsStack extends Stack {
   constructor(scope: Construct, area: string, { shared, endpoints, ...props }: Settings) {
     super(scope, area, props)
     const deploys = new GradualDeploys(this, shared)
-    const witnessed: ServiceFunction[] = []
+    const agreeing: ServiceFunction[] = []
     const counted: ServiceFunction[] = []
     for (const [name, contract] of endpoints) {
       const deployed = new ServiceFunction(this, name, { ...WORK, ...shared.settingsFor(contract) })
@@ -28,9 +28,9 @@ export class EndpointsStack extends Stack {
       deploys.add(deployed, shared.alarms.onEndpoint(name, deployed, contract.impact))
       if (contract.caller !== 'anyone') counted.push(deployed)
       const errors: readonly ErrorCode[] = contract.errors ?? []
-      if (errors.includes('nodes_disagree')) witnessed.push(deployed)
+      if (errors.includes('nodes_disagree')) agreeing.push(deployed)
     }
-    shared.alarms.count('nodes disagree on what is signed', witnessed)
+    shared.alarms.count('nodes disagree on what is signed', agreeing)
     shared.alarms.count('requests not counted', counted)
   }
 }

@@ -22,7 +22,7 @@ export class JobsStack extends Stack {
       removalPolicy: shared.removalPolicy,
     })
     const deploys = new GradualDeploys(this, shared)
-    const witnessed: ServiceFunction[] = []
+    const agreeing: ServiceFunction[] = []
     for (const [name, contract] of JOBS) {
       const deployed = new ServiceFunction(this, name, {
         ...work(contract),
@@ -36,9 +36,9 @@ export class JobsStack extends Stack {
       shared.alarms.onLag(deployed, contract)
       shared.alarms.onChangedVaults(deployed, contract)
       shared.alarms.onUntoldVaults(deployed, contract)
-      if (contract.isWitnessed) witnessed.push(deployed)
+      if (contract.needsAgreement) agreeing.push(deployed)
     }
-    shared.alarms.count('nodes disagree on what is recorded', witnessed)
+    shared.alarms.count('nodes disagree on what is recorded', agreeing)
     shared.alarms.onDisagreement(this, 'nodes disagree on what is recorded', 'Nothing more is recorded of a chain')
     shared.alarms.onDeadLetters(deadLetters)
   }

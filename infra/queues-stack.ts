@@ -23,7 +23,7 @@ export class QueuesStack extends Stack {
         mostAtATime,
         batchSize = BATCH,
         wakesItself = false,
-        isWitnessed,
+        needsAgreement,
         measuredAs,
         impact,
       } = contract
@@ -49,7 +49,7 @@ export class QueuesStack extends Stack {
       deploys.add(consumer, shared.alarms.onConsumer(name, consumer, { impact, of: queue }))
       shared.alarms.onBacklog(this, name, source, { impact, of: queue })
       shared.alarms.onUndone(this, name, deadLetters, { impact, of: queue })
-      if (isWitnessed) shared.alarms.count('nodes disagree on what is recorded', [consumer])
+      if (needsAgreement) shared.alarms.count('nodes disagree on what is recorded', [consumer])
       return consumer
     })
     shared.alarms.onDeliveries(this, deployed)

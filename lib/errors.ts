@@ -659,8 +659,8 @@ export const UPSTREAM_ERRORS = [
 ] as const satisfies readonly ErrorCode[]
 export type UpstreamError = (typeof UPSTREAM_ERRORS)[number]
 
-/** Why two hosts tell nothing together, where one may still tell something. */
-export const UNWITNESSED = ['nodes_disagree', 'second_node_silent'] as const satisfies readonly ErrorCode[]
+/** Two hosts agree on nothing, though one may still serve. */
+export const NO_AGREEMENT = ['nodes_disagree', 'second_node_silent'] as const satisfies readonly ErrorCode[]
 
-/** What may go wrong where two nodes must agree. */
-export const WITNESS_ERRORS = [...UNWITNESSED, ...UPSTREAM_ERRORS] as const satisfies readonly ErrorCode[]
+/** Errors where two hosts must agree. */
+export const AGREEMENT_ERRORS = [...NO_AGREEMENT, ...UPSTREAM_ERRORS] as const satisfies readonly ErrorCode[]

@@ -86,7 +86,7 @@ export type JobContract = {
   /** One run is scheduled for each of these inputs, whose fields are dimensions of the metrics. */
   readonly runs: readonly Readonly<Record<string, string | number>>[]
   /** Whether what it records is told by two hosts, of which an alarm says when they differ. */
-  readonly isWitnessed?: boolean
+  readonly needsAgreement?: boolean
   readonly impact: string
 }
 
@@ -109,7 +109,7 @@ export type QueueContract = {
   /** The most messages of a batch, which are worked on side by side; ten unless given. */
   readonly batchSize?: number
   /** Whether what it records is told by two hosts, of which an alarm says when they differ. */
-  readonly isWitnessed?: boolean
+  readonly needsAgreement?: boolean
   /**
    * Whether it sends messages to the queue that it takes from. Lambda drops a message that is the 16th such one in a row,
    * unless it is told that the loop is meant; what ends it stands beside this.

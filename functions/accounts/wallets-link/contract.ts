@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { Wallet } from '../../../lib/accounts/wallet.ts'
-import { WITNESS_ERRORS } from '../../../lib/errors.ts'
+import { AGREEMENT_ERRORS } from '../../../lib/errors.ts'
 import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
@@ -29,7 +29,7 @@ export const contract = {
     'wallet_already_linked',
     'too_many_wallets',
     'too_many_requests',
-    ...WITNESS_ERRORS,
+    ...AGREEMENT_ERRORS,
   ],
   cacheControl: 'no-store',
   impact: 'Users cannot link wallets.',

@@ -39,7 +39,7 @@ export const contract = {
   heartbeat: 'openTransfers',
   everyMinutes: 1,
   runs: EVM_CHAINS.map(({ id }) => ({ chainId: id })),
-  isWitnessed: true,
+  needsAgreement: true,
   impact:
     'Positions and histories load slower; yields and the states of unreachable chains get old. After two days without records, lists omit the vaults.',
 } as const satisfies JobContract

@@ -29,7 +29,7 @@ export const contract = {
   // For all chains together. Each run sends a URL at most eight requests in parallel.
   mostAtATime: 4,
   batchSize: 1,
-  isWitnessed: true,
+  needsAgreement: true,
   impact:
     'On chains with more than 1,000 vaults, positions and histories load slower; yields and the states of unreachable chains get old. After two days without records, lists omit the vaults.',
 } as const satisfies QueueContract

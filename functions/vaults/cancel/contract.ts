@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { VaultChainId } from '../../../lib/chain/registry.ts'
 import { ChainTransaction } from '../../../lib/chain/transaction.ts'
 import { Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
-import { WITNESS_ERRORS } from '../../../lib/errors.ts'
+import { AGREEMENT_ERRORS } from '../../../lib/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { TransactionsReply } from '../../../lib/prepare/transactions-reply.ts'
 import { RequestKind } from '../../../lib/protocols/request-kind.ts'
@@ -39,7 +39,7 @@ export const contract = {
     'vault_is_paused',
     'request_can_no_longer_be_cancelled',
     'depositor_not_allowed',
-    ...WITNESS_ERRORS,
+    ...AGREEMENT_ERRORS,
   ],
   cacheControl: 'no-store',
   impact: 'Users cannot cancel pending requests.',

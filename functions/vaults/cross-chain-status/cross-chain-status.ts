@@ -2,7 +2,7 @@ import { isNews } from '../../../lib/bridge/endings.ts'
 import { parseOwnTransfer } from '../../../lib/bridge/events.ts'
 import { readTransfer, readTransferUnrecorded, type Target } from '../../../lib/bridge/status.ts'
 import type { Transfer } from '../../../lib/bridge/transfer.ts'
-import { type ErrorCode, UNWITNESSED } from '../../../lib/errors.ts'
+import { type ErrorCode, NO_AGREEMENT } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { toResult, unwrap } from '../../../lib/result.ts'
 import type { Services } from '../../../lib/services.ts'
@@ -32,9 +32,9 @@ export function getCrossChainStatus(services: Dependencies) {
       }),
     )
     // What is recorded waits for two hosts; what is shown does not.
-    const codes: readonly ErrorCode[] = UNWITNESSED
-    const isUnwitnessed = 'error' in read && codes.includes(read.error.code)
-    const { status, target, evidence } = isUnwitnessed
+    const codes: readonly ErrorCode[] = NO_AGREEMENT
+    const isDisputed = 'error' in read && codes.includes(read.error.code)
+    const { status, target, evidence } = isDisputed
       ? await readTransferUnrecorded({ getReader }, { key, recorded })
       : unwrap(read)
     return { ...status, protocol: findVault(target)?.protocol ?? null, evidence: [...evidence] }

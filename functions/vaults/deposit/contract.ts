@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { BridgeQuote } from '../../../lib/bridge/response.ts'
 import { SourceChainId, VaultChainId } from '../../../lib/chain/registry.ts'
 import { Address, PositiveAmount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
-import { WITNESS_ERRORS } from '../../../lib/errors.ts'
+import { AGREEMENT_ERRORS } from '../../../lib/errors.ts'
 import { bothOrNeither, field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { TransactionsReply } from '../../../lib/prepare/transactions-reply.ts'
@@ -55,7 +55,7 @@ export const contract = {
     'vault_cap_reached',
     'depositor_not_allowed',
     'too_many_requests',
-    ...WITNESS_ERRORS,
+    ...AGREEMENT_ERRORS,
   ],
   cacheControl: 'no-store',
   impact: 'Users cannot deposit into vaults.',

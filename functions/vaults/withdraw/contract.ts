@@ -3,7 +3,7 @@ import { DestinationToken } from '../../../lib/bridge/destination.ts'
 import { BridgeQuote } from '../../../lib/bridge/response.ts'
 import { DestinationChainId, VaultChainId } from '../../../lib/chain/registry.ts'
 import { Amount, PositiveAmount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
-import { WITNESS_ERRORS } from '../../../lib/errors.ts'
+import { AGREEMENT_ERRORS } from '../../../lib/errors.ts'
 import { bothOrNeither, field, whereFit } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { TransactionsReply } from '../../../lib/prepare/transactions-reply.ts'
@@ -86,7 +86,7 @@ export const contract = {
     'withdrawal_refused',
     'depositor_not_allowed',
     'too_many_requests',
-    ...WITNESS_ERRORS,
+    ...AGREEMENT_ERRORS,
   ],
   cacheControl: 'no-store',
   impact: 'Users cannot withdraw from vaults.',
