@@ -108,7 +108,7 @@ type HostList = {
   readonly count: number
   /** The next host that is not taken; the only host of a chain serves every attempt. Undefined if none is left. */
   readonly take: (taken: ReadonlySet<Rpc>) => Seat | undefined
-  /** Asks this host after the others from now on: it failed, or is behind. */
+  /** Asks this host after the others from now on: it failed, is slow, or is behind. */
   readonly putLast: (last: Rpc) => void
 }
 
@@ -166,7 +166,7 @@ type Pinned = { readonly heads: Heads; readonly isEarlier: boolean; readonly can
 async function gather<T>(lists: readonly HostList[], work: Work<T>, now: () => number): Promise<Attempt<T>[]> {
   const done: Attempt<T>[] = []
   const taken = new Set<Rpc>()
-  const running = new Set<Promise<unknown>>()
+  const running = new Map<Promise<unknown>, readonly Seat[]>()
   // Each failed attempt has a host at fault that is not asked again.
   let left = lists.reduce((sum, { count }) => sum + count, 0)
 
@@ -182,7 +182,7 @@ async function gather<T>(lists: readonly HostList[], work: Work<T>, now: () => n
     })
     // A later failure must not be unhandled once two others have agreed.
     run.catch(() => {})
-    running.add(run)
+    running.set(run, seats)
     return true
   }
 
@@ -194,8 +194,10 @@ async function gather<T>(lists: readonly HostList[], work: Work<T>, now: () => n
     if (running.size < (first ? 1 : 2) && start()) continue
     if (running.size === 0) break
     const wait = first && !isHedged && sleep(Math.max(first.took, MIN_HEDGE_MS), SLOW, { ref: false })
-    if ((await Promise.race([...running, ...(wait ? [wait] : [])])) === SLOW) isHedged = start() || true
+    if ((await Promise.race([...running.keys(), ...(wait ? [wait] : [])])) === SLOW) isHedged = start() || true
   }
+  // Slow hosts are asked after the others from now on.
+  for (const { list, rpc } of [...running.values()].flat()) list.putLast(rpc)
   return done
 }
 
