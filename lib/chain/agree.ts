@@ -13,7 +13,7 @@ import { createRpc } from './nodes.ts'
 import { type ChainReader, chainReader } from './reader.ts'
 import { findChain, groupByHost, type RpcUrls } from './readers.ts'
 import type { EvmChain } from './registry.ts'
-import type { Rpc, RpcOutcome, RpcRequest } from './rpc.ts'
+import type { Rpc, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
 
 /** Gives the reader of a chain. */
 export type GetReader = (chainId: number) => ChainReader
@@ -37,8 +37,8 @@ export type Agree = <T>(chainIds: readonly number[], work: Work<T>, combine?: Co
 /** A chain with its hosts, the first to ask first. */
 export type Hosts = { readonly chain: EvmChain; readonly rpcs: readonly Rpc[] }
 
-/** Heads of healthy hosts differ by so many seconds, or by two blocks. */
-const MAX_LAG_SECONDS = 5
+/** Heads of healthy hosts differ by five seconds, or by two blocks; one more is what their responses take. */
+const MAX_LAG_SECONDS = 6
 const MAX_LAG_BLOCKS = 2
 /** A pinned block is no older than this: a host that says that an old block is new is no host behind. */
 const MAX_PINNED_SECONDS = 60n
@@ -75,31 +75,32 @@ export function agreementOf(
   return async (chainIds, work, combine = equal) => {
     const lists = [...new Set(chainIds)].map(hostsOf)
     if (lists.every(({ count }) => count === 1)) return work(readersOf(lists.map((list) => list.take(new Set()))))
-    const attempts = await gather(lists, work, now)
+    const attempts = await gather(lists, { work, now })
     const pair = findPair(attempts)
-    const isBehind = (one: Attempt<unknown>) => pair && !one.failure && !areNear([one], newestOf(pair))
+    const isFar = (one: Attempt<unknown>) => pair && !one.failure && !areNear([...pair, one], newestOf([...pair, one]))
     for (const one of attempts) {
-      for (const { list, rpc } of one.seats) if (one.atFault.has(rpc) || isBehind(one)) list.putLast(rpc)
+      for (const { list, rpc } of one.seats) if (one.atFault.has(rpc) || isFar(one)) list.putLast(rpc)
     }
     if (!pair) throw silence(attempts)
     const agreed = settle(pair, combine)
     if (agreed) return unwrap(agreed)
 
     const heads = oldestHeads(pair)
-    const canSimulate = pair[0].canSimulate === pair[1].canSimulate
+    const simulator = pair[0].canSimulate === pair[1].canSimulate ? undefined : pair.find((one) => one.canSimulate)
+    let last: readonly Attempt<unknown>[] = pair
     // Behind one URL there may be nodes that do not know a block yet that others know.
     for (const isEarlier of heads.size > 0 ? [false, true] : []) {
-      const again = await Promise.all(
-        pair.map(({ seats }) => attempt(seats, work, now, { heads, isEarlier, canSimulate })),
-      )
+      const pinned = { heads, isEarlier, newest: newestOf(pair), simulators: simulator?.seats ?? [] }
+      const again = await gather(lists, { work, now, pinned })
+      last = again
       if (!isEarlier && again.some((one) => contradicts(one, heads))) throw disagreement(pair)
-      const later = findPair(again, newestOf(pair))
+      const later = findPair(again, pinned.newest)
       if (!later) continue
       const settled = settle(later, combine)
       if (settled) return unwrap(settled)
       throw disagreement(later)
     }
-    throw disagreement(pair)
+    throw last.some(({ failure }) => failure) ? silence(last) : disagreement(pair)
   }
 }
 
@@ -149,21 +150,36 @@ type Attempt<T> = {
   readonly atFault: ReadonlySet<Rpc>
   /** The headers that the hosts returned for tags. */
   readonly heads: Heads
-  /** False if a host has no eth_simulateV1. */
+  /** False if a host made no dry run. */
   readonly canSimulate: boolean
   /** Milliseconds that it took. */
   readonly took: number
 }
 type Pair<T> = readonly [older: Attempt<T>, newer: Attempt<T>]
 
-/** The blocks that stand for tags, and whether dry runs are made. */
-type Pinned = { readonly heads: Heads; readonly isEarlier: boolean; readonly canSimulate: boolean }
+/** The blocks that stand for tags, the times of the newest heads, and the hosts that make the dry runs if others cannot. */
+type Pinned = {
+  readonly heads: Heads
+  readonly isEarlier: boolean
+  readonly newest: ReadonlyMap<number, bigint>
+  readonly simulators: readonly Seat[]
+}
+
+/** Work, and how it is run. `isOver`: its value is no longer wanted. */
+type Run<T> = {
+  readonly work: Work<T>
+  readonly now: () => number
+  readonly pinned?: Pinned
+  readonly isOver?: () => boolean
+}
 
 /**
  * Runs work on hosts until two of them have served and know about the same head, or none is left. A failed or late host is replaced
  * by the next one. A slow one has the next one beside it, once it takes twice as long as the first.
  */
-async function gather<T>(lists: readonly HostList[], work: Work<T>, now: () => number): Promise<Attempt<T>[]> {
+async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attempt<T>[]> {
+  const newest = run.pinned?.newest
+  let isOver = false
   const done: Attempt<T>[] = []
   const taken = new Set<Rpc>()
   const running = new Map<Promise<unknown>, readonly Seat[]>()
@@ -175,27 +191,28 @@ async function gather<T>(lists: readonly HostList[], work: Work<T>, now: () => n
     if (left === 0 || seats.length < lists.length) return false
     left -= 1
     for (const { rpc } of seats) taken.add(rpc)
-    const run = attempt(seats, work, now).then((one) => {
+    const attempting = attempt(seats, { ...run, isOver: () => isOver }).then((one) => {
       done.push(one)
-      running.delete(run)
+      running.delete(attempting)
       if (one.failure) for (const { rpc } of seats) if (!one.atFault.has(rpc)) taken.delete(rpc)
     })
     // A later failure must not be unhandled once two others have agreed.
-    run.catch(() => {})
-    running.set(run, seats)
+    attempting.catch(() => {})
+    running.set(attempting, seats)
     return true
   }
 
   start()
   start()
   let isHedged = false
-  while (!findPair(done) && !failAlike(done)) {
+  while (!findPair(done, newest) && !failAlike(done)) {
     const first = done.find(({ failure }) => !failure)
     if (running.size < (first ? 1 : 2) && start()) continue
     if (running.size === 0) break
     const wait = first && !isHedged && sleep(Math.max(first.took, MIN_HEDGE_MS), SLOW, { ref: false })
     if ((await Promise.race([...running.keys(), ...(wait ? [wait] : [])])) === SLOW) isHedged = start() || true
   }
+  isOver = true
   // Slow hosts are asked after the others from now on.
   for (const { list, rpc } of [...running.values()].flat()) list.putLast(rpc)
   return done
@@ -206,9 +223,7 @@ const SLOW = 'slow'
 /** Runs work on these hosts, at their heads or at pinned ones. */
 async function attempt<T>(
   seats: readonly Seat[],
-  work: Work<T>,
-  now: () => number,
-  pinned?: Pinned,
+  { work, now, pinned, isOver = () => false }: Run<T>,
 ): Promise<Attempt<T>> {
   const begun = now()
   const heads: Heads = new Map()
@@ -218,21 +233,25 @@ async function attempt<T>(
     const noted = new Map<unknown, HashedHeader>()
     heads.set(chain.id, noted)
     const blocks = pinned && blocksOf(chain, pinned)
+    const simulator = pinned?.simulators.find((one) => one.chain === chain)?.rpc ?? rpc
     const follow: Rpc = async (requests, options) => {
+      if (isOver()) throw new AppError('upstream_unavailable', { cause: new Error('two other hosts have agreed') })
       const isAtHead = requests.some(dependsOnHead) && !requests.some(isLatestHeader)
-      const asked = isAtHead ? [...requests, blockRequest('latest')] : requests
-      const outcomes = await rpc(blocks ? asked.map((request) => pin(request, blocks)) : asked, options)
-      noteHeads(noted, asked, outcomes)
-      if (outcomes.some(isRefused)) throw new AppError('upstream_unavailable', { cause: new Error('node: refused') })
-      const isUnsupported = requests.map(
-        ({ method }, index) => method === SIMULATION && refusalOf(outcomes[index]) === 'unsupported',
+      const asked = (isAtHead ? [...requests, blockRequest('latest')] : requests).map((request) =>
+        blocks ? pin(request, blocks) : request,
       )
-      if (isUnsupported.includes(true)) canSimulate = false
-      const isSilenced = ({ method }: RpcRequest) => method === SIMULATION && pinned?.canSimulate === false
-      return requests.map((request, index) =>
-        // Each request has an outcome.
-        isSilenced(request) ? UNSUPPORTED : (outcomes[index] as RpcOutcome),
-      )
+      const isDryRun = (index: number) => requests[index]?.method === SIMULATION
+      const outcomes = await askBoth(asked, [rpc, simulator], options)
+      noteHeads(noted, isAtHead ? [...requests, blockRequest('latest')] : requests, outcomes)
+      // A host that makes no dry run still serves all else.
+      const isUntried = (outcome: RpcOutcome, index: number) => isDryRun(index) && 'error' in outcome
+      if (outcomes.some((outcome, index) => isRefused(outcome) && !isDryRun(index))) {
+        throw new AppError('upstream_unavailable', { cause: new Error('node: refused') })
+      }
+      if (outcomes.some(isUntried)) canSimulate = false
+      return outcomes
+        .slice(0, requests.length)
+        .map((outcome, index) => (isUntried(outcome, index) ? UNSUPPORTED : outcome))
     }
     const blamed: Rpc = async (requests, options) => {
       try {
@@ -247,6 +266,25 @@ async function attempt<T>(
   const result = await toResult(work(readersOf(followed)))
   const failure = 'error' in result && result.error.code.startsWith('upstream_') ? result.error : undefined
   return { seats, result, failure, atFault, heads, canSimulate, took: now() - begun }
+}
+
+/** The outcomes of requests in order: dry runs from the second host. */
+async function askBoth(
+  requests: readonly RpcRequest[],
+  [rpc, simulator]: readonly [Rpc, Rpc],
+  options: RpcOptions | undefined,
+): Promise<RpcOutcome[]> {
+  if (rpc === simulator) return rpc(requests, options)
+  const isDryRun = ({ method }: RpcRequest) => method === SIMULATION
+  const [dryRuns, others] = await Promise.all([
+    simulator(requests.filter(isDryRun), options),
+    rpc(
+      requests.filter((request) => !isDryRun(request)),
+      options,
+    ),
+  ])
+  // Each request has an outcome.
+  return requests.map((request) => (isDryRun(request) ? dryRuns : others).shift() as RpcOutcome)
 }
 
 const UNSUPPORTED: RpcOutcome = { error: { code: -32_601, refusal: 'unsupported' } }
@@ -486,8 +524,12 @@ function logHosts(message: string, seats: readonly Seat[], more: object): void {
   }
 }
 
-/** Stands for a value in logs. */
+/** Stands for a value in logs. What a host says can be too deep for JSON. */
 function digest(value: unknown): string {
-  const text = JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? one.toString() : one))
-  return sha256(text).slice(0, 16)
+  try {
+    const text = JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? one.toString() : one))
+    return sha256(String(text)).slice(0, 16)
+  } catch {
+    return 'unreadable'
+  }
 }

@@ -38,6 +38,7 @@ export function agreedReader(agree: Agree, chain: EvmChain, hosts: number): Chai
 /** What a read returns. */
 type Snapshot = {
   readonly outcomes: RpcOutcome[]
+  readonly block: BlockHeader
   readonly blocks: readonly BlockHeader[]
   readonly value?: unknown
   readonly values?: readonly unknown[]
@@ -50,9 +51,17 @@ function sameValues<T extends Snapshot>(chain: EvmChain, { at, extraCalls = [] }
     const [ofOlder, ofNewer] = [older, newer].map(({ value, values, blocks }) =>
       textOf([value, values, at === undefined ? undefined : blocks]),
     )
-    const outcomes = ofOlder === ofNewer ? combine(older.outcomes, newer.outcomes, heads) : undefined
+    const isEqual = ofOlder === ofNewer && areOfOneMinute(older.block, newer.block)
+    const outcomes = isEqual ? combine(older.outcomes, newer.outcomes, heads) : undefined
     return outcomes && { ...older, outcomes }
   }
+}
+
+/** True if two blocks are one, or a minute apart at most. */
+function areOfOneMinute(one: BlockHeader, other: BlockHeader): boolean {
+  if (one.number === other.number) return one.timestamp === other.timestamp
+  const seconds = one.number < other.number ? other.timestamp - one.timestamp : one.timestamp - other.timestamp
+  return seconds >= 0n && seconds <= 60n
 }
 
 /** Combines the events that both read, as far as both have come. */
@@ -83,9 +92,8 @@ const RECEIPT = 'eth_getTransactionReceipt'
 const TRANSACTION = 'eth_getTransactionByHash'
 const TIME = 'blockTimestamp'
 
-/** What decides of a result, by method; of other methods, all of it. */
+/** What decides of a result, by method; the others return hexadecimal digits. */
 const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
-  eth_call: HexText,
   // Some nodes leave out the zeros.
   eth_getStorageAt: Quantity,
   eth_getTransactionCount: Quantity,
@@ -97,15 +105,17 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   [TRANSACTION]: z.object({ hash: TransactionHash, from: Address, to: Address.nullish(), nonce: Quantity }).nullable(),
 }
 
-/** The outcome of a request that both hosts return; undefined if they differ. An error of one of them is returned. */
+/** The outcome of a request that both hosts return; undefined if they differ. */
 function combineOutcomes(
   chain: EvmChain,
   { method, params }: RpcRequest,
   [older, newer]: readonly [RpcOutcome, RpcOutcome],
   [olderHead, newerHead]: readonly (HashedHeader | undefined)[],
 ): RpcOutcome | undefined {
-  if ('error' in older || 'error' in newer) return 'error' in older ? older : newer
-  const schema = SCHEMAS[method] ?? z.unknown()
+  if ('error' in older || 'error' in newer) {
+    return 'error' in older && 'error' in newer && older.error.refusal === newer.error.refusal ? older : undefined
+  }
+  const schema = SCHEMAS[method] ?? HexText
   const [one, other] = [older, newer].map(({ result }) => schema.safeParse(result))
   if (!one?.success || !other?.success) return undefined
   const isLatest = method === HEADER && params[0] === 'latest'

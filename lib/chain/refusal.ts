@@ -37,7 +37,7 @@ const EVM =
   /EVM error|VM execution|out ?of ?(gas|memory|bounds)|opcode|stack ?(underflow|overflow|limit)|invalid ?jump|bad ?instruction|illegal state change|static ?call ?violation|access ?violation|precompile ?failure|invalid code: must|write protection|data out ?of|(code|contract) ?size|initcode|address collision|uint64 overflow|call ?(depth|toodeep)|nonce|intrinsic gas|floor data gas|gas required exceeds|gas limit too high|block gas limit|(insufficient|lack of) (funds|balance) for|insufficient (sender|maxfee)|upfront cost|fee per gas|sender (is )?not an eoa|deployed code/i
 const PARAMETERS = /invalid argument|too many arguments|cannot unmarshal/i
 /** Codes of eth_simulateV1 for a transaction that cannot run (https://github.com/ethereum/execution-apis, execute). */
-const isSimulationError = (code: number) => code <= -38_010 && code >= -38_025
+const isSimulationError = (code: number) => code <= -38_010 && code >= -38_026
 const RATE_LIMITED =
   /no backend|over capacity|request limit reached|rate.?limit|too many requests|request count exceeded|compute units|requests per|throttl/i
 // Rate limits of several providers, and proxyd's own: no healthy backend, over capacity, a backend's answer that is none.

@@ -7,6 +7,7 @@ import { encodeLink } from '../chain/link.ts'
 import type { SimulationResult } from '../chain/simulation-result.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import { OPERATIONS } from '../protocols/operations.ts'
+import { MINUTE_MS } from '../time.ts'
 import type { Vault } from '../vaults/vault.ts'
 import type { TransactionsReply } from './transactions-reply.ts'
 
@@ -89,7 +90,8 @@ export function agreeOnReply<T extends Reply>(older: T, newer: T): T | undefined
   const estimatedGas = agreeOnGas(older.estimatedGas, newer.estimatedGas, isSame)
   const withdrawal = older.withdrawal && newer.withdrawal && agreeOnWithdrawal(older.withdrawal, newer.withdrawal)
   if (estimatedGas === undefined || (older.withdrawal && !withdrawal)) return undefined
-  const evidence = older.evidence.map((block, index) => earlier(block, newer.evidence[index]))
+  const evidence = older.evidence.flatMap((block, index) => earlier(block, newer.evidence[index]) ?? [])
+  if (evidence.length < older.evidence.length) return undefined
   return { ...older, simulation: simulated.simulation, estimatedGas, evidence, ...(withdrawal && { withdrawal }) }
 }
 
@@ -100,7 +102,6 @@ function signedOf({ estimatedGas: _, simulation: __, evidence: ___, withdrawal: 
 
 function agreeOnGas(one: bigint, other: bigint, isOfDryRuns: boolean): bigint | undefined {
   const [least, most] = [min(one, other), max(one, other)]
-  if (least === most) return most
   const isTooMuch = most > BLOCK_GAS || (isOfDryRuns && most > least * MAX_GAS_FACTOR)
   return isTooMuch ? undefined : most
 }
@@ -119,6 +120,11 @@ function agreeOnWithdrawal(older: Withdrawal, newer: Withdrawal): Withdrawal | u
   return agreed
 }
 
-function earlier(one: Evidence, other: Evidence | undefined): Evidence {
-  return other && other.blockNumber < one.blockNumber ? other : one
+/** The earlier of two blocks; undefined if they are more than a minute apart, or contradict each other. */
+function earlier(one: Evidence, other: Evidence | undefined): Evidence | undefined {
+  if (!other) return undefined
+  if (one.blockNumber === other.blockNumber) return one.blockHash === other.blockHash ? one : undefined
+  const [older, newer] = one.blockNumber < other.blockNumber ? [one, other] : [other, one]
+  const milliseconds = newer.timestamp.getTime() - older.timestamp.getTime()
+  return milliseconds >= 0 && milliseconds <= MINUTE_MS ? older : undefined
 }

@@ -5,7 +5,7 @@ import { refreshChain } from '../../../functions/jobs/refresh-chain/refresh-chai
 import { agreedReaders } from '../../../lib/chain/agreed-reader.ts'
 import type { RpcUrls } from '../../../lib/chain/readers.ts'
 import { toResult } from '../../../lib/result.ts'
-import { NODE_PROFILES } from '../../../sandbox/node-profiles.ts'
+import { NODE_PROFILES, type NodeProfileName } from '../../../sandbox/node-profiles.ts'
 import { startNode } from '../../../sandbox/nodes.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { type Call, rewriteResults } from '../../support/chain-answers.ts'
@@ -292,6 +292,35 @@ describe('A second node that is silent', () => {
     expect(reachOf(await recorded())).toEqual(reachOf(whole))
     await third.stop()
   })
+
+  test.for<NodeProfileName>([
+    'drpc-free',
+    'publicnode',
+    'no-logs',
+    'quicknode-trial',
+    'no-batches',
+    'rate-limited',
+    'redirecting',
+    'wrong-chain',
+    'behind',
+  ])(
+    'as one like %s, second of three, keeps nothing from being recorded, within three times the requests',
+    async (name, { stage, renew, truths: { whole }, honest, other, jobAt, recorded }) => {
+      const third = await startWire(stage.chain.rpcUrl)
+      const node = await startNode(NODE_PROFILES[name], stage.chain.rpcUrl)
+      const odd = await startWire(node.url)
+      const recordAt = async (...wires: [Wire, ...Wire[]]) => {
+        await renew()
+        for (const wire of wires) wire.bodies.length = 0
+        await jobAt(...wires)()
+        expect(reachOf(await recorded())).toEqual(reachOf(whole))
+        return wires.reduce((sum, { bodies }) => sum + bodies.length, 0)
+      }
+      const healthy = await recordAt(honest, other, third)
+      expect(await recordAt(honest, odd, third)).toBeLessThanOrEqual(healthy * 3)
+      for (const stand of [third, node, odd]) await stand.stop()
+    },
+  )
 
   test('is what the job itself waits for', async ({ service, honest, other }) => {
     service.backends.setRpcUrls({ [BASE]: [honest.url, other.url] })

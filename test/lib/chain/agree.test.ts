@@ -108,8 +108,8 @@ describe('Two hosts', () => {
     )
   })
 
-  test('of which one is six seconds behind return nothing', async () => {
-    const hosts = [hostOf(constant), hostOf({ ...constant, head: 970 })]
+  test('of which one is eight seconds behind return nothing', async () => {
+    const hosts = [hostOf(constant), hostOf({ ...constant, head: 960 })]
     expect((await failureOf(read(hosts))).code).toBe('second_node_silent')
   })
 
@@ -124,6 +124,16 @@ describe('Two hosts', () => {
     expect(failure.code).toBe('upstream_bad_answer')
     expect(hosts[2]?.asked).toEqual([])
   })
+})
+
+test('What a host says too deeply for JSON is a disagreement, and no mistake of ours', async () => {
+  const deep = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
+  const liar = hostOf({ say: () => ({ result: deep }) })
+  for (const method of ['eth_call', 'eth_getCode']) {
+    const reader = agreedReaderOf(CHAIN, [hostOf({ say: () => ({ result: '0x' }) }).rpc, liar.rpc])
+    const failure = await failureOf(reader.request([{ method, params: [ACCOUNT, 'latest'] }]))
+    expect(failure.code).toBe('nodes_disagree')
+  }
 })
 
 describe('Of three hosts', () => {
@@ -148,6 +158,13 @@ describe('Of three hosts', () => {
     }
   })
 
+  test.for([0, 1])('one that fails only at blocks with numbers is replaced by the third (place %i)', async (place) => {
+    const say = (_: number, { params }: RpcRequest): RpcOutcome =>
+      params[1] === 'latest' ? { result: place } : { error: { code: -32_000, refusal: 'unserved' } }
+    const hosts = [hostOf({}), hostOf({ head: 1_003 }), hostOf({ head: 1_002 })].with(place, hostOf({ say }))
+    expect(await read(hosts)).toBeGreaterThanOrEqual(1_000)
+  })
+
   test('one that lies is not outvoted: nothing is returned', async () => {
     const liar = hostOf({ say: () => ({ result: 8 }) })
     const hosts = [hostOf(constant), liar, hostOf(constant)]
@@ -170,19 +187,24 @@ test('One host is asked once, and its word counts', async () => {
   expect(host.asked).toEqual([['latest']])
 })
 
-test('Dry runs are made at neither host where they differ because one cannot simulate', async () => {
+/** How hosts refuse a dry run and serve all else. */
+const NO_DRY_RUN: readonly RpcOutcome[] = [
+  { error: { code: -32_601, refusal: 'unsupported' } },
+  { error: { code: -32_603, refusal: 'unserved' } },
+  { error: { code: -38_026 } },
+]
+
+test.for(NO_DRY_RUN)('The dry run of the only host that can simulate counts for both', async (missing) => {
   const dryRun = { result: [{ calls: [{ status: '0x1', gasUsed: '0x1' }] }] }
-  const missing: RpcOutcome = { error: { code: -32_601, refusal: 'unsupported' } }
   const hosts = [hostOf({ say: () => dryRun }), hostOf({ say: () => missing })]
   const agreed = await agreeOf(hosts)([CHAIN.id], async (getReader) => {
     const [outcome] = await getReader(CHAIN.id).request([simulationRequest(ACCOUNT, [])])
     return outcome && 'result' in outcome
   })
-  expect(agreed).toBe(false)
+  expect(agreed).toBe(true)
 })
 
-test('A refusal by the only host that can simulate keeps the transaction back', async () => {
-  const missing: RpcOutcome = { error: { code: -32_601, refusal: 'unsupported' } }
+test.for(NO_DRY_RUN)('A refusal by the only host that can simulate keeps the transaction back', async (missing) => {
   const able = hostOf({ say: () => ({ result: 'reverts' }) })
   const unable = hostOf({ say: () => missing })
   for (const hosts of [

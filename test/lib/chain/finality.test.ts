@@ -47,7 +47,7 @@ describe('The newest final block, where a second host is configured,', () => {
 
   test.for([
     ['a day behind', 90_000 - 43_200],
-    ['six seconds behind', 90_000 - 3],
+    ['eight seconds behind', 90_000 - 4],
   ] as const)('is told by two in step while a third is %s', async ([, stuck]) => {
     const late = host(stuck)
     const reader = agreedReaderOf(BASE, [late.rpc, host(90_000).rpc, host(90_000).rpc])
