@@ -57,7 +57,7 @@ export async function compareNodes(nodes: readonly ComparedNode[]): Promise<Comp
   }
 }
 
-/** What all nodes must return alike of this block, and that as text; undefined for a refusal. */
+/** Requests that every node must answer alike at this block. `textOf` gives the part to compare, undefined for a refusal. */
 function questionsAt(block: bigint) {
   const number = numberToHex(block)
   const from = block < EVENT_BLOCKS ? 0n : block - EVENT_BLOCKS + 1n

@@ -1426,7 +1426,7 @@ export type PrepareWithdrawalResponse = {
     fee: Amount | null
     /** Haircut part of the fee, in the asset's smallest unit */
     haircut: Amount
-    /** True if a settlement sets the price later, or no dry run was possible */
+    /** True if a settlement sets the price later, no dry run was possible, or the figures of two nodes differ slightly */
     isEstimate: boolean
     /** Assets of earlier, settled withdrawals, paid along with this one; in the asset's smallest unit */
     claimedAssets: Amount

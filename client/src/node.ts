@@ -72,7 +72,7 @@ export async function openNode(
  * Tries transactions of a user in order, after views, all on the node's latest block. If the node cannot simulate, or
  * leaves out logs, it tries only the `first` transaction, by `eth_call`. Throws a Refusal if one reverts.
  */
-export async function look(
+export async function dryRun(
   rpc: Rpc,
   user: string,
   { views, transactions, first }: Record<'views' | 'transactions', readonly TriedCall[]> & { readonly first: number },
@@ -133,7 +133,7 @@ function movementsIn(logs: readonly unknown[], user: string): Moved {
     const [topic, from, to, id] = readList(log['topics']).map(String)
     const { address, data } = log
     if (topic !== TRANSFER || from === undefined || to === undefined || typeof address !== 'string') continue
-    // A token that counts has the amount as its data; of others, one moves.
+    // ERC-20 has the amount as data. ERC-721 has a token id as fourth topic, and moves one.
     const amount = id === undefined ? (readWords(data)[0] ?? 0n) : 1n
     const token = address.toLowerCase()
     const { given, received } = moved.get(token) ?? { given: 0n, received: 0n }

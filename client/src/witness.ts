@@ -1,5 +1,5 @@
 import { isSame, word } from './calls.ts'
-import { look, type NodeAccess, openNode, type Sight } from './node.ts'
+import { dryRun, type NodeAccess, openNode, type Sight } from './node.ts'
 import { type Json, type Preparation, readAddress, readAmount, readObject, type Step } from './patterns.ts'
 import { Refusal } from './refusal.ts'
 
@@ -70,10 +70,11 @@ export function createWitness({ tolerancePercent = 1, ...access }: OwnNode): Wit
     const views = Object.entries(viewsOf(context)).map(([name, data]) => ({ name, to: context.vault, data }))
     const rpc = await openNode(access, chainId)
     // A vault's call works without an approval before it only if that one is the bridge's.
-    const isReady = approvals === 0 || (patterned.preparation !== 'deposit' && context.told['isCrossChain'] === true)
-    const sight = await look(rpc, user, { views, transactions, first: isReady ? approvals : -1 })
+    const isReady =
+      approvals === 0 || (patterned.preparation !== 'deposit' && context.response['isCrossChain'] === true)
+    const sight = await dryRun(rpc, user, { views, transactions, first: isReady ? approvals : -1 })
     const words = Object.fromEntries(views.map(({ name }, index) => [name, sight.views[index] ?? []]))
-    const { notes } = judge(context, sight, words)
+    const { notes } = compare(context, sight, words)
     return { chainId, isSimulated: sight.moved !== undefined, notes }
   }
 }
@@ -81,25 +82,25 @@ export function createWitness({ tolerancePercent = 1, ...access }: OwnNode): Wit
 type Context = ReturnType<typeof buildContext>
 
 function buildContext({ preparation, input, answer, steps }: PatternedAnswer, tolerance: bigint) {
-  const [asked, told] = [readObject(input), readObject(answer)]
-  const approval = listOf(told, 'approval')
-  const transactions = [...approval, ...listOf(told, 'operations')]
-  const chainId = steps[0]?.chainId ?? Number(told['chainId'])
+  const [request, response] = [readObject(input), readObject(answer)]
+  const approval = listOf(response, 'approval')
+  const transactions = [...approval, ...listOf(response, 'operations')]
+  const chainId = steps[0]?.chainId ?? Number(response['chainId'])
   return {
-    ...{ preparation, asked, told, steps, transactions, tolerance, chainId },
+    ...{ preparation, request, response, steps, transactions, tolerance, chainId },
     approvals: approval.length,
-    user: readAddress(asked['userAddress']),
-    vault: readAddress(asked['vaultAddress']),
+    user: readAddress(request['userAddress']),
+    vault: readAddress(request['vaultAddress']),
     /** False for a deposit from another chain: the vault is not at this node. */
-    isHere: chainId === Number(told['chainId']),
-    isLagoon: told['protocol'] === 'lagoon',
-    isErc4626: told['protocol'] === 'erc4626',
-    isAsync: told['isAsync'] === true,
+    isHere: chainId === Number(response['chainId']),
+    isLagoon: response['protocol'] === 'lagoon',
+    isErc4626: response['protocol'] === 'erc4626',
+    isAsync: response['isAsync'] === true,
   }
 }
 
-function listOf(told: Json, name: string) {
-  const list = told[name]
+function listOf(response: Json, name: string) {
+  const list = response[name]
   return (Array.isArray(list) ? list : []).map((item: unknown) => {
     const { to, data } = readObject(item)
     return { to: readAddress(to), data: String(data) }
@@ -107,13 +108,13 @@ function listOf(told: Json, name: string) {
 }
 
 /** The data of the views that say what the figures of the answer should be. */
-function viewsOf({ preparation, asked, told, isHere, user, transactions, approvals }: Context) {
+function viewsOf({ preparation, request, response, isHere, user, transactions, approvals }: Context) {
   const view = (name: ViewName, ...args: readonly (string | bigint)[]) => ({
     [name]: `0x${VIEWS[name]}${args.map(word).join('')}`,
   })
   if (!isHere) return {}
-  const amount = asked['amount'] === undefined || asked['amount'] === null ? 0n : readAmount(asked['amount'])
-  const shares = preparation === 'withdraw' ? readAmount(readObject(told['withdrawal'])['shares']) : 0n
+  const amount = request['amount'] === undefined || request['amount'] === null ? 0n : readAmount(request['amount'])
+  const shares = preparation === 'withdraw' ? readAmount(readObject(response['withdrawal'])['shares']) : 0n
   // The id of a request, where the call names one before the user.
   const data = transactions[approvals]?.data ?? ''
   const id = data.length === 2 + 8 + 2 * 64 || data.length === 2 + 8 + 3 * 64 ? BigInt(`0x${data.slice(10, 74)}`) : 0n
@@ -138,8 +139,8 @@ function viewsOf({ preparation, asked, told, isHere, user, transactions, approva
 }
 
 /** Compares the figures of an answer with what the node shows. Throws a Refusal if they differ. */
-function judge(context: Context, sight: Sight, words: Readonly<Record<string, readonly bigint[]>>) {
-  const { preparation, chainId, vault, isHere, isLagoon, tolerance, steps, told, approvals } = context
+function compare(context: Context, sight: Sight, words: Readonly<Record<string, readonly bigint[]>>) {
+  const { preparation, chainId, vault, isHere, isLagoon, tolerance, steps, response, approvals } = context
   const { moved } = sight
   const notes: string[] = []
   const see = (name: ViewName) => words[name]?.[0]
@@ -179,8 +180,8 @@ function judge(context: Context, sight: Sight, words: Readonly<Record<string, re
       `Your node cannot simulate with logs (eth_simulateV1), so there was no dry run of all transactions.${tried}`,
     )
   }
-  JUDGES[preparation](checks)
-  if (told['isCrossChain'] === true)
+  COMPARISONS[preparation](checks)
+  if (response['isCrossChain'] === true)
     notes.push(`What arrives on the other chain is not checked, only chain ${chainId}.`)
   for (const [token, { given, received }] of moved ?? []) {
     if (given - received <= (allowed.get(token) ?? 0n)) continue
@@ -193,7 +194,7 @@ function judge(context: Context, sight: Sight, words: Readonly<Record<string, re
 type Token = string | undefined
 type Amount = bigint | undefined
 
-/** What a judge of one kind of answer uses. */
+/** What a compare of one kind of answer uses. */
 type Checks = Context & {
   /** The first word that a view returned; undefined if it reverted. */
   readonly see: (name: ViewName) => Amount
@@ -214,15 +215,15 @@ type Checks = Context & {
   readonly confirm: (what: string, figure: bigint, values: readonly Amount[]) => void
 }
 
-const JUDGES: Readonly<Record<Preparation, (checks: Checks) => void>> = {
-  deposit({ asked, told, steps, isHere, isLagoon, isAsync, ...node }) {
+const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
+  deposit({ request, response, steps, isHere, isLagoon, isAsync, ...node }) {
     const { see, asset, share, given, received, returned, rates, isSimulated, allow, note, confirm } = node
-    const amount = readAmount(asked['amount'])
-    const token = isHere ? asset : readAddress(asked['srcToken'])
+    const amount = readAmount(request['amount'])
+    const token = isHere ? asset : readAddress(request['srcToken'])
     requireApprovalOf(token, steps)
     allow(token, amount)
     if (isSimulated) confirm('the amount of the deposit', amount, [given(token)])
-    if (!isHere) return note(`The deposit on chain ${told['chainId']} is not checked.`)
+    if (!isHere) return note(`The deposit on chain ${response['chainId']} is not checked.`)
     if (isAsync) return
     const shares = received(share) ?? returned
     if (shares === undefined) return note('The shares of the deposit are not checked.')
@@ -230,17 +231,17 @@ const JUDGES: Readonly<Record<Preparation, (checks: Checks) => void>> = {
     confirm('the shares of the deposit', shares, [preview])
   },
 
-  withdraw({ asked, told, steps, isErc4626, isLagoon, isAsync, tolerance, ...node }) {
+  withdraw({ request, response, steps, isErc4626, isLagoon, isAsync, tolerance, ...node }) {
     const { see, asset, share, given, received, rates, isSimulated, allow, note, confirm } = node
-    requireApprovalOf(told['isCrossChain'] === true ? asset : share, steps)
-    const withdrawal = readObject(told['withdrawal'])
+    requireApprovalOf(response['isCrossChain'] === true ? asset : share, steps)
+    const withdrawal = readObject(response['withdrawal'])
     const shares = readAmount(withdrawal['shares'])
     const claimed = readAmount(withdrawal['claimedAssets'])
     const assets = withdrawal['assets'] === null ? undefined : readAmount(withdrawal['assets'])
     const pays = steps.filter(({ call }) => call !== 'transfer to another chain').at(-1)
     const haircut = pays?.call === 'syncRedeem' ? rates.haircut : 0n
     const exit = isLagoon ? rates.exit : 0n
-    if (asked['amount'] !== undefined && asked['amount'] !== null) {
+    if (request['amount'] !== undefined && request['amount'] !== null) {
       const needed = isErc4626 ? see('previewWithdraw') : before(before(see('convertToShares'), haircut), exit)
       confirm('the shares that the amount takes', shares, [needed])
     }
@@ -253,18 +254,18 @@ const JUDGES: Readonly<Record<Preparation, (checks: Checks) => void>> = {
     }
     if (!isSimulated) {
       if (claimed > 0n) note('The assets of earlier withdrawals are not checked.')
-      requireCover(told, assets ?? 0n)
+      requireCover(response, assets ?? 0n)
     } else if (isAsync || assets !== undefined) {
       confirm('the assets that the vault pays now', claimed + (isAsync ? 0n : (assets ?? 0n)), [received(asset)])
     }
   },
 
-  claim({ told, steps, returned, isSimulated, asset, share, received, asked, confirm }) {
+  claim({ response, steps, returned, isSimulated, asset, share, received, request, confirm }) {
     // Only the bridge needs an approval.
     requireApprovalOf(asset, steps)
-    const claimable = readObject(told['claimable'])
+    const claimable = readObject(response['claimable'])
     const [claim] = steps.filter(({ call }) => call !== 'approve')
-    const paid = asked['kind'] === 'withdrawal' ? 'assets' : 'shares'
+    const paid = request['kind'] === 'withdrawal' ? 'assets' : 'shares'
     for (const unit of ['assets', 'shares'] as const) {
       const figure = readAmount(claimable[unit])
       const isReturned = claim !== undefined && RETURNS_SHARES.includes(claim.call) === (unit === 'shares')
@@ -276,12 +277,12 @@ const JUDGES: Readonly<Record<Preparation, (checks: Checks) => void>> = {
         isTaken ? claim.amount : undefined,
       ])
     }
-    if (!isSimulated) requireCover(told, paid === 'assets' ? readAmount(claimable['assets']) : 0n)
+    if (!isSimulated) requireCover(response, paid === 'assets' ? readAmount(claimable['assets']) : 0n)
   },
 
-  cancel({ asked, told, steps, isAsync, isSimulated, asset, share, received, see, confirm }) {
-    const isOfShares = asked['kind'] === 'withdrawal'
-    const figure = readAmount(readObject(told['cancelled'])[isOfShares ? 'shares' : 'assets'])
+  cancel({ request, response, steps, isAsync, isSimulated, asset, share, received, see, confirm }) {
+    const isOfShares = request['kind'] === 'withdrawal'
+    const figure = readAmount(readObject(response['cancelled'])[isOfShares ? 'shares' : 'assets'])
     const isGranted = steps.some(({ call }) => call.startsWith('claim'))
     const pending = isOfShares ? see('pendingRedeemRequest') : see('pendingDepositRequest')
     const granted = isOfShares ? see('claimableCancelRedeemRequest') : see('claimableCancelDepositRequest')
@@ -297,9 +298,9 @@ function requireApprovalOf(token: Token, steps: readonly Step[]): void {
 }
 
 /** Throws a Refusal if more goes to another chain than the vault pays, as far as the node confirms that. */
-function requireCover(told: Json, paid: bigint): void {
-  if (told['isCrossChain'] !== true) return
-  const sent = readAmount(readObject(told['quote'])['inputAmount'])
+function requireCover(response: Json, paid: bigint): void {
+  if (response['isCrossChain'] !== true) return
+  const sent = readAmount(readObject(response['quote'])['inputAmount'])
   if (sent <= paid) return
   throw new Refusal('unconfirmed', `Your node cannot confirm that the vault pays the ${sent} that go to another chain.`)
 }

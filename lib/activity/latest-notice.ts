@@ -12,7 +12,7 @@ export const LatestNotice = z.object({
   /** Null where no transaction tells it. */
   transactionHash: HashText.nullable().optional(),
   timestamp: Timestamp,
-  /** Its sort key, if it is not the notice's own. */
+  /** The sort key, if it differs from the notice's. */
   place: z.string().optional(),
 })
 export type LatestNotice = z.output<typeof LatestNotice>

@@ -17,14 +17,14 @@ type Services = Parameters<typeof readAccountEntries>[0] & {
   readonly getEstimate: (vault: VaultKey, kind: RequestKind) => Promise<EstimatedSettlement | null>
 }
 
-/** Whose requests, in which of the client's vaults. */
+/** The client, the vault and the user of a status request. */
 type Question = {
   readonly client: { readonly vaults: readonly Vault[] }
   readonly path: { readonly vaultAddress: Address }
   readonly query: { readonly userAddress: Address; readonly chainId?: number | undefined }
 }
 
-/** How requests of a kind are read, and how much of them waits, can be claimed and can be taken back. */
+/** Reads the requests of one kind, and their pending, claimable and cancelled amounts. */
 type Kind<R> = {
   readonly kind: RequestKind
   readonly of: (account: AccountReading) => FinishedRequests<R>

@@ -13,7 +13,7 @@ export function noteEnding(key: TransferKey, latest: Transfer['latest'], status:
   const last = endings.at(-1)
   if (status.final || !status.timestamps.bridged || !endingType(status)) return latest
   if (last && buildEndingKey(key, last) === buildEndingKey(key, status)) return latest
-  // Each of them may have been published by a run that was killed: none is forgotten, and what is more is told once it is final.
+  // A killed run may have published any of these, so all are kept. Beyond the limit, endings are reported once final.
   if (endings.length === MOST_ENDINGS) return latest
   return { ...others, endings: [...endings, status], isPublished: false, version: version + 1 }
 }

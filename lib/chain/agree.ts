@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { numberToHex } from 'viem'
+import { numberToHex, stringify } from 'viem'
 import * as z from 'zod'
 import { max } from '../bigint.ts'
 import { AppError } from '../errors.ts'
@@ -40,15 +40,15 @@ export type Hosts = { readonly chain: EvmChain; readonly rpcs: readonly Rpc[] }
 /** Heads of healthy hosts differ by five seconds, or by two blocks; one more is what their responses take. */
 const MAX_LAG_SECONDS = 6
 const MAX_LAG_BLOCKS = 2
-/** A pinned block is no older than this: a host that says that an old block is new is no host behind. */
+/** Maximum age of the block for the second run. A host that calls an older block its head lies, and does not lag. */
 const MAX_PINNED_SECONDS = 60n
-/** A third host is not asked sooner than this. */
+/** Minimum wait before a third host is asked too. */
 const MIN_HEDGE_MS = 50
 
 const SIMULATION = 'eth_simulateV1'
 const HEADER = 'eth_getBlockByNumber'
 const TAGS: readonly unknown[] = ['latest', 'safe', 'finalized']
-/** Methods without a block that return more at a newer head. */
+/** Methods that name no block, yet return more at a newer head. */
 const AT_HEAD = ['eth_getTransactionReceipt']
 
 /** The agreement of the hosts at these URLs, or at the registry's public ones. */
@@ -119,7 +119,7 @@ function hostList({ chain, rpcs }: Hosts): HostList {
     count: rpcs.length,
     take: (taken) => {
       const rpc = rpcs.length === 1 ? rpcs[0] : order.find((one) => !taken.has(one))
-      return rpc && { list, chain, rpc, nodes: Math.min(2, rpcs.length), place: rpcs.indexOf(rpc) }
+      return rpc && { list, chain, rpc, place: rpcs.indexOf(rpc) }
     },
     putLast: (last) => {
       order = [...order.filter((rpc) => rpc !== last), last]
@@ -133,7 +133,6 @@ type Seat = {
   readonly list: HostList
   readonly chain: EvmChain
   readonly rpc: Rpc
-  readonly nodes: number
   readonly place: number
 }
 
@@ -144,7 +143,7 @@ type Heads = Map<number, Map<unknown, HashedHeader>>
 type Attempt<T> = {
   readonly seats: readonly Seat[]
   readonly result: Result<T>
-  /** Why its hosts did not serve; a refusal of the work is none. */
+  /** The host failure that ended it; undefined if the work returned, or threw an error of its own. */
   readonly failure: AppError | undefined
   /** The hosts that did not serve. */
   readonly atFault: ReadonlySet<Rpc>
@@ -152,7 +151,7 @@ type Attempt<T> = {
   readonly heads: Heads
   /** False if a host made no dry run. */
   readonly canSimulate: boolean
-  /** Milliseconds that it took. */
+  /** Duration in milliseconds. */
   readonly took: number
 }
 type Pair<T> = readonly [older: Attempt<T>, newer: Attempt<T>]
@@ -298,8 +297,8 @@ function readersOf(seats: readonly (Seat | undefined)[]): GetReader {
   }
 }
 
-function readerOf({ chain, rpc, nodes }: Seat): ChainReader {
-  return chainReader(chain, rpc, { nodes })
+function readerOf({ chain, rpc, list }: Seat): ChainReader {
+  return chainReader(chain, rpc, { nodes: Math.min(2, list.count) })
 }
 
 /** Notes the headers of tags, the lowest of each. Throws `upstream_bad_answer` if there is no latest header. */
@@ -351,7 +350,7 @@ function pin({ method, params }: RpcRequest, blocks: ReadonlyMap<unknown, Hashed
   if (!block) return { method, params }
   const pinned = params.map((param) => (blocks.has(param) ? numberToHex(block.number) : param))
   if (method !== SIMULATION) return { method, params: pinned }
-  // Clients give different times to the block that they make up.
+  // Node software differs in the time of a simulated block, so it is set here.
   const time = numberToHex(block.timestamp + 1n)
   const { blockStateCalls, ...rest } = SimulationParameters.parse(params[0])
   const withTime = blockStateCalls.map((one) => ({ ...one, blockOverrides: { time } }))
@@ -361,8 +360,8 @@ function pin({ method, params }: RpcRequest, blocks: ReadonlyMap<unknown, Hashed
 const SimulationParameters = z.looseObject({ blockStateCalls: z.array(z.looseObject({})) })
 
 /**
- * The first two attempts that were served at about the same head, the older first. `newest`: block times by chain, in seconds, which
- * pinned blocks may be before by a minute.
+ * The first two served attempts at about the same head, the older first. `newest`: head times by chain in seconds, for attempts at
+ * pinned blocks; these may be a minute older.
  */
 function findPair<T>(attempts: readonly Attempt<T>[], newest?: ReadonlyMap<number, bigint>): Pair<T> | undefined {
   const served = attempts.filter(({ failure }) => !failure)
@@ -388,7 +387,7 @@ function areNear(
   )
 }
 
-/** True if the block to which a host was pinned has another time than its host had said. */
+/** True if a host now returns another time for a pinned block than the host that named it. */
 function contradicts({ heads: seen }: Attempt<unknown>, heads: Heads): boolean {
   return [...heads].some(([chainId, tags]) => {
     const [head, own] = [tags.get('latest'), seen.get(chainId)?.get('latest')]
@@ -433,14 +432,14 @@ function settle<T>(pair: Pair<T>, combine: Combine<T>): Result<T> | undefined {
   if ('error' in older.result && 'error' in newer.result) {
     return textOfError(older.result.error) === textOfError(newer.result.error) ? older.result : undefined
   }
-  // A dry run that reverts needs no second host: it only keeps a transaction back.
+  // A revert needs no second host: it can only withhold a transaction.
   const [refused, other] = 'error' in older.result ? [older, newer] : [newer, older]
   return refused.canSimulate && !other.canSimulate ? refused.result : undefined
 }
 
 /**
- * True if two heads are the same block, or one is the other's parent, or lies a few blocks before it. Of the last the older
- * host's hash is its own word: asking the other host for it takes a round trip.
+ * True if two heads can be of one chain: the same block, parent and child, or a few blocks apart. In the last case nobody confirms
+ * the older hash: that would take another round trip.
  */
 function areOfOneChain(chain: EvmChain, pair: Pair<unknown>): boolean {
   const [one, other] = pair.map(({ heads }) => heads.get(chain.id)?.get('latest'))
@@ -469,7 +468,7 @@ function lowerHeader(known: HashedHeader | undefined, header: HashedHeader): Has
   return known && known.number <= header.number ? known : header
 }
 
-/** True if two attempts failed in the same way and no host can be replaced: then the contract is at fault, or the only host. */
+/** True if two attempts failed alike and no other host could help: the contract is at fault, or the chain's only host. */
 function failAlike([one, other]: readonly Attempt<unknown>[]): boolean {
   if (!one?.failure || !other?.failure || textOfError(one.failure) !== textOfError(other.failure)) return false
   return [one, other].every(({ seats, atFault }) =>
@@ -483,9 +482,9 @@ function equal<T>(older: T, newer: T): T | undefined {
 
 /** A value as text, for a comparison. Throws an Error on functions, which cannot be compared. */
 export function textOf(value: unknown): string {
-  return JSON.stringify(value, (key, one: unknown) => {
+  return stringify(value, (key, one: unknown) => {
     if (typeof one === 'function') throw new Error(`${key} is a function: two of them cannot be compared.`)
-    return typeof one === 'bigint' ? one.toString() : one
+    return one
   })
 }
 
@@ -494,8 +493,11 @@ function textOfError({ code, details }: AppError): string {
 }
 
 function disagreement(pair: Pair<unknown>): AppError {
-  const hashes = pair.map(({ result }) =>
-    digest('error' in result ? [result.error.code, result.error.details] : result.value),
+  const hashes = pair.map(({ result, heads }) =>
+    digest([
+      'error' in result ? [result.error.code, result.error.details] : result.value,
+      [...heads.values()].map((tags) => tags.get('latest')?.hash),
+    ]),
   )
   logHosts(
     'nodes disagree',
@@ -505,13 +507,15 @@ function disagreement(pair: Pair<unknown>): AppError {
   return new AppError('nodes_disagree')
 }
 
-/** The error if fewer than two hosts serve: that of the work if all failed alike. */
+/** The error if fewer than two hosts serve: the first failure if all failed, else `second_node_silent`. */
 function silence(attempts: readonly Attempt<unknown>[]): AppError {
   const failures = attempts.flatMap(({ failure }) => failure ?? [])
   const [cause] = failures
   if (cause && failures.length === attempts.length) return cause
-  const silent = attempts.flatMap(({ seats, atFault }) => seats.filter(({ rpc }) => atFault.has(rpc)))
-  logHosts('second node silent', silent, { code: cause?.code, reason: String(cause?.cause) })
+  const isLate = (one: Attempt<unknown>) => !one.failure && !areNear([one], newestOf(attempts))
+  const silent = attempts.flatMap((one) => one.seats.filter(({ rpc }) => one.atFault.has(rpc) || isLate(one)))
+  const reason = cause ? String(cause.cause) : 'a node that is behind'
+  logHosts('second node silent', silent, { code: cause?.code, reason })
   return new AppError('second_node_silent', { cause })
 }
 

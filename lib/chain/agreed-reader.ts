@@ -1,3 +1,4 @@
+import { stringify } from 'viem'
 import * as z from 'zod'
 import { min } from '../bigint.ts'
 import { Address, TransactionHash } from '../codecs.ts'
@@ -35,7 +36,7 @@ export function agreedReader(agree: Agree, chain: EvmChain, hosts: number): Chai
   }
 }
 
-/** What a read returns. */
+/** The fields of `ChainReader` reads that are compared. */
 type Snapshot = {
   readonly outcomes: RpcOutcome[]
   readonly block: BlockHeader
@@ -71,7 +72,7 @@ const sameLogs: Combine<{ readonly logs: Log[]; readonly through: bigint }> = (o
     read.logs.filter(({ blockNumber }) => blockNumber <= through).toSorted(byLocation),
   )
   if (lowerText(logs) === lowerText(others)) return { logs, through }
-  // The times of blocks, which not all nodes return with events, are asked for.
+  // Not all nodes return block times with events. Without them, `readTimestamps` reads the headers.
   const untimed = logs.map(({ blockTimestamp: _, ...log }) => log)
   return lowerText(logs, [TIME]) === lowerText(others, [TIME]) ? { logs: untimed, through } : undefined
 }
@@ -121,13 +122,13 @@ function combineOutcomes(
   const isLatest = method === HEADER && params[0] === 'latest'
   if (isLatest || lowerText(one.data) === lowerText(other.data)) return older
   if (one.data === null || other.data === null) {
-    // A transaction that waits need not have come to every node.
+    // A pending transaction may not have reached every node.
     if (method === TRANSACTION) return { result: null }
     // The schema of receipts has parsed it.
     const [mined, head] = one.data === null ? [other.data, olderHead] : [one.data, newerHead]
     return method === RECEIPT && isAhead(chain, mined as Receipt, head) ? { result: null } : undefined
   }
-  // The times of blocks, which not all nodes return with events, are asked for.
+  // Not all nodes return block times with events. Without them, `readTimestamps` reads the headers.
   if (lowerText(one.data, [TIME]) !== lowerText(other.data, [TIME])) return undefined
   return { result: JSON.parse(JSON.stringify(older.result, (key, value) => (key === TIME ? undefined : value))) }
 }
@@ -139,9 +140,5 @@ function isAhead(chain: EvmChain, { blockNumber }: Receipt, head: HashedHeader |
 
 /** A value as text, in lower case, without these keys. */
 function lowerText(value: unknown, without: readonly string[] = []): string {
-  const text = JSON.stringify(value, (key, one: unknown) => {
-    if (without.includes(key)) return undefined
-    return typeof one === 'bigint' ? one.toString() : one
-  })
-  return text.toLowerCase()
+  return stringify(value, (key, one: unknown) => (without.includes(key) ? undefined : one)).toLowerCase()
 }

@@ -33,8 +33,8 @@ export function encodeApprovals({ token, spender, amount }: Spending, needed: Ap
 }
 
 /**
- * The approvals that a spending may need beyond the present allowance, the first that works in a dry run. Some tokens refuse to
- * change an allowance in one step; from 0, one step always works.
+ * The approvals to try for a spending at this allowance, in order; the first that works in a dry run is used. Some tokens refuse to
+ * change an allowance that is not 0.
  */
 export function approvalsNeeded(amount: bigint, allowance: bigint): readonly [ApprovalsNeeded, ...ApprovalsNeeded[]] {
   if (allowance >= amount) return ['none']

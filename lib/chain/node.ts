@@ -27,7 +27,7 @@ const LARGE = 200_000
 const SIDE_BY_SIDE = 8
 /** Ranges of blocks that plans are limited to: the next smaller one is tried when a refusal tells no number. */
 const BLOCK_RANGES = [10_000, 5_000, 2_000, 1_000, 500, 100, 50, 10, 5, 2, 1]
-const LONGEST_PAUSE_MS = 60_000
+const MAX_RETRY_AFTER_MS = 60_000
 const TOO_LARGE = 413
 /** A node is slow after twice its usual time, but not before this. */
 const MIN_SLOW_MS = 250
@@ -49,7 +49,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
   const lessons = createLessons(now)
   let pausedUntil = 0
   let usualMs: number | undefined
-  /** The newest block that the node told or was asked for. */
+  /** The newest block that the node returned or was asked for. */
   let newest = 0
   let isChecked = chainId === undefined
 
@@ -150,7 +150,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
         return sendCut(requests, options)
       }
       const outcomes = await sendHalves(requests, options)
-      // A call that is refused by itself too can have been the reason.
+      // A call that fails alone too may be the cause, and not the batch's size.
       const isSize = error.message || outcomes.every((outcome) => 'result' in outcome || !outcome.error.refusal)
       if (body.length > LARGE) lessons.learn(CHARACTERS, Math.floor(body.length / 2))
       else if (isSize) lessons.learn(CALLS, Math.ceil(requests.length / 2))
@@ -260,7 +260,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     meaning?: Meaning,
   ): FailedTry {
     if (retryAfterSeconds !== undefined) {
-      pausedUntil = now() + Math.min(retryAfterSeconds * 1000, LONGEST_PAUSE_MS)
+      pausedUntil = now() + Math.min(retryAfterSeconds * 1000, MAX_RETRY_AFTER_MS)
     }
     return new FailedTry(code, `HTTP status ${status}${error ? `, ${meaning} ${error.code}` : ''}`, {
       isTransient: retryAfterSeconds === undefined,

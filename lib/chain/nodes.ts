@@ -6,7 +6,7 @@ import type { Rpc, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
 /** The name of every node in errors: a URL may hold a key. */
 const NAME = 'node'
 
-/** What the nodes said of one question, for the log. */
+/** One question: its options, its deadline, and the nodes' failures for the log. */
 type Question = RpcOptions & { readonly deadline: number; readonly said: Set<string> }
 
 /**
@@ -69,7 +69,7 @@ export function createRpc(
       if (error instanceof FailedTry) return []
       throw error
     })
-    // What all refuse is the call's own fault.
+    // If all nodes refuse a call, the call is at fault.
     const isAtFault = open.some((index, i) => {
       const [refusal, answer] = [refusalOf(outcomes[index]), answers[i]]
       return NOT_LEARNT.includes(refusal) && answer !== undefined && !refusalOf(answer)
@@ -97,7 +97,7 @@ export function createRpc(
       await Promise.all(
         [...groups].map(async ([from, group]) => {
           const asked = group.map(({ request }) => request)
-          // Where all are known to refuse it, to the first of all, which says so.
+          // If every node is known to refuse it, the first one returns that refusal.
           const start = Math.max(0, from)
           const answers = await ask(asked, [...order.slice(start), ...order.slice(0, start)], question)
           for (const [i, { index }] of group.entries()) outcomes[index] = served(answers[i])

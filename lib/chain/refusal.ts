@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { asksForEvents, blockOf, featureOf, hasOverrides, isOptional } from './request.ts'
 import type { RpcRequest } from './rpc.ts'
 
-/** A message is looked at no further: what is meant stands at its beginning. */
+/** Characters of a message that are read: its meaning is at the beginning. */
 const MAX_MESSAGE = 500
 
 /** An error of JSON-RPC, as nodes put it; the message is cut. */
@@ -61,7 +61,7 @@ const TOO_LARGE = 413
 /** HTTP statuses that speak of what was asked; the other ones above 299 speak of the node. */
 const CALL_REFUSALS = [400, TOO_LARGE, 422]
 
-/** The code of an error without words, if the status speaks of what was asked. */
+/** The code of a refusal without a message: its HTTP status, if that is about the request. */
 export function codeOfStatus(status: number): number | undefined {
   return CALL_REFUSALS.includes(status) ? status : undefined
 }
@@ -82,7 +82,7 @@ export function meaningOf({ code, message }: NodeError, status: number, request:
   if (BUSY_CODES.includes(code) || RATE_LIMITED.test(message)) return 'busy'
   // Of events that is their number, or their blocks; of all else how often one asks.
   if (code === LIMIT_EXCEEDED) return isForEvents ? 'range' : 'busy'
-  // State overrides are refused in any words.
+  // Nodes refuse state overrides in many words.
   if (
     hasOverrides(request) &&
     ((status >= 400 && !isTooLarge) ||

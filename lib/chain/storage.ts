@@ -20,7 +20,7 @@ export function storageOverrides(contracts: readonly Address[]): Readonly<Record
   return Object.fromEntries(contracts.map((contract) => [contract, { code: STORAGE_PROGRAM }]))
 }
 
-/** The words that a call for so many slots returned; undefined if something else than the program answered. */
+/** The words that a call for so many slots returned; undefined if the override was ignored. */
 export function parseStorage(slots: readonly Hex[], data: Hex | undefined): bigint[] | undefined {
   if (slots.length === 0) return []
   if (data?.length !== 2 + slots.length * 64) return undefined

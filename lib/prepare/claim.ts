@@ -73,7 +73,7 @@ function mostOf(dryRuns: readonly DryRun[], paidIn: keyof Claimable): DryRun {
   return dryRuns.reduce((best, dryRun) => (paid(dryRun) > paid(best) ? dryRun : best))
 }
 
-/** What a claim takes, and what its dry run returned; undefined if the node leaves that out. */
+/** Assets and shares of a claim: one is its amount, the other its dry run returned. Undefined without a dry run. */
 function claimedBy({ intents: [intent], calls }: Pick<DryRun, 'intents' | 'calls'>): Claimable | undefined {
   const call = calls?.[0]
   if (!intent || call?.status !== 'success' || size(call.returnData) !== 32) return undefined

@@ -12,7 +12,7 @@ import type { Vault } from '../vaults/vault.ts'
 import {
   type BridgeServices,
   describeQuote,
-  planNothing,
+  emptyPlan,
   prepareSending,
   readDestination,
   readSource,
@@ -65,7 +65,7 @@ export async function prepareDepositAcross(
     vaultTerms,
     (plan) =>
       Promise.all([
-        readSource(getReader(chainId), account, route.source, planNothing(route.source.pool)),
+        readSource(getReader(chainId), account, route.source, emptyPlan(route.source.pool)),
         readDestination(vaultReader, account, route.destination, plan),
       ]),
   )

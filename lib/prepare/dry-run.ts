@@ -67,7 +67,7 @@ export function findDryRun(candidates: readonly DryRun[], { intents, ...draft }:
   return undefined
 }
 
-/** True if two operations do the same; a bound on what one of them pays may differ. */
+/** True if two operations do the same; their minimum payments may differ. */
 function isSame(one: Intent, other: Intent): boolean {
   return (
     one.operation === other.operation &&
@@ -77,16 +77,18 @@ function isSame(one: Intent, other: Intent): boolean {
 }
 
 /** The first dry run in which everything works, else the last one. */
-export function firstWorking([first, ...others]: readonly DryRun[]): DryRun {
-  if (!first) throw new Error('There is nothing to try.')
-  const works = ({ calls }: DryRun) => calls?.every(({ status }) => status === 'success') ?? false
-  return works(first) || others.length === 0 ? first : firstWorking(others)
+export function firstWorking(dryRuns: readonly DryRun[]): DryRun {
+  return firstOf(dryRuns, ({ calls }) => calls)
 }
 
 /** The first dry run whose approvals work, else the last one. */
-export function firstApproved([first, ...others]: readonly DryRun[]): DryRun {
-  if (!first) throw new Error('There is nothing to try.')
-  const approvals = first.calls?.slice(0, first.approval.length)
-  const works = approvals?.every(({ status }) => status === 'success') ?? false
-  return works || others.length === 0 ? first : firstApproved(others)
+export function firstApproved(dryRuns: readonly DryRun[]): DryRun {
+  return firstOf(dryRuns, ({ approval, calls }) => calls?.slice(0, approval.length))
+}
+
+function firstOf(dryRuns: readonly DryRun[], callsOf: (one: DryRun) => readonly SimulatedCall[] | undefined): DryRun {
+  const works = (one: DryRun) => callsOf(one)?.every(({ status }) => status === 'success') ?? false
+  const picked = dryRuns.find(works) ?? dryRuns.at(-1)
+  if (!picked) throw new Error('There is nothing to try.')
+  return picked
 }

@@ -17,7 +17,7 @@ import {
   type BridgeServices,
   type DestinationState,
   describeQuote,
-  planNothing,
+  emptyPlan,
   prepareSending,
   readDestination,
   readSource,
@@ -59,7 +59,7 @@ export function prepareOnward(
       const { pool } = route.destination
       const [{ source, ...read }, { destination: arrival, ...there }] = await Promise.all([
         readSource(getReader(vault.chainId), account, route.source, plan, extraCalls),
-        readDestination(getReader(destination.chainId), account, route.destination, planNothing(pool)),
+        readDestination(getReader(destination.chainId), account, route.destination, emptyPlan(pool)),
       ])
       way = { account, route, source, arrival }
       return { ...read, evidence: () => Promise.all([read.evidence(), there.evidence()]) }

@@ -12,23 +12,23 @@ import { type Draft, type DryRun, dryRunRequest, findDryRun, makeDryRuns, parseD
 
 /** What differs between deposits, withdrawals, claims and cancellations. */
 export type Kind<Terms, Chosen extends Choice> = {
-  /** What of the vault decides. */
+  /** The vault state that decides. */
   readonly plan: ReadPlan<Terms>
   /** Drafts that are tried while the plan is read; each tries its operations in turn. */
   readonly candidates: readonly Draft[]
-  /** What is done by what the vault says. Throws the AppError that says why nothing is. */
+  /** Chooses the drafts from that state. Throws the AppError that says why there are none. */
   readonly choose: (read: { readonly terms: Terms; readonly block: BlockHeader }) => Promise<Chosen>
   /** The gas of one operation if no dry run tells it, in gas units. */
   readonly upperEstimate: keyof typeof UPPER_ESTIMATE
 }
 
-/** What is done: one of several drafts, by their dry runs. */
+/** The drafts to try, and how to pick one by its dry run. */
 export type Choice = {
   readonly drafts: readonly Draft[]
   readonly pick: (dryRuns: readonly DryRun[]) => DryRun
   /** What the approvals of a draft, if it has any, are for. */
   readonly spending: Spending | undefined
-  /** Why nothing is handed out, by the dry run; undefined if it is. */
+  /** The error that withholds the transactions, by the dry run; undefined for none. */
   readonly refuse?: (
     picked: DryRun,
     reverted: Extract<SimulatedCall, { status: 'reverted' }> | undefined,
@@ -36,7 +36,7 @@ export type Choice = {
 }
 
 /** The transactions to sign in order, approvals first. */
-export type Prepared<Chosen> = Pick<DryRun, 'approval' | 'operations' | 'intents' | 'calls' | 'viewed'> & {
+export type Prepared<Chosen> = Pick<DryRun, 'approval' | 'operations' | 'intents' | 'calls'> & {
   readonly choice: Chosen
   /** Gas units of all transactions together. */
   readonly estimatedGas: bigint
@@ -54,7 +54,7 @@ type Read<Terms> = {
 }
 
 /**
- * How every transaction comes about: read what decides, choose, simulate, verify. It takes one round trip if the choice is among
+ * Prepares transactions: read, choose, simulate, verify. It takes one round trip if the choice is among
  * the candidates, else two. `read` reads more beside the plan. Throws the AppError that says why there are no transactions, and
  * `upstream_*`.
  */
@@ -76,7 +76,7 @@ export async function prepare<Terms, Chosen extends Choice>(
   const known = choice.drafts.flatMap((draft) => findDryRun(tried, draft) ?? [])
   const isKnown = known.length === choice.drafts.length
   const picked = choice.pick(isKnown ? known : await makeDryRuns(reader, account, choice.drafts))
-  const { approval, operations, intents, calls, viewed } = picked
+  const { approval, operations, intents, calls } = picked
 
   verifyOperations(intents, operations)
   if (choice.spending) verifyApprovals(choice.spending, approval)
@@ -89,7 +89,7 @@ export async function prepare<Terms, Chosen extends Choice>(
   const upperEstimate =
     UPPER_ESTIMATE.approve * BigInt(approval.length) + UPPER_ESTIMATE[kind.upperEstimate] * BigInt(operations.length)
   return {
-    ...{ approval, operations, intents, calls, viewed, choice, block },
+    ...{ approval, operations, intents, calls, choice, block },
     evidence: [await evidence()].flat(),
     ...summarise(calls, upperEstimate),
   }

@@ -69,8 +69,8 @@ type Withdrawal = {
 /** The figure of two that is worse for the user. */
 const WORSE = { shares: max, assets: min, fee: max, haircut: max, claimedAssets: min, remainder: min } as const
 
-/** Figures that differ by more than this part are no estimates of the same: half a percent. */
-const PART = 200n
+/** Figures may differ by one part in so many: half a percent. */
+const PARTS = 200n
 /** Gas of two dry runs that differs by more than this factor is no estimate. */
 const MAX_GAS_FACTOR = 2n
 /** Gas units of a block: no transaction uses more. */
@@ -95,7 +95,7 @@ export function agreeOnReply<T extends Reply>(older: T, newer: T): T | undefined
   return { ...older, simulation: simulated.simulation, estimatedGas, evidence, ...(withdrawal && { withdrawal }) }
 }
 
-/** What of a reply is signed or decides: all but what is estimated, and the block. */
+/** The reply without its estimates and its block. */
 function signedOf({ estimatedGas: _, simulation: __, evidence: ___, withdrawal: ____, ...signed }: Reply): object {
   return signed
 }
@@ -114,7 +114,7 @@ function agreeOnWithdrawal(older: Withdrawal, newer: Withdrawal): Withdrawal | u
     const [one, other] = [older[name], newer[name]]
     if (one === other) continue
     if (typeof one !== 'bigint' || typeof other !== 'bigint') return undefined
-    if ((max(one, other) - min(one, other)) * PART > max(one, other)) return undefined
+    if ((max(one, other) - min(one, other)) * PARTS > max(one, other)) return undefined
     Object.assign(agreed, { [name]: WORSE[name](one, other) })
   }
   return agreed

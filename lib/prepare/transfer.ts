@@ -20,7 +20,7 @@ import { encodeOperation, type Intent, verifyOperations } from '../protocols/cal
 import { REVERT_ERRORS } from '../protocols/revert-errors.ts'
 import { firstApproved, makeDryRuns } from './dry-run.ts'
 
-/** What transfers to another chain are prepared with. */
+/** The services that prepare a transfer to another chain. */
 export type BridgeServices = {
   readonly getReader: (chainId: number) => ChainReader
   readonly fetchQuote: Across['fetchQuote']
@@ -47,8 +47,8 @@ export type DestinationState = {
   readonly accountHasCode: boolean
 }
 
-/** The plan that reads nothing of a contract. */
-export function planNothing(address: Address): ReadPlan<undefined> {
+/** An empty read plan. */
+export function emptyPlan(address: Address): ReadPlan<undefined> {
   return readPlan({ address, slots: {}, calls: {} }, () => undefined)
 }
 
@@ -147,7 +147,7 @@ export async function prepareSending(
   return { approval, operations, ...summarise(calls, upperEstimate) }
 }
 
-/** The quote as the caller is told it, amounts in smallest units. */
+/** The quote in the response, amounts in smallest units. */
 export function describeQuote(
   { route: { source, destination }, inputAmount }: BridgeRequest,
   { outputAmount, ...times }: BridgeTerms,

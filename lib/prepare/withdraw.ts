@@ -24,8 +24,8 @@ type Withdrawal = {
 }
 
 /**
- * The transactions that withdraw from a vault now: in one round trip if the request says which calls may do it, in two if that
- * takes what the vault tells, as for everything; with one more, and the bridge's quote, to another chain. Throws the AppError that
+ * The transactions that withdraw from a vault now: in one round trip if the request names the amount, in two for `max`. Another chain
+ * takes one more and the bridge's quote. Throws the AppError that
  * says why there are none, or `upstream_*`.
  */
 export async function prepareWithdrawal(services: BridgeServices, { vault, account, amount, destination }: Withdrawal) {
@@ -110,7 +110,7 @@ function isProven({ rise }: NonNullable<WithdrawalTerms['proof']>, viewed: reado
   return before !== undefined && after !== undefined && after - before === rise
 }
 
-/** What the withdrawal takes and pays: what its dry run returned if it pays at once, else what the vault's state says. */
+/** Shares and assets of the withdrawal: from its dry run if it pays immediately, else from the vault's state. */
 function outcomeOf(terms: WithdrawalTerms, returns: 'assets' | 'shares' | undefined, last: SimulatedCall | undefined) {
   const { value, haircut, claimedAssets } = terms
   const amounts = { shares: terms.shares, assets: terms.assets }
@@ -131,7 +131,7 @@ function outcomeOf(terms: WithdrawalTerms, returns: 'assets' | 'shares' | undefi
   }
 }
 
-/** What the vault keeps; null if it does not tell what the shares are worth. */
+/** The vault's fee; null if the value of the shares is unknown. */
 function feeIn(value: bigint | null, assets: bigint | null): bigint | null {
   if (value === null || assets === null) return null
   return value > assets ? value - assets : 0n

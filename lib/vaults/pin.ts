@@ -19,7 +19,7 @@ import { vaultAbi } from '../protocols/abi.ts'
 import type { TokenizedVault } from '../protocols/tokenized-vault.ts'
 import { toResult, unwrap } from '../result.ts'
 
-/** What of a vault is pinned when an operator adds or confirms it. Deposits stop where it differs. */
+/** The state of a vault when an operator added or confirmed it. Deposits stop if the vault differs. */
 export const Pin = z.object({
   /** The addresses whose code runs when the vault is called, its own first. Older items also have hashes of that code. */
   code: z.array(z.object({ role: z.literal(POINTER_ROLES), of: AddressText.optional(), address: AddressText })).min(1),
@@ -36,7 +36,7 @@ export const Pin = z.object({
 })
 export type Pin = z.output<typeof Pin>
 
-/** What of a vault's record is needed to see whether it has changed. */
+/** The fields of a vault that a comparison with its pin needs. */
 type Pinnable = Pick<TokenizedVault, 'address' | 'shareToken' | 'shareDecimals'>
 
 /**
@@ -54,7 +54,7 @@ export type Seen = Price & {
 /** A vault and its pin. */
 type Pinned = { readonly vault: Pinnable; readonly pin: Pick<Pin, 'code'> }
 
-/** The plan that reads what of a vault must be as it is pinned; its parsing never throws. */
+/** The plan that reads the pinned state of a vault; its parsing never throws. */
 export function seenPlan({ vault, pin }: Pinned): ReadPlan<Seen> {
   const plan = joinReadPlans(pricePlan(vault), ownPointersPlan({ address: vault.address, pointers: pin.code }))
   return mapReadPlan(plan, ([price, namesPinned]) => ({ ...price, namesPinned }))
@@ -106,8 +106,8 @@ export function compareWithPin({ shareDecimals }: Pinnable, pin: Pin, seen: Seen
   return hasJumped(pin.price, { price, supply }, shareDecimals) ? 'changed' : 'same'
 }
 
-/** By which part a price may move: a tenth. */
-const PART = 10n
+/** A price may move by one part in so many: a tenth. */
+const PARTS = 10n
 /** Less than so many of the asset's smallest units for all shares together is rounding. */
 const ROUNDING = 100n
 
@@ -121,7 +121,7 @@ function hasJumped(
   shareDecimals: number,
 ): boolean {
   const distance = price > from ? price - from : from - price
-  return distance * PART > from + PART && distance * supply > ROUNDING * 10n ** BigInt(shareDecimals)
+  return distance * PARTS > from + PARTS && distance * supply > ROUNDING * 10n ** BigInt(shareDecimals)
 }
 
 /** By which part of itself the pinned price is to move to this one; 1 where none is pinned and the vault tells one by now. */

@@ -58,7 +58,11 @@ export const contract = {
           "Fees and the haircut for instant payment, in the asset's smallest unit; null like `assets`",
         ),
         haircut: Amount.describe("Haircut part of the fee, in the asset's smallest unit"),
-        isEstimate: z.boolean().describe('True if a settlement sets the price later, or no dry run was possible'),
+        isEstimate: z
+          .boolean()
+          .describe(
+            'True if a settlement sets the price later, no dry run was possible, or the figures of two nodes differ slightly',
+          ),
         claimedAssets: Amount.describe(
           "Assets of earlier, settled withdrawals, paid along with this one; in the asset's smallest unit",
         ),

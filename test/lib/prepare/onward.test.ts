@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { BridgeRequest } from '../../../lib/bridge/calldata.ts'
 import type { SimulatedCall } from '../../../lib/chain/simulation.ts'
 import { type Payment, prepareOnward } from '../../../lib/prepare/onward.ts'
-import { planNothing } from '../../../lib/prepare/transfer.ts'
+import { emptyPlan } from '../../../lib/prepare/transfer.ts'
 import type { Operation } from '../../../lib/protocols/calldata.ts'
 import { redeem, withdraw } from '../../../lib/protocols/erc4626/calldata.ts'
 import { toResult } from '../../../lib/result.ts'
@@ -43,7 +43,7 @@ async function sentOf({ operation = redeem, ...payment }: Paying): Promise<bigin
   const withdrawal = { vault: VAULT, account: USER, destination }
   const services = { getReader, fetchQuote, integratorId: undefined }
   const { read, send } = prepareOnward(services, withdrawal)
-  await read(planNothing(VAULT.address), [])
+  await read(emptyPlan(VAULT.address), [])
   const count = payment.calls?.length ?? 1
   const intent = { operation, request: { vault: VAULT, account: USER, amount: 7n } }
   const intents = Array.from({ length: count }, () => intent)
