@@ -119,9 +119,9 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   // The bridge's API, with its pause and its budgets in the table of answers, what compares two hosts, and links: 10 KiB; and
   // for deposits what is pinned of vaults. Half a KiB is the amounts that work, which refusals tell.
   'vaults/deposit': 551,
-  'vaults/withdraw': 547,
-  'vaults/claim': 544,
-  'vaults/cancel': 531,
+  'vaults/withdraw': 549,
+  'vaults/claim': 547,
+  'vaults/cancel': 534,
   // The records and their fold, values of what moved, and yields over three ranges: the largest of those that only read.
   'activity/positions': 521,
   'activity/position': 524,

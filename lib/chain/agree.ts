@@ -499,11 +499,8 @@ function disagreement(pair: Pair<unknown>): AppError {
       [...heads.values()].map((tags) => tags.get('latest')?.hash),
     ]),
   )
-  logHosts(
-    'nodes disagree',
-    pair.flatMap(({ seats }) => seats),
-    { hashes },
-  )
+  const hosts = pair.flatMap(({ seats }) => seats)
+  for (const place of placesOf(hosts)) logger.warn('nodes disagree', { ...place, hashes })
   return new AppError('nodes_disagree')
 }
 
@@ -515,17 +512,20 @@ function silence(attempts: readonly Attempt<unknown>[]): AppError {
   const isLate = (one: Attempt<unknown>) => !one.failure && !areNear([one], newestOf(attempts))
   const silent = attempts.flatMap((one) => one.seats.filter(({ rpc }) => one.atFault.has(rpc) || isLate(one)))
   const reason = cause ? String(cause.cause) : 'a node that is behind'
-  logHosts('second node silent', silent, { code: cause?.code, reason })
+  for (const place of placesOf(silent)) logger.warn('second node silent', { ...place, code: cause?.code, reason })
   return new AppError('second_node_silent', { cause })
 }
 
-/** Logs hosts of each chain that has several, by their places: their URLs are secrets. */
-function logHosts(message: string, seats: readonly Seat[], more: object): void {
-  const several = seats.filter(({ list }) => list.count > 1)
-  for (const [chainId, ofChain] of Map.groupBy(several, ({ chain }) => chain.id)) {
+/** The places of hosts among those of each chain that has several, for logs: their URLs are secrets. */
+function placesOf(seats: readonly Seat[]): { readonly chainId: number; readonly hosts: readonly number[] }[] {
+  const ofChains = Map.groupBy(
+    seats.filter(({ list }) => list.count > 1),
+    ({ chain }) => chain.id,
+  )
+  return [...ofChains].map(([chainId, ofChain]) => {
     const hosts = [...new Set(ofChain.map(({ place }) => place))].toSorted((one, other) => one - other)
-    logger.warn(message, { chainId, hosts, ...more })
-  }
+    return { chainId, hosts }
+  })
 }
 
 /** Stands for a value in logs. What a host says can be too deep for JSON. */
