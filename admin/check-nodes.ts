@@ -63,7 +63,7 @@ type Findings = {
   readonly blocks: number | undefined
   /** How far back it gives events, in seconds; Infinity for the whole past, 0 for less than the least age. */
   readonly depth: number
-  /** How far back it returns states, in seconds, at most a year. */
+  /** Age of the oldest state that it returns, in seconds, at most a year. */
   readonly stateDepth: number
   readonly secondsPerBlock: number
   readonly overrides: boolean

@@ -16,7 +16,7 @@ export type ComparedNode = {
 export type Comparison = {
   readonly block: bigint
   readonly differences: readonly string[]
-  /** What a node does not return, though another node does. */
+  /** Results that one node lacks and another one returns. */
   readonly silent: readonly string[]
 }
 

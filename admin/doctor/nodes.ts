@@ -66,7 +66,7 @@ export async function askNodes(
     isConfigured: configured !== undefined,
     hosts: groups.length,
     goodHosts,
-    // What one of them does not return, another may: only contradictions keep users from signing.
+    // Another host may return what one lacks: only contradictions keep users from signing.
     differences: goodHosts < 2 ? [] : (await compareNodes(compared)).differences,
     problems: nodes.flatMap(({ url, told }) => (typeof told === 'string' ? [`${new URL(url).host} ${told}`] : [])),
     head: heads.toSorted((left, right) => Number(right.timestamp - left.timestamp))[0],
@@ -109,7 +109,7 @@ type Settings = {
   readonly command: (text: string) => string
 }
 
-/** Whether a chain can be read, and believed: hosts that disagree fail; the rest fails where vaults are, elsewhere it is a warning. */
+/** Checks that a chain can be read and that its hosts agree. A disagreement fails; the rest fails where vaults are, and else warns. */
 export function judgeNodes(
   { chain, isConfigured, hosts, goodHosts, problems, differences }: ChainNodes,
   { hasVaults, isProduction, isLocal, command }: Settings,

@@ -7,7 +7,7 @@ export type NodeAccess = {
   readonly url: string | Readonly<Record<number, string>>
   /** The platform's own unless given. */
   readonly fetch?: typeof fetch | undefined
-  /** How long to wait for each response; 15 seconds unless given. */
+  /** Milliseconds to wait for each response; 15,000 by default. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -21,11 +21,11 @@ export type TriedCall = { readonly to: string; readonly data: string }
 /** Tokens that left the user in a dry run, and those that came, by the token in lower case. */
 type Moved = ReadonlyMap<string, { readonly given: bigint; readonly received: bigint }>
 
-/** What a node shows of transactions and views on its latest block. */
+/** Results of transactions and views on a node's latest block. */
 export type Sight = {
   /** The 32-byte words that each view returned; none if it reverted. */
   readonly views: readonly (readonly bigint[])[]
-  /** What each transaction returned, as words; undefined if it was not tried. */
+  /** Words that each transaction returned; undefined if it was not tried. */
   readonly returned: readonly (readonly bigint[] | undefined)[]
   /** Undefined if the node cannot simulate, or leaves out logs. */
   readonly moved: Moved | undefined
@@ -174,6 +174,6 @@ function readList(value: unknown): readonly unknown[] {
 }
 
 function readFields(value: unknown): Readonly<Record<string, unknown>> {
-  // What any object is.
+  // Any object is such a record.
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
 }

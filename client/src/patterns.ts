@@ -438,7 +438,7 @@ function readTransactions(list: unknown, sentOn: number): Transaction[] {
 /** Reads an object. Throws a Refusal if it is none. */
 export function readObject(value: unknown): Json {
   demand(typeof value === 'object' && value !== null && !Array.isArray(value), 'a part of the answer is missing')
-  // What any object is.
+  // Any object is such a record.
   return value as Json
 }
 
