@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { numberToHex } from 'viem'
 import * as z from 'zod'
+import { max } from '../lib/bigint.ts'
+import { maxLag } from '../lib/chain/agree.ts'
 import { BlockHeader } from '../lib/chain/logs.ts'
 import { MULTICALL3 } from '../lib/chain/multicall.ts'
 import { groupByHost } from '../lib/chain/readers.ts'
@@ -96,11 +98,11 @@ async function checkChain(nodes: Nodes, chain: EvmChain): Promise<string[]> {
     const told = typeof one === 'string' ? [one] : describe(chain, one)
     lines.push(`  ${index + 1}. ${host}`, ...told.map((line) => `     ${line}`))
   }
-  return [...lines, `  ${await judgeChain(nodes, found)}`, '']
+  return [...lines, `  ${await judgeChain(nodes, chain, found)}`, '']
 }
 
 /** PASS or FAIL, and why: two hosts must agree, and both return the events that are recorded. */
-async function judgeChain(nodes: Nodes, found: ReadonlyMap<string, Findings>): Promise<string> {
+async function judgeChain(nodes: Nodes, chain: EvmChain, found: ReadonlyMap<string, Findings>): Promise<string> {
   const hosts = groupByHost([...found.keys()])
   const lack = [
     { does: 'can be used', of: () => true },
@@ -110,7 +112,7 @@ async function judgeChain(nodes: Nodes, found: ReadonlyMap<string, Findings>): P
     const able = hosts.filter((urls) => urls.some((url) => [found.get(url)].some((one) => one && of(one)))).length
     return able < 2 ? [able === 0 ? `no host ${does}` : `only 1 host ${does}`] : []
   })
-  const compared = hosts.length < 2 ? undefined : await compareUrls(nodes, [...found.keys()])
+  const compared = hosts.length < 2 ? undefined : await compareUrls(nodes, chain, [...found.keys()])
   if (compared?.differences[0]) return `FAIL: ${compared.differences.join('; ')}`
   // Each is about fewer hosts than the one before.
   if (lack[0] || !compared) return `FAIL: ${lack[0]}, and what users sign and what is recorded needs 2`
@@ -118,13 +120,13 @@ async function judgeChain(nodes: Nodes, found: ReadonlyMap<string, Findings>): P
   return `PASS: ${hosts.length} hosts agree at block ${compared.block}`
 }
 
-async function compareUrls(nodes: Nodes, urls: readonly string[]) {
+async function compareUrls(nodes: Nodes, chain: EvmChain, urls: readonly string[]) {
   const heads = await Promise.all(
     urls.map(async (url) => {
       const { ask } = askerOf(nodes, url)
       const { data } = BlockHeader.safeParse(await ask('eth_getBlockByNumber', 'latest', false))
       const askWith = (method: string, params: readonly unknown[]) => ask(method, ...params)
-      return { name: new URL(url).host, head: data?.number, ask: askWith }
+      return { name: new URL(url).host, head: data?.number, time: data?.timestamp ?? 0n, ask: askWith }
     }),
   )
   const compared = await compareNodes(
@@ -133,7 +135,11 @@ async function compareUrls(nodes: Nodes, urls: readonly string[]) {
   const headless = heads.flatMap(({ head, name }) =>
     head === undefined ? [`${name} does not return its last block`] : [],
   )
-  return { ...compared, silent: [...headless, ...compared.silent] }
+  const newest = heads.reduce((latest, { time }) => max(latest, time), 0n)
+  const late = heads.filter(({ time }) => time > 0n && newest - time > maxLag(chain))
+  const behind = late.map(({ name, time }) => `${name} is ${newest - time} s behind`)
+  // One that is behind is asked for nothing while two others are near each other.
+  return { ...compared, silent: [...headless, ...(urls.length - late.length < 2 ? behind : []), ...compared.silent] }
 }
 
 /** What the node at this URL takes, or why that cannot be told. */

@@ -4,7 +4,7 @@ import { Timestamp, TransactionHash } from '../../lib/codecs.ts'
 import { checkNodes } from '../check-nodes.ts'
 import { type Commands, chain, columns, command, flag, optionHelp, text } from '../command.ts'
 import { HIDDEN_SECONDS, MOST_LISTED } from '../dead-letters.ts'
-import { runDoctor } from '../doctor.ts'
+import { FailedExamination, runDoctor } from '../doctor.ts'
 import { dropDeadLetters, forgetTransfer } from '../operations/stage.ts'
 import { relistVaults } from '../operations/vaults.ts'
 
@@ -23,7 +23,11 @@ export const STAGE_COMMANDS: Commands = {
   'check-nodes': command(
     'Asks the nodes of the EVM chains what they take, and says what will not work with them. Solana is not asked.',
     z.object({ chain: chain.optional().register(optionHelp, { value: 'id', meaning: 'This chain alone' }) }),
-    async ({ nodes }, { chain }) => checkNodes(nodes, chain === undefined ? undefined : [chain]),
+    async ({ nodes }, { chain }) => {
+      const lines = await checkNodes(nodes, chain === undefined ? undefined : [chain])
+      if (lines.some((line) => line.trim().startsWith('FAIL'))) throw new FailedExamination(lines)
+      return lines
+    },
   ),
 
   'restore-items': command(

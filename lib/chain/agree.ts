@@ -395,8 +395,8 @@ function contradicts({ heads: seen }: Attempt<unknown>, heads: Heads): boolean {
   })
 }
 
-/** Seconds. */
-function maxLag({ blockSeconds }: EvmChain): bigint {
+/** Seconds by which heads of healthy hosts differ at most: six, or two blocks. */
+export function maxLag({ blockSeconds }: EvmChain): bigint {
   return BigInt(Math.ceil(Math.max(MAX_LAG_BLOCKS * blockSeconds, MAX_LAG_SECONDS)))
 }
 

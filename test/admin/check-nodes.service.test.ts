@@ -117,10 +117,15 @@ test('Two nodes are told one after the other, the one that fails too', async ({ 
   expect(text).toMatch(/FAIL: only 1 host can be used/)
 })
 
-test('Two hosts that say the same pass, at the lower of their heads', async ({ check }) => {
-  const { text } = await check('quicknode', 'behind')
+test('Two hosts that say the same pass', async ({ check }) => {
+  const { text } = await check('quicknode', 'plain')
   // Another port is another host, as it is to the service.
   expect(text).toMatch(/^ {2}PASS: 2 hosts agree at block \d+$/m)
+})
+
+test('Two hosts of which one is further behind than the service waits for fail', async ({ check }) => {
+  const { text } = await check('quicknode', 'behind')
+  expect(text).toMatch(/^ {2}FAIL: 127\.0\.0\.1:\d+ is 100 s behind$/m)
 })
 
 test('Two hosts that contradict each other fail, with what they differ in', async ({ check }) => {
