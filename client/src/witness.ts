@@ -17,12 +17,12 @@ export type PatternedAnswer = {
   readonly steps: readonly Step[]
 }
 
-/** What a node confirmed. */
+/** Result of a check at a node. */
 export type Witnessed = {
   readonly chainId: number
   /** False if the node cannot simulate, or leaves out logs: then `notes` say what it did not try. */
   readonly isSimulated: boolean
-  /** What the node did not check, in words. */
+  /** Sentences that name each check the node did not make. */
   readonly notes: readonly string[]
 }
 
@@ -194,7 +194,7 @@ function compare(context: Context, sight: Sight, words: Readonly<Record<string, 
 type Token = string | undefined
 type Amount = bigint | undefined
 
-/** What a compare of one kind of answer uses. */
+/** Inputs of the comparison of one kind of response. */
 type Checks = Context & {
   /** The first word that a view returned; undefined if it reverted. */
   readonly see: (name: ViewName) => Amount

@@ -56,7 +56,7 @@ export function lastMoves(moves: readonly Move[], max: number): Move[] {
 /** Failures of a whole request after which another try may succeed. */
 const AGAIN: ReadonlySet<string> = new Set(['upstream_timeout', 'upstream_unavailable'])
 
-/** What calls returned, undefined for those that failed, and whether the node has no state of any of their blocks. */
+/** Results of calls, undefined for those that failed; `isForgotten` if the node has no state of any of their blocks. */
 type Read<T> = { readonly values: readonly (T | undefined)[]; readonly isForgotten: boolean }
 
 /**

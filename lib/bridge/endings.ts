@@ -4,9 +4,8 @@ import type { Transfer, TransferKey, TransferStatus } from './transfer.ts'
 const MOST_ENDINGS = 5
 
 /**
- * What is kept of how a transfer has ended by blocks that are not final, now that it has this status: it has another one to
- * be told where it has ended otherwise than was seen before, and the same where it has not ended. A transfer that ends
- * without a fill ends by final blocks alone.
+ * Adds the ending of a status that is not final, if it differs from the last one. Returns the same if the transfer has not ended. A
+ * transfer without a fill ends by final blocks only.
  */
 export function noteEnding(key: TransferKey, latest: Transfer['latest'], status: TransferStatus): Transfer['latest'] {
   const { endings = [], version = 0, ...others } = latest ?? {}
@@ -18,12 +17,12 @@ export function noteEnding(key: TransferKey, latest: Transfer['latest'], status:
   return { ...others, endings: [...endings, status], isPublished: false, version: version + 1 }
 }
 
-/** What is kept of the same once clients are told. */
+/** Keeps the last ending only, once it is reported to clients. */
 export function notePublished({ endings, version, ...others }: NonNullable<Transfer['latest']>): Transfer['latest'] {
   return { ...others, endings: endings.slice(-1), isPublished: true, version: version + 1 }
 }
 
-/** Whether there is something of a transfer of which clients are not told: how it has ended, for good or not. */
+/** True if a transfer has an ending, final or not, that is not reported to clients. */
 export function isNews({ final, latest }: Transfer): boolean {
   return final !== undefined || latest?.isPublished === false
 }

@@ -22,7 +22,7 @@ export type GetReader = (chainId: number) => ChainReader
 type Work<T> = (getReader: GetReader) => Promise<T>
 
 /**
- * What two hosts agree on, from the value at the older head and the one at the newer head; undefined if they disagree.
+ * Returns the value that two hosts agree on, from the value at the older head and the one at the newer head; undefined if they disagree.
  * `heads`: the heads in the same order, where the work read at a head.
  */
 export type Combine<T> = (older: T, newer: T, heads: readonly (HashedHeader | undefined)[]) => T | undefined

@@ -305,6 +305,7 @@ function worldOf(hosts: readonly Host[]) {
     },
     random: () => 0,
     now: () => performance.now(),
+    // The nodes call fetch with a text and these options only.
   } as unknown as HttpEnvironment
   const urls = hosts.map((_, place) => urlOf(place)) as [string, ...string[]]
   return { environment, urls, asked }
