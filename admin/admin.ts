@@ -20,7 +20,7 @@ import type { WebhooksAdmin } from './webhooks.ts'
 export type Admin = {
   readonly clients: ClientsAdminStore
   readonly users: UsersStore
-  readonly transfers: Pick<TransfersStore, 'get' | 'forget'>
+  readonly transfers: Pick<TransfersStore, 'getSent' | 'forget' | 'forgetSent'>
   readonly records: Pick<RecordingStore, 'getProgress' | 'putProgress'>
   readonly pinStore: Pick<PinStore, 'get' | 'add' | 'replace'>
   readonly webhooks: WebhooksAdmin

@@ -23,13 +23,15 @@ export const TABLES = {
     partitionKey: PK,
     sortKey: SK,
     indexes: [
-      // Transfers that the job looks after, by the chain that they started on and when it looks at them next.
+      // Transfers that the job follows, by their source chain and the time when it reads them next.
       {
         name: 'followedTransfers',
         partitionKey: { name: 'followedOnChain', type: 'N' },
         sortKey: { name: 'lookAt', type: 'N' },
       },
     ],
+    // Quotes only: all else stays.
+    timeToLive: 'expiresAt',
   },
   users: {
     partitionKey: PK,

@@ -183,6 +183,15 @@ export const bridge = async (env: Env<'config' | 'cache'>) => {
   })
 }
 
+/** Milliseconds for a hint: without one the chain is searched. */
+const HINT_DEADLINE_MS = 1_000
+
+/** Fetches where the bridge's indexer sees a fill or a refund. */
+export const fetchHint = async (env: Env<'config' | 'cache'>) => {
+  const { url, headers } = (await config(env)).bridge
+  return createAcross(upstream(env, { url, headers, name: 'Across status', deadlineMs: HINT_DEADLINE_MS })).fetchHint
+}
+
 /** Counts what clients ask of services. */
 export const budgets = async (env: Env<'config' | 'cache'>) => {
   const { coinGecko, defiLlama, goldRush, solanaNfts, bridge } = await config(env)

@@ -5,7 +5,7 @@ import { checkNodes } from '../check-nodes.ts'
 import { type Commands, chain, columns, command, flag, optionHelp, text } from '../command.ts'
 import { HIDDEN_SECONDS, MOST_LISTED } from '../dead-letters.ts'
 import { FailedExamination, runDoctor } from '../doctor.ts'
-import { dropDeadLetters, forgetTransfer } from '../operations/stage.ts'
+import { dropDeadLetters, forgetTransfers } from '../operations/stage.ts'
 import { relistVaults } from '../operations/vaults.ts'
 
 /** How a stage is, and what mends it. */
@@ -61,18 +61,14 @@ export const STAGE_COMMANDS: Commands = {
   ),
 
   'forget-transfer': command(
-    'Forgets what is recorded of a deposit from another chain, its last answer too, so that it is looked at again.',
+    'Forgets what is recorded of the transfers of a transaction, final ones too, so that the next question reads them again.',
     z.object({
       chain,
-      tx: TransactionHash.register(optionHelp, { value: '0x…', meaning: 'The source transaction' }),
-      index: z.coerce.number().int().min(0).max(49).default(0).register(optionHelp, {
-        value: 'number',
-        meaning: 'Which deposit of the transaction, from 0; the first unless given',
-      }),
+      tx: TransactionHash.register(optionHelp, { value: '0x…', meaning: 'The source transaction, or user operation' }),
     }),
-    async (admin, { chain, tx, index }) => {
-      await forgetTransfer(admin, { sourceChainId: chain, transactionHash: tx, index })
-      return [`Deposit ${index} of ${tx} on chain ${chain} is forgotten; the next question looks at it again.`]
+    async (admin, { chain, tx }) => {
+      await forgetTransfers(admin, { sourceChainId: chain, hash: tx })
+      return [`The transfers of ${tx} on chain ${chain} are forgotten; the next question reads them again.`]
     },
   ),
 

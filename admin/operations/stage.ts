@@ -1,13 +1,17 @@
-import type { TransferKey } from '../../lib/bridge/transfer.ts'
+import type { Hash } from 'viem'
 import { type Admin, AdminError } from '../admin.ts'
 
-/** Forgets what is recorded of a transfer; throws AdminError when nothing is. */
-export async function forgetTransfer({ transfers }: Admin, key: TransferKey): Promise<void> {
-  const { sourceChainId, transactionHash, index } = key
-  if (!(await transfers.get(key))) {
-    throw new AdminError(`Nothing is recorded of deposit ${index} of ${transactionHash} on chain ${sourceChainId}.`)
+/** Forgets what is recorded of a transaction's transfers; throws AdminError if nothing is. */
+export async function forgetTransfers(
+  { transfers }: Admin,
+  { sourceChainId, hash }: { readonly sourceChainId: number; readonly hash: Hash },
+): Promise<void> {
+  const sent = await transfers.getSent({ sourceChainId, hash })
+  if (!sent) throw new AdminError(`Nothing is recorded of ${hash} on chain ${sourceChainId}.`)
+  for (const { depositor, relayHash } of sent.deposits) {
+    if (relayHash) await transfers.forget({ sourceChainId, depositor, relayHash })
   }
-  await transfers.forget(key)
+  await transfers.forgetSent({ sourceChainId, hash })
 }
 
 /**

@@ -1,8 +1,10 @@
-import { type Address, isAddress, isAddressEqual } from 'viem'
+import { type Address, type Hash, isAddress, isAddressEqual } from 'viem'
 import * as z from 'zod'
 import { max } from '../bigint.ts'
+import { TransactionHash } from '../codecs.ts'
 import { AppError, badAnswer } from '../errors.ts'
 import { parseAnswer, type Upstream } from '../http.ts'
+import { toResult } from '../result.ts'
 import { type BridgeRequest, type BridgeTerms, encodeMessage, getRecipient } from './calldata.ts'
 
 /** What the bridge offers for a request, amounts in the tokens' smallest units, times in seconds since 1970. */
@@ -43,6 +45,17 @@ const Refusal = z.union([
   z.object({ code: z.enum(['AMOUNT_TOO_LOW', 'AMOUNT_TOO_HIGH', 'ROUTE_NOT_ENABLED']) }),
   z.object({ code: z.literal('INVALID_PARAM'), param: z.literal('relayer') }),
 ])
+
+const DepositStatus = z.object({
+  fillTxnRef: TransactionHash.nullish().catch(undefined),
+  depositRefundTxnRef: TransactionHash.nullish().catch(undefined),
+})
+
+/** The transactions in which the fill and the refund of a deposit are, as the bridge's API says. */
+export type Hint = { readonly fill?: Hash | undefined; readonly refund?: Hash | undefined }
+
+/** Fetches a hint; without one the API does not know the deposit, or cannot be asked. */
+export type FetchHint = (deposit: { readonly originChainId: bigint; readonly depositId: bigint }) => Promise<Hint>
 
 /** Across, the bridge's API (https://docs.across.to). */
 export function createAcross(ask: Upstream) {
@@ -90,6 +103,15 @@ export function createAcross(ask: Upstream) {
         limits: { min: fees.isAmountTooLow ? max(minDeposit, inputAmount + 1n) : minDeposit, max: maxDeposit },
       }
     },
+
+    /** Fetches where the bridge's indexer sees the fill and the refund of a deposit (GET /deposit/status). Never throws. */
+    fetchHint: (async ({ originChainId, depositId }) => {
+      const query = { originChainId: `${originChainId}`, depositId: `${depositId}` }
+      const asked = await toResult(ask({ path: '/deposit/status', query }))
+      const { fillTxnRef: fill, depositRefundTxnRef: refund } =
+        ('value' in asked && DepositStatus.safeParse(asked.value.body).data) || {}
+      return { fill: fill ?? undefined, refund: refund ?? undefined }
+    }) satisfies FetchHint,
   }
 }
 export type Across = ReturnType<typeof createAcross>

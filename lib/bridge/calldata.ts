@@ -7,6 +7,7 @@ import {
   encodeFunctionData,
   type Hex,
   isAddressEqual,
+  pad,
 } from 'viem'
 import { erc20Abi } from '../chain/erc20.ts'
 import type { Transaction } from '../chain/transaction.ts'
@@ -113,6 +114,12 @@ export function encodeBridgeDeposit(request: BridgeRequest, terms: BridgeTerms, 
     ],
   })
   return { to: source.pool, data: integratorId ? concat([data, '0x1dc0de', integratorId]) : data, value: 0n }
+}
+
+/** The transaction with which a depositor claims a refund that the pool could not pay, to the depositor's own account. */
+export function buildRefundClaim(pool: Address, token: Address, depositor: Address): Transaction {
+  const args = [pad(token), pad(depositor)] as const
+  return { to: pool, data: encodeFunctionData({ abi: poolAbi, functionName: 'claimRelayerRefund', args }), value: 0n }
 }
 
 /**

@@ -14,52 +14,51 @@ import {
   slice,
   zeroHash,
 } from 'viem'
-import { min, sum } from '../bigint.ts'
+import { sum } from '../bigint.ts'
 import { decodeCall, decodeLog } from '../chain/decode.ts'
 import { erc20Abi } from '../chain/erc20.ts'
 import type { Log } from '../chain/logs.ts'
 import { OPERATIONS } from '../protocols/operations.ts'
-import { handlerAbi, instructionsParameters, poolAbi, relayDataParameters } from './abi.ts'
-import type { BridgeDeposit } from './transfer.ts'
+import { handlerAbi, instructionsParameters, poolAbi, relayDataParameters, termsParameters } from './abi.ts'
+import type { BridgeDeposit, Terms, TransferEvent } from './transfer.ts'
 
-/** A fill of a deposit: its log location, and what it did, which the depositor can have changed since the deposit. */
+/** A fill of a deposit, as its log says, which may have other terms than the deposit. */
 export type Fill = {
   readonly transactionHash: Hash
   readonly blockNumber: bigint
   readonly logIndex: number
-  /** What was delivered, in the output token's smallest unit. */
+  /** Delivered amount, in the output token's smallest unit. */
   readonly outputAmount: bigint
   readonly recipient: Hex
   /** keccak256 of the message that was run, zero for none. */
   readonly messageHash: Hash
+  /** True if the depositor signed other terms than those of the deposit. */
+  readonly isSpedUp: boolean
 }
 
-/**
- * What a fill led to:
- *
- * * `deposited`: the vault that the message names took the deposit for the account; `logIndex` is that of its event.
- * * `delivered`: the tokens arrived, and no deposit was asked for, or none that we can tell.
- * * `destination_action_failed`: the message's calls failed, and `returned` went to whom it names for that case.
- * * `unproven`: the message names a deposit, and the logs show neither the deposit nor its failure.
- */
-export type FillOutcome =
-  | { readonly result: 'deposited'; readonly logIndex: number }
-  | { readonly result: 'delivered' }
-  | { readonly result: 'destination_action_failed'; readonly returned: bigint | undefined }
-  | { readonly result: 'unproven' }
+/** What a fill led to: the fields of its event that depend on it. */
+export type FillResult = Pick<TransferEvent, 'kind' | 'logIndex' | 'amount' | 'account' | 'vaultAddress' | 'shares'>
 
 /** The topics of the pool's events that are searched for. */
 export const POOL_TOPICS = {
   /** Its second and third topics are the origin chain and the deposit id. */
   filled: getTopic('FilledRelay'),
+  /** The same topics. */
+  slowFillRequested: getTopic('RequestedSlowFill'),
   /** Their fourth topic is the depositor. */
   deposited: [getTopic('FundsDeposited'), getTopic('V3FundsDeposited')],
   refunded: [getTopic('ExecutedRelayerRefundRoot'), getTopic('ClaimedRelayerRefund')],
 } as const
 
-/** The deposits among a transaction's logs, in order: those of the pool itself, FundsDeposited, and V3FundsDeposited in older logs. */
-export function parseDeposits(logs: readonly Log[], pool: Address, originChainId: number): BridgeDeposit[] {
-  return parseEvents(poolAbi, logs, pool).flatMap(({ event }) => {
+/** The type of a fill that the pool paid itself. */
+const SLOW_FILL = 2
+
+/** A deposit and its log. */
+export type LoggedDeposit = { readonly deposit: BridgeDeposit; readonly log: Log }
+
+/** The deposits among logs of the pool, in order: FundsDeposited, and V3FundsDeposited in older logs. */
+export function parseDeposits(logs: readonly Log[], pool: Address, originChainId: number): LoggedDeposit[] {
+  return parseEvents(poolAbi, logs, pool).flatMap(({ event, log }) => {
     if (event.eventName !== 'FundsDeposited' && event.eventName !== 'V3FundsDeposited') return []
     const { args } = event
     const relayData = {
@@ -78,81 +77,120 @@ export function parseDeposits(logs: readonly Log[], pool: Address, originChainId
     }
     // No chain that could be read has such a number.
     const isNumber = args.destinationChainId <= BigInt(Number.MAX_SAFE_INTEGER)
-    return [{ relayData, destinationChainId: isNumber ? Number(args.destinationChainId) : 0 }]
+    const destinationChainId = isNumber ? Number(args.destinationChainId) : 0
+    return [{ deposit: { relayData, destinationChainId, quoteTimestamp: args.quoteTimestamp }, log }]
   })
 }
 
-/** What the destination's pool knows a deposit by: keccak256(abi.encode(relayData, destinationChainId)). */
+/** The hash by which the destination's pool knows a deposit: keccak256(abi.encode(relayData, destinationChainId)). */
 export function relayHash({ relayData, destinationChainId }: BridgeDeposit): Hash {
   return keccak256(encodeAbiParameters(relayDataParameters, [relayData, BigInt(destinationChainId)]))
 }
 
-/** The fill of this very deposit among logs of the destination's pool, undefined where there is none. */
+/** The terms of a deposit, which are those of the calldata that made it. */
+export function termsOf({ relayData, destinationChainId, quoteTimestamp }: BridgeDeposit): Terms {
+  const hash = keccak256(encodeAbiParameters(termsParameters, [{ ...relayData, destinationChainId: BigInt(destinationChainId), quoteTimestamp }]))
+  return { depositor: toAddress(relayData.depositor), hash, quotedAt: quoteTimestamp }
+}
+
+/** The terms of a call of the pool that makes a deposit; undefined for other calls. */
+export function parseTerms(data: Hex): Terms | undefined {
+  const call = decodeCall(poolAbi, data)
+  if (call?.functionName !== 'depositV3') return undefined
+  const [depositor, recipient, inputToken, outputToken, inputAmount, outputAmount, chainId, , ...rest] = call.args
+  const [quoteTimestamp, fillDeadline, , message] = rest
+  const accounts = { depositor: toWord(depositor), recipient: toWord(recipient) }
+  const tokens = { inputToken: toWord(inputToken), outputToken: toWord(outputToken) }
+  const terms = { ...accounts, ...tokens, inputAmount, outputAmount, quoteTimestamp, fillDeadline, message }
+  const hash = keccak256(encodeAbiParameters(termsParameters, [{ ...terms, destinationChainId: chainId }]))
+  return { depositor: getAddress(depositor), hash, quotedAt: quoteTimestamp }
+}
+
+/** The fill of a deposit among logs of the destination's pool; undefined if there is none. */
 export function findFill(logs: readonly Log[], pool: Address, { relayData }: BridgeDeposit): Fill | undefined {
   const { message, ...fields } = relayData
   for (const { event, log } of parseEvents(poolAbi, logs, pool)) {
     if (event.eventName !== 'FilledRelay') continue
-    const { relayExecutionInfo, messageHash, ...args } = event.args
+    const { relayExecutionInfo: run, messageHash: promised, ...args } = event.args
     const isSame =
-      messageHash === hashMessage(message) &&
+      promised === hashMessage(message) &&
       // The names are those of `fields`, which the type of its entries does not say.
       Object.entries(fields).every(([name, value]) => value === args[name as keyof typeof fields])
     if (!isSame) continue
     const { transactionHash, blockNumber, logIndex } = log
-    const { updatedOutputAmount: outputAmount, updatedRecipient: recipient, updatedMessageHash } = relayExecutionInfo
-    return { transactionHash, blockNumber, logIndex, outputAmount, recipient, messageHash: updatedMessageHash }
+    const { updatedOutputAmount: outputAmount, updatedRecipient: recipient, updatedMessageHash: messageHash } = run
+    const isOther = recipient !== relayData.recipient || messageHash !== promised
+    const isSpedUp = isOther || (run.fillType !== SLOW_FILL && outputAmount !== relayData.outputAmount)
+    return { transactionHash, blockNumber, logIndex, outputAmount, recipient, messageHash, isSpedUp }
   }
   return undefined
 }
 
 /**
- * What the deposit's fill led to, from all logs of its transaction. Those between its own FilledRelay and the pool's next
- * one belong to it, and the message that the fill ran comes first among them: the first log that decides is its own,
- * whatever strangers let the handler do in the same transaction.
+ * What the deposit's fill led to, from all logs of its transaction; undefined if they do not prove it. The logs between its own
+ * FilledRelay and the pool's next one belong to it. The message of the fill comes first among them, so the first log that
+ * decides is its own, whatever strangers let the handler do in the same transaction.
  */
-export function parseFillOutcome(
+export function parseFillResult(
   logs: readonly Log[],
   { pool, handler, fill, deposit }: { pool: Address; handler: Address; fill: Fill; deposit: BridgeDeposit },
-): FillOutcome {
-  const { depositor, outputToken } = deposit.relayData
-  const isRun = fill.messageHash !== zeroHash && fill.recipient !== depositor
-  if (!isRun || !isAddressEqual(toAddress(fill.recipient), handler)) return { result: 'delivered' }
+): FillResult | undefined {
+  const outputToken = toAddress(deposit.relayData.outputToken)
+  const recipient = toAddress(fill.recipient)
+  const result = (kind: FillResult['kind'], account: Address | null, amount: bigint | null, logIndex = fill.logIndex) =>
+    ({ kind, logIndex, amount, account, vaultAddress: null, shares: null }) satisfies FillResult
+  if (!isAddressEqual(recipient, handler)) return result('delivered', recipient, fill.outputAmount)
 
   const next = logs.find(
     ({ address, logIndex, topics }) =>
       isAddressEqual(address, pool) && logIndex > fill.logIndex && topics[0] === POOL_TOPICS.filled,
   )
   const own = logs.filter(({ logIndex }) => logIndex > fill.logIndex && logIndex < (next?.logIndex ?? Infinity))
-  // Of a message that the depositor sent later, only its hash is known.
+  const payments = parseEvents(erc20Abi, own, outputToken).flatMap(({ event: { args } }) => args)
+  const sent = payments.filter(({ from }) => isAddressEqual(from, handler))
+  // Of a message that the depositor signed later, only the hash is known.
   const isKnown = fill.messageHash === hashMessage(deposit.relayData.message)
   const message = isKnown ? parseMessage(deposit) : undefined
   const named = message?.deposit
-  const isOfMessage = (fallback: Address) => !message || isAddressEqual(fallback, message.fallbackRecipient)
+  const isSilent = own.length === payments.length - sent.length
+  if (fill.messageHash === zeroHash || (isSilent && !named)) return result('undelivered', null, fill.outputAmount)
 
+  const isOfMessage = (fallback: Address) => !message || isAddressEqual(fallback, message.fallbackRecipient)
   for (const [index, log] of own.entries()) {
-    if (isAddressEqual(log.address, handler)) {
-      const event = decodeLog(handlerAbi, log)
-      if (event?.eventName === 'CallsFailed' && isOfMessage(event.args.fallbackRecipient)) {
-        const returned = findReturned(own.slice(index), handler, event.args.fallbackRecipient, outputToken)
-        return { result: 'destination_action_failed', returned }
-      }
+    const event = isAddressEqual(log.address, handler) ? decodeLog(handlerAbi, log) : undefined
+    if (event?.eventName === 'CallsFailed' && isOfMessage(event.args.fallbackRecipient)) {
+      const { fallbackRecipient } = event.args
+      const returned = findReturned(own.slice(index), handler, fallbackRecipient, outputToken)
+      return result('action_failed', fallbackRecipient, returned ?? null, log.logIndex)
     }
-    if (named && isAddressEqual(log.address, named.vault)) {
-      const taken = named.operation.taken(log, own)
-      const isOwn = taken && isAddressEqual(taken.account, named.account) && isAddressEqual(taken.payer, handler)
-      if (isOwn) return { result: 'deposited', logIndex: log.logIndex }
-    }
+    const taken = named ? named.vault === getAddress(log.address) && named.operation.taken(log, own) : parseTaken(log, own)
+    if (!taken || !isAddressEqual(taken.payer, handler)) continue
+    const isOwn = named
+      ? isAddressEqual(taken.account, named.account)
+      : !isKnown && sent.some(({ value }) => value === taken.assets)
+    if (!isOwn) continue
+    const { account, assets, shares } = taken
+    return { ...result('vault_deposited', account, assets, log.logIndex), vaultAddress: getAddress(log.address), shares }
   }
-  if (!named) return { result: 'delivered' }
+  if (!named) {
+    const drained = parseDrained(own, handler, outputToken).at(-1)
+    return result('delivered', drained?.recipient ?? sent.at(-1)?.to ?? null, fill.outputAmount)
+  }
   // Calls that deposit nothing and fail nothing, such as those of a vault without code, leave it all to the account.
   const returned = findReturned(own, handler, named.account, outputToken)
   const isAll = returned !== undefined && returned >= fill.outputAmount
-  return isAll ? { result: 'destination_action_failed', returned } : { result: 'unproven' }
+  return isAll ? result('action_failed', named.account, returned) : undefined
+}
+
+/** The deposit that a vault of any protocol took, by its event. */
+function parseTaken(log: Log, logs: readonly Log[]) {
+  const operations = Object.values(OPERATIONS).flatMap(({ deposits }) => deposits)
+  return operations.flatMap((operation) => operation.taken(log, logs) ?? [])[0]
 }
 
 /**
- * A deposit's message to the handler, ours or another tool's: whom it names for the case that it fails, and the deposit
- * that it makes, if any. Undefined where it is none.
+ * A deposit's message to the handler, ours or another tool's: the account that it names for a failure, and the deposit that it
+ * makes, if any. Undefined for other messages.
  */
 export function parseMessage({ relayData }: BridgeDeposit) {
   try {
@@ -161,13 +199,6 @@ export function parseMessage({ relayData }: BridgeDeposit) {
   } catch {
     return undefined
   }
-}
-
-/** Who sends a token to its own address on another chain, with no message, and which; undefined for any other transfer. */
-export function parseOwnTransfer(deposit: BridgeDeposit): { account: Address; token: Address } | undefined {
-  const { depositor, recipient, message } = deposit.relayData
-  const { depositor: account, token } = getPayee(deposit)
-  return message === '0x' && recipient === depositor ? { account, token } : undefined
 }
 
 /** The deposit that a call of a message makes, directly or with the handler's balance; at most one. */
@@ -180,52 +211,45 @@ function parseDepositCall({ target, callData }: { target: Address; callData: Hex
   })
 }
 
+/** A payment of the pool to a depositor, by its log. `isOwed`: the pool could not pay it, so the depositor has to claim it. */
+export type PoolPayment = { readonly log: Log; readonly amount: bigint; readonly isOwed: boolean }
+
 /**
- * What the pool paid to the depositor of this deposit in its token, among these logs, in order. Of a leaf that defers
- * some of its payments the token's own Transfer events say which it made: without them it paid nothing.
+ * The payments of the pool to the depositor of this deposit in its token, among all logs of a transaction. If a leaf defers
+ * payments, the token's Transfer events show which it made.
  */
-export function parsePayments(logs: readonly Log[], pool: Address, deposit: BridgeDeposit) {
+export function parsePayments(logs: readonly Log[], pool: Address, deposit: BridgeDeposit): PoolPayment[] {
   const { depositor, token } = getPayee(deposit)
   return parseEvents(poolAbi, logs, pool).flatMap(({ event, log }) => {
-    const { blockNumber, blockTimestamp } = log
     if (event.eventName === 'ClaimedRelayerRefund') {
       const { l2TokenAddress, caller, amount } = event.args
-      // It is the caller's refund, wherever the caller has it sent.
-      const isPaid =
-        isAddressEqual(toAddress(l2TokenAddress), token) && isAddressEqual(caller, depositor) && amount > 0n
-      return isPaid ? [{ amount, blockNumber, blockTimestamp }] : []
+      // The refund is the caller's, wherever the caller has it sent.
+      const isPaid = isAddressEqual(toAddress(l2TokenAddress), token) && isAddressEqual(caller, depositor)
+      return isPaid ? [{ log, amount, isOwed: false }] : []
     }
-    const due = parseDue(event, deposit)
-    const paid = due.isDeferring ? takePaid(due.amounts, parseTransfers(logs, log, pool, deposit)) : due.amounts
-    const amount = sum(paid)
-    return amount > 0n ? [{ amount, blockNumber, blockTimestamp }] : []
+    if (event.eventName !== 'ExecutedRelayerRefundRoot') return []
+    const { l2TokenAddress, refundAddresses, refundAmounts, deferredRefunds } = event.args
+    if (!isAddressEqual(l2TokenAddress, token)) return []
+    const due = refundAmounts.filter((_, index) => refundAddresses[index] === depositor)
+    const paid = deferredRefunds ? takePaid(due, parseTransfers(logs, log, pool, deposit)) : due
+    const amounts = { paid: sum(paid), owed: sum(due) - sum(paid) }
+    return [
+      { log, amount: amounts.paid, isOwed: false },
+      { log, amount: amounts.owed, isOwed: true },
+    ].filter(({ amount }) => amount > 0n)
   })
 }
 
-/** The transactions of these logs whose other logs say what a leaf paid to the depositor of this deposit in its token. */
-export function deferringTransactions(logs: readonly Log[], pool: Address, deposit: BridgeDeposit): Hash[] {
-  const hashes = parseEvents(poolAbi, logs, pool).flatMap(({ event, log }) => {
-    const { isDeferring, amounts } = parseDue(event, deposit)
-    return isDeferring && amounts.length > 0 ? [log.transactionHash] : []
-  })
-  return [...new Set(hashes)]
+/** The transactions of these logs of the pool that may pay the depositor of this deposit in its token. */
+export function findLeads(logs: readonly Log[], pool: Address, deposit: BridgeDeposit): Hash[] {
+  // Without the token's logs all that a leaf defers seems to be owed.
+  return [...new Set(parsePayments(logs, pool, deposit).map(({ log }) => log.transactionHash))]
 }
 
-/** What a leaf owes to the depositor of this deposit in its token, and whether it defers payments, to anybody. */
-function parseDue(event: ReturnType<typeof decodeLog<typeof poolAbi>>, deposit: BridgeDeposit) {
-  if (event?.eventName !== 'ExecutedRelayerRefundRoot') return { isDeferring: false, amounts: [] }
-  const { depositor, token } = getPayee(deposit)
-  const { l2TokenAddress, refundAddresses, refundAmounts, deferredRefunds: isDeferring } = event.args
-  if (!isAddressEqual(l2TokenAddress, token)) return { isDeferring, amounts: [] }
-  return { isDeferring, amounts: refundAmounts.filter((_, index) => refundAddresses[index] === depositor) }
-}
-
-/** What the pool sent to the depositor for a leaf: it pays before it emits the leaf's event, and after the last one's. */
+/** The amounts that the pool sent to the depositor for a leaf: it pays before it emits the leaf's event, and after the last one's. */
 function parseTransfers(logs: readonly Log[], leaf: Log, pool: Address, deposit: BridgeDeposit): bigint[] {
   const { depositor, token } = getPayee(deposit)
-  const before = logs.filter(
-    ({ transactionHash, logIndex }) => transactionHash === leaf.transactionHash && logIndex < leaf.logIndex,
-  )
+  const before = logs.filter(({ logIndex }) => logIndex < leaf.logIndex)
   const last = before.findLast(({ address, topics }) => isAddressEqual(address, pool) && topics[0] === leaf.topics[0])
   return parseEvents(erc20Abi, before, token).flatMap(({ event: { args }, log }) => {
     const isAfterLast = log.logIndex > (last?.logIndex ?? -1)
@@ -233,7 +257,7 @@ function parseTransfers(logs: readonly Log[], leaf: Log, pool: Address, deposit:
   })
 }
 
-/** Those of the amounts due that were paid, each by a transfer of its own. */
+/** The due amounts that were paid, each by a transfer of its own. */
 function takePaid(due: readonly bigint[], transfers: readonly bigint[]): bigint[] {
   const left = [...transfers]
   return due.filter((amount) => {
@@ -243,53 +267,30 @@ function takePaid(due: readonly bigint[], transfers: readonly bigint[]): bigint[
   })
 }
 
-function getPayee({ relayData }: BridgeDeposit): { depositor: Address; token: Address } {
+/** Who is refunded, and in which token. */
+export function getPayee({ relayData }: BridgeDeposit): { depositor: Address; token: Address } {
   return { depositor: toAddress(relayData.depositor), token: toAddress(relayData.inputToken) }
 }
 
-/** A deposit that the pool owes back from its deadline on, in seconds since 1970. */
-type Debt = { readonly deadline: bigint; readonly amount: bigint }
-
-/**
- * The payment that pays the last of the debts back, undefined where none does. Nothing on the chain says which deposit a
- * payment is for, so it counts for the oldest debt, and what is paid when nothing is owed counts for none. Debts are in
- * the order of their deadlines, payments in the order of their times.
- */
-export function findRepayment<P extends { readonly amount: bigint; readonly timestamp: bigint }>(
-  debts: readonly Debt[],
-  payments: readonly P[],
-): P | undefined {
-  const owed = debts.map((debt) => ({ ...debt }))
-  for (const payment of payments) {
-    let left = payment.amount
-    for (const debt of owed.filter(({ deadline }) => deadline < payment.timestamp)) {
-      const paid = min(left, debt.amount)
-      debt.amount -= paid
-      left -= paid
-    }
-    if (owed.at(-1)?.amount === 0n) return payment
-  }
-  return undefined
-}
-
 /** The 20-byte address in a 32-byte one. */
-function toAddress(bytes32: Hex): Address {
+export function toAddress(bytes32: Hex): Address {
   return getAddress(slice(bytes32, 12))
 }
 
-/** An address or a word as 32 bytes in lower case, in which a word from a log is written too. */
-function toWord(account: Hex): Hex {
+/** An address or a word as 32 bytes in lower case, as logs have it. */
+export function toWord(account: Hex): Hex {
   return `0x${pad(account).slice(2).toLowerCase()}`
 }
 
-/** What the handler sent on of a token to an account, undefined where it sent nothing. */
-function findReturned(logs: readonly Log[], handler: Address, to: Address, outputToken: Hex): bigint | undefined {
-  for (const { event } of parseEvents(handlerAbi, logs, handler)) {
-    if (event.eventName !== 'DrainedTokens') continue
-    const { recipient, token, amount } = event.args
-    if (isAddressEqual(recipient, to) && isAddressEqual(token, toAddress(outputToken))) return amount
-  }
-  return undefined
+/** The amount of a token that the handler sent on to an account; undefined if it sent nothing. */
+function findReturned(logs: readonly Log[], handler: Address, to: Address, token: Address): bigint | undefined {
+  return parseDrained(logs, handler, token).find(({ recipient }) => isAddressEqual(recipient, to))?.amount
+}
+
+function parseDrained(logs: readonly Log[], handler: Address, token: Address) {
+  return parseEvents(handlerAbi, logs, handler).flatMap(({ event }) =>
+    event.eventName === 'DrainedTokens' && isAddressEqual(event.args.token, token) ? [event.args] : [],
+  )
 }
 
 function hashMessage(message: Hex): Hash {
@@ -297,7 +298,7 @@ function hashMessage(message: Hex): Hash {
 }
 
 /** The events of this ABI that the contract emitted, among these logs. */
-function parseEvents<const abi extends Abi>(abi: abi, logs: readonly Log[], contract: Address) {
+export function parseEvents<const abi extends Abi>(abi: abi, logs: readonly Log[], contract: Address) {
   return logs.flatMap((log) => {
     const event = isAddressEqual(log.address, contract) ? decodeLog(abi, log) : undefined
     return event ? [{ event, log }] : []

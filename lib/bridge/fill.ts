@@ -1,100 +1,198 @@
 import { type Hash, type Hex, numberToHex } from 'viem'
-import { max, min } from '../bigint.ts'
-import { type BlockHeader, rangesOf, receiptRequest } from '../chain/logs.ts'
+import { call } from '../chain/call.ts'
+import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
+import { Quantity } from '../chain/hex.ts'
+import { type BlockHeader, type Log, parseResult, receiptRequest } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
-import type { RpcOutcome } from '../chain/rpc.ts'
+import { evmChain } from '../chain/registry.ts'
+import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { HOUR_SECONDS, toSeconds } from '../time.ts'
-import { type Fill, type FillOutcome, findFill, POOL_TOPICS, parseFillOutcome } from './events.ts'
-import { getBridge, type Poll, parseReceipt, readTime } from './poll.ts'
-import { findFirstBlock, readRanges, startLogSearch } from './search.ts'
-import type { BridgeDeposit, FillSearch, Source } from './transfer.ts'
+import { poolAbi } from './abi.ts'
+import { type Fill, findFill, POOL_TOPICS, parseFillResult, relayHash, toAddress } from './events.ts'
+import {
+  conclude,
+  FILLED,
+  getBridge,
+  type Poll,
+  parseReceipt,
+  readFillStatuses,
+  readTime,
+  type Seen,
+  SLOW_FILL_REQUESTED,
+  withEvents,
+} from './poll.ts'
+import { readRefund } from './refund.ts'
+import { stepBack } from './search.ts'
+import { outcomeOf } from './timeline.ts'
+import type { BridgeDeposit, LogSearch, Transfer, TransferEvent } from './transfer.ts'
 
-/** A fill is searched for from this long before its deposit, for the clocks of two chains differ; then from earlier. */
-const CLOCK_SECONDS = 60n
+/** A fill is not in a block this much older than the deposit, whatever the clocks of two chains differ. */
 const EARLY_SECONDS = HOUR_SECONDS
-/** Fills come before the deadline by the destination's own clock; so much longer their blocks are searched. */
-const LATE_SECONDS = 60n
-/** The newest blocks that are searched first: the most that any node gives in one call. */
-const NEWEST_BLOCKS = 10_000n
+/** Calls for the pool's word on a deposit, and for its fill: events, the oldest block's header, the receipt, its block's time. */
+const CALLS_FOR_STATUS = 1
+const CALLS_FOR_FILL = 4
+/** Calls for a fill by its receipt. */
+const CALLS_FOR_RECEIPT = 2
 
-/** A fill, what it led to, and its block's hash and time. */
-export type Filled = {
-  readonly fill: Fill
-  readonly outcome: FillOutcome
-  readonly blockHash: Hash
-  readonly at: Date
+const FILL_KINDS = ['sped_up', 'filled', 'delivered', 'undelivered', 'vault_deposited', 'action_failed'] as const
+
+/** Reads where a transfer stands whose deposit is in the pool. Throws `upstream_*`. */
+export async function readBridged(poll: Poll, transfer: Transfer): Promise<Seen> {
+  const { getReader, budget } = poll
+  const { deposit, events, isFinal } = transfer
+  if (!evmChain(deposit.destinationChainId)?.bridge) return conclude(transfer, 'destination_not_followed', isFinal)
+  if (transfer.isUnfilled) return readRefund(poll, transfer)
+
+  const destination = getReader(deposit.destinationChainId)
+  const known = events.find(({ kind }) => kind === 'filled')
+  if (known) {
+    const requests = isFinal ? finalityRequests(destination.chain) : []
+    const [receipt, ...outcomes] = await budget.ask(destination, [receiptRequest(known.txHash), ...requests])
+    const finality = isFinal ? parseFinality(destination.chain, outcomes) : undefined
+    const filled = await parseFilled(poll, transfer, receipt, known.txHash)
+    if (filled) return concludeFill(poll, transfer, filled, finality)
+  }
+  // Where the block's hash would leave too little for a fill, it is asked for after it.
+  const withHash = budget.left() > CALLS_FOR_STATUS + CALLS_FOR_FILL
+  budget.spend(withHash ? CALLS_FOR_STATUS + 1 : CALLS_FOR_STATUS)
+  const read = await readFillStatuses(destination, [relayHash(deposit)], { withHash })
+  const [status] = read.values
+  const unfilled = withEvents(transfer, FILL_KINDS, [])
+  const searched = status === FILLED ? await searchFill(poll, destination, unfilled, read.block) : undefined
+  const keep = searched ? { ...unfilled, fillSearch: searched.search } : unfilled
+  if (searched?.filled) return concludeFill(poll, keep, searched.filled)
+  if (withHash || budget.left() > 0) {
+    if (!withHash) budget.spend(1)
+    poll.evidence.set(deposit.destinationChainId, await read.evidence())
+  }
+  // The pool knows of a fill that its logs do not show yet, or no longer: a later poll finds it.
+  if (searched) return conclude(keep, 'locating')
+  if (read.block.timestamp <= BigInt(deposit.relayData.fillDeadline)) {
+    if (status !== SLOW_FILL_REQUESTED) return conclude(keep, 'bridging')
+    return conclude(await withSlowFill(poll, destination, keep, read.block), 'bridging_slowly')
+  }
+  const isUnfilled = isFinal && (await isUnfilledForEver(poll, destination, deposit))
+  return conclude({ ...keep, ...(isUnfilled && { isUnfilled }) }, 'expired')
 }
 
-/** The deposit's fill in the receipt of this transaction, with all its logs; undefined where it holds none. */
-export function parseFilled(reader: ChainReader, deposit: BridgeDeposit, outcome: RpcOutcome | undefined, hash: Hash) {
+/** A fill with the events that it proves, and the block of both. */
+type Filled = { readonly fill: Fill; readonly blockHash: Hash; readonly at: Date; readonly events: readonly TransferEvent[] }
+
+/** The transfer's fill by the receipt of this transaction; undefined if it has none. Throws `upstream_*`. */
+async function parseFilled(
+  poll: Pick<Poll, 'getReader' | 'budget'>,
+  { deposit }: Transfer,
+  outcome: RpcOutcome | undefined,
+  hash: Hash,
+): Promise<Filled | undefined> {
+  const reader = poll.getReader(deposit.destinationChainId)
   const { pool, multicallHandler: handler } = getBridge(reader)
   const receipt = parseReceipt(outcome, hash)
-  if (!receipt) return undefined
+  const fill = receipt && findFill(receipt.logs, pool, deposit)
+  if (!receipt || !fill) return undefined
   const { logs, blockHash } = receipt
-  const fill = findFill(logs, pool, deposit)
-  return fill && { fill, logs, blockHash, outcome: parseFillOutcome(logs, { pool, handler, fill, deposit }) }
+  const at = await readTime(poll, reader, logs, fill.blockNumber)
+  const token = toAddress(deposit.relayData.outputToken)
+  const place = { chainId: deposit.destinationChainId, txHash: hash, logIndex: fill.logIndex, at, token }
+  const none = { account: null, vaultAddress: null, shares: null }
+  const filled: TransferEvent = { kind: 'filled', ...place, amount: fill.outputAmount, ...none }
+  const result = parseFillResult(logs, { pool, handler, fill, deposit })
+  const events: TransferEvent[] = [
+    ...(fill.isSpedUp ? [{ ...filled, kind: 'sped_up' as const }] : []),
+    filled,
+    ...(result ? [{ ...place, ...result }] : []),
+  ]
+  return { fill, blockHash, at, events }
 }
 
-type SearchedFill = {
-  readonly found?: Filled
-  /** How far the search has come, where it goes on. */
-  readonly search?: FillSearch
+function concludeFill(
+  { getReader, evidence }: Poll,
+  transfer: Transfer,
+  { fill: { blockNumber: number }, blockHash, at, events }: Filled,
+  finality?: Finality,
+): Seen {
+  const chainId = transfer.deposit.destinationChainId
+  const { nodes } = getReader(chainId)
+  evidence.set(chainId, { chainId, blockNumber: Number(number), blockHash, timestamp: at, nodes })
+  const keep = { ...withEvents(transfer, FILL_KINDS, events), fillSearch: undefined }
+  const isFinal = finality?.isFinal({ number, timestamp: toSeconds(at) }) === true
+  return conclude(keep, outcomeOf(keep) ?? 'unproven', isFinal)
 }
+
+type Searched = { readonly filled?: Filled | undefined; readonly search?: LogSearch | undefined }
 
 /**
- * The fill of a deposit that the pool calls filled. First among the newest blocks, for most polls come soon after it;
- * else forward from the deposit's time to its deadline, in parts of which each is recorded. Throws `upstream_*`.
+ * The fill of a deposit that the pool calls filled: where the bridge's hint says, else among the newest blocks, else further
+ * back to the deposit, at the next polls if need be. Its receipt proves it. Throws `upstream_*`.
  */
-export async function searchFill(
+async function searchFill(
   poll: Poll,
-  reader: ChainReader,
-  { deposit, initiated }: Source,
+  destination: ChainReader,
+  transfer: Transfer,
   head: BlockHeader,
-): Promise<SearchedFill> {
-  const { recorded, budget } = poll
-  const { pool } = getBridge(reader)
-  const { originChainId, depositId, fillDeadline } = deposit.relayData
-  const topics = [POOL_TOPICS.filled, toWord(originChainId), toWord(depositId)]
-  // After the events come the receipt of what is found, and the time of its block.
-  const options = { filters: [{ address: pool, topics }], end: head, reserved: 2 }
-  let search = recorded.fillSearch
-  if (!search) {
-    const rangesFor = (span: bigint) => rangesOf(max(0n, head.number - span + 1n), head.number, span, 1)
-    const read = await readRanges(reader, budget, { ...options, span: undefined, rangesFor, hasRead: false })
-    search = { ...startLogSearch(reader, head), ...(read.span && { span: read.span }), early: false }
-    if (!('logs' in read)) return read.span ? { search } : {}
-    const fill = findFill(read.logs.flat(), pool, deposit)
-    if (fill) return readFound(poll, reader, deposit, fill)
-    if (head.number < NEWEST_BLOCKS && read.span === NEWEST_BLOCKS) return {}
+): Promise<Searched> {
+  const { budget, fetchHint } = poll
+  const { deposit, events } = transfer
+  const readReceipt = async (hash: Hash) => {
+    const [outcome] = await budget.ask(destination, [receiptRequest(hash)])
+    return parseFilled(poll, transfer, outcome, hash)
   }
-  const since = toSeconds(initiated) - (search.early ? EARLY_SECONDS : CLOCK_SECONDS)
-  search = await findFirstBlock(reader, budget, search, min(since, head.timestamp))
-  for (let hasRead = false; search.next !== undefined; hasRead = true) {
-    const { next, span } = search
-    const rangesFor = (blocks: bigint, most: number) => rangesOf(next, head.number, blocks, most)
-    const read = await readRanges(reader, budget, { ...options, span, rangesFor, hasRead })
-    if (!('logs' in read)) return { search: { ...search, ...(read.span && { span: read.span }) } }
-    const fill = findFill(read.logs.flat(), pool, deposit)
+  let search = transfer.fillSearch
+  if (!search && budget.left() >= CALLS_FOR_RECEIPT) {
+    const { fill: hash } = await fetchHint(deposit.relayData)
+    const hinted = hash && (await readReceipt(hash))
+    if (hinted) return { filled: hinted }
+  }
+  const filters = [fillFilter(destination, POOL_TOPICS.filled, deposit)]
+  const since = toSeconds(events[0].at) - EARLY_SECONDS
+  for (let hasRead = false; ; hasRead = true) {
+    // After the events come the receipt of the fill, and the time of its block.
+    const step = await stepBack(destination, budget, search, { filters, head, since, reserved: 2, hasRead })
+    search = step.search
+    const fill = findFill(step.logs.flat(), getBridge(destination).pool, deposit)
     if (fill) {
-      const { found } = await readFound(poll, reader, deposit, fill)
-      return found ? { found } : { search }
+      const filled = await readReceipt(fill.transactionHash)
+      return filled?.fill.blockNumber === fill.blockNumber ? { filled } : {}
     }
-    search = { ...search, next: read.last.number + 1n, span: read.span }
-    const isOver = read.last.number >= head.number || read.last.timestamp > BigInt(fillDeadline) + LATE_SECONDS
-    // The pool says that there is a fill: it is searched for again, from earlier, and then anew.
-    if (isOver) return search.early ? {} : { search: { ...startLogSearch(reader, head), span: read.span, early: true } }
+    // The pool says that there is a fill, so the search begins anew.
+    if (step.progress === 'complete') return {}
+    if (step.progress === 'paused') return { search }
   }
-  return { search }
 }
 
-/** The fill that a search found, by its receipt; none where that says otherwise: the chain is being reorganised. */
-async function readFound(poll: Poll, reader: ChainReader, deposit: BridgeDeposit, fill: Fill): Promise<SearchedFill> {
-  const [outcome] = await poll.budget.ask(reader, [receiptRequest(fill.transactionHash)])
-  const filled = parseFilled(reader, deposit, outcome, fill.transactionHash)
-  if (filled?.fill.blockNumber !== fill.blockNumber) return {}
-  return { found: { ...filled, at: await readTime(poll, reader, filled.logs, fill.blockNumber) } }
+/** The transfer with the request for a slow fill as an event, if it is in the blocks that one call reads. */
+async function withSlowFill(poll: Poll, destination: ChainReader, transfer: Transfer, head: BlockHeader): Promise<Transfer> {
+  const { deposit, events } = transfer
+  if (events.some(({ kind }) => kind === 'slow_fill_requested') || !poll.budget.reaches(3)) return transfer
+  const filters = [fillFilter(destination, POOL_TOPICS.slowFillRequested, deposit)]
+  const options = { filters, head, since: toSeconds(events[0].at) - EARLY_SECONDS, reserved: 1, hasRead: true }
+  const { logs } = await stepBack(destination, poll.budget, undefined, options)
+  const [log]: (Log | undefined)[] = logs.flat()
+  if (!log || (log.blockTimestamp === undefined && !poll.budget.reaches(1))) return transfer
+  const at = await readTime(poll, destination, [log], log.blockNumber)
+  const { transactionHash: txHash, logIndex } = log
+  const { outputAmount: amount, outputToken } = deposit.relayData
+  const place = { chainId: deposit.destinationChainId, txHash, logIndex, at, amount, token: toAddress(outputToken) }
+  const event = { kind: 'slow_fill_requested', ...place, account: null, vaultAddress: null, shares: null } as const
+  return withEvents(transfer, ['slow_fill_requested'], [event])
 }
 
-function toWord(value: bigint): Hex {
+function fillFilter(destination: ChainReader, topic: Hash, { relayData }: BridgeDeposit) {
+  const { originChainId, depositId } = relayData
+  return { address: getBridge(destination).pool, topics: [topic, toTopic(originChainId), toTopic(depositId)] }
+}
+
+function toTopic(value: bigint): Hex {
   return numberToHex(value, { size: 32 })
+}
+
+/** True if nobody filled the deposit before its deadline, and no reorganisation can change that. */
+async function isUnfilledForEver(poll: Poll, destination: ChainReader, deposit: BridgeDeposit): Promise<boolean> {
+  if (!poll.budget.reaches(3)) return false
+  const { to, data } = call(getBridge(destination).pool, poolAbi, 'fillStatuses', [relayHash(deposit)])
+  const status: RpcRequest = { method: 'eth_call', params: [{ to, data }, 'latest'] }
+  const outcomes = await poll.budget.ask(destination, [status, ...finalityRequests(destination.chain)])
+  // A fill is in a block that is not after the deadline.
+  const { isPast } = parseFinality(destination.chain, outcomes.slice(1))
+  return isPast(BigInt(deposit.relayData.fillDeadline)) && parseResult(Quantity, outcomes[0]) !== FILLED
 }

@@ -15,29 +15,23 @@ import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { AppError, badAnswer } from '../errors.ts'
 import { toDate } from '../time.ts'
 import { poolAbi } from './abi.ts'
-import { OUTCOMES, type TransferFacts } from './outcomes.ts'
-import type { Transfer, TransferKey, TransferStatus } from './transfer.ts'
+import type { FetchHint } from './across.ts'
+import { OUTCOMES } from './timeline.ts'
+import type { Outcome, Transfer, TransferEvent } from './transfer.ts'
 
-/** What one poll of a transfer works with. */
+/** What a poll works with. */
 export type Poll = {
   readonly getReader: (chainId: number) => ChainReader
-  readonly key: TransferKey
-  readonly recorded: Transfer
+  readonly fetchHint: FetchHint
   readonly budget: Budget
   /** The blocks at which the chains were read so far, by chain id. */
   readonly evidence: Map<number, Evidence>
-  /** Whether what is seen is recorded: what a search has not found is told as its end then alone. */
+  /** True if what is read is recorded: only then a search without a result can be final. */
   readonly isRecorded: boolean
 }
 
-/** What one poll of a transfer finds. */
-export type Seen = {
-  readonly status: TransferStatus
-  /** What to record of the transfer. */
-  readonly keep: Transfer
-  /** The location of the vault's event of the deposit, once it is final. */
-  readonly arrival?: { readonly chainId: number; readonly transactionHash: Hash; readonly logIndex: number }
-}
+/** What a poll of a transfer finds: its record, its outcome, and whether a reorganisation can still change that. */
+export type Seen = { readonly keep: Transfer; readonly outcome: Outcome; readonly isFinal: boolean }
 
 const MOST_REQUESTS = 6
 /** How many calls one poll may send to all chains together. */
@@ -90,10 +84,19 @@ export function noteHead({ evidence }: Poll, { chain, nodes }: ChainReader, late
   evidence.set(chain.id, { chainId: chain.id, ...toBlockFields(head), blockHash: head.hash, nodes })
 }
 
-/** The status of a transfer, and what to record of it: the status too when it is final. */
-export function conclude(facts: TransferFacts, outcome: keyof typeof OUTCOMES, keep: Transfer, isFinal = false): Seen {
-  const status = { ...facts, ...OUTCOMES[outcome], final: isFinal && OUTCOMES[outcome].terminal }
-  return { status, keep: status.final ? { ...keep, final: status } : keep }
+/** What a poll finds, with this outcome. */
+export function conclude(keep: Transfer, outcome: Outcome, isFinal = false): Seen {
+  return { keep, outcome, isFinal: isFinal && OUTCOMES[outcome].terminal }
+}
+
+/** The transfer with these events in place of those of the same kinds. */
+export function withEvents(
+  transfer: Transfer,
+  kinds: readonly TransferEvent['kind'][],
+  events: readonly TransferEvent[],
+): Transfer {
+  const [deposited, ...others] = transfer.events
+  return { ...transfer, events: [deposited, ...others.filter(({ kind }) => !kinds.includes(kind)), ...events] }
 }
 
 /** The bridge's contracts on a chain; throws `internal` where it does not go. */
@@ -127,7 +130,7 @@ export function parseReceipt(outcome: RpcOutcome | undefined, hash: Hash): Recei
 }
 
 /** The time of a block: as its logs tell it, or by one call. Throws `upstream_*`. */
-export async function readTime({ budget }: Poll, reader: ChainReader, logs: readonly Log[], blockNumber: bigint) {
+export async function readTime({ budget }: Pick<Poll, 'budget'>, reader: ChainReader, logs: readonly Log[], blockNumber: bigint) {
   const told = logs.find((log) => log.blockNumber === blockNumber && log.blockTimestamp !== undefined)?.blockTimestamp
   const outcomes = told === undefined ? await budget.ask(reader, [blockRequest(blockNumber)]) : []
   return toDate(told ?? parseResult(BlockHeader, outcomes[0]).timestamp)

@@ -1,98 +1,89 @@
 import * as z from 'zod'
-import { foundBlock, narrowBlockSearch, nextLook, startBlockSearch } from '../chain/blocks.ts'
-import { BlockHeader, blockRequest, Log, type LogFilter, logsRequest, parseResult, type Range } from '../chain/logs.ts'
+import { max } from '../bigint.ts'
+import { BlockHeader, blockRequest, Log, type LogFilter, logsRequest, parseResult, rangesOf } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcError } from '../chain/rpc.ts'
 import { badAnswer } from '../errors.ts'
 import type { Budget } from './poll.ts'
 import type { LogSearch } from './transfer.ts'
 
-/** The most blocks that are asked for in one call, and the next smaller numbers for nodes that refuse without a number. */
-const SPANS = [10_000n, 500n, 10n, 1n] as const
+/** Blocks of one call for events, and the next smaller numbers if a node refuses without a number. Our filters are rare events. */
+const SPANS = [1_000_000n, 10_000n, 500n, 10n, 1n] as const
 
-/** A search that begins at the block of a time, in seconds since 1970, which `head` is not before. */
-export function startLogSearch({ chain }: ChainReader, head: BlockHeader): LogSearch {
-  return { start: startBlockSearch(head, chain.blockSeconds) }
-}
-
-/** The search with the first block found that is not before the time, or as far as the budget reaches. Throws `upstream_*`. */
-export async function findFirstBlock<S extends LogSearch>(
-  reader: ChainReader,
-  budget: Budget,
-  search: S,
-  time: bigint,
-): Promise<S> {
-  const { start: unfinished, ...rest } = search
-  if (!unfinished) return search
-  let start = unfinished
-  for (let number = nextLook(start, time); number !== undefined; number = nextLook(start, time)) {
-    if (!budget.reaches(1)) return { ...search, start }
-    const [outcome] = await budget.ask(reader, [blockRequest(number)])
-    start = narrowBlockSearch(start, time, { number, timestamp: parseResult(BlockHeader, outcome).timestamp })
-  }
-  // `start` is optional in every search, which the type of what is left without it does not say.
-  return { ...rest, next: foundBlock(start) } as S
-}
-
-type Ranges = {
+type Options = {
   readonly filters: readonly LogFilter[]
-  /** How many blocks the node takes in one call, where that is known. */
-  readonly span: bigint | undefined
-  /** The ranges to read, of `span` blocks each, at most so many. */
-  readonly rangesFor: (span: bigint, most: number) => readonly Range[]
-  /** The block at which the ranges end at the latest. */
-  readonly end: BlockHeader
-  /** How many requests of one call are to come after. */
+  /** The newest block to read. */
+  readonly head: BlockHeader
+  /** Older blocks are not read; seconds since 1970. */
+  readonly since: bigint
+  /** Requests of one call that come after. */
   readonly reserved?: number
-  /** Whether this poll has read events before, so that a refusal without a reason, which may pass, is no error. */
+  /** True if this poll has read events, so that a refusal without a reason, which may pass, only pauses the search. */
   readonly hasRead: boolean
 }
 
-/** What was read: for each filter its events, the header of the last block of them all, and the span that the node took. */
-type Read = { readonly logs: readonly Log[][]; readonly last: BlockHeader; readonly span: bigint }
+/** The events of each filter that a step read, and how far the search is. */
+export type Step = {
+  readonly logs: readonly Log[][]
+  readonly search: LogSearch | undefined
+  /** `more`: call again. `paused`: the budget of this poll is spent. `complete`: all blocks are read. */
+  readonly progress: 'more' | 'paused' | 'complete'
+}
 
-/** Nothing was read: the budget does not reach, if need be for the smaller `span` that the node asked for. */
-type Unread = { readonly span: bigint | undefined }
-
-/** The events of these filters in these ranges. Throws `upstream_*`, also when the node refuses a single block. */
-export async function readRanges(
+/**
+ * Reads the next events of a search in one request: first the blocks that are new since the last poll, then back to the time
+ * `since`. If there are too many new blocks for one request, the search begins anew at the head. Throws `upstream_*`, also if a
+ * node refuses a single block.
+ */
+export async function stepBack(
   reader: ChainReader,
   budget: Budget,
-  { filters, span, rangesFor, end, reserved, hasRead }: Ranges,
-): Promise<Read | Unread> {
-  let tried = span ?? SPANS[0]
-  let isProven = span !== undefined
+  search: LogSearch | undefined,
+  { filters, head, since, reserved = 0, hasRead }: Options,
+): Promise<Step> {
+  let span = search?.span
   let isReasoned = true
-  let known = span
-  for (;;) {
-    const most = Math.max(1, Math.floor((budget.left(reserved) - 1) / filters.length))
-    const ranges = rangesFor(tried, isProven ? most : 1)
-    const requests = ranges.flatMap((range) => filters.map((filter) => logsRequest(filter, range)))
-    const lastBlock = ranges.at(-1)?.[1] ?? end.number
-    const headers = lastBlock === end.number ? [] : [blockRequest(lastBlock)]
+  for (let tried = span ?? SPANS[0]; ; ) {
+    const most = BigInt(span === undefined ? 1 : Math.max(1, Math.floor((budget.left(reserved) - 1) / filters.length)))
+    const isNew = search !== undefined && search.high < head.number && head.number - search.high <= most * tried
+    const begun = search && (isNew || search.high >= head.number) ? search : undefined
+    const [low, high] = isNew
+      ? [search.high + 1n, head.number]
+      : [max(0n, (begun?.low ?? head.number + 1n) - most * tried), (begun?.low ?? head.number + 1n) - 1n]
+    if (high < low) return { logs: filters.map(() => []), search, progress: 'complete' }
+    const ranges = rangesOf(low, high, tried, Number(most))
+    const requests = filters.flatMap((filter) => ranges.map((range) => logsRequest(filter, range)))
+    const headers = isNew || low === 0n ? [] : [blockRequest(low)]
     if (!budget.reaches(requests.length + headers.length, reserved)) {
       if (!isReasoned && !hasRead) throw refused()
-      return { span: known }
+      return { logs: filters.map(() => []), search: search && { ...search, ...(span && { span }) }, progress: 'paused' }
     }
     const outcomes = await budget.ask(reader, [...requests, ...headers])
     const refusal = outcomes.slice(0, requests.length).find((outcome) => 'error' in outcome)
-    if (!refusal) {
-      const logs = filters.map((_, index) =>
-        ranges.flatMap((_, range) => parseResult(z.array(Log), outcomes[range * filters.length + index])),
-      )
-      const { timestamp } = headers.length > 0 ? parseResult(BlockHeader, outcomes.at(-1)) : end
-      return { logs, last: { number: lastBlock, timestamp }, span: tried }
+    if (refusal) {
+      const smaller = smallerSpan(tried, refusal.error)
+      if (smaller === undefined) throw refused()
+      tried = smaller
+      isReasoned = refusal.error.refusal !== undefined && refusal.error.refusal !== 'unserved'
+      if (isReasoned) span = smaller
+      continue
     }
-    const smaller = smallerSpan(tried, refusal.error)
-    if (smaller === undefined) throw refused()
-    tried = smaller
-    isReasoned = refusal.error.refusal !== undefined && refusal.error.refusal !== 'unserved'
-    if (isReasoned) known = smaller
-    isProven = false
+    const logs = filters.map((_, index) =>
+      outcomes.slice(index * ranges.length, (index + 1) * ranges.length).flatMap((one) => parseResult(z.array(Log), one)),
+    )
+    const lowest = isNew ? search.low : low
+    const [header] = headers.length > 0 ? outcomes.slice(-1) : []
+    const isOver = lowest === 0n || (header && parseResult(BlockHeader, header).timestamp < since)
+    return {
+      logs,
+      // Below 0 there is nothing left to read.
+      search: { low: isOver ? 0n : lowest, high: begun?.high && !isNew ? begun.high : high, span: tried },
+      progress: isOver ? 'complete' : 'more',
+    }
   }
 }
 
-/** Of how many blocks to ask for events after a refusal of so many; undefined where fewer will not help. */
+/** The number of blocks to ask for after a refusal of so many; undefined if fewer do not help. */
 function smallerSpan(tried: bigint, { refusal, blocks }: RpcError): bigint | undefined {
   if (refusal === 'archive' || refusal === 'unsupported') return undefined
   if (blocks !== undefined && BigInt(blocks) < tried) return blocks > 0 ? BigInt(blocks) : undefined

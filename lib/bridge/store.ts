@@ -1,31 +1,52 @@
+import { getAddress, type Hash } from 'viem'
 import * as z from 'zod'
 import { all, exists, is, missing, remove, set } from '../aws/conditions.ts'
 import type { Table } from '../aws/table.ts'
-import { Timestamp, TransactionHash } from '../codecs.ts'
-import { type RecordedTransfer, Transfer, type TransferKey } from './transfer.ts'
+import { EpochSeconds, Timestamp } from '../codecs.ts'
+import { Quote, type RecordedTransfer, Sent, Transfer, type TransferKey, type Terms } from './transfer.ts'
 
 const Item = z.object({
   transfer: Transfer,
-  /** Keys of the index, of transfers that the job follows only: when it looks at the transfer next, in epoch milliseconds. */
+  /** Keys of the index, of transfers that the job follows only: when it reads the transfer next, in epoch milliseconds. */
   followedOnChain: z.number().optional(),
   lookAt: z.number().optional(),
 })
-const FollowedItem = Item.extend({ pk: z.string(), sk: z.string() }).transform(
-  ({ pk, sk, transfer }): RecordedTransfer => {
-    const [, chainId, hash] = pk.split('#')
-    const [, index] = sk.split('#')
-    const transactionHash = TransactionHash.parse(hash)
-    return { key: { sourceChainId: Number(chainId), transactionHash, index: Number(index) }, recorded: transfer }
-  },
-)
+const KeyedItem = Item.extend({ pk: z.string(), sk: z.string() }).transform(({ pk, sk, transfer }): RecordedTransfer => {
+  const [, chainId, depositor = ''] = pk.split('#')
+  // The keys are those of `itemKey`.
+  const key = { sourceChainId: Number(chainId), depositor: getAddress(depositor), relayHash: sk as Hash }
+  return { key, recorded: transfer }
+})
+const SentItem = z.object({ sent: Sent })
+const QuoteItem = z.object({ quote: Quote, expiresAt: EpochSeconds })
 
 const FOLLOWED = { name: 'followedTransfers', partitionKey: 'followedOnChain', sortKey: 'lookAt' } as const
 
-/** The table of transfers that somebody asked about. */
+/** A hash on its chain. */
+type HashKey = { readonly sourceChainId: number; readonly hash: Hash }
+
+/** The table of transfers, of the hashes by which they are found, and of the quotes that were handed out. */
 export function transfersStore(table: Table) {
   return {
-    /** The record of a transfer, undefined where there is none; read consistently, so that no status goes back. */
-    get: async (key: TransferKey): Promise<Transfer | undefined> => (await table.get(Item, itemKey(key)))?.transfer,
+    /** The recorded transfers of these keys, in their order; read consistently, so that no status goes back. */
+    async getMany(keys: readonly TransferKey[]): Promise<RecordedTransfer[]> {
+      if (keys.length === 0) return []
+      const found = await table.getMany(KeyedItem, keys.map(itemKey))
+      return keys.flatMap(({ relayHash }) => found.find(({ key }) => key.relayHash === relayHash) ?? [])
+    },
+
+    /** What was seen of a hash, undefined if nothing was. */
+    getSent: async (key: HashKey): Promise<Sent | undefined> => (await table.get(SentItem, sentKey(key)))?.sent,
+
+    /** Records what was seen of a hash. */
+    async recordSent(key: HashKey, sent: Sent): Promise<void> {
+      await table.put(SentItem, sentKey(key), { sent })
+    },
+
+    /** Deletes what was seen of a hash. */
+    async forgetSent(key: HashKey): Promise<void> {
+      await table.delete(sentKey(key))
+    },
 
     /**
      * The recorded transfers that started on this chain and are due by now (epoch milliseconds), those that have waited longest
@@ -33,12 +54,12 @@ export function transfersStore(table: Table) {
      */
     async listDue(sourceChainId: number, now: number, limit: number): Promise<RecordedTransfer[]> {
       const range = { index: FOLLOWED, partition: sourceChainId, to: now }
-      const { items } = await table.getPage(FollowedItem, range, { limit, isConsistent: false })
+      const { items } = await table.getPage(KeyedItem, range, { limit, isConsistent: false })
       return items
     },
 
     /**
-     * Records a transfer; false when its final status is recorded already, its earlier record is not the one that was read, or it
+     * Records a transfer; false when its final outcome is recorded already, its earlier record is not the one that was read, or it
      * is followed since.
      */
     record(
@@ -71,16 +92,59 @@ export function transfersStore(table: Table) {
       })
     },
 
-    /** Deletes the record of a transfer, its final status too. */
+    /** Deletes the record of a transfer, its final outcome too. */
     async forget(key: TransferKey): Promise<void> {
       await table.delete(itemKey(key))
+    },
+
+    /** Records a quote that was handed out; it goes by itself when the pool no longer takes it. */
+    async addQuote(sourceChainId: number, quote: Quote): Promise<void> {
+      const expiresAt = new Date((quote.terms.quotedAt + QUOTE_SECONDS) * 1000)
+      await table.put(QuoteItem, quoteKey(sourceChainId, quote.terms), { quote, expiresAt })
+    },
+
+    /** The quote with these terms, undefined if none is recorded. */
+    async getQuote(sourceChainId: number, terms: Terms): Promise<Quote | undefined> {
+      return (await table.get(QuoteItem, quoteKey(sourceChainId, terms), { isConsistent: false }))?.quote
+    },
+
+    /** The quotes on a chain whose deposits the pool may still take, or has just taken; the newest first, at most `limit`. */
+    async listQuotes(sourceChainId: number, now: number, limit: number): Promise<Quote[]> {
+      const from = orderOf(Math.floor(now / 1000) - QUOTE_SECONDS)
+      const range = { partition: quotePartition(sourceChainId), from }
+      const quotes: Quote[] = []
+      for await (const items of table.pages(QuoteItem, range, { isConsistent: false, isDescending: true })) {
+        quotes.push(...items.map(({ quote }) => quote))
+        if (quotes.length >= limit) break
+      }
+      return quotes.slice(0, limit)
     },
   }
 }
 export type TransfersStore = ReturnType<typeof transfersStore>
 
-function itemKey({ sourceChainId, transactionHash, index }: TransferKey) {
-  return { pk: `TRANSFER#${sourceChainId}#${transactionHash}`, sk: `DEPOSIT#${index}` }
+/** The pool takes a quote for an hour; another one is for blocks that come late. */
+const QUOTE_SECONDS = 2 * 3_600
+
+function itemKey({ sourceChainId, depositor, relayHash }: TransferKey) {
+  return { pk: `TRANSFER#${sourceChainId}#${depositor}`, sk: relayHash }
+}
+
+function sentKey({ sourceChainId, hash }: HashKey) {
+  return { pk: `SENT#${sourceChainId}#${hash}`, sk: 'SENT' }
+}
+
+function quotePartition(sourceChainId: number): string {
+  return `QUOTES#${sourceChainId}`
+}
+
+function quoteKey(sourceChainId: number, { depositor, hash, quotedAt }: Terms) {
+  return { pk: quotePartition(sourceChainId), sk: `${orderOf(quotedAt)}#${depositor}#${hash}` }
+}
+
+/** Seconds since 1970 as text that sorts by time. */
+function orderOf(seconds: number): string {
+  return seconds.toString().padStart(12, '0')
 }
 
 function dueAt(lookAt: Date) {

@@ -1,6 +1,5 @@
-import { type Hash, isHash } from 'viem'
+import { type Address as EvmAddress, type Hash, isHash } from 'viem'
 import * as z from 'zod'
-import { BlockSearch, StoredBlock } from '../chain/blocks.ts'
 import { Evidence, EvidenceList } from '../chain/evidence.ts'
 import { HexText } from '../chain/hex.ts'
 import { ChainId } from '../chain/registry.ts'
@@ -8,17 +7,53 @@ import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
 
 const HashText = z.string().refine((text): text is Hash => isHash(text))
 
+/** Kinds of events, in the order in which they come, with what each proves. */
+const EVENT_KINDS = {
+  deposited: 'the bridge took the funds on the source chain',
+  slow_fill_requested: 'the bridge itself is to pay, which takes hours',
+  sped_up: 'the bridge paid by other terms, which the depositor signed later',
+  filled: 'the bridge paid on the destination chain',
+  delivered: '`account` received the tokens',
+  undelivered: 'the tokens lie at a public contract, because the depositor signed no instruction for them',
+  vault_deposited: 'the vault took the deposit for `account`',
+  action_failed: 'the vault deposit failed, and `account` received the tokens',
+  refund_owed: 'the bridge could not pay the refund, so `account` has to claim it',
+  refunded: 'the bridge paid the refund to `account`',
+}
+
+/** An event of a chain that proves a step of a transfer. */
+export const TransferEvent = z
+  .object({
+    // The keys of an object are strings, of which its type says which.
+    kind: z.enum(Object.keys(EVENT_KINDS) as (keyof typeof EVENT_KINDS)[]).describe(
+      Object.entries(EVENT_KINDS)
+        .map(([kind, meaning]) => `${kind}: ${meaning}`)
+        .join('. '),
+    ),
+    chainId: z.number().int().describe('Chain of the event'),
+    txHash: TransactionHash.describe('Transaction of the event'),
+    logIndex: z.number().int().describe("Index of the event's log in its block"),
+    at: Timestamp.describe('Block time'),
+    amount: Amount.nullable().describe("Amount in the token's smallest unit; null if unknown"),
+    token: Address.nullable().describe('Token of the amount; null if none'),
+    account: Address.nullable().describe('Account that the event is about; null if unknown'),
+    vaultAddress: Address.nullable().describe('Vault that took the deposit; null for other events'),
+    shares: Amount.nullable().describe("Shares received, in the share's smallest unit; null for other events and for requests"),
+  })
+  .meta({ id: 'TransferEvent', description: 'Event of a chain that proves a step of a transfer' })
+export type TransferEvent = z.output<typeof TransferEvent>
+
 /** Why a transfer has failed, or is no longer followed. */
 const REASONS = {
-  source_reverted: 'the source transaction reverted, nothing was sent',
-  no_deposit_in_transaction:
-    'no bridge deposit with this index in the transaction; if the index is 0, nothing was sent',
-  source_dropped: 'another transaction took its nonce, nothing was sent',
+  source_reverted: 'the source transaction reverted',
+  no_deposit_in_transaction: 'no bridge deposit with this index in the transaction',
+  source_dropped: 'the transaction is no longer valid, and no other one made this deposit',
   expired: 'it was not filled in time; usually becomes refunded or refund_not_found',
   refunded: 'the bridge refunded it on the source chain',
   refund_not_found: 'no certain refund found two weeks after the deadline',
   destination_action_failed:
     'it arrived, but the vault deposit failed; the tokens went to the fallback account of the transfer',
+  undelivered: 'it arrived without an instruction, at a public contract from which anyone can take it',
   destination_not_followed: 'the status stays bridging because this service does not read the destination chain',
 }
 // The keys of an object are strings, of which its type says which.
@@ -32,7 +67,31 @@ const ChainName = z
   .object({ id: z.number().int().describe('Chain id'), name: z.string().describe('Chain name') })
   .meta({ id: 'ChainName', description: 'A chain by its id and name' })
 
-/** Where a deposit from another chain stands, or a withdrawal to one. What is not known is null. */
+const tokenAmount = (about: string) =>
+  z
+    .object({
+      token: Address,
+      symbol: z.string().nullable().describe('Null for a token that the service does not know'),
+      decimals: z.number().int().nullable().describe('Null for a token that the service does not know'),
+      amount: Amount.describe(about),
+    })
+    .nullable()
+
+const Refund = z
+  .object({
+    chainId: z.number().int(),
+    token: Address,
+    amount: Amount.describe("Refund in the source token's smallest unit"),
+    txHash: TransactionHash.describe('Transaction that paid it; with `claim`, the one that could not'),
+    at: Timestamp.describe('Block time'),
+    claim: z
+      .object({ chainId: z.number().int(), to: Address, data: HexText, value: Amount })
+      .nullable()
+      .describe('Transaction with which the depositor claims the refund; null once it is paid'),
+  })
+  .meta({ id: 'TransferRefund', description: 'Refund of a transfer that was not filled in time' })
+
+/** Where a deposit from another chain stands, or a withdrawal to one. Unknown fields are null. */
 export const TransferStatus = z
   .object({
     depositId: TransactionHash.describe('Source transaction hash'),
@@ -72,16 +131,34 @@ export const TransferStatus = z
     transactions: z
       .object({ source: TransactionHash, fill: TransactionHash.nullable() })
       .describe('Source transaction, and the fill on the other chain; null before'),
+    depositor: Address.nullable().describe('Account that sent it, and that a refund goes to'),
+    recipient: Address.nullable().describe('Account that receives the shares or the tokens'),
+    vaultAddress: Address.nullable().describe('Vault that it ends in; null if the bridge only delivers the funds'),
+    input: tokenAmount("Amount sent, in the token's smallest unit").describe('Token and amount sent'),
+    output: tokenAmount("Promised amount; delivered amount after the fill, in the token's smallest unit").describe(
+      'Token and amount on the destination',
+    ),
+    sharesReceived: Amount.nullable().describe(
+      "Shares that the vault minted, in the share's smallest unit; null for requests",
+    ),
+    expectedAt: Timestamp.nullable().describe('Expected arrival by the quote; null if unknown or arrived'),
+    deadline: Timestamp.nullable().describe('If it is not filled before, it is refunded'),
+    refund: Refund.nullable(),
+    replacedBy: TransactionHash.nullable().describe('Transaction that made the deposit in place of the requested one'),
+    events: z.array(TransferEvent).describe('Events of both chains that prove the status, in order'),
+    links: z
+      .object({ source: z.url(), fill: z.url().nullable(), refund: z.url().nullable() })
+      .describe('Transactions in block explorers; null before'),
   })
   .meta({ id: 'TransferStatus' })
 export type TransferStatus = z.output<typeof TransferStatus>
 
 /**
- * A deposit into the bridge as the pool's event tells it. Accounts and tokens are 32 bytes, amounts in smallest units,
- * deadlines in seconds since 1970; `destinationChainId` is 0 where it is too large for a number.
+ * A deposit into the bridge as the pool's event has it. Accounts and tokens are 32 bytes, amounts in smallest units, times in
+ * seconds since 1970; `destinationChainId` is 0 if it is too large for a number.
  */
 const BridgeDeposit = z.object({
-  /** What identifies its fill. */
+  /** Identifies its fill. */
   relayData: z.object({
     depositor: HexText,
     recipient: HexText,
@@ -97,89 +174,136 @@ const BridgeDeposit = z.object({
     message: HexText,
   }),
   destinationChainId: z.number().int(),
+  quoteTimestamp: z.number().int(),
 })
 export type BridgeDeposit = z.output<typeof BridgeDeposit>
 
-/** The deposit in a source transaction, the number and the time of its block; read again until that block is final. */
-const Source = z.object({
-  deposit: BridgeDeposit,
-  initiated: Timestamp,
-  blockNumber: Amount.optional(),
-  isFinal: z.boolean(),
-  /** The block at which it was found to be final. */
-  evidence: Evidence.optional(),
-})
-export type Source = z.output<typeof Source>
-
-/** A search through a chain's events, block by block, as far as it has come. */
+/** The blocks of a chain whose events were read, both ends included. */
 const LogSearch = z.object({
-  /** The search for its first block, by time; gone when that is found. */
-  start: BlockSearch.optional(),
-  /** The first block that is not searched yet. */
-  next: Amount.optional(),
-  /** How many blocks of events the node took in one call, once it took some. */
+  low: Amount,
+  high: Amount,
+  /** Blocks of events that the node took in one call, once it took some. */
   span: Amount.optional(),
 })
 export type LogSearch = z.output<typeof LogSearch>
 
-/** The search for a fill; `early` when it starts well before the deposit, after a search that found nothing. */
-const FillSearch = LogSearch.extend({ early: z.boolean() })
-export type FillSearch = z.output<typeof FillSearch>
-
 /** The search for a refund, and what it has found so far. */
-const RefundSearch = LogSearch.extend({
-  /** The last block that the next poll reads: one that needed more calls than the last poll had left. */
+const RefundSearch = z.object({
+  blocks: LogSearch.optional(),
+  /** The block of the payment that the bridge's hint names: newer ones are not read until it proves wrong. */
   until: Amount.optional(),
-  /** Whether all blocks up to the deadline are read, so that the rivals are all there. */
-  isPastDeadline: z.boolean().optional(),
-  /** Other deposits of the same depositor and token that may be owed back; an empty list once it is known which are. */
+  /** Transactions that may hold a payment and whose receipts are not read yet. */
+  leads: z.array(HashText),
+  /** Payments of the pool to the depositor in the token. `isOwed`: it could not pay, so the depositor has to claim. */
+  payments: z.array(
+    z.object({ txHash: HashText, logIndex: z.number().int(), at: Timestamp, amount: Amount, isOwed: z.boolean() }),
+  ),
+  /** Other deposits of the depositor in the token that the pool may owe; `deadline` in seconds since 1970. */
   rivals: z.array(
     z.object({ relayHash: HashText, destinationChainId: z.number().int(), deadline: Amount, amount: Amount }),
   ),
-  /** What the pool owes the depositor in the token, oldest deadline first, this transfer last; there once that is known. */
-  debts: z.array(z.object({ deadline: Amount, amount: Amount })).optional(),
-  payments: z.array(z.object({ amount: Amount, blockNumber: Amount, timestamp: Amount })),
-  /** Whether there are more rivals or payments than can be told apart. */
-  isCrowded: z.boolean(),
+  /** Total of all deposits and payments below a thousandth of the amount. */
+  dust: Amount,
 })
 export type RefundSearch = z.output<typeof RefundSearch>
 
-/** A transfer as it is stored: what was seen of it, so that the next poll costs less, and its final status. */
+/** The possible states of a transfer; `describe` has what each says. */
+export const Outcome = z.enum([
+  'pending',
+  'bridging',
+  'bridging_slowly',
+  'locating',
+  'unproven',
+  'deposited',
+  'deposited_elsewhere',
+  'delivered',
+  'delivered_elsewhere',
+  'undelivered',
+  'destination_action_failed',
+  'destination_not_followed',
+  'source_reverted',
+  'no_deposit_in_transaction',
+  'no_deposit_with_index',
+  'source_dropped',
+  'expired',
+  'expired_searching',
+  'expired_undecided',
+  'refund_owed',
+  'refunded',
+  'refund_not_found',
+])
+export type Outcome = z.output<typeof Outcome>
+
+/** Evidence in order; the first is the deposit. */
+const Events = z.tuple([TransferEvent], TransferEvent)
+
+/** How a transfer has ended, as far as was seen. */
+const Ending = z.object({ outcome: Outcome, events: Events })
+export type Ending = z.output<typeof Ending>
+
+/** Terms of a deposit that its calldata and its event have in common, by their hash; `quotedAt` in seconds since 1970. */
+export const Terms = z.object({ depositor: Address, hash: HashText, quotedAt: z.number().int() })
+export type Terms = z.output<typeof Terms>
+
+/** A quote that was handed out: its terms, the vault that it is for or from, and the seconds that its fill takes. */
+export const Quote = z.object({
+  terms: Terms,
+  vault: z.object({ chainId: ChainId, address: Address }),
+  expectedFillSeconds: z.number(),
+})
+export type Quote = z.output<typeof Quote>
+
+/** A transfer as it is stored: what the chains say of it, and how far searches have come. */
 export const Transfer = z.object({
-  /** Who sent the source transaction, with which nonce: another transaction that uses it takes this one's place. */
-  sender: z.object({ address: Address, nonce: z.number().int().nonnegative() }).optional(),
-  /** The head of the source chain at which another transaction was first seen in the place of the source transaction. */
-  droppedAt: StoredBlock.optional(),
-  source: Source.optional(),
-  fillSearch: FillSearch.optional(),
-  /** The transaction of its fill; read again until its block is final. */
-  fillTransaction: HashText.optional(),
-  /** Whether it is final that nobody filled it in time. */
+  deposit: BridgeDeposit,
+  events: Events,
+  /** Block of the deposit; read again until it is final. */
+  blockNumber: Amount,
+  isFinal: z.boolean(),
+  /** The block at which the deposit was found to be final. */
+  evidence: Evidence.optional(),
+  /** The quote that was handed out for it. */
+  quote: Quote.optional(),
+  /** The search for another transaction that made the deposit, once its own is gone. */
+  goneSearch: LogSearch.optional(),
+  fillSearch: LogSearch.optional(),
+  /** True once no fill before the deadline is final. */
   isUnfilled: z.boolean().optional(),
   refundSearch: RefundSearch.optional(),
-  /** When the job looks at it next: none for one that ends or began in no client's vault, and once clients are told how it has ended. */
+  /** When the job reads it next; none if no client's vault is concerned, and once clients have the final event. */
   lookAt: Timestamp.optional(),
   /**
-   * How it has ended by blocks that are not final: the last of these, and before it those that it has replaced since clients
-   * were told. `version` is another whenever one of these is.
+   * Endings by blocks that are not final: the last, and before it those that it has replaced since clients had them. `version`
+   * changes with each of these.
    */
-  latest: z
-    .object({
-      endings: z.array(TransferStatus),
-      isPublished: z.boolean(),
-      version: z.number().int(),
-      /** In which vault it is told, where the transfer names none. */
-      vault: z.object({ chainId: ChainId, address: Address }).optional(),
-    })
-    .optional(),
-  /** The status that will never change, and the blocks that it rests on. */
-  final: TransferStatus.optional(),
-  evidence: EvidenceList.optional(),
+  latest: z.object({ endings: z.array(Ending), isPublished: z.boolean(), version: z.number().int() }).optional(),
+  /** The outcome that never changes, and the blocks that it rests on. */
+  final: Outcome.optional(),
+  finalEvidence: EvidenceList.optional(),
 })
 export type Transfer = z.output<typeof Transfer>
 
-/** Which transfer: the deposit with this index among those of a source transaction. */
-export type TransferKey = { readonly sourceChainId: number; readonly transactionHash: Hash; readonly index: number }
+/** Identifies a transfer: the source chain, the depositor and the relay hash of its deposit. */
+export type TransferKey = { readonly sourceChainId: number; readonly depositor: EvmAddress; readonly relayHash: Hash }
 
-/** A transfer and what is recorded of it. */
+/** A transfer and its record. */
 export type RecordedTransfer = { readonly key: TransferKey; readonly recorded: Transfer }
+
+/** What was seen of a hash: a way to find deposits. */
+export const Sent = z.object({
+  /** Who sent the transaction, with which nonce. */
+  sender: z.object({ address: Address, nonce: z.number().int().nonnegative() }).optional(),
+  /** The transaction that includes a user operation, or that took the place of this one. */
+  carrier: HashText.optional(),
+  /** The account of a user operation. */
+  account: Address.optional(),
+  /** Deposits that it makes, or is to make; with the relay hash once they are seen. */
+  deposits: z.array(Terms.extend({ relayHash: HashText.optional() })),
+  isFinal: z.boolean(),
+  /** The search for these deposits in other transactions. */
+  search: LogSearch.optional(),
+  /** The outcome that never changes, of a hash without a deposit, and the blocks that it rests on. */
+  outcome: Outcome.optional(),
+  evidence: EvidenceList.optional(),
+})
+export type Sent = z.output<typeof Sent>

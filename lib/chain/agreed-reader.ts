@@ -103,7 +103,9 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   eth_getBlockReceipts: z.array(z.object({ logs: z.array(Log) })),
   [HEADER]: HashedHeader.nullable(),
   [RECEIPT]: Receipt.nullable(),
-  [TRANSACTION]: z.object({ hash: TransactionHash, from: Address, to: Address.nullish(), nonce: Quantity }).nullable(),
+  [TRANSACTION]: z
+    .object({ hash: TransactionHash, from: Address, to: Address.nullish(), nonce: Quantity, input: HexText })
+    .nullable(),
 }
 
 /** The outcome of a request that both hosts return; undefined if they differ. */

@@ -18,6 +18,8 @@ type ChainBase = {
   readonly coinGeckoPlatform: string
   /** What DefiLlama writes before a contract's address. */
   readonly defiLlamaPrefix: string
+  /** Block explorer, without a slash at the end. */
+  readonly explorerUrl: string
   /**
    * Public endpoints for trying out, asked in this order where configuration names none: they refuse much, promise
    * nothing and change without notice. One that gives no events comes last.
@@ -57,6 +59,7 @@ export const SOLANA = {
   nativeCoin: { symbol: 'SOL', name: 'Solana', decimals: 9, coinGeckoId: 'solana' },
   coinGeckoPlatform: 'solana',
   defiLlamaPrefix: 'solana',
+  explorerUrl: 'https://solscan.io',
   rpcUrls: ['https://api.mainnet-beta.solana.com', 'https://solana-rpc.publicnode.com'],
 } as const satisfies SolanaChain
 
@@ -70,6 +73,7 @@ export const CHAINS = [
     nativeCoin: ETHER,
     coinGeckoPlatform: 'ethereum',
     defiLlamaPrefix: 'ethereum',
+    explorerUrl: 'https://etherscan.io',
     rpcUrls: ['https://ethereum-rpc.publicnode.com', 'https://eth.drpc.org'],
     blockSeconds: 12,
     finality: { tag: 'finalized', seconds: 600 },
@@ -83,6 +87,7 @@ export const CHAINS = [
     nativeCoin: ETHER,
     coinGeckoPlatform: 'optimistic-ethereum',
     defiLlamaPrefix: 'optimism',
+    explorerUrl: 'https://optimistic.etherscan.io',
     rpcUrls: ['https://mainnet.optimism.io', 'https://optimism-rpc.publicnode.com', 'https://optimism.drpc.org'],
     blockSeconds: 2,
     finality: { tag: 'safe', seconds: 120 },
@@ -96,6 +101,7 @@ export const CHAINS = [
     nativeCoin: { symbol: 'BNB', name: 'BNB', decimals: 18, coinGeckoId: 'binancecoin' },
     coinGeckoPlatform: 'binance-smart-chain',
     defiLlamaPrefix: 'bsc',
+    explorerUrl: 'https://bscscan.com',
     rpcUrls: ['https://bsc-rpc.publicnode.com', 'https://bsc.drpc.org', 'https://bsc-dataseed.bnbchain.org'],
     blockSeconds: 0.45,
     finality: { tag: 'finalized', seconds: 60 },
@@ -109,6 +115,7 @@ export const CHAINS = [
     nativeCoin: { symbol: 'xDAI', name: 'xDAI', decimals: 18, coinGeckoId: 'xdai' },
     coinGeckoPlatform: 'xdai',
     defiLlamaPrefix: 'xdai',
+    explorerUrl: 'https://gnosisscan.io',
     rpcUrls: ['https://rpc.gnosischain.com', 'https://gnosis-rpc.publicnode.com', 'https://gnosis.drpc.org'],
     blockSeconds: 5,
     finality: { tag: 'finalized', seconds: 120 },
@@ -122,6 +129,7 @@ export const CHAINS = [
     nativeCoin: { symbol: 'POL', name: 'POL', decimals: 18, coinGeckoId: 'polygon-ecosystem-token' },
     coinGeckoPlatform: 'polygon-pos',
     defiLlamaPrefix: 'polygon',
+    explorerUrl: 'https://polygonscan.com',
     rpcUrls: ['https://polygon-bor-rpc.publicnode.com', 'https://polygon.drpc.org'],
     blockSeconds: 2,
     finality: { tag: 'finalized', seconds: 256 },
@@ -135,6 +143,7 @@ export const CHAINS = [
     nativeCoin: ETHER,
     coinGeckoPlatform: 'base',
     defiLlamaPrefix: 'base',
+    explorerUrl: 'https://basescan.org',
     rpcUrls: ['https://mainnet.base.org', 'https://base-rpc.publicnode.com', 'https://base.drpc.org'],
     blockSeconds: 0.2,
     finality: { tag: 'safe', seconds: 120 },
@@ -148,6 +157,7 @@ export const CHAINS = [
     nativeCoin: ETHER,
     coinGeckoPlatform: 'arbitrum-one',
     defiLlamaPrefix: 'arbitrum',
+    explorerUrl: 'https://arbiscan.io',
     rpcUrls: ['https://arb1.arbitrum.io/rpc', 'https://arbitrum-one-rpc.publicnode.com', 'https://arbitrum.drpc.org'],
     blockSeconds: 0.25,
     finality: { tag: 'safe', seconds: 120 },

@@ -4,7 +4,6 @@ import { MAX_LATEST } from '../activity/latest-notice.ts'
 import { type BlockHeader, readHashes } from '../chain/logs.ts'
 import { logger } from '../logger.ts'
 import type { VaultEvent } from '../protocols/books.ts'
-import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { Notice } from '../webhooks/event.ts'
 import { buildRevertedNotice, type Hashes, rememberNotice, withReverted } from './latest-notices.ts'
 import { publishOf } from './publish-notices.ts'
@@ -18,16 +17,11 @@ const MAX_LEFT_OUT = 20
 
 /**
  * Reports events after the last final block to clients that want them, reverted ones first. Stores each notice before it is
- * published, so that it can be reverted; publishing it again changes nothing. Returns the entries of each vault that is read up
- * to the head.
+ * published, so that it can be reverted; publishing it again changes nothing.
  */
-export async function publishLatest(
-  run: Run,
-  head: BlockHeader,
-): Promise<ReadonlyMap<VaultRun, readonly LedgerEntry[]>> {
+export async function publishLatest(run: Run, head: BlockHeader): Promise<void> {
   const { vaultRuns, final, records, openRequests, reader } = run
-  const entries = new Map<VaultRun, readonly LedgerEntry[]>()
-  if (head.number <= final.number) return entries
+  if (head.number <= final.number) return
   // A failure here must not keep final events from being recorded.
   const wantsLatest = await run.getWantsLatest().catch((error: unknown) => {
     logger.warn('what is not final cannot be told', { chainId: reader.chain.id, reason: String(error) })
@@ -36,10 +30,9 @@ export async function publishLatest(
     ({ vault, progress, isRefused }) => wantsLatest?.(vault.address) && progress.through >= final.number && !isRefused,
   )
   const found: Latest[] = []
-  for (const { vaultRun, events, isWhole } of await readLatest(run, wanted, head)) {
+  for (const { vaultRun, events } of await readLatest(run, wanted, head)) {
     const posted = postNew(vaultRun, newEvents(vaultRun, events))
     if (!isPossible(posted)) continue
-    if (isWhole) entries.set(vaultRun, posted.entries)
     const { vault, progress } = vaultRun
     const part = { vault, progress, events: posted.events, entries: posted.entries }
     const notices: Notice[] = []
@@ -79,7 +72,6 @@ export async function publishLatest(
     vaultRun.progress = { ...vaultRun.progress, latest: latest.filter(({ key }) => !gone.has(key)) }
   }
   await save(run, reverted)
-  return entries
 }
 
 /** A vault's notices after the last final block, and the hashes of their blocks. */
@@ -108,8 +100,8 @@ async function findGone({ reader }: Run, found: readonly Latest[]): Promise<Read
   return new Set(missing.filter(isGone).map(({ key }) => key))
 }
 
-/** A vault's events after the last final block; `isWhole` if these are all. */
-type ReadLatest = { readonly vaultRun: VaultRun; readonly events: readonly VaultEvent[]; readonly isWhole: boolean }
+/** A vault's events after the last final block. */
+type ReadLatest = { readonly vaultRun: VaultRun; readonly events: readonly VaultEvent[] }
 
 /**
  * Reads these vaults' events after the last final block, in ranges that the nodes take, until the run ends. If they exceed a
@@ -165,7 +157,6 @@ async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHead
     .map(({ vaultRun, reading }) => ({
       vaultRun,
       events: found.get(vaultRun.vault.address) ?? [],
-      isWhole: !isOpen(reading, head) && !reading.isRefused,
     }))
 }
 

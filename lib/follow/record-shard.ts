@@ -7,7 +7,6 @@ import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
 import { findLatestClients } from '../webhooks/latest.ts'
 import { publish } from '../webhooks/publish.ts'
-import type { KnownVault } from './known-vault.ts'
 import { refreshVaults } from './refresh-vaults.ts'
 import type { RunReport } from './report.ts'
 import type { Dependencies as RunDependencies } from './run.ts'
@@ -24,14 +23,7 @@ type Dependencies = Pick<RunDependencies, 'records' | 'prices' | 'openRequests' 
   }
 
 /** The vaults that a run records. */
-type OfRun = {
-  readonly chainId: number
-  readonly vaults: readonly VaultOnChain[]
-  /** Tokens of transfers whose paying vault is unknown. */
-  readonly sentTokens?: ReadonlySet<Address | undefined>
-  /** Receives what is known of each vault, by its address, before a failure to compare pins is thrown. */
-  readonly onKnown?: ((known: ReadonlyMap<Address, KnownVault>) => Promise<void>) | undefined
-}
+type OfRun = { readonly chainId: number; readonly vaults: readonly VaultOnChain[] }
 
 /** The part of a function's time that is reserved for a run's last writes. */
 export const LAST_WRITES_MS = 8_000
@@ -55,7 +47,7 @@ export async function recordShard(dependencies: Dependencies, of: OfRun, until: 
     await sleep(Math.max(0, next - now()))
     try {
       const { entries, prices, states } = report
-      ;({ report, wantsLatest } = await recordOnce(dependencies, { ...of, onKnown: undefined }, until))
+      ;({ report, wantsLatest } = await recordOnce(dependencies, of, until))
       const { entries: newEntries, prices: newPrices, states: newStates } = report
       report = { ...report, entries: entries + newEntries, prices: prices + newPrices, states: states + newStates }
     } catch (error) {
@@ -69,7 +61,7 @@ export async function recordShard(dependencies: Dependencies, of: OfRun, until: 
 
 async function recordOnce(
   dependencies: Dependencies,
-  { chainId, vaults, sentTokens = new Set(), onKnown }: OfRun,
+  { chainId, vaults }: OfRun,
   until: number,
 ): Promise<{ report: RunReport; wantsLatest: boolean }> {
   const { records, prices, openRequests, states, pinStore, getReader, findClients, now } = dependencies
@@ -80,19 +72,18 @@ async function recordOnce(
   }
   let wantsLatest = false
   const getWantsLatest = async () => {
-    const read = await findRead(dependencies, vaults, sentTokens)
+    const read = await findRead(dependencies, vaults)
     wantsLatest = read.size > 0
     return (vault: Address) => read.has(vault)
   }
   // A failure is thrown after what happened is recorded.
   const watching = watchPins({ reader, pinStore, publish: publishOfVaults, now }, vaults)
   watching.catch(() => {})
-  const { report, known } = await refreshVaults(
+  const report = await refreshVaults(
     { reader, records, prices, openRequests, states, publish: publishOfVaults, getWantsLatest, now },
     vaults,
     until,
   )
-  await onKnown?.(known)
   const { changedVaults, untoldVaults } = await watching
   const whole = { ...report, changedVaults, untoldVaults: report.untoldVaults + untoldVaults }
   return { report: whole, wantsLatest }
@@ -102,17 +93,14 @@ function vaultOf({ data: { chainId, vaultAddress } }: Notice): VaultKey {
   return { chainId, address: vaultAddress }
 }
 
-/** Vaults to read up to the head: clients want non-final events, or they may have paid a pending transfer. */
+/** Vaults of clients that want non-final events: these are read up to the head. */
 async function findRead(
   { findClients, webhooks }: Pick<Dependencies, 'findClients' | 'webhooks'>,
   vaults: readonly VaultOnChain[],
-  sentTokens: ReadonlySet<Address | undefined>,
 ): Promise<ReadonlySet<Address>> {
   const wanting = await findLatestClients({ webhooks }, async () => vaults.flatMap(await findClients(vaults)))
   if (wanting.size === 0) return new Set()
   const clientsOf = await findClients(vaults)
   const wanted = vaults.filter((vault) => clientsOf(vault).some((id) => wanting.has(id)))
-  // Which vault paid a transfer is known once all vaults of its token are read as far.
-  const tokens = new Set(wanted.map(({ asset }) => asset).filter((asset) => sentTokens.has(asset)))
-  return new Set([...wanted, ...vaults.filter(({ asset }) => tokens.has(asset))].map(({ address }) => address))
+  return new Set(wanted.map(({ address }) => address))
 }

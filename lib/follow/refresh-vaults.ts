@@ -1,11 +1,9 @@
-import type { Address } from 'viem'
 import { lagOf } from '../activity/lag.ts'
 import { initialProgress } from '../activity/store.ts'
 import { readAtHead, readFinalBlock } from '../chain/finality.ts'
 import { logger } from '../logger.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { readOverviews } from '../vaults/overview.ts'
-import type { KnownVault } from './known-vault.ts'
 import { publishLatest } from './publish-latest.ts'
 import { publishPauses } from './publish-pauses.ts'
 import { recordEvents } from './record-events.ts'
@@ -15,7 +13,7 @@ import { takeSnapshots } from './snapshot-requests.ts'
 
 /**
  * Records events of a chain's vaults up to its last final block, and their states, until nothing is left or the time is up.
- * Returns the report, and the known events of each vault by address. It works in slices: it writes a slice's prices and events,
+ * Returns the report. It works in slices: it writes a slice's prices and events,
  * publishes them, then writes the progress. So the next run continues wherever this one ends. A vault whose events the nodes
  * refuse, or that another run has recorded meanwhile, is left for the next run. Throws `upstream_*` if nothing could be read.
  */
@@ -68,7 +66,7 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
   if (overviews && overviews.block.number > final.number) await recordOverviews(run, overviews)
   if (overviews) await publishPauses(run, overviews)
   await save(run, listUnsaved(run))
-  const latestEntries = await publishLatest(run, head)
+  await publishLatest(run, head)
   await takeSnapshots(run)
 
   const [front] = vaultRuns
@@ -77,13 +75,7 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     .toSorted((left, right) => right.through - left.through)
   const reached = Math.min(front?.through ?? 0, Number(final.number))
   const { entries, prices, states } = run.done
-  const known = vaultRuns.map((vaultRun): [Address, KnownVault] => {
-    const { through: recorded } = vaultRun.progress
-    const latest = latestEntries.get(vaultRun)
-    const through = latest ? Number(head.number) : recorded
-    return [vaultRun.vault.address, { recorded, through, entries: latest ?? [] }]
-  })
-  const report = {
+  return {
     vaults: vaults.length,
     through: front?.through ?? null,
     behind: vaultRuns.filter(({ progress }) => progress.through < reached).length,
@@ -93,5 +85,4 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     states,
     untoldVaults: run.unpublished.size,
   }
-  return { report, known: new Map(known) }
 }

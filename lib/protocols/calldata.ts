@@ -47,11 +47,16 @@ export type DepositOperation = Omit<Operation, 'decode'> & {
   /** Whether the shares come only after a settlement. */
   readonly isAsync: boolean
   decode(data: Hex): (Terms & { readonly receiver: Address }) | undefined
-  /**
-   * For whom the vault took such a deposit and who paid it, by the event that tells of it, which is among the logs of one
-   * transaction; undefined for other logs.
-   */
-  taken(log: Log, logs: readonly Log[]): { readonly account: Address; readonly payer: Address } | undefined
+  /** The deposit that the vault took, if this log among the logs of its transaction is the event of such a deposit. */
+  taken(log: Log, logs: readonly Log[]): TakenDeposit | undefined
+}
+
+/** A deposit that a vault took for `account`, paid by `payer`. Amounts in smallest units; `shares` null for a request. */
+type TakenDeposit = {
+  readonly account: Address
+  readonly payer: Address
+  readonly assets: bigint
+  readonly shares: bigint | null
 }
 
 /** A function by which shares leave a vault for assets. */

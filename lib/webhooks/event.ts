@@ -62,11 +62,11 @@ const Transfer = z
     z.object({
       chainId: ChainId.describe('Chain of the vault; `srcChain` and `dstChain` are those of the transfer'),
       vaultAddress: Address.describe(
-        "Vault of the transfer's deposit. Without a deposit: the vault that paid the sent amount in the same transaction. Else the account's last payer before it, if it paid at least that amount within a day. Other transfers cause no event",
+        'Vault that the transfer is for, or from which the withdrawal was prepared. Other transfers cause no event',
       ),
       userAddress: Address.nullable().describe('Account that receives the shares or that withdrew; null if unknown'),
     }),
-    TransferStatus,
+    TransferStatus.omit({ vaultAddress: true }),
   )
   .meta({ id: 'TransferData' })
 

@@ -111,7 +111,7 @@ export const bondOperations: Operations = {
       },
       taken(log) {
         const event = decodeLog(bondAbi, log)
-        return event ? { account: event.args.holder, payer: event.args.buyer } : undefined
+        return event && { account: event.args.holder, payer: event.args.buyer, assets: event.args.paid, shares: event.args.units }
       },
     },
   ],

@@ -49,11 +49,11 @@ export function placed(logs: readonly Unplaced[], first = 3): Log[] {
 }
 
 /** The log of a deposit into the bridge. */
-export function depositLog({ relayData, destinationChainId }: BridgeDeposit, pool = POOL): Unplaced {
+export function depositLog({ relayData, destinationChainId, quoteTimestamp }: BridgeDeposit, pool = POOL): Unplaced {
   return emit(pool, 'FundsDeposited', {
     ...relayData,
     destinationChainId: BigInt(destinationChainId),
-    quoteTimestamp: 1,
+    quoteTimestamp,
   })
 }
 
@@ -145,6 +145,7 @@ export function messageDeposit({
       message,
     },
     destinationChainId: 8453,
+    quoteTimestamp: 1,
   }
 }
 

@@ -92,7 +92,10 @@ const STATES = {
   expired: { status: 'failed', reason: 'expired', terminal: false },
   // The search is over, and what was paid may have been for this one.
   undecided: { status: 'failed', reason: 'expired', terminal: true },
+  // The depositor has to claim it.
+  refund_owed: { status: 'failed', reason: 'expired', terminal: false },
   refunded: { status: 'failed', reason: 'refunded', terminal: true },
+  undelivered: { status: 'failed', reason: 'undelivered', terminal: true },
   source_dropped: { status: 'failed', reason: 'source_dropped', terminal: true },
   refund_not_found: { status: 'failed', reason: 'refund_not_found', terminal: true },
   destination_not_followed: { status: 'bridging', reason: 'destination_not_followed', terminal: true },
@@ -116,7 +119,14 @@ type Expected = {
 }
 
 /** Passes when a reply is this status in its whole documented shape, and does not say which bridge it is. */
-export function expectStatus({ status, headers, body }: HttpReply, state: StateName, expected: Expected): void {
+export function expectStatus(reply: HttpReply, state: StateName, expected: Expected): void {
+  const { status, headers } = reply
+  const { transfers, ...whole } = reply.body
+  const { protocol: _, evidence: __, ...first } = whole
+  if (transfers.length > 0) expect(transfers[0]).toEqual(first)
+  const { depositor, recipient, vaultAddress, input, output, sharesReceived, expectedAt, deadline, ...others } = whole
+  const { refund, replacedBy, events, links, ...body } = others
+  const told = { depositor, recipient, vaultAddress, input, output, sharesReceived, expectedAt, deadline, refund, replacedBy, events, links }
   const { hash, from, to, inputAmount, outputAmount, initiated = null, bridged = null, fill = null } = expected
   const chain = (id: number) => ({ id, name: NAMES[id] ?? 'unknown' })
   const { terminal, ...said } = STATES[state]
@@ -140,12 +150,46 @@ export function expectStatus({ status, headers, body }: HttpReply, state: StateN
       evidence: expect.arrayContaining([expect.objectContaining({ chainId: from, nodes: expect.any(Number) })]),
     },
   })
+  expectEvidence(told, state, expected)
   for (const { chainId } of to === undefined ? [] : body.evidence) expect([from, to]).toContain(chainId)
   if (!terminal) expect(body.nextPollAfterMs).toBeGreaterThanOrEqual(1000)
   expect(headers.get('cache-control')).toBe('no-store')
   // Random text may contain any word.
   const words = [...headers].filter(([name]) => !/signature|digest|request-id/.test(name))
   expect(JSON.stringify([body, words])).not.toMatch(/across|spoke|relay|multicall|handler|\buma\b/i)
+}
+
+/** The last event that proves a state; none for one that rests on what is missing. */
+const PROOFS: Partial<Record<StateName, readonly string[]>> = {
+  bridging: ['deposited', 'slow_fill_requested', 'filled'],
+  completed: ['vault_deposited', 'delivered'],
+  destination_action_failed: ['action_failed'],
+  expired: ['deposited', 'slow_fill_requested'],
+  refund_owed: ['refund_owed'],
+  refunded: ['refunded'],
+  undelivered: ['undelivered'],
+}
+
+/** Passes when the events prove the state, and everything that is told of the transfer fits them. */
+function expectEvidence(told: Record<string, any>, state: StateName, { from, to, ...expected }: Expected): void {
+  const { events, links, refund, input, output, depositor, deadline } = told
+  if (to === undefined) {
+    expect({ events, depositor, input, output, deadline, refund }).toEqual({
+      ...{ events: [], depositor: null, input: null, output: null, deadline: null, refund: null },
+    })
+    return
+  }
+  expect(PROOFS[state] ?? [events.at(-1)?.kind]).toContain(events.at(-1)?.kind)
+  const [deposited] = events
+  expect(deposited).toMatchObject({ kind: 'deposited', chainId: from, amount: `${expected.inputAmount}`, account: depositor })
+  expect(input.amount).toBe(`${expected.inputAmount}`)
+  const filled = events.find(({ kind }: { kind: string }) => kind === 'filled')
+  expect(filled?.txHash).toBe(expected.fill)
+  if (filled) expect(filled).toMatchObject({ chainId: to, at: expected.bridged, amount: output.amount })
+  const claim = state === 'refund_owed' ? expect.objectContaining({ chainId: from, value: '0' }) : null
+  const isRefund = state === 'refunded' || state === 'refund_owed'
+  expect(refund).toEqual(isRefund ? expect.objectContaining({ amount: input.amount, claim }) : null)
+  expect(links.source).toContain(deposited.txHash)
 }
 
 /** Who asks: by default the first client, of the service that the test started with. */
@@ -283,7 +327,8 @@ function transfersOn(service: Service) {
         for (let question = 0; question < MOST_QUESTIONS; question += 1) {
           const { body } = await ask(shown)
           const isFinal = shown?.final === undefined || body.final === shown.final
-          if (body.status === status && body.reason === reason && isFinal) break
+          const isOwed = state !== 'refund_owed' || body.refund !== null
+          if (body.status === status && body.reason === reason && isFinal && isOwed) break
         }
         await transfer.shows(state, shown)
       },

@@ -17,7 +17,17 @@ export const contract = {
   summary: "Records the final blocks of one chain's vaults: deposits, withdrawals, prices and states.",
   uses: {
     clients: ['Query', 'BatchGetItem'],
-    deposits: ['Query', 'Query followedTransfers', 'BatchGetItem', 'PutItem', 'BatchWriteItem', 'UpdateItem'],
+    deposits: [
+      'GetItem',
+      'Query',
+      'Query followedTransfers',
+      'BatchGetItem',
+      'PutItem',
+      'DeleteItem',
+      'BatchWriteItem',
+      'UpdateItem',
+    ],
+    cache: ['GetItem', 'PutItem'],
     webhooks: ['GetItem', 'BatchGetItem', 'BatchWriteItem'],
     eventQueue: true,
     shardQueue: true,

@@ -1,19 +1,16 @@
-import type { DepositSourceStore } from '../../../lib/activity/deposit-source-store.ts'
-import { isNews } from '../../../lib/bridge/endings.ts'
 import { relayHash } from '../../../lib/bridge/events.ts'
 import { createBudget, FILLED, MOST_CALLS, readFillStatuses } from '../../../lib/bridge/poll.ts'
-import { readTransfer } from '../../../lib/bridge/status.ts'
+import { readTransfer, type TransferServices } from '../../../lib/bridge/status.ts'
 import type { TransfersStore } from '../../../lib/bridge/store.ts'
+import { isNews, OUTCOMES } from '../../../lib/bridge/timeline.ts'
 import type { RecordedTransfer, Transfer } from '../../../lib/bridge/transfer.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
 import { logger } from '../../../lib/logger.ts'
 import { DAY_MS, HOUR_MS } from '../../../lib/time.ts'
 
-type Dependencies = {
-  readonly getReader: (chainId: number) => ChainReader
-  readonly transfers: Pick<TransfersStore, 'record' | 'follow' | 'listDue' | 'postpone'>
-  readonly sources: Pick<DepositSourceStore, 'record'>
+type Dependencies = TransferServices & {
+  readonly transfers: Pick<TransfersStore, 'listDue' | 'postpone'>
   /** Epoch milliseconds. */
   readonly now: () => number
 }
@@ -38,10 +35,11 @@ const FOLLOWED_MS = 21 * DAY_MS
  * not, before they are polled again.
  */
 export async function followTransfers(
-  { getReader, transfers, sources, now }: Dependencies,
+  dependencies: Dependencies,
   chainId: number,
   until: number = Number.POSITIVE_INFINITY,
 ) {
+  const { getReader, transfers, now } = dependencies
   const listed = await transfers.listDue(chainId, now(), MOST_DUE)
   const [due, ended] = [
     listed.filter(({ recorded }) => !isNews(recorded)),
@@ -67,11 +65,11 @@ export async function followTransfers(
       return budget.isShort() ? recorded.lookAt : getNextPoll(keep, now())
     }
     try {
-      const { status } = await readTransfer({ getReader, transfers, sources }, { key, recorded }, lookAt, budget)
-      if (status.terminal) endedTransfers += 1
+      const seen = await readTransfer(dependencies, { key, recorded }, lookAt, budget)
+      if (seen && OUTCOMES[seen.outcome].terminal) endedTransfers += 1
     } catch (error) {
       if (!budget.isShort()) {
-        logger.warn('transfer not read', { chainId, transaction: key.transactionHash, reason: String(error) })
+        logger.warn('transfer not read', { chainId, transaction: recorded.events[0].txHash, reason: String(error) })
         // One that fails in the same way each time must not take the calls of others in each run.
         postponed.push({ key, lookAt: getNextPoll(recorded, now()) })
       }
@@ -94,7 +92,7 @@ async function readMoved(
 ): Promise<{ moved: ReadonlySet<Transfer>; unasked: ReadonlySet<Transfer>; pools: number }> {
   const moved = new Set<Transfer>()
   const waiting = due.flatMap(({ recorded }) =>
-    recorded.source && !needsPoll(recorded) ? [{ recorded, deposit: recorded.source.deposit }] : [],
+    needsPoll(recorded) ? [] : [{ recorded, deposit: recorded.deposit }],
   )
   const groups = [...Map.groupBy(waiting, ({ deposit }) => deposit.destinationChainId)]
   const asked = groups.slice(0, MOST_POOLS)
@@ -114,19 +112,19 @@ async function readMoved(
   return { moved, unasked, pools: asked.length }
 }
 
-/** Whether there is more to know of a transfer than what the destination's pool says of it. */
-function needsPoll({ source, fillTransaction, isUnfilled }: Transfer): boolean {
-  const isWaiting = fillTransaction === undefined && isUnfilled !== true
-  return !source || !isWaiting || !evmChain(source.deposit.destinationChainId)?.bridge
+/** True if there is more to know of a transfer than what the destination's pool says of it. */
+function needsPoll({ deposit, events, isFinal, isUnfilled }: Transfer): boolean {
+  const isWaiting = !isUnfilled && !events.some(({ kind }) => kind === 'filled')
+  return !isFinal || !isWaiting || !evmChain(deposit.destinationChainId)?.bridge
 }
 
 /** When to poll a transfer next, undefined for never. */
-export function getNextPoll({ source, fillTransaction, latest }: Transfer, now: number): Date | undefined {
-  const age = now - (source?.initiated.getTime() ?? now)
+export function getNextPoll({ deposit, events: [deposited, ...later] }: Transfer, now: number): Date | undefined {
+  const age = now - deposited.at.getTime()
   if (age > FOLLOWED_MS) return undefined
   const wait = Math.min(LONGEST_WAIT_MS, Math.max(0, age * AGE_SHARE))
   // A fill that is known is only waited for to be final.
-  const finalAfter = fillTransaction ? (evmChain(source?.deposit.destinationChainId ?? 0)?.finality.seconds ?? 0) : 0
-  const filledAt = latest?.endings.at(-1)?.timestamps.bridged?.getTime() ?? now
-  return new Date(Math.max(now + wait, filledAt + finalAfter * 1000))
+  const filled = later.find(({ kind }) => kind === 'filled')
+  const finalAfter = filled ? (evmChain(deposit.destinationChainId)?.finality.seconds ?? 0) : 0
+  return new Date(Math.max(now + wait, (filled?.at.getTime() ?? now) + finalAfter * 1000))
 }

@@ -2,6 +2,7 @@ import { job } from '../../../lib/frame/job.ts'
 import {
   enqueueShards,
   eventLog,
+  fetchHint,
   getAgreedReader,
   listedVaults,
   now,
@@ -30,6 +31,7 @@ export const handler = job(
     pinStore,
     transfers,
     sources,
+    fetchHint,
     getReader: getAgreedReader,
     eventLog,
     webhooks,

@@ -1,17 +1,18 @@
 import { findDestination } from '../../../lib/bridge/destination.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { prepareClaim } from '../../../lib/prepare/claim.ts'
+import { rememberQuote } from '../../../lib/prepare/remember-quote.ts'
 import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
 import type { Services } from '../../../lib/services.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
-export function buildClaim({ agree, bridge }: Services<'agree' | 'bridge'>) {
-  return ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+export function buildClaim({ agree, bridge, transfers }: Services<'agree' | 'bridge' | 'transfers'>) {
+  return async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
     const destination = findDestination(body, vault)
     const [account, services] = [body.userAddress, bridge(client)]
-    return agree(
+    const reply = await agree(
       [vault.chainId, destination?.chainId ?? vault.chainId],
       async (getReader) => {
         const order = { vault, account, kind: body.kind, destination }
@@ -20,5 +21,6 @@ export function buildClaim({ agree, bridge }: Services<'agree' | 'bridge'>) {
       },
       agreeOnReply,
     )
+    return rememberQuote(transfers, vault, reply)
   }
 }

@@ -17,7 +17,7 @@ export const contract = {
     "Builds the transactions that claim settled requests of an async vault: a deposit's shares or a withdrawal's assets.",
   tag: 'Vaults',
   caller: 'client',
-  uses: { cache: ['BatchGetItem', 'PutItem', 'UpdateItem'], config: true },
+  uses: { deposits: ['PutItem'], cache: ['BatchGetItem', 'PutItem', 'UpdateItem'], config: true },
   request: {
     body: z
       .strictObject({

@@ -14,7 +14,7 @@ export const contract = {
   summary: 'Builds the transactions that deposit into a vault: approvals first, then the operations, in order.',
   tag: 'Vaults',
   caller: 'client',
-  uses: { deposits: ['BatchGetItem'], cache: ['BatchGetItem', 'PutItem', 'UpdateItem'], config: true },
+  uses: { deposits: ['BatchGetItem', 'PutItem'], cache: ['BatchGetItem', 'PutItem', 'UpdateItem'], config: true },
   request: {
     body: z
       .strictObject({

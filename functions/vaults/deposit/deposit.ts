@@ -3,11 +3,12 @@ import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { prepareDeposit } from '../../../lib/prepare/deposit.ts'
 import { prepareDepositAcross } from '../../../lib/prepare/deposit-across.ts'
+import { rememberQuote } from '../../../lib/prepare/remember-quote.ts'
 import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
-export function buildDeposit({ agree, bridge, pins }: Services<'agree' | 'bridge' | 'pins'>) {
+export function buildDeposit({ agree, bridge, pins, transfers }: Services<'agree' | 'bridge' | 'pins' | 'transfers'>) {
   return async ({ client, limits, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { vaultAddress, chainId, srcChainId, srcToken, userAddress: account, amount } = body
     const vault = findVisibleVault({ client, limits }, vaultAddress, chainId)
@@ -28,7 +29,7 @@ export function buildDeposit({ agree, bridge, pins }: Services<'agree' | 'bridge
     }
     const source = { sourceChainId: srcChainId, sourceToken: srcToken, inputAmount: amount }
     const services = bridge(client)
-    return pins.prepare(vault, (pin) =>
+    const reply = await pins.prepare(vault, (pin) =>
       agree(
         [srcChainId, vault.chainId],
         async (getReader) => {
@@ -38,5 +39,6 @@ export function buildDeposit({ agree, bridge, pins }: Services<'agree' | 'bridge
         agreeOnReply,
       ),
     )
+    return rememberQuote(transfers, vault, reply)
   }
 }

@@ -1,5 +1,6 @@
 import { findDestination } from '../../../lib/bridge/destination.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import { rememberQuote } from '../../../lib/prepare/remember-quote.ts'
 import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
 import { prepareWithdrawal } from '../../../lib/prepare/withdraw.ts'
 import type { WithdrawalAmount } from '../../../lib/protocols/protocol.ts'
@@ -7,12 +8,12 @@ import type { Services } from '../../../lib/services.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
-export function buildWithdrawal({ agree, bridge }: Services<'agree' | 'bridge'>) {
-  return ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+export function buildWithdrawal({ agree, bridge, transfers }: Services<'agree' | 'bridge' | 'transfers'>) {
+  return async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
     const destination = findDestination(body, vault)
     const [account, services] = [body.userAddress, bridge(client)]
-    return agree(
+    const reply = await agree(
       [vault.chainId, destination?.chainId ?? vault.chainId],
       async (getReader) => {
         const order = { vault, account, amount: amountIn(body), destination }
@@ -21,6 +22,7 @@ export function buildWithdrawal({ agree, bridge }: Services<'agree' | 'bridge'>)
       },
       agreeOnReply,
     )
+    return rememberQuote(transfers, vault, reply)
   }
 }
 

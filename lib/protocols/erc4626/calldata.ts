@@ -26,10 +26,9 @@ export const deposit: DepositOperation = {
   taken(log, logs) {
     const event = decodeLog(vaultAbi, log)
     if (event?.eventName !== 'Deposit') return undefined
-    const { sender, owner } = event.args
-    return namesReceiverFirst([event.args], parseMints(logs))
-      ? { account: sender, payer: owner }
-      : { account: owner, payer: sender }
+    const { sender, owner, assets, shares } = event.args
+    const [account, payer] = namesReceiverFirst([event.args], parseMints(logs)) ? [sender, owner] : [owner, sender]
+    return { account, payer, assets, shares }
   },
 }
 

@@ -11,7 +11,7 @@ const requestDeposit: DepositOperation = {
   taken(log) {
     const event = decodeLog(erc7540Abi, log)
     return event?.eventName === 'DepositRequest'
-      ? { account: event.args.controller, payer: event.args.owner }
+      ? { account: event.args.controller, payer: event.args.owner, assets: event.args.assets, shares: null }
       : undefined
   },
 }

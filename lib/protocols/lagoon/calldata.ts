@@ -20,7 +20,7 @@ const requestDeposit: DepositOperation = {
   taken(log) {
     const event = decodeLog(lagoonAbi, log)
     return event?.eventName === 'DepositRequest'
-      ? { account: event.args.controller, payer: event.args.owner }
+      ? { account: event.args.controller, payer: event.args.owner, assets: event.args.assets, shares: null }
       : undefined
   },
 }
@@ -39,7 +39,7 @@ const syncDeposit: DepositOperation = {
   },
   taken(log) {
     const event = decodeLog(lagoonAbi, log)
-    return event?.eventName === 'DepositSync' ? { account: event.args.owner, payer: event.args.sender } : undefined
+    return event?.eventName === 'DepositSync' ? { account: event.args.owner, payer: event.args.sender, assets: event.args.assets, shares: event.args.shares } : undefined
   },
 }
 

@@ -45,7 +45,7 @@ describe('20,000 transfers of one unit in one of a hundred vaults', () => {
       chain.emit(others.map(({ address }, index) => depositOf(address, BEFORE + (index % gap), 5_000_000n)))
       chain.state.head = BEFORE + gap + 1_000
       const { length: ofChain } = JSON.stringify(chain.logsOf(flooded?.address ?? zeroAddress))
-      const { report } = await refreshVaults(
+      const report = await refreshVaults(
         {
           ...{ reader: chain.reader, records, prices, openRequests, states, now: clock.now },
           publish: async () => {},

@@ -191,7 +191,7 @@ describe('A block with more events than a node gives', () => {
       })
     })
     const { records, throughOf } = memory(FINAL - 600_000)
-    const { report } = await refreshVaults(
+    const report = await refreshVaults(
       { reader, records, prices, openRequests, states, publish, getWantsLatest, now: Date.now },
       [one, other],
       Date.now() + 60_000,
@@ -255,7 +255,7 @@ test('Nodes that all stand still are behind by the clock, less what finality tak
   const { records } = memory(FINAL)
   const hour = 3_600
   const now = () => (timeOf(FINAL + 1_000) + hour) * 1000
-  const { report } = await refreshVaults(
+  const report = await refreshVaults(
     { reader: nodeWith([]), records, prices, openRequests, states, publish, getWantsLatest, now },
     [vault(1)],
     now() + 60_000,

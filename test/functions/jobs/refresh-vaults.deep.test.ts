@@ -42,7 +42,7 @@ function countedJob(limits: { mostCalls: number; mostBlocks: number }) {
   const getWantsLatest = async () => () => false
   async function run(vaults: readonly VaultOnChain[]) {
     const before = { ...chain.counts, table: requests(), begun: clock.now() }
-    const { report } = await refreshVaults(
+    const report = await refreshVaults(
       { reader: chain.reader, records, prices, openRequests, states, publish, getWantsLatest, now: clock.now },
       vaults,
       clock.now() + RUN_MS,

@@ -1,0 +1,66 @@
+import { POOL_TOPICS, parseDeposits, relayHash, termsOf, toWord } from '../../../lib/bridge/events.ts'
+import { createBudget, getBridge, readTime } from '../../../lib/bridge/poll.ts'
+import { stepBack } from '../../../lib/bridge/search.ts'
+import { toDeposited } from '../../../lib/bridge/source.ts'
+import type { TransfersStore } from '../../../lib/bridge/store.ts'
+import { blockRequest, HashedHeader, parseResult } from '../../../lib/chain/logs.ts'
+import type { ChainReader } from '../../../lib/chain/reader.ts'
+import { inBatches } from '../../../lib/batches.ts'
+import { logger } from '../../../lib/logger.ts'
+
+type Dependencies = {
+  readonly getReader: (chainId: number) => ChainReader
+  readonly transfers: Pick<TransfersStore, 'listQuotes' | 'getMany' | 'record'>
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}
+
+/** Quotes of a chain that a run looks at, the newest first: most are signed within a minute. */
+const MAX_QUOTES = 5_000
+/** Topics of one call: nodes take at most 1,000 (geth's limit of subtopics). */
+const MAX_TOPICS = 500
+/** The block time of a deposit may be this much before its quote's time, which is another clock's. */
+const SKEW_SECONDS = 600
+
+/**
+ * Finds the deposits that users made with quotes that were handed out, in the newest blocks of their source chain, and has the job
+ * follow them though nobody asks. Returns how many are new. A chain that cannot be read is left for the next run.
+ */
+export async function findTransfers({ getReader, transfers, now }: Dependencies, chainId: number): Promise<number> {
+  const quotes = await transfers.listQuotes(chainId, now(), MAX_QUOTES)
+  if (quotes.length === 0) return 0
+  const byTerms = new Map(quotes.map((quote) => [quote.terms.hash, quote]))
+  const depositors = [...new Set(quotes.map(({ terms }) => terms.depositor))]
+  const oldest = Math.min(...quotes.map(({ terms }) => terms.quotedAt))
+  const source = getReader(chainId)
+  const { pool } = getBridge(source)
+  const budget = createBudget()
+  try {
+    const [latest] = await budget.ask(source, [blockRequest('latest')])
+    const head = parseResult(HashedHeader, latest)
+    const filters = inBatches(depositors.map(toWord), MAX_TOPICS).map((some) => ({
+      address: pool,
+      topics: [POOL_TOPICS.deposited, null, null, some],
+    }))
+    const options = { filters, head, since: BigInt(oldest - SKEW_SECONDS), hasRead: true }
+    let found = 0
+    let search: Awaited<ReturnType<typeof stepBack>>['search']
+    for (let progress = 'more'; progress === 'more'; ) {
+      const step = await stepBack(source, budget, search, options)
+      for (const logged of parseDeposits(step.logs.flat(), pool, chainId)) {
+        const quote = byTerms.get(termsOf(logged.deposit).hash)
+        if (!quote) continue
+        const key = { sourceChainId: chainId, depositor: quote.terms.depositor, relayHash: relayHash(logged.deposit) }
+        if ((await transfers.getMany([key])).length > 0) continue
+        const at = await readTime({ budget: createBudget() }, source, [logged.log], logged.log.blockNumber)
+        const transfer = { ...toDeposited(source, logged, { at, isFinal: false }), quote, lookAt: new Date(now()) }
+        if (await transfers.record(key, transfer)) found += 1
+      }
+      ;({ search, progress } = step)
+    }
+    return found
+  } catch (error) {
+    logger.warn('transfers not found', { chainId, quotes: quotes.length, reason: String(error) })
+    return 0
+  }
+}

@@ -1,0 +1,54 @@
+import { min, sum } from '../bigint.ts'
+
+/** An amount that the pool owes an account in a token from a time on. */
+export type Debt = { readonly deadline: Date; readonly amount: bigint }
+
+/** An amount that the pool paid. */
+type Payment = { readonly at: Date; readonly amount: bigint }
+
+/** Sums of debts that are compared at most. Beyond, nothing is certain. */
+const MAX_SUMS = 50_000
+
+/**
+ * The payment that certainly pays a debt, undefined if none does. Events do not name the debt that a payment is for. A debt is
+ * paid if it is in every subset of debts whose sum fits the payments so far, or if these cover all debts. Payments are in the
+ * order of their times. `dust` is the total of small debts and payments that are left out: sums may differ by it.
+ */
+export function findRepayment<P extends Payment>(
+  debt: Debt,
+  others: readonly Debt[],
+  payments: readonly P[],
+  dust: bigint,
+): P | undefined {
+  let paid = 0n
+  for (const payment of payments) {
+    const isDue = ({ deadline }: Debt) => deadline < payment.at
+    const rivals = others.filter(isDue).map(({ amount }) => amount)
+    const owed = sum(rivals) + (isDue(debt) ? debt.amount : 0n)
+    // More than what is owed by then is for something else.
+    paid = min(paid + payment.amount, owed)
+    if (!isDue(debt)) continue
+    if (paid === owed) return payment
+    const range = { least: paid - dust, most: paid + dust }
+    const [without, withDebt] = [rivals, rivals].map((amounts, index) =>
+      isReachable(amounts, index === 0 ? 0n : debt.amount, range),
+    )
+    if (withDebt === true && without === false) return payment
+  }
+  return undefined
+}
+
+/** True if a subset of the amounts has a sum in the range, `first` included; undefined if there are too many sums to tell. */
+function isReachable(
+  amounts: readonly bigint[],
+  first: bigint,
+  { least, most }: { readonly least: bigint; readonly most: bigint },
+): boolean | undefined {
+  let sums = new Set([first])
+  for (const amount of amounts) {
+    const larger = [...sums].map((one) => one + amount).filter((one) => one <= most)
+    sums = new Set([...sums, ...larger])
+    if (sums.size > MAX_SUMS) return undefined
+  }
+  return [...sums].some((one) => one >= least && one <= most)
+}

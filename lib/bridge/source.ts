@@ -1,0 +1,241 @@
+import { type Address, type Hash, type Hex, isAddressEqual, numberToHex, toEventSelector } from 'viem'
+import * as z from 'zod'
+import { call } from '../chain/call.ts'
+import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
+import { HexText, Quantity } from '../chain/hex.ts'
+import { type BlockHeader, blockRequest, HashedHeader, parseResult, type Receipt, receiptRequest } from '../chain/logs.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
+import { Address as AddressText, TransactionHash } from '../codecs.ts'
+import { badAnswer } from '../errors.ts'
+import { HOUR_SECONDS, toSeconds } from '../time.ts'
+import { entryPointAbi, poolAbi } from './abi.ts'
+import { type LoggedDeposit, POOL_TOPICS, parseDeposits, parseEvents, parseTerms, relayHash, termsOf, toAddress, toWord } from './events.ts'
+import { getBridge, noteHead, type Poll, parseReceipt, readTime } from './poll.ts'
+import { stepBack } from './search.ts'
+import type { Outcome, Sent, Terms, Transfer } from './transfer.ts'
+
+/** A deposit as its transaction shows it: the beginning of a transfer's record. */
+export type Deposited = Pick<Transfer, 'deposit' | 'events' | 'blockNumber' | 'isFinal' | 'evidence'>
+
+/** What a hash leads to now: deposits, or an outcome without any; neither if the chain no longer has what was seen. */
+export type Sighting = {
+  readonly deposits?: readonly Deposited[]
+  readonly outcome?: Outcome
+  readonly isFinal: boolean
+  /** What to record of the hash; undefined for a hash that nobody has seen. */
+  readonly sent: Sent | undefined
+}
+
+/** A hash on a chain, and the account and place of the deposit that the caller asks for. */
+export type Question = {
+  readonly sourceChainId: number
+  readonly hash: Hash
+  readonly account?: Address | undefined
+  readonly index: number
+}
+
+/** ERC-4337 entry points of the versions 0.6 to 0.9, at the same addresses on every chain. */
+const ENTRY_POINTS: readonly Address[] = [
+  '0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789',
+  '0x0000000071727De22E5E9d8BAf0edAc6f37da032',
+  '0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108',
+  '0x433709009B8330FDa32311DF1C2AFA402eD8D009',
+]
+const USER_OPERATION = toEventSelector(entryPointAbi[0])
+/** A user operation that is not found in blocks of so many seconds is found by the hash of its transaction. */
+const OPERATION_SECONDS = HOUR_SECONDS
+/** A deposit's block is not this much before its quote, whatever the clocks differ. */
+const SKEW_SECONDS = HOUR_SECONDS
+
+/**
+ * Reads what a hash leads to: a transaction, or a user operation, whichever transaction includes it. If it is gone, the
+ * depositor's deposits since the quote show whether another transaction made the same deposit. Throws `upstream_*`.
+ */
+export async function readSource(poll: Poll, question: Question, recorded: Sent | undefined): Promise<Sighting> {
+  const { sourceChainId, hash } = question
+  const source = poll.getReader(sourceChainId)
+  const carrier = recorded?.carrier ?? hash
+  // What is seen for the first time is not called final: that leaves more calls for its fill.
+  const requests = recorded ? finalityRequests(source.chain) : [blockRequest('latest')]
+  const isSeen = recorded?.deposits.some((deposit) => deposit.relayHash) === true
+  const outcomes = await poll.budget.ask(source, [
+    receiptRequest(carrier),
+    ...(isSeen ? [] : [transactionRequest(hash)]),
+    ...requests,
+  ])
+  noteHead(poll, source, outcomes.at(-1))
+  const receipt = parseReceipt(outcomes[0], carrier)
+  const finality = recorded && parseFinality(source.chain, outcomes.slice(-2))
+  if (receipt) return readReceipt(poll, question, { receipt, finality, sent: recorded })
+
+  const transaction = isSeen ? undefined : parseTransaction(outcomes[1], hash)
+  const sent = recorded ?? (transaction && parseSent(source, transaction))
+  if (transaction) return { outcome: 'pending', isFinal: false, sent }
+  if (sent) return readGone(poll, question, { sent, finality })
+  return readUserOperation(poll, question, parseResult(HashedHeader, outcomes.at(-1)))
+}
+
+/** The deposits of the account in the question, or all. */
+export function choose<T>(deposits: readonly T[], depositorOf: (one: T) => Address, account: Address | undefined): T[] {
+  return deposits.filter((deposit) => !account || isAddressEqual(depositorOf(deposit), account))
+}
+
+type Mined = { readonly receipt: Receipt; readonly finality?: Finality | undefined; readonly sent: Sent | undefined }
+
+/** Reads the deposits of a mined transaction. */
+async function readReceipt(poll: Poll, question: Question, { receipt, finality, sent }: Mined): Promise<Sighting> {
+  const source = poll.getReader(question.sourceChainId)
+  const account = sent?.account ?? question.account
+  const all = receipt.status === 'success' ? parseDeposits(receipt.logs, getBridge(source).pool, source.chain.id) : []
+  const chosen = choose(all, ({ deposit }) => toAddress(deposit.relayData.depositor), account)
+  const [first] = chosen
+  if (account && !first && receipt.status === 'success') {
+    const operations = parseOperations(receipt, account)
+    // Others' transaction: the account may not be a part of it, or not yet.
+    const isOthers = operations.length > 0 || all.length > 0
+    if (isOthers) return { outcome: operations.some(({ success }) => !success) ? 'source_reverted' : 'pending', isFinal: false, sent }
+  }
+  if (all.length === 0 || !first) return readFailed(poll, question, receipt, sent)
+  const at = await readTime(poll, source, receipt.logs, receipt.blockNumber)
+  const isFinal = finality?.isFinal({ number: receipt.blockNumber, timestamp: toSeconds(at) }) === true
+  const evidence = isFinal ? poll.evidence.get(source.chain.id) : undefined
+  const seen = all.map(({ deposit }) => ({ ...termsOf(deposit), relayHash: relayHash(deposit) }))
+  return {
+    deposits: chosen.map((one) => toDeposited(source, one, { at, isFinal, evidence })),
+    isFinal,
+    sent: { ...sent, deposits: seen, isFinal, search: undefined },
+  }
+}
+
+/** The deposit of a log, as a transfer's record begins with it. */
+export function toDeposited(
+  { chain }: ChainReader,
+  { deposit, log }: LoggedDeposit,
+  { at, isFinal, evidence }: { readonly at: Date; readonly isFinal: boolean; readonly evidence?: Transfer['evidence'] },
+): Deposited {
+  const { depositor, inputToken, inputAmount: amount } = deposit.relayData
+  const place = { chainId: chain.id, txHash: log.transactionHash, logIndex: log.logIndex, at }
+  const what = { amount, token: toAddress(inputToken), account: toAddress(depositor), vaultAddress: null, shares: null }
+  return {
+    ...{ deposit, blockNumber: log.blockNumber, isFinal, ...(evidence && { evidence }) },
+    events: [{ kind: 'deposited', ...place, ...what }],
+  }
+}
+
+function parseOperations({ logs }: Receipt, account: Address) {
+  return ENTRY_POINTS.flatMap((address) =>
+    parseEvents(entryPointAbi, logs, address).flatMap(({ event: { args } }) =>
+      isAddressEqual(args.sender, account) ? [args] : [],
+    ),
+  )
+}
+
+/** The outcome of a source transaction without deposits. */
+async function readFailed(poll: Poll, { sourceChainId }: Question, receipt: Receipt, sent: Sent | undefined): Promise<Sighting> {
+  const { status, blockNumber } = receipt
+  const source = poll.getReader(sourceChainId)
+  const outcomes = await poll.budget.ask(source, [blockRequest(blockNumber), ...finalityRequests(source.chain)])
+  const finality = parseFinality(source.chain, outcomes.slice(1))
+  const { timestamp } = parseResult(HashedHeader, outcomes[0])
+  const isFinal = finality.isFinal({ number: blockNumber, timestamp })
+  return { outcome: status === 'success' ? 'no_deposit_in_transaction' : 'source_reverted', isFinal, sent }
+}
+
+/** Looks for a user operation with this hash, in the blocks of one call. */
+async function readUserOperation(poll: Poll, question: Question, head: BlockHeader): Promise<Sighting> {
+  const source = poll.getReader(question.sourceChainId)
+  const unknown: Sighting = { outcome: 'pending', isFinal: false, sent: undefined }
+  const filters = [{ address: ENTRY_POINTS, topics: [USER_OPERATION, question.hash] }]
+  const options = { filters, head, since: head.timestamp - OPERATION_SECONDS, reserved: 1, hasRead: true }
+  const { logs } = await stepBack(source, poll.budget, undefined, options)
+  const log = logs.flat()[0]
+  const account = log?.topics[2] && toAddress(log.topics[2])
+  if (!log || !account || !poll.budget.reaches(2)) return unknown
+  const carrier = log.transactionHash
+  const [outcome] = await poll.budget.ask(source, [receiptRequest(carrier)])
+  const receipt = parseReceipt(outcome, carrier)
+  if (!receipt) return unknown
+  return readReceipt(poll, question, { receipt, sent: { carrier, account, deposits: [], isFinal: false } })
+}
+
+/**
+ * Reads what became of a hash that the nodes no longer know: whether another transaction of the depositor made the same deposit.
+ * It is dropped once that is impossible by final blocks: its nonce is used, or the pool no longer takes the quote.
+ */
+async function readGone(
+  poll: Poll,
+  { sourceChainId, account, index }: Question,
+  { sent, finality }: { readonly sent: Sent; readonly finality: Finality | undefined },
+): Promise<Sighting> {
+  const source = poll.getReader(sourceChainId)
+  const unchanged: Sighting = { isFinal: false, sent }
+  const terms = choose(sent.deposits, ({ depositor }) => depositor, account)[index]
+  if (!terms || !finality) return unchanged
+  const { pool } = getBridge(source)
+  const { head } = finality
+  const filters = [{ address: pool, topics: [POOL_TOPICS.deposited, null, null, toWord(terms.depositor)] }]
+  const since = BigInt(terms.quotedAt) - SKEW_SECONDS
+  const options = { filters, head, since, reserved: 1, hasRead: true }
+  const { logs, search, progress } = await stepBack(source, poll.budget, sent.search, options)
+  const same = parseDeposits(logs.flat(), pool, source.chain.id).find(({ deposit }) => termsOf(deposit).hash === terms.hash)
+  if (same) {
+    const carrier = same.log.transactionHash
+    const { blockNumber } = same.log
+    if (same.log.blockTimestamp === undefined && !poll.budget.reaches(1)) return unchanged
+    const at = await readTime(poll, source, [same.log], blockNumber)
+    const seen = { ...termsOf(same.deposit), relayHash: relayHash(same.deposit) }
+    const deposits = sent.deposits.map((one) => (one.hash === terms.hash ? seen : one))
+    const found = { ...sent, carrier, deposits, isFinal: false, search: undefined }
+    return { deposits: [toDeposited(source, same, { at, isFinal: false })], isFinal: false, sent: found }
+  }
+  const kept = { ...sent, search }
+  const isRead = progress === 'complete' || search?.low === 0n
+  const isDropped = isRead && (await isImpossible(poll, source, { sent, terms, finality }))
+  if (!isDropped) return { isFinal: false, sent: kept }
+  const evidence = [...poll.evidence.values()]
+  return { outcome: 'source_dropped', isFinal: true, sent: { ...kept, outcome: 'source_dropped', evidence } }
+}
+
+/** True if final blocks rule out that a deposit with these terms is still made. */
+async function isImpossible(
+  { budget }: Poll,
+  source: ChainReader,
+  { sent, terms, finality }: { readonly sent: Sent; readonly terms: Terms; readonly finality: Finality },
+): Promise<boolean> {
+  const { head, tagged = head, isFinal } = finality
+  if (!isFinal(tagged) || !budget.reaches(2)) return false
+  const block = numberToHex(tagged.number)
+  const { to, data } = call(getBridge(source).pool, poolAbi, 'depositQuoteTimeBuffer', [])
+  const [buffer, count] = await budget.ask(source, [
+    { method: 'eth_call', params: [{ to, data }, 'latest'] },
+    ...(sent.sender ? [{ method: 'eth_getTransactionCount', params: [sent.sender.address, block] }] : []),
+  ])
+  if (tagged.timestamp > BigInt(terms.quotedAt) + parseResult(Quantity, buffer)) return true
+  return sent.sender !== undefined && parseResult(Quantity, count) > BigInt(sent.sender.nonce)
+}
+
+const PoolTransaction = z.object({
+  hash: TransactionHash,
+  from: AddressText,
+  to: AddressText.nullish(),
+  nonce: Quantity.pipe(z.bigint().max(2n ** 53n)),
+  input: HexText,
+})
+
+function transactionRequest(hash: Hash): RpcRequest {
+  return { method: 'eth_getTransactionByHash', params: [hash] }
+}
+
+/** A transaction that waits to be mined; undefined if the node does not know it. */
+function parseTransaction(outcome: RpcOutcome | undefined, hash: Hash) {
+  const parsed = parseResult(PoolTransaction.nullable(), outcome)
+  if (parsed && parsed.hash !== hash) throw badAnswer('another transaction')
+  return parsed ?? undefined
+}
+
+/** What to record of a waiting transaction: only a deposit into the pool, for it may never be mined, and cost nothing. */
+function parseSent(source: ChainReader, { from, to, nonce, input }: z.output<typeof PoolTransaction>): Sent | undefined {
+  const terms = to && isAddressEqual(to, getBridge(source).pool) ? parseTerms(input as Hex) : undefined
+  return terms && { sender: { address: from, nonce: Number(nonce) }, deposits: [terms], isFinal: false }
+}

@@ -1,0 +1,282 @@
+import type { Hash } from 'viem'
+import { evmChain } from '../chain/registry.ts'
+import type { Transaction } from '../chain/transaction.ts'
+import { toDate } from '../time.ts'
+import { buildRefundClaim } from './calldata.ts'
+import { parseMessage, toAddress } from './events.ts'
+import { type BridgeToken, bridgeTokenAt } from './tokens.ts'
+import type { Ending, Outcome, Transfer, TransferEvent, TransferKey, TransferStatus } from './transfer.ts'
+
+/** The part of a status that follows from the outcome. */
+type Row = Pick<TransferStatus, 'status' | 'statusDescription' | 'reason' | 'terminal' | 'nextPollAfterMs'>
+
+/** The status of each outcome. */
+export const OUTCOMES: Readonly<Record<Outcome, Row>> = {
+  pending: open('pending', 'Transaction submitted, waiting to be mined.', 3_000),
+  bridging: open('bridging', 'The bridge is processing the cross-chain transfer.', 3_000),
+  bridging_slowly: open(
+    'bridging',
+    'The bridge is processing the cross-chain transfer slowly; this can take hours.',
+    60_000,
+  ),
+  /** The pool says that it is filled, and the fill's event is not found yet. */
+  locating: open('bridging', 'The funds have left the bridge. Looking up where they arrived.', 2_000),
+  /** The fill's logs do not show what became of the deposit. */
+  unproven: open('bridging', 'The funds have left the bridge. The deposit into the vault is not visible yet.', 30_000),
+  deposited: ended('completed', 'Funds delivered to the destination and deposited.'),
+  deposited_elsewhere: ended('completed', 'Funds deposited as the depositor decided later: see the vault and the account.'),
+  delivered: ended('completed', 'Funds delivered to the destination.'),
+  delivered_elsewhere: ended('completed', 'Funds delivered to another recipient, as the depositor decided later.'),
+  undelivered: failed(
+    'undelivered',
+    'The funds arrived without an instruction. They lie at a public contract from which anyone can take them.',
+  ),
+  destination_action_failed: failed(
+    'destination_action_failed',
+    'The action on the destination failed. The tokens went to the fallback account of the transfer.',
+  ),
+  destination_not_followed: {
+    ...ended('bridging', 'The transfer goes to a chain that this service does not read.'),
+    reason: 'destination_not_followed',
+  },
+  source_reverted: failed('source_reverted', 'The source transaction reverted.'),
+  no_deposit_in_transaction: failed('no_deposit_in_transaction', 'The source transaction has no bridge deposit.'),
+  no_deposit_with_index: failed(
+    'no_deposit_in_transaction',
+    'The source transaction has no bridge deposit with this index, but others. Count from 0.',
+  ),
+  source_dropped: failed(
+    'source_dropped',
+    'The transaction was not included and no longer can be. The account made no deposit with its terms.',
+  ),
+  expired: expired('The transfer was not filled in time. The refund on the source chain comes within hours.', 600_000),
+  /** The search for the refund has not read all blocks. */
+  expired_searching: expired('The transfer was not filled in time. Looking up its refund on the source chain.', 10_000),
+  /** The search is over, and payments may have been for this transfer or for others. */
+  expired_undecided: failed(
+    'expired',
+    'The transfer was not filled in time. The bridge may have refunded it: payments on the source chain do not name their transfer.',
+  ),
+  refund_owed: expired(
+    'The transfer was not filled in time. The bridge could not pay the refund to the account, which has to claim it.',
+    600_000,
+  ),
+  refunded: failed('refunded', 'The transfer was not filled in time. The bridge refunded it on the source chain.'),
+  refund_not_found: failed(
+    'refund_not_found',
+    'The transfer was not filled in time. No refund appeared on the source chain in two weeks.',
+  ),
+}
+
+function open(status: Row['status'], statusDescription: string, nextPollAfterMs: number): Row {
+  return { status, statusDescription, reason: null, terminal: false, nextPollAfterMs }
+}
+
+function ended(status: Row['status'], statusDescription: string): Row {
+  return { status, statusDescription, reason: null, terminal: true, nextPollAfterMs: null }
+}
+
+function failed(reason: NonNullable<Row['reason']>, statusDescription: string): Row {
+  return { status: 'failed', statusDescription, reason, terminal: true, nextPollAfterMs: null }
+}
+
+function expired(statusDescription: string, nextPollAfterMs: number): Row {
+  return { status: 'failed', statusDescription, reason: 'expired', terminal: false, nextPollAfterMs }
+}
+
+/** The account and the vault that the depositor named for a deposit; undefined if the bridge only delivers the funds. */
+export function getTarget({ deposit }: Pick<Transfer, 'deposit'>) {
+  const named = parseMessage(deposit)?.deposit
+  return named && { chainId: deposit.destinationChainId, address: named.vault, account: named.account }
+}
+
+/** The outcome that the last event proves; undefined before the fill or the refund. */
+export function outcomeOf({ deposit, events }: Pick<Transfer, 'deposit' | 'events'>): Outcome | undefined {
+  const last = events.at(-1)
+  const target = getTarget({ deposit })
+  switch (last?.kind) {
+    case 'vault_deposited': {
+      const isNamed = target?.address === last.vaultAddress && target.account === last.account
+      return isNamed ? 'deposited' : 'deposited_elsewhere'
+    }
+    case 'delivered': {
+      const { recipient, message } = deposit.relayData
+      const isNamed = message === '0x' ? last.account === toAddress(recipient) : !isSpedUp(events)
+      return isNamed || last.account === toAddress(deposit.relayData.depositor) ? 'delivered' : 'delivered_elsewhere'
+    }
+    case 'undelivered':
+      return 'undelivered'
+    case 'action_failed':
+      return 'destination_action_failed'
+    case 'filled':
+      return 'unproven'
+    case 'refund_owed':
+      return 'refund_owed'
+    case 'refunded':
+      return 'refunded'
+    default:
+      return undefined
+  }
+}
+
+function isSpedUp(events: readonly TransferEvent[]): boolean {
+  return events.some(({ kind }) => kind === 'sped_up')
+}
+
+/** The status of a transfer with this outcome, by its evidence. `final` only if the outcome is terminal. */
+export function describeTransfer(
+  transfer: Pick<Transfer, 'deposit' | 'events' | 'quote'>,
+  outcome: Outcome,
+  isFinal = false,
+): TransferStatus {
+  const { deposit, events, quote } = transfer
+  const { relayData, destinationChainId } = deposit
+  const find = (...kinds: readonly TransferEvent['kind'][]) => events.find(({ kind }) => kinds.includes(kind))
+  const [deposited] = events
+  const filled = find('filled')
+  const taken = find('vault_deposited')
+  const arrived = find('delivered', 'undelivered', 'action_failed')
+  const refund = find('refunded') ?? find('refund_owed')
+  const row = OUTCOMES[outcome]
+  const completed = row.status === 'completed' ? filled : undefined
+  const target = getTarget(transfer)
+  const isDeposit = filled && outcome !== 'unproven' ? taken || find('action_failed') : target
+  const source = Number(relayData.originChainId)
+  return {
+    ...buildEmptyStatus(source, deposited.txHash, outcome, isFinal),
+    action: isDeposit ? 'deposit' : 'none',
+    dstChain: destinationChainId ? nameChain(destinationChainId) : null,
+    inputAmount: relayData.inputAmount,
+    outputAmount: find('action_failed') ? (arrived?.amount ?? null) : (filled?.amount ?? null),
+    timestamps: { initiated: deposited.at, bridged: filled?.at ?? null, completed: completed?.at ?? null },
+    transactions: { source: deposited.txHash, fill: filled?.txHash ?? null },
+    depositor: toAddress(relayData.depositor),
+    recipient: arrived ? arrived.account : ((taken ?? target)?.account ?? toAddress(relayData.recipient)),
+    vaultAddress: filled && !find('action_failed') && outcome !== 'unproven' ? (taken?.vaultAddress ?? null) : (target?.address ?? null),
+    input: withToken(source, toAddress(relayData.inputToken), relayData.inputAmount),
+    output: withToken(destinationChainId, toAddress(relayData.outputToken), filled?.amount ?? relayData.outputAmount),
+    sharesReceived: taken?.shares ?? null,
+    expectedAt:
+      quote && row.status === 'bridging' && !filled
+        ? new Date(deposited.at.getTime() + quote.expectedFillSeconds * 1000)
+        : null,
+    deadline: toDate(BigInt(relayData.fillDeadline)),
+    refund: refund ? describeRefund(source, refund, relayData.inputAmount) : null,
+    events: [...events],
+    links: {
+      source: linkTo(source, deposited.txHash),
+      fill: filled ? linkTo(destinationChainId, filled.txHash) : null,
+      refund: refund ? linkTo(source, refund.txHash) : null,
+    },
+  }
+}
+
+/** The status of a hash for which no deposit is known. */
+export function buildEmptyStatus(
+  sourceChainId: number,
+  hash: Hash,
+  outcome: Outcome,
+  isFinal = false,
+): TransferStatus {
+  return {
+    depositId: hash,
+    ...OUTCOMES[outcome],
+    final: isFinal && OUTCOMES[outcome].terminal,
+    action: null,
+    srcChain: nameChain(sourceChainId),
+    dstChain: null,
+    inputAmount: null,
+    outputAmount: null,
+    timestamps: { initiated: null, bridged: null, completed: null },
+    transactions: { source: hash, fill: null },
+    depositor: null,
+    recipient: null,
+    vaultAddress: null,
+    input: null,
+    output: null,
+    sharesReceived: null,
+    expectedAt: null,
+    deadline: null,
+    refund: null,
+    replacedBy: null,
+    events: [],
+    links: { source: linkTo(sourceChainId, hash), fill: null, refund: null },
+  }
+}
+
+function describeRefund(chainId: number, event: TransferEvent, amount: bigint): TransferStatus['refund'] {
+  const { kind, txHash, at, token, account } = event
+  const pool = evmChain(chainId)?.bridge?.pool
+  if (!token || !account || !pool) return null
+  const claim: Transaction | null = kind === 'refund_owed' ? buildRefundClaim(pool, token, account) : null
+  return { chainId, token, amount, txHash, at, claim: claim && { chainId, ...claim } }
+}
+
+function withToken(chainId: number, token: `0x${string}`, amount: bigint) {
+  const known: BridgeToken | undefined = bridgeTokenAt(chainId, token)
+  return { token, symbol: known?.symbol ?? null, decimals: known?.decimals ?? null, amount }
+}
+
+function nameChain(id: number) {
+  return { id, name: evmChain(id)?.name ?? 'unknown' }
+}
+
+function linkTo(chainId: number, hash: Hash): string {
+  return `${evmChain(chainId)?.explorerUrl}/tx/${hash}`
+}
+
+/** Endings that are kept between two runs of the job, of which a reorganisation replaces one by another. */
+const MAX_ENDINGS = 5
+
+/**
+ * Adds the ending that the events prove, if it differs from the last one and is not final. Returns the same if the transfer has
+ * not ended. A transfer without a fill ends by final blocks only.
+ */
+export function noteEnding(
+  key: TransferKey,
+  { latest, events, final, deposit }: Transfer,
+  outcome: Outcome,
+): Transfer['latest'] {
+  const { endings = [], version = 0 } = latest ?? {}
+  const last = endings.at(-1)
+  const ending = { outcome, events }
+  const isEnding = OUTCOMES[outcome].terminal && events.some(({ kind }) => kind === 'filled')
+  if (final || !isEnding || !endingType(OUTCOMES[outcome])) return latest
+  const keyOf = (one: Ending) => buildEndingKey(key, { deposit, ...one })
+  if (last && keyOf(last) === keyOf(ending)) return latest
+  // A killed run may have published any of these, so all are kept. Beyond the limit, endings are reported once final.
+  if (endings.length === MAX_ENDINGS) return latest
+  return { endings: [...endings, ending], isPublished: false, version: version + 1 }
+}
+
+/** Keeps the last ending only, once it is reported to clients. */
+export function notePublished({ endings, version }: NonNullable<Transfer['latest']>): Transfer['latest'] {
+  return { endings: endings.slice(-1), isPublished: true, version: version + 1 }
+}
+
+/** True if a transfer has an ending, final or not, that is not reported to clients. */
+export function isNews({ final, latest }: Transfer): boolean {
+  return final !== undefined || latest?.isPublished === false
+}
+
+/** The key of a transfer, for its final notice. */
+export function buildTransferKey({ sourceChainId, relayHash }: TransferKey): string {
+  return ['transfer', sourceChainId, relayHash].join('#')
+}
+
+/** The key of an ending by what it says and by the block of its fill, which another one has after a reorganisation. */
+export function buildEndingKey(
+  key: TransferKey,
+  { deposit, outcome, events }: Pick<Transfer, 'deposit'> & Ending,
+): string {
+  const { timestamps, transactions, outputAmount } = describeTransfer({ deposit, events }, outcome)
+  const fill = [timestamps.bridged?.getTime(), transactions.fill, outputAmount]
+  return [buildTransferKey(key), endingType(OUTCOMES[outcome]), ...fill].join('#')
+}
+
+/** The event type of an ending; undefined for a status that is none. */
+export function endingType({ status, reason }: Pick<TransferStatus, 'status' | 'reason'>) {
+  if (status === 'completed') return 'transfer.completed'
+  if (status !== 'failed') return undefined
+  return reason === 'refunded' ? 'transfer.refunded' : 'transfer.failed'
+}

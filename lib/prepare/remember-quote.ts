@@ -1,0 +1,31 @@
+import { parseTerms } from '../bridge/events.ts'
+import type { TransfersStore } from '../bridge/store.ts'
+import type { Transaction } from '../chain/transaction.ts'
+import { logger } from '../logger.ts'
+import type { VaultKey } from '../vaults/vault.ts'
+
+type Reply = {
+  readonly operations: readonly (Transaction & { readonly chainId: number })[]
+  readonly quote?: { readonly expectedFillSeconds: number } | undefined
+}
+
+/**
+ * Records the quote of a reply that ends on another chain, so that the job finds the transfer though nobody asks. Returns the
+ * reply: a quote that cannot be recorded is as good, and its transfer is found once somebody asks.
+ */
+export async function rememberQuote<T extends Reply>(
+  transfers: Pick<TransfersStore, 'addQuote'>,
+  { chainId, address }: VaultKey,
+  reply: T,
+): Promise<T> {
+  const transfer = reply.operations.at(-1)
+  const terms = transfer && parseTerms(transfer.data)
+  if (!reply.quote || !terms) return reply
+  const { expectedFillSeconds } = reply.quote
+  try {
+    await transfers.addQuote(transfer.chainId, { terms, vault: { chainId, address }, expectedFillSeconds })
+  } catch (error) {
+    logger.error('quote not recorded', { chainId: transfer.chainId, reason: String(error) })
+  }
+  return reply
+}
