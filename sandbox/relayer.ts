@@ -61,6 +61,8 @@ export type Relay = {
   /** Transactions by this relayer; for a claimed refund that of the claim. */
   readonly fillTransaction?: Hash
   readonly refundTransaction?: Hash
+  /** Transaction of the first leaf of the bundle that has the refund. */
+  readonly bundleTransaction?: Hash
 }
 
 /** A filter of deposits; empty for all. */
@@ -281,6 +283,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
       const bundleId = await relayRoot(origin, root)
       const refused = deferred ? expired.map(({ deposit }) => refundOf(deposit)).filter(onChain(chainId)) : []
       await blacklist(origin, refused, true)
+      const ofBundle: Hash[] = []
       for (const { leaf, proof } of leaves) {
         const args = [bundleId, leaf, proof] as const
         const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'executeRelayerRefundLeaf', args })
@@ -288,11 +291,13 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
         for (const relay of expired) {
           const { token, account, chainId: from } = refundOf(relay.deposit)
           const isPaid = from === chainId && leaf.l2TokenAddress === token && leaf.refundAddresses.includes(account)
-          if (isPaid)
-            Object.assign(relay, { state: deferred ? 'refund_deferred' : 'refunded', refundTransaction: hash })
+          const [bundleTransaction = hash] = ofBundle
+          const state = deferred ? 'refund_deferred' : 'refunded'
+          if (isPaid) Object.assign(relay, { state, refundTransaction: hash, bundleTransaction })
         }
-        hashes.push(hash)
+        ofBundle.push(hash)
       }
+      hashes.push(...ofBundle)
       await blacklist(origin, refused, false)
     }
     return hashes

@@ -7,6 +7,7 @@ import type { LocalToken } from '../chains/world.ts'
 import type { LocalChain } from '../chains.ts'
 import { type Fake, fake, type ProviderReply, type Question } from '../fake.ts'
 import type { Relayer } from '../relayer.ts'
+import { depositStatuses } from './across-status.ts'
 
 /** A chain that the local bridge goes to, and what it takes there: tokens of one symbol are one asset. */
 export type BridgedChain = LocalChain & { readonly tokens: readonly LocalToken[] }
@@ -78,7 +79,10 @@ const FeeParams = z.object({
 type FeeParams = z.output<typeof FeeParams>
 type Route = { readonly from: LocalToken; readonly to: LocalToken }
 
-/** The bridge's API for these chains, under /api: `suggested-fees`. What it quotes is made up, and its ids say so. */
+/**
+ * The bridge's API for these chains, under /api: `suggested-fees` and `deposit/status`. Its quotes are made up, and their ids
+ * say so.
+ */
 export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; readonly relayer: Relayer }): Fake {
   const { chains, relayer } = options
   const routes = routesBetween(chains)
@@ -172,7 +176,14 @@ export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; 
     return createClient({ transport: http(chain?.rpcUrl, { retryCount: 0 }) })
   }
 
-  return fake('/api/suggested-fees', (question) => suggestFees(question).then(ok, refuse))
+  const statusOf = depositStatuses(options)
+
+  return fake('/api', async (question) => {
+    const path = question.parts.join('/')
+    if (path === 'suggested-fees') return suggestFees(question).then(ok, refuse)
+    if (path === 'deposit/status') return statusOf(question).catch(refuse)
+    return { status: 404, body: '' }
+  })
 }
 
 function routesBetween(chains: readonly BridgedChain[]): Route[] {

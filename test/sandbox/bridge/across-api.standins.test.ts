@@ -1,7 +1,20 @@
+import { encodeFunctionData, type Hash } from 'viem'
 import { getBlock } from 'viem/actions'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { type BridgeDeposit, readDeposits, relayHashOf, spokePoolAbi } from '../../../sandbox/bridge.ts'
 import { type Providers, startProviders } from '../../../sandbox/providers.ts'
-import { ALICE, BOB, messageOf, openBridge, RELAYER, type Side, STRANGER } from './harness.ts'
+import {
+  ALICE,
+  approval,
+  BOB,
+  callOf,
+  messageOf,
+  openBridge,
+  RELAYER,
+  type Side,
+  STRANGER,
+  transferOf,
+} from './harness.ts'
 
 let bridge: Awaited<ReturnType<typeof openBridge>>
 let providers: Providers
@@ -26,8 +39,8 @@ type Params = Readonly<Record<string, string>>
 // biome-ignore lint/suspicious/noExplicitAny: see above
 type Answer = { readonly status: number; readonly body: any }
 
-const ask = async (params: Params): Promise<Answer> => {
-  const response = await fetch(`${providers.url}/api/suggested-fees?${new URLSearchParams(params)}`)
+const ask = async (params: Params, path = 'suggested-fees'): Promise<Answer> => {
+  const response = await fetch(`${providers.url}/api/${path}?${new URLSearchParams(params)}`)
   return { status: response.status, body: JSON.parse(await response.text()) }
 }
 /** USDT from Base: the same decimals on both sides. */
@@ -192,5 +205,162 @@ describe('the API refuses', () => {
     expect(response.status).toBe(502)
     expect(await response.json()).toMatchObject({ type: 'AcrossApiError', code: 'UPSTREAM_RPC_ERROR', status: 502 })
     await broken.stop()
+  })
+})
+
+describe('the status of a deposit', () => {
+  const statusBy = (params: Params) => ask(params, 'deposit/status')
+  const statusOf = async ({ depositId }: BridgeDeposit) =>
+    (await statusBy({ originChainId: '8453', depositId: `${depositId}` })).body
+  const refused = (status: number, error: string) => ({ status, body: { error, message: expect.any(String) } })
+
+  test('has every field that the real API has, however the deposit is named', async () => {
+    const deposit = await bridge.deposit({ recipient: BOB })
+    const { depositId, transactionHash } = deposit
+    const pending = {
+      status: 'pending',
+      originChainId: 8453,
+      depositId: `${depositId}`,
+      depositTxHash: transactionHash,
+      depositTxnRef: transactionHash,
+      fillTx: null,
+      fillTxnRef: null,
+      destinationChainId: 56,
+      depositRefundTxHash: null,
+      depositRefundTxnRef: null,
+      actionsSucceeded: null,
+      pagination: { currentIndex: 0, maxIndex: 0 },
+    }
+    for (const params of [
+      { originChainId: '8453', depositId: `${depositId}` },
+      { depositTxnRef: transactionHash },
+      { depositTxHash: transactionHash, index: '0' },
+      { relayDataHash: relayHashOf(deposit) },
+    ]) {
+      expect(await statusBy(params)).toEqual({ status: 200, body: pending })
+    }
+    const fill = await bridge.relayer.fill(deposit)
+    expect(await statusOf(deposit)).toEqual({ ...pending, status: 'filled', fillTx: fill, fillTxnRef: fill })
+  })
+
+  test('finds each of several deposits of one transaction by its index', async () => {
+    const { origin } = bridge
+    const calls = await Promise.all(
+      [3n, 5n].map(async (inputAmount) => {
+        const args = await bridge.argsOf({ inputAmount, outputAmount: 1n })
+        return encodeFunctionData({ abi: spokePoolAbi, functionName: 'depositV3', args })
+      }),
+    )
+    await origin.mint(ALICE, 8n)
+    await origin.act(ALICE, origin.usdc, approval(origin.pool, 8n))
+    const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'multicall', args: [calls] })
+    const [depositTxnRef = '0x'] = await origin.act(ALICE, origin.pool, data)
+    const ids = (await readDeposits(origin.chain))
+      .filter(({ transactionHash }) => transactionHash === depositTxnRef)
+      .map(({ depositId }) => `${depositId}`)
+    for (const [index, depositId] of ids.entries()) {
+      expect(await statusBy({ depositTxnRef, index: `${index}` })).toMatchObject({
+        body: { depositId, pagination: { currentIndex: index, maxIndex: 1 } },
+      })
+    }
+    expect(await statusBy({ depositTxnRef, index: '2' })).toEqual(refused(400, 'IndexParamOutOfRangeException'))
+    await bridge.relayer.fillAll()
+  })
+
+  test('is an error without a deposit, with half a name, and with nonsense', async () => {
+    const nobody: Hash = `0x${'ab'.repeat(32)}`
+    expect(await statusBy({ depositTxnRef: nobody })).toEqual(refused(404, 'DepositNotFoundException'))
+    for (const params of [{}, { originChainId: '8453' }, { depositId: '1' }, { index: '1' }]) {
+      expect(await statusBy(params)).toEqual(refused(400, 'IncorrectQueryParamsException'))
+    }
+    for (const params of [{ depositTxnRef: '0x12' }, { depositTxnRef: nobody, index: '-1' }]) {
+      expect(await statusBy(params)).toEqual(refused(400, 'InputValidationError'))
+    }
+  })
+
+  test('names the fill of another relayer, and neither another deposit nor a look-alike', async () => {
+    const { destination } = bridge
+    const [deposit, other] = [await bridge.deposit(), await bridge.deposit()]
+    const [{ outputAmount, ...data }, ...rest] = bridge.fillArgs(deposit)
+    await destination.mint(STRANGER, 2n * outputAmount)
+    await destination.act(STRANGER, destination.usdc, approval(destination.pool, 2n * outputAmount))
+    // The pool of the destination fills whatever a relayer pays for.
+    const fills = [
+      { ...data, outputAmount: 1n },
+      { ...data, outputAmount },
+    ].map((relayData) =>
+      encodeFunctionData({ abi: spokePoolAbi, functionName: 'fillRelay', args: [relayData, ...rest] }),
+    )
+    const hashes = []
+    for (const fill of fills) hashes.push(...(await destination.act(STRANGER, destination.pool, fill)))
+    expect(await statusOf(deposit)).toMatchObject({ status: 'filled', fillTxnRef: hashes[1] })
+    expect(await statusOf(other)).toMatchObject({ status: 'pending', fillTxnRef: null })
+    await bridge.relayer.fill(other)
+  })
+
+  test('says whether the actions went well, and blames the first fill of a transaction', async () => {
+    const { destination, relayer } = bridge
+    const { usdc, handler } = destination
+    const depositFor = (amount: string) =>
+      bridge.deposit({
+        recipient: handler,
+        message: messageOf([callOf(usdc, transferOf(BOB, destination.units(amount)))], ALICE),
+      })
+    const [good, bad] = [await depositFor('1'), await depositFor('1000')]
+    await relayer.fill(good)
+    await relayer.fill(bad)
+    expect(await statusOf(good)).toMatchObject({ status: 'filled', actionsSucceeded: true })
+    expect(await statusOf(bad)).toMatchObject({ status: 'filled', actionsSucceeded: false })
+
+    const together = [await depositFor('1'), await depositFor('1000')] as const
+    await relayer.fillTogether(together)
+    expect(await Promise.all(together.map(statusOf))).toMatchObject([
+      { actionsSucceeded: false },
+      { actionsSucceeded: true },
+    ])
+  })
+
+  test('goes through a slow fill', async () => {
+    const { destination, relayer } = bridge
+    const { handler } = destination
+    const deposit = await bridge.deposit({ recipient: handler, message: messageOf([], ALICE) })
+    await relayer.requestSlowFill(deposit)
+    expect(await statusOf(deposit)).toMatchObject({ status: 'slowFillRequested', fillTx: null })
+    const fillTx = await relayer.executeSlowFill(deposit)
+    // The indexer tells nothing of the actions of a slow fill.
+    expect(await statusOf(deposit)).toMatchObject({ status: 'slowFilled', fillTx, actionsSucceeded: null })
+  })
+
+  test('goes through expiry to the refund, for which any leaf of the bundle stands, paid or deferred', async () => {
+    const { origin, relayer } = bridge
+    const [paid, deferred] = [await bridge.deposit({ deadlineIn: 900 }), await bridge.deposit({ deadlineIn: 900 })]
+    await relayer.ignore(paid)
+    // The later of the two deadlines.
+    await relayer.expire(deferred)
+    expect(await statusOf(paid)).toMatchObject({ status: 'expired', depositRefundTxnRef: null })
+    // A bundle with a larger payment, in a leaf before.
+    const payment = { chainId: 8453, token: origin.usdc, account: BOB, amount: 2n * paid.inputAmount }
+    const [first, second] = await relayer.refundTogether([paid], { payments: [payment], paymentsPerLeaf: 1 })
+    expect(await relayer.look({ depositId: paid.depositId })).toMatchObject([{ refundTransaction: second }])
+    expect(await statusOf(paid)).toMatchObject({
+      ...{ status: 'refunded', fillTx: null },
+      ...{ depositRefundTxHash: first, depositRefundTxnRef: first },
+    })
+    const [bundle] = await relayer.refundTogether([deferred], { deferred: true })
+    expect(await statusOf(deferred)).toMatchObject({ status: 'refunded', depositRefundTxnRef: bundle })
+    await relayer.claimRefund(deferred)
+    expect(await statusOf(deferred)).toMatchObject({ status: 'refunded', depositRefundTxnRef: bundle })
+  })
+
+  test('lies, lags and fails where a test has it rewritten', async () => {
+    const deposit = await bridge.deposit()
+    onTestFinished(async () => {
+      providers.acrossApi.rewrite = undefined
+      await bridge.relayer.fillAll()
+    })
+    providers.acrossApi.rewrite = (reply, { url }) =>
+      url.pathname === '/api/deposit/status' ? { status: 404, body: { error: 'DepositNotFoundException' } } : reply
+    expect(await statusBy({ depositTxnRef: deposit.transactionHash })).toMatchObject({ status: 404 })
+    expect(await ask({ ...tether(), amount: '5000000' })).toMatchObject({ status: 200 })
   })
 })
