@@ -1,0 +1,70 @@
+import { encodeFunctionData } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readDeposits, spokePoolAbi } from '../../../sandbox/bridge.ts'
+import { bundleOn, type SmartAccount } from '../../support/bundler.ts'
+import { approval, openBridge, RELAYER, STRANGER, word } from './harness.ts'
+
+let bridge: Awaited<ReturnType<typeof openBridge>>
+let bundler: Awaited<ReturnType<typeof bundleOn>>
+beforeAll(async () => {
+  bridge = await openBridge()
+  bundler = await bundleOn(bridge.origin.chain)
+})
+afterAll(() => bridge.stop())
+
+/** Calls that approve the pool and deposit an amount in the account's own name. */
+const depositing = async ({ address }: SmartAccount, inputAmount: bigint) => {
+  const { pool, usdc } = bridge.origin
+  const args = await bridge.argsOf({ depositor: address, inputAmount, outputAmount: inputAmount - 60_000n })
+  return [
+    { target: usdc, callData: approval(pool, inputAmount) },
+    { target: pool, callData: encodeFunctionData({ abi: spokePoolAbi, functionName: 'depositV3', args }) },
+  ]
+}
+const depositsIn = async (hash: string) =>
+  (await readDeposits(bridge.origin.chain)).filter(({ transactionHash }) => transactionHash === hash)
+
+test('The real EntryPoint takes the deposits of two accounts in one transaction, of any bundler', async () => {
+  const { origin, relayer } = bridge
+  const [alice, bob] = bundler.accounts
+  await origin.mint(alice.address, 222_000_000n)
+  await origin.mint(bob.address, 444_000_000n)
+  // The first operations deploy the accounts, the second ones find them.
+  for (const [by, other] of [
+    [STRANGER, RELAYER],
+    [RELAYER, STRANGER],
+  ] as const) {
+    const operations = [
+      await bundler.sign(alice, await depositing(alice, 111_000_000n)),
+      await bundler.sign(bob, await depositing(bob, 222_000_000n)),
+    ]
+    const hash = await bundler.include(operations, by)
+    expect(await bundler.outcomesOf(hash)).toEqual([
+      { userOpHash: operations[0]?.userOpHash, sender: alice.address, success: true },
+      { userOpHash: operations[1]?.userOpHash, sender: bob.address, success: true },
+    ])
+    expect(await depositsIn(hash)).toMatchObject([
+      { depositor: word(alice.address), inputAmount: 111_000_000n },
+      { depositor: word(bob.address), inputAmount: 222_000_000n },
+    ])
+    expect(await relayer.look({ transactionHash: hash })).toHaveLength(2)
+    await expect(bundler.include(operations, other)).rejects.toThrow('Reverted')
+  }
+})
+
+test('An operation that fails leaves the other one of its bundle alone', async () => {
+  const { origin } = bridge
+  const [alice, bob] = bundler.accounts
+  await origin.mint(bob.address, 5_000_000n)
+  const operations = [
+    // More than the account has.
+    await bundler.sign(alice, await depositing(alice, 10n ** 15n)),
+    await bundler.sign(bob, await depositing(bob, 5_000_000n)),
+  ]
+  const hash = await bundler.include(operations)
+  expect(await bundler.outcomesOf(hash)).toMatchObject([
+    { userOpHash: operations[0]?.userOpHash, sender: alice.address, success: false },
+    { userOpHash: operations[1]?.userOpHash, sender: bob.address, success: true },
+  ])
+  expect(await depositsIn(hash)).toMatchObject([{ depositor: word(bob.address), inputAmount: 5_000_000n }])
+})
