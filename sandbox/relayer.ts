@@ -132,7 +132,7 @@ type RefundOptions = {
 }
 
 type Known = { -readonly [key in keyof Relay]: Relay[key] } & { readonly seenAt: number }
-type Head = { readonly number: bigint; readonly timestamp: bigint }
+type Head = { readonly number: bigint; readonly hash: Hash; readonly timestamp: bigint }
 
 const ADDRESS = ACCOUNTS.relayer.address
 const POLL_MS = 400
@@ -191,10 +191,11 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
   const readNews = async (chain: LocalChain) => {
     const { chainId } = chain
     const head = await getBlock(clientOf(chain))
-    const seen = heads.get(chainId)?.number ?? -1n
-    const wentBack = head.number < seen
+    const known = heads.get(chainId)
+    const seen = known?.number ?? -1n
+    const wentBack = known !== undefined && !(await isStillThere(chain, known, head))
     const range = { fromBlock: wentBack ? 0n : seen + 1n, toBlock: head.number }
-    if (head.number === seen) return { chainId, head, wentBack, deposits: [], speedUps: [] }
+    if (head.number === seen && !wentBack) return { chainId, head, wentBack, deposits: [], speedUps: [] }
     const [deposits, speedUps] = await Promise.all([readDeposits(chain, range), readSpeedUps(chain, range)])
     return { chainId, head, wentBack, deposits, speedUps }
   }
@@ -209,7 +210,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     }
   }
 
-  /** Drops what was read of a chain that was reverted to an earlier block. */
+  /** Drops what was read of a chain that was reorganised. */
   const forget = (chainId: number) => {
     relays = relays.filter(({ deposit }) => deposit.originChainId !== chainId)
     for (const relay of relays) if (relay.deposit.destinationChainId === chainId) relay.state = 'waiting'
@@ -532,6 +533,14 @@ function keyOf(address: Address): Hex {
     .find((candidate) => isAddressEqual(candidate.address, address))
   if (!account) throw new Error(`${address} is no account of the local chains`)
   return account.privateKey
+}
+
+/** Whether no reorganisation dropped a chain's earlier head. */
+async function isStillThere(chain: LocalChain, known: Head, head: Head): Promise<boolean> {
+  if (head.number < known.number) return false
+  if (head.number === known.number) return head.hash === known.hash
+  const { hash } = await getBlock(clientOf(chain), { blockNumber: known.number })
+  return hash === known.hash
 }
 
 /** The name of the error that a call would revert with; undefined when it would succeed. */
