@@ -16,9 +16,10 @@ import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
 import { type BridgeDeposit, readDeposits, relayDataOf } from '../../sandbox/bridge.ts'
 import { type LocalChain, MULTICALL3 } from '../../sandbox/chains.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
-import { confirmTransactions, readNonces, sendTransactions, transact } from '../../sandbox/transactions.ts'
+import { confirmTransactions, readNonces, transact } from '../../sandbox/transactions.ts'
 import { ARBITRUM, BASE, encodeCall, HANDLER, MESSAGE, POOLS } from './oracles.ts'
 import { test as base, type HttpReply, type Service, USERS } from './service.ts'
+import { troublesOn } from './transfer-troubles.ts'
 import type { Asset, TestVault } from './vaults.ts'
 
 /** Every search that these tests need ends within so many questions. */
@@ -367,6 +368,7 @@ function transfersOn(service: Service) {
     depositCall,
     argumentsOf,
     askFor,
+    ...troublesOn({ chains, relayer }),
 
     /** Sends one transaction to the pool, and gives the only transfer in it. */
     async open(order: Order = {}): Promise<Transfer> {
@@ -382,20 +384,6 @@ function transfersOn(service: Service) {
       const calls = await Promise.all(orders.map(depositCall))
       const together = call(poolOf(from), 'multicall', [calls.map(({ callData }) => callData)])
       return transfersIn(from, await send(from, user.address, together))
-    },
-    /** A transaction that enters the pool of waiting ones; `mine` mines it. */
-    async sendWaiting(chainId: number, from: Address, { target, callData }: Call) {
-      const chain = chainOf(chainId)
-      await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
-      const [hash] = await sendTransactions(chain, [{ label: 'a waiting call', from, to: target, data: callData }])
-      if (!hash) throw new Error('Nothing was sent')
-      return {
-        hash,
-        async mine() {
-          await callRpc(chain, [{ method: 'evm_mine', params: [] }])
-          await callRpc(chain, [{ method: 'evm_setAutomine', params: [true] }])
-        },
-      }
     },
     /** A transaction of a user's, signed but not sent; whatever comes before it, it stays the same. */
     async sign(chainId: number, user: LocalAccount, { target: to, callData: data }: Call): Promise<Hex> {

@@ -1,0 +1,153 @@
+import { type Address, getAddress, type Hash, type Hex, maxUint256, numberToHex, pad, parseGwei, slice } from 'viem'
+import { ACCOUNTS } from '../../sandbox/accounts.ts'
+import { type BridgeDeposit, readDeposits } from '../../sandbox/bridge.ts'
+import type { LocalChain } from '../../sandbox/chains.ts'
+import type { Relayer } from '../../sandbox/relayer.ts'
+import { callRpc } from '../../sandbox/rpc.ts'
+import { readNonces, transact } from '../../sandbox/transactions.ts'
+import { encodeCall, POOLS, transaction } from './oracles.ts'
+import type { Call } from './transfers.ts'
+
+const GAS = numberToHex(5_000_000)
+const STRANGER = ACCOUNTS.anchor.address
+const DUST_SECONDS = 7200
+
+/** The ways in which the bridge pays an expired deposit back; a `deferred` refund waits for its depositor's claim. */
+export const REFUND_WAYS = ['alone', 'together', 'deferred', 'claimed'] as const
+type RefundWay = (typeof REFUND_WAYS)[number]
+
+/** Troubles that transfers between these chains get into; only the pools and the relayer take part. */
+export function troublesOn({ chains, relayer }: { readonly chains: readonly LocalChain[]; readonly relayer: Relayer }) {
+  const chainOf = (chainId: number) => {
+    const chain = chains.find((candidate) => candidate.chainId === chainId)
+    if (!chain) throw new Error(`There is no chain ${chainId}`)
+    return chain
+  }
+
+  /**
+   * Deposits one unit `count` times in a victim's name. A stranger pays in one transaction, and the relayer fills none, so
+   * that they expire. The token must let anyone mint.
+   */
+  const dust = async (
+    victim: Address,
+    count: number,
+    where: { readonly chainId: number; readonly token: Address; readonly seconds?: number },
+  ): Promise<BridgeDeposit[]> => {
+    const { chainId, token, seconds = DUST_SECONDS } = where
+    const chain = chainOf(chainId)
+    const other = chains.find((candidate) => candidate.chainId !== chainId)
+    const pool = POOLS[chainId]
+    if (!other || !pool) throw new Error(`There is no bridge from chain ${chainId}`)
+    const [now, then] = await Promise.all([timeOf(chain), timeOf(other)])
+    const deposit = encodeCall('deposit', [
+      ...[victim, victim, token, token].map((address) => pad(address)),
+      ...[1n, 1n, BigInt(other.chainId), pad('0x00'), now, then + seconds, 0, '0x'],
+    ])
+    const hashes = await transact(chain, [
+      transaction(STRANGER, token, 'mint', [STRANGER, BigInt(count)]),
+      transaction(STRANGER, token, 'approve', [pool, 0n]),
+      transaction(STRANGER, token, 'approve', [pool, maxUint256]),
+      transaction(STRANGER, pool, 'multicall', [Array.from({ length: count }, () => deposit)]),
+    ])
+    const deposits = (await readDeposits(chain)).filter(({ transactionHash }) => transactionHash === hashes.at(-1))
+    for (const one of deposits) await relayer.ignore(one)
+    return deposits
+  }
+
+  return {
+    dust,
+
+    /** A transaction that enters the pool of waiting ones; `mine` mines it, or the last one that replaced it. */
+    async sendWaiting(chainId: number, from: Address, first: Call) {
+      const chain = chainOf(chainId)
+      const [nonce = 0] = await readNonces(chain, [from])
+      let fee = parseGwei('10')
+      // anvil takes a replacement whose fees are both higher.
+      const send = async ({ target: to, callData: data }: Call): Promise<Hash> => {
+        const fees = { maxFeePerGas: numberToHex(2n * fee), maxPriorityFeePerGas: numberToHex(fee) }
+        fee *= 2n
+        const terms = { from, to, data, gas: GAS, nonce: numberToHex(nonce), ...fees }
+        const [hash] = await callRpc(chain, [{ method: 'eth_sendTransaction', params: [terms] }])
+        return hash as Hash
+      }
+      await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
+      return {
+        hash: await send(first),
+        /** Replaces it by the same call with a higher fee, and returns the new hash. */
+        speedUp: () => send(first),
+        /** Replaces it by another call with a higher fee, and returns the new hash. */
+        replace: (call: Call) => send(call),
+        /** Replaces it by a transaction to the sender itself, and returns the new hash. */
+        cancel: () => send({ target: from, callData: '0x' }),
+        async mine() {
+          await callRpc(chain, [{ method: 'evm_mine', params: [] }])
+          await callRpc(chain, [{ method: 'evm_setAutomine', params: [true] }])
+        },
+      }
+    },
+
+    /**
+     * Fills a deposit with another message or recipient, which its depositor signs: an empty message is `0x`. Returns the
+     * transactions of the speed-up on the origin and of the fill on the destination.
+     */
+    async fillChanged(
+      deposit: BridgeDeposit,
+      change: { readonly message?: Hex; readonly recipient?: Address; readonly outputAmount?: bigint },
+    ): Promise<{ readonly speedUp: Hash; readonly fill: Hash }> {
+      const speedUp = await relayer.speedUp(deposit, change)
+      return { speedUp, fill: await relayer.fill(deposit) }
+    },
+
+    /**
+     * Includes a deposit, drops its block, and includes it again behind a deposit of a stranger's, so that its deposit id is
+     * another. `include` sends it both times, unless `again` does, as another bundler. `between` runs before the block is dropped.
+     */
+    async reorganise(options: {
+      readonly chainId: number
+      /** A token of the chain, for the stranger's deposit. */
+      readonly token: Address
+      readonly include: () => Promise<Hash>
+      readonly between?: (dropped: Hash) => Promise<unknown>
+      readonly again?: () => Promise<Hash>
+    }): Promise<{ readonly dropped: Hash; readonly hash: Hash }> {
+      const { chainId, token, include, between, again = include } = options
+      const [snapshot] = await callRpc(chainOf(chainId), [{ method: 'evm_snapshot', params: [] }])
+      const dropped = await include()
+      await between?.(dropped)
+      const [isBack] = await callRpc(chainOf(chainId), [{ method: 'evm_revert', params: [snapshot] }])
+      if (isBack !== true) throw new Error(`Chain ${chainId} did not go back`)
+      await dust(STRANGER, 1, { chainId, token })
+      return { dropped, hash: await again() }
+    },
+
+    /**
+     * Pays expired deposits of one account and token back in one of the ways, and returns the transactions: one for each that
+     * is paid `alone`, the bundle's otherwise, and the claim's. `otherDebt` is owed to the account for something else, and paid
+     * in the same amount unless `alone`.
+     */
+    async refund(deposits: readonly BridgeDeposit[], way: RefundWay, otherDebt = 0n): Promise<readonly Hash[]> {
+      const [first] = deposits
+      if (!first) throw new Error('There is nothing to refund')
+      if (way === 'alone') {
+        const hashes: Hash[] = []
+        for (const deposit of deposits) hashes.push(await relayer.refund(deposit))
+        return hashes
+      }
+      const [token, account] = [accountOf(first.inputToken), accountOf(first.depositor)]
+      const other = { chainId: first.originChainId, token, account, amount: otherDebt }
+      const payments = otherDebt > 0n ? [other] : []
+      const bundle = await relayer.refundTogether(deposits, { payments, deferred: way !== 'together' })
+      return way === 'claimed' ? [...bundle, await relayer.claimRefund(first)] : bundle
+    },
+  }
+}
+
+function accountOf(word: Hex): Address {
+  return getAddress(slice(word, 12))
+}
+
+/** The time of a chain's head in seconds since 1970. */
+async function timeOf(chain: LocalChain): Promise<number> {
+  const [header] = await callRpc(chain, [{ method: 'eth_getBlockByNumber', params: ['latest', false] }])
+  return Number((header as { timestamp: Hex }).timestamp)
+}
