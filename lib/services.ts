@@ -15,7 +15,7 @@ import { readLatestSecretJson } from './aws/secrets.ts'
 import { openTransactingTable } from './aws/transactions.ts'
 import { createAcross, shareQuotes } from './bridge/across.ts'
 import { transfersStore } from './bridge/store.ts'
-import { clientBudgets, within } from './cache/budget.ts'
+import { clientBudgets } from './cache/budget.ts'
 import { sharedCache } from './cache/cache.ts'
 import { sharedPause } from './cache/pause.ts'
 import { cacheStore } from './cache/store.ts'
@@ -24,8 +24,11 @@ import { agreedReaders } from './chain/agreed-reader.ts'
 import { createRpc } from './chain/nodes.ts'
 import { chainReaders } from './chain/readers.ts'
 import { SOLANA } from './chain/registry.ts'
-import type { Client } from './clients/client.ts'
+import { leases } from './clients/leases.ts'
+import { leasesStore } from './clients/leases-store.ts'
 import { listedVaultsStore } from './clients/listed-vaults-store.ts'
+import { meter } from './clients/meter.ts'
+import { type Direction, quoteSubjects } from './clients/quote-limits.ts'
 import { Config } from './config.ts'
 import type { EnqueueShards } from './follow/shards.ts'
 import type { Built } from './frame/container.ts'
@@ -171,16 +174,25 @@ export const getAgreedReader = async (env: Env<'config'>) => agreedReaders((awai
 /** Runs work on two hosts of a chain and returns what both agree on: for what users sign. */
 export const agree = async (env: Env<'config'>) => agreement((await config(env)).rpcUrls, OUTSIDE)
 
-/** Across, as the requests of a client may use it, and our id there. */
+/** Across, metered by who asks, and our id there. */
 export const bridge = async (env: Env<'config' | 'cache'>) => {
-  const { integratorId, questionsPerClient: _, ...api } = (await config(env)).bridge
+  const { integratorId, questionsPerClient, ...api } = (await config(env)).bridge
   const { fetchQuote } = createAcross(upstream(env, { ...api, name: 'Across' }))
-  const budgetOf = await budgets(env)
-  return ({ clientId }: Pick<Client, 'clientId'>): Omit<BridgeServices, 'getReader'> => ({
-    // Work that runs on two hosts asks for each quote once.
-    fetchQuote: shareQuotes((request) => within(budgetOf('across', clientId), () => fetchQuote(request))),
-    integratorId,
-  })
+  const quotesPaidBy = shareQuotes({ fetchQuote, now: Date.now })
+  const charge = meter(leases({ take: leasesStore(openTable(env.cache)).take, now: Date.now }))
+  return ({ client, requestContext }: Asker, direction: Direction): Omit<BridgeServices, 'getReader'> => {
+    const subjects = quoteSubjects(
+      { clientId: client.clientId, sourceIp: requestContext.http.sourceIp, direction },
+      questionsPerClient,
+    )
+    return { fetchQuote: quotesPaidBy(() => charge(subjects)), integratorId }
+  }
+}
+
+/** The client and the network address of a request. */
+type Asker = {
+  readonly client: { readonly clientId: string }
+  readonly requestContext: { readonly http: { readonly sourceIp: string } }
 }
 
 /** Milliseconds for a hint: without one the chain is searched. */
@@ -194,13 +206,12 @@ export const fetchHint = async (env: Env<'config' | 'cache'>) => {
 
 /** Counts what clients ask of services. */
 export const budgets = async (env: Env<'config' | 'cache'>) => {
-  const { coinGecko, defiLlama, goldRush, solanaNfts, bridge } = await config(env)
+  const { coinGecko, defiLlama, goldRush, solanaNfts } = await config(env)
   const limits = {
     coingecko: coinGecko.questionsPerClient,
     defillama: defiLlama.questionsPerClient,
     goldrush: goldRush.questionsPerClient,
     das: solanaNfts?.questionsPerClient ?? 0,
-    across: bridge.questionsPerClient,
   }
   return clientBudgets({ count: cacheStore(openTable(env.cache)).count, limits, now: Date.now })
 }

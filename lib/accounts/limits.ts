@@ -1,6 +1,6 @@
-import { isIPv6 } from 'node:net'
 import type { RandomBytes } from '../clients/api-key.ts'
 import { AppError } from '../errors.ts'
+import { networkOf } from '../network.ts'
 import { sha256 } from '../sha256.ts'
 import { DAY_MS, MINUTE_MS } from '../time.ts'
 import type { RateLimits } from './rate-limits.ts'
@@ -74,16 +74,3 @@ export function limiter({ users, limits, randomBytes, now }: Dependencies) {
 
 /** What `limiter` gives. */
 export type LimitTries = ReturnType<typeof limiter>
-
-/** The address; of an IPv6 address its /64, because whoever has one has all of them. */
-function networkOf(sourceIp: string): string {
-  if (!isIPv6(sourceIp) || sourceIp.includes('.')) return sourceIp
-  const [left = '', right = ''] = sourceIp.split('%', 1)[0]?.split('::') ?? []
-  const groups = (text: string) => text.split(':').filter(Boolean)
-  const missing = 8 - groups(left).length - groups(right).length
-  const all = sourceIp.includes('::') ? [...groups(left), ...Array(missing).fill('0'), ...groups(right)] : groups(left)
-  return all
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')
-}

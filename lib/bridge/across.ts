@@ -2,7 +2,7 @@ import { type Address, type Hash, isAddress, isAddressEqual } from 'viem'
 import * as z from 'zod'
 import { max } from '../bigint.ts'
 import { TransactionHash } from '../codecs.ts'
-import { AppError, badAnswer } from '../errors.ts'
+import { AppError, badAnswer, codeOf } from '../errors.ts'
 import { parseAnswer, type Upstream } from '../http.ts'
 import { toResult } from '../result.ts'
 import { type BridgeRequest, type BridgeTerms, encodeMessage, getRecipient } from './calldata.ts'
@@ -116,14 +116,67 @@ export function createAcross(ask: Upstream) {
 }
 export type Across = ReturnType<typeof createAcross>
 
-/** Fetches quotes, each only once for equal requests, so that the work on every host sees the same quote. */
-export function shareQuotes(fetchQuote: Across['fetchQuote']): Across['fetchQuote'] {
-  const fetched = new Map<string, Promise<Quote>>()
-  return (request) => {
-    const { account, route, inputAmount } = request
-    const key = [account, JSON.stringify(route), inputAmount, encodeMessage(request)].join()
-    const quote = fetched.get(key) ?? fetchQuote(request)
-    fetched.set(key, quote)
-    return quote
+/** Milliseconds for which a container remembers a quote from when it was asked for. */
+const REMEMBERED_MS = 5000
+const MAX_REMEMBERED = 1000
+
+type Remembered = { readonly quote: Promise<Quote>; readonly until: number }
+
+/**
+ * Returns a function that makes the `fetchQuote` of one request to this service. `charge` pays for a fetch, or rejects with
+ * `too_many_requests`. A request sees the same quote for equal questions, on every host. The container remembers quotes for five
+ * seconds, free of charge, and no failure.
+ */
+export function shareQuotes({
+  fetchQuote,
+  now,
+}: {
+  readonly fetchQuote: Across['fetchQuote']
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}) {
+  /** The oldest first. */
+  const remembered = new Map<string, Remembered>()
+
+  function remember(question: string, quote: Promise<Quote>): void {
+    for (const [oldest, { until }] of remembered) {
+      if (now() < until && remembered.size < MAX_REMEMBERED) break
+      remembered.delete(oldest)
+    }
+    const entry = { quote, until: now() + REMEMBERED_MS }
+    remembered.delete(question)
+    remembered.set(question, entry)
+    quote.catch(() => {
+      if (remembered.get(question) === entry) remembered.delete(question)
+    })
   }
+
+  return (charge: () => Promise<void>): Across['fetchQuote'] => {
+    const seen = new Map<string, Promise<Quote>>()
+    return (request) => {
+      const question = questionOf(request)
+      const pay = () => {
+        const quote = charge().then(() => fetchQuote(request))
+        remember(question, quote)
+        return quote
+      }
+      const recall = () => {
+        const known = remembered.get(question)
+        if (!known || known.until <= now()) return pay()
+        // Another caller's limit is not this one's.
+        return known.quote.catch((error: unknown) => {
+          if (codeOf(error) === 'too_many_requests') return pay()
+          throw error
+        })
+      }
+      const quote = seen.get(question) ?? recall()
+      seen.set(question, quote)
+      return quote
+    }
+  }
+}
+
+function questionOf(request: BridgeRequest): string {
+  const { account, route, inputAmount } = request
+  return [account, JSON.stringify(route), inputAmount, encodeMessage(request)].join()
 }

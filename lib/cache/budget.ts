@@ -8,7 +8,7 @@ const WINDOW_MS = 10 * 60 * 1000
 export const QuestionsPerClient = z.number().int().positive()
 
 /** The services that clients' requests are passed on to. */
-export type Service = 'coingecko' | 'defillama' | 'goldrush' | 'das' | 'across'
+export type Service = 'coingecko' | 'defillama' | 'goldrush' | 'das'
 
 /** What a client may still ask of a service in the ten minutes that it is. */
 export type Budget = {
@@ -53,11 +53,4 @@ export function clientBudgets({ count, limits, now }: Dependencies): Budgets {
       },
     }
   }
-}
-
-/** What is asked, where the budget has a question left for it; throws `too_many_requests` where it has not. */
-export async function within<T>(budget: Budget, ask: () => Promise<T>): Promise<T> {
-  const isAllowed = !budget.refusal() && (await budget.take())
-  if (isAllowed) return ask()
-  throw budget.refusal() ?? new AppError('too_many_requests')
 }

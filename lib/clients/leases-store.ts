@@ -3,11 +3,11 @@ import type { Table } from '../aws/table.ts'
 /** Milliseconds that a request waits for its lease. */
 const DEADLINE_MS = 1000
 
-/** Request quota leased by containers, one item per key and window, in the cache table. */
+/** Units leased by containers, one item per subject and window, in the cache table. */
 export function leasesStore(table: Table) {
   return {
     /**
-     * Leases `size` of the window's requests. Returns how many all containers have leased then, or null where fewer are left of the
+     * Leases `size` of the window's units. Returns how many all containers have leased then, or null where fewer are left of the
      * limit. A lost answer may lease twice. Throws after a second.
      */
     async take(

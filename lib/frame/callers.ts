@@ -4,6 +4,7 @@ import { openTable } from '../aws/dynamo.ts'
 import type { Client } from '../clients/client.ts'
 import { identifyClient } from '../clients/identify.ts'
 import type { KeyLimits } from '../clients/key-limits.ts'
+import { leases } from '../clients/leases.ts'
 import { leasesStore } from '../clients/leases-store.ts'
 import { type RateLimitHeaders, rateLimiter } from '../clients/rate-limiter.ts'
 import { clientsStore } from '../clients/store.ts'
@@ -37,7 +38,7 @@ export function identifyCaller(
   // A contract whose callers are known has these tables (`listUses`).
   const { clients, users, cache } = env as Env<'clients' | 'users' | 'cache'>
   const findKey = identifyClient({ get: clientsStore(openTable(clients)).get, now: Date.now })
-  const admit = rateLimiter({ take: leasesStore(openTable(cache)).take, now: Date.now })
+  const admit = rateLimiter(leases({ take: leasesStore(openTable(cache)).take, now: Date.now }))
   const identifyKey = async (apiKey: string | undefined) => {
     const {
       client,

@@ -8,10 +8,10 @@ import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
 export function buildClaim({ agree, bridge, transfers }: Services<'agree' | 'bridge' | 'transfers'>) {
-  return async ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+  return async ({ client, body, requestContext }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
     const destination = findDestination(body, vault)
-    const [account, services] = [body.userAddress, bridge(client)]
+    const [account, services] = [body.userAddress, bridge({ client, requestContext }, 'out')]
     const reply = await agree(
       [vault.chainId, destination?.chainId ?? vault.chainId],
       async (getReader) => {

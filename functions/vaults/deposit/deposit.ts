@@ -9,7 +9,8 @@ import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
 export function buildDeposit({ agree, bridge, pins, transfers }: Services<'agree' | 'bridge' | 'pins' | 'transfers'>) {
-  return async ({ client, limits, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+  return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { client, limits, body } = request
     const { vaultAddress, chainId, srcChainId, srcToken, userAddress: account, amount } = body
     const vault = findVisibleVault({ client, limits }, vaultAddress, chainId)
     requireAllowedDeposit(limits, { chainId: srcChainId ?? vault.chainId, asset: srcToken ?? vault.asset, amount })
@@ -28,7 +29,7 @@ export function buildDeposit({ agree, bridge, pins, transfers }: Services<'agree
       )
     }
     const source = { sourceChainId: srcChainId, sourceToken: srcToken, inputAmount: amount }
-    const services = bridge(client)
+    const services = bridge(request, 'in')
     const reply = await pins.prepare(vault, (pin) =>
       agree(
         [srcChainId, vault.chainId],

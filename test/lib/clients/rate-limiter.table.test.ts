@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
+import { leases } from '../../../lib/clients/leases.ts'
 import { leasesStore } from '../../../lib/clients/leases-store.ts'
 import { rateLimiter } from '../../../lib/clients/rate-limiter.ts'
 import { AppError } from '../../../lib/errors.ts'
@@ -21,7 +22,7 @@ const test = base
       counts.asked += 1
       return store.take(...args)
     }
-    return { admit: rateLimiter({ take, now: () => clock.now + shift }), counts }
+    return { admit: rateLimiter(leases({ take, now: () => clock.now + shift })), counts }
   })
 
 const isAdmitted = (admission: Promise<unknown>) =>
@@ -149,14 +150,12 @@ describe('A container', () => {
     const logs = captureLogs()
     let isDown = true
     let asked = 0
-    const admit = rateLimiter({
-      take: async (...args) => {
-        asked += 1
-        if (isDown) throw new Error('unreachable')
-        return store.take(...args)
-      },
-      now: () => clock.now,
-    })
+    const take: typeof store.take = async (...args) => {
+      asked += 1
+      if (isDown) throw new Error('unreachable')
+      return store.take(...args)
+    }
+    const admit = rateLimiter(leases({ take, now: () => clock.now }))
     clock.now = START + 1_800_000
     const told = await Promise.all(Array.from({ length: 50 }, () => admit(KEY)))
     expect(told).toEqual(told.map(() => ({ 'ratelimit-policy': '"key";q=600;w=60' })))
