@@ -84,6 +84,11 @@ export const test = base.extend('bridge', ({ service }, { onCleanup }): Bridge =
   return listenTo(acrossApi)
 })
 
+/** Lets what a container remembers of a quote end: tests ask the same question with the bridge or the chains changed. */
+function forgetQuotes(service: Service): void {
+  service.pass(5)
+}
+
 /** A way from another chain into a vault: what its user, the relayer and the source chain do. */
 export type Journey = ReturnType<typeof journeyTo>
 
@@ -116,8 +121,10 @@ export function journeyTo(vault: TestVault, service: Service, from?: number) {
     units: (whole: string) => parseUnits(whole, token.decimals),
 
     // The user
-    ask: (user: Pick<LocalAccount, 'address'>, amount: bigint, more: object = {}) =>
-      vault.deposit(user, amount, { srcChainId: source.chainId, srcToken: token.address, ...more }),
+    ask: (user: Pick<LocalAccount, 'address'>, amount: bigint, more: object = {}) => {
+      forgetQuotes(service)
+      return vault.deposit(user, amount, { srcChainId: source.chainId, srcToken: token.address, ...more })
+    },
     /** Signs and sends what a reply hands out on the source chain, in its order; the receipts, reverted or not. */
     send(user: LocalAccount, { body }: HttpReply): Promise<TransactionReceipt[]> {
       const transactions: HandedOut[] = [...body.approval, ...body.operations]
@@ -190,11 +197,15 @@ export function journeyFrom<Vault extends PayingVault>(vault: Vault, service: Se
     token,
     pool,
     /** Asks for a withdrawal to the other chain. */
-    ask: (user: Pick<LocalAccount, 'address'>, amount: object, more: object = {}) =>
-      vault.withdraw(user, { ...amount, dstChainId: destination.chainId, dstToken: token.address, ...more }),
+    ask: (user: Pick<LocalAccount, 'address'>, amount: object, more: object = {}) => {
+      forgetQuotes(service)
+      return vault.withdraw(user, { ...amount, dstChainId: destination.chainId, dstToken: token.address, ...more })
+    },
     /** Asks for the claim of a withdrawal to the other chain. */
-    askForClaim: (user: Pick<LocalAccount, 'address'>, more: object = {}) =>
-      vault.claimWithdrawal(user, { dstChainId: destination.chainId, dstToken: token.address, ...more }),
+    askForClaim: (user: Pick<LocalAccount, 'address'>, more: object = {}) => {
+      forgetQuotes(service)
+      return vault.claimWithdrawal(user, { dstChainId: destination.chainId, dstToken: token.address, ...more })
+    },
     approve: (owner: Address, amount: bigint) =>
       transact(vault.chain, [transaction(owner, vault.token, 'approve', [pool, amount])]),
     allowance: (owner: Address) =>

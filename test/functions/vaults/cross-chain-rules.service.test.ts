@@ -1,7 +1,9 @@
 import { type Address, type Hex, toFunctionSelector } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
 import type { ErrorCode } from '../../../lib/errors.ts'
+import { EDGE_HEADER, EDGE_VARIABLE } from '../../../lib/frame/edge.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import { ACCOUNTS, type LocalAccount } from '../../../sandbox/accounts.ts'
 import { installPool } from '../../../sandbox/bridge.ts'
 import { deployToken, deployYieldVault } from '../../../sandbox/deploy.ts'
@@ -33,6 +35,7 @@ import { FAILURE_OF_EACH_CODE } from '../../support/wire.ts'
 const [ALICE, BOB] = USERS
 const AMOUNT = 50_000_000n
 const API_KEY = 'across-key-hunter2'
+const EDGE_KEY = 'a key that CloudFront sends'
 const INTEGRATOR = '0x00c4'
 /** How old the offers of the bridge's API are, in seconds. */
 const OFFER_AGE = 300
@@ -54,6 +57,45 @@ const test = crossChainTest
   .extend('known', ({ service: _, sharedKnown }) => {
     sharedKnown.bridge.answer = undefined
     return sharedKnown
+  })
+  /** A service of 30 quotes for a client in ten minutes, and how an address asks it. */
+  .extend('ask', async ({ service, sharedVault: vault, journey }, { onCleanup }) => {
+    vi.stubEnv(EDGE_VARIABLE, JSON.stringify({ keys: [sha256(EDGE_KEY)], isOnlyWay: false }))
+    const strict = await startConfigured(service, { bridge: { questionsPerClient: 30 } })
+    onCleanup(async () => {
+      vi.unstubAllEnvs()
+      await strict.stop()
+    })
+    const key = await service.createClient([vaultIn(vault)])
+    const [{ chainId }, { address: token }] = [journey.source, journey.token]
+    const from = (address: string, path: string, body: object) =>
+      strict.service.call('POST', `/defi-vaults/v1/defi/vault/${path}`, {
+        key,
+        headers: { [EDGE_HEADER]: EDGE_KEY, 'x-forwarded-for': address },
+        body: { vaultAddress: vault.address, ...body },
+      })
+    await vault.mint(ALICE.address, AMOUNT)
+    // No window ends within a test.
+    const secondsLeft = 600 - ((Date.now() / 1000) % 600)
+    if (secondsLeft < 60) service.pass(secondsLeft)
+    await vault.send(ALICE, await vault.deposit(ALICE, AMOUNT))
+    return {
+      toDeposit: (address: string, amount: number, user: { readonly address: Address } = ALICE) =>
+        from(address, 'deposit', {
+          userAddress: user.address,
+          amount: `${AMOUNT + BigInt(amount)}`,
+          srcChainId: chainId,
+          srcToken: token,
+        }),
+      toWithdraw: (address: string, amount: number) =>
+        from(address, 'withdraw', {
+          userAddress: ALICE.address,
+          amount: `${AMOUNT / 2n - BigInt(amount)}`,
+          dstChainId: chainId,
+          dstToken: token,
+        }),
+      quotes: () => strict.bridge.quotesFor(vault).length,
+    }
   })
 
 const vaultIn = ({ chain, address }: TestVault) => ({ chainId: chain.chainId, address })
@@ -449,29 +491,64 @@ describe("a bridge's API that fails", () => {
     expectError(await journeyTo(vault, service).ask(BOB, AMOUNT), 'upstream_unavailable')
     expect(bridge.quotesFor(vault)).toHaveLength(1)
   })
+})
 
-  test('A client that has had the quotes of its ten minutes gets no more, and another client does', async ({
-    service,
-    sharedVault: vault,
-    journey,
-  }) => {
-    const strict = await startConfigured(service, { bridge: { questionsPerClient: 2 } })
-    onTestFinished(strict.stop)
-    const keys = [await service.createClient([vaultIn(vault)]), await service.createClient([vaultIn(vault)])] as const
-    const ask = (key: string) =>
-      strict.service.call('POST', '/defi-vaults/v1/defi/vault/deposit', {
-        key,
-        body: {
-          vaultAddress: vault.address,
-          userAddress: ALICE.address,
-          amount: AMOUNT.toString(),
-          srcChainId: journey.source.chainId,
-          srcToken: journey.token.address,
-        },
-      })
-    for (const _ of [1, 2]) expectDeposit(await ask(keys[0]))
-    for (const _ of [1, 2]) expectError(await ask(keys[0]), 'too_many_requests')
-    expectDeposit(await ask(keys[1]))
+describe('quotes are metered', () => {
+  const limitOf = (who: 'network' | 'client', direction: string) =>
+    expect.stringContaining(`your ${who} has used its quotes for ${direction}`)
+
+  function expectRefusal(reply: HttpReply, issue: string, field = 'srcChainId'): void {
+    expectError(reply, 'too_many_requests', [field])
+    expect(reply.body.details).toEqual([{ field, issue }])
+    const seconds = Number(reply.headers.get('retry-after'))
+    expect(seconds).toBeGreaterThan(0)
+    expect(seconds).toBeLessThanOrEqual(600)
+  }
+
+  test('An address that asks as fast as it can closes nothing for others', async ({ ask }) => {
+    const flood = await Promise.all(Array.from({ length: 40 }, (_, amount) => ask.toDeposit('203.0.113.1', amount)))
+    const refused = flood.filter(({ status }) => status !== 200)
+    expect(flood.length - refused.length).toBe(2)
+    for (const reply of refused) expectRefusal(reply, limitOf('network', 'deposits'))
+    expect(ask.quotes()).toBe(2)
+    // The user that the flood named asks from another address, and the flood's address for another user.
+    expectDeposit(await ask.toDeposit('203.0.113.2', 1000))
+    expectRefusal(await ask.toDeposit('203.0.113.1', 1001, BOB), limitOf('network', 'deposits'))
+    expect((await ask.toWithdraw('203.0.113.1', 1)).status).toBe(200)
+
+    // None of the refused counts: the client has 17 of its 20 left.
+    for (let amount = 0; amount < 17; amount += 1)
+      expectDeposit(await ask.toDeposit(`198.51.100.${amount}`, 100 + amount))
+    expectRefusal(await ask.toDeposit('192.0.2.1', 2000), limitOf('client', 'deposits'))
+    // Nothing but ways out spends their share.
+    for (let amount = 2; amount < 11; amount += 1) {
+      expect((await ask.toWithdraw(`198.51.100.${amount}`, amount)).status).toBe(200)
+    }
+    expectRefusal(await ask.toWithdraw('192.0.2.1', 11), limitOf('client', 'withdrawals and claims'), 'dstChainId')
+  })
+
+  test('The same question within five seconds costs nothing', async ({ ask, service }) => {
+    const same = await Promise.all(Array.from({ length: 5 }, () => ask.toDeposit('203.0.113.1', 1)))
+    same.push(await ask.toDeposit('203.0.113.1', 1))
+    for (const reply of same) expectDeposit(reply)
+    expect(ask.quotes()).toBe(1)
+    service.pass(5)
+    expectDeposit(await ask.toDeposit('203.0.113.1', 1))
+    expect(ask.quotes()).toBe(2)
+    expectRefusal(await ask.toDeposit('203.0.113.1', 2), limitOf('network', 'deposits'))
+  })
+
+  test('A quote that one network may not have is fetched for another one', async ({ ask }) => {
+    for (const amount of [1, 2]) expectDeposit(await ask.toDeposit('203.0.113.1', amount))
+    const [refused, asked] = await Promise.all([ask.toDeposit('203.0.113.1', 3), ask.toDeposit('203.0.113.2', 3)])
+    expectRefusal(refused, limitOf('network', 'deposits'))
+    expectDeposit(asked)
+  })
+
+  test('The /64 of an IPv6 address is one network', async ({ ask }) => {
+    for (const host of [1, 2]) expectDeposit(await ask.toDeposit(`2001:db8:1:2::${host}`, host))
+    expectRefusal(await ask.toDeposit('2001:db8:1:2:3::1', 3), limitOf('network', 'deposits'))
+    expectDeposit(await ask.toDeposit('2001:db8:1:3::1', 3))
   })
 })
 
