@@ -32,10 +32,12 @@ const refusal = (name: string) =>
 
 describe('A charge', () => {
   test('that the first subject refuses costs the others nothing', async () => {
-    const { charge, table } = startMeter()
+    const { charge, table, startContainer } = startMeter()
     const [network, client] = [subject('network', 1), subject('client', 2)]
     await charge([network, client])
-    for (const _ of [1, 2, 3]) await expect(charge([network, client])).rejects.toEqual(refusal('network'))
+    for (const container of [charge, startContainer(), startContainer()]) {
+      await expect(container([network, client])).rejects.toEqual(refusal('network'))
+    }
     expect(table.counts.get('client#600000')).toBe(1)
     await charge([subject('other', 1), client])
   })
@@ -125,6 +127,13 @@ describe('The limits of quotes', () => {
       expect([limitsOf('in', perClient), limitsOf('out', perClient)]).toEqual([deposits, out])
     },
   )
+
+  test('are spent by one direction and one client only', () => {
+    const namesOf = (clientId: string, direction: 'in' | 'out') =>
+      quoteSubjects({ clientId, sourceIp: '192.0.2.1', direction }, 300).map(({ name }) => name)
+    const names = [namesOf('acme', 'in'), namesOf('acme', 'out'), namesOf('other', 'in')].flat()
+    expect(new Set(names).size).toBe(6)
+  })
 
   test('count the /64 of an IPv6 address as one network, and keep no address', () => {
     expect(networkNamed('2001:db8:1:2::1')).toBe(networkNamed('2001:db8:1:2::ffff'))
