@@ -626,6 +626,8 @@ export type GetTransferStatusResponse = TransferStatus & {
   protocol: string | null
   /** Per chain read: the block that the response is based on, and the number of hosts */
   evidence: Evidence[]
+  /** All transfers of the transaction, or the user's; the first is the one above */
+  transfers: TransferStatus[]
 }
 
 export type GetVaultHistoryResponse = {
@@ -1894,11 +1896,110 @@ export type TransferCompletedEvent = {
 export type TransferData = {
   /** Chain of the vault; `srcChain` and `dstChain` are those of the transfer */
   chainId: ChainId
-  /** Vault of the transfer's deposit. Without a deposit: the vault that paid the sent amount in the same transaction. Else the account's last payer before it, if it paid at least that amount within a day. Other transfers cause no event */
+  /** Vault that the transfer is for, or from which the withdrawal was prepared. Other transfers cause no event */
   vaultAddress: Address
   /** Account that receives the shares or that withdrew; null if unknown */
   userAddress: Address | null
-} & TransferStatus
+  /** Source transaction hash */
+  depositId: TransactionHash
+  /** pending: not mined yet. bridging: in the bridge; terminal only with destination_not_followed. completed: terminal. failed: terminal; with expired see `terminal` */
+  status: 'pending' | 'bridging' | 'completed' | 'failed'
+  /** Status as text for users */
+  statusDescription: string
+  /** Reason why it failed or is no longer followed, else null. source_reverted: the source transaction reverted. no_deposit_in_transaction: no bridge deposit with this index in the transaction. source_dropped: the transaction is no longer valid, and no other one made this deposit. expired: it was not filled in time; usually becomes refunded or refund_not_found. refunded: the bridge refunded it on the source chain. refund_not_found: no certain refund found two weeks after the deadline. destination_action_failed: it arrived, but the vault deposit failed; the tokens went to the fallback account of the transfer. undelivered: it arrived without an instruction, at a public contract from which anyone can take it. destination_not_followed: the status stays bridging because this service does not read the destination chain */
+  reason: 'source_reverted' | 'no_deposit_in_transaction' | 'source_dropped' | 'expired' | 'refunded' | 'refund_not_found' | 'destination_action_failed' | 'undelivered' | 'destination_not_followed' | null
+  /** Action on the destination: deposit into a vault, or none if the bridge only delivers the funds; null until the bridge deposit is seen */
+  action: 'deposit' | 'none' | null
+  /** True if nothing more is expected: stop polling */
+  terminal: boolean
+  /** True if the transfer's blocks are final on both chains, so its status never changes again. Only if terminal, usually some minutes later */
+  final: boolean
+  /** Milliseconds until the next poll; null if terminal */
+  nextPollAfterMs: number | null
+  srcChain: ChainName
+  /** Destination chain; null until the bridge deposit is seen */
+  dstChain: ChainName | null
+  /** Amount sent, in the source token's smallest unit */
+  inputAmount: Amount | null
+  /** Amount that arrived, in the destination token's smallest unit. If the destination deposit failed: the tokens that the user received */
+  outputAmount: Amount | null
+  /** Time of the send, of the arrival and of the action; null before */
+  timestamps: {
+    initiated: Timestamp | null
+    bridged: Timestamp | null
+    completed: Timestamp | null
+  }
+  /** Source transaction, and the fill on the other chain; null before */
+  transactions: {
+    source: TransactionHash
+    fill: TransactionHash | null
+  }
+  /** Account that sent it, and that a refund goes to */
+  depositor: Address | null
+  /** Account that receives the shares or the tokens */
+  recipient: Address | null
+  /** Token and amount sent */
+  input: {
+    token: Address
+    /** Null for a token that the service does not know */
+    symbol: string | null
+    /** Null for a token that the service does not know */
+    decimals: number | null
+    /** Amount sent, in the token's smallest unit */
+    amount: Amount
+  } | null
+  /** Token and amount on the destination */
+  output: {
+    token: Address
+    /** Null for a token that the service does not know */
+    symbol: string | null
+    /** Null for a token that the service does not know */
+    decimals: number | null
+    /** Promised amount; delivered amount after the fill, in the token's smallest unit */
+    amount: Amount
+  } | null
+  /** Shares that the vault minted, in the share's smallest unit; null for requests */
+  sharesReceived: Amount | null
+  /** Expected arrival by the quote; null if unknown or arrived */
+  expectedAt: Timestamp | null
+  /** If it is not filled before, it is refunded */
+  deadline: Timestamp | null
+  refund: TransferRefund | null
+  /** Transaction that made the deposit in place of the requested one */
+  replacedBy: TransactionHash | null
+  /** Events of both chains that prove the status, in order */
+  events: TransferEvent[]
+  /** Transactions in block explorers; null before */
+  links: {
+    source: string
+    fill: string | null
+    refund: string | null
+  }
+}
+
+/** Event of a chain that proves a step of a transfer */
+export type TransferEvent = {
+  /** deposited: the bridge took the funds on the source chain. slow_fill_requested: the bridge itself is to pay, which takes hours. sped_up: the bridge paid by other terms, which the depositor signed later. filled: the bridge paid on the destination chain. delivered: `account` received the tokens. undelivered: the tokens lie at a public contract, because the depositor signed no instruction for them. vault_deposited: the vault took the deposit for `account`. action_failed: the vault deposit failed, and `account` received the tokens. refund_owed: the bridge could not pay the refund, so `account` has to claim it. refunded: the bridge paid the refund to `account` */
+  kind: 'deposited' | 'slow_fill_requested' | 'sped_up' | 'filled' | 'delivered' | 'undelivered' | 'vault_deposited' | 'action_failed' | 'refund_owed' | 'refunded'
+  /** Chain of the event */
+  chainId: number
+  /** Transaction of the event */
+  txHash: TransactionHash
+  /** Index of the event's log in its block */
+  logIndex: number
+  /** Block time */
+  at: Timestamp
+  /** Amount in the token's smallest unit; null if unknown */
+  amount: Amount | null
+  /** Token of the amount; null if none */
+  token: Address | null
+  /** Account that the event is about; null if unknown */
+  account: Address | null
+  /** Vault that took the deposit; null for other events */
+  vaultAddress: Address | null
+  /** Shares received, in the share's smallest unit; null for other events and for requests */
+  shares: Amount | null
+}
 
 /** A transfer between chains failed. `reason` explains why, and where the money is. Sent once it is certain. Nothing follows. */
 export type TransferFailedEvent = {
@@ -1913,6 +2014,25 @@ export type TransferFailedEvent = {
   final: boolean
   /** Details of the event */
   data: TransferData
+}
+
+/** Refund of a transfer that was not filled in time */
+export type TransferRefund = {
+  chainId: number
+  token: Address
+  /** Refund in the source token's smallest unit */
+  amount: Amount
+  /** Transaction that paid it; with `claim`, the one that could not */
+  txHash: TransactionHash
+  /** Block time */
+  at: Timestamp
+  /** Transaction with which the depositor claims the refund; null once it is paid */
+  claim: {
+    chainId: number
+    to: Address
+    data: unknown
+    value: Amount
+  } | null
 }
 
 /** A transfer between chains was not delivered in time, and the bridge refunded it on the source chain. Sent once the service finds the refund. Nothing follows. */
@@ -1952,8 +2072,8 @@ export type TransferStatus = {
   status: 'pending' | 'bridging' | 'completed' | 'failed'
   /** Status as text for users */
   statusDescription: string
-  /** Reason why it failed or is no longer followed, else null. source_reverted: the source transaction reverted, nothing was sent. no_deposit_in_transaction: no bridge deposit with this index in the transaction; if the index is 0, nothing was sent. source_dropped: another transaction took its nonce, nothing was sent. expired: it was not filled in time; usually becomes refunded or refund_not_found. refunded: the bridge refunded it on the source chain. refund_not_found: no certain refund found two weeks after the deadline. destination_action_failed: it arrived, but the vault deposit failed; the tokens went to the fallback account of the transfer. destination_not_followed: the status stays bridging because this service does not read the destination chain */
-  reason: 'source_reverted' | 'no_deposit_in_transaction' | 'source_dropped' | 'expired' | 'refunded' | 'refund_not_found' | 'destination_action_failed' | 'destination_not_followed' | null
+  /** Reason why it failed or is no longer followed, else null. source_reverted: the source transaction reverted. no_deposit_in_transaction: no bridge deposit with this index in the transaction. source_dropped: the transaction is no longer valid, and no other one made this deposit. expired: it was not filled in time; usually becomes refunded or refund_not_found. refunded: the bridge refunded it on the source chain. refund_not_found: no certain refund found two weeks after the deadline. destination_action_failed: it arrived, but the vault deposit failed; the tokens went to the fallback account of the transfer. undelivered: it arrived without an instruction, at a public contract from which anyone can take it. destination_not_followed: the status stays bridging because this service does not read the destination chain */
+  reason: 'source_reverted' | 'no_deposit_in_transaction' | 'source_dropped' | 'expired' | 'refunded' | 'refund_not_found' | 'destination_action_failed' | 'undelivered' | 'destination_not_followed' | null
   /** Action on the destination: deposit into a vault, or none if the bridge only delivers the funds; null until the bridge deposit is seen */
   action: 'deposit' | 'none' | null
   /** True if nothing more is expected: stop polling */
@@ -1979,6 +2099,49 @@ export type TransferStatus = {
   transactions: {
     source: TransactionHash
     fill: TransactionHash | null
+  }
+  /** Account that sent it, and that a refund goes to */
+  depositor: Address | null
+  /** Account that receives the shares or the tokens */
+  recipient: Address | null
+  /** Vault that it ends in; null if the bridge only delivers the funds */
+  vaultAddress: Address | null
+  /** Token and amount sent */
+  input: {
+    token: Address
+    /** Null for a token that the service does not know */
+    symbol: string | null
+    /** Null for a token that the service does not know */
+    decimals: number | null
+    /** Amount sent, in the token's smallest unit */
+    amount: Amount
+  } | null
+  /** Token and amount on the destination */
+  output: {
+    token: Address
+    /** Null for a token that the service does not know */
+    symbol: string | null
+    /** Null for a token that the service does not know */
+    decimals: number | null
+    /** Promised amount; delivered amount after the fill, in the token's smallest unit */
+    amount: Amount
+  } | null
+  /** Shares that the vault minted, in the share's smallest unit; null for requests */
+  sharesReceived: Amount | null
+  /** Expected arrival by the quote; null if unknown or arrived */
+  expectedAt: Timestamp | null
+  /** If it is not filled before, it is refunded */
+  deadline: Timestamp | null
+  refund: TransferRefund | null
+  /** Transaction that made the deposit in place of the requested one */
+  replacedBy: TransactionHash | null
+  /** Events of both chains that prove the status, in order */
+  events: TransferEvent[]
+  /** Transactions in block explorers; null before */
+  links: {
+    source: string
+    fill: string | null
+    refund: string | null
   }
 }
 
@@ -2957,16 +3120,18 @@ GetWithdrawalStatusResponse,
 /** Returns the status of a transfer between chains. It follows a deposit to the shares or the deposit request, and a withdrawal to the tokens. */
 export const getTransferStatus = /* @__PURE__ */ operation<
 {
-  /** Source chain transaction hash */
+  /** Source chain transaction hash, or the hash of a user operation (ERC-4337) */
   txHash: TransactionHash
   /** Chain of that transaction */
   srcChainId: string | number
-  /** Index of the transfer in the transaction, from 0 to 49 */
+  /** Account that made the transfer. Required to choose among the transfers of a bundle */
+  userAddress?: Address | undefined
+  /** Index of the transfer in the transaction, or among the user's, from 0 to 49 */
   index?: string | number | undefined
 },
 GetTransferStatusResponse,
-'missing_tx_hash' | 'invalid_tx_hash' | 'missing_src_chain_id' | 'invalid_src_chain_id' | 'unsupported_src_chain_id' | 'invalid_index' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
->('GET', '/defi-vaults/v1/defi/cross-chain/{txHash}/status', { query: ['srcChainId', 'index'] })
+'missing_tx_hash' | 'invalid_tx_hash' | 'missing_src_chain_id' | 'invalid_src_chain_id' | 'unsupported_src_chain_id' | 'missing_or_invalid_user_address' | 'invalid_index' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('GET', '/defi-vaults/v1/defi/cross-chain/{txHash}/status', { query: ['srcChainId', 'userAddress', 'index'] })
 
 /** Lists a user's positions in the client's vaults: amounts deposited, withdrawn, held and earned. */
 export const listPositions = /* @__PURE__ */ operation<

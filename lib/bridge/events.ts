@@ -89,7 +89,11 @@ export function relayHash({ relayData, destinationChainId }: BridgeDeposit): Has
 
 /** The terms of a deposit, which are those of the calldata that made it. */
 export function termsOf({ relayData, destinationChainId, quoteTimestamp }: BridgeDeposit): Terms {
-  const hash = keccak256(encodeAbiParameters(termsParameters, [{ ...relayData, destinationChainId: BigInt(destinationChainId), quoteTimestamp }]))
+  const hash = keccak256(
+    encodeAbiParameters(termsParameters, [
+      { ...relayData, destinationChainId: BigInt(destinationChainId), quoteTimestamp },
+    ]),
+  )
   return { depositor: toAddress(relayData.depositor), hash, quotedAt: quoteTimestamp }
 }
 
@@ -163,14 +167,20 @@ export function parseFillResult(
       const returned = findReturned(own.slice(index), handler, fallbackRecipient, outputToken)
       return result('action_failed', fallbackRecipient, returned ?? null, log.logIndex)
     }
-    const taken = named ? named.vault === getAddress(log.address) && named.operation.taken(log, own) : parseTaken(log, own)
+    const taken = named
+      ? named.vault === getAddress(log.address) && named.operation.taken(log, own)
+      : parseTaken(log, own)
     if (!taken || !isAddressEqual(taken.payer, handler)) continue
     const isOwn = named
       ? isAddressEqual(taken.account, named.account)
       : !isKnown && sent.some(({ value }) => value === taken.assets)
     if (!isOwn) continue
     const { account, assets, shares } = taken
-    return { ...result('vault_deposited', account, assets, log.logIndex), vaultAddress: getAddress(log.address), shares }
+    return {
+      ...result('vault_deposited', account, assets, log.logIndex),
+      vaultAddress: getAddress(log.address),
+      shares,
+    }
   }
   if (!named) {
     const drained = parseDrained(own, handler, outputToken).at(-1)

@@ -76,7 +76,12 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<Seen>
 }
 
 /** A fill with the events that it proves, and the block of both. */
-type Filled = { readonly fill: Fill; readonly blockHash: Hash; readonly at: Date; readonly events: readonly TransferEvent[] }
+type Filled = {
+  readonly fill: Fill
+  readonly blockHash: Hash
+  readonly at: Date
+  readonly events: readonly TransferEvent[]
+}
 
 /** The transfer's fill by the receipt of this transaction; undefined if it has none. Throws `upstream_*`. */
 async function parseFilled(
@@ -161,7 +166,12 @@ async function searchFill(
 }
 
 /** The transfer with the request for a slow fill as an event, if it is in the blocks that one call reads. */
-async function withSlowFill(poll: Poll, destination: ChainReader, transfer: Transfer, head: BlockHeader): Promise<Transfer> {
+async function withSlowFill(
+  poll: Poll,
+  destination: ChainReader,
+  transfer: Transfer,
+  head: BlockHeader,
+): Promise<Transfer> {
   const { deposit, events } = transfer
   if (events.some(({ kind }) => kind === 'slow_fill_requested') || !poll.budget.reaches(3)) return transfer
   const filters = [fillFilter(destination, POOL_TOPICS.slowFillRequested, deposit)]

@@ -130,7 +130,12 @@ export function parseReceipt(outcome: RpcOutcome | undefined, hash: Hash): Recei
 }
 
 /** The time of a block: as its logs tell it, or by one call. Throws `upstream_*`. */
-export async function readTime({ budget }: Pick<Poll, 'budget'>, reader: ChainReader, logs: readonly Log[], blockNumber: bigint) {
+export async function readTime(
+  { budget }: Pick<Poll, 'budget'>,
+  reader: ChainReader,
+  logs: readonly Log[],
+  blockNumber: bigint,
+) {
   const told = logs.find((log) => log.blockNumber === blockNumber && log.blockTimestamp !== undefined)?.blockTimestamp
   const outcomes = told === undefined ? await budget.ask(reader, [blockRequest(blockNumber)]) : []
   return toDate(told ?? parseResult(BlockHeader, outcomes[0]).timestamp)

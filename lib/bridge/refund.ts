@@ -75,7 +75,8 @@ export async function readRefund(poll: Poll, transfer: Transfer): Promise<Seen> 
   const keep = { ...transfer, refundSearch: search }
   const deadline = BigInt(deposit.relayData.fillDeadline)
   const isOver = final.timestamp > deadline + SEARCH_SECONDS
-  const end = (outcome: Outcome) => (poll.isRecorded ? conclude(keep, outcome, true) : conclude(keep, 'expired_searching'))
+  const end = (outcome: Outcome) =>
+    poll.isRecorded ? conclude(keep, outcome, true) : conclude(keep, 'expired_searching')
   if (isCrowded(search)) return isOver ? end('expired_undecided') : conclude(keep, 'expired')
   if (progress !== 'complete' || search.leads.length > 0) return conclude(keep, 'expired_searching')
 
@@ -150,7 +151,9 @@ function addDeposits(
     const { relayData, destinationChainId } = other
     const hash = relayHash(other)
     if (hash === own || relayData.inputToken !== inputToken || relayData.fillDeadline < since) return []
-    return [{ relayHash: hash, destinationChainId, deadline: BigInt(relayData.fillDeadline), amount: relayData.inputAmount }]
+    return [
+      { relayHash: hash, destinationChainId, deadline: BigInt(relayData.fillDeadline), amount: relayData.inputAmount },
+    ]
   })
   const isDust = ({ amount }: { readonly amount: bigint }) => amount * DUST_PART < inputAmount
   const dust = others.filter(isDust).reduce((total, { amount }) => total + amount, search.dust)
@@ -158,7 +161,12 @@ function addDeposits(
 }
 
 /** Reads the receipts of leads as far as the budget goes, oldest first. */
-async function readLeads(poll: Poll, source: ChainReader, { deposit }: Transfer, search: RefundSearch): Promise<RefundSearch> {
+async function readLeads(
+  poll: Poll,
+  source: ChainReader,
+  { deposit }: Transfer,
+  search: RefundSearch,
+): Promise<RefundSearch> {
   const { budget } = poll
   const count = Math.min(search.leads.length, budget.left(1))
   const hashes = search.leads.slice(0, count)
@@ -226,6 +234,8 @@ async function isClaimable({ budget }: Poll, source: ChainReader, { deposit }: T
   const { depositor, token } = getPayee(deposit)
   const address = getBridge(source).pool
   const owed = call(address, poolAbi, 'getRelayerRefund', [token, depositor])
-  const { value } = await source.readOne(readPlan({ address, slots: {}, calls: { owed } }, ({ answers }) => answers.owed))
+  const { value } = await source.readOne(
+    readPlan({ address, slots: {}, calls: { owed } }, ({ answers }) => answers.owed),
+  )
   return value !== undefined && value >= deposit.relayData.inputAmount
 }

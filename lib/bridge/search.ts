@@ -69,7 +69,9 @@ export async function stepBack(
       continue
     }
     const logs = filters.map((_, index) =>
-      outcomes.slice(index * ranges.length, (index + 1) * ranges.length).flatMap((one) => parseResult(z.array(Log), one)),
+      outcomes
+        .slice(index * ranges.length, (index + 1) * ranges.length)
+        .flatMap((one) => parseResult(z.array(Log), one)),
     )
     const lowest = isNew ? search.low : low
     const [header] = headers.length > 0 ? outcomes.slice(-1) : []

@@ -3,14 +3,31 @@ import * as z from 'zod'
 import { call } from '../chain/call.ts'
 import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
 import { HexText, Quantity } from '../chain/hex.ts'
-import { type BlockHeader, blockRequest, HashedHeader, parseResult, type Receipt, receiptRequest } from '../chain/logs.ts'
+import {
+  type BlockHeader,
+  blockRequest,
+  HashedHeader,
+  parseResult,
+  type Receipt,
+  receiptRequest,
+} from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { Address as AddressText, TransactionHash } from '../codecs.ts'
 import { badAnswer } from '../errors.ts'
 import { HOUR_SECONDS, toSeconds } from '../time.ts'
 import { entryPointAbi, poolAbi } from './abi.ts'
-import { type LoggedDeposit, POOL_TOPICS, parseDeposits, parseEvents, parseTerms, relayHash, termsOf, toAddress, toWord } from './events.ts'
+import {
+  type LoggedDeposit,
+  POOL_TOPICS,
+  parseDeposits,
+  parseEvents,
+  parseTerms,
+  relayHash,
+  termsOf,
+  toAddress,
+  toWord,
+} from './events.ts'
 import { getBridge, noteHead, type Poll, parseReceipt, readTime } from './poll.ts'
 import { stepBack } from './search.ts'
 import type { Outcome, Sent, Terms, Transfer } from './transfer.ts'
@@ -94,7 +111,12 @@ async function readReceipt(poll: Poll, question: Question, { receipt, finality, 
     const operations = parseOperations(receipt, account)
     // Others' transaction: the account may not be a part of it, or not yet.
     const isOthers = operations.length > 0 || all.length > 0
-    if (isOthers) return { outcome: operations.some(({ success }) => !success) ? 'source_reverted' : 'pending', isFinal: false, sent }
+    if (isOthers)
+      return {
+        outcome: operations.some(({ success }) => !success) ? 'source_reverted' : 'pending',
+        isFinal: false,
+        sent,
+      }
   }
   if (all.length === 0 || !first) return readFailed(poll, question, receipt, sent)
   const at = await readTime(poll, source, receipt.logs, receipt.blockNumber)
@@ -132,7 +154,12 @@ function parseOperations({ logs }: Receipt, account: Address) {
 }
 
 /** The outcome of a source transaction without deposits. */
-async function readFailed(poll: Poll, { sourceChainId }: Question, receipt: Receipt, sent: Sent | undefined): Promise<Sighting> {
+async function readFailed(
+  poll: Poll,
+  { sourceChainId }: Question,
+  receipt: Receipt,
+  sent: Sent | undefined,
+): Promise<Sighting> {
   const { status, blockNumber } = receipt
   const source = poll.getReader(sourceChainId)
   const outcomes = await poll.budget.ask(source, [blockRequest(blockNumber), ...finalityRequests(source.chain)])
@@ -178,7 +205,9 @@ async function readGone(
   const since = BigInt(terms.quotedAt) - SKEW_SECONDS
   const options = { filters, head, since, reserved: 1, hasRead: true }
   const { logs, search, progress } = await stepBack(source, poll.budget, sent.search, options)
-  const same = parseDeposits(logs.flat(), pool, source.chain.id).find(({ deposit }) => termsOf(deposit).hash === terms.hash)
+  const same = parseDeposits(logs.flat(), pool, source.chain.id).find(
+    ({ deposit }) => termsOf(deposit).hash === terms.hash,
+  )
   if (same) {
     const carrier = same.log.transactionHash
     const { blockNumber } = same.log
@@ -235,7 +264,10 @@ function parseTransaction(outcome: RpcOutcome | undefined, hash: Hash) {
 }
 
 /** What to record of a waiting transaction: only a deposit into the pool, for it may never be mined, and cost nothing. */
-function parseSent(source: ChainReader, { from, to, nonce, input }: z.output<typeof PoolTransaction>): Sent | undefined {
+function parseSent(
+  source: ChainReader,
+  { from, to, nonce, input }: z.output<typeof PoolTransaction>,
+): Sent | undefined {
   const terms = to && isAddressEqual(to, getBridge(source).pool) ? parseTerms(input as Hex) : undefined
   return terms && { sender: { address: from, nonce: Number(nonce) }, deposits: [terms], isFinal: false }
 }

@@ -137,7 +137,9 @@ async function readSighting(
 
 function keysOf(sourceChainId: number, sent: Sent | undefined, account: Question['account']): TransferKey[] {
   const chosen = choose(sent?.deposits ?? [], ({ depositor }) => depositor, sent?.account ?? account)
-  return chosen.flatMap(({ depositor, relayHash: hash }) => (hash ? [{ sourceChainId, depositor, relayHash: hash }] : []))
+  return chosen.flatMap(({ depositor, relayHash: hash }) =>
+    hash ? [{ sourceChainId, depositor, relayHash: hash }] : [],
+  )
 }
 
 /** The transfer of a deposit, with its record, or with the quote that was handed out for it. */
@@ -234,4 +236,3 @@ function compact(transfer: { readonly [Field in keyof Transfer]: Transfer[Field]
 function listEvidence({ evidence }: Poll, recorded: readonly Evidence[] = []): Evidence[] {
   return evidence.size > 0 ? [...evidence.values()] : [...recorded]
 }
-

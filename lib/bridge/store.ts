@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { all, exists, is, missing, remove, set } from '../aws/conditions.ts'
 import type { Table } from '../aws/table.ts'
 import { EpochSeconds, Timestamp } from '../codecs.ts'
-import { Quote, type RecordedTransfer, Sent, Transfer, type TransferKey, type Terms } from './transfer.ts'
+import { Quote, type RecordedTransfer, Sent, type Terms, Transfer, type TransferKey } from './transfer.ts'
 
 const Item = z.object({
   transfer: Transfer,
@@ -11,12 +11,14 @@ const Item = z.object({
   followedOnChain: z.number().optional(),
   lookAt: z.number().optional(),
 })
-const KeyedItem = Item.extend({ pk: z.string(), sk: z.string() }).transform(({ pk, sk, transfer }): RecordedTransfer => {
-  const [, chainId, depositor = ''] = pk.split('#')
-  // The keys are those of `itemKey`.
-  const key = { sourceChainId: Number(chainId), depositor: getAddress(depositor), relayHash: sk as Hash }
-  return { key, recorded: transfer }
-})
+const KeyedItem = Item.extend({ pk: z.string(), sk: z.string() }).transform(
+  ({ pk, sk, transfer }): RecordedTransfer => {
+    const [, chainId, depositor = ''] = pk.split('#')
+    // The keys are those of `itemKey`.
+    const key = { sourceChainId: Number(chainId), depositor: getAddress(depositor), relayHash: sk as Hash }
+    return { key, recorded: transfer }
+  },
+)
 const SentItem = z.object({ sent: Sent })
 const QuoteItem = z.object({ quote: Quote, expiresAt: EpochSeconds })
 

@@ -24,7 +24,10 @@ export const OUTCOMES: Readonly<Record<Outcome, Row>> = {
   /** The fill's logs do not show what became of the deposit. */
   unproven: open('bridging', 'The funds have left the bridge. The deposit into the vault is not visible yet.', 30_000),
   deposited: ended('completed', 'Funds delivered to the destination and deposited.'),
-  deposited_elsewhere: ended('completed', 'Funds deposited as the depositor decided later: see the vault and the account.'),
+  deposited_elsewhere: ended(
+    'completed',
+    'Funds deposited as the depositor decided later: see the vault and the account.',
+  ),
   delivered: ended('completed', 'Funds delivered to the destination.'),
   delivered_elsewhere: ended('completed', 'Funds delivered to another recipient, as the depositor decided later.'),
   undelivered: failed(
@@ -152,7 +155,10 @@ export function describeTransfer(
     transactions: { source: deposited.txHash, fill: filled?.txHash ?? null },
     depositor: toAddress(relayData.depositor),
     recipient: arrived ? arrived.account : ((taken ?? target)?.account ?? toAddress(relayData.recipient)),
-    vaultAddress: filled && !find('action_failed') && outcome !== 'unproven' ? (taken?.vaultAddress ?? null) : (target?.address ?? null),
+    vaultAddress:
+      filled && !find('action_failed') && outcome !== 'unproven'
+        ? (taken?.vaultAddress ?? null)
+        : (target?.address ?? null),
     input: withToken(source, toAddress(relayData.inputToken), relayData.inputAmount),
     output: withToken(destinationChainId, toAddress(relayData.outputToken), filled?.amount ?? relayData.outputAmount),
     sharesReceived: taken?.shares ?? null,
@@ -172,12 +178,7 @@ export function describeTransfer(
 }
 
 /** The status of a hash for which no deposit is known. */
-export function buildEmptyStatus(
-  sourceChainId: number,
-  hash: Hash,
-  outcome: Outcome,
-  isFinal = false,
-): TransferStatus {
+export function buildEmptyStatus(sourceChainId: number, hash: Hash, outcome: Outcome, isFinal = false): TransferStatus {
   return {
     depositId: hash,
     ...OUTCOMES[outcome],

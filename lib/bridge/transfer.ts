@@ -38,7 +38,9 @@ export const TransferEvent = z
     token: Address.nullable().describe('Token of the amount; null if none'),
     account: Address.nullable().describe('Account that the event is about; null if unknown'),
     vaultAddress: Address.nullable().describe('Vault that took the deposit; null for other events'),
-    shares: Amount.nullable().describe("Shares received, in the share's smallest unit; null for other events and for requests"),
+    shares: Amount.nullable().describe(
+      "Shares received, in the share's smallest unit; null for other events and for requests",
+    ),
   })
   .meta({ id: 'TransferEvent', description: 'Event of a chain that proves a step of a transfer' })
 export type TransferEvent = z.output<typeof TransferEvent>

@@ -1,4 +1,4 @@
-import { getTarget, buildEndingKey, buildTransferKey, describeTransfer, endingType } from '../bridge/timeline.ts'
+import { buildEndingKey, buildTransferKey, describeTransfer, endingType, getTarget } from '../bridge/timeline.ts'
 import type { RecordedTransfer } from '../bridge/transfer.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'

@@ -111,7 +111,14 @@ export const bondOperations: Operations = {
       },
       taken(log) {
         const event = decodeLog(bondAbi, log)
-        return event && { account: event.args.holder, payer: event.args.buyer, assets: event.args.paid, shares: event.args.units }
+        return (
+          event && {
+            account: event.args.holder,
+            payer: event.args.buyer,
+            assets: event.args.paid,
+            shares: event.args.units,
+          }
+        )
       },
     },
   ],

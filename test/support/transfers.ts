@@ -127,7 +127,20 @@ export function expectStatus(reply: HttpReply, state: StateName, expected: Expec
   if (transfers.length > 0) expect(transfers[0]).toEqual(first)
   const { depositor, recipient, vaultAddress, input, output, sharesReceived, expectedAt, deadline, ...others } = whole
   const { refund, replacedBy, events, links, ...body } = others
-  const told = { depositor, recipient, vaultAddress, input, output, sharesReceived, expectedAt, deadline, refund, replacedBy, events, links }
+  const told = {
+    depositor,
+    recipient,
+    vaultAddress,
+    input,
+    output,
+    sharesReceived,
+    expectedAt,
+    deadline,
+    refund,
+    replacedBy,
+    events,
+    links,
+  }
   const { hash, from, to, inputAmount, outputAmount, initiated = null, bridged = null, fill = null } = expected
   const chain = (id: number) => ({ id, name: NAMES[id] ?? 'unknown' })
   const { terminal, ...said } = STATES[state]
@@ -182,7 +195,12 @@ function expectEvidence(told: Record<string, any>, state: StateName, { from, to,
   }
   expect(PROOFS[state] ?? [events.at(-1)?.kind]).toContain(events.at(-1)?.kind)
   const [deposited] = events
-  expect(deposited).toMatchObject({ kind: 'deposited', chainId: from, amount: `${expected.inputAmount}`, account: depositor })
+  expect(deposited).toMatchObject({
+    kind: 'deposited',
+    chainId: from,
+    amount: `${expected.inputAmount}`,
+    account: depositor,
+  })
   expect(input.amount).toBe(`${expected.inputAmount}`)
   const filled = events.find(({ kind }: { kind: string }) => kind === 'filled')
   expect(filled?.txHash).toBe(expected.fill)

@@ -1,3 +1,4 @@
+import { inBatches } from '../../../lib/batches.ts'
 import { POOL_TOPICS, parseDeposits, relayHash, termsOf, toWord } from '../../../lib/bridge/events.ts'
 import { createBudget, getBridge, readTime } from '../../../lib/bridge/poll.ts'
 import { stepBack } from '../../../lib/bridge/search.ts'
@@ -5,7 +6,6 @@ import { toDeposited } from '../../../lib/bridge/source.ts'
 import type { TransfersStore } from '../../../lib/bridge/store.ts'
 import { blockRequest, HashedHeader, parseResult } from '../../../lib/chain/logs.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
-import { inBatches } from '../../../lib/batches.ts'
 import { logger } from '../../../lib/logger.ts'
 
 type Dependencies = {

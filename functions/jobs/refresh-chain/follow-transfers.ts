@@ -91,9 +91,7 @@ async function readMoved(
   chainId: number,
 ): Promise<{ moved: ReadonlySet<Transfer>; unasked: ReadonlySet<Transfer>; pools: number }> {
   const moved = new Set<Transfer>()
-  const waiting = due.flatMap(({ recorded }) =>
-    needsPoll(recorded) ? [] : [{ recorded, deposit: recorded.deposit }],
-  )
+  const waiting = due.flatMap(({ recorded }) => (needsPoll(recorded) ? [] : [{ recorded, deposit: recorded.deposit }]))
   const groups = [...Map.groupBy(waiting, ({ deposit }) => deposit.destinationChainId)]
   const asked = groups.slice(0, MOST_POOLS)
   const unasked = new Set(groups.slice(MOST_POOLS).flatMap(([, group]) => group.map(({ recorded }) => recorded)))

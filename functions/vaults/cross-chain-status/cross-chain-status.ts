@@ -29,6 +29,11 @@ export function getCrossChainStatus(services: Dependencies) {
     const { statuses, targets, evidence } = isDisputed
       ? await readByHash({ ...services, getReader }, question, lookAt, { isRecorded: false })
       : unwrap(read)
-    return { ...statuses[0], protocol: findVault(targets[0])?.protocol ?? null, evidence: [...evidence], transfers: [...statuses] }
+    return {
+      ...statuses[0],
+      protocol: findVault(targets[0])?.protocol ?? null,
+      evidence: [...evidence],
+      transfers: [...statuses],
+    }
   }
 }

@@ -39,7 +39,9 @@ const syncDeposit: DepositOperation = {
   },
   taken(log) {
     const event = decodeLog(lagoonAbi, log)
-    return event?.eventName === 'DepositSync' ? { account: event.args.owner, payer: event.args.sender, assets: event.args.assets, shares: event.args.shares } : undefined
+    return event?.eventName === 'DepositSync'
+      ? { account: event.args.owner, payer: event.args.sender, assets: event.args.assets, shares: event.args.shares }
+      : undefined
   },
 }
 
