@@ -52,7 +52,7 @@ const DepositStatus = z.object({
 })
 
 /** The transactions in which the fill and the refund of a deposit are, as the bridge's API says. */
-export type Hint = { readonly fill?: Hash | undefined; readonly refund?: Hash | undefined }
+type Hint = { readonly fill?: Hash | undefined; readonly refund?: Hash | undefined }
 
 /** Fetches a hint; without one the API does not know the deposit, or cannot be asked. */
 export type FetchHint = (deposit: { readonly originChainId: bigint; readonly depositId: bigint }) => Promise<Hint>
@@ -105,13 +105,13 @@ export function createAcross(ask: Upstream) {
     },
 
     /** Fetches where the bridge's indexer sees the fill and the refund of a deposit (GET /deposit/status). Never throws. */
-    fetchHint: (async ({ originChainId, depositId }) => {
+    async fetchHint({ originChainId, depositId }: Parameters<FetchHint>[0]): Promise<Hint> {
       const query = { originChainId: `${originChainId}`, depositId: `${depositId}` }
       const asked = await toResult(ask({ path: '/deposit/status', query }))
       const { fillTxnRef: fill, depositRefundTxnRef: refund } =
         ('value' in asked && DepositStatus.safeParse(asked.value.body).data) || {}
       return { fill: fill ?? undefined, refund: refund ?? undefined }
-    }) satisfies FetchHint,
+    },
   }
 }
 export type Across = ReturnType<typeof createAcross>

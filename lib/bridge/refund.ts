@@ -83,7 +83,9 @@ export async function readRefund(poll: Poll, transfer: Transfer): Promise<Seen> 
   const found = search.payments.length > 0 ? await findPayment(poll, transfer, search) : undefined
   if (found === 'unknown') return conclude(keep, 'expired_searching')
   if (found) {
-    const refunded = withEvents(keep, REFUND_KINDS, [buildEvent(transfer, found)])
+    // What is owed may be claimed later.
+    const read = { ...keep, refundSearch: { ...search, ...(found.isOwed && { until: undefined }) } }
+    const refunded = withEvents(read, REFUND_KINDS, [buildEvent(transfer, found)])
     if (!found.isOwed) return conclude(refunded, 'refunded', true)
     return (await isClaimable(poll, source, transfer))
       ? conclude(refunded, 'refund_owed')

@@ -154,7 +154,7 @@ async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHead
   const found = Map.groupBy(events, ({ vault }) => vault)
   return ahead
     .filter(({ vaultRun }) => !isLeft(vaultRun))
-    .map(({ vaultRun, reading }) => ({
+    .map(({ vaultRun }) => ({
       vaultRun,
       events: found.get(vaultRun.vault.address) ?? [],
     }))

@@ -1,3 +1,4 @@
+import { zeroHash } from 'viem'
 import { issueKey } from '../../admin/operations/clients.ts'
 import { seedClient } from '../../admin/operations/seed-client.ts'
 import { createTable } from '../../lib/aws/table.ts'
@@ -16,6 +17,8 @@ export type LocalStates = {
 /** The most that a key with limits deposits, of a token of six decimals, and a chain that it is not for. */
 const LARGEST = 1_000_000n
 const OTHER_CHAIN = 42161
+/** The terms of a deposit that nobody made. */
+const LOST = { hash: zeroHash, quotedAt: 1 }
 /** How often it must be asked until it has found it. */
 const LOOKS = 4
 
@@ -28,9 +31,9 @@ export async function seedStates(
   const { chainId: sourceChainId, transactionHash, sender } = dropped
   const [{ apiKey, clientId }] = await Promise.all([
     seedClient(admin, { name: 'States', vaults }),
-    transfers.record(
-      { sourceChainId, transactionHash, index: 0 },
-      { sender: { address: sender, nonce: 0 }, droppedAt: { number: 1n, timestamp: 1n } },
+    transfers.recordSent(
+      { sourceChainId, hash: transactionHash },
+      { sender: { address: sender, nonce: 0 }, deposits: [{ ...LOST, depositor: sender }], isFinal: false },
     ),
   ])
   return { apiKey, questions: { ...questions, ...(await seedLimits(admin, clientId, vaults)) } }

@@ -6,6 +6,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { getAddress } from 'viem'
 import { describe, expect, onTestFinished, vi } from 'vitest'
 import { type Admin, AdminError } from '../../admin/admin.ts'
 import { clientsAdminStore } from '../../admin/clients.ts'
@@ -32,6 +33,7 @@ import { deliveryKey, webhooksStore } from '../../lib/webhooks/store.ts'
 import { createTables } from '../../sandbox/dynamo.ts'
 import { someClient, someVault } from '../support/clients.ts'
 import { test as base } from '../support/dynamo-server.ts'
+import { someTransfer } from '../support/some-transfer.ts'
 import { scanTable } from '../support/tables.ts'
 import { someDelivery } from '../support/webhooks.ts'
 
@@ -807,13 +809,17 @@ describe('A seeded client', () => {
 
 test('forget-transfer has a transfer looked at again whose answer was final', async ({ run, transfers }) => {
   const hash = `0x${'ab'.repeat(32)}` as const
-  const key = { sourceChainId: 8453, transactionHash: hash, index: 2 }
-  await transfers.record(key, { isUnfilled: true })
+  const key = { sourceChainId: 8453, hash }
+  const account = getAddress(VAULT)
   const args = ['forget-transfer', '--chain', '8453', '--tx', hash]
-  expect(await run(...args)).toContain('Nothing is recorded of deposit 0')
-  expect(await run(...args, '--index', '2')).toContain('is forgotten')
-  expect(await transfers.get(key)).toBeUndefined()
-  expect(await run(...args, '--index', '50')).toContain('index')
+  expect(await run(...args)).toContain('Nothing is recorded')
+  const deposit = { depositor: account, hash, quotedAt: 1, relayHash: hash }
+  await transfers.recordSent(key, { deposits: [deposit], isFinal: true })
+  const transfer = { sourceChainId: 8453, depositor: account, relayHash: hash }
+  await transfers.record(transfer, someTransfer(account))
+  expect(await run(...args)).toContain('are forgotten')
+  expect(await transfers.getSent(key)).toBeUndefined()
+  expect(await transfers.getMany([transfer])).toEqual([])
 })
 
 test('What was done is told, also where the answer of the table was lost', async ({
@@ -823,8 +829,7 @@ test('What was done is told, also where the answer of the table was lost', async
   requests,
   loseAnswers,
 }) => {
-  const key = { sourceChainId: 8453, transactionHash: `0x${'ab'.repeat(32)}`, index: 0 } as const
-  await transfers.record(key, { isUnfilled: true })
+  await transfers.recordSent({ sourceChainId: 8453, hash: `0x${'ab'.repeat(32)}` }, { deposits: [], isFinal: true })
   loseAnswers()
   const { clientId } = await createClient(admin, 'Acme')
   const { key: issued } = await issueKey(admin, { clientId, name: 'first' })
@@ -834,7 +839,7 @@ test('What was done is told, also where the answer of the table was lost', async
   expect(vault.address).toBe(VAULT)
   const place = ['--chain', '8453', '--address', VAULT]
   expect(await run('remove-vault', ...client, ...place)).not.toContain('does not have')
-  expect(await run('forget-transfer', '--chain', '8453', '--tx', key.transactionHash)).toContain('is forgotten')
+  expect(await run('forget-transfer', '--chain', '8453', '--tx', `0x${'ab'.repeat(32)}`)).toContain('are forgotten')
   // Each write was made twice.
   const writes = requests.filter((request) => /^((Put|Update|Delete)Item|TransactWriteItems)$/.test(request))
   expect(writes).toHaveLength(2 * 8 + 1)

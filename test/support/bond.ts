@@ -116,7 +116,7 @@ export const bondOperations: Operations = {
             account: event.args.holder,
             payer: event.args.buyer,
             assets: event.args.paid,
-            shares: event.args.units,
+            shares: event.args.bonds,
           }
         )
       },

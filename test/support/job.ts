@@ -29,6 +29,7 @@ export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clien
     pinStore: pinStore(deposits),
     transfers: transfersStore(deposits),
     sources: depositSourceStore(deposits),
+    fetchHint: async () => ({}),
     eventLog: eventLogStore(webhooks),
     webhooks: webhooksStore(webhooks),
     wakeRelays: async () => {},

@@ -185,7 +185,11 @@ const PROOFS: Partial<Record<StateName, readonly string[]>> = {
 }
 
 /** Passes when the events prove the state, and everything that is told of the transfer fits them. */
-function expectEvidence(told: Record<string, any>, state: StateName, { from, to, ...expected }: Expected): void {
+function expectEvidence(
+  told: Pick<HttpReply, 'body'>['body'],
+  state: StateName,
+  { from, to, ...expected }: Expected,
+): void {
   const { events, links, refund, input, output, depositor, deadline } = told
   if (to === undefined) {
     expect({ events, depositor, input, output, deadline, refund }).toEqual({

@@ -1,9 +1,17 @@
 import { inBatches } from '../../../lib/batches.ts'
-import { POOL_TOPICS, parseDeposits, relayHash, termsOf, toWord } from '../../../lib/bridge/events.ts'
+import {
+  type LoggedDeposit,
+  POOL_TOPICS,
+  parseDeposits,
+  relayHash,
+  termsOf,
+  toWord,
+} from '../../../lib/bridge/events.ts'
 import { createBudget, getBridge, readTime } from '../../../lib/bridge/poll.ts'
 import { stepBack } from '../../../lib/bridge/search.ts'
 import { toDeposited } from '../../../lib/bridge/source.ts'
 import type { TransfersStore } from '../../../lib/bridge/store.ts'
+import type { LogSearch } from '../../../lib/bridge/transfer.ts'
 import { blockRequest, HashedHeader, parseResult } from '../../../lib/chain/logs.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { logger } from '../../../lib/logger.ts'
@@ -43,20 +51,25 @@ export async function findTransfers({ getReader, transfers, now }: Dependencies,
       topics: [POOL_TOPICS.deposited, null, null, some],
     }))
     const options = { filters, head, since: BigInt(oldest - SKEW_SECONDS), hasRead: true }
-    let found = 0
-    let search: Awaited<ReturnType<typeof stepBack>>['search']
+    const logged: LoggedDeposit[] = []
+    let search: LogSearch | undefined
     for (let progress = 'more'; progress === 'more'; ) {
       const step = await stepBack(source, budget, search, options)
-      for (const logged of parseDeposits(step.logs.flat(), pool, chainId)) {
-        const quote = byTerms.get(termsOf(logged.deposit).hash)
-        if (!quote) continue
-        const key = { sourceChainId: chainId, depositor: quote.terms.depositor, relayHash: relayHash(logged.deposit) }
-        if ((await transfers.getMany([key])).length > 0) continue
-        const at = await readTime({ budget: createBudget() }, source, [logged.log], logged.log.blockNumber)
-        const transfer = { ...toDeposited(source, logged, { at, isFinal: false }), quote, lookAt: new Date(now()) }
-        if (await transfers.record(key, transfer)) found += 1
-      }
+      logged.push(...parseDeposits(step.logs.flat(), pool, chainId))
       ;({ search, progress } = step)
+    }
+    const quoted = logged.flatMap((one) => {
+      const quote = byTerms.get(termsOf(one.deposit).hash)
+      if (!quote) return []
+      const key = { sourceChainId: chainId, depositor: quote.terms.depositor, relayHash: relayHash(one.deposit) }
+      return [{ ...one, quote, key }]
+    })
+    const known = new Set((await transfers.getMany(quoted.map(({ key }) => key))).map(({ key }) => key.relayHash))
+    let found = 0
+    for (const { key, quote, ...one } of quoted.filter(({ key }) => !known.has(key.relayHash))) {
+      const at = await readTime({ budget: createBudget() }, source, [one.log], one.log.blockNumber)
+      const transfer = { ...toDeposited(source, one, { at, isFinal: false }), quote, lookAt: new Date(now()) }
+      if (await transfers.record(key, transfer)) found += 1
     }
     return found
   } catch (error) {

@@ -111,9 +111,9 @@ async function readMoved(
 }
 
 /** True if there is more to know of a transfer than what the destination's pool says of it. */
-function needsPoll({ deposit, events, isFinal, isUnfilled }: Transfer): boolean {
+function needsPoll({ deposit, events, isUnfilled }: Transfer): boolean {
   const isWaiting = !isUnfilled && !events.some(({ kind }) => kind === 'filled')
-  return !isFinal || !isWaiting || !evmChain(deposit.destinationChainId)?.bridge
+  return !isWaiting || !evmChain(deposit.destinationChainId)?.bridge
 }
 
 /** When to poll a transfer next, undefined for never. */

@@ -1,7 +1,7 @@
 import { findDestination } from '../../../lib/bridge/destination.ts'
+import { rememberQuote } from '../../../lib/bridge/remember-quote.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { prepareClaim } from '../../../lib/prepare/claim.ts'
-import { rememberQuote } from '../../../lib/prepare/remember-quote.ts'
 import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
 import type { Services } from '../../../lib/services.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'

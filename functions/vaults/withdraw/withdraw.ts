@@ -1,6 +1,6 @@
 import { findDestination } from '../../../lib/bridge/destination.ts'
+import { rememberQuote } from '../../../lib/bridge/remember-quote.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
-import { rememberQuote } from '../../../lib/prepare/remember-quote.ts'
 import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
 import { prepareWithdrawal } from '../../../lib/prepare/withdraw.ts'
 import type { WithdrawalAmount } from '../../../lib/protocols/protocol.ts'

@@ -3,15 +3,18 @@ import { describe, expect, onTestFinished, vi } from 'vitest'
 import { followTransfers } from '../../../functions/jobs/refresh-chain/follow-transfers.ts'
 import { transfersStore } from '../../../lib/bridge/store.ts'
 import type { Transfer as Recorded } from '../../../lib/bridge/transfer.ts'
+import { required } from '../../../lib/chain/call.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
+import { journeyFrom, journeyTo } from '../../support/cross-chain.ts'
 import { someContext } from '../../support/lambda.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
-import { type Report, recordAll, refresh } from '../../support/records.ts'
+import { type Report, refresh } from '../../support/records.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
+import { someTransfer } from '../../support/some-transfer.ts'
 import { type Told, toldTo } from '../../support/told-events.ts'
 import { test as base, type Transfer, type Transfers } from '../../support/transfers.ts'
 import { expectSuccess, openLagoonVault, openYieldVault, type TestVault } from '../../support/vaults.ts'
@@ -76,6 +79,12 @@ async function fillTogether(transfers: Transfers, opened: readonly Transfer[]): 
   )
 }
 
+/** The reply, which must be a success. */
+function okOf(reply: HttpReply): HttpReply {
+  expect(reply).toMatchObject({ status: 200 })
+  return reply
+}
+
 describe('A run of the job', () => {
   test('asks one thing about all transfers that wait, and follows those into a vault to their end, some a run', async ({
     transfers,
@@ -118,50 +127,6 @@ describe('A run of the job', () => {
     })
     expect(await run(3_600)).toMatchObject({ open: 0 })
     expect(await toldTo(service, vault.key)).toHaveLength(events.length)
-  })
-
-  test("follows what an account that is recorded in a client's vault sends to its own address, and nobody else's", async ({
-    transfers,
-    run,
-    service,
-  }) => {
-    await transfers.finalise()
-    const vault = await openYieldVault(service, { chainId: ARBITRUM })
-    await holdIn(vault)
-    expectSuccess(await vault.send(ALICE, await vault.withdraw(ALICE, { amount: '50000000' })))
-    const another = await openYieldVault(service, { chainId: ARBITRUM, asset: 'DAI' })
-
-    const sent = await transfers.open()
-    const others = [await transfers.open({ user: BOB }), await transfers.open({ recipient: BOB.address })]
-    await sent.shows('bridging', { key: vault.key })
-    // Nothing is recorded of the account yet.
-    expect(await run()).toMatchObject({ open: 0 })
-    await recordAll(vault.chain)
-    for (const one of others) await one.shows('bridging', { key: vault.key })
-    await sent.shows('bridging', { key: another.key })
-    expect(await run()).toMatchObject({ open: 0 })
-    await sent.shows('bridging', { key: vault.key })
-    expect(await run()).toMatchObject({ open: 1, ended: 0 })
-    await transfers.relayer.fill(sent.deposit)
-    expect(await run(3_600)).toMatchObject({ open: 1, ended: 1 })
-    await transfers.finalise()
-    const source = service.rpc[ARBITRUM] as Wire
-    source.rewrite = (answer, request) => {
-      if (!request.includes('eth_getLogs')) return answer
-      const answers: { readonly id: number }[] = [JSON.parse(answer)].flat()
-      const refused = answers.map(({ id }) => ({ id, jsonrpc: '2.0', error: { code: -32000, message: 'not now' } }))
-      return JSON.stringify(answer.startsWith('[') ? refused : refused[0])
-    }
-    for (let look = 0; look < 3; look += 1) await run(3_600).catch(() => {})
-    // It is not known which vault paid it.
-    expect((await toldTo(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))).toEqual([])
-    source.reset()
-    for (let look = 0; look < 3; look += 1) await run(3_600)
-    expect(await run(3_600)).toMatchObject({ open: 0, untold: 0 })
-    expect((await toldTo(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))).toMatchObject([
-      { type: 'transfer.completed', data: { chainId: ARBITRUM, vaultAddress: vault.address, action: 'none' } },
-    ])
-    expect((await toldTo(service, another.key)).filter(({ type }) => type.startsWith('transfer.'))).toEqual([])
   })
 
   test("does not follow transfers that end in nobody's vault", async ({ transfers, run, service }) => {
@@ -307,58 +272,6 @@ describe('A client that wants to know what is not final', () => {
     expect(shown(await ofTransfers(service, other))).toEqual(told.slice(1))
   })
 
-  test('is told in the vault that paid what was sent, and nobody else, though it is not final what it paid', async ({
-    transfers,
-    run,
-    service,
-  }) => {
-    await transfers.finalise()
-    const harbor = await openYieldVault(service, { chainId: ARBITRUM })
-    const cove = await openYieldVault(service, { chainId: ARBITRUM })
-    // What the account had in both long ago, and that one of them paid it lately, says nothing of which one pays now.
-    for (const vault of [harbor, cove]) await holdIn(vault)
-    expectSuccess(await harbor.send(ALICE, await harbor.withdraw(ALICE, { amount: '60000000' })))
-    await recordAll(cove.chain)
-    const body = { url: 'https://127.0.0.1:9/', finality: 'latest' }
-    expect((await service.call('POST', '/webhooks', { key: cove.key, body })).status).toBe(201)
-    expectSuccess(await cove.send(ALICE, await cove.withdraw(ALICE, { amount: '50000000' })))
-    const sent = await transfers.open()
-    await sent.shows('bridging', { key: cove.key })
-    await transfers.relayer.fill(sent.deposit)
-    for (let look = 0; look < 3; look += 1) await run(600)
-    expect(shown(await ofTransfers(service, cove.key))).toEqual([['transfer.completed', false]])
-
-    await transfers.finalise()
-    for (let look = 0; look < 4; look += 1) await run(3_600)
-    const told = await ofTransfers(service, cove.key)
-    expect(shown(told)).toEqual([
-      ['transfer.completed', false],
-      ['transfer.completed', true],
-    ])
-    for (const { data } of told) {
-      expect(data).toMatchObject({ chainId: ARBITRUM, vaultAddress: cove.address, userAddress: ALICE.address })
-    }
-    expect(await ofTransfers(service, harbor.key)).toEqual([])
-  })
-
-  test('is not told of what an account sends that no vault paid it', async ({ transfers, run, service }) => {
-    await transfers.finalise()
-    const vault = await openYieldVault(service, { chainId: ARBITRUM })
-    const body = { url: 'https://127.0.0.1:9/', finality: 'latest' }
-    expect((await service.call('POST', '/webhooks', { key: vault.key, body })).status).toBe(201)
-    await holdIn(vault)
-    expectSuccess(await vault.send(ALICE, await vault.withdraw(ALICE, { amount: '49999999' })))
-    await recordAll(vault.chain)
-    const sent = await transfers.open()
-    await sent.shows('bridging', { key: vault.key })
-    await transfers.relayer.fill(sent.deposit)
-    await transfers.finalise()
-    for (let look = 0; look < 5; look += 1) await run(3_600)
-    expect(await ofTransfers(service, vault.key)).toEqual([])
-    // And nobody looks at it any more.
-    expect(await run(3_600)).toMatchObject({ open: 0, untold: 0 })
-  })
-
   test('is told that a transfer has not ended so after a reorganisation, and how it has', async ({
     transfers,
     run,
@@ -388,6 +301,101 @@ describe('A client that wants to know what is not final', () => {
   })
 })
 
+describe('A transfer that nobody asks about', () => {
+  test('finds the transfers of quotes that were handed out, and tells of them and their refunds though nobody asks', async ({
+    transfers,
+    run,
+    service,
+  }) => {
+    await transfers.finalise()
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    const payer = await openYieldVault(service, { chainId: ARBITRUM })
+    await holdIn(payer)
+    const into = journeyTo(vault, service, ARBITRUM)
+    const outOf = journeyFrom(payer, service, BASE)
+    const deposit = okOf(await into.ask(BOB, 70_000_000n))
+    const lost = okOf(await into.ask(BOB, 80_000_000n))
+    const withdrawal = okOf(await outOf.ask(ALICE, { amount: '50000000' }))
+    // Nobody has signed yet.
+    expect(await run(1)).toMatchObject({ open: 0 })
+    const sent = [await into.send(BOB, deposit), await payer.send(ALICE, withdrawal)]
+    // Something else that the account sends is nobody's business.
+    await transfers.open({ user: BOB })
+    expect(await run(1)).toMatchObject({ open: 2 })
+    await into.fill(sent[0] ?? [])
+    await outOf.fill(sent[1] ?? [])
+    await into.send(BOB, lost)
+    for (let look = 0; look < 3; look += 1) await run(600)
+    await transfers.finalise()
+    for (let look = 0; look < 4; look += 1) await run(3_600)
+    const ofTransfers = async (key: string) =>
+      (await toldTo(service, key)).filter(({ type }) => type.startsWith('transfer.'))
+    expect(await ofTransfers(payer.key)).toMatchObject([
+      {
+        type: 'transfer.completed',
+        data: { chainId: ARBITRUM, vaultAddress: payer.address, userAddress: ALICE.address, action: 'none' },
+      },
+    ])
+    expect(await ofTransfers(vault.key)).toMatchObject([
+      {
+        type: 'transfer.completed',
+        data: { chainId: BASE, vaultAddress: vault.address, userAddress: BOB.address, inputAmount: '70000000' },
+      },
+    ])
+
+    const [relay] = await transfers.relayer
+      .look()
+      .then((all) => all.filter(({ deposit: { inputAmount } }) => inputAmount === 80_000_000n))
+    if (!relay) throw new Error('The pool took no deposit')
+    await transfers.relayer.expire(relay.deposit)
+    await transfers.finalise()
+    for (let look = 0; look < 3; look += 1) await run(3_600)
+    await transfers.relayer.refund(relay.deposit)
+    await transfers.finalise()
+    for (let look = 0; look < 4; look += 1) await run(3_600)
+    expect((await ofTransfers(vault.key)).at(-1)).toMatchObject({
+      type: 'transfer.refunded',
+      data: { inputAmount: '80000000', refund: { amount: '80000000', chainId: ARBITRUM } },
+    })
+    expect(await run(3_600)).toMatchObject({ open: 0, untold: 0 })
+  })
+
+  test('follows a deposit that a reorganisation includes again with another id', async ({
+    transfers,
+    run,
+    service,
+  }) => {
+    await transfers.finalise()
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    const into = journeyTo(vault, service, ARBITRUM)
+    const prepared = okOf(await into.ask(BOB, 60_000_000n))
+    const [{ to: target, data: callData }] = prepared.body.operations
+    const include = () => transfers.send(ARBITRUM, BOB.address, { target, callData })
+    const { hash } = await transfers.reorganise({
+      chainId: ARBITRUM,
+      token: transfers.tokenOf(ARBITRUM, 'USDC'),
+      include,
+      between: () => run(1),
+    })
+    const [transfer] = await transfers.transfersIn(ARBITRUM, hash)
+    if (!transfer) throw new Error('The pool took no deposit')
+    for (let look = 0; look < 3; look += 1) await run(600)
+    await transfers.relayer.fill(transfer.deposit)
+    await transfers.finalise()
+    for (let look = 0; look < 5; look += 1) await run(3_600)
+    const ofTransfers = async () =>
+      (await toldTo(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
+    const completed = [{ type: 'transfer.completed', data: { transactions: { source: hash } } }]
+    expect(await ofTransfers()).toMatchObject(completed)
+    // The deposit with the id that is gone is told of at no time.
+    await transfers.letExpire(transfer)
+    await transfers.finalise()
+    for (let look = 0; look < 3; look += 1) await run(3_600)
+    expect(await ofTransfers()).toMatchObject(completed)
+    expect(await run(3_600)).toMatchObject({ open: 0 })
+  })
+})
+
 test('Of the transfers that are due the table gives those that have waited longest, as many as are asked for', async ({
   transfers,
   service,
@@ -395,14 +403,16 @@ test('Of the transfers that are due the table gives those that have waited longe
   const table = transfersStore(service.tables.deposits)
   const { hash, ask } = await transfers.open({ into: await openLagoonVault(service, { generation: '0.5' }) })
   await ask()
-  const known = await table.get({ sourceChainId: ARBITRUM, transactionHash: hash, index: 0 })
+  const sent = await table.getSent({ sourceChainId: ARBITRUM, hash })
+  const { depositor, relayHash = hash } = required(sent?.deposits[0])
+  const [known] = await table.getMany([{ sourceChainId: ARBITRUM, depositor, relayHash }])
   if (!known) throw new Error('Nothing is recorded')
   for (const minutes of [3, 1, 4, 2, 5]) {
-    const key = { sourceChainId: 10, transactionHash: pad(numberToHex(minutes)), index: 0 }
-    await table.record(key, { ...known, lookAt: new Date(minutes * 60_000) })
+    const key = { sourceChainId: 10, depositor, relayHash: pad(numberToHex(minutes)) }
+    await table.record(key, { ...known.recorded, lookAt: new Date(minutes * 60_000) })
   }
   const due = async (until: number, most: number) =>
-    (await table.listDue(10, until * 60_000, most)).map(({ key }) => Number(key.transactionHash))
+    (await table.listDue(10, until * 60_000, most)).map(({ key }) => Number(key.relayHash))
   expect(await due(4, 3)).toEqual([1, 2, 3])
   expect(await due(4, 100)).toEqual([1, 2, 3, 4])
 })
@@ -416,39 +426,37 @@ type Kind = { readonly to: number; readonly isLate: boolean }
 async function openMany(transfers: Transfers, count: number, kindOf: (index: number) => Kind) {
   const begun = Date.now()
   const clock = await transfers.clockOf(BASE)
-  const word = pad(transfers.tokenOf(BASE, 'USDC'))
+  const depositor = transfers.tokenOf(BASE, 'USDC')
   const open = Array.from({ length: count }, (_, i) => {
-    const amounts = { inputAmount: 1n, outputAmount: 1n, originChainId: BigInt(ARBITRUM), depositId: BigInt(i) }
-    const accounts = { depositor: word, recipient: word, exclusiveRelayer: word, inputToken: word, outputToken: word }
-    const { to: destinationChainId, isLate } = kindOf(i)
+    const { to, isLate } = kindOf(i)
     const fillDeadline = isLate ? clock - 1_000 : clock + 10_000_000
-    const relayData = { ...accounts, ...amounts, fillDeadline, exclusivityDeadline: 0, message: '0x' as const }
-    const source = { deposit: { relayData, destinationChainId }, initiated: new Date(begun - 30 * HOUR) }
-    const key = { sourceChainId: ARBITRUM, transactionHash: pad(numberToHex(i + 1)), index: 0 }
+    const transfer = someTransfer(depositor, { id: i, to, fillDeadline, at: new Date(begun - 30 * HOUR) })
+    const key = { sourceChainId: ARBITRUM, depositor, relayHash: pad(numberToHex(i + 1)) }
     // The last one has waited longest.
-    return { key, recorded: { source: { ...source, isFinal: true }, lookAt: new Date(begun - i) } as Recorded }
+    const recorded: Recorded = { ...transfer, lookAt: new Date(begun - i) }
+    return { key, recorded }
   })
   const placeOf = (hash: Hash) => Number(hash) - 1
   const seen = new Set<number>()
   const unfilled: number[] = []
-  const table: Parameters<typeof followTransfers>[0]['transfers'] = {
+  const table: Partial<Parameters<typeof followTransfers>[0]['transfers']> = {
     async listDue(_, at, most) {
       const timeOf = (one: (typeof open)[number]) => one.recorded.lookAt?.getTime() ?? Number.POSITIVE_INFINITY
       const due = open.filter((one) => timeOf(one) <= at)
       const page = due.toSorted((left, right) => timeOf(left) - timeOf(right)).slice(0, most)
-      for (const { key } of page) seen.add(placeOf(key.transactionHash))
+      for (const { key } of page) seen.add(placeOf(key.relayHash))
       return page
     },
     async record(key, transfer) {
-      if (transfer.isUnfilled) unfilled.push(placeOf(key.transactionHash))
-      Object.assign(open[placeOf(key.transactionHash)] ?? {}, { recorded: transfer })
+      if (transfer.isUnfilled) unfilled.push(placeOf(key.relayHash))
+      Object.assign(open[placeOf(key.relayHash)] ?? {}, { recorded: transfer })
       return true
     },
     async follow() {
       return false
     },
     async postpone(key, lookAt) {
-      const one = open[placeOf(key.transactionHash)]
+      const one = open[placeOf(key.relayHash)]
       if (one) Object.assign(one, { recorded: { ...one.recorded, lookAt } })
       return true
     },
@@ -471,8 +479,15 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
         return rpc(requests)
       })
     }
-    const sources = { record: async () => undefined }
-    const followed = followTransfers({ getReader, transfers: table, sources, now: () => now }, ARBITRUM)
+    const services = {
+      getReader,
+      fetchHint: async () => ({}),
+      sources: { record: async () => undefined },
+      now: () => now,
+    }
+    // The job asks for nothing else of transfers whose deposits are final.
+    const store = table as Parameters<typeof followTransfers>[0]['transfers']
+    const followed = followTransfers({ ...services, transfers: store }, ARBITRUM)
     const { openTransfers } = await followed
     return { openTransfers, calls, asked }
   }

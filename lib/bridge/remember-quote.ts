@@ -1,8 +1,8 @@
-import { parseTerms } from '../bridge/events.ts'
-import type { TransfersStore } from '../bridge/store.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import { logger } from '../logger.ts'
 import type { VaultKey } from '../vaults/vault.ts'
+import { parseTerms } from './events.ts'
+import type { TransfersStore } from './store.ts'
 
 type Reply = {
   readonly operations: readonly (Transaction & { readonly chainId: number })[]
