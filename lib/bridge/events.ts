@@ -250,10 +250,13 @@ export function parsePayments(logs: readonly Log[], pool: Address, deposit: Brid
   })
 }
 
-/** The transactions of these logs of the pool that may pay the depositor of this deposit in its token. */
-export function findLeads(logs: readonly Log[], pool: Address, deposit: BridgeDeposit): Hash[] {
+/** The transactions of these logs of the pool that may pay the depositor of this deposit in its token since a time in seconds. */
+export function findLeads(logs: readonly Log[], pool: Address, deposit: BridgeDeposit, since: bigint) {
+  const recent = logs.filter(({ blockTimestamp }) => blockTimestamp === undefined || blockTimestamp >= since)
   // Without the token's logs all that a leaf defers seems to be owed.
-  return [...new Set(parsePayments(logs, pool, deposit).map(({ log }) => log.transactionHash))]
+  const payments = parsePayments(recent, pool, deposit)
+  const leads = payments.map(({ log }) => ({ txHash: log.transactionHash, blockNumber: log.blockNumber }))
+  return [...new Map(leads.map((lead) => [lead.txHash, lead])).values()]
 }
 
 /** The amounts that the pool sent to the depositor for a leaf: it pays before it emits the leaf's event, and after the last one's. */

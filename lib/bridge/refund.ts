@@ -4,6 +4,7 @@ import { type Finality, finalityRequests, parseFinality } from '../chain/finalit
 import { BlockHeader, blockRequest, type Log, parseResult, receiptRequest } from '../chain/logs.ts'
 import { type ChainReader, readPlan } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
+import { badAnswer } from '../errors.ts'
 import { DAY_SECONDS, toDate, toSeconds } from '../time.ts'
 import { poolAbi } from './abi.ts'
 import { type Debt, findRepayment } from './debts.ts'
@@ -17,7 +18,6 @@ import {
   type Poll,
   parseReceipt,
   readFillStatuses,
-  readTime,
   type Seen,
   withEvents,
 } from './poll.ts'
@@ -61,13 +61,13 @@ export async function readRefund(poll: Poll, transfer: Transfer): Promise<Seen> 
   ]
   const head = { ...final, number: search.until === undefined ? final.number : min(search.until, final.number) }
   let progress: Step['progress'] = 'more'
+  const since = toSeconds(events[0].at) - RIVAL_SECONDS
   for (let hasRead = false; progress === 'more' && !isCrowded(search); hasRead = true) {
-    const since = toSeconds(events[0].at) - RIVAL_SECONDS
     const step = await stepBack(source, budget, search.blocks, { filters, head, since, reserved: 1, hasRead })
     const [payments = [], deposits = []] = step.logs
     search = addDeposits(search, source, transfer, deposits)
-    const leads = [...new Set([...search.leads, ...findLeads(payments, pool, deposit)])]
-    search = { ...search, leads, ...(step.search && { blocks: step.search }) }
+    const leads = findLeads(payments, pool, deposit, since)
+    search = { ...search, leads: [...search.leads, ...leads], ...(step.search && { blocks: step.search }) }
     progress = step.progress
   }
   search = await readLeads(poll, source, transfer, search)
@@ -162,32 +162,37 @@ function addDeposits(
   return { ...search, rivals: [...search.rivals, ...others.filter((other) => !isDust(other))], dust }
 }
 
-/** Reads the receipts of leads as far as the budget goes, oldest first. */
+/** Reads the receipts of leads, and the times of their blocks, as far as the budget goes. */
 async function readLeads(
-  poll: Poll,
+  { budget }: Poll,
   source: ChainReader,
-  { deposit }: Transfer,
+  { deposit, events }: Transfer,
   search: RefundSearch,
 ): Promise<RefundSearch> {
-  const { budget } = poll
-  const count = Math.min(search.leads.length, budget.left(1))
-  const hashes = search.leads.slice(0, count)
-  if (count === 0) return search
-  const outcomes = await budget.ask(source, hashes.map(receiptRequest))
-  let { leads, payments, dust } = search
-  for (const [index, hash] of hashes.entries()) {
-    const receipt = parseReceipt(outcomes[index], hash)
-    if (!receipt) break
-    const isTold = receipt.logs.some(({ blockTimestamp }) => blockTimestamp !== undefined)
-    if (!isTold && !budget.reaches(1)) break
-    const at = await readTime(poll, source, receipt.logs, receipt.blockNumber)
-    leads = leads.filter((lead) => lead !== hash)
-    for (const { log, amount, isOwed } of parsePayments(receipt.logs, getBridge(source).pool, deposit)) {
-      if (amount * DUST_PART < deposit.relayData.inputAmount) dust += amount
-      else payments = [...payments, { txHash: hash, logIndex: log.logIndex, at, amount, isOwed }]
-    }
+  const leads = search.leads.slice(0, Math.floor(budget.left() / 2))
+  if (leads.length === 0) return search
+  const requests = leads.flatMap(({ txHash, blockNumber }) => [receiptRequest(txHash), blockRequest(blockNumber)])
+  const outcomes = await budget.ask(source, requests)
+  const since = toSeconds(events[0].at) - RIVAL_SECONDS
+  const payments = leads.flatMap(({ txHash }, index): Payment[] => {
+    const receipt = parseReceipt(outcomes[2 * index], txHash)
+    const { timestamp } = parseResult(BlockHeader, outcomes[2 * index + 1])
+    if (!receipt) throw badAnswer('no receipt of a final transaction')
+    if (timestamp < since) return []
+    const parsed = parsePayments(receipt.logs, getBridge(source).pool, deposit)
+    return parsed.map(({ log: { logIndex }, ...payment }) => ({ txHash, logIndex, at: toDate(timestamp), ...payment }))
+  })
+  const isDust = ({ amount }: Payment) => amount * DUST_PART < deposit.relayData.inputAmount
+  return {
+    ...search,
+    leads: search.leads.slice(leads.length),
+    payments: [...search.payments, ...payments.filter((payment) => !isDust(payment))].toSorted(byTime),
+    dust: payments.filter(isDust).reduce((total, { amount }) => total + amount, search.dust),
   }
-  return { ...search, leads, payments: payments.toSorted((left, right) => Number(left.at) - Number(right.at)), dust }
+}
+
+function byTime(left: Payment, right: Payment): number {
+  return left.at.getTime() - right.at.getTime() || left.logIndex - right.logIndex
 }
 
 type Payment = RefundSearch['payments'][number]

@@ -195,7 +195,7 @@ const RefundSearch = z.object({
   /** The block of the payment that the bridge's hint names: newer ones are not read until it proves wrong. */
   until: Amount.optional(),
   /** Transactions that may hold a payment and whose receipts are not read yet. */
-  leads: z.array(HashText),
+  leads: z.array(z.object({ txHash: HashText, blockNumber: Amount })),
   /** Payments of the pool to the depositor in the token. `isOwed`: it could not pay, so the depositor has to claim. */
   payments: z.array(
     z.object({ txHash: HashText, logIndex: z.number().int(), at: Timestamp, amount: Amount, isOwed: z.boolean() }),
