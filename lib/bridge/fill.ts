@@ -28,10 +28,7 @@ import type { BridgeDeposit, LogSearch, Transfer, TransferEvent } from './transf
 
 /** A fill is not in a block this much older than the deposit, whatever the clocks of two chains differ. */
 const EARLY_SECONDS = HOUR_SECONDS
-/** Calls for the pool's word on a deposit, and for its fill: events, the oldest block's header, the receipt, its block's time. */
-const CALLS_FOR_STATUS = 1
-const CALLS_FOR_FILL = 4
-/** Calls for a fill by its receipt. */
+/** Calls for a fill by its receipt: that, and the time of its block. */
 const CALLS_FOR_RECEIPT = 2
 
 const FILL_KINDS = ['sped_up', 'filled', 'delivered', 'undelivered', 'vault_deposited', 'action_failed'] as const
@@ -52,19 +49,16 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<Seen>
     const filled = await parseFilled(poll, transfer, receipt, known.txHash)
     if (filled) return concludeFill(poll, transfer, filled, finality)
   }
-  // Where the block's hash would leave too little for a fill, it is asked for after it.
-  const withHash = budget.left() > CALLS_FOR_STATUS + CALLS_FOR_FILL
-  budget.spend(withHash ? CALLS_FOR_STATUS + 1 : CALLS_FOR_STATUS)
+  // With the block's hash, if the budget has a call for it.
+  const withHash = budget.reaches(2)
+  budget.spend(withHash ? 2 : 1)
   const read = await readFillStatuses(destination, [relayHash(deposit)], { withHash })
   const [status] = read.values
   const unfilled = withEvents(transfer, FILL_KINDS, [])
   const searched = status === FILLED ? await searchFill(poll, destination, unfilled, read.block) : undefined
   const keep = searched ? { ...unfilled, fillSearch: searched.search } : unfilled
   if (searched?.filled) return concludeFill(poll, keep, searched.filled)
-  if (withHash || budget.left() > 0) {
-    if (!withHash) budget.spend(1)
-    poll.evidence.set(deposit.destinationChainId, await read.evidence())
-  }
+  if (withHash) poll.evidence.set(deposit.destinationChainId, await read.evidence())
   // The pool knows of a fill that its logs do not show yet, or no longer: a later poll finds it.
   if (searched) return conclude(keep, 'locating')
   if (read.block.timestamp <= BigInt(deposit.relayData.fillDeadline)) {

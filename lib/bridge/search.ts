@@ -53,10 +53,13 @@ export async function stepBack(
     if (high < low) return { logs: filters.map(() => []), search, progress: 'complete' }
     const ranges = rangesOf(low, high, tried, Number(most))
     const requests = filters.flatMap((filter) => ranges.map((range) => logsRequest(filter, range)))
-    const headers = isNew || low === 0n ? [] : [blockRequest(low)]
-    if (!budget.reaches(requests.length + headers.length, reserved)) {
+    // Without a call left for it, the next step shows whether older blocks are needed.
+    const hasHeader = !isNew && low > 0n && budget.left(reserved) > requests.length
+    const headers = hasHeader ? [blockRequest(low)] : []
+    if (!budget.reaches(requests.length, reserved)) {
       if (!isReasoned && !hasRead) throw refused()
-      return { logs: filters.map(() => []), search: search && { ...search, ...(span && { span }) }, progress: 'paused' }
+      const none = { low: head.number + 1n, high: head.number }
+      return { logs: filters.map(() => []), search: { ...(search ?? none), ...(span && { span }) }, progress: 'paused' }
     }
     const outcomes = await budget.ask(reader, [...requests, ...headers])
     const refusal = outcomes.slice(0, requests.length).find((outcome) => 'error' in outcome)
