@@ -1,7 +1,9 @@
 import {
   type Address,
+  concat,
   createClient,
   encodeAbiParameters,
+  encodePacked,
   type Hash,
   type Hex,
   hexToBigInt,
@@ -9,14 +11,16 @@ import {
   keccak256,
   maxUint256,
   numberToHex,
+  pad,
   parseAbi,
   parseAbiParameters,
   parseUnits,
+  zeroAddress,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { getContractEvents } from 'viem/actions'
-import { bridgeTokenBySymbol } from '../lib/bridge/tokens.ts'
-import { evmChain } from '../lib/chain/registry.ts'
+import { bridgedAs, bridgeTokenBySymbol } from '../lib/bridge/tokens.ts'
+import { COIN_ADDRESS, evmChain } from '../lib/chain/registry.ts'
 import { ACCOUNTS } from './accounts.ts'
 import { openPlan } from './chains/plan.ts'
 import type { LocalToken } from './chains/world.ts'
@@ -66,6 +70,7 @@ export const spokePoolAbi = parseAbi([
   'function getCurrentTime() view returns (uint256)',
   'function pausedDeposits() view returns (bool)',
   'function pausedFills() view returns (bool)',
+  'function wrappedNativeToken() view returns (address)',
   'function chainId() view returns (uint256)',
   'event FundsDeposited(bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 indexed destinationChainId, uint256 indexed depositId, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityDeadline, bytes32 indexed depositor, bytes32 recipient, bytes32 exclusiveRelayer, bytes message)',
   'event V3FundsDeposited(address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 indexed destinationChainId, uint32 indexed depositId, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityDeadline, address indexed depositor, address recipient, address exclusiveRelayer, bytes message)',
@@ -175,16 +180,24 @@ export function bridgeContracts(chainId: number): { readonly pool: Address; read
 }
 
 /**
- * Puts the bridge's contracts at their real addresses on a chain, with a supply of these tokens. Deposit ids start at the
- * chain id, so that those of two chains differ.
+ * Puts the bridge's contracts and the wrapped coin, if the pool takes it, at their real addresses on a chain, with a supply
+ * of that and of these tokens. Deposit ids start at the chain id, so that those of two chains differ.
  */
 export async function deployBridge(chain: LocalChain, tokens: readonly BridgedToken[]): Promise<void> {
-  const { pool, multicallHandler } = bridgeContracts(chain.chainId)
-  const { deployedBytecode } = await compiledContract('MulticallHandler')
-  const numberOfDeposits = numberToHex(chain.chainId, { size: 32 })
+  const { chainId } = chain
+  const { pool, multicallHandler } = bridgeContracts(chainId)
+  const [handler, wrappedEther] = await Promise.all(['MulticallHandler', 'WrappedEther'].map(compiledContract))
+  const coin = bridgedAs(chainId, COIN_ADDRESS)
+  const hasCoin = coin !== COIN_ADDRESS
+  // The pool's first word, its last variable first.
+  const state = encodePacked(
+    ['uint48', 'address', 'bool', 'bool', 'uint32'],
+    [0, hasCoin ? coin : zeroAddress, false, false, chainId],
+  )
   await callRpc(chain, [
-    { method: 'anvil_setCode', params: [multicallHandler, deployedBytecode] },
-    { method: 'anvil_setStorageAt', params: [pool, numberToHex(0, { size: 32 }), numberOfDeposits] },
+    { method: 'anvil_setCode', params: [multicallHandler, handler?.deployedBytecode] },
+    { method: 'anvil_setStorageAt', params: [pool, numberToHex(0, { size: 32 }), state] },
+    ...(hasCoin ? wrapCoin(coin, pool, wrappedEther?.deployedBytecode) : []),
   ])
   await installPool(chain)
   await supplyBridge(chain, tokens)
@@ -223,6 +236,27 @@ export async function deployBridgeTokens(chain: LocalChain, symbols: readonly st
   }
   await plan.execute()
   return tokens
+}
+
+/** The calls that put the wrapped coin on a chain, with what the relayer and the pool have of it, and the pool's allowance. */
+function wrapCoin(coin: Address, pool: Address, code: Hex | undefined) {
+  const [relayerFunds, poolFunds] = [parseUnits(RELAYER_FUNDS, 18), parseUnits(POOL_FUNDS, 18)]
+  // Its variables are the balances and the allowances.
+  const entry = (key: Address, map: Hex): Hex => keccak256(concat([pad(key), map]))
+  const [balances, allowances] = [numberToHex(0, { size: 32 }), numberToHex(1, { size: 32 })]
+  const words: readonly (readonly [Hex, bigint])[] = [
+    [entry(RELAYER, balances), relayerFunds],
+    [entry(pool, balances), poolFunds],
+    [entry(pool, entry(RELAYER, allowances)), maxUint256],
+  ]
+  return [
+    { method: 'anvil_setCode', params: [coin, code] },
+    { method: 'anvil_setBalance', params: [coin, numberToHex(relayerFunds + poolFunds)] },
+    ...words.map(([slot, value]) => ({
+      method: 'anvil_setStorageAt',
+      params: [coin, slot, numberToHex(value, { size: 32 })],
+    })),
+  ]
 }
 
 /** Mints these tokens to the relayer and the pool, and approves the pool. */

@@ -1345,7 +1345,7 @@ export type PrepareDepositRequest = {
   userAddress: Address
   /** Source chain; only for deposits from another chain */
   srcChainId?: number | null | undefined
-  /** Required with srcChainId: the same asset there. Compare `coinKey` in `GET /portfolio-indexor/markets` (USDC.e is not USDC; on BNB Smart Chain WETH is ETH) */
+  /** Required with srcChainId: the same asset there. Compare `coinKey` in `GET /portfolio-indexor/markets` (USDC.e is not USDC; on BNB Smart Chain WETH is ETH). For WETH also the coin itself, on chains whose coin is ETH: `0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE`. Then `value` is the amount, there is no approval, and a refund is in WETH */
   srcToken?: Address | null | undefined
   /** Chain of the vault; required if two chains have a vault with this address */
   chainId?: ChainId | null | undefined
@@ -1620,7 +1620,7 @@ export type Simulation = {
 } | {
   /** The transactions would fail now; estimatedGas is an upper estimate */
   status: 'reverted'
-  /** The contract's own error, such as ERC20InsufficientBalance */
+  /** The contract's own error, such as ERC20InsufficientBalance; InsufficientBalance for the chain's coin */
   reason: string
 }
 

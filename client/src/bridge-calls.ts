@@ -17,8 +17,11 @@ const POOLS: Readonly<Record<number, string>> = {
 /** The contract that deposits what arrives, on each of these chains. */
 const HANDLER = '0x0f7ae28de1c8532170ad4ee566b5801485c13a0e'
 
-/** The same asset on each chain: its token, with how many decimals there. */
-const ASSETS: readonly Readonly<Record<number, readonly [token: string, decimals: number]>>[] = [
+/** The address that stands for a chain's own coin. */
+const COIN = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
+
+/** The same asset on each chain: its token, with how many decimals there, and whether it is the chain's coin, wrapped. */
+const ASSETS: readonly Readonly<Record<number, readonly [token: string, decimals: number, wrapsCoin?: true]>>[] = [
   {
     1: ['0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48', 6],
     10: ['0x0b2c639c533813f4aa9d7837caf62653d097ff85', 6],
@@ -43,12 +46,12 @@ const ASSETS: readonly Readonly<Record<number, readonly [token: string, decimals
     42161: ['0xda10009cbd5d07dd0cecc66161fc93d7c9000da1', 18],
   },
   {
-    1: ['0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2', 18],
-    10: ['0x4200000000000000000000000000000000000006', 18],
+    1: ['0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2', 18, true],
+    10: ['0x4200000000000000000000000000000000000006', 18, true],
     56: ['0x2170ed0880ac9a755fd29b2688956bd959f933f8', 18],
     137: ['0x7ceb23fd6bc0add59e62ac25578270cff1b9f619', 18],
-    8453: ['0x4200000000000000000000000000000000000006', 18],
-    42161: ['0x82af49447d8a07e3bd95bd0d56f35241523fbab1', 18],
+    8453: ['0x4200000000000000000000000000000000000006', 18, true],
+    42161: ['0x82af49447d8a07e3bd95bd0d56f35241523fbab1', 18, true],
   },
   {
     1: ['0x2260fac5e5542a773aa44fbcfedf7c193bc2c599', 8],
@@ -88,11 +91,27 @@ export function poolOn(chainId: number): string {
   return pool
 }
 
+/** True for the address that stands for a chain's own coin. */
+export function isCoin(token: string): boolean {
+  return isSame(token, COIN)
+}
+
+/** The token as which the bridge takes this one. Throws a Refusal for a coin that it does not take. */
+export function bridgedAs(chainId: number, token: string): string {
+  if (!isCoin(token)) return token
+  const { [chainId]: wrapped } = ASSETS.find(({ [chainId]: known }) => known?.[2]) ?? {}
+  demand(wrapped !== undefined, `the bridge takes no coin on chain ${chainId}`)
+  return wrapped[0]
+}
+
 /**
  * Verifies that a transaction sends exactly this. Returns the function by which the vault takes it. Throws a Refusal on any
  * difference.
  */
-export function verifyTransfer({ to, data }: Transaction, transfer: Transfer): FunctionName | undefined {
+export function verifyTransfer(
+  { to, data }: Pick<Transaction, 'to' | 'data'>,
+  transfer: Transfer,
+): FunctionName | undefined {
   const { user, fromChain, toChain, token, arrives, amount, outputAmount, into } = transfer
   demand(isSame(to, poolOn(fromChain)), 'the transfer is not to the bridge')
   poolOn(toChain)

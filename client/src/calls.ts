@@ -52,8 +52,8 @@ export function encodeCall(name: FunctionName, given: Arguments): string {
   return selector + names.map((argument) => word(argument === 'nobody' ? 0n : (given[argument] ?? 0n))).join('')
 }
 
-/** A transaction of an answer that has the form of one: data in lower case and without 0x. */
-export type Transaction = { readonly to: string; readonly data: string }
+/** A transaction of an answer that has the form of one: data in lower case and without 0x, and how much of the coin it sends. */
+export type Transaction = { readonly to: string; readonly data: string; readonly value: bigint }
 
 /** A call that was found: its function, and the numbers in it. */
 export type Found = {
@@ -83,7 +83,7 @@ export function readCall(
 }
 
 /** The link that says a call of these functions (EIP-681), addresses in lower case; null for any other transaction. */
-export function encodeLink({ to, data }: Transaction, chainId: number): string | null {
+export function encodeLink({ to, data }: Omit<Transaction, 'value'>, chainId: number): string | null {
   for (const [name, [selector, ...places]] of Object.entries<readonly [string, ...Argument[]]>(FUNCTIONS)) {
     if (!data.startsWith(selector)) continue
     const parameters = places.map((argument, index) => {

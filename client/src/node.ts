@@ -15,8 +15,8 @@ export type NodeAccess = {
 export type Rpc = (method: string, params: readonly unknown[]) => Promise<RpcReply>
 type RpcReply = { readonly result?: unknown; readonly error?: unknown }
 
-/** A call to try, data with 0x. */
-export type TriedCall = { readonly to: string; readonly data: string }
+/** A call to try, data and value with 0x. */
+export type TriedCall = { readonly to: string; readonly data: string; readonly value?: string }
 
 /** Tokens that left the user in a dry run, and those that came, by the token in lower case. */
 type Moved = ReadonlyMap<string, { readonly given: bigint; readonly received: bigint }>
@@ -79,7 +79,7 @@ export async function dryRun(
 ): Promise<Sight> {
   const calls = [
     ...views.map(({ to, data }) => ({ from: user, to, data, gas: VIEW_GAS })),
-    ...transactions.map(({ to, data }) => ({ from: user, to, data })),
+    ...transactions.map((transaction) => ({ from: user, ...transaction })),
   ]
   const { result, error } = await rpc('eth_simulateV1', [{ blockStateCalls: [{ calls }], validation: false }, 'latest'])
   // Nodes that make no dry run say so in many words.
@@ -111,7 +111,7 @@ async function tryAlone(
   user: string,
   { views, transactions, first }: Record<'views' | 'transactions', readonly TriedCall[]> & { readonly first: number },
 ): Promise<Sight> {
-  const call = ({ to, data }: TriedCall) => rpc('eth_call', [{ from: user, to, data }, 'latest'])
+  const call = (tried: TriedCall) => rpc('eth_call', [{ from: user, ...tried }, 'latest'])
   const [seen, returned] = await Promise.all([
     Promise.all(views.map(async (view) => readWords((await call(view)).result))),
     Promise.all(

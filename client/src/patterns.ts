@@ -1,4 +1,4 @@
-import { poolOn, verifyTransfer } from './bridge-calls.ts'
+import { bridgedAs, isCoin, poolOn, verifyTransfer } from './bridge-calls.ts'
 import { encodeLink, type Found, type FunctionName, isSame, readCall, type Transaction } from './calls.ts'
 import { demand, Refusal } from './refusal.ts'
 
@@ -165,7 +165,9 @@ function depositHere(context: Context): Step[] {
 function depositFromAfar(context: Context, fromChain: number): Step[] {
   const { input, answer, user, vault, protocol, chainId, asset, operations } = context
   const amount = readAmount(input['amount'])
-  const token = readAddress(input['srcToken'])
+  const paid = readAddress(input['srcToken'])
+  const token = bridgedAs(fromChain, paid)
+  demand(!isCoin(paid) || context.approval.length === 0, 'a coin needs no approval')
   const approvals = verifyApprovals(context, { token, spender: poolOn(fromChain), amount, on: fromChain })
   const [operation, ...more] = operations
   demand(operation !== undefined && more.length === 0, 'a deposit from another chain is one operation')
@@ -176,7 +178,8 @@ function depositFromAfar(context: Context, fromChain: number): Step[] {
     answer['isAsync'] === (name !== undefined && AWAITED.includes(name)),
     'it is told otherwise when the shares come',
   )
-  const does = `sends ${amount} of the token ${token} to chain ${chainId}, where at least ${transfer.outputAmount} go into the vault ${vault} for ${user}`
+  const what = isCoin(paid) ? `the coin of chain ${fromChain}` : `the token ${token}`
+  const does = `sends ${amount} of ${what} to chain ${chainId}, where at least ${transfer.outputAmount} go into the vault ${vault} for ${user}`
   return [...approvals, { chainId: fromChain, to: operation.to, call: 'transfer to another chain', amount, does }]
 }
 
@@ -364,7 +367,7 @@ function verifyForms({ answer, user, sentOn, approval, operations }: Context): v
       isSame(readAddress(to), transaction.to) &&
       typeof data === 'string' &&
       data.toLowerCase() === `0x${transaction.data}` &&
-      value === '0x0' &&
+      value === `0x${transaction.value.toString(16)}` &&
       Object.keys(more).length === 0
     demand(isSameCall, 'the calls are other ones than the transactions')
   }
@@ -388,6 +391,7 @@ function buildContext(preparation: Preparation, input: Json, answer: Json, { vau
   const protocol = Object.keys(DEPOSITS).find((name) => name === answer['protocol']) as Protocol | undefined
   demand(protocol !== undefined && (!pin || pin.protocol === protocol), 'the protocol is not that of the vault')
   const sentOn = preparation === 'deposit' ? Number(input['srcChainId'] ?? chainId) : chainId
+  const coinSent = sentOn !== chainId && isCoin(String(input['srcToken'])) ? readAmount(input['amount']) : 0n
   return {
     input,
     answer,
@@ -398,8 +402,8 @@ function buildContext(preparation: Preparation, input: Json, answer: Json, { vau
     sentOn,
     asset: pin?.asset,
     shareToken: pin && (pin.shareToken ?? pin.address),
-    approval: readTransactions(answer['approval'], sentOn),
-    operations: readTransactions(answer['operations'], sentOn),
+    approval: readTransactions(answer['approval'], sentOn, 0n),
+    operations: readTransactions(answer['operations'], sentOn, coinSent),
     mostSent,
   }
 }
@@ -420,7 +424,8 @@ function readQuote(answer: Json, amount: bigint): { readonly outputAmount: bigin
   return { outputAmount: readAmount(quote['outputAmount']) }
 }
 
-function readTransactions(list: unknown, sentOn: number): Transaction[] {
+/** Reads transactions. Throws a Refusal unless each sends exactly so much of the coin. */
+function readTransactions(list: unknown, sentOn: number, coin: bigint): Transaction[] {
   demand(Array.isArray(list), 'there is no list of transactions')
   return list.map((item) => {
     const transaction = readObject(item)
@@ -430,8 +435,8 @@ function readTransactions(list: unknown, sentOn: number): Transaction[] {
       Object.keys(transaction).length === 4 && typeof data === 'string' && /^0x([0-9a-f]{2}){4,}$/i.test(data)
     demand(isOne, 'what is no transaction stands among them')
     demand(chainId === sentOn, 'a transaction is for another chain')
-    demand(value === '0', 'a transaction sends coins')
-    return { to: readAddress(to), data: data.slice(2).toLowerCase() }
+    demand(value === `${coin}`, coin === 0n ? 'a transaction sends coins' : 'other coins are sent than were asked for')
+    return { to: readAddress(to), data: data.slice(2).toLowerCase(), value: coin }
   })
 }
 

@@ -22,6 +22,8 @@ export type RouteEnd = {
   readonly handler: Address
   readonly token: Address
   readonly decimals: number
+  /** True if the token is the chain's coin, wrapped. */
+  readonly wrapsCoin?: boolean | undefined
 }
 
 /** Where one asset goes from and to. */
@@ -32,6 +34,8 @@ export type BridgeRequest = {
   readonly account: Address
   readonly route: Route
   readonly inputAmount: bigint
+  /** True if the account sends the chain's coin, which the pool wraps; its token otherwise. */
+  readonly isInCoin?: boolean
   /** The deposit into a vault on the destination, of whatever arrives there; the account itself gets it where there is none. */
   readonly deposit?: { readonly vault: Vault; readonly operation: DepositOperation }
 }
@@ -90,7 +94,7 @@ export function encodeMessage({ account, route, deposit: into }: BridgeRequest):
 
 /**
  * The deposit into the bridge's pool: the user is the depositor, who gets a refund; the recipient is the handler, or the
- * user where the tokens themselves are wanted. `integratorId`, two bytes, is appended as the bridge asks its integrators to.
+ * user where the tokens themselves are wanted. The pool wraps the coin that comes with the call. `integratorId`, two bytes, is appended as the bridge asks its integrators to.
  */
 export function encodeBridgeDeposit(request: BridgeRequest, terms: BridgeTerms, integratorId?: Hex): Transaction {
   const { account, route, inputAmount } = request
@@ -113,7 +117,13 @@ export function encodeBridgeDeposit(request: BridgeRequest, terms: BridgeTerms, 
       encodeMessage(request),
     ],
   })
-  return { to: source.pool, data: integratorId ? concat([data, '0x1dc0de', integratorId]) : data, value: 0n }
+  const value = coinIn(request)
+  return { to: source.pool, data: integratorId ? concat([data, '0x1dc0de', integratorId]) : data, value }
+}
+
+/** The coin that goes with the call. */
+function coinIn({ isInCoin = false, inputAmount }: BridgeRequest): bigint {
+  return isInCoin ? inputAmount : 0n
 }
 
 /** The transaction with which a depositor claims a refund that the pool could not pay, to the depositor's own account. */
@@ -142,7 +152,8 @@ export function verifyBridgeDeposit(
   const [quotedAt, deadline, exclusivity, message] = rest
   const isRight =
     isAddressEqual(operation.to, source.pool) &&
-    operation.value === 0n &&
+    operation.value === coinIn(request) &&
+    (operation.value === 0n || source.wrapsCoin) &&
     isAddressEqual(depositor, account) &&
     isAddressEqual(recipient, deposit ? destination.handler : account) &&
     isAddressEqual(inputToken, source.token) &&

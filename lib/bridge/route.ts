@@ -34,7 +34,7 @@ function getContracts(chainId: number): EvmChain['bridge'] | undefined {
 function buildEnd(
   chainId: number,
   { pool, multicallHandler: handler }: NonNullable<EvmChain['bridge']>,
-  { address: token, decimals }: BridgeToken,
+  { address: token, decimals, wrapsCoin }: BridgeToken,
 ): RouteEnd {
-  return { chainId, pool, handler, token, decimals }
+  return { chainId, pool, handler, token, decimals, wrapsCoin }
 }

@@ -1,7 +1,14 @@
 import type { Address } from 'viem'
+import { COIN_ADDRESS } from '../chain/registry.ts'
 
 /** A token that the bridge takes, on one chain. */
-export type BridgeToken = { readonly symbol: string; readonly address: Address; readonly decimals: number }
+export type BridgeToken = {
+  readonly symbol: string
+  readonly address: Address
+  readonly decimals: number
+  /** True for the chain's coin as a token: the pool takes the coin in its place. */
+  readonly wrapsCoin?: boolean
+}
 
 /**
  * The tokens that we bridge, by chain; those of one symbol are one asset. Decimals are each chain's own: on BNB Smart
@@ -12,14 +19,14 @@ const TOKENS: Readonly<Record<number, readonly BridgeToken[]>> = {
     { symbol: 'USDC', address: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48', decimals: 6 },
     { symbol: 'USDT', address: '0xdAC17F958D2ee523a2206206994597C13D831ec7', decimals: 6 },
     { symbol: 'DAI', address: '0x6B175474E89094C44Da98b954EedeAC495271d0F', decimals: 18 },
-    { symbol: 'WETH', address: '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2', decimals: 18 },
+    { symbol: 'WETH', address: '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2', decimals: 18, wrapsCoin: true },
     { symbol: 'WBTC', address: '0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599', decimals: 8 },
   ],
   10: [
     { symbol: 'USDC', address: '0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85', decimals: 6 },
     { symbol: 'USDT', address: '0x94b008aA00579c1307B0EF2c499aD98a8ce58e58', decimals: 6 },
     { symbol: 'DAI', address: '0xDA10009cBd5D07dd0CeCc66161FC93D7c9000da1', decimals: 18 },
-    { symbol: 'WETH', address: '0x4200000000000000000000000000000000000006', decimals: 18 },
+    { symbol: 'WETH', address: '0x4200000000000000000000000000000000000006', decimals: 18, wrapsCoin: true },
     { symbol: 'WBTC', address: '0x68f180fcCe6836688e9084f035309E29Bf0A2095', decimals: 8 },
   ],
   56: [
@@ -38,13 +45,13 @@ const TOKENS: Readonly<Record<number, readonly BridgeToken[]>> = {
     { symbol: 'USDC', address: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', decimals: 6 },
     { symbol: 'USDT', address: '0xfde4C96c8593536E31F229EA8f37b2ADa2699bb2', decimals: 6 },
     { symbol: 'DAI', address: '0x50c5725949A6F0c72E6C4a641F24049A917DB0Cb', decimals: 18 },
-    { symbol: 'WETH', address: '0x4200000000000000000000000000000000000006', decimals: 18 },
+    { symbol: 'WETH', address: '0x4200000000000000000000000000000000000006', decimals: 18, wrapsCoin: true },
   ],
   42161: [
     { symbol: 'USDC', address: '0xaf88d065e77c8cC2239327C5EDb3A432268e5831', decimals: 6 },
     { symbol: 'USDT', address: '0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9', decimals: 6 },
     { symbol: 'DAI', address: '0xDA10009cBd5D07dd0CeCc66161FC93D7c9000da1', decimals: 18 },
-    { symbol: 'WETH', address: '0x82aF49447D8a07e3bd95BD0d56f35241523fBab1', decimals: 18 },
+    { symbol: 'WETH', address: '0x82aF49447D8a07e3bd95BD0d56f35241523fBab1', decimals: 18, wrapsCoin: true },
     { symbol: 'WBTC', address: '0x2f2a2543B76A4166549F7aaB2e75Bef0aefC5B0f', decimals: 8 },
   ],
 }
@@ -57,4 +64,10 @@ export function bridgeTokenAt(chainId: number, address: Address): BridgeToken | 
 /** The bridge's token of this asset on this chain, undefined where it has none. */
 export function bridgeTokenBySymbol(chainId: number, symbol: string): BridgeToken | undefined {
   return TOKENS[chainId]?.find((token) => token.symbol === symbol)
+}
+
+/** The token as which the bridge takes this one: the wrapped coin for the chain's coin, if it takes that; else the same. */
+export function bridgedAs(chainId: number, token: Address): Address {
+  if (token !== COIN_ADDRESS) return token
+  return TOKENS[chainId]?.find(({ wrapsCoin }) => wrapsCoin)?.address ?? token
 }

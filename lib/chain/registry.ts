@@ -2,6 +2,9 @@ import type { Address } from 'viem'
 import * as z from 'zod'
 import { field } from '../field.ts'
 
+/** The address that stands for an EVM chain's own coin, in requests and responses. */
+export const COIN_ADDRESS: Address = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
+
 type NativeCoin = {
   readonly symbol: string
   readonly name: string

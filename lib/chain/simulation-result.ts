@@ -9,7 +9,11 @@ export const SimulationResult = z
     }),
     z.object({
       status: z.literal('reverted').describe('The transactions would fail now; estimatedGas is an upper estimate'),
-      reason: z.string().describe("The contract's own error, such as ERC20InsufficientBalance"),
+      reason: z
+        .string()
+        .describe(
+          "The contract's own error, such as ERC20InsufficientBalance; InsufficientBalance for the chain's coin",
+        ),
     }),
   ])
   .meta({ id: 'Simulation', description: 'Result of a dry run of the transactions on the latest state' })

@@ -1,16 +1,15 @@
 import { zeroAddress } from 'viem'
 import * as z from 'zod'
 import { decodeBase58 } from '../accounts/base58.ts'
-import { CHAINS, type Chain } from '../chain/registry.ts'
+import { CHAINS, type Chain, COIN_ADDRESS } from '../chain/registry.ts'
 import { Address } from '../codecs.ts'
 
 /** Solana's own coin as a token, which is what others write for the coin itself. */
 export const WRAPPED_SOL = 'So11111111111111111111111111111111111111112'
-const NATIVE_ON_EVM = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 
 /** How a chain's own coin is written where an address is asked for, in lower case; the last is Polygon's, which speaks ERC-20 too. */
 const NATIVE_ADDRESSES = {
-  evm: ['native', zeroAddress, NATIVE_ON_EVM.toLowerCase(), '0x0000000000000000000000000000000000001010'],
+  evm: ['native', zeroAddress, COIN_ADDRESS.toLowerCase(), '0x0000000000000000000000000000000000001010'],
   solana: ['native', '1'.repeat(32)],
 }
 
@@ -40,5 +39,5 @@ export function parseTokenAddress({ kind }: Chain, text: string): string | undef
 /** The address of a ListedToken as callers see it: the chain's own coin has one of the usual addresses of such coins. */
 export function shownAddress({ kind }: Chain, address: string): string {
   if (address !== 'native') return address
-  return kind === 'evm' ? NATIVE_ON_EVM : WRAPPED_SOL
+  return kind === 'evm' ? COIN_ADDRESS : WRAPPED_SOL
 }

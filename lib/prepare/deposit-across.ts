@@ -2,6 +2,7 @@ import type { Address } from 'viem'
 import type { BridgeRequest } from '../bridge/calldata.ts'
 import { findEnds } from '../bridge/route.ts'
 import { agreeTerms, mostWithin } from '../bridge/terms.ts'
+import { bridgedAs } from '../bridge/tokens.ts'
 import type { DepositOperation } from '../protocols/calldata.ts'
 import { depositNamed, OPERATIONS } from '../protocols/operations.ts'
 import { getProtocol } from '../protocols/protocols.ts'
@@ -19,13 +20,14 @@ import {
   requireOpen,
 } from './transfer.ts'
 
-/** A deposit into `vault` by and for `account`, paid with `inputAmount` of `sourceToken` on another chain. */
+/** A deposit into `vault` by and for `account`, paid with `inputAmount` of a token or of the coin of another chain. */
 export type CrossChainDeposit = {
   readonly vault: Vault
   readonly pin: Pin | undefined
   readonly account: Address
   readonly inputAmount: bigint
   readonly sourceChainId: number
+  /** `COIN_ADDRESS` for the chain's coin. */
   readonly sourceToken: Address
 }
 
@@ -39,16 +41,18 @@ const SYNC_MARGIN_SECONDS = 15n * 60n
  */
 export async function prepareDepositAcross(
   services: BridgeServices,
-  { vault, pin, account, inputAmount, sourceChainId: chainId, sourceToken: token }: CrossChainDeposit,
+  { vault, pin, account, inputAmount, sourceChainId: chainId, sourceToken }: CrossChainDeposit,
 ) {
   const { getReader, fetchQuote } = services
   const errors = { chain: 'unsupported_source_chain', token: 'unsupported_source_token' } as const
+  const token = bridgedAs(chainId, sourceToken)
   const ends = findEnds(vault, { chainId, token, errors })
   const route = { source: ends.other, destination: ends.vault }
   const requestBy = (operation: DepositOperation): BridgeRequest => ({
     account,
     route,
     inputAmount,
+    isInCoin: token !== sourceToken,
     deposit: { vault, operation },
   })
 

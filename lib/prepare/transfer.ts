@@ -12,9 +12,10 @@ import { type Clocks, quoteExpiry } from '../bridge/terms.ts'
 import { call, required } from '../chain/call.ts'
 import { codeRequest, delegateIn, parseCode } from '../chain/code.ts'
 import { approvalsNeeded, encodeApprovals, erc20Abi, verifyApprovals } from '../chain/erc20.ts'
+import { MULTICALL3, multicall3Abi } from '../chain/multicall.ts'
 import { type ChainReader, joinReadPlans, type ReadPlan, readPlan } from '../chain/reader.ts'
 import type { RpcRequest } from '../chain/rpc.ts'
-import { summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
+import { type SimulatedCall, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
 import { AppError } from '../errors.ts'
 import { encodeOperation, type Intent, verifyOperations } from '../protocols/calldata.ts'
 import { REVERT_ERRORS } from '../protocols/revert-errors.ts'
@@ -35,6 +36,8 @@ export type SourceState = {
   readonly paused: boolean
   /** How much of the token the pool may take from the account. */
   readonly allowance: bigint
+  /** The account's balance of the chain's coin. */
+  readonly coin: bigint
   readonly clocks: Omit<Clocks, 'destination'>
   readonly accountIsContract: boolean
 }
@@ -52,6 +55,9 @@ export function emptyPlan(address: Address): ReadPlan<undefined> {
   return readPlan({ address, slots: {}, calls: {} }, () => undefined)
 }
 
+/** Dry run of a call with more of the coin than its sender has: nodes refuse it without saying which call reverts. */
+const WITHOUT_COIN: SimulatedCall = { status: 'reverted', gasUsed: 0n, reason: 'InsufficientBalance' }
+
 /** What of the source chain is read, in one request with a plan of the contract at `address`. Throws `upstream_*`. */
 export async function readSource<T>(
   reader: ChainReader,
@@ -66,10 +72,12 @@ export async function readSource<T>(
     fillDeadlineBuffer: call(pool, poolAbi, 'fillDeadlineBuffer', []),
     paused: call(pool, poolAbi, 'pausedDeposits', []),
     allowance: call(token, erc20Abi, 'allowance', [account, pool]),
+    coin: call(MULTICALL3, multicall3Abi, 'getEthBalance', [account]),
   }
   const state = readPlan({ address: plan.address, slots: {}, calls }, ({ answers }) => ({
     paused: required(answers.paused),
     allowance: required(answers.allowance),
+    coin: required(answers.coin),
     clocks: {
       source: Number(required(answers.time)),
       quoteTimeBuffer: required(answers.quoteTimeBuffer),
@@ -124,9 +132,9 @@ export type Sending = {
  */
 export async function prepareSending(
   { getReader, integratorId }: Pick<BridgeServices, 'getReader' | 'integratorId'>,
-  { request, terms, source: { allowance }, before }: Sending,
+  { request, terms, source: { allowance, coin }, before }: Sending,
 ) {
-  const { account, inputAmount } = request
+  const { account, inputAmount, isInCoin = false } = request
   const { chainId, pool: spender, token } = request.route.source
   const payments = before.map(encodeOperation)
   const deposits = [encodeBridgeDeposit(request, terms, integratorId)]
@@ -135,10 +143,13 @@ export async function prepareSending(
   const operations = [...payments, ...deposits]
 
   const spending = { token, spender, amount: inputAmount }
-  const drafts = approvalsNeeded(inputAmount, allowance).map((needed) => {
+  const drafts = approvalsNeeded(inputAmount, isInCoin ? inputAmount : allowance).map((needed) => {
     return { approval: encodeApprovals(spending, needed), operations, intents: before }
   })
-  const { approval, calls } = firstApproved(await makeDryRuns(getReader(chainId), account, drafts, POOL_ERRORS))
+  const { approval, calls } =
+    isInCoin && coin < inputAmount
+      ? { approval: [], calls: [WITHOUT_COIN] }
+      : firstApproved(await makeDryRuns(getReader(chainId), account, drafts, POOL_ERRORS))
   verifyApprovals(spending, approval)
   const upperEstimate =
     UPPER_ESTIMATE.approve * BigInt(approval.length) +

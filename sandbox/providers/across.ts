@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { type Address, createClient, getAddress, http, isAddress, isHex, parseAbi, parseUnits } from 'viem'
 import { getBlock, getCode, readContract } from 'viem/actions'
 import * as z from 'zod'
+import { bridgedAs, bridgeTokenAt } from '../../lib/bridge/tokens.ts'
+import { COIN_ADDRESS } from '../../lib/chain/registry.ts'
 import { bridgeContracts } from '../bridge.ts'
 import type { LocalToken } from '../chains/world.ts'
 import type { LocalChain } from '../chains.ts'
@@ -28,7 +30,7 @@ class ApiError extends Error {
 // Hundredths of a per cent of the amount.
 const CAPITAL_BASIS_POINTS = 4n
 const LP_BASIS_POINTS = 1n
-// In whole tokens: all of them are dollars.
+// In whole tokens: the fees are as if all of them were dollars.
 const GAS_FEE = '0.05'
 const GAS_FEE_WITH_MESSAGE = '0.12'
 const MAX_DEPOSIT = '2000000'
@@ -186,8 +188,14 @@ export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; 
   })
 }
 
+/** The chain's coin as a token, if the pool takes it. */
+function wrappedCoinOn({ chainId }: BridgedChain): LocalToken[] {
+  const token = bridgeTokenAt(chainId, bridgedAs(chainId, COIN_ADDRESS))
+  return token ? [{ chainId, name: 'Wrapped Ether', ...token }] : []
+}
+
 function routesBetween(chains: readonly BridgedChain[]): Route[] {
-  const tokens = chains.flatMap((chain) => chain.tokens)
+  const tokens = chains.flatMap((chain) => [...chain.tokens, ...wrappedCoinOn(chain)])
   return tokens.flatMap((from) =>
     tokens.filter((to) => to.symbol === from.symbol && to.chainId !== from.chainId).map((to) => ({ from, to })),
   )

@@ -19,7 +19,7 @@ import { findEnds } from '../../lib/bridge/route.ts'
 import { bridgeTokenBySymbol } from '../../lib/bridge/tokens.ts'
 import { encodeApprovals } from '../../lib/chain/erc20.ts'
 import { encodeLink } from '../../lib/chain/link.ts'
-import { EVM_CHAINS } from '../../lib/chain/registry.ts'
+import { COIN_ADDRESS, EVM_CHAINS } from '../../lib/chain/registry.ts'
 import { type EndpointContract, isSigned } from '../../lib/frame/contract.ts'
 import { signatureHeaders } from '../../lib/frame/signature.ts'
 import { toReply } from '../../lib/prepare/reply.ts'
@@ -669,8 +669,11 @@ describe('What the service builds and what the verifier knows agree', () => {
     const [operation] = OPERATIONS.erc4626.deposits
     let routes = 0
     for (const { from, to } of ways) {
-      for (const symbol of ['USDC', 'USDT', 'DAI', 'WETH', 'WBTC']) {
-        const [source, destination] = [from, to].map((chainId) => bridgeTokenBySymbol(chainId, symbol))
+      for (const symbol of ['USDC', 'USDT', 'DAI', 'WETH', 'WBTC', 'coin']) {
+        const isInCoin = symbol === 'coin'
+        const [source, destination] = [from, to].map((chainId) =>
+          bridgeTokenBySymbol(chainId, isInCoin ? 'WETH' : symbol),
+        )
         if (!source || !destination) continue
         routes += 1
         const vault = { ...someVault({ chainId: to }), asset: destination.address }
@@ -679,7 +682,7 @@ describe('What the service builds and what the verifier knows agree', () => {
         const inputAmount = 10n ** BigInt(source.decimals)
         const outputAmount = (10n ** BigInt(destination.decimals) * 95n) / 100n
         const route = { source: ends.other, destination: ends.vault }
-        const request = { account: ALICE.address, route, inputAmount, deposit: { vault, operation } }
+        const request = { account: ALICE.address, route, inputAmount, isInCoin, deposit: { vault, operation } }
         const times = { quoteTimestamp: 1_800_000_000, fillDeadline: 1_800_007_200 }
         const alone = { exclusiveRelayer: BOB.address, exclusivityParameter: 5 }
         const sent = encodeBridgeDeposit(request, { outputAmount, ...times, ...alone }, '0x00ff')
@@ -692,12 +695,17 @@ describe('What the service builds and what the verifier knows agree', () => {
         }
         const input = {
           ...{ vaultAddress: vault.address, userAddress: ALICE.address, amount: `${inputAmount}` },
-          ...{ srcChainId: from, srcToken: source.address },
+          ...{ srcChainId: from, srcToken: isInCoin ? COIN_ADDRESS : source.address },
         }
         const pin = { chainId: to, address: vault.address, asset: vault.asset, protocol: 'erc4626' } as const
-        expect(verifyTransactions('deposit', input, answer, [pin]), `${symbol} ${from} ${to}`).toMatchObject({
-          ok: true,
-        })
+        const isAccepted = (asked: object) => verifyTransactions('deposit', { ...input, ...asked }, answer, [pin]).ok
+        const isTaken = !isInCoin || source.wrapsCoin === true
+        expect(isAccepted({}), `${symbol} ${from} ${to}`).toBe(isTaken)
+        if (!isTaken) continue
+        // The coin for the coin, and the token for the token.
+        const otherKind = isInCoin ? source.address : COIN_ADDRESS
+        expect(isAccepted({ srcToken: otherKind }), `${symbol} ${from} ${to}`).toBe(false)
+        expect(isAccepted({ amount: `${inputAmount - 1n}` })).toBe(false)
       }
     }
     expect(routes).toBeGreaterThan(80)

@@ -7,6 +7,7 @@ import type { ApiKey } from '../../lib/clients/client.ts'
 import { DEFAULT_LIMITS, type KeyLimits } from '../../lib/clients/key-limits.ts'
 import { someClient, someKey } from '../support/clients.ts'
 import { expectError } from '../support/errors.ts'
+import { ARBITRUM, COIN, WETH } from '../support/oracles.ts'
 import { test as base, type HttpReply, type Service, USERS } from '../support/service.ts'
 
 const LIST = '/defi-vaults/v1/vaults'
@@ -291,6 +292,22 @@ describe('A key with limits', () => {
       code: 'deposit_limit_exceeded',
       details: [{ field: 'amount', issue: expect.stringContaining(`${other?.asset}`) }],
     })
+  })
+
+  test("bounds the chain's coin as its wrapped token", async ({ service, limit, chains: { base, arbitrum } }) => {
+    const key = await limit({
+      largestDeposits: [{ chainId: arbitrum.chainId, asset: WETH[ARBITRUM] as Address, amount: 7n }],
+    })
+    const ask = async (amount: string) => {
+      const body = { vaultAddress: base.vaults[0]?.address, userAddress: USER, amount }
+      const reply = await service.call('POST', DEPOSIT, {
+        key,
+        body: { ...body, srcChainId: arbitrum.chainId, srcToken: COIN },
+      })
+      return reply.body.code
+    }
+    expect(await ask('7')).toBe('unsupported_source_token')
+    expect(await ask('8')).toBe('deposit_limit_exceeded')
   })
 
   test.for(OUT)(

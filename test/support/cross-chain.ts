@@ -1,5 +1,5 @@
 import { type Address, encodeAbiParameters, type Hex, parseUnits, type TransactionReceipt, zeroAddress } from 'viem'
-import { getTransactionReceipt, readContract } from 'viem/actions'
+import { getBalance, getTransactionReceipt, readContract } from 'viem/actions'
 import type * as z from 'zod'
 import { localAdmin } from '../../admin/connect.ts'
 import { seedClient } from '../../admin/operations/seed-client.ts'
@@ -13,7 +13,7 @@ import { startProviders } from '../../sandbox/providers.ts'
 import type { Relay, Relayer } from '../../sandbox/relayer.ts'
 import { transact } from '../../sandbox/transactions.ts'
 import { chainClient } from './chain-client.ts'
-import { decodeBridgeDeposit, HANDLER, MESSAGE, POOLS, TOKEN_ABI, transaction } from './oracles.ts'
+import { COIN, decodeBridgeDeposit, HANDLER, MESSAGE, POOLS, TOKEN_ABI, transaction, WETH } from './oracles.ts'
 import { test as base, type HandedOut, type HttpReply, type Service, senderOn, startAnew } from './service.ts'
 import type { TestVault } from './vaults.ts'
 
@@ -96,7 +96,10 @@ export type Journey = ReturnType<typeof journeyTo>
 export function journeyTo(vault: TestVault, service: Service, from?: number) {
   const { chains, relayer } = service.backends
   const source = chains.find(({ chainId }) => (from === undefined ? chainId !== vault.chain.chainId : chainId === from))
-  const token = source?.tokens.find(({ symbol }) => symbol === vault.asset)
+  const wrapped = source && vault.asset === 'WETH' ? WETH[source.chainId] : undefined
+  const token = wrapped
+    ? { address: wrapped, decimals: 18 }
+    : source?.tokens.find(({ symbol }) => symbol === vault.asset)
   const pool = source && POOLS[source.chainId]
   if (!source || !token || !pool) throw new Error(`There is no ${vault.asset} on another chain`)
 
@@ -124,6 +127,11 @@ export function journeyTo(vault: TestVault, service: Service, from?: number) {
     ask: (user: Pick<LocalAccount, 'address'>, amount: bigint, more: object = {}) => {
       forgetQuotes(service)
       return vault.deposit(user, amount, { srcChainId: source.chainId, srcToken: token.address, ...more })
+    },
+    /** Asks for a deposit that is paid in the source chain's coin. */
+    askInCoin: (user: Pick<LocalAccount, 'address'>, amount: bigint) => {
+      forgetQuotes(service)
+      return vault.deposit(user, amount, { srcChainId: source.chainId, srcToken: COIN })
     },
     /** Signs and sends what a reply hands out on the source chain, in its order; the receipts, reverted or not. */
     send(user: LocalAccount, { body }: HttpReply): Promise<TransactionReceipt[]> {
@@ -155,6 +163,7 @@ export function journeyTo(vault: TestVault, service: Service, from?: number) {
     },
 
     // What the source chain says
+    coinOf: (account: Address) => getBalance(client, { address: account }),
     balanceOf: (account: Address) =>
       readContract(client, { address: token.address, abi: TOKEN_ABI, functionName: 'balanceOf', args: [account] }),
     allowance: (owner: Address) =>

@@ -27,6 +27,15 @@ export const POOLS: Readonly<Record<number, Address>> = {
   [ARBITRUM]: '0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A',
 }
 
+/** The address that stands for a chain's own coin. */
+export const COIN: Address = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
+
+/** The coin as a token, by chain id. */
+export const WETH: Readonly<Record<number, Address>> = {
+  [BASE]: '0x4200000000000000000000000000000000000006',
+  [ARBITRUM]: '0x82aF49447D8a07e3bd95BD0d56f35241523fBab1',
+}
+
 /** ERC-20, and what some tokens have besides. */
 export const TOKEN_ABI = parseAbi([
   'function mint(address to, uint256 amount)',

@@ -27,13 +27,13 @@ import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 import { ASYNC_VAULT } from '../sandbox/async-vault-abi.ts'
 import { chainClient } from './chain-client.ts'
-import { TOKEN_ABI, transaction, VAULT_ABI } from './oracles.ts'
+import { TOKEN_ABI, transaction, VAULT_ABI, WETH } from './oracles.ts'
 import type { HandedOut, HttpReply, Service } from './service.ts'
 
-/** The tokens of the local chains: of 6 decimals, of 18 decimals, and one with the habits of USDT. */
-export type Asset = 'USDC' | 'DAI' | 'USDT'
+/** The tokens of the local chains: of 6 decimals, of 18 decimals, one with the habits of USDT, and the wrapped coin. */
+export type Asset = 'USDC' | 'DAI' | 'USDT' | 'WETH'
 
-const DECIMALS = { USDC: 6, DAI: 18, USDT: 6 } as const
+const DECIMALS = { USDC: 6, DAI: 18, USDT: 6, WETH: 18 } as const
 
 type Write = ContractFunctionName<typeof VAULT_ABI, 'payable' | 'nonpayable'>
 type View = ContractFunctionName<typeof VAULT_ABI, 'view' | 'pure'>
@@ -116,7 +116,7 @@ export type TestAsyncVault = Awaited<ReturnType<typeof openAsyncVault>>
 
 function placeOf(service: Service, chainId: number, asset: Asset) {
   const chain = service.backends.chains.find((candidate) => candidate.chainId === chainId)
-  const token = chain?.tokens.find(({ symbol }) => symbol === asset)?.address
+  const token = asset === 'WETH' ? WETH[chainId] : chain?.tokens.find(({ symbol }) => symbol === asset)?.address
   if (!chain || !token) throw new Error(`There is no ${asset} on a chain ${chainId}`)
   return { chain, token }
 }

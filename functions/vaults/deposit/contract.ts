@@ -25,7 +25,7 @@ export const contract = {
         srcToken: field(Address, 'missing_or_invalid_src_token')
           .optional()
           .describe(
-            'Required with srcChainId: the same asset there. Compare `coinKey` in `GET /portfolio-indexor/markets` (USDC.e is not USDC; on BNB Smart Chain WETH is ETH)',
+            'Required with srcChainId: the same asset there. Compare `coinKey` in `GET /portfolio-indexor/markets` (USDC.e is not USDC; on BNB Smart Chain WETH is ETH). For WETH also the coin itself, on chains whose coin is ETH: `0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE`. Then `value` is the amount, there is no approval, and a refund is in WETH',
           ),
         chainId: VaultChainId,
       })

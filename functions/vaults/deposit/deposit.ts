@@ -1,4 +1,5 @@
 import { rememberQuote } from '../../../lib/bridge/remember-quote.ts'
+import { bridgedAs } from '../../../lib/bridge/tokens.ts'
 import { findVisibleVault, requireAllowedDeposit } from '../../../lib/clients/key-limits.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -13,7 +14,8 @@ export function buildDeposit({ agree, bridge, pins, transfers }: Services<'agree
     const { client, limits, body } = request
     const { vaultAddress, chainId, srcChainId, srcToken, userAddress: account, amount } = body
     const vault = findVisibleVault({ client, limits }, vaultAddress, chainId)
-    requireAllowedDeposit(limits, { chainId: srcChainId ?? vault.chainId, asset: srcToken ?? vault.asset, amount })
+    const paidOn = srcChainId ?? vault.chainId
+    requireAllowedDeposit(limits, { chainId: paidOn, asset: bridgedAs(paidOn, srcToken ?? vault.asset), amount })
     // The contract has both of them or none.
     if (srcChainId === undefined || srcToken === undefined || srcChainId === vault.chainId) {
       if (srcToken !== undefined && srcToken !== vault.asset) throw new AppError('unsupported_source_token')

@@ -15,10 +15,16 @@ interface IMessageReceiver {
     function handleV3AcrossMessage(address token, uint256 amount, address relayer, bytes calldata message) external;
 }
 
+/// @notice The chain's coin as a token.
+interface IWrappedCoin {
+    function deposit() external payable;
+    function withdraw(uint256 amount) external;
+}
+
 /// @title The bridge's pool: takes deposits on the origin chain, and hands out fills on the destination.
 /// @notice Written from the observed behaviour of Across's pools, not from their source: same selectors, events,
-/// errors and order of things, so that a client cannot tell the difference. Native coins are left out, and slow fills
-/// are not proved by the root of a bundle: the operator vouches for them.
+/// errors and order of things, so that a client cannot tell the difference. Slow fills are not proved by the root of a
+/// bundle: the operator vouches for them.
 /// @dev Its code is put at an address, so it has neither a constructor nor immutables.
 contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
@@ -53,6 +59,8 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
     uint32 public numberOfDeposits;
     bool public pausedDeposits;
     bool public pausedFills;
+    /// @notice The token as which the pool takes and holds the chain's coin; zero where it takes no coin.
+    address public wrappedNativeToken;
     /// @notice By relay hash: 0 not filled, 1 slow fill requested, 2 filled.
     mapping(bytes32 relayHash => uint256) public fillStatuses;
     /// @notice The roots of the bundles that were brought here, by their id.
@@ -95,6 +103,9 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
         if (pausedFills) revert FillsArePaused();
         _;
     }
+
+    /// @notice Takes the coin that the wrapped token pays out.
+    receive() external payable {}
 
     // ------------------------------------------------------------------------------------------------------- deposits
 
@@ -264,10 +275,14 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
             if (made.exclusiveRelayer == bytes32(0)) revert InvalidExclusiveRelayer();
             if (made.exclusivityDeadline <= LONGEST_EXCLUSIVITY) made.exclusivityDeadline += uint32(time);
         }
-        if (msg.value != 0) revert MsgValueDoesNotMatchInputAmount();
-
         // Where it goes is not checked, as the real pool does not: a deposit to nowhere is stranded.
-        IERC20(_address(made.inputToken)).safeTransferFrom(msg.sender, address(this), made.inputAmount);
+        address token = _address(made.inputToken);
+        if (msg.value == 0) {
+            IERC20(token).safeTransferFrom(msg.sender, address(this), made.inputAmount);
+        } else {
+            if (token != wrappedNativeToken || msg.value != made.inputAmount) revert MsgValueDoesNotMatchInputAmount();
+            IWrappedCoin(token).deposit{value: msg.value}();
+        }
         _emitDeposit(made);
     }
 
@@ -404,8 +419,17 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
 
         address recipient = _address(execution.recipient);
         address token = _address(relayData.outputToken);
-        if (isSlow) IERC20(token).safeTransfer(recipient, execution.amount);
-        else IERC20(token).safeTransferFrom(msg.sender, recipient, execution.amount);
+        if (token == wrappedNativeToken && recipient.code.length == 0) {
+            // A plain account is paid in the chain's coin.
+            if (!isSlow) IERC20(token).safeTransferFrom(msg.sender, address(this), execution.amount);
+            IWrappedCoin(token).withdraw(execution.amount);
+            (bool success,) = recipient.call{value: execution.amount}("");
+            require(success);
+        } else if (isSlow) {
+            IERC20(token).safeTransfer(recipient, execution.amount);
+        } else {
+            IERC20(token).safeTransferFrom(msg.sender, recipient, execution.amount);
+        }
 
         if (recipient.code.length > 0 && execution.message.length > 0) {
             IMessageReceiver(recipient).handleV3AcrossMessage(token, execution.amount, msg.sender, execution.message);

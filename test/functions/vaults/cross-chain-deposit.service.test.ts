@@ -1,11 +1,11 @@
-import { getAddress, numberToHex, parseUnits, type TransactionReceipt } from 'viem'
+import { getAddress, type Hash, numberToHex, parseUnits, type TransactionReceipt } from 'viem'
 import { describe, expect } from 'vitest'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { BNB, test } from '../../support/bnb.ts'
 import { type Bridge, callHandler, type Journey, journeyTo } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
-import { decodeBridgeDeposit, encodeCall, HANDLER } from '../../support/oracles.ts'
+import { COIN, decodeBridgeDeposit, encodeCall, HANDLER } from '../../support/oracles.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
 import {
   type Asset,
@@ -96,7 +96,7 @@ async function expectDeposited(vault: TestVault, { isAsync, protocol }: Kind, am
 }
 
 function decimalsOf({ chain, token }: TestVault): number {
-  return chain.tokens.find(({ address }) => address === token)?.decimals as number
+  return chain.tokens.find(({ address }) => address === token)?.decimals ?? 18
 }
 
 type Rate = { readonly totalAssets: bigint; readonly totalSupply: bigint }
@@ -239,6 +239,97 @@ describe('a deposit from another chain', () => {
     await journey.fill(receipts)
     expect(await vault.read('balanceOf', ALICE.address)).toBe(claimable)
     expect(await vault.read('pendingDepositRequest', 0n, ALICE.address)).toBe(outputOf(reply))
+  })
+})
+
+describe("a deposit in the chain's coin", () => {
+  const ways = [
+    { to: 42161, from: 8453, ...synchronous },
+    { to: 8453, from: 42161, ...lagoon('0.5') },
+  ]
+
+  test.for(ways)('from $from goes into $kind of WETH on $to', async ({ to, from, ...kind }, { service, bridge }) => {
+    const vault =
+      kind.protocol === 'lagoon'
+        ? await openLagoonVault(service, { generation: '0.5', asset: 'WETH', chainId: to })
+        : await openYieldVault(service, { asset: 'WETH', chainId: to })
+    const journey = journeyTo(vault, service, from)
+    const amount = journey.units('1.234567890123456789')
+    const [coin, pooled] = await Promise.all([journey.coinOf(ALICE.address), journey.balanceOf(journey.pool)])
+
+    const reply = await journey.askInCoin(ALICE, amount)
+    const [operation] = reply.body.operations
+    expect(reply).toMatchObject({
+      status: 200,
+      body: {
+        approval: [],
+        operations: [{ chainId: from, to: journey.pool, value: `${amount}` }],
+        calls: { atomicRequired: false, calls: [{ value: numberToHex(amount) }] },
+        link: null,
+        simulation: { status: 'success' },
+      },
+    })
+    // The bridge is asked about its token, and the call names that.
+    const { offer, request } = bridge.quoteBehind(reply)
+    expect(request.url.searchParams.get('inputToken')).toBe(journey.token.address)
+    expect(decodeBridgeDeposit(operation.data)).toMatchObject({
+      depositor: ALICE.address,
+      inputToken: journey.token.address,
+      outputToken: vault.token,
+      inputAmount: amount,
+    })
+
+    const receipts = await journey.send(ALICE, reply)
+    expectSuccess(receipts)
+    expectFairGas(reply, receipts)
+    const gas = receipts.reduce((sum, { gasUsed, effectiveGasPrice }) => sum + gasUsed * effectiveGasPrice, 0n)
+    expect(await journey.coinOf(ALICE.address)).toBe(coin - amount - gas)
+    expect(await journey.balanceOf(journey.pool)).toBe(pooled + amount)
+
+    await journey.fill(receipts)
+    await expectDeposited(vault, kind, BigInt(offer.outputAmount), { totalAssets: 0n, totalSupply: 0n })
+    expect(await journey.leftAtHandler()).toEqual({ balance: 0n, allowance: 0n })
+  })
+
+  test('is prepared for a user with too little of it, who learns that it would fail now', async ({ service }) => {
+    const journey = journeyTo(await openYieldVault(service, { asset: 'WETH' }), service)
+    const amount = journey.units('2')
+    const give = (coin: bigint) =>
+      callRpc(journey.source, [{ method: 'anvil_setBalance', params: [POOR.address, numberToHex(coin)] }])
+    await give(amount - 1n)
+    expect(await journey.askInCoin(POOR, amount)).toMatchObject({
+      status: 200,
+      body: {
+        approval: [],
+        operations: [{ value: `${amount}` }],
+        estimatedGas: `${UPPER_BRIDGE}`,
+        simulation: { status: 'reverted', reason: 'InsufficientBalance' },
+      },
+    })
+    await give(amount)
+    expect((await journey.askInCoin(POOR, amount)).body.simulation).toEqual({ status: 'success' })
+  })
+
+  test('is refunded in WETH', async ({ service }) => {
+    const { relayer } = service.backends
+    const journey = journeyTo(await openYieldVault(service, { asset: 'WETH' }), service)
+    const reply = await journey.askInCoin(ALICE, journey.units('2'))
+    const receipts = await journey.send(ALICE, reply)
+    expectSuccess(receipts)
+    const held = await journey.balanceOf(ALICE.address)
+    const [relay] = await relayer.look({ transactionHash: receipts[0]?.transactionHash as Hash })
+    if (!relay) throw new Error('No pool took the deposit')
+    await relayer.expire(relay.deposit)
+    await relayer.refund(relay.deposit)
+    expect(await journey.balanceOf(ALICE.address)).toBe(held + journey.units('2'))
+  })
+
+  test('goes into no vault of another asset, and not on its own chain', async ({ service }) => {
+    const dollars = await openYieldVault(service)
+    expectError(await journeyTo(dollars, service).askInCoin(ALICE, 10n ** 18n), 'unsupported_source_token')
+    const ether = await openYieldVault(service, { asset: 'WETH' })
+    const here = { srcChainId: ether.chain.chainId, srcToken: COIN }
+    expectError(await ether.deposit(ALICE, 10n ** 18n, here), 'unsupported_source_token')
   })
 })
 

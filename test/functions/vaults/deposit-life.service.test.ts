@@ -18,7 +18,7 @@ import type { Wire } from '../../support/wire.ts'
 const [ALICE, BOB, CAROL] = USERS
 
 const ASSETS = ['USDC', 'DAI', 'USDT'] as const
-const VIRTUAL_SHARES = { USDC: 10n ** 12n, DAI: 1n, USDT: 10n ** 12n }
+const VIRTUAL_SHARES = { USDC: 10n ** 12n, DAI: 1n, USDT: 10n ** 12n, WETH: 1n }
 const UPPER_APPROVE = 70_000
 const UPPER_DEPOSIT = 500_000
 

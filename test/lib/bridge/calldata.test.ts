@@ -124,11 +124,11 @@ function decodePlan({ to, data, value }: Transaction): Plan {
 
 /** What a request must become: the specification, once more. */
 function planOf({ request, terms }: Setting): Plan {
-  const { account, route, inputAmount, deposit: into } = request
+  const { account, route, inputAmount, isInCoin, deposit: into } = request
   const { source, destination } = route
   return {
     to: source.pool,
-    value: 0n,
+    value: isInCoin ? inputAmount : 0n,
     depositor: account,
     recipient: into ? destination.handler : account,
     inputToken: source.token,
@@ -193,11 +193,13 @@ const settingsWith = (operations: fc.Arbitrary<DepositOperation>): fc.Arbitrary<
       amounts: fc.uniqueArray(anyAmount, { minLength: 2, maxLength: 2 }),
       decimals: fc.tuple(fc.constantFrom(6, 8, 18), fc.constantFrom(6, 8, 18)),
       operation: operations,
+      wraps: fc.constantFrom('no coin', 'the coin', 'the coin that is paid'),
       quoteTimestamp: anyTime,
       fillDeadline: anyTime,
       exclusivityParameter: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 300 }), anyTime),
     })
-    .map(({ parties, chains, amounts, decimals, operation, ...times }) => {
+    .map(({ parties, chains, amounts, decimals, operation, wraps, ...times }) => {
+      const wrapsCoin = wraps !== 'no coin'
       const [address, asset, account, pool, inputToken, handler, stranger, destinationPool, exclusiveRelayer] =
         parties as [Address, Address, Address, Address, Address, Address, Address, Address, Address]
       const [chainId, sourceChainId] = chains as [number, number]
@@ -207,10 +209,11 @@ const settingsWith = (operations: fc.Arbitrary<DepositOperation>): fc.Arbitrary<
         request: {
           account,
           route: {
-            source: { chainId: sourceChainId, pool, handler, token: inputToken, decimals: inputDecimals },
-            destination: { chainId, pool: destinationPool, handler, token: asset, decimals: outputDecimals },
+            source: { chainId: sourceChainId, pool, handler, token: inputToken, decimals: inputDecimals, wrapsCoin },
+            destination: { chainId, pool: destinationPool, handler, token: asset, decimals: outputDecimals, wrapsCoin },
           },
           inputAmount,
+          isInCoin: wraps === 'the coin that is paid',
           deposit: { vault: someVault({ address, asset, chainId }), operation },
         },
         terms: {
@@ -252,6 +255,30 @@ describe('what is encoded', () => {
         const transaction = encodeBridgeDeposit(setting.request, setting.terms, integrator)
         expect(decodePlan(transaction)).toEqual(planOf(setting))
       }),
+    )
+  })
+
+  test('The coin goes only to a pool that wraps it, and only where it is what is paid', () => {
+    fc.assert(
+      fc.property(anySetting, (setting) => {
+        const { request, terms } = setting
+        const { source } = request.route
+        const encoded = (isInCoin: boolean) => encodeBridgeDeposit({ ...request, isInCoin }, terms)
+        const passesFor = (isInCoin: boolean, wrapsCoin: boolean, paid: boolean) =>
+          passes(
+            {
+              ...setting,
+              request: { ...request, isInCoin, route: { ...request.route, source: { ...source, wrapsCoin } } },
+            },
+            encoded(paid),
+          )
+        expect(passesFor(true, true, true)).toBe(true)
+        expect(passesFor(true, false, true)).toBe(false)
+        expect(passesFor(true, true, false)).toBe(false)
+        expect(passesFor(false, true, true)).toBe(false)
+        expect(passesFor(false, true, false)).toBe(true)
+      }),
+      FEW,
     )
   })
 

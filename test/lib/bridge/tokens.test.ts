@@ -1,6 +1,6 @@
 import { getAddress, isAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { bridgeTokenAt, bridgeTokenBySymbol } from '../../../lib/bridge/tokens.ts'
+import { bridgedAs, bridgeTokenAt, bridgeTokenBySymbol } from '../../../lib/bridge/tokens.ts'
 import { EVM_CHAINS } from '../../../lib/chain/registry.ts'
 
 const SYMBOLS = ['USDC', 'USDT', 'DAI', 'WETH', 'WBTC']
@@ -84,6 +84,18 @@ describe('the tokens of the bridge', () => {
       }
     }
     expect(bridgeTokenAt(id, '0x00000000000000000000000000000000000000A1')).toBeUndefined()
+  })
+
+  test("The chain's coin goes as its wrapped token where the coin is ETH, and nowhere else", () => {
+    const coin = getAddress(`0x${'ee'.repeat(20)}`)
+    for (const { id } of everyChain) {
+      const isEther = [1, 10, 8453, 42161].includes(id)
+      expect(bridgedAs(id, coin).toLowerCase()).toBe(isEther ? EXPECTED[id]?.['WETH']?.[0] : coin.toLowerCase())
+      for (const { address, symbol, wrapsCoin } of tokensOf(id)) {
+        expect(bridgedAs(id, address)).toBe(address)
+        expect(wrapsCoin ?? false).toBe(isEther && symbol === 'WETH')
+      }
+    }
   })
 
   test('A name that is none has no token', () => {

@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCOUNTS } from '../../../sandbox/accounts.ts'
 import { installPool, multicallHandlerAbi, readDeposits, spokePoolAbi } from '../../../sandbox/bridge.ts'
 import { compiledContract } from '../../../sandbox/contracts.ts'
+import { WETH } from '../../support/oracles.ts'
 import { errorOf } from '../harness.ts'
 import { ALICE, approval, BOB, openBridge, RELAYER, STRANGER, word } from './harness.ts'
 
@@ -223,8 +224,13 @@ describe('a deposit is refused', () => {
     expect(await refusal(options)).toBe(error)
   })
 
-  test('that brings native coins', async () => {
+  test('that brings the coin for another token, or another amount of it', async () => {
+    const inputToken = WETH[bridge.origin.chainId]
+    if (!inputToken) throw new Error('The origin has no wrapped coin')
     expect(await refusal({}, 1n)).toBe('MsgValueDoesNotMatchInputAmount')
+    expect(await refusal({ inputAmount: 5n }, 5n)).toBe('MsgValueDoesNotMatchInputAmount')
+    expect(await refusal({ inputToken, inputAmount: 5n }, 4n)).toBe('MsgValueDoesNotMatchInputAmount')
+    await expect(refusal({ inputToken, inputAmount: 5n }, 5n)).rejects.toThrow('The call went through')
   })
 
   test('by a depositor who is on no EVM chain', async () => {

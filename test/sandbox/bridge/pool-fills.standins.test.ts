@@ -10,7 +10,7 @@ import {
   parseAbiParameters,
   zeroHash,
 } from 'viem'
-import { readContract } from 'viem/actions'
+import { getBalance, readContract } from 'viem/actions'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCOUNTS } from '../../../sandbox/accounts.ts'
 import type { RefundLeaf } from '../../../sandbox/bridge/refund-bundle.ts'
@@ -23,6 +23,7 @@ import {
   signSpeedUp,
   spokePoolAbi,
 } from '../../../sandbox/bridge.ts'
+import { WETH } from '../../support/oracles.ts'
 import { ALICE, approval, BOB, callOf, messageOf, openBridge, RELAYER, STRANGER, transferOf, word } from './harness.ts'
 
 let bridge: Awaited<ReturnType<typeof openBridge>>
@@ -53,6 +54,18 @@ const requestSlowFill = (deposit: BridgeDeposit) => {
 const slowFillArgs = (deposit: BridgeDeposit, updatedOutputAmount: bigint, chainId = 42161n) =>
   [{ relayData: relayDataOf(deposit), chainId, updatedOutputAmount }, 0, []] as const
 const statusOf = (deposit: BridgeDeposit) => bridge.destination.fillStatus(relayHashOf(deposit))
+
+test('A fill of the wrapped coin pays a plain account the coin, and a contract the token', async () => {
+  const { destination } = bridge
+  const outputToken = WETH[destination.chainId]
+  if (!outputToken) throw new Error('The destination has no wrapped coin')
+  const plain = '0x00000000000000000000000000000000000c0111'
+  await fill(await bridge.deposit({ outputToken, outputAmount: 7n, recipient: plain }))
+  await fill(await bridge.deposit({ outputToken, outputAmount: 9n, recipient: destination.handler }))
+  expect(await getBalance(destination.client, { address: plain })).toBe(7n)
+  expect(await destination.balanceOf(plain, outputToken)).toBe(0n)
+  expect(await destination.balanceOf(destination.handler, outputToken)).toBe(9n)
+})
 
 test('The relay hash is the same by the pool, by the relayer and by hand', async () => {
   const deposit = await bridge.deposit({ message: '0xc0ffee', exclusiveRelayer: BOB, exclusivityParameter: 9 })
