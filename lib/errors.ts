@@ -249,7 +249,8 @@ export const ERRORS = {
   missing_or_invalid_user_address: {
     status: 400,
     error: 'Missing or invalid userAddress',
-    message: 'Send the wallet address of the user. A mixed-case address needs a correct checksum.',
+    message:
+      'Send the wallet address of the user, not one of a token, a vault or the bridge. A mixed-case address needs a correct checksum.',
   },
   missing_or_invalid_chain_id: {
     status: 400,

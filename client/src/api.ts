@@ -2715,7 +2715,7 @@ export type Errors = {
   missing_or_invalid_vault_address: 400
   /** Missing or invalid amount. Send a positive amount in the token's smallest unit, as a string of digits. */
   missing_or_invalid_amount: 400
-  /** Missing or invalid userAddress. Send the wallet address of the user. A mixed-case address needs a correct checksum. */
+  /** Missing or invalid userAddress. Send the wallet address of the user, not one of a token, a vault or the bridge. A mixed-case address needs a correct checksum. */
   missing_or_invalid_user_address: 400
   /** Missing or invalid chainId. Send the id of a supported chain, or leave it out. */
   missing_or_invalid_chain_id: 400

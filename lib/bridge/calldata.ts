@@ -66,7 +66,8 @@ export function getRecipient({ account, route, deposit }: BridgeRequest): Addres
  * The message that deposits whatever is delivered into the vault for the user, none where nothing is deposited. Each
  * amount is a placeholder that the handler replaces by its balance, so the deposit is exact even when a slow fill delivers
  * another amount than was promised. The approval of 0 goes first because anybody can leave an allowance of the shared
- * handler behind, and some tokens refuse to change one. When a call fails, the user gets the tokens.
+ * handler behind, and some tokens refuse to change one; so does a deposit into a vault that has no code when it arrives. When a
+ * call fails, the user gets the tokens.
  */
 export function encodeMessage({ account, route, deposit: into }: BridgeRequest): Hex {
   if (!into) return NO_MESSAGE

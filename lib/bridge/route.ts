@@ -27,6 +27,12 @@ export function findEnds(vault: Vault, other: OtherEnd): { readonly vault: Route
   return { vault: buildEnd(vault.chainId, here, asset), other: buildEnd(other.chainId, there, token) }
 }
 
+/** The bridge's contracts on a chain, none where it does not go. */
+export function bridgeContracts(chainId: number): Address[] {
+  const bridge = getContracts(chainId)
+  return bridge ? [bridge.pool, bridge.multicallHandler] : []
+}
+
 function getContracts(chainId: number): EvmChain['bridge'] | undefined {
   return evmChain(chainId)?.bridge
 }

@@ -2,6 +2,7 @@ import { readAccountEntries } from '../../../lib/activity/account-vaults.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { prepareCancellation } from '../../../lib/prepare/cancel.ts'
 import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
+import { requireUser } from '../../../lib/prepare/user.ts'
 import type { Services } from '../../../lib/services.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
@@ -10,6 +11,7 @@ export function buildCancellation({ agree, records, now }: Services<'agree' | 'r
   return ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
     const { userAddress: account, kind } = body
+    requireUser(account, vault)
     return agree(
       [vault.chainId],
       async (getReader) => {

@@ -3,6 +3,7 @@ import { rememberQuote } from '../../../lib/bridge/remember-quote.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { prepareClaim } from '../../../lib/prepare/claim.ts'
 import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
+import { requireUser } from '../../../lib/prepare/user.ts'
 import type { Services } from '../../../lib/services.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
@@ -11,6 +12,7 @@ export function buildClaim({ agree, bridge, transfers }: Services<'agree' | 'bri
   return async ({ client, body, requestContext }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
     const destination = findDestination(body, vault)
+    requireUser(body.userAddress, vault, destination)
     const [account, services] = [body.userAddress, bridge({ client, requestContext }, 'out')]
     const reply = await agree(
       [vault.chainId, destination?.chainId ?? vault.chainId],

@@ -6,6 +6,7 @@ import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { prepareDeposit } from '../../../lib/prepare/deposit.ts'
 import { prepareDepositAcross } from '../../../lib/prepare/deposit-across.ts'
 import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
+import { requireUser } from '../../../lib/prepare/user.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
@@ -16,6 +17,7 @@ export function buildDeposit({ agree, bridge, pins, transfers }: Services<'agree
     const vault = findVisibleVault({ client, limits }, vaultAddress, chainId)
     const paidOn = srcChainId ?? vault.chainId
     requireAllowedDeposit(limits, { chainId: paidOn, asset: bridgedAs(paidOn, srcToken ?? vault.asset), amount })
+    requireUser(account, vault, srcChainId && srcToken ? { chainId: srcChainId, token: srcToken } : undefined)
     // The contract has both of them or none.
     if (srcChainId === undefined || srcToken === undefined || srcChainId === vault.chainId) {
       if (srcToken !== undefined && srcToken !== vault.asset) throw new AppError('unsupported_source_token')

@@ -2,6 +2,7 @@ import { findDestination } from '../../../lib/bridge/destination.ts'
 import { rememberQuote } from '../../../lib/bridge/remember-quote.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
+import { requireUser } from '../../../lib/prepare/user.ts'
 import { prepareWithdrawal } from '../../../lib/prepare/withdraw.ts'
 import type { WithdrawalAmount } from '../../../lib/protocols/protocol.ts'
 import type { Services } from '../../../lib/services.ts'
@@ -12,6 +13,7 @@ export function buildWithdrawal({ agree, bridge, transfers }: Services<'agree' |
   return async ({ client, body, requestContext }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
     const destination = findDestination(body, vault)
+    requireUser(body.userAddress, vault, destination)
     const [account, services] = [body.userAddress, bridge({ client, requestContext }, 'out')]
     const reply = await agree(
       [vault.chainId, destination?.chainId ?? vault.chainId],

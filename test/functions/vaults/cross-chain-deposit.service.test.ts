@@ -310,20 +310,6 @@ describe("a deposit in the chain's coin", () => {
     expect((await journey.askInCoin(POOR, amount)).body.simulation).toEqual({ status: 'success' })
   })
 
-  test('is refunded in WETH', async ({ service }) => {
-    const { relayer } = service.backends
-    const journey = journeyTo(await openYieldVault(service, { asset: 'WETH' }), service)
-    const reply = await journey.askInCoin(ALICE, journey.units('2'))
-    const receipts = await journey.send(ALICE, reply)
-    expectSuccess(receipts)
-    const held = await journey.balanceOf(ALICE.address)
-    const [relay] = await relayer.look({ transactionHash: receipts[0]?.transactionHash as Hash })
-    if (!relay) throw new Error('No pool took the deposit')
-    await relayer.expire(relay.deposit)
-    await relayer.refund(relay.deposit)
-    expect(await journey.balanceOf(ALICE.address)).toBe(held + journey.units('2'))
-  })
-
   test('goes into no vault of another asset, and not on its own chain', async ({ service }) => {
     const dollars = await openYieldVault(service)
     expectError(await journeyTo(dollars, service).askInCoin(ALICE, 10n ** 18n), 'unsupported_source_token')
@@ -449,6 +435,30 @@ describe('what the bridge delivers', () => {
 
       await journey.fill(receipts)
       await expectDeposited(vault, kind, outputOf(reply), rate)
+      expect(await journey.leftAtHandler()).toEqual({ balance: 0n, allowance: 0n })
+    },
+  )
+
+  test.for(OPERATIONS)(
+    'When $kind has no code as it arrives, the user has the tokens, and the next deposit clears the allowance',
+    async (kind, { service }) => {
+      const vault = await kind.open(service, { asset: 'USDT' })
+      const journey = journeyTo(vault, service)
+      const first = await sendOff(journey, 50_000_000n)
+      const second = await sendOff(journey, 40_000_000n)
+      const [held, rate] = await Promise.all([vault.balanceOf(ALICE.address), rateOf(vault)])
+
+      const setCode = (code: unknown) =>
+        callRpc(vault.chain, [{ method: 'anvil_setCode', params: [vault.address, code] }])
+      const [code] = await callRpc(vault.chain, [{ method: 'eth_getCode', params: [vault.address, 'latest'] }])
+      await setCode('0x')
+      await journey.fill(first.receipts)
+      expect(await vault.balanceOf(ALICE.address)).toBe(held + outputOf(first.reply))
+      expect(await journey.leftAtHandler()).toEqual({ balance: 0n, allowance: outputOf(first.reply) })
+
+      await setCode(code)
+      await journey.fill(second.receipts)
+      await expectDeposited(vault, kind, outputOf(second.reply), rate)
       expect(await journey.leftAtHandler()).toEqual({ balance: 0n, allowance: 0n })
     },
   )
@@ -682,4 +692,19 @@ describe('a source chain that cannot simulate', () => {
       expectSuccess(await journey.send(ALICE, reply))
     },
   )
+})
+
+// Last: it lets hours pass on the chains.
+test('A deposit in the coin is refunded in WETH', async ({ service }) => {
+  const { relayer } = service.backends
+  const journey = journeyTo(await openYieldVault(service, { asset: 'WETH' }), service)
+  const reply = await journey.askInCoin(ALICE, journey.units('2'))
+  const receipts = await journey.send(ALICE, reply)
+  expectSuccess(receipts)
+  const held = await journey.balanceOf(ALICE.address)
+  const [relay] = await relayer.look({ transactionHash: receipts[0]?.transactionHash as Hash })
+  if (!relay) throw new Error('No pool took the deposit')
+  await relayer.expire(relay.deposit)
+  await relayer.refund(relay.deposit)
+  expect(await journey.balanceOf(ALICE.address)).toBe(held + journey.units('2'))
 })

@@ -6,6 +6,7 @@ import { deployLagoonVault } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { someKey } from '../../support/clients.ts'
 import { expectError } from '../../support/errors.ts'
+import { ARBITRUM, HANDLER, POOLS } from '../../support/oracles.ts'
 import { test as base, type HttpReply, type Service } from '../../support/service.ts'
 
 const LIST = '/defi-vaults/v1/vaults'
@@ -68,6 +69,36 @@ describe('Asking', () => {
     expectError(await service.call('POST', DEPOSIT, { key: null, headers, body: body(syncVault) }), 'missing_api_key')
     const inQuery = `${LIST}?x-join-key=${service.apiKey}`
     expectError(await service.call('GET', inQuery, { key: null }), 'missing_api_key')
+  })
+})
+
+describe('A user that is a contract of the vault or of the bridge is refused', () => {
+  const PREPARATIONS = [
+    ['deposit', {}],
+    ['deposit', { amount: '1000000', srcChainId: ARBITRUM }],
+    ['withdraw', {}],
+    ['withdraw', { dstChainId: ARBITRUM }],
+    ['claim', {}],
+    ['claim', { kind: 'withdrawal', dstChainId: ARBITRUM }],
+    ['cancel', {}],
+  ] as const
+
+  test.for(PREPARATIONS)('for %s with %o', async ([name, asked], { service, chain, usdc, asyncVault }) => {
+    const there = service.backends.chains.find(({ chainId }) => chainId === ARBITRUM)
+    const token = there?.tokens.find(({ symbol }) => symbol === 'USDC')?.address
+    const isAcross = 'srcChainId' in asked || 'dstChainId' in asked
+    const ask = (userAddress: unknown) => {
+      const amount = name === 'deposit' || name === 'withdraw' ? { amount: '1000000' } : {}
+      const other = 'srcChainId' in asked ? { srcToken: token } : 'dstChainId' in asked ? { dstToken: token } : {}
+      const request = { vaultAddress: asyncVault, userAddress, ...amount, ...asked, ...other }
+      return service.call('POST', `/defi-vaults/v1/defi/vault/${name}`, { body: request })
+    }
+    const contracts = [asyncVault, usdc, HANDLER, POOLS[chain.chainId], ...(isAcross ? [token, POOLS[ARBITRUM]] : [])]
+    for (const contract of contracts) {
+      expectError(await ask(contract), 'missing_or_invalid_user_address', ['userAddress'])
+      expectError(await ask(contract?.toLowerCase()), 'missing_or_invalid_user_address', ['userAddress'])
+    }
+    expect((await ask(USER)).body.code).not.toBe('missing_or_invalid_user_address')
   })
 })
 

@@ -1,0 +1,23 @@
+import type { Address } from 'viem'
+import { bridgeContracts } from '../bridge/route.ts'
+import { AppError } from '../errors.ts'
+import type { Vault } from '../vaults/vault.ts'
+
+/** A token of another chain, from which or to which something goes. */
+type OtherChain = { readonly chainId: number; readonly token: Address }
+
+/**
+ * Throws `missing_or_invalid_user_address` for an account that is a contract of the vault or of the bridge on these chains: no user
+ * holds it, and what it holds is lost or anybody's.
+ */
+export function requireUser(
+  account: Address,
+  { chainId, address, asset, shareToken }: Pick<Vault, 'chainId' | 'address' | 'asset' | 'shareToken'>,
+  other?: OtherChain,
+): void {
+  const chainIds = other ? [chainId, other.chainId] : [chainId]
+  const contracts = [address, asset, shareToken, ...(other ? [other.token] : []), ...chainIds.flatMap(bridgeContracts)]
+  if (!contracts.includes(account)) return
+  const issue = "must be a user's own account, not a token or a contract of the vault or the bridge"
+  throw new AppError('missing_or_invalid_user_address', { details: [{ field: 'userAddress', issue }] })
+}
