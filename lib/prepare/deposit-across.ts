@@ -12,6 +12,7 @@ import { type Pin, whilePinned } from '../vaults/pin.ts'
 import type { Vault } from '../vaults/vault.ts'
 import {
   type BridgeServices,
+  coinPlan,
   describeQuote,
   emptyPlan,
   prepareSending,
@@ -48,11 +49,12 @@ export async function prepareDepositAcross(
   const token = bridgedAs(chainId, sourceToken)
   const ends = findEnds(vault, { chainId, token, errors })
   const route = { source: ends.other, destination: ends.vault }
+  const isInCoin = token !== sourceToken
   const requestBy = (operation: DepositOperation): BridgeRequest => ({
     account,
     route,
     inputAmount,
-    isInCoin: token !== sourceToken,
+    isInCoin,
     deposit: { vault, operation },
   })
 
@@ -63,13 +65,19 @@ export async function prepareDepositAcross(
   quoted.catch(() => {})
   const vaultReader = getReader(vault.chainId)
   const vaultTerms = getProtocol(vault).depositTerms(vault, account, route.destination.handler)
-  const [{ source, ...atSource }, { value, destination, block, ...atVault }] = await whilePinned(
+  const { pool } = route.source
+  const [{ source, value: coin, ...atSource }, { value, destination, block, ...atVault }] = await whilePinned(
     vaultReader,
     { vault, pin },
     vaultTerms,
     (plan) =>
       Promise.all([
-        readSource(getReader(chainId), account, route.source, emptyPlan(route.source.pool)),
+        readSource<bigint | undefined>(
+          getReader(chainId),
+          account,
+          route.source,
+          isInCoin ? coinPlan(pool, account) : emptyPlan(pool),
+        ),
         readDestination(vaultReader, account, route.destination, plan),
       ]),
   )
@@ -84,7 +92,7 @@ export async function prepareDepositAcross(
   const room = value.room()
   if (room !== undefined && terms.outputAmount > room) throw capReached(mostWithin(room, request, quote))
   return {
-    ...(await prepareSending(services, { request, terms, source, before: [] })),
+    ...(await prepareSending(services, { request, terms, source, coin, before: [] })),
     isAsync: operation.isAsync,
     quote: describeQuote(request, terms, quote, clocks),
     evidence: await Promise.all([atVault.evidence(), atSource.evidence()]),

@@ -36,8 +36,6 @@ export type SourceState = {
   readonly paused: boolean
   /** How much of the token the pool may take from the account. */
   readonly allowance: bigint
-  /** The account's balance of the chain's coin. */
-  readonly coin: bigint
   readonly clocks: Omit<Clocks, 'destination'>
   readonly accountIsContract: boolean
 }
@@ -58,6 +56,12 @@ export function emptyPlan(address: Address): ReadPlan<undefined> {
 /** Dry run of a call with more of the coin than its sender has: nodes refuse it without saying which call reverts. */
 const WITHOUT_COIN: SimulatedCall = { status: 'reverted', gasUsed: 0n, reason: 'InsufficientBalance' }
 
+/** The plan that reads an account's balance of the chain's coin; `address` is the contract that is read beside it. */
+export function coinPlan(address: Address, account: Address): ReadPlan<bigint> {
+  const calls = { coin: call(MULTICALL3, multicall3Abi, 'getEthBalance', [account]) }
+  return readPlan({ address, slots: {}, calls }, ({ answers }) => required(answers.coin))
+}
+
 /** What of the source chain is read, in one request with a plan of the contract at `address`. Throws `upstream_*`. */
 export async function readSource<T>(
   reader: ChainReader,
@@ -72,12 +76,10 @@ export async function readSource<T>(
     fillDeadlineBuffer: call(pool, poolAbi, 'fillDeadlineBuffer', []),
     paused: call(pool, poolAbi, 'pausedDeposits', []),
     allowance: call(token, erc20Abi, 'allowance', [account, pool]),
-    coin: call(MULTICALL3, multicall3Abi, 'getEthBalance', [account]),
   }
   const state = readPlan({ address: plan.address, slots: {}, calls }, ({ answers }) => ({
     paused: required(answers.paused),
     allowance: required(answers.allowance),
-    coin: required(answers.coin),
     clocks: {
       source: Number(required(answers.time)),
       quoteTimeBuffer: required(answers.quoteTimeBuffer),
@@ -123,6 +125,8 @@ export type Sending = {
   readonly request: BridgeRequest
   readonly terms: BridgeTerms
   readonly source: SourceState
+  /** The account's balance of the chain's coin, if it sends that. */
+  readonly coin?: bigint | undefined
   readonly before: readonly Intent[]
 }
 
@@ -132,7 +136,7 @@ export type Sending = {
  */
 export async function prepareSending(
   { getReader, integratorId }: Pick<BridgeServices, 'getReader' | 'integratorId'>,
-  { request, terms, source: { allowance, coin }, before }: Sending,
+  { request, terms, source: { allowance }, coin, before }: Sending,
 ) {
   const { account, inputAmount, isInCoin = false } = request
   const { chainId, pool: spender, token } = request.route.source
@@ -147,7 +151,7 @@ export async function prepareSending(
     return { approval: encodeApprovals(spending, needed), operations, intents: before }
   })
   const { approval, calls } =
-    isInCoin && coin < inputAmount
+    coin !== undefined && coin < inputAmount
       ? { approval: [], calls: [WITHOUT_COIN] }
       : firstApproved(await makeDryRuns(getReader(chainId), account, drafts, POOL_ERRORS))
   verifyApprovals(spending, approval)

@@ -78,6 +78,9 @@ export async function play(service: Service): Promise<void> {
   await journeyFrom(savings, service).ask(ALICE, { amount: `${50n * ONE}` })
   await journeyFrom(savings, service).ask(ALICE, { max: true })
 
+  const ether = await openYieldVault(service, { asset: 'WETH' })
+  await journeyTo(ether, service).askInCoin(ALICE, 2n * 10n ** 18n)
+
   const tether = await openYieldVault(service, { asset: 'USDT', chainId: 42161 })
   await tether.mint(ALICE.address, 100n * ONE)
   await tether.approve(ALICE.address, 5n)

@@ -61,7 +61,7 @@ describe('A transfer is prepared', () => {
   const BOTH = [false, true]
   const clocks = { source: 0, quoteTimeBuffer: 0, fillDeadlineBuffer: 0 }
   const isOpen = (sourcePaused: boolean, paused: boolean, accountIsContract: boolean, accountHasCode: boolean) => {
-    const source = { paused: sourcePaused, allowance: 0n, coin: 0n, clocks, accountIsContract }
+    const source = { paused: sourcePaused, allowance: 0n, clocks, accountIsContract }
     return codeOf(() => requireOpen(source, { paused, time: 0, accountHasCode })) === undefined
   }
 
