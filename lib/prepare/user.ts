@@ -1,9 +1,10 @@
 import type { Address } from 'viem'
 import { bridgeContracts } from '../bridge/route.ts'
+import { bridgedAs } from '../bridge/tokens.ts'
 import { AppError } from '../errors.ts'
 import type { Vault } from '../vaults/vault.ts'
 
-/** A token of another chain, from which or to which something goes. */
+/** The other chain of a transfer, with the token or the coin there. */
 type OtherChain = { readonly chainId: number; readonly token: Address }
 
 /**
@@ -16,7 +17,8 @@ export function requireUser(
   other?: OtherChain,
 ): void {
   const chainIds = other ? [chainId, other.chainId] : [chainId]
-  const contracts = [address, asset, shareToken, ...(other ? [other.token] : []), ...chainIds.flatMap(bridgeContracts)]
+  const tokens = other ? [other.token, bridgedAs(other.chainId, other.token)] : []
+  const contracts = [address, asset, shareToken, ...tokens, ...chainIds.flatMap(bridgeContracts)]
   if (!contracts.includes(account)) return
   const issue = "must be a user's own account, not a token or a contract of the vault or the bridge"
   throw new AppError('missing_or_invalid_user_address', { details: [{ field: 'userAddress', issue }] })
