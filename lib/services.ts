@@ -4,7 +4,6 @@ import { limiter } from './accounts/limits.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
 import { RelyingParty } from './accounts/relying-party.ts'
 import { usersStore } from './accounts/store.ts'
-import { accountRecordsStore } from './activity/account-records-store.ts'
 import { depositSourceStore } from './activity/deposit-source-store.ts'
 import { settlementEstimates } from './activity/estimates.ts'
 import { openRequestsStore } from './activity/open-requests-store.ts'
@@ -139,9 +138,6 @@ export const getEstimate = (env: Env<'deposits'>) => settlementEstimates(records
 
 /** The requests that wait for their settlement. */
 export const openRequests = (env: Env<'deposits'>) => openRequestsStore(openTable(env.deposits))
-
-/** Whether accounts have used vaults. */
-export const accountRecords = (env: Env<'deposits'>) => accountRecordsStore(openTable(env.deposits))
 
 /** The last known state of each vault. */
 export const states = (env: Env<'deposits'>) => stateStore(openTable(env.deposits))

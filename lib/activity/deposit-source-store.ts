@@ -23,7 +23,6 @@ export function depositSourceStore(table: Table) {
     },
   }
 }
-export type DepositSourceStore = ReturnType<typeof depositSourceStore>
 
 function itemKey(deposit: DepositLocation) {
   return { pk: `SOURCE#${buildEntryId(deposit)}`, sk: 'SOURCE' }

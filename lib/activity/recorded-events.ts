@@ -161,13 +161,6 @@ export async function listRecorded(
   return prefixes.map((prefix) => found.get(prefix)?.map((item) => RecordedEvents.parse(item)))
 }
 
-/** Returns true if an account has recorded events in a vault. */
-export async function hasRecorded(table: Table, account: Address, { chainId, address }: VaultKey): Promise<boolean> {
-  const range = { partition: partitionOf(account), prefix: recordedPrefix(chainId, address) }
-  const { items } = await table.getPage(z.unknown(), range, { limit: 1, isConsistent: false })
-  return items.length > 0
-}
-
 function partitionOf(account: Address): string {
   return `ACCOUNT#${account}`
 }
