@@ -250,13 +250,18 @@ export function parsePayments(logs: readonly Log[], pool: Address, deposit: Brid
   })
 }
 
-/** The transactions of these logs of the pool that may pay the depositor of this deposit in its token since a time in seconds. */
+/**
+ * The transactions of these logs of the pool that may pay the depositor of this deposit in its token since a time in seconds,
+ * and how much at most.
+ */
 export function findLeads(logs: readonly Log[], pool: Address, deposit: BridgeDeposit, since: bigint) {
   const recent = logs.filter(({ blockTimestamp }) => blockTimestamp === undefined || blockTimestamp >= since)
   // Without the token's logs all that a leaf defers seems to be owed.
-  const payments = parsePayments(recent, pool, deposit)
-  const leads = payments.map(({ log }) => ({ txHash: log.transactionHash, blockNumber: log.blockNumber }))
-  return [...new Map(leads.map((lead) => [lead.txHash, lead])).values()]
+  const byTransaction = Map.groupBy(parsePayments(recent, pool, deposit), ({ log }) => log.transactionHash)
+  return [...byTransaction].map(([txHash, payments]) => {
+    const [{ log }] = payments as [PoolPayment, ...PoolPayment[]]
+    return { txHash, blockNumber: log.blockNumber, amount: sum(payments.map(({ amount }) => amount)) }
+  })
 }
 
 /** The amounts that the pool sent to the depositor for a leaf: it pays before it emits the leaf's event, and after the last one's. */

@@ -1,6 +1,7 @@
 import type { Hash, Hex } from 'viem'
 import { call } from '../chain/call.ts'
 import type { Evidence } from '../chain/evidence.ts'
+import type { Finality } from '../chain/finality.ts'
 import {
   BlockHeader,
   blockRequest,
@@ -139,4 +140,27 @@ export async function readTime(
   const told = logs.find((log) => log.blockNumber === blockNumber && log.blockTimestamp !== undefined)?.blockTimestamp
   const outcomes = told === undefined ? await budget.ask(reader, [blockRequest(blockNumber)]) : []
   return toDate(told ?? parseResult(BlockHeader, outcomes[0]).timestamp)
+}
+
+/** Blocks of the usual pace that are read for a final one, as parts of the time that the registry asks for; and few blocks. */
+const PROBES = [1.25, 10]
+const NEAR_BLOCKS = 4n
+
+/**
+ * A final block, as new as one request shows, with a call left after it: that of the chain's tag if it is old enough, else one of three before it. Block 0 if
+ * none of them is old enough: a later poll reads on. Throws `upstream_*`.
+ */
+export async function findFinalBlock(
+  { budget }: Pick<Poll, 'budget'>,
+  source: ChainReader,
+  { head, tagged = head, isFinal }: Finality,
+): Promise<BlockHeader> {
+  if (isFinal(tagged)) return tagged
+  const { blockSeconds, finality } = source.chain
+  const blocks = PROBES.map((part) => BigInt(Math.ceil((part * finality.seconds) / blockSeconds)))
+  const numbers = [NEAR_BLOCKS, ...blocks].map((count) => tagged.number - count).filter((number) => number >= 0n)
+  numbers.splice(Math.max(0, budget.left() - 1))
+  const outcomes = numbers.length > 0 ? await budget.ask(source, numbers.map(blockRequest)) : []
+  const old = outcomes.map((outcome) => parseResult(BlockHeader, outcome)).filter(isFinal)
+  return old.reduce((one, other) => (one.number > other.number ? one : other), { number: 0n, timestamp: 0n })
 }

@@ -1,6 +1,6 @@
 import { min } from '../bigint.ts'
 import { call } from '../chain/call.ts'
-import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
+import { finalityRequests, parseFinality } from '../chain/finality.ts'
 import { BlockHeader, blockRequest, type Log, parseResult, receiptRequest } from '../chain/logs.ts'
 import { type ChainReader, readPlan } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
@@ -12,6 +12,7 @@ import { findLeads, getPayee, POOL_TOPICS, parseDeposits, parsePayments, relayHa
 import {
   conclude,
   FILLED,
+  findFinalBlock,
   getBridge,
   MOST_CALLS,
   noteHead,
@@ -29,9 +30,6 @@ const RIVAL_SECONDS = DAY_SECONDS
 /** The search for a refund ends so long after the deadline. */
 const SEARCH_SECONDS = 14n * DAY_SECONDS
 const REFUND_KINDS = ['refund_owed', 'refunded'] as const
-/** Blocks of the usual pace that are read for a final one, as parts of the time that the registry asks for; and few blocks. */
-const PROBES = [1.25, 10]
-const NEAR_BLOCKS = 4n
 /** Smaller amounts than this part of ours are dust: their total is known, and not each of them. */
 const DUST_PART = 1000n
 /** More of them are not kept; then no payment is certain. */
@@ -66,8 +64,8 @@ export async function readRefund(poll: Poll, transfer: Transfer): Promise<Seen> 
     const step = await stepBack(source, budget, search.blocks, { filters, head, since, reserved: 1, hasRead })
     const [payments = [], deposits = []] = step.logs
     search = addDeposits(search, source, transfer, deposits)
-    const leads = findLeads(payments, pool, deposit, since)
-    search = { ...search, leads: [...search.leads, ...leads], ...(step.search && { blocks: step.search }) }
+    search = addLeads(search, transfer, findLeads(payments, pool, deposit, since))
+    search = { ...search, ...(step.search && { blocks: step.search }) }
     progress = step.progress
   }
   search = await readLeads(poll, source, transfer, search)
@@ -117,24 +115,6 @@ async function begin(
   return isPayment && receipt.blockNumber <= final.number ? { ...search, until: receipt.blockNumber } : search
 }
 
-/**
- * A final block, as new as one request shows: that of the chain's tag if it is old enough, else one of three before it. Block 0 if
- * none of them is old enough: a later poll reads on. Throws `upstream_*`.
- */
-async function findFinalBlock(
-  { budget }: Poll,
-  source: ChainReader,
-  { head, tagged = head, isFinal }: Finality,
-): Promise<BlockHeader> {
-  if (isFinal(tagged)) return tagged
-  const { blockSeconds, finality } = source.chain
-  const blocks = PROBES.map((part) => BigInt(Math.ceil((part * finality.seconds) / blockSeconds)))
-  const numbers = [NEAR_BLOCKS, ...blocks].map((count) => tagged.number - count).filter((number) => number >= 0n)
-  const outcomes = numbers.length > 0 ? await budget.ask(source, numbers.map(blockRequest)) : []
-  const old = outcomes.map((outcome) => parseResult(BlockHeader, outcome)).filter(isFinal)
-  return old.reduce((one, other) => (one.number > other.number ? one : other), { number: 0n, timestamp: 0n })
-}
-
 function isCrowded({ rivals, payments, leads }: RefundSearch): boolean {
   return rivals.length + payments.length + leads.length > MAX_KEPT
 }
@@ -143,12 +123,13 @@ function isCrowded({ rivals, payments, leads }: RefundSearch): boolean {
 function addDeposits(
   search: RefundSearch,
   source: ChainReader,
-  { deposit, events }: Transfer,
+  transfer: Transfer,
   logs: readonly Log[],
 ): RefundSearch {
+  const { deposit, events } = transfer
   const own = relayHash(deposit)
   const since = toSeconds(events[0].at) - RIVAL_SECONDS
-  const { inputToken, inputAmount } = deposit.relayData
+  const { inputToken } = deposit.relayData
   const others = parseDeposits(logs, getBridge(source).pool, source.chain.id).flatMap(({ deposit: other }) => {
     const { relayData, destinationChainId } = other
     const hash = relayHash(other)
@@ -157,18 +138,31 @@ function addDeposits(
       { relayHash: hash, destinationChainId, deadline: BigInt(relayData.fillDeadline), amount: relayData.inputAmount },
     ]
   })
-  const isDust = ({ amount }: { readonly amount: bigint }) => amount * DUST_PART < inputAmount
-  const dust = others.filter(isDust).reduce((total, { amount }) => total + amount, search.dust)
-  return { ...search, rivals: [...search.rivals, ...others.filter((other) => !isDust(other))], dust }
+  const dust = others
+    .filter((other) => isDust(transfer, other))
+    .reduce((total, { amount }) => total + amount, search.dust)
+  return { ...search, rivals: [...search.rivals, ...others.filter((other) => !isDust(transfer, other))], dust }
+}
+
+function isDust({ deposit }: Transfer, { amount }: { readonly amount: bigint }): boolean {
+  return amount * DUST_PART < deposit.relayData.inputAmount
+}
+
+/** Adds the transactions that may hold a payment; for dust there is no need of the receipt. */
+function addLeads(search: RefundSearch, transfer: Transfer, found: ReturnType<typeof findLeads>): RefundSearch {
+  const leads = found.filter((lead) => !isDust(transfer, lead)).map(({ amount: _, ...lead }) => lead)
+  const dust = found.filter((lead) => isDust(transfer, lead)).reduce((total, { amount }) => total + amount, search.dust)
+  return { ...search, leads: [...search.leads, ...leads], dust }
 }
 
 /** Reads the receipts of leads, and the times of their blocks, as far as the budget goes. */
 async function readLeads(
   { budget }: Poll,
   source: ChainReader,
-  { deposit, events }: Transfer,
+  transfer: Transfer,
   search: RefundSearch,
 ): Promise<RefundSearch> {
+  const { deposit, events } = transfer
   const leads = search.leads.slice(0, Math.floor(budget.left() / 2))
   if (leads.length === 0) return search
   const requests = leads.flatMap(({ txHash, blockNumber }) => [receiptRequest(txHash), blockRequest(blockNumber)])
@@ -182,12 +176,13 @@ async function readLeads(
     const parsed = parsePayments(receipt.logs, getBridge(source).pool, deposit)
     return parsed.map(({ log: { logIndex }, ...payment }) => ({ txHash, logIndex, at: toDate(timestamp), ...payment }))
   })
-  const isDust = ({ amount }: Payment) => amount * DUST_PART < deposit.relayData.inputAmount
   return {
     ...search,
     leads: search.leads.slice(leads.length),
-    payments: [...search.payments, ...payments.filter((payment) => !isDust(payment))].toSorted(byTime),
-    dust: payments.filter(isDust).reduce((total, { amount }) => total + amount, search.dust),
+    payments: [...search.payments, ...payments.filter((payment) => !isDust(transfer, payment))].toSorted(byTime),
+    dust: payments
+      .filter((payment) => isDust(transfer, payment))
+      .reduce((total, { amount }) => total + amount, search.dust),
   }
 }
 

@@ -28,7 +28,7 @@ import {
   toAddress,
   toWord,
 } from './events.ts'
-import { getBridge, noteHead, type Poll, parseReceipt, readTime } from './poll.ts'
+import { findFinalBlock, getBridge, noteHead, type Poll, parseReceipt, readTime } from './poll.ts'
 import { stepBack } from './search.ts'
 import type { Outcome, Sent, Terms, Transfer } from './transfer.ts'
 
@@ -226,22 +226,24 @@ async function readGone(
   return { outcome: 'source_dropped', isFinal: true, sent: { ...kept, outcome: 'source_dropped', evidence } }
 }
 
-/** True if final blocks rule out that a deposit with these terms is still made. */
+/** True if final blocks rule out that a deposit with these terms is still made: by the nonce, or by the age of the quote. */
 async function isImpossible(
-  { budget }: Poll,
+  poll: Poll,
   source: ChainReader,
   { sent, terms, finality }: { readonly sent: Sent; readonly terms: Terms; readonly finality: Finality },
 ): Promise<boolean> {
-  const { head, tagged = head, isFinal } = finality
-  if (!isFinal(tagged) || !budget.reaches(2)) return false
-  const block = numberToHex(tagged.number)
+  const { budget } = poll
+  const final = await findFinalBlock(poll, source, finality)
+  if (final.number === 0n || !budget.reaches(1)) return false
+  if (sent.sender) {
+    const { address, nonce } = sent.sender
+    const params = [address, numberToHex(final.number)]
+    const [count] = await budget.ask(source, [{ method: 'eth_getTransactionCount', params }])
+    return parseResult(Quantity, count) > BigInt(nonce)
+  }
   const { to, data } = call(getBridge(source).pool, poolAbi, 'depositQuoteTimeBuffer', [])
-  const [buffer, count] = await budget.ask(source, [
-    { method: 'eth_call', params: [{ to, data }, 'latest'] },
-    ...(sent.sender ? [{ method: 'eth_getTransactionCount', params: [sent.sender.address, block] }] : []),
-  ])
-  if (tagged.timestamp > BigInt(terms.quotedAt) + parseResult(Quantity, buffer)) return true
-  return sent.sender !== undefined && parseResult(Quantity, count) > BigInt(sent.sender.nonce)
+  const [buffer] = await budget.ask(source, [{ method: 'eth_call', params: [{ to, data }, 'latest'] }])
+  return final.timestamp > BigInt(terms.quotedAt) + parseResult(Quantity, buffer)
 }
 
 const PoolTransaction = z.object({

@@ -1,0 +1,403 @@
+import type { Hash } from 'viem'
+import { describe, expect } from 'vitest'
+import type { LocalAccount } from '../../../sandbox/accounts.ts'
+import { bundleOn } from '../../support/bundler.ts'
+import { journeyTo } from '../../support/cross-chain.ts'
+import { ARBITRUM, BASE, HANDLER } from '../../support/oracles.ts'
+import { type HttpReply, type Service, USERS } from '../../support/service.ts'
+import { REFUND_WAYS } from '../../support/transfer-troubles.ts'
+import {
+  test as base,
+  type Call,
+  call,
+  depositMessage,
+  type Transfer,
+  type Transfers,
+} from '../../support/transfers.ts'
+import { openLagoonVault, openYieldVault } from '../../support/vaults.ts'
+import { callsIn } from '../../support/wire.ts'
+
+const [ALICE, BOB] = USERS
+
+const test = base.extend('vault', { scope: 'file' }, ({ sharedService }) =>
+  openLagoonVault(sharedService, { generation: '0.5' }),
+)
+
+/** The status of a hash on Arbitrum, for an account or for whoever made the first deposit; a poll of at most 8 calls. */
+async function ask(
+  service: Service,
+  hash: Hash,
+  more: { readonly userAddress?: string; readonly index?: number } = {},
+) {
+  for (const wire of Object.values(service.rpc)) wire.bodies.length = 0
+  const query = new URLSearchParams({ srcChainId: `${ARBITRUM}`, ...(more as Record<string, string>) })
+  const reply = await service.call('GET', `/defi-vaults/v1/defi/cross-chain/${hash}/status?${query}`)
+  expect(reply.status).toBe(200)
+  const requests = Object.values(service.rpc).flatMap(callsIn)
+  expect(requests.length).toBeLessThanOrEqual(6)
+  expect(requests.flat().length).toBeLessThanOrEqual(8)
+  return reply.body
+}
+
+/** The transfer with which the service has an account deposit into the vault, ready to be sent. */
+async function prepare(
+  service: Service,
+  vault: Parameters<typeof journeyTo>[0],
+  user: Pick<LocalAccount, 'address'>,
+  amount: bigint,
+): Promise<Call> {
+  const reply: HttpReply = await journeyTo(vault, service, ARBITRUM).ask(user, amount)
+  expect(reply.status).toBe(200)
+  const { to: target, data: callData } = reply.body.operations.at(-1)
+  return { target, callData }
+}
+
+/** The transfer of an amount that a transaction on Arbitrum made. */
+async function sentIn(transfers: Transfers, hash: Hash, amount?: bigint): Promise<Transfer> {
+  const made = await transfers.transfersIn(ARBITRUM, hash)
+  const transfer = made.find(({ deposit }) => amount === undefined || deposit.inputAmount === amount)
+  if (!transfer) throw new Error('The pool took no such deposit')
+  return transfer
+}
+
+const kinds = ({ events }: { readonly events: readonly { readonly kind: string }[] }) => events.map(({ kind }) => kind)
+
+describe('A transaction that waits to be mined', () => {
+  test('and is sped up by its fee is the transfer of the one that replaced it', async ({
+    service,
+    transfers,
+    vault,
+  }) => {
+    const waiting = await transfers.sendWaiting(
+      ARBITRUM,
+      ALICE.address,
+      await prepare(service, vault, ALICE, 90_000_000n),
+    )
+    const { hash } = waiting
+    expect(await ask(service, hash)).toMatchObject({ status: 'pending', terminal: false, replacedBy: null })
+    const replacement = await waiting.speedUp()
+    await waiting.mine()
+    const { deposit } = await sentIn(transfers, replacement)
+    const sent = {
+      depositId: hash,
+      inputAmount: '90000000',
+      depositor: ALICE.address,
+      transactions: { source: replacement },
+    }
+    expect(await ask(service, hash)).toMatchObject({ status: 'bridging', ...sent, replacedBy: replacement })
+    const fill = await transfers.relayer.fill(deposit)
+    await transfers.finalise()
+    // The source is final with the first question, and all of it with the second.
+    await ask(service, hash)
+    const { transactions, ...completed } = await ask(service, hash)
+    expect(completed).toMatchObject({
+      status: 'completed',
+      final: true,
+      replacedBy: replacement,
+      inputAmount: '90000000',
+    })
+    expect(transactions).toEqual({ source: replacement, fill })
+    expect(await ask(service, replacement)).toMatchObject({ status: 'completed', replacedBy: null })
+  })
+
+  test('and is cancelled is dropped once its nonce is used for good, and nothing else of the account has its terms', async ({
+    service,
+    transfers,
+    vault,
+  }) => {
+    const waiting = await transfers.sendWaiting(
+      ARBITRUM,
+      ALICE.address,
+      await prepare(service, vault, ALICE, 91_000_000n),
+    )
+    const { hash } = waiting
+    expect(await ask(service, hash)).toMatchObject({ status: 'pending' })
+    await waiting.cancel()
+    await waiting.mine()
+    // Another deposit of the account's is another transfer.
+    await transfers.open({ user: ALICE })
+    expect(await ask(service, hash)).toMatchObject({ status: 'pending' })
+    await transfers.finalise(ARBITRUM)
+    const dropped = await ask(service, hash)
+    expect(dropped).toMatchObject({
+      status: 'failed',
+      reason: 'source_dropped',
+      terminal: true,
+      final: true,
+      events: [],
+    })
+    expect(dropped.statusDescription).not.toMatch(/nothing was sent/i)
+    // Final, it costs nothing more.
+    expect(await ask(service, hash)).toMatchObject({ reason: 'source_dropped' })
+    expect(Object.values(service.rpc).flatMap(callsIn)).toEqual([])
+  })
+
+  test('and is replaced by a deposit with other terms is dropped, and the other one is a transfer of its own', async ({
+    service,
+    transfers,
+    vault,
+  }) => {
+    const other = await prepare(service, vault, ALICE, 93_000_000n)
+    const waiting = await transfers.sendWaiting(
+      ARBITRUM,
+      ALICE.address,
+      await prepare(service, vault, ALICE, 92_000_000n),
+    )
+    await ask(service, waiting.hash)
+    const replacement = await waiting.replace(other)
+    await waiting.mine()
+    await transfers.finalise(ARBITRUM)
+    expect(await ask(service, waiting.hash)).toMatchObject({ reason: 'source_dropped' })
+    expect(await ask(service, replacement)).toMatchObject({ status: 'bridging', inputAmount: '93000000' })
+  })
+
+  test('and is sent twice is two transfers', async ({ service, transfers, vault }) => {
+    const twice = await prepare(service, vault, ALICE, 94_000_000n)
+    const hashes = [
+      await transfers.send(ARBITRUM, ALICE.address, twice),
+      await transfers.send(ARBITRUM, ALICE.address, twice),
+    ]
+    const [first, second] = await Promise.all(hashes.map((hash) => sentIn(transfers, hash)))
+    const fill = await transfers.relayer.fill((first as Transfer).deposit)
+    expect(await ask(service, (first as Transfer).hash)).toMatchObject({ status: 'completed', transactions: { fill } })
+    expect(await ask(service, (second as Transfer).hash)).toMatchObject({ status: 'bridging', replacedBy: null })
+  })
+})
+
+describe('In a bundle of two users', () => {
+  const bundle = async (transfers: Transfers, vault: Parameters<typeof journeyTo>[0]) => {
+    const chain = transfers.chainOf(ARBITRUM)
+    const bundler = await bundleOn(chain)
+    const [alice, bob] = bundler.accounts
+    const token = transfers.tokenOf(ARBITRUM, 'USDC')
+    const sign = async (account: typeof alice, amount: bigint) => {
+      const [admin] = USERS
+      await transfers.send(ARBITRUM, admin.address, call(token, 'mint', [account.address, amount]))
+      const approval = call(token, 'approve', [transfers.poolOf(ARBITRUM), amount])
+      // A smart account must exist on the destination too.
+      const message = depositMessage({
+        token: transfers.tokenOf(BASE, 'USDC'),
+        vault: vault.address,
+        user: account.address,
+        entry: 'requestDeposit',
+      })
+      const deposit = await transfers.depositCall({ user: account, inputAmount: amount, message, recipient: HANDLER })
+      return bundler.sign(account, [approval, deposit])
+    }
+    return { bundler, alice, bob, sign, token }
+  }
+
+  test('each is told the own transfer, and others nothing', async ({ service, transfers, vault }) => {
+    const { bundler, alice, bob, sign } = await bundle(transfers, vault)
+    const operations = [await sign(alice, 111_000_000n), await sign(bob, 222_000_000n)]
+    const hash = await bundler.include(operations)
+    const whole = await ask(service, hash)
+    expect(whole).toMatchObject({ status: 'bridging', depositor: alice.address, inputAmount: '111000000' })
+    expect(whole.transfers).toMatchObject([
+      { depositor: alice.address, inputAmount: '111000000' },
+      { depositor: bob.address, inputAmount: '222000000' },
+    ])
+    const ofBob = await ask(service, hash, { userAddress: bob.address })
+    expect(ofBob).toMatchObject({ depositor: bob.address, inputAmount: '222000000' })
+    expect(ofBob.transfers).toHaveLength(1)
+    expect(await ask(service, hash, { index: 1 })).toMatchObject({ depositor: bob.address })
+    const ofNobody = await ask(service, hash, { userAddress: ALICE.address })
+    expect(ofNobody).toMatchObject({ status: 'pending', depositor: null, inputAmount: null, events: [] })
+    expect(JSON.stringify(ofNobody)).not.toContain('222000000')
+
+    const [byAlice, byBob] = operations.map(({ userOpHash }) => userOpHash) as [Hash, Hash]
+    expect(await ask(service, byBob)).toMatchObject({ depositId: byBob, inputAmount: '222000000', replacedBy: null })
+    const fill = await transfers.relayer.fill((await sentIn(transfers, hash, 111_000_000n)).deposit)
+    for (const [asked, more] of [
+      [byAlice, {}],
+      [hash, { userAddress: alice.address }],
+    ] as const) {
+      await ask(service, asked, more)
+      const told = await ask(service, asked, more)
+      expect(told).toMatchObject({
+        status: 'completed',
+        transactions: { source: hash, fill },
+        inputAmount: '111000000',
+      })
+      expect(kinds(told)).toEqual(['deposited', 'filled', 'vault_deposited'])
+    }
+    expect(await ask(service, byBob)).toMatchObject({ status: 'bridging' })
+  })
+
+  test('an operation that failed has reverted, though the bundle went through', async ({
+    service,
+    transfers,
+    vault,
+  }) => {
+    const { bundler, alice, bob, sign, token } = await bundle(transfers, vault)
+    const failing = await bundler.sign(bob, [call(token, 'transferFrom', [ALICE.address, bob.address, 1n])])
+    const hash = await bundler.include([await sign(alice, 112_000_000n), failing])
+    expect(await bundler.outcomesOf(hash)).toMatchObject([{ success: true }, { success: false }])
+    expect(await ask(service, hash, { userAddress: bob.address })).toMatchObject({
+      status: 'failed',
+      reason: 'source_reverted',
+    })
+    expect(await ask(service, hash, { userAddress: alice.address })).toMatchObject({ status: 'bridging' })
+  })
+
+  test('an operation that another bundler includes after a reorganisation is the same transfer', async ({
+    service,
+    transfers,
+    vault,
+  }) => {
+    const { bundler, alice, bob, sign, token } = await bundle(transfers, vault)
+    const operations = [await sign(alice, 113_000_000n), await sign(bob, 224_000_000n)]
+    const userAddress = bob.address
+    const { dropped, hash } = await transfers.reorganise({
+      chainId: ARBITRUM,
+      token,
+      include: () => bundler.include(operations),
+      between: (first) => ask(service, first, { userAddress }),
+      again: () => bundler.include(operations.slice(1), BOB.address),
+    })
+    const [, { userOpHash }] = operations as [unknown, { userOpHash: Hash }]
+    const { deposit } = await sentIn(transfers, hash, 224_000_000n)
+    expect(await ask(service, dropped, { userAddress })).toMatchObject({
+      status: 'bridging',
+      inputAmount: '224000000',
+      replacedBy: hash,
+    })
+    expect(await ask(service, userOpHash)).toMatchObject({ status: 'bridging', transactions: { source: hash } })
+    const fill = await transfers.relayer.fill(deposit)
+    await ask(service, dropped, { userAddress })
+    expect(await ask(service, dropped, { userAddress })).toMatchObject({
+      status: 'completed',
+      transactions: { source: hash, fill },
+    })
+  })
+})
+
+describe('A fill by other terms, which the depositor signed later, is told as what arrived:', () => {
+  test('into another vault', async ({ service, transfers, vault }) => {
+    const other = await openYieldVault(service, { chainId: BASE })
+    const transfer = await transfers.open({ into: vault })
+    const token = transfers.tokenOf(BASE, 'USDC')
+    const message = depositMessage({ token, vault: other.address, user: ALICE.address, entry: 'deposit' })
+    await transfers.fillChanged(transfer.deposit, { message })
+    const told = await ask(service, transfer.hash)
+    const amount = told.outputAmount
+    expect(told).toMatchObject({ status: 'completed', action: 'deposit', vaultAddress: other.address, protocol: null })
+    expect(told.events.at(-1)).toMatchObject({ kind: 'vault_deposited', account: ALICE.address, amount })
+    expect(BigInt(told.sharesReceived)).toBeGreaterThan(0n)
+  })
+
+  test('to another recipient', async ({ service, transfers }) => {
+    const transfer = await transfers.open()
+    await transfers.fillChanged(transfer.deposit, { recipient: BOB.address })
+    const told = await ask(service, transfer.hash)
+    expect(told).toMatchObject({ status: 'completed', action: 'none', recipient: BOB.address })
+    expect(told.statusDescription).toContain('another recipient')
+  })
+
+  test('with an emptied message the funds lie where anyone can take them', async ({ service, transfers, vault }) => {
+    const transfer = await transfers.open({ into: vault })
+    const { fill } = await transfers.fillChanged(transfer.deposit, { message: '0x' })
+    const told = await ask(service, transfer.hash)
+    expect(told).toMatchObject({
+      status: 'failed',
+      reason: 'undelivered',
+      terminal: true,
+      recipient: null,
+      transactions: { fill },
+    })
+    expect(kinds(told)).toEqual(['deposited', 'sped_up', 'filled', 'undelivered'])
+  })
+})
+
+describe('A refund of a transfer that has others of its account beside it', () => {
+  test.for(REFUND_WAYS)(
+    'and is paid %s is told with the own amount in two polls',
+    async (way, { service, transfers }) => {
+      await transfers.passDays(2)
+      const dusts = await transfers.dust(ALICE.address, 21, {
+        chainId: ARBITRUM,
+        token: transfers.tokenOf(ARBITRUM, 'USDC'),
+        seconds: 600,
+      })
+      const transfer = await transfers.open({ inputAmount: 77_000_000n, seconds: 600 })
+      const other = await transfers.open({ inputAmount: 13_000_000n, seconds: 600 })
+      await transfers.letExpire(transfer)
+      await transfers.letExpire(other)
+      await transfers.finalise()
+      // Known, and unfilled for good.
+      for (let poll = 0; poll < 3; poll += 1) await ask(service, transfer.hash)
+      const hashes = await transfers.refund([transfer.deposit, ...dusts], way)
+      await transfers.finalise()
+      await ask(service, transfer.hash)
+      const told = await ask(service, transfer.hash)
+      const refund = { chainId: ARBITRUM, amount: '77000000' }
+      if (way === 'deferred') {
+        expect(told).toMatchObject({
+          reason: 'expired',
+          terminal: false,
+          refund: { ...refund, claim: { chainId: ARBITRUM } },
+        })
+        await transfers.send(ARBITRUM, ALICE.address, {
+          target: told.refund.claim.to,
+          callData: told.refund.claim.data,
+        })
+        await transfers.finalise()
+        await ask(service, transfer.hash)
+        expect(await ask(service, transfer.hash)).toMatchObject({
+          reason: 'refunded',
+          refund: { ...refund, claim: null },
+        })
+      } else {
+        expect(told).toMatchObject({
+          reason: 'refunded',
+          terminal: true,
+          final: true,
+          refund: { ...refund, claim: null },
+        })
+        expect(hashes).toContain(told.refund.txHash)
+      }
+      expect(await ask(service, other.hash)).toMatchObject({ status: 'failed', reason: 'expired', refund: null })
+    },
+  )
+})
+
+describe('What the API of the bridge says', () => {
+  const LIES: [string, (honest: object) => { readonly status: number; readonly body: unknown }][] = [
+    ['is behind', () => ({ status: 404, body: { error: 'DepositNotFoundException' } })],
+    ['cannot be had', () => ({ status: 503, body: {} })],
+    [
+      'is another transaction',
+      (honest) => ({
+        status: 200,
+        body: { ...honest, fillTxnRef: `0x${'ab'.repeat(32)}`, depositRefundTxnRef: `0x${'ab'.repeat(32)}` },
+      }),
+    ],
+    ['is nonsense', () => ({ status: 200, body: { fillTxnRef: 7, depositRefundTxnRef: {} } })],
+  ]
+  test.for(LIES)('%s: the chains decide', async ([, lie], { service, transfers, vault, onTestFinished }) => {
+    const { acrossApi } = service.backends.providers
+    acrossApi.rewrite = (reply, { url }) => {
+      if (!url.pathname.endsWith('/deposit/status')) return reply
+      return lie(reply.body as object)
+    }
+    onTestFinished(() => {
+      acrossApi.rewrite = undefined
+    })
+    await transfers.passDays(2)
+    const filled = await transfers.open({ into: vault })
+    const fill = await transfers.relayer.fill(filled.deposit)
+    await filled.becomes('completed', { fill, protocol: 'lagoon', key: vault.key })
+    const expired = await transfers.open({ seconds: 600, inputAmount: 61_000_000n })
+    await transfers.letExpire(expired)
+    await transfers.relayer.refund(expired.deposit)
+    await transfers.finalise()
+    await expired.becomes('refunded', { final: true })
+  })
+
+  test('finds a fill in one poll', async ({ service, transfers, vault }) => {
+    const filled = await transfers.open({ into: vault })
+    await transfers.relayer.fill(filled.deposit)
+    await transfers.mine(BASE, 300)
+    expect(await ask(service, filled.hash)).toMatchObject({ status: 'completed' })
+  })
+})
