@@ -49,8 +49,8 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<Seen>
     const filled = await parseFilled(poll, transfer, receipt, known.txHash)
     if (filled) return concludeFill(poll, transfer, filled, finality)
   }
-  // With the block's hash, if the budget has a call for it.
-  const withHash = budget.reaches(2)
+  // With the block's hash, if the budget has a call for it beside those for a fill.
+  const withHash = budget.left() >= 2 + CALLS_FOR_RECEIPT
   budget.spend(withHash ? 2 : 1)
   const read = await readFillStatuses(destination, [relayHash(deposit)], { withHash })
   const [status] = read.values

@@ -1,4 +1,5 @@
 import type { Hash, Hex } from 'viem'
+import { max, min } from '../bigint.ts'
 import { call } from '../chain/call.ts'
 import type { Evidence } from '../chain/evidence.ts'
 import type { Finality } from '../chain/finality.ts'
@@ -142,8 +143,14 @@ export async function readTime(
   return toDate(told ?? parseResult(BlockHeader, outcomes[0]).timestamp)
 }
 
-/** Blocks of the usual pace that are read for a final one, as parts of the time that the registry asks for; and few blocks. */
-const PROBES = [1.25, 10]
+/**
+ * Blocks that are read for a final one: as many before the tag as the usual pace makes in these parts of the time that the registry
+ * asks for, or these parts of those since the last known final block; and a few before the tag.
+ */
+const PROBES = [
+  { ofTime: 1.25, ofRest: 4n },
+  { ofTime: 10, ofRest: 2n },
+]
 const NEAR_BLOCKS = 4n
 
 /**
@@ -154,13 +161,16 @@ export async function findFinalBlock(
   { budget }: Pick<Poll, 'budget'>,
   source: ChainReader,
   { head, tagged = head, isFinal }: Finality,
+  known: BlockHeader = { number: 0n, timestamp: 0n },
 ): Promise<BlockHeader> {
   if (isFinal(tagged)) return tagged
   const { blockSeconds, finality } = source.chain
-  const blocks = PROBES.map((part) => BigInt(Math.ceil((part * finality.seconds) / blockSeconds)))
-  const numbers = [NEAR_BLOCKS, ...blocks].map((count) => tagged.number - count).filter((number) => number >= 0n)
+  const blocks = PROBES.map(({ ofTime, ofRest }) =>
+    min(BigInt(Math.ceil((ofTime * finality.seconds) / blockSeconds)), (tagged.number - known.number) / ofRest),
+  )
+  const numbers = [NEAR_BLOCKS, ...blocks].map((count) => max(0n, tagged.number - count))
   numbers.splice(Math.max(0, budget.left() - 1))
   const outcomes = numbers.length > 0 ? await budget.ask(source, numbers.map(blockRequest)) : []
   const old = outcomes.map((outcome) => parseResult(BlockHeader, outcome)).filter(isFinal)
-  return old.reduce((one, other) => (one.number > other.number ? one : other), { number: 0n, timestamp: 0n })
+  return old.reduce((one, other) => (one.number > other.number ? one : other), known)
 }

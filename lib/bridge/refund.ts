@@ -48,7 +48,10 @@ export async function readRefund(poll: Poll, transfer: Transfer): Promise<Seen> 
   const outcomes = await budget.ask(source, finalityRequests(source.chain))
   noteHead(poll, source, outcomes[1])
   const finality = parseFinality(source.chain, outcomes)
-  const final = await findFinalBlock(poll, source, finality)
+  const known = transfer.refundSearch
+  // Leads are read before more blocks are.
+  const hasLeads = known !== undefined && known.leads.length > 0
+  const final = (hasLeads && known.final) || (await findFinalBlock(poll, source, finality, known?.final))
 
   let search = transfer.refundSearch ?? (await begin(poll, source, transfer, final))
   const { pool } = getBridge(source)
@@ -68,7 +71,7 @@ export async function readRefund(poll: Poll, transfer: Transfer): Promise<Seen> 
     search = { ...search, ...(step.search && { blocks: step.search }) }
     progress = step.progress
   }
-  search = await readLeads(poll, source, transfer, search)
+  search = { ...(await readLeads(poll, source, transfer, search)), final }
 
   const keep = { ...transfer, refundSearch: search }
   const deadline = BigInt(deposit.relayData.fillDeadline)
@@ -229,9 +232,9 @@ function buildEvent({ deposit }: Transfer, { txHash, logIndex, at, isOwed }: Pay
   }
 }
 
-/** True if the pool owes the depositor at least this refund now. */
+/** False if the pool no longer owes the depositor so much: it is claimed, and that is not final yet. */
 async function isClaimable({ budget }: Poll, source: ChainReader, { deposit }: Transfer): Promise<boolean> {
-  if (!budget.reaches(1)) return false
+  if (!budget.reaches(1)) return true
   budget.spend(1)
   const { depositor, token } = getPayee(deposit)
   const address = getBridge(source).pool

@@ -1,6 +1,6 @@
-import { type Address, type Hash, type Hex, isAddressEqual, numberToHex, toEventSelector } from 'viem'
+import { type Address, type Hash, isAddressEqual, numberToHex, toEventSelector } from 'viem'
 import * as z from 'zod'
-import { call } from '../chain/call.ts'
+import { call, required } from '../chain/call.ts'
 import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
 import { HexText, Quantity } from '../chain/hex.ts'
 import {
@@ -84,10 +84,10 @@ export async function readSource(poll: Poll, question: Question, recorded: Sent 
   noteHead(poll, source, outcomes.at(-1))
   const receipt = parseReceipt(outcomes[0], carrier)
   const finality = recorded && parseFinality(source.chain, outcomes.slice(-2))
-  if (receipt) return readReceipt(poll, question, { receipt, finality, sent: recorded })
-
   const transaction = isSeen ? undefined : parseTransaction(outcomes[1], hash)
   const sent = recorded ?? (transaction && parseSent(source, transaction))
+  if (receipt) return readReceipt(poll, question, { receipt, finality, sent, ...senderOf(transaction) })
+
   if (transaction) return { outcome: 'pending', isFinal: false, sent }
   if (sent) return readGone(poll, question, { sent, finality })
   return readUserOperation(poll, question, parseResult(HashedHeader, outcomes.at(-1)))
@@ -98,10 +98,20 @@ export function choose<T>(deposits: readonly T[], depositorOf: (one: T) => Addre
   return deposits.filter((deposit) => !account || isAddressEqual(depositorOf(deposit), account))
 }
 
-type Mined = { readonly receipt: Receipt; readonly finality?: Finality | undefined; readonly sent: Sent | undefined }
+type Mined = {
+  readonly receipt: Receipt
+  readonly finality?: Finality | undefined
+  readonly sent: Sent | undefined
+  /** Known when the hash is asked for first. */
+  readonly sender?: Sent['sender']
+}
 
 /** Reads the deposits of a mined transaction. */
-async function readReceipt(poll: Poll, question: Question, { receipt, finality, sent }: Mined): Promise<Sighting> {
+async function readReceipt(
+  poll: Poll,
+  question: Question,
+  { receipt, finality, sent, sender }: Mined,
+): Promise<Sighting> {
   const source = poll.getReader(question.sourceChainId)
   const account = sent?.account ?? question.account
   const all = receipt.status === 'success' ? parseDeposits(receipt.logs, getBridge(source).pool, source.chain.id) : []
@@ -126,8 +136,14 @@ async function readReceipt(poll: Poll, question: Question, { receipt, finality, 
   return {
     deposits: chosen.map((one) => toDeposited(source, one, { at, isFinal, evidence })),
     isFinal,
-    sent: { ...sent, deposits: seen, isFinal, search: undefined },
+    sent: { ...(sender && { sender }), ...withoutSearch(sent), deposits: seen, isFinal },
   }
+}
+
+/** What was seen of a hash, without the search that is over. */
+function withoutSearch(sent: Sent | undefined): Partial<Sent> {
+  const { search: _, hasOther: __, ...rest } = sent ?? {}
+  return rest
 }
 
 /** The deposit of a log, as a transfer's record begins with it. */
@@ -192,7 +208,7 @@ async function readUserOperation(poll: Poll, question: Question, head: BlockHead
  */
 async function readGone(
   poll: Poll,
-  { sourceChainId, account, index }: Question,
+  { sourceChainId, hash, account, index }: Question,
   { sent, finality }: { readonly sent: Sent; readonly finality: Finality | undefined },
 ): Promise<Sighting> {
   const source = poll.getReader(sourceChainId)
@@ -205,25 +221,57 @@ async function readGone(
   const since = BigInt(terms.quotedAt) - SKEW_SECONDS
   const options = { filters, head, since, reserved: 1, hasRead: true }
   const { logs, search, progress } = await stepBack(source, poll.budget, sent.search, options)
-  const same = parseDeposits(logs.flat(), pool, source.chain.id).find(
+  const same = parseDeposits(logs.flat(), pool, source.chain.id).filter(
     ({ deposit }) => termsOf(deposit).hash === terms.hash,
   )
-  if (same) {
-    const carrier = same.log.transactionHash
-    const { blockNumber } = same.log
-    if (same.log.blockTimestamp === undefined && !poll.budget.reaches(1)) return unchanged
-    const at = await readTime(poll, source, [same.log], blockNumber)
-    const seen = { ...termsOf(same.deposit), relayHash: relayHash(same.deposit) }
-    const deposits = sent.deposits.map((one) => (one.hash === terms.hash ? seen : one))
-    const found = { ...sent, carrier, deposits, isFinal: false, search: undefined }
-    return { deposits: [toDeposited(source, same, { at, isFinal: false })], isFinal: false, sent: found }
+  const own = same.find(({ deposit }) => relayHash(deposit) === terms.relayHash)
+  // A node's events are ahead of its receipts.
+  if (own && own.log.transactionHash === (sent.carrier ?? hash)) return unchanged
+  const other = own ?? (await findReplacement(poll, source, sent, same))
+  if (other) {
+    if (other.log.blockTimestamp === undefined && !poll.budget.reaches(1)) return unchanged
+    const { transactionHash: carrier, blockNumber } = other.log
+    const at = await readTime(poll, source, [other.log], blockNumber)
+    const isFinal = finality.isFinal({ number: blockNumber, timestamp: toSeconds(at) })
+    const seen = { ...termsOf(other.deposit), relayHash: relayHash(other.deposit) }
+    const deposits = sent.deposits.map((one) => (one === terms ? seen : one))
+    return {
+      deposits: [toDeposited(source, other, { at, isFinal })],
+      isFinal,
+      // Until it is final the hash itself may be mined.
+      sent: isFinal ? { ...withoutSearch(sent), carrier, deposits, isFinal } : sent,
+    }
   }
-  const kept = { ...sent, search }
+  const hasOther = sent.hasOther || same.length > 0
+  const kept = { ...sent, ...(search && { search }), ...(hasOther && { hasOther }) }
   const isRead = progress === 'complete' || search?.low === 0n
   const isDropped = isRead && (await isImpossible(poll, source, { sent, terms, finality }))
   if (!isDropped) return { isFinal: false, sent: kept }
   const evidence = [...poll.evidence.values()]
   return { outcome: 'source_dropped', isFinal: true, sent: { ...kept, outcome: 'source_dropped', evidence } }
+}
+
+/**
+ * The deposit that a transaction made in place of one that is gone. Of an account that sends its own transactions it has the same
+ * nonce; an operation of a smart account may be in any bundle.
+ */
+async function findReplacement(
+  { budget }: Poll,
+  source: ChainReader,
+  { sender }: Sent,
+  same: readonly LoggedDeposit[],
+): Promise<LoggedDeposit | undefined> {
+  const [first] = same
+  if (!first || !sender) return undefined
+  if (!isAddressEqual(sender.address, toAddress(first.deposit.relayData.depositor))) return first
+  const candidates = same.slice(0, budget.left(1))
+  if (candidates.length === 0) return undefined
+  const hashes = candidates.map(({ log }) => log.transactionHash)
+  const outcomes = await budget.ask(source, hashes.map(transactionRequest))
+  return candidates.find((_, index) => {
+    const transaction = parseTransaction(outcomes[index], required(hashes[index]))
+    return transaction && transaction.from === sender.address && Number(transaction.nonce) === sender.nonce
+  })
 }
 
 /** True if final blocks rule out that a deposit with these terms is still made: by the nonce, or by the age of the quote. */
@@ -235,7 +283,7 @@ async function isImpossible(
   const { budget } = poll
   const final = await findFinalBlock(poll, source, finality)
   if (final.number === 0n || !budget.reaches(1)) return false
-  if (sent.sender) {
+  if (sent.sender && isAddressEqual(sent.sender.address, terms.depositor)) {
     const { address, nonce } = sent.sender
     const params = [address, numberToHex(final.number)]
     const [count] = await budget.ask(source, [{ method: 'eth_getTransactionCount', params }])
@@ -266,10 +314,12 @@ function parseTransaction(outcome: RpcOutcome | undefined, hash: Hash) {
 }
 
 /** What to record of a waiting transaction: only a deposit into the pool, for it may never be mined, and cost nothing. */
-function parseSent(
-  source: ChainReader,
-  { from, to, nonce, input }: z.output<typeof PoolTransaction>,
-): Sent | undefined {
-  const terms = to && isAddressEqual(to, getBridge(source).pool) ? parseTerms(input as Hex) : undefined
-  return terms && { sender: { address: from, nonce: Number(nonce) }, deposits: [terms], isFinal: false }
+function parseSent(source: ChainReader, transaction: z.output<typeof PoolTransaction>): Sent | undefined {
+  const { to, input } = transaction
+  const terms = to && isAddressEqual(to, getBridge(source).pool) ? parseTerms(input) : undefined
+  return terms && { ...senderOf(transaction), deposits: [terms], isFinal: false }
+}
+
+function senderOf(transaction: z.output<typeof PoolTransaction> | undefined): Pick<Sent, 'sender'> {
+  return transaction ? { sender: { address: transaction.from, nonce: Number(transaction.nonce) } } : {}
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { required } from '../chain/call.ts'
 import type { Evidence } from '../chain/evidence.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { DepositLocation } from '../protocols/ledger-entry.ts'
@@ -70,13 +71,13 @@ export async function readByHash(
 
   const begun = await Promise.all(deposits.map((deposited) => begin(services, sourceChainId, deposited, known)))
   // The one that was asked for is read first: the others get what it leaves of the budget.
-  const [asked, ...others] = [...begun.splice(index, 1), ...begun]
+  const [asked, ...others] = [required(begun[index]), ...begun.toSpliced(index, 1)]
   const read = async ({ key, recorded, transfer }: Begun): Promise<Seen> => {
     const seen = await readNow(poll, transfer)
     if (!isRecorded) return { ...seen, isFinal: false }
     return record(services, poll, { key, recorded, seen, lookAt })
   }
-  const ends = [await read(asked as Begun)]
+  const ends = [await read(asked)]
   for (const other of others) {
     const result = await toResult(read(other))
     ends.push('value' in result ? result.value : asSeen(other.transfer))
@@ -96,8 +97,9 @@ export async function readByHash(
 }
 
 /**
- * Reads a recorded transfer as the job does, and records what is seen. Undefined if a reorganisation included its deposit with
- * another id: that one takes its place. Throws as `readByHash` does, and `internal` if `budget` is not whole and too small.
+ * Reads a recorded transfer as the job does, and records what is seen. Undefined if a reorganisation has dropped its deposit for
+ * good and another one has its terms: it is forgotten. Throws as `readByHash` does, and `internal` if `budget` is not whole and too
+ * small.
  */
 export async function readTransfer(
   services: TransferServices,
@@ -105,16 +107,12 @@ export async function readTransfer(
   lookAt: LookAt,
   budget = createBudget(),
 ): Promise<Seen | undefined> {
-  const { transfers } = services
   const poll = { ...services, budget, evidence: new Map<number, Evidence>(), isRecorded: true }
   const read = await toResult(readRecorded(poll, { key, recorded }))
   // The next poll is set also where this one failed, so that one transfer holds up no other.
-  const seen = 'value' in read ? read.value.seen : asSeen(recorded)
-  if ('value' in read && read.value.successor) {
-    const { transfer, ...successor } = await begin(services, key.sourceChainId, read.value.successor, [])
-    const followed = { ...transfer, quote: transfer.quote ?? recorded.quote }
-    await record(services, poll, { ...successor, seen: asSeen(compact(followed)), lookAt })
-    await transfers.forget(key)
+  const seen = 'value' in read ? read.value : asSeen(recorded)
+  if (seen === 'replaced') {
+    await services.transfers.forget(key)
     return undefined
   }
   const kept = await record(services, poll, { key, recorded, seen, lookAt })
@@ -164,24 +162,27 @@ function withSource(recorded: Transfer, { events: [deposited], ...deposit }: Dep
   return recorded.isFinal ? recorded : { ...recorded, ...deposit, events: [deposited, ...later] }
 }
 
-async function readRecorded(
-  poll: Poll,
-  { key, recorded }: RecordedTransfer,
-): Promise<{ readonly seen: Seen; readonly successor?: Deposited }> {
-  if (recorded.final || recorded.isFinal) return { seen: await readNow(poll, recorded) }
+async function readRecorded(poll: Poll, { key, recorded }: RecordedTransfer): Promise<Seen | 'replaced'> {
+  if (recorded.final || recorded.isFinal) return readNow(poll, recorded)
   const { sourceChainId, depositor: account, relayHash: hash } = key
-  const terms = termsOf(recorded.deposit)
   const question = { sourceChainId, hash: recorded.events[0].txHash, account, index: 0 }
-  const sent = { account, deposits: [{ ...terms, relayHash: hash }], isFinal: false, search: recorded.goneSearch }
-  const { deposits = [], outcome, isFinal, sent: now } = await readSource(poll, question, sent)
+  const terms = { ...termsOf(recorded.deposit), relayHash: hash }
+  const {
+    deposits = [],
+    outcome,
+    isFinal,
+    sent,
+  } = await readSource(poll, question, {
+    ...{ account, deposits: [terms], isFinal: false },
+    ...recorded.gone,
+  })
   const same = deposits.find(({ deposit }) => relayHash(deposit) === hash)
   const isFilled = recorded.events.some(({ kind }) => kind === 'filled')
-  const successor = deposits.find(({ deposit }) => termsOf(deposit).hash === terms.hash)
-  if (!same && successor && !isFilled) return { seen: asSeen(recorded), successor }
-  if (!same && outcome && outcome !== 'pending' && !isFilled) return { seen: conclude(recorded, outcome, isFinal) }
+  if (same || isFilled) return readNow(poll, same ? withSource(recorded, same) : recorded)
+  if (outcome === 'source_dropped' && sent?.hasOther) return 'replaced'
+  if (outcome && outcome !== 'pending') return conclude(recorded, outcome, isFinal)
   // A node that lags behind, or a reorganisation: what was seen is not unseen.
-  const transfer = same ? withSource(recorded, same) : { ...recorded, goneSearch: now?.search }
-  return { seen: await readNow(poll, transfer) }
+  return readNow(poll, { ...recorded, gone: { search: sent?.search, hasOther: sent?.hasOther } })
 }
 
 async function readNow(poll: Poll, transfer: Transfer): Promise<Seen> {

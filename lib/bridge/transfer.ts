@@ -1,8 +1,10 @@
 import { type Address as EvmAddress, type Hash, isHash } from 'viem'
 import * as z from 'zod'
+import { StoredBlock } from '../chain/blocks.ts'
 import { Evidence, EvidenceList } from '../chain/evidence.ts'
 import { HexText } from '../chain/hex.ts'
 import { ChainId } from '../chain/registry.ts'
+import { ChainTransaction } from '../chain/transaction.ts'
 import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
 
 const HashText = z.string().refine((text): text is Hash => isHash(text))
@@ -81,15 +83,14 @@ const tokenAmount = (about: string) =>
 
 const Refund = z
   .object({
-    chainId: z.number().int(),
+    chainId: z.number().int().describe('Source chain'),
     token: Address,
     amount: Amount.describe("Refund in the source token's smallest unit"),
     txHash: TransactionHash.describe('Transaction that paid it; with `claim`, the one that could not'),
     at: Timestamp.describe('Block time'),
-    claim: z
-      .object({ chainId: z.number().int(), to: Address, data: HexText, value: Amount })
-      .nullable()
-      .describe('Transaction with which the depositor claims the refund; null once it is paid'),
+    claim: ChainTransaction.nullable().describe(
+      'Transaction with which the depositor claims the refund; null once it is paid',
+    ),
   })
   .meta({ id: 'TransferRefund', description: 'Refund of a transfer that was not filled in time' })
 
@@ -149,7 +150,11 @@ export const TransferStatus = z
     replacedBy: TransactionHash.nullable().describe('Transaction that made the deposit in place of the requested one'),
     events: z.array(TransferEvent).describe('Events of both chains that prove the status, in order'),
     links: z
-      .object({ source: z.url(), fill: z.url().nullable(), refund: z.url().nullable() })
+      .object({
+        source: z.url().describe('Source transaction'),
+        fill: z.url().nullable().describe('Fill on the destination chain'),
+        refund: z.url().nullable().describe('Refund on the source chain'),
+      })
       .describe('Transactions in block explorers; null before'),
   })
   .meta({ id: 'TransferStatus' })
@@ -191,6 +196,8 @@ export type LogSearch = z.output<typeof LogSearch>
 
 /** The search for a refund, and what it has found so far. */
 const RefundSearch = z.object({
+  /** The newest block known to be final. */
+  final: StoredBlock.optional(),
   blocks: LogSearch.optional(),
   /** The block of the payment that the bridge's hint names: newer ones are not read until it proves wrong. */
   until: Amount.optional(),
@@ -267,7 +274,7 @@ export const Transfer = z.object({
   /** The quote that was handed out for it. */
   quote: Quote.optional(),
   /** The search for another transaction that made the deposit, once its own is gone. */
-  goneSearch: LogSearch.optional(),
+  gone: z.object({ search: LogSearch.optional(), hasOther: z.boolean().optional() }).optional(),
   fillSearch: LogSearch.optional(),
   /** True once no fill before the deadline is final. */
   isUnfilled: z.boolean().optional(),
@@ -302,8 +309,9 @@ export const Sent = z.object({
   /** Deposits that it makes, or is to make; with the relay hash once they are seen. */
   deposits: z.array(Terms.extend({ relayHash: HashText.optional() })),
   isFinal: z.boolean(),
-  /** The search for these deposits in other transactions. */
+  /** The search for these deposits in other transactions, and whether it found one with the same terms. */
   search: LogSearch.optional(),
+  hasOther: z.boolean().optional(),
   /** The outcome that never changes, of a hash without a deposit, and the blocks that it rests on. */
   outcome: Outcome.optional(),
   evidence: EvidenceList.optional(),

@@ -10,7 +10,7 @@ import {
   zeroAddress,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { expect, vi } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 import type { ProtocolName } from '../../lib/protocols/vault-on-chain.ts'
 import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
 import { type BridgeDeposit, readDeposits, relayDataOf } from '../../sandbox/bridge.ts'
@@ -243,6 +243,19 @@ export type Transfer = {
 /** The bridge between the service's chains: what users, relayers and strangers do there. */
 export type Transfers = ReturnType<typeof transfersOn>
 
+/** The call that makes all of these in order. */
+const togetherCall = (calls: readonly Call[]) =>
+  call(MULTICALL3, 'aggregate3', [calls.map((one) => ({ ...one, allowFailure: false }))])
+
+/** Lets the bridge's API know of no fill and no refund, until the test ends: the chains are searched. */
+export function withoutHints(service: Service): void {
+  const { acrossApi } = service.backends.providers
+  acrossApi.rewrite = (reply, { url }) => (url.pathname.endsWith('/deposit/status') ? { status: 503, body: {} } : reply)
+  onTestFinished(() => {
+    acrossApi.rewrite = undefined
+  })
+}
+
 function transfersOn(service: Service) {
   const { chains, relayer } = service.backends
   const chainOf = (chainId: number) => {
@@ -294,11 +307,7 @@ function transfersOn(service: Service) {
   }
   /** One transaction of a stranger's that makes all of these calls in order. */
   const sendTogether = (chainId: number, calls: readonly Call[]) =>
-    send(
-      chainId,
-      ACCOUNTS.anchor.address,
-      call(MULTICALL3, 'aggregate3', [calls.map((one) => ({ ...one, allowFailure: false }))]),
-    )
+    send(chainId, ACCOUNTS.anchor.address, togetherCall(calls))
 
   const argumentsOf = async (order: Order): Promise<unknown[]> => {
     const { from = ARBITRUM, to = order.into?.chain.chainId ?? BASE, asset = order.into?.asset ?? 'USDC' } = order
@@ -385,6 +394,7 @@ function transfersOn(service: Service) {
     timeOf,
     send,
     sendTogether,
+    togetherCall,
     transferOf,
     transfersIn,
     depositCall,

@@ -27,7 +27,7 @@ export const contract = {
       'BatchWriteItem',
       'UpdateItem',
     ],
-    cache: ['GetItem', 'PutItem'],
+    cache: ['BatchGetItem', 'PutItem'],
     webhooks: ['GetItem', 'BatchGetItem', 'BatchWriteItem'],
     eventQueue: true,
     shardQueue: true,

@@ -18,7 +18,7 @@ export const contract = {
   caller: 'client',
   uses: {
     deposits: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'],
-    cache: ['GetItem', 'PutItem'],
+    cache: ['BatchGetItem', 'PutItem'],
     config: true,
   },
   request: {

@@ -108,7 +108,7 @@ describe('A run of the job', () => {
     }
     expect(Math.max(...told)).toBeLessThan(9)
     await transfers.finalise()
-    for (let look = 0; look < 8; look += 1) await run(1_200)
+    for (let look = 0; look < 10; look += 1) await run(1_200)
 
     expect(await run(3_600)).toMatchObject({ open: 0, destination: 0 })
     for (const wire of Object.values(service.rpc)) wire.bodies.length = 0

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest'
 import { expectError } from '../../support/errors.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
 import type { Service } from '../../support/service.ts'
-import { test as base, expectStatus, type Transfer, type Transfers } from '../../support/transfers.ts'
+import { test as base, expectStatus, type Transfer, type Transfers, withoutHints } from '../../support/transfers.ts'
 import { callsIn, type Wire } from '../../support/wire.ts'
 
 const NO_HASH: Hash = `0x${'5c'.repeat(32)}`
@@ -12,15 +12,6 @@ const CHAINS = { source: ARBITRUM, destination: BASE } as const
 type Role = keyof typeof CHAINS
 
 const test = base
-  /** The bridge's API knows of no fill: the chains are searched. */
-  .extend('withoutHints', { auto: true }, ({ service }, { onCleanup }) => {
-    const { acrossApi } = service.backends.providers
-    acrossApi.rewrite = (reply, { url }) =>
-      url.pathname.endsWith('/deposit/status') ? { status: 503, body: {} } : reply
-    onCleanup(() => {
-      acrossApi.rewrite = undefined
-    })
-  })
   .extend('wires', ({ service: { rpc } }) => ({ source: rpc[ARBITRUM] as Wire, destination: rpc[BASE] as Wire }))
   /** Transfers of every kind, each of which is asked about on both chains. */
   .extend('stages', { scope: 'file' }, async ({ sharedTransfers: transfers }): Promise<Stages> => {
@@ -132,6 +123,7 @@ describe('A status that cannot be had whole is an error:', () => {
   test.for(cases)(
     'the $role answers $method with $spoiled, for a transfer that is $stage',
     async ({ role, method, stage, answerOf }, { wires, transfers, coldService }) => {
+      withoutHints(transfers.service)
       const { transfer, shows } = await openNew(transfers, stage)
       change(wires[role], method, answerOf)
       // In a container of its own: what a node refuses is remembered.
@@ -160,6 +152,7 @@ describe('Where the destination refuses to search more blocks at once than', () 
     transfers,
     coldService,
   }) => {
+    withoutHints(transfers.service)
     const { transfer } = await openNew(transfers, 'filled')
     limit(wires.destination, 0)
     const ask = () => transfer.ask({ as: coldService })
@@ -174,6 +167,7 @@ describe('Where the destination refuses to search more blocks at once than', () 
   ] as const)(
     '%i, a fill among 400 is found within %i questions of at most 8 calls',
     async ([blocks, most], { wires, transfers, coldService }) => {
+      withoutHints(transfers.service)
       const transfer = await transfers.open()
       await transfers.mine(BASE, 20)
       const fill = await transfers.relayer.fill(transfer.deposit)
