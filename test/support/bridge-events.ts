@@ -63,11 +63,13 @@ export type Change = {
   readonly amount?: bigint
   readonly recipient?: Hex
   readonly message?: Hex
+  /** True for a fill that the pool paid itself. */
+  readonly isSlow?: boolean
 }
 
 /** The log of a deposit's fill. */
 export function fillLog({ relayData }: BridgeDeposit, change: Change = {}): Unplaced {
-  const { pool = POOL, amount = relayData.outputAmount, recipient = relayData.recipient } = change
+  const { pool = POOL, amount = relayData.outputAmount, recipient = relayData.recipient, isSlow = false } = change
   const hashOf = (message: Hex) => (message === '0x' ? zeroHash : keccak256(message))
   const messageHash = hashOf(relayData.message)
   return emit(pool, 'FilledRelay', {
@@ -79,7 +81,7 @@ export function fillLog({ relayData }: BridgeDeposit, change: Change = {}): Unpl
       updatedRecipient: recipient,
       updatedMessageHash: hashOf(change.message ?? relayData.message),
       updatedOutputAmount: amount,
-      fillType: 0,
+      fillType: isSlow ? 2 : 0,
     },
   })
 }

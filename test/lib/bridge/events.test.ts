@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import {
   type Address,
   encodeAbiParameters,
+  encodeFunctionData,
   getAddress,
   type Hash,
   type Hex,
@@ -16,17 +17,20 @@ import {
 import { describe, expect, test } from 'vitest'
 import { handlerAbi, poolAbi } from '../../../lib/bridge/abi.ts'
 import {
-  deferringTransactions,
   type Fill,
+  type FillResult,
   findFill,
-  findRepayment,
+  findLeads,
   parseDeposits,
-  parseFillOutcome,
+  parseFillResult,
   parseMessage,
   parsePayments,
+  parseTerms,
   relayHash,
+  termsOf,
 } from '../../../lib/bridge/events.ts'
 import type { BridgeDeposit } from '../../../lib/bridge/transfer.ts'
+import type { Log } from '../../../lib/chain/logs.ts'
 import {
   type Change,
   callsFailed,
@@ -47,7 +51,7 @@ import {
   TRANSACTION,
   type Unplaced,
 } from '../../support/bridge-events.ts'
-import { HANDLER, MESSAGE } from '../../support/oracles.ts'
+import { encodeCall, HANDLER, MESSAGE } from '../../support/oracles.ts'
 import { runs } from '../../support/runs.ts'
 
 const anyAddress = fc
@@ -64,8 +68,8 @@ const anyUint = fc.oneof(
 )
 const anyTime = fc.integer({ min: 0, max: 2 ** 32 - 1 })
 /** A deposit as today's pools take it: accounts and tokens are words. */
-const anyDeposit = fc
-  .record({
+const anyDeposit: fc.Arbitrary<BridgeDeposit> = fc.record({
+  relayData: fc.record({
     depositor: anyAddress.map((address) => pad(address).toLowerCase() as Hex),
     recipient: anyWord,
     exclusiveRelayer: anyWord,
@@ -78,8 +82,10 @@ const anyDeposit = fc
     fillDeadline: anyTime,
     exclusivityDeadline: anyTime,
     message: anyBytes,
-  })
-  .map((relayData): BridgeDeposit => ({ relayData, destinationChainId: 8453 }))
+  }),
+  destinationChainId: fc.constantFrom(1, 10, 56, 137, 8453, 42161),
+  quoteTimestamp: anyTime,
+})
 
 describe('What we know the bridge by', () => {
   const selectorOf = (abi: typeof poolAbi | typeof handlerAbi, name: string) => {
@@ -137,9 +143,8 @@ describe('The relay hash', () => {
 
   test('is that of the relay data and the destination, encoded word by word', () => {
     fc.assert(
-      fc.property(anyDeposit, fc.constantFrom(1, 10, 56, 137, 8453, 42161), (deposit, destinationChainId) => {
-        const there = { ...deposit, destinationChainId }
-        expect(relayHash(there)).toBe(hashByHand(there))
+      fc.property(anyDeposit, (deposit) => {
+        expect(relayHash(deposit)).toBe(hashByHand(deposit))
       }),
     )
   })
@@ -162,11 +167,83 @@ function variations(relayData: RelayData): RelayData[] {
   })
 }
 
+describe('The terms of a deposit', () => {
+  const TERMS = ['recipient', 'inputToken', 'outputToken', 'inputAmount', 'outputAmount', 'fillDeadline', 'message']
+  const ACCOUNTS = ['depositor', 'recipient', 'inputToken', 'outputToken', 'exclusiveRelayer'] as const
+
+  /** A deposit of accounts and tokens that calldata can name. */
+  const anyCall = fc
+    .tuple(anyDeposit, fc.tuple(anyAddress, anyAddress, anyAddress, anyAddress, anyAddress))
+    .map(([deposit, accounts]): BridgeDeposit => {
+      const words = Object.fromEntries(ACCOUNTS.map((name, i) => [name, pad(accounts[i] as Address).toLowerCase()]))
+      return { ...deposit, relayData: { ...deposit.relayData, ...words } }
+    })
+  const calldataOf = ({ relayData, destinationChainId, quoteTimestamp }: BridgeDeposit, exclusivity = 0) => {
+    const [depositor, recipient, inputToken, outputToken, exclusiveRelayer] = ACCOUNTS.map((name) =>
+      getAddress(`0x${relayData[name].slice(-40)}`),
+    )
+    const amounts = [relayData.inputAmount, relayData.outputAmount, BigInt(destinationChainId)]
+    const times = [quoteTimestamp, relayData.fillDeadline, exclusivity]
+    const accounts = [depositor, recipient, inputToken, outputToken]
+    return encodeCall('depositV3', [...accounts, ...amounts, exclusiveRelayer, ...times, relayData.message])
+  }
+
+  test('are those of the calldata and of the event, whatever id and exclusivity the pool gives it', () => {
+    fc.assert(
+      fc.property(anyCall, anyTime, anyUint, (deposit, exclusivity, depositId) => {
+        const [made] = parseDeposits(placed([depositLog(deposit)]), POOL, 42161)
+        const terms = termsOf(made?.deposit as BridgeDeposit)
+        const { depositor } = deposit.relayData
+        expect(terms).toMatchObject({ depositor: getAddress(`0x${depositor.slice(-40)}`) })
+        expect(terms).toMatchObject({ quotedAt: deposit.quoteTimestamp })
+        expect(parseTerms(calldataOf(deposit, exclusivity))).toEqual(terms)
+        const relayData = { ...deposit.relayData, depositId, exclusivityDeadline: exclusivity }
+        expect(termsOf({ ...deposit, relayData })).toEqual(terms)
+      }),
+    )
+  })
+
+  test('are others with any of their parts changed', () => {
+    fc.assert(
+      fc.property(anyCall, (deposit) => {
+        const parts = variations(deposit.relayData).filter((changed) =>
+          [...TERMS, 'depositor'].some(
+            (name) => changed[name as keyof RelayData] !== deposit.relayData[name as keyof RelayData],
+          ),
+        )
+        const others = [
+          ...parts.map((relayData) => ({ ...deposit, relayData })),
+          { ...deposit, destinationChainId: deposit.destinationChainId + 1 },
+          { ...deposit, quoteTimestamp: (deposit.quoteTimestamp ^ 1) >>> 0 },
+        ]
+        expect(others).toHaveLength(TERMS.length + 3)
+        const hashes = [deposit, ...others].flatMap((one) => [termsOf(one).hash, parseTerms(calldataOf(one))?.hash])
+        expect(new Set(hashes).size).toBe(others.length + 1)
+      }),
+    )
+  })
+
+  test('are none of other calls, and none of calldata that is cut', () => {
+    const [deposit] = fc.sample(anyCall, 1) as [BridgeDeposit]
+    const calldata = calldataOf(deposit)
+    expect(parseTerms(entryCall('deposit', ELSEWHERE))).toBeUndefined()
+    expect(
+      parseTerms(encodeFunctionData({ abi: poolAbi, functionName: 'fillStatuses', args: [zeroHash] })),
+    ).toBeUndefined()
+    expect(parseTerms('0x')).toBeUndefined()
+    expect(parseTerms(calldata.slice(0, 200) as Hex)).toBeUndefined()
+  })
+})
+
 describe('The deposits of a transaction', () => {
+  const depositsIn = (logs: readonly Log[]) => parseDeposits(logs, POOL, 42161).map(({ deposit }) => deposit)
+
   test('are those of its logs, in order and whole', () => {
     fc.assert(
       fc.property(fc.array(anyDeposit, { maxLength: 4 }), (deposits) => {
-        expect(parseDeposits(placed(deposits.map((deposit) => depositLog(deposit))), POOL, 42161)).toEqual(deposits)
+        const logs = placed(deposits.map((deposit) => depositLog(deposit)))
+        const expected = deposits.map((deposit, index) => ({ deposit, log: logs[index] }))
+        expect(parseDeposits(logs, POOL, 42161)).toEqual(expected)
       }),
     )
   })
@@ -184,19 +261,19 @@ describe('The deposits of a transaction', () => {
       fc.integer({ min: 0, max: 2 ** 32 - 1 }),
     )
     fc.assert(
-      fc.property(anyOldDeposit, ([addresses, { relayData, destinationChainId }, id]) => {
+      fc.property(anyOldDeposit, ([addresses, { relayData, destinationChainId, quoteTimestamp }, id]) => {
         const log = emit(POOL, 'V3FundsDeposited', {
           ...relayData,
           ...addresses,
           depositId: id,
           destinationChainId: BigInt(destinationChainId),
-          quoteTimestamp: 1,
+          quoteTimestamp,
         })
         const words = Object.fromEntries(
           Object.entries(addresses).map(([name, address]) => [name, pad(address).toLowerCase()]),
         )
-        const expected = { relayData: { ...relayData, ...words, depositId: BigInt(id) }, destinationChainId }
-        expect(parseDeposits(placed([log]), POOL, 42161)).toEqual([expected])
+        const old = { ...relayData, ...words, depositId: BigInt(id) }
+        expect(depositsIn(placed([log]))).toEqual([{ relayData: old, destinationChainId, quoteTimestamp }])
       }),
     )
   })
@@ -204,7 +281,7 @@ describe('The deposits of a transaction', () => {
   test('are none where another contract emits the event', () => {
     fc.assert(
       fc.property(anyDeposit, (deposit) => {
-        expect(parseDeposits(placed([depositLog(deposit, ELSEWHERE)]), POOL, 42161)).toEqual([])
+        expect(depositsIn(placed([depositLog(deposit, ELSEWHERE)]))).toEqual([])
       }),
     )
   })
@@ -215,11 +292,22 @@ describe('The deposits of a transaction', () => {
     const cut = { ...log, data: data.slice(0, -64) as Hex }
     const bare = { ...log, data, topics: [log.topics[0] as Hash] as [Hash] }
     const anonymous = { ...log, data, topics: [] as [] }
-    expect(parseDeposits(placed([cut, bare, anonymous, { ...log, data }]), POOL, 42161)).toEqual([deposit])
+    expect(depositsIn(placed([cut, bare, anonymous, { ...log, data }]))).toEqual([deposit])
   })
 })
 
 describe('The fill of a deposit', () => {
+  test('is sped up if its amount, recipient or message are others, and not if the pool itself paid less', () => {
+    const deposit = depositOf({ user: ELSEWHERE, vault: TOKEN, id: 1n, amount: 100n })
+    const isSpedUp = (change: Change) => findFill(placed([fillLog(deposit, change)]), POOL, deposit)?.isSpedUp
+    expect(isSpedUp({})).toBe(false)
+    expect(isSpedUp({ amount: 90n })).toBe(true)
+    expect(isSpedUp({ recipient: pad(ELSEWHERE) })).toBe(true)
+    expect(isSpedUp({ message: '0x' })).toBe(true)
+    expect(isSpedUp({ amount: 90n, isSlow: true })).toBe(false)
+    expect(isSpedUp({ message: '0x', isSlow: true })).toBe(true)
+  })
+
   test('is found among those of others, with what it delivered', () => {
     fc.assert(
       fc.property(anyDeposit, anyUint, fc.integer({ min: 0, max: 12 }), (deposit, amount, place) => {
@@ -232,6 +320,7 @@ describe('The fill of a deposit', () => {
           outputAmount: amount,
           recipient: deposit.relayData.recipient,
           messageHash: deposit.relayData.message === '0x' ? zeroHash : keccak256(deposit.relayData.message),
+          isSpedUp: amount !== deposit.relayData.outputAmount,
         })
       }),
     )
@@ -314,7 +403,7 @@ describe('What a fill led to', () => {
           const { user, vault, amount, end } = order
           const deposit = depositOf({ user, vault, amount, id: BigInt(i), entry: end.entry })
           const moved = emit(TOKEN, 'Transfer', { from: POOL, to: HANDLER, value: amount })
-          const failed = { result: 'destination_action_failed', returned: amount }
+          const failed = { kind: 'action_failed', account: user, amount, vaultAddress: null }
           if ('fail' in end && end.fail === 'refused') {
             const effect = [callsFailed(user), drained(user, amount)]
             return { deposit, logs: [fillLog(deposit), moved, ...effect, ...noise], expected: failed }
@@ -325,7 +414,8 @@ describe('What a fill led to', () => {
             return { deposit, logs: [fillLog(deposit), moved, drained(user, amount), ...others], expected: failed }
           }
           const logs = [fillLog(deposit), moved, ...end.succeed(user, vault, amount), ...noise]
-          return { deposit, logs, expected: { result: 'deposited' } }
+          const expected = { kind: 'vault_deposited', account: user, amount, vaultAddress: vault }
+          return { deposit, logs, expected }
         })
         const honest = [...before, ...fills.flatMap(({ logs }) => logs)]
         const logs = placed(
@@ -333,7 +423,7 @@ describe('What a fill led to', () => {
         )
         for (const { deposit, expected } of fills) {
           const fill = findFill(logs, POOL, deposit) as Fill
-          expect(parseFillOutcome(logs, { pool: POOL, handler: HANDLER, fill, deposit })).toMatchObject(expected)
+          expect(parseFillResult(logs, { pool: POOL, handler: HANDLER, fill, deposit })).toMatchObject(expected)
         }
       }),
       { numRuns: runs(60) },
@@ -341,65 +431,122 @@ describe('What a fill led to', () => {
   })
 
   const [USER, VAULT] = [USERS[0], VAULTS[0]] as [Address, Address]
+  const OTHER_VAULT = VAULTS[1] as Address
   const ordered = depositOf({ user: USER, vault: VAULT, id: 1n, amount: 100n })
-  const outcomeOf = (deposit: BridgeDeposit, change: Change, ...effects: Unplaced[]) => {
+  const resultOf = (deposit: BridgeDeposit, change: Change, ...effects: Unplaced[]) => {
     const logs = placed([fillLog(deposit, change), ...effects])
     const fill = findFill(logs, POOL, deposit) as Fill
-    return parseFillOutcome(logs, { pool: POOL, handler: HANDLER, fill, deposit })
+    return parseFillResult(logs, { pool: POOL, handler: HANDLER, fill, deposit })
   }
+  /** A result with its amount; by the log of the fill, or by the one so many after it. */
+  const result = (kind: FillResult['kind'], account: Address | null, amount: bigint | null, after = 0): FillResult => ({
+    ...{ kind, logIndex: 3 + after, amount, account, vaultAddress: null, shares: null },
+  })
+  const taken = (
+    vaultAddress: Address,
+    account: Address,
+    amount: bigint,
+    after: number,
+    shares: bigint | null = null,
+  ) => ({
+    ...result('vault_deposited', account, amount, after),
+    ...{ vaultAddress, shares },
+  })
   const request = requested(USER, VAULT, 100n)
+  const sent = (to: Address, value: bigint, from: Address = HANDLER) => emit(TOKEN, 'Transfer', { from, to, value })
+  const arrived = sent(HANDLER, 100n, POOL)
 
-  test('is a plain delivery where there is no message, or it goes to the wallet of the depositor', () => {
+  test('is a plain delivery if there is no handler, whatever the message', () => {
     const failures = USERS.map((user) => callsFailed(user))
-    expect(outcomeOf(messageDeposit({ user: USER, id: 1n, amount: 5n, message: '0x' }), {}, ...failures)).toEqual({
-      result: 'delivered',
-    })
-    const { relayData } = ordered
-    const toWallet = { ...ordered, relayData: { ...relayData, recipient: relayData.depositor } }
-    expect(outcomeOf(toWallet, {}, ...failures)).toEqual({ result: 'delivered' })
+    for (const message of ['0x', ordered.relayData.message] as const) {
+      const { depositor: recipient } = ordered.relayData
+      const toWallet = { ...ordered, relayData: { ...ordered.relayData, recipient, message } }
+      expect(resultOf(toWallet, {}, ...failures)).toEqual(result('delivered', USER, 100n))
+      expect(resultOf(toWallet, { amount: 90n }, ...failures)).toEqual(result('delivered', USER, 90n))
+    }
   })
 
-  test('is a deposit only by what the fill really ran, where the depositor agreed to something else', () => {
-    expect(outcomeOf(ordered, { amount: 90n }, request)).toEqual({ result: 'deposited', logIndex: 4 })
-    expect(outcomeOf(ordered, { recipient: ordered.relayData.depositor })).toEqual({ result: 'delivered' })
-    expect(outcomeOf(ordered, { recipient: pad(ELSEWHERE) }, request)).toEqual({ result: 'delivered' })
-    expect(outcomeOf(ordered, { message: '0x' }, request)).toEqual({ result: 'delivered' })
-    const { message } = depositOf({ user: USER, vault: VAULTS[1] as Address, id: 1n, amount: 100n }).relayData
-    expect(outcomeOf(ordered, { message }, requested(USER, VAULTS[1] as Address, 100n))).toEqual({
-      result: 'delivered',
-    })
-    expect(outcomeOf(ordered, { message }, callsFailed(ELSEWHERE), drained(ELSEWHERE, 100n))).toEqual({
-      result: 'destination_action_failed',
-      returned: 100n,
-    })
+  test('is a delivery to the recipient that the depositor signed later', () => {
+    expect(resultOf(ordered, { recipient: ordered.relayData.depositor })).toEqual(result('delivered', USER, 100n))
+    expect(resultOf(ordered, { recipient: pad(ELSEWHERE) }, request)).toEqual(result('delivered', ELSEWHERE, 100n))
+  })
+
+  test('is undelivered at the handler without a message, whatever strangers make of it', () => {
+    const undelivered = result('undelivered', null, 100n)
+    const silent = messageDeposit({ user: USER, id: 1n, amount: 100n, message: '0x' })
+    for (const effects of [[], [arrived], [arrived, request], [arrived, callsFailed(USER), drained(ELSEWHERE, 100n)]]) {
+      expect(resultOf(silent, {}, ...effects)).toEqual(undelivered)
+      expect(resultOf(ordered, { message: '0x' }, ...effects)).toEqual(undelivered)
+    }
+    expect(resultOf(ordered, { message: '0x', amount: 90n })).toEqual(result('undelivered', null, 90n))
+  })
+
+  test('is undelivered if a message without a deposit moves nothing', () => {
+    const message = encodeAbiParameters(MESSAGE, [{ calls: [], fallbackRecipient: zeroAddress }])
+    const undelivered = result('undelivered', null, 100n)
+    expect(resultOf(messageDeposit({ user: USER, id: 1n, amount: 100n, message }), {}, arrived)).toEqual(undelivered)
+    expect(resultOf(ordered, { message }, arrived)).toEqual(undelivered)
+  })
+
+  test('is the deposit with the shares that the vault minted for it', () => {
+    const deposit = depositOf({ user: USER, vault: VAULT, id: 1n, amount: 100n, entry: 'deposit' })
+    const minted = emit(VAULT, 'Deposit', { sender: HANDLER, owner: USER, assets: 100n, shares: 77n })
+    expect(resultOf(deposit, {}, arrived, sent(VAULT, 100n), minted)).toEqual(taken(VAULT, USER, 100n, 3, 77n))
+    expect(resultOf(ordered, {}, request)).toEqual(taken(VAULT, USER, 100n, 1))
+    expect(resultOf(ordered, { amount: 90n }, requested(USER, VAULT, 90n))).toEqual(taken(VAULT, USER, 90n, 1))
+  })
+
+  test('is the deposit into another vault or for another account, as a later message says', () => {
+    const { message } = depositOf({ user: USER, vault: OTHER_VAULT, id: 1n, amount: 100n }).relayData
+    const there = requested(USER, OTHER_VAULT, 100n)
+    const moved = [arrived, sent(OTHER_VAULT, 100n)]
+    expect(resultOf(ordered, { message }, ...moved, there)).toEqual(taken(OTHER_VAULT, USER, 100n, 3))
+    const forOther = requested(ELSEWHERE, OTHER_VAULT, 100n)
+    expect(resultOf(ordered, { message }, ...moved, forOther)).toEqual(taken(OTHER_VAULT, ELSEWHERE, 100n, 3))
+    const minted = emit(OTHER_VAULT, 'Deposit', { sender: HANDLER, owner: USER, assets: 100n, shares: 7n })
+    expect(resultOf(ordered, { message }, ...moved, minted)).toEqual(taken(OTHER_VAULT, USER, 100n, 3, 7n))
+    // Not by a contract that got nothing of the handler.
+    expect(resultOf(ordered, { message }, arrived, there)).toEqual(result('delivered', null, 100n))
+    expect(resultOf(ordered, { message }, arrived, sent(ELSEWHERE, 100n), requested(USER, OTHER_VAULT, 9n))).toEqual(
+      result('delivered', ELSEWHERE, 100n),
+    )
+  })
+
+  test('is the failure of a later message, whose fallback is not known before', () => {
+    const { message } = depositOf({ user: USER, vault: OTHER_VAULT, id: 1n, amount: 100n }).relayData
+    expect(resultOf(ordered, { message }, callsFailed(ELSEWHERE), drained(ELSEWHERE, 100n))).toEqual(
+      result('action_failed', ELSEWHERE, 100n, 1),
+    )
   })
 
   test('is not proven by logs that end too early, nor by the event of another kind of deposit', () => {
-    expect(outcomeOf(ordered, {})).toEqual({ result: 'unproven' })
-    expect(outcomeOf(ordered, {}, sharesIssued('Deposit')(USER, VAULT, 100n))).toEqual({ result: 'unproven' })
-    expect(outcomeOf(ordered, {}, requested(ELSEWHERE, VAULT, 100n))).toEqual({ result: 'unproven' })
-    expect(outcomeOf(ordered, {}, requested(USER, ELSEWHERE, 100n))).toEqual({ result: 'unproven' })
+    expect(resultOf(ordered, {})).toBeUndefined()
+    expect(resultOf(ordered, {}, sharesIssued('Deposit')(USER, VAULT, 100n))).toBeUndefined()
+    expect(resultOf(ordered, {}, requested(ELSEWHERE, VAULT, 100n))).toBeUndefined()
+    expect(resultOf(ordered, {}, requested(USER, ELSEWHERE, 100n))).toBeUndefined()
+    expect(resultOf(ordered, {}, callsFailed(ELSEWHERE), drained(ELSEWHERE, 100n))).toBeUndefined()
+    expect(resultOf(ordered, {}, drained(USER, 99n))).toBeUndefined()
     const sync = depositOf({ user: USER, vault: VAULT, id: 1n, amount: 100n, entry: 'deposit' })
-    expect(outcomeOf(sync, {}, autoClaimed(USER, VAULT))).toEqual({ result: 'unproven' })
+    expect(resultOf(sync, {}, autoClaimed(USER, VAULT))).toBeUndefined()
   })
 
-  test('of a message that another tool built is told by the vault that it names, and by its own fallback', () => {
+  test('of a message that another tool built is known by the vault that it names, and by its own fallback', () => {
     const calls = [
       { target: TOKEN, callData: '0x1234' as const, value: 0n },
       { target: VAULT, callData: entryCall('deposit', USER), value: 0n },
     ]
     const message = encodeAbiParameters(MESSAGE, [{ calls, fallbackRecipient: ELSEWHERE }])
     const foreign = messageDeposit({ user: USER, id: 1n, amount: 100n, message })
-    expect(outcomeOf(foreign, {}, sharesIssued('Deposit')(USER, VAULT, 100n))).toMatchObject({ result: 'deposited' })
-    expect(outcomeOf(foreign, {}, callsFailed(ELSEWHERE), drained(ELSEWHERE, 100n))).toEqual({
-      result: 'destination_action_failed',
-      returned: 100n,
-    })
+    expect(resultOf(foreign, {}, sharesIssued('Deposit')(USER, VAULT, 100n))).toEqual(taken(VAULT, USER, 100n, 1, 100n))
+    expect(resultOf(foreign, {}, callsFailed(ELSEWHERE), drained(ELSEWHERE, 100n))).toEqual(
+      result('action_failed', ELSEWHERE, 100n, 1),
+    )
     const swap = encodeAbiParameters(MESSAGE, [{ calls: calls.slice(0, 1), fallbackRecipient: ELSEWHERE }])
     const other = messageDeposit({ user: USER, id: 1n, amount: 100n, message: swap })
-    expect(outcomeOf(other, {})).toEqual({ result: 'delivered' })
-    expect(outcomeOf(other, {}, callsFailed(USER))).toEqual({ result: 'delivered' })
-    expect(outcomeOf(other, {}, callsFailed(ELSEWHERE))).toMatchObject({ result: 'destination_action_failed' })
+    expect(resultOf(other, {}, sent(USER, 100n))).toEqual(result('delivered', USER, 100n))
+    expect(resultOf(other, {}, sent(USER, 60n), drained(ELSEWHERE, 40n))).toEqual(result('delivered', ELSEWHERE, 100n))
+    expect(resultOf(other, {}, callsFailed(USER))).toEqual(result('delivered', null, 100n))
+    expect(resultOf(other, {}, callsFailed(ELSEWHERE))).toEqual(result('action_failed', ELSEWHERE, null, 1))
   })
 })
 
@@ -426,27 +573,30 @@ describe('What the pool paid back to a depositor', () => {
     })
   const claim = (caller: Address, token: Address, amount: bigint) =>
     emit(POOL, 'ClaimedRelayerRefund', { l2TokenAddress: pad(token), refundAddress: pad(ELSEWHERE), amount, caller })
-  const paid = (...logs: Unplaced[]) => parsePayments(placed(logs), POOL, deposit).map(({ amount }) => amount)
+  const transfer = (to: Address, value: bigint, { from = POOL, token = TOKEN } = {}) =>
+    emit(token, 'Transfer', { from, to, value })
+  /** The amounts that were paid, and those that are owed. */
+  const refunds = (...logs: Unplaced[]) => {
+    const payments = parsePayments(placed(logs), POOL, deposit)
+    const amounts = (wanted: boolean) => payments.flatMap(({ amount, isOwed }) => (isOwed === wanted ? [amount] : []))
+    return { paid: amounts(false), owed: amounts(true) }
+  }
 
   test('is every part of a leaf that names it, in the token, and what it claimed later', () => {
-    expect(
-      paid(
-        leaf({}),
-        leaf({
-          payments: [
-            [ELSEWHERE, 1n],
-            [user, 2n],
-            [user, 3n],
-          ],
-        }),
-      ),
-    ).toEqual([105n, 5n])
-    expect(paid(claim(user, TOKEN, 7n))).toEqual([7n])
+    const parts = [
+      [ELSEWHERE, 1n],
+      [user, 2n],
+      [user, 3n],
+    ] as const
+    expect(refunds(leaf({}), leaf({ payments: parts }))).toEqual({ paid: [105n, 5n], owed: [] })
+    expect(refunds(claim(user, TOKEN, 7n))).toEqual({ paid: [7n], owed: [] })
+    expect(parsePayments(placed([leaf({}), claim(user, TOKEN, 7n)]), POOL, deposit)).toMatchObject([
+      { log: { logIndex: 3 }, amount: 105n },
+      { log: { logIndex: 4 }, amount: 7n },
+    ])
   })
 
-  test('of a leaf that defers some, is what the token itself says that the leaf paid', () => {
-    const transfer = (to: Address, value: bigint, { from = POOL, token = TOKEN } = {}) =>
-      emit(token, 'Transfer', { from, to, value })
+  test('of a leaf that defers some, is what the token itself says that the leaf paid; the rest is owed', () => {
     const deferred = leaf({
       payments: [
         [ELSEWHERE, 1n],
@@ -455,8 +605,8 @@ describe('What the pool paid back to a depositor', () => {
       ],
       deferred: true,
     })
-    expect(paid(transfer(user, 105n), deferred)).toEqual([105n])
-    expect(paid(transfer(user, 3n), transfer(user, 105n), deferred)).toEqual([108n])
+    expect(refunds(transfer(user, 105n), deferred)).toEqual({ paid: [105n], owed: [3n] })
+    expect(refunds(transfer(user, 3n), transfer(user, 105n), deferred)).toEqual({ paid: [108n], owed: [] })
     // Not what others pay or get, nor another amount, nor in another token, nor after the leaf or before the one before.
     const others = [
       transfer(ELSEWHERE, 105n),
@@ -464,8 +614,9 @@ describe('What the pool paid back to a depositor', () => {
       transfer(user, 105n, { from: ELSEWHERE }),
       transfer(user, 105n, { token: ELSEWHERE }),
     ]
-    expect(paid(...others, deferred, transfer(user, 105n))).toEqual([])
-    expect(paid(transfer(user, 105n), leaf({ payments: [[ELSEWHERE, 1n]] }), deferred)).toEqual([])
+    expect(refunds(...others, deferred, transfer(user, 105n))).toEqual({ paid: [], owed: [108n] })
+    const before = leaf({ payments: [[ELSEWHERE, 1n]] })
+    expect(refunds(transfer(user, 105n), before, deferred)).toEqual({ paid: [], owed: [108n] })
     // Each counts once, whichever payment it is for.
     const twice = leaf({
       payments: [
@@ -474,60 +625,26 @@ describe('What the pool paid back to a depositor', () => {
       ],
       deferred: true,
     })
-    expect(paid(transfer(user, 5n), twice)).toEqual([5n])
-    expect(deferringTransactions(placed([leaf({}), deferred]), POOL, deposit)).toEqual([TRANSACTION])
-    expect(deferringTransactions(placed([leaf({}), leaf({ payments: [], deferred: true })]), POOL, deposit)).toEqual([])
+    expect(refunds(transfer(user, 5n), twice)).toEqual({ paid: [5n], owed: [5n] })
   })
 
-  test('is nothing of other pools, tokens and accounts, and nothing that is deferred', () => {
-    expect(
-      paid(leaf({ pool: ELSEWHERE }), leaf({ token: ELSEWHERE }), leaf({ payments: [[ELSEWHERE, 105n]] })),
-    ).toEqual([])
-    expect(paid(leaf({ deferred: true }), leaf({ payments: [] }))).toEqual([])
-    expect(paid(claim(ELSEWHERE, TOKEN, 7n), claim(user, ELSEWHERE, 7n))).toEqual([])
-  })
-})
-
-describe('A debt is paid back', () => {
-  const owed = (...debts: [deadline: bigint, amount: bigint][]) =>
-    debts.map(([deadline, amount]) => ({ deadline, amount }))
-  const at = (...payments: [timestamp: bigint, amount: bigint][]) =>
-    payments.map(([timestamp, amount]) => ({ timestamp, amount }))
-
-  test('by payments after its deadline that cover it and every older one', () => {
-    expect(findRepayment(owed([10n, 100n]), at([20n, 100n]))).toEqual({ timestamp: 20n, amount: 100n })
-    expect(findRepayment(owed([10n, 100n]), at([20n, 60n], [30n, 40n]))).toEqual({ timestamp: 30n, amount: 40n })
-    expect(findRepayment(owed([5n, 100n], [10n, 100n]), at([20n, 100n]))).toBeUndefined()
-    expect(findRepayment(owed([5n, 100n], [10n, 100n]), at([8n, 100n], [20n, 100n]))).toMatchObject({
-      timestamp: 20n,
-    })
-    expect(findRepayment(owed([5n, 100n], [10n, 100n]), at([20n, 200n]))).toMatchObject({ timestamp: 20n })
-    expect(findRepayment(owed([10n, 100n]), at([9n, 100n], [10n, 100n], [20n, 99n]))).toBeUndefined()
+  test('is nothing of other pools, tokens and accounts, and only owed if it is deferred', () => {
+    const nothing = { paid: [], owed: [] }
+    const others = [leaf({ pool: ELSEWHERE }), leaf({ token: ELSEWHERE }), leaf({ payments: [[ELSEWHERE, 105n]] })]
+    expect(refunds(...others)).toEqual(nothing)
+    expect(refunds(leaf({ deferred: true }), leaf({ payments: [] }))).toEqual({ paid: [], owed: [105n] })
+    expect(refunds(leaf({ payments: [[ELSEWHERE, 105n]], deferred: true }))).toEqual(nothing)
+    expect(refunds(claim(ELSEWHERE, TOKEN, 7n), claim(user, ELSEWHERE, 7n))).toEqual(nothing)
   })
 
-  test('never unless all that was paid after the oldest deadline covers all that is owed', () => {
-    const any = (max: bigint) => fc.tuple(fc.bigInt(0n, 100n), fc.bigInt(1n, max))
-    const byTime = (left: readonly bigint[], right: readonly bigint[]) => Number((left[0] ?? 0n) - (right[0] ?? 0n))
-    fc.assert(
-      fc.property(
-        fc.array(any(50n), { minLength: 1, maxLength: 6 }),
-        fc.array(any(80n), { maxLength: 8 }),
-        (debts, paid) => {
-          const [sortedDebts, sortedPayments] = [debts.toSorted(byTime), paid.toSorted(byTime)]
-          const payment = findRepayment(owed(...sortedDebts), at(...sortedPayments))
-          const since = sortedDebts[0]?.[0] ?? 0n
-          const useful = sortedPayments.filter(([time]) => time > since && (!payment || time <= payment.timestamp))
-          const total = (list: readonly (readonly [bigint, bigint])[]) =>
-            list.reduce((sum, [, amount]) => sum + amount, 0n)
-          if (payment) {
-            expect(total(useful)).toBeGreaterThanOrEqual(total(sortedDebts))
-            expect(payment.timestamp).toBeGreaterThan(sortedDebts.at(-1)?.[0] ?? 0n)
-          }
-          const after = sortedPayments.filter(([time]) => time > (sortedDebts.at(-1)?.[0] ?? 0n))
-          if (total(after) >= total(sortedDebts)) expect(payment).toBeDefined()
-        },
-      ),
-    )
+  test('is led to by each transaction of the pool that pays or owes it something, once', () => {
+    const leads = (...logs: Unplaced[]) => findLeads(placed(logs), POOL, deposit)
+    expect(leads(leaf({}), leaf({ deferred: true }), claim(user, TOKEN, 7n))).toEqual([TRANSACTION])
+    const [first, second] = [pad('0x1'), pad('0x2')]
+    const logs = [first, second, first].map((transactionHash) => ({ ...leaf({ deferred: true }), transactionHash }))
+    expect(leads(...logs)).toEqual([first, second])
+    const others = [leaf({ payments: [], deferred: true }), leaf({ token: ELSEWHERE }), claim(ELSEWHERE, TOKEN, 7n)]
+    expect(leads(...others)).toEqual([])
   })
 })
 
