@@ -28,7 +28,7 @@ export function findRepayment<P extends Payment>(
     // More than what is owed by then is for something else.
     paid = min(paid + payment.amount, owed)
     if (!isDue(debt)) continue
-    if (paid === owed) return payment
+    if (paid === owed && dust < debt.amount) return payment
     const range = { least: paid - dust, most: paid + dust }
     const [without, withDebt] = [rivals, rivals].map((amounts, index) =>
       isReachable(amounts, index === 0 ? 0n : debt.amount, range),
