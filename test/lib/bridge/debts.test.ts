@@ -1,0 +1,162 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { sum } from '../../../lib/bigint.ts'
+import { type Debt, findRepayment } from '../../../lib/bridge/debts.ts'
+import { runs } from '../../support/runs.ts'
+
+type Payment = { readonly at: Date; readonly amount: bigint }
+
+const day = (days: number) => new Date(days * 86_400_000)
+const owed = (deadline: number, amount: bigint): Debt => ({ deadline: day(deadline), amount })
+const paid = (at: number, amount: bigint): Payment => ({ at: day(at), amount })
+const byTime = <T extends Payment>(payments: readonly T[]) =>
+  payments.toSorted((left, right) => Number(left.at) - Number(right.at))
+
+/** All subsets of these debts. */
+function subsetsOf<T>(items: readonly T[]): T[][] {
+  const [first, ...rest] = items
+  if (first === undefined) return [[]]
+  const without = subsetsOf(rest)
+  return [...without, ...without.map((subset) => [first, ...subset])]
+}
+
+/** The payment that pays the debt, by all subsets of the debts that are due. */
+function findBySubsets(debt: Debt, others: readonly Debt[], payments: readonly Payment[], dust: bigint) {
+  let total = 0n
+  for (const payment of payments) {
+    const due = [debt, ...others].filter(({ deadline }) => deadline < payment.at)
+    const all = sum(due.map(({ amount }) => amount))
+    total = total + payment.amount > all ? all : total + payment.amount
+    const fitting = subsetsOf(due).filter((subset) => {
+      const difference = sum(subset.map(({ amount }) => amount)) - total
+      return (difference < 0n ? -difference : difference) <= dust
+    })
+    const isInAll = fitting.length > 0 && fitting.every((subset) => subset.includes(debt))
+    if (due.includes(debt) && (isInAll || (total === all && dust < debt.amount))) return payment
+  }
+  return undefined
+}
+
+describe('A debt is paid back', () => {
+  test('by payments after its deadline that cover it and all other debts', () => {
+    const [debt, older] = [owed(10, 100n), owed(5, 100n)]
+    expect(findRepayment(debt, [], [paid(20, 100n)], 0n)).toEqual(paid(20, 100n))
+    expect(findRepayment(debt, [], [paid(20, 60n), paid(30, 40n)], 0n)).toEqual(paid(30, 40n))
+    expect(findRepayment(debt, [older], [paid(20, 100n)], 0n)).toBeUndefined()
+    expect(findRepayment(debt, [older], [paid(8, 100n), paid(20, 100n)], 0n)).toEqual(paid(20, 100n))
+    expect(findRepayment(debt, [older], [paid(20, 200n)], 0n)).toEqual(paid(20, 200n))
+    expect(findRepayment(debt, [older], [paid(20, 500n)], 0n)).toEqual(paid(20, 500n))
+  })
+
+  test('by nothing that comes before its deadline, or is too little', () => {
+    const debt = owed(10, 100n)
+    expect(findRepayment(debt, [], [], 0n)).toBeUndefined()
+    expect(findRepayment(debt, [], [paid(9, 100n), paid(10, 100n), paid(20, 99n)], 0n)).toBeUndefined()
+  })
+
+  test('not by the payment of dust that is as much as it', () => {
+    expect(findRepayment(owed(10, 100n), [], [paid(20, 100n)], 99n)).toEqual(paid(20, 100n))
+    expect(findRepayment(owed(10, 100n), [], [paid(20, 100n)], 100n)).toBeUndefined()
+  })
+
+  test('by a sum that no other debts have', () => {
+    const debt = owed(10, 100n)
+    expect(findRepayment(debt, [owed(10, 70n)], [paid(20, 100n)], 0n)).toEqual(paid(20, 100n))
+    expect(findRepayment(debt, [owed(10, 70n)], [paid(20, 70n)], 0n)).toBeUndefined()
+    expect(findRepayment(debt, [owed(10, 70n), owed(10, 30n)], [paid(20, 100n)], 0n)).toBeUndefined()
+    expect(findRepayment(debt, [owed(10, 70n), owed(10, 30n)], [paid(20, 130n)], 0n)).toEqual(paid(20, 130n))
+    // Debts of a later deadline are not due yet.
+    expect(findRepayment(debt, [owed(20, 100n)], [paid(20, 100n)], 0n)).toEqual(paid(20, 100n))
+  })
+
+  const anyAmount = fc.oneof(fc.bigInt(1n, 12n), fc.bigInt(1n, 1_000n))
+  const anyDebt = fc.tuple(fc.integer({ min: 0, max: 10 }), anyAmount).map((debt) => owed(...debt))
+  const anyPayment = fc.tuple(fc.integer({ min: 0, max: 14 }), anyAmount).map((payment) => paid(...payment))
+
+  test('only if it is in every subset of the due debts that fits, or all of these are covered', () => {
+    fc.assert(
+      fc.property(
+        anyDebt,
+        fc.array(anyDebt, { maxLength: 7 }),
+        fc.array(anyPayment, { maxLength: 6 }).map(byTime),
+        fc.oneof(fc.constant(0n), fc.bigInt(0n, 20n)),
+        (debt, others, payments, dust) => {
+          expect(findRepayment(debt, others, payments, dust)).toBe(findBySubsets(debt, others, payments, dust))
+        },
+      ),
+      { numRuns: runs(400) },
+    )
+  })
+
+  test('never unless the pool really paid it, whatever it pays together, and once it has paid all', () => {
+    const anyDelay = fc.option(fc.integer({ min: 1, max: 8 }))
+    const anyLarge = fc.record({ deadline: fc.integer({ min: 0, max: 6 }), amount: anyAmount, delay: anyDelay })
+    const anyDust = fc.record({ at: fc.integer({ min: 1, max: 14 }), amount: fc.bigInt(1n, 300n) })
+    const toPaid = ({ deadline, amount, delay }: { deadline: number; amount: bigint; delay: number | null }) =>
+      delay === null ? [] : [{ at: deadline + delay, amount }]
+    fc.assert(
+      fc.property(
+        anyLarge,
+        fc.array(anyLarge, { maxLength: 7 }),
+        fc.array(anyDust, { maxLength: 3 }),
+        (own, others, dust) => {
+          const parts = [...[own, ...others].flatMap(toPaid), ...dust]
+          // The pool pays all that it pays an account at one time in one sum.
+          const sums = [...Map.groupBy(parts, ({ at }) => at)].map(([at, group]) =>
+            paid(at, sum(group.map(({ amount }) => amount))),
+          )
+          const debts = others.map(({ deadline, amount }) => owed(deadline, amount))
+          const total = sum(dust.map(({ amount }) => amount))
+          const payment = findRepayment(owed(own.deadline, own.amount), debts, byTime(sums), total)
+          const ownPaidAt = own.delay === null ? undefined : day(own.deadline + own.delay)
+          if (payment) expect(ownPaidAt?.getTime()).toBeLessThanOrEqual(payment.at.getTime())
+          const isAllPaid = [own, ...others].every(({ delay }) => delay !== null)
+          if (isAllPaid && total === 0n) expect(payment).toBeDefined()
+        },
+      ),
+      { numRuns: runs(400) },
+    )
+  })
+
+  test('whatever dust others make in its name: 21 debts below a thousandth of it change nothing', () => {
+    const debt = owed(10, 1_000_000n)
+    const anyOther = fc
+      .tuple(fc.integer({ min: 0, max: 10 }), fc.bigInt(1n, 30n))
+      .map(([deadline, parts]) => owed(deadline, parts * 50_000n))
+    const anySum = fc
+      .tuple(fc.integer({ min: 0, max: 14 }), fc.bigInt(1n, 30n))
+      .map(([at, parts]) => paid(at, parts * 50_000n))
+    const dusty = fc.array(fc.bigInt(1n, 999n), { minLength: 21, maxLength: 21 })
+    fc.assert(
+      fc.property(
+        fc.array(anyOther, { maxLength: 6 }),
+        fc.array(anySum, { maxLength: 5 }).map(byTime),
+        dusty,
+        fc.nat(),
+        (others, payments, dust, place) => {
+          const without = findRepayment(debt, others, payments, 0n)
+          expect(findRepayment(debt, others, payments, sum(dust))).toBe(without)
+          // Nor if a payment pays them too, unless it is the last bit of what covers all.
+          const at = payments.length > 0 ? place % payments.length : 0
+          const together = payments.map((payment, index) => ({
+            ...payment,
+            amount: payment.amount + (index === at ? sum(dust) : 0n),
+          }))
+          expect(findRepayment(debt, others, together, sum(dust))?.at).toEqual(without?.at)
+        },
+      ),
+      { numRuns: runs(200) },
+    )
+  })
+
+  test('never by more sums than can be compared, unless all debts are covered', () => {
+    const powers = Array.from({ length: 17 }, (_, power) => owed(10, 2n ** BigInt(power)))
+    const debt = owed(10, 2n ** 17n)
+    const all = sum([debt, ...powers].map(({ amount }) => amount))
+    // By binary digits each sum is that of one subset only.
+    expect(findRepayment(debt, powers.slice(0, 8), [paid(20, debt.amount + 3n)], 0n)).toBeDefined()
+    expect(findRepayment(debt, powers, [paid(20, debt.amount + 3n)], 0n)).toBeUndefined()
+    expect(findRepayment(debt, powers, [paid(20, all - 1n)], 0n)).toBeUndefined()
+    expect(findRepayment(debt, powers, [paid(20, all - 1n), paid(21, 1n)], 0n)).toEqual(paid(21, 1n))
+  })
+})
