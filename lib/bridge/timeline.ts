@@ -104,7 +104,7 @@ export function outcomeOf({ deposit, events }: Pick<Transfer, 'deposit' | 'event
     }
     case 'delivered': {
       const { recipient, message } = deposit.relayData
-      const isNamed = message === '0x' ? last.account === toAddress(recipient) : !isSpedUp(events)
+      const isNamed = last.account === toAddress(recipient) || (message !== '0x' && !isSpedUp(events))
       return isNamed || last.account === toAddress(deposit.relayData.depositor) ? 'delivered' : 'delivered_elsewhere'
     }
     case 'undelivered':
