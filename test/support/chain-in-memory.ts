@@ -15,6 +15,7 @@ export type MemoryTransaction = {
   readonly from?: Address
   readonly to?: Address
   readonly nonce?: number
+  readonly input?: Hex
   readonly logs?: readonly Unplaced[]
 }
 
@@ -26,16 +27,29 @@ export type MemoryChain = {
   /** In the order of their blocks. */
   readonly transactions?: readonly MemoryTransaction[]
   readonly contracts?: Contracts
-  /** The code and the transaction count of every account. */
+  /** Blocks that the chain's tag is behind the head, 0 if undefined. */
+  readonly tagBehind?: number
+  /** The code of every account, and its transaction count at a block. */
   readonly code?: Hex
-  readonly nonce?: number
+  readonly nonce?: (block: number) => number
 }
 
-/** A reader of this chain without a node. All blocks have the chain's tag; nothing can be simulated. */
-export function chainInMemory({ id, times, transactions = [], contracts = { answers: {} }, ...account }: MemoryChain) {
+/** A reader of this chain without a node. Nothing can be simulated. */
+export function chainInMemory({
+  id,
+  times,
+  transactions = [],
+  contracts = { answers: {} },
+  tagBehind = 0,
+  ...account
+}: MemoryChain) {
   const chain = evmChain(id)
   const last = times.length - 1
   const timeOf = (block: number) => times[block] ?? 0n
+  const blockOf = (tag: Hex | 'latest' | 'safe' | 'finalized') => {
+    if (tag.startsWith('0x')) return Number(tag)
+    return tag === 'latest' ? last : Math.max(0, last - tagBehind)
+  }
   const hashOf = (block: number) => numberToHex(block + 1, { size: 32 })
   const mined = transactions.filter(({ block }) => block !== undefined && block <= last)
   const logsOf = ({ hash, block = 0, logs = [] }: MemoryTransaction, position: number) =>
@@ -48,14 +62,16 @@ export function chainInMemory({ id, times, transactions = [], contracts = { answ
     }))
 
   const answers: Readonly<Record<string, (...params: never[]) => unknown>> = {
-    eth_getBlockByNumber(tag: Hex | 'latest' | 'safe' | 'finalized') {
-      const block = tag.startsWith('0x') ? Number(tag) : last
+    eth_getBlockByNumber(tag: Parameters<typeof blockOf>[0]) {
+      const block = blockOf(tag)
       const [number, timestamp] = [numberToHex(block), numberToHex(timeOf(block))]
       return { number, timestamp, hash: hashOf(block), parentHash: hashOf(block - 1) }
     },
     eth_getTransactionByHash(wanted: Hash) {
       const found = transactions.find(({ hash }) => hash === wanted)
-      return found ? { hash: wanted, from: found.from, to: found.to, nonce: numberToHex(found.nonce ?? 0) } : null
+      if (!found) return null
+      const { from, to, nonce = 0, input = '0x' } = found
+      return { hash: wanted, from, to, nonce: numberToHex(nonce), input }
     },
     eth_getTransactionReceipt(wanted: Hash) {
       const position = mined.findIndex(({ hash }) => hash === wanted)
@@ -65,7 +81,8 @@ export function chainInMemory({ id, times, transactions = [], contracts = { answ
       const place = { blockNumber: numberToHex(block), blockHash: hashOf(block), transactionHash: wanted }
       return { ...place, status: status === 'success' ? '0x1' : '0x0', logs: logsOf(found, position) }
     },
-    eth_getTransactionCount: () => numberToHex(account.nonce ?? 0),
+    eth_getTransactionCount: (_: Address, tag: Parameters<typeof blockOf>[0]) =>
+      numberToHex(account.nonce?.(blockOf(tag)) ?? 0),
     eth_getCode: () => account.code ?? '0x',
     eth_getLogs({ address, topics, fromBlock, toBlock }: LogFilter & { fromBlock: Hex; toBlock: Hex }) {
       const isWanted = (topic: Hex | undefined, wanted: Hex | readonly Hex[] | null | undefined) =>

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Address, type Hash, type Hex, numberToHex, pad } from 'viem'
+import { type Address, getAddress, type Hash, type Hex, numberToHex, pad, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { relayHash } from '../../../lib/bridge/events.ts'
-import { readTransfer } from '../../../lib/bridge/status.ts'
-import type { BridgeDeposit, Transfer, TransferStatus } from '../../../lib/bridge/transfer.ts'
+import { readByHash, readTransfer, type TransferServices } from '../../../lib/bridge/status.ts'
+import { describeTransfer } from '../../../lib/bridge/timeline.ts'
+import type { BridgeDeposit, RecordedTransfer, Sent, Transfer, TransferStatus } from '../../../lib/bridge/transfer.ts'
 import { required } from '../../../lib/chain/call.ts'
-import { DAY, HOUR, toDate } from '../../../lib/time.ts'
+import { HOUR, toDate } from '../../../lib/time.ts'
 import {
   callsFailed,
   depositLog,
@@ -19,14 +20,14 @@ import {
   type Unplaced,
 } from '../../support/bridge-events.ts'
 import { chainInMemory, type MemoryChain, type MemoryTransaction } from '../../support/chain-in-memory.ts'
-import { ARBITRUM, BASE, POOLS } from '../../support/oracles.ts'
+import { ARBITRUM, BASE, encodeCall, POOLS } from '../../support/oracles.ts'
 
-const [USER, VAULT, STRANGER] = ['0xa1', '0xc3', '0xd4'].map((byte) => pad(byte as Hex, { size: 20 })) as [
+const [USER, VAULT, STRANGER] = ['0xa1', '0xc3', '0xd4'].map((byte) => getAddress(pad(byte as Hex, { size: 20 }))) as [
   Address,
   Address,
   Address,
 ]
-const [SENT, FILL] = [numberToHex(1, { size: 32 }), numberToHex(2, { size: 32 })]
+const [SENT, FILL, OTHER] = [1, 2, 3].map((byte) => numberToHex(byte, { size: 32 })) as [Hash, Hash, Hash]
 const SOURCE_POOL = POOLS[ARBITRUM] as Address
 const START = 1_800_000_000n
 const DEADLINE = START + 2n * BigInt(HOUR)
@@ -39,34 +40,73 @@ const withTerms = (deposit: BridgeDeposit, terms: Partial<BridgeDeposit['relayDa
 const DEPOSIT = withTerms(depositOf({ user: USER, vault: VAULT, id: 1n, amount: 100n }), {
   fillDeadline: Number(DEADLINE),
 })
-/** The record once the deposit's block is final. */
-const BRIDGED: Transfer = {
-  source: { deposit: DEPOSIT, initiated: toDate(START), blockNumber: 1n, isFinal: true },
+const keyOf = (deposit: BridgeDeposit) => ({
+  ...{ sourceChainId: ARBITRUM, depositor: USER, relayHash: relayHash(deposit) },
+})
+/** The record of a deposit in this block, which is final. */
+const recordOf = (deposit: BridgeDeposit, block: number): Transfer => {
+  const { inputAmount: amount } = deposit.relayData
+  const place = { chainId: ARBITRUM, txHash: SENT, logIndex: 0, at: toDate(START) }
+  const what = { amount, token: TOKEN, account: USER, vaultAddress: null, shares: null }
+  const events: Transfer['events'] = [{ kind: 'deposited', ...place, ...what }]
+  return { deposit, events, blockNumber: BigInt(block), isFinal: true }
+}
+const BRIDGED = recordOf(DEPOSIT, 1)
+
+type World = {
+  readonly source?: Partial<MemoryChain>
+  readonly destination?: Partial<MemoryChain>
+  readonly hint?: Awaited<ReturnType<TransferServices['fetchHint']>>
 }
 
-type World = { readonly source?: Partial<MemoryChain>; readonly destination?: Partial<MemoryChain> }
+/** What is recorded of transfers and of hashes. */
+type Records = { readonly transfers: Map<Hash, RecordedTransfer>; readonly sent: Map<Hash, Sent> }
+const nothing = (): Records => ({ transfers: new Map(), sent: new Map() })
 
-/** One poll of the transfer: its status and what is recorded then. */
-async function poll(recorded: Transfer, { source, destination }: World) {
-  const readers = new Map([
-    [ARBITRUM, chainInMemory({ id: ARBITRUM, times: [START], ...source })],
-    [BASE, chainInMemory({ id: BASE, times: [START], ...destination })],
-  ])
-  let kept = recorded
-  const record = async (_: unknown, transfer: Transfer) => {
-    kept = transfer
-    return true
-  }
-  const { status } = await readTransfer(
-    {
-      getReader: (chainId) => required(readers.get(chainId)),
-      transfers: { record, follow: async () => true },
-      sources: { record: async () => {} },
-    },
-    { key: { sourceChainId: ARBITRUM, transactionHash: SENT, index: 0 }, recorded },
-    () => undefined,
+/** The services that read this world, and the methods that they ask its chains for. */
+function servicesIn({ source, destination, hint = {} }: World, { transfers, sent }: Records) {
+  const asked: string[] = []
+  const readers = new Map(
+    [
+      chainInMemory({ id: ARBITRUM, times: [START], ...source }),
+      chainInMemory({ id: BASE, times: [START], ...destination }),
+    ].map((reader) => {
+      const request: typeof reader.request = (requests, ...options) => {
+        asked.push(...requests.map(({ method }) => method))
+        return reader.request(requests, ...options)
+      }
+      return [reader.chain.id, { ...reader, request }]
+    }),
   )
-  return { status, recorded: kept }
+  const services: TransferServices = {
+    getReader: (chainId) => required(readers.get(chainId)),
+    fetchHint: async () => hint,
+    transfers: {
+      getMany: async (keys) => keys.flatMap((key) => transfers.get(key.relayHash) ?? []),
+      getSent: async ({ hash }) => sent.get(hash),
+      recordSent: async ({ hash }, seen) => void sent.set(hash, seen),
+      forgetSent: async ({ hash }) => void sent.delete(hash),
+      async record(key, recorded) {
+        transfers.set(key.relayHash, { key, recorded })
+        return true
+      },
+      follow: async () => true,
+      forget: async (key) => void transfers.delete(key.relayHash),
+      getQuote: async () => undefined,
+    },
+    sources: { record: async () => {} },
+  }
+  return { services, asked }
+}
+
+/** One poll of the transfer: its status, what is recorded then, and the methods that the chains were asked for. */
+async function poll(recorded: Transfer, world: World) {
+  const records = nothing()
+  const { services, asked } = servicesIn(world, records)
+  const key = keyOf(recorded.deposit)
+  const { keep, outcome, isFinal } = required(await readTransfer(services, { key, recorded }, () => undefined))
+  const kept = records.transfers.get(key.relayHash)?.recorded ?? recorded
+  return { status: describeTransfer(keep, outcome, isFinal), recorded: kept, asked }
 }
 
 /** Polls until a poll records nothing new. */
@@ -150,39 +190,133 @@ describe('A transfer that is filled', () => {
   })
 })
 
-describe('A source transaction that is not mined', () => {
-  const waiting: MemoryTransaction = { hash: SENT, from: USER, to: SOURCE_POOL, nonce: 5 }
-  /** The chain so many seconds later. */
-  const later = (seconds: bigint, more: Partial<MemoryChain>): World => ({
-    source: { times: [START, START + seconds], ...more },
+describe('A hint of where the fill is', () => {
+  const times = [START, START + 60n, START + BigInt(HOUR)]
+  const effects = [requested(USER, VAULT, 90n)]
+  const worldOf = (hint: World['hint'], transactions: readonly MemoryTransaction[]): World => ({
+    destination: { times, contracts: poolSays(FILLED), transactions },
+    ...(hint && { hint }),
   })
-  const isKnown = { transactions: [waiting], nonce: 5 }
-  const isReplaced = { transactions: [], nonce: 6 }
-  const statesAfter = async (...worlds: World[]) => {
-    const states: object[] = []
-    let recorded: Transfer = {}
-    for (const world of worlds) {
-      const polled = await poll(recorded, world)
-      recorded = polled.recorded
-      states.push(stateOf(polled.status))
-    }
-    return states
-  }
 
-  test('is dropped once the head at which another one was first seen in its place is final', async () => {
-    const worlds = [later(1n, isKnown), later(10n, isReplaced), later(129n, isReplaced), later(130n, isReplaced)]
-    expect(await statesAfter(...worlds)).toEqual([PENDING, PENDING, PENDING, endedFor('source_dropped')])
+  test('spares the search', async () => {
+    const { status, asked } = await poll(BRIDGED, worldOf({ fill: FILL }, filledWith(effects)))
+    expect(status).toMatchObject({ status: 'completed', transactions: { fill: FILL } })
+    expect(asked).not.toContain('eth_getLogs')
+  })
+
+  test.for<[wrong: string, logs: readonly Unplaced[] | undefined]>([
+    ['no transaction', undefined],
+    ['a transaction without a fill', effects],
+    ['the fill of another deposit', [fillLog(withTerms(DEPOSIT, { depositId: 9n })), ...effects]],
+    ['the fill by another contract', [fillLog(DEPOSIT, { pool: SOURCE_POOL }), ...effects]],
+  ])('is not believed if it names %s', async ([, logs]) => {
+    const others: MemoryTransaction[] = logs ? [{ hash: OTHER, block: 1, logs }] : []
+    const { status } = await poll(BRIDGED, worldOf({ fill: OTHER }, [...others, ...filledWith(effects)]))
+    expect(status).toMatchObject({ status: 'completed', transactions: { fill: FILL } })
+  })
+})
+
+describe('A source transaction that is not mined', () => {
+  const { relayData, destinationChainId, quoteTimestamp } = DEPOSIT
+  const BUFFER = BigInt(HOUR)
+  const QUOTED = { ...DEPOSIT, quoteTimestamp: Number(START) }
+  const calldata = encodeCall('depositV3', [
+    ...[USER, getAddress(`0x${relayData.recipient.slice(-40)}`), TOKEN, TOKEN],
+    ...[relayData.inputAmount, relayData.outputAmount, BigInt(destinationChainId), zeroAddress],
+    ...[QUOTED.quoteTimestamp, relayData.fillDeadline, 0, relayData.message],
+  ])
+  const waiting: MemoryTransaction = { hash: SENT, from: USER, to: SOURCE_POOL, nonce: 5, input: calldata }
+  const contracts = { answers: { depositQuoteTimeBuffer: Number(BUFFER) } }
+  /** The chain so many seconds later; its tag is 200 seconds old. */
+  const later = (seconds: bigint, more: Partial<MemoryChain>): World => {
+    const last = START + seconds
+    return { source: { times: [START, last - 200n, last - 50n, last], tagBehind: 2, contracts, ...more } }
+  }
+  const isKnown = { transactions: [waiting], nonce: () => 5 }
+  const isForgotten = { transactions: [], nonce: () => 5 }
+  const isReplaced = { transactions: [], nonce: () => 6 }
+  const carriedBy = (deposit: BridgeDeposit, transaction: Partial<MemoryTransaction> = {}) => ({
+    transactions: [{ hash: OTHER, block: 1, logs: [depositLog(deposit, SOURCE_POOL)], ...transaction }],
+    nonce: () => 6,
+  })
+  const statusesAfter = async (...worlds: World[]) => {
+    const statuses: TransferStatus[] = []
+    const records = nothing()
+    for (const world of worlds) {
+      const question = { sourceChainId: ARBITRUM, hash: SENT, index: 0 }
+      const read = await readByHash(servicesIn(world, records).services, question, () => undefined)
+      statuses.push(read.statuses[0])
+    }
+    return statuses
+  }
+  const statesAfter = async (...worlds: World[]) => (await statusesAfter(...worlds)).map(stateOf)
+  const known = later(300n, isKnown)
+
+  test('is dropped once its nonce is used at a final block, and no deposit has its terms', async () => {
+    const dropped = endedFor('source_dropped')
+    expect(await statesAfter(known, later(400n, isReplaced))).toEqual([PENDING, dropped])
+    // What is final is not read again.
+    expect(await statesAfter(known, later(400n, isReplaced), later(500n, isKnown))).toEqual([PENDING, dropped, dropped])
+  })
+
+  test('is dropped once the pool no longer takes its quote at a final block, though its nonce is free', async () => {
+    const [exactly, after] = [later(BUFFER + 200n, isForgotten), later(BUFFER + 201n, isForgotten)]
+    expect(await statesAfter(known, exactly, after)).toEqual([PENDING, PENDING, endedFor('source_dropped')])
+  })
+
+  test('is not dropped by a nonce that is used in blocks which are not final', async () => {
+    const isReplacedLately = { transactions: [], nonce: (block: number) => (block >= 2 ? 6 : 5) }
+    expect(await statesAfter(known, later(400n, isReplacedLately))).toEqual([PENDING, PENDING])
+    // Nor by a block with the tag that is too young.
+    expect(await statesAfter(known, later(400n, { ...isReplaced, tagBehind: 1 }))).toEqual([PENDING, PENDING])
   })
 
   test('is not dropped by nodes that did not know it for a while', async () => {
-    const worlds = [later(1n, isKnown), later(10n, isReplaced), later(60n, isKnown), later(130n, isReplaced)]
-    expect(await statesAfter(...worlds)).toEqual([PENDING, PENDING, PENDING, PENDING])
+    expect(await statesAfter(known, later(400n, isForgotten), later(500n, isKnown))).toEqual([
+      PENDING,
+      PENDING,
+      PENDING,
+    ])
   })
 
-  test('is not dropped while its nonce is free, however long no node knows it', async () => {
-    const forgotten = { transactions: [], nonce: 5 }
-    const worlds = [later(1n, isKnown), later(10n, forgotten), later(BigInt(DAY), forgotten)]
-    expect(await statesAfter(...worlds)).toEqual([PENDING, PENDING, PENDING])
+  test('is not dropped while its nonce is free and its quote is taken, though no node knows it', async () => {
+    const worlds = [later(400n, isForgotten), later(2_000n, isForgotten), later(BUFFER, isForgotten)]
+    expect(await statesAfter(known, ...worlds)).toEqual([PENDING, PENDING, PENDING, PENDING])
+  })
+
+  test('is not dropped if another transaction made the same deposit, and names that one', async () => {
+    for (const worlds of [
+      [later(400n, carriedBy(QUOTED))],
+      [later(400n, carriedBy(QUOTED)), later(900n, carriedBy(QUOTED))],
+    ]) {
+      const statuses = await statusesAfter(known, ...worlds)
+      expect(statuses.at(-1)).toMatchObject({
+        ...{ ...BRIDGING, depositId: SENT, replacedBy: OTHER, depositor: USER, inputAmount: 105n },
+        transactions: { source: OTHER },
+        events: [{ kind: 'deposited', txHash: OTHER, account: USER }],
+      })
+    }
+  })
+
+  test.for<[name: string, deposit: BridgeDeposit]>([
+    ['of another amount', withTerms(QUOTED, { inputAmount: 106n })],
+    ['for another recipient', withTerms(QUOTED, { recipient: pad(STRANGER) })],
+    ['by another quote', { ...QUOTED, quoteTimestamp: quoteTimestamp + 1 }],
+    ['of another depositor', withTerms(QUOTED, { depositor: pad(STRANGER) })],
+  ])('is dropped though another deposit %s was made', async ([, deposit]) => {
+    expect(await statesAfter(known, later(400n, carriedBy(deposit)))).toEqual([PENDING, endedFor('source_dropped')])
+  })
+
+  test('gives a recorded transfer to the deposit that a reorganisation made with another id', async () => {
+    const records = nothing()
+    const again = withTerms(QUOTED, { depositId: 9n })
+    const { services } = servicesIn(later(400n, carriedBy(again)), records)
+    const recorded = { ...recordOf(QUOTED, 1), isFinal: false }
+    const transfer = { key: keyOf(QUOTED), recorded }
+    records.transfers.set(transfer.key.relayHash, transfer)
+    expect(await readTransfer(services, transfer, () => undefined)).toBeUndefined()
+    expect([...records.transfers.keys()]).toEqual([relayHash(again)])
+    expect(records.transfers.get(relayHash(again))?.recorded.events).toMatchObject([{ txHash: OTHER }])
   })
 })
 
@@ -191,10 +325,8 @@ describe('The refund of a transfer that nobody filled', () => {
   const blockAt = (hours: number) => 48 + hours
   const timesUntil = (hours: number) =>
     Array.from({ length: blockAt(hours) + 1 }, (_, block) => START + BigInt((block - 48) * HOUR))
-  const recorded: Transfer = {
-    source: { deposit: DEPOSIT, initiated: toDate(START), blockNumber: BigInt(blockAt(0)), isFinal: true },
-    isUnfilled: true,
-  }
+  const OWN = withTerms(DEPOSIT, { inputAmount: 1_000_000n })
+  const recorded = { ...recordOf(OWN, blockAt(0)), isUnfilled: true }
 
   type Other = {
     /** When it is made, and its deadline, in hours after this transfer. */
@@ -215,10 +347,10 @@ describe('The refund of a transfer that nobody filled', () => {
   function statusAt(hours: number, { others = [], paid = [] }: { others?: readonly Other[]; paid?: readonly Paid[] }) {
     const deposits = others.map(({ at, deadline, isFilled = false, terms }, index) => {
       const fillDeadline = Number(START) + deadline * HOUR
-      return { at, isFilled, deposit: withTerms(DEPOSIT, { depositId: BigInt(index + 2), fillDeadline, ...terms }) }
+      return { at, isFilled, deposit: withTerms(OWN, { depositId: BigInt(index + 2), fillDeadline, ...terms }) }
     })
     const events = [
-      { at: 0, log: depositLog(DEPOSIT, SOURCE_POOL) },
+      { at: 0, log: depositLog(OWN, SOURCE_POOL) },
       ...deposits.map(({ at, deposit }) => ({ at, log: depositLog(deposit, SOURCE_POOL) })),
       ...paid.map(([at, amount]) => ({ at, log: leaf(amount) })),
     ]
@@ -233,13 +365,14 @@ describe('The refund of a transfer that nobody filled', () => {
     })
   }
 
-  const due = DEPOSIT.relayData.inputAmount
+  const due = OWN.relayData.inputAmount
   const REFUNDED = endedFor('refunded')
 
   test.for<[hours: number, state: object]>([
     [3, EXPIRED],
-    [2 + 14 * 24, EXPIRED],
-    [3 + 14 * 24, endedFor('refund_not_found')],
+    // The final block is four hours old.
+    [6 + 14 * 24, EXPIRED],
+    [7 + 14 * 24, endedFor('refund_not_found')],
   ])('is awaited until two weeks after the deadline: %i hours after the deposit', async ([hours, state]) => {
     expect(stateOf(await statusAt(hours, {}))).toEqual(state)
   })
@@ -261,32 +394,40 @@ describe('The refund of a transfer that nobody filled', () => {
   })
 
   test.for<[which: string, other: Other, state: object]>([
-    ['an earlier one of the same deadline comes first', { at: -1, deadline: 2 }, EXPIRED],
-    ['an earlier one of an earlier deadline comes first', { at: -1, deadline: 1 }, EXPIRED],
-    ['a later one of an earlier deadline comes first', { at: 1, deadline: 1.5 }, EXPIRED],
-    ['one that was filled is not owed', { at: -1, deadline: 2, isFilled: true }, REFUNDED],
-    ['a later one of the same deadline comes after', { at: 1, deadline: 2 }, REFUNDED],
-    ['a later one of a later deadline comes after', { at: 1, deadline: 2.5 }, REFUNDED],
-    ['an earlier one of a later deadline comes after', { at: -1, deadline: 2.5 }, REFUNDED],
-    ['one of another token is paid in that', { at: -1, deadline: 2, terms: { inputToken: pad(POOL) } }, REFUNDED],
-    ['one of another account is paid to that', { at: -1, deadline: 2, terms: { depositor: pad(STRANGER) } }, REFUNDED],
-    ['one of nothing is owed nothing', { at: -1, deadline: 2, terms: { inputAmount: 0n } }, REFUNDED],
-  ])('counts for the deposit that is owed first: %s', async ([, other, state]) => {
+    ['an earlier one of the same amount', { at: -1, deadline: 2 }, EXPIRED],
+    ['an earlier one of an earlier deadline', { at: -1, deadline: 1 }, EXPIRED],
+    ['a later one of the same amount', { at: 1, deadline: 2 }, EXPIRED],
+    ['a later one of a later deadline', { at: 1, deadline: 2.5 }, EXPIRED],
+    ['one that is due after the payment', { at: 1, deadline: 4 }, REFUNDED],
+    ['one of another amount', { at: -1, deadline: 2, terms: { inputAmount: due / 2n } }, REFUNDED],
+    ['one that was filled', { at: -1, deadline: 2, isFilled: true }, REFUNDED],
+    ['one of another token', { at: -1, deadline: 2, terms: { inputToken: pad(POOL) } }, REFUNDED],
+    ['one of another account', { at: -1, deadline: 2, terms: { depositor: pad(STRANGER) } }, REFUNDED],
+    ['one of nothing', { at: -1, deadline: 2, terms: { inputAmount: 0n } }, REFUNDED],
+  ])('is certain only if no other deposit can be what was paid: %s', async ([, other, state]) => {
     expect(stateOf(await statusAt(20, { others: [other], paid: [[3, due]] }))).toEqual(state)
   })
 
+  test('is certain though others make 21 debts of dust in its name, paid or not', async () => {
+    const others = Array.from({ length: 21 }, () => ({ at: 0, deadline: 2, terms: { inputAmount: due / 1_001n } }))
+    for (const amount of [due, due + 21n * (due / 1_001n), due + due / 1_001n]) {
+      const status = await statusAt(20, { others, paid: [[3, amount]] })
+      expect(stateOf(status)).toEqual(REFUNDED)
+      expect(status.refund).toMatchObject({ amount: due, at: toDate(START + 3n * BigInt(HOUR)), claim: null })
+    }
+    expect(stateOf(await statusAt(20, { others, paid: [[3, 21n * (due / 1_001n)]] }))).toEqual(EXPIRED)
+  })
+
   test('is there once both are paid', async () => {
-    const others = [{ at: -1, deadline: 2 }]
-    expect(
-      stateOf(
-        await statusAt(20, {
-          others,
-          paid: [
-            [3, due],
-            [4, due],
-          ],
-        }),
-      ),
-    ).toEqual(REFUNDED)
+    const paid: readonly Paid[] = [
+      [3, due],
+      [4, due],
+    ]
+    expect(stateOf(await statusAt(20, { others: [{ at: -1, deadline: 2 }], paid }))).toEqual(REFUNDED)
+  })
+
+  test('stays undecided if two weeks later it may have been paid', async () => {
+    const status = await statusAt(7 + 14 * 24, { others: [{ at: -1, deadline: 2 }], paid: [[3, due]] })
+    expect(stateOf(status)).toEqual(endedFor('expired'))
   })
 })
