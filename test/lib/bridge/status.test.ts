@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Address, getAddress, type Hash, type Hex, numberToHex, pad, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
+import { sum } from '../../../lib/bigint.ts'
 import { relayHash } from '../../../lib/bridge/events.ts'
 import { readByHash, readTransfer, type TransferServices } from '../../../lib/bridge/status.ts'
 import { describeTransfer } from '../../../lib/bridge/timeline.ts'
@@ -325,7 +326,7 @@ describe('The refund of a transfer that nobody filled', () => {
   const blockAt = (hours: number) => 48 + hours
   const timesUntil = (hours: number) =>
     Array.from({ length: blockAt(hours) + 1 }, (_, block) => START + BigInt((block - 48) * HOUR))
-  const OWN = withTerms(DEPOSIT, { inputAmount: 1_000_000n })
+  const OWN = withTerms(DEPOSIT, { inputAmount: 1_000_000_000_000n })
   const recorded = { ...recordOf(OWN, blockAt(0)), isUnfilled: true }
 
   type Other = {
@@ -409,13 +410,15 @@ describe('The refund of a transfer that nobody filled', () => {
   })
 
   test('is certain though others make 21 debts of dust in its name, paid or not', async () => {
-    const others = Array.from({ length: 21 }, () => ({ at: 0, deadline: 2, terms: { inputAmount: due / 1_001n } }))
-    for (const amount of [due, due + 21n * (due / 1_001n), due + due / 1_001n]) {
+    // Each subset of these has another sum.
+    const dust = Array.from({ length: 21 }, (_, index) => 2n ** BigInt(index))
+    const others = dust.map((inputAmount) => ({ at: 0, deadline: 2, terms: { inputAmount } }))
+    for (const amount of [due, due + sum(dust), due + 5n]) {
       const status = await statusAt(20, { others, paid: [[3, amount]] })
       expect(stateOf(status)).toEqual(REFUNDED)
       expect(status.refund).toMatchObject({ amount: due, at: toDate(START + 3n * BigInt(HOUR)), claim: null })
     }
-    expect(stateOf(await statusAt(20, { others, paid: [[3, 21n * (due / 1_001n)]] }))).toEqual(EXPIRED)
+    expect(stateOf(await statusAt(20, { others, paid: [[3, sum(dust)]] }))).toEqual(EXPIRED)
   })
 
   test('is there once both are paid', async () => {
