@@ -33,7 +33,12 @@ export type FlowInputs = {
   /** Awaits the settlement of a pending request, then claims it. */
   readonly settle: PrepareCancellationRequest
   /** Follows a transfer between chains to its end. */
-  readonly arrive: { readonly txHash: TransactionHash; readonly srcChainId: number }
+  readonly arrive: {
+    readonly txHash: TransactionHash
+    readonly srcChainId: number
+    /** Chooses the account's transfer in a bundle. */
+    readonly userAddress?: Address | undefined
+  }
 }
 
 /** A transaction to sign, or, as `settle` and `arrive`, something to wait for. */
@@ -137,12 +142,11 @@ const REVERTED = {
 const EXPIRED = { code: 'quote_expired', message: 'The quote has expired before it was used.' } as const
 const EXPIRED_MIDWAY = {
   code: 'quote_expired',
-  message:
-    'The quote has expired before the transfer: nothing was sent to the other chain. What was withdrawn is in the wallet.',
+  message: 'The quote has expired before the transfer. What was withdrawn is in the wallet.',
 } as const
 const TERMS_CHANGED = {
   code: 'terms_changed',
-  message: 'The terms have changed since they were shown: nothing was sent. Please look at them again.',
+  message: 'The terms have changed since they were shown. Please look at them again.',
 } as const
 
 // The service's nodes may be some blocks behind the node that gave a receipt.
@@ -345,7 +349,9 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     looks = 0
     if (isCrossChain) {
       afterArrival = settle
-      void orStand(enter({ kind: 'arrive', input: { txHash: hash, srcChainId: chainOf(of, { chainId }) } }))
+      const { userAddress } = of.input
+      const srcChainId = chainOf(of, { chainId })
+      void orStand(enter({ kind: 'arrive', input: { txHash: hash, srcChainId, userAddress } }))
     } else if (settle) void orStand(enter(settle))
     else set({ status: 'done' })
   }

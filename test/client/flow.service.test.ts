@@ -418,7 +418,7 @@ describe('A quote that has expired', () => {
     Date.now = () => now() + 61_000
     await flow.next(wallet)
     expect(flow.getState()).toMatchObject({ status: 'failed', error: { code: 'quote_expired' } })
-    expect(flow.getState().error?.message).toMatch(/nothing was sent to the other chain.*in the wallet/)
+    expect(flow.getState().error?.message).toMatch(/expired before the transfer.*in the wallet/)
     expect(stepsOf(flow.getState())).toEqual(['withdraw done', 'transfer failed', 'arrive todo'])
     expect(wallet.asked).toHaveLength(1)
   })

@@ -232,7 +232,7 @@ describe('An answer that was changed on its way', () => {
     await page.getByLabel('Amount').fill('3')
     const alert = page.getByRole('alert')
     await alert.waitFor()
-    expect(await alert.textContent()).toContain('is not what you asked for, so nothing was sent')
+    expect(await alert.textContent()).toContain('is not what you asked for, so your wallet was not asked')
     expect(await page.getByRole('button', { name: /^(Approve|Deposit) 3 USDC/ }).count()).toBe(0)
     await press(page, 'Try again')
     await alert.waitFor()

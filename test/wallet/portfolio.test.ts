@@ -121,8 +121,12 @@ const transfer: GetTransferStatusResponse = {
   outputAmount: null,
   timestamps: { initiated: '2026-11-01T00:00:00.000Z', bridged: null, completed: null },
   transactions: { source: '0xaa', fill: null },
+  ...{ depositor: USER, recipient: USER, vaultAddress: VAULT, sharesReceived: null },
+  ...{ input: null, output: null, expectedAt: null, deadline: null, refund: null, replacedBy: null, events: [] },
+  links: { source: '', fill: null, refund: null },
   protocol: null,
   evidence: [],
+  transfers: [],
 }
 
 test('Shares of a vault count as a position or as a balance, never as both', () => {
@@ -200,7 +204,6 @@ test('A transfer is worth its amount at the price of the asset of its vault', ()
     from: { symbol: 'USDC', decimals: 18 },
     to: { symbol: 'USDC', decimals: 6 },
     startedAt: 0,
-    expectedFillSeconds: 3,
   } as const
   const moved = [{ started, progress: transfer }]
   expect(valueTransfers(moved, [vault], [coin({})])).toMatchObject([{ value: 60, valueBefore: 48 }])

@@ -68,8 +68,6 @@ export type StartedTransfer = {
   readonly from: Unit
   readonly to: Unit
   readonly startedAt: number
-  /** How long the bridge said that it would take. */
-  readonly expectedFillSeconds: number
   /** Whether it has arrived, or its owner has seen how it ended: nobody needs to be told of it. */
   readonly isClosed?: boolean
 }

@@ -20,7 +20,7 @@ export function describeProblem(error: unknown, tokens?: AmountTokens): Problem 
   const { name, message } = error instanceof Error ? error : { name: '', message: String(error) }
   if (name === 'NotAllowedError') return { text: 'The passkey was not used. Try again when you are ready.' }
   if (isBusy(error)) return { text: 'Your wallet has a request open already. Answer it there first.' }
-  if (isRejection(error)) return { text: 'You declined in your wallet. Nothing was sent.' }
+  if (isRejection(error)) return { text: 'You declined in your wallet.' }
   return { text: message.split('\n')[0] ?? message }
 }
 

@@ -49,5 +49,5 @@ async function requireLocalChain(wagmi: Wagmi, chainId: number): Promise<void> {
   const [theirs, ours] = await Promise.all([getBlock(wallet, ask), getBlock(wagmi.getClient({ chainId }), ask)])
   if (theirs.hash === ours.hash) return
   const name = chainName(chainId)
-  throw new Error(`Your wallet is on the real ${name}, and this page is about one on this machine. Nothing was sent.`)
+  throw new Error(`Your wallet is on the real ${name}, and this page is about one on this machine. Switch it first.`)
 }

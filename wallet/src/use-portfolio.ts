@@ -109,7 +109,9 @@ function useTransfers(accounts: ReadonlySet<string>) {
   const queries = useQueryClient()
   const open = useStore(transfers).filter(({ account, isClosed }) => accounts.has(account) && !isClosed)
   const statuses = useQueries({
-    queries: open.map(({ hash, srcChainId }) => query(getTransferStatus, service, { txHash: hash, srcChainId })),
+    queries: open.map(({ hash: txHash, srcChainId, account: userAddress }) =>
+      query(getTransferStatus, service, { txHash, srcChainId, userAddress }),
+    ),
   })
   const answered = open.flatMap((started, index) => {
     const progress = statuses[index]?.data

@@ -264,8 +264,8 @@ function Transfers({ account }: { account: `0x${string}` }) {
 }
 
 function TransferLine({ transfer }: { transfer: StartedTransfer }) {
-  const { hash: txHash, srcChainId, kind, vault, amount, from, startedAt } = transfer
-  const { data: progress } = useQuery(query(getTransferStatus, useService(), { txHash, srcChainId }))
+  const { hash: txHash, srcChainId, account: userAddress, kind, vault, amount, from, startedAt } = transfer
+  const { data: progress } = useQuery(query(getTransferStatus, useService(), { txHash, srcChainId, userAddress }))
   return (
     <Link className="line" href={transferPath(transfer)}>
       <span>

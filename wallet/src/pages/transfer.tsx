@@ -1,20 +1,22 @@
-import type { GetTransferStatusResponse } from '@vaultline/client'
+import { useMutation } from '@tanstack/react-query'
+import type { GetTransferStatusResponse, TransferEvent } from '@vaultline/client'
 import { useTransfer } from '@vaultline/client/react'
-import { useEffect, useState } from 'react'
+import { useEffect } from 'react'
+import { useConnection } from 'wagmi'
 import { Link } from 'wouter'
-import { chainName } from '../chains.ts'
+import { chainName, explorerPage } from '../chains.ts'
 import { useService } from '../context.ts'
-import { formatDuration } from '../format.ts'
+import { formatClock, formatTime } from '../format.ts'
 import { Amount } from '../parts/figures.tsx'
 import { FlowProblem } from '../parts/flow-steps.tsx'
-import { Empty } from '../parts/notices.tsx'
+import { Empty, ProblemNotice } from '../parts/notices.tsx'
 import { Address } from '../parts/tokens.tsx'
 import type { StartedTransfer } from '../portfolio.ts'
 import { useSender } from '../sender.ts'
 import { useStore } from '../store.ts'
 import { closeTransfer, transfers } from '../transfers.ts'
 
-/** A transfer between chains, followed to its end; by its hash, so that a reload loses nothing. */
+/** Page of a transfer between chains, by its hash: a reload loses nothing. */
 export function TransferPage({ chainId, hash }: { chainId: number; hash: string }) {
   if (!isHash(hash)) {
     return (
@@ -31,9 +33,12 @@ function isHash(text: string): text is `0x${string}` {
 }
 
 function FollowedTransfer({ srcChainId, txHash }: { srcChainId: number; txHash: `0x${string}` }) {
-  const { progress, error, status, next } = useTransfer(useService(), { srcChainId, txHash })
-  const sender = useSender()
+  const { address } = useConnection()
   const started = useStore(transfers).find(({ hash }) => hash === txHash)
+  // A bundle has transfers of several accounts.
+  const input = { srcChainId, txHash, userAddress: started?.account ?? address }
+  const { progress, error, status, next } = useTransfer(useService(), input)
+  const sender = useSender()
   const transfer = progress && 'depositId' in progress ? progress : undefined
   const title = started
     ? `${started.kind === 'deposit' ? 'Deposit into' : 'Withdrawal from'} ${started.vault.name}`
@@ -52,11 +57,21 @@ function FollowedTransfer({ srcChainId, txHash }: { srcChainId: number; txHash: 
             <Amount units={started.amount} {...started.from} />
           </p>
         )}
-        <Timeline transfer={transfer} started={started} srcChainId={srcChainId} txHash={txHash} />
-        <p role="status">
-          {transfer ? <Progress transfer={transfer} started={started} /> : 'Looking for the transaction …'}
-        </p>
-        {transfer?.status === 'failed' && <Outcome transfer={transfer} started={started} />}
+        <ol className="timeline">
+          {transfer?.events.map((event) => (
+            <EventLine key={`${event.txHash} ${event.logIndex} ${event.kind}`} event={event} transfer={transfer} />
+          ))}
+          <NextLine transfer={transfer} srcChainId={srcChainId} txHash={txHash} />
+        </ol>
+        <div role="status">
+          {transfer ? <Outcome transfer={transfer} started={started} /> : <p>Looking for the transaction …</p>}
+        </div>
+        {transfer?.replacedBy && (
+          <p className="fine">
+            Another transaction carried this transfer: <Transaction chainId={srcChainId} hash={transfer.replacedBy} />
+          </p>
+        )}
+        {transfer?.refund?.claim && <RefundClaim transfer={transfer} claim={transfer.refund.claim} />}
         {error && error.code !== 'transfer_failed' && (
           <>
             <FlowProblem error={error} />
@@ -77,132 +92,116 @@ function FollowedTransfer({ srcChainId, txHash }: { srcChainId: number; txHash: 
   )
 }
 
-/** The step that is under way; once it is done, the place of the money. */
-function Progress({
-  transfer,
-  started,
-}: {
-  transfer: GetTransferStatusResponse
-  started: StartedTransfer | undefined
-}) {
-  const { status, action, statusDescription, outputAmount, dstChain } = transfer
-  if (status !== 'completed') return statusDescription
-  const sum = started && outputAmount !== null ? <Amount units={outputAmount} {...started.to} /> : 'Your money'
-  const place = action === 'deposit' ? 'in the vault' : 'in your wallet'
+const EVENTS: Readonly<Record<TransferEvent['kind'], string>> = {
+  deposited: 'Sent',
+  slow_fill_requested: 'Slow fill requested',
+  sped_up: 'Terms changed by you',
+  filled: 'Arrived',
+  delivered: 'Received',
+  undelivered: 'Not delivered',
+  vault_deposited: 'Deposited',
+  action_failed: 'Vault deposit failed',
+  refund_owed: 'Refund owed',
+  refunded: 'Refunded',
+}
+const FAILURES: readonly TransferEvent['kind'][] = ['undelivered', 'action_failed', 'refund_owed']
+
+/** An event with its time, its amount and its transaction. */
+function EventLine({ event, transfer }: { event: TransferEvent; transfer: GetTransferStatusResponse }) {
+  const { kind, chainId, txHash, at, amount, token } = event
+  const asset = chainId === transfer.srcChain.id ? transfer.input : transfer.output
   return (
-    <>
-      Done. {sum} is {place}
-      {action !== 'deposit' && dstChain && ` on ${chainName(dstChain.id)}`}.
-    </>
+    <li className={FAILURES.includes(kind) ? 'failed' : 'done'}>
+      <span className="event">
+        <span>
+          {EVENTS[kind]} on {chainName(chainId)}
+        </span>
+        {asset?.token === token && amount !== null && <Sum of={asset} units={amount} otherwise="" />}
+      </span>
+      <span className="fine event">
+        {formatTime(at)} <Transaction chainId={chainId} hash={txHash} />
+      </span>
+    </li>
   )
 }
 
-type TimelineProps = {
+function Transaction({ chainId, hash }: { chainId: number; hash: `0x${string}` }) {
+  return <Address value={hash} what="the transaction's hash" href={explorerPage(chainId, hash)} />
+}
+
+type NextLineProps = {
   readonly transfer: GetTransferStatusResponse | undefined
-  readonly started: StartedTransfer | undefined
   readonly srcChainId: number
   readonly txHash: `0x${string}`
 }
 
-type Stage = {
-  readonly act: keyof typeof NAMES
-  readonly place: string
-  readonly state: 'done' | 'now' | 'failed' | 'todo'
-  readonly at?: string | null | undefined
-  readonly hash?: `0x${string}` | null | undefined
-}
-
-/** A shorter time is not shown. */
-const SHORTEST_MS = 1000
-/** After so many times of what is usual, what is usual says nothing. */
-const STILL_USUAL = 3
-
-function Timeline({ transfer, started, srcChainId, txHash }: TimelineProps) {
-  const now = useNow(transfer?.terminal !== true)
-  const times = transfer?.timestamps
-  const beganAt = times?.initiated ? Date.parse(times.initiated) : started?.startedAt
-  const usualMs = (started?.expectedFillSeconds ?? 0) * 1000
+/** The step that is under way; nothing if nothing more is expected, or only from the user. */
+function NextLine({ transfer, srcChainId, txHash }: NextLineProps) {
+  const { status = 'pending', action, reason, terminal, timestamps, dstChain, refund } = transfer ?? {}
+  if (terminal || refund?.claim) return null
+  const isArriving = status === 'bridging' && !timestamps?.bridged
+  const act = reason === 'expired' ? 'Refunding' : status === 'pending' ? 'Sending' : 'Arriving'
+  const place = status === 'bridging' && dstChain ? chainName(dstChain.id) : chainName(srcChainId)
   return (
-    <ol className="timeline">
-      {listStages({ transfer, started, srcChainId, txHash }).map(({ act, place, state, at, hash }, index, stages) => {
-        const before = stages[index - 1]?.at
-        const since = before ? Date.parse(before) : beganAt
-        return (
-          <li key={act} className={state} aria-current={state === 'now' ? 'step' : undefined}>
-            <span>
-              {NAMES[act][state]} {place}
-              {state === 'failed' && <span className="hidden">: failed</span>}
-            </span>
-            {at && before && Date.parse(at) - Date.parse(before) >= SHORTEST_MS && (
-              <span className="fine">after {formatDuration(Date.parse(at) - Date.parse(before))}</span>
-            )}
-            {state === 'now' && since !== undefined && (
-              <span className="fine">
-                {formatDuration(now - since)} so far
-                {index === 1 && now - since < STILL_USUAL * usualMs && <>, usually {formatDuration(usualMs)}</>}
-              </span>
-            )}
-            {hash && <Address value={hash} what="the transaction's hash" />}
-          </li>
-        )
-      })}
-    </ol>
+    <li className="now" aria-current="step">
+      <span className="event">
+        <span>{timestamps?.bridged && action === 'deposit' ? 'Depositing into the vault' : `${act} on ${place}`}</span>
+        {isArriving && <Sum of={transfer?.output} otherwise="" />}
+      </span>
+      {isArriving && <Times {...transfer} />}
+      {status === 'pending' && <Transaction chainId={srcChainId} hash={txHash} />}
+    </li>
   )
 }
 
-/** How a stage is called before it, during it and after it. */
-const NAMES = {
-  send: { todo: 'Send', failed: 'Send', now: 'Sending', done: 'Sent' },
-  arrive: { todo: 'Arrive', failed: 'Arrive', now: 'Arriving', done: 'Arrived' },
-  deposit: { todo: 'Deposit', failed: 'Deposit', now: 'Depositing', done: 'Deposited' },
-  refund: { todo: 'Refund', failed: 'Refund', now: 'Refunding', done: 'Refunded' },
-} as const
-
-/** What a transfer goes through: to the other chain, or back to where it began. */
-function listStages({ transfer, started, srcChainId, txHash }: TimelineProps): readonly Stage[] {
-  const { timestamps: times, transactions, reason, status, terminal = false, dstChain } = transfer ?? {}
-  const source = `on ${chainName(srcChainId)}`
-  const destination = `on ${dstChain ? chainName(dstChain.id) : 'the other chain'}`
-  const sent = { act: 'send', place: source, at: times?.initiated, hash: txHash } as const
-  const arrived = { act: 'arrive', place: destination, at: times?.bridged, hash: transactions?.fill } as const
-  if (reason === 'expired' || reason === 'refunded' || reason === 'refund_not_found') {
-    const refund = reason === 'refunded' ? 'done' : terminal ? 'failed' : 'now'
-    return [
-      { ...sent, state: 'done' },
-      { ...arrived, state: 'failed' },
-      { act: 'refund', place: source, state: refund },
-    ]
-  }
-  const isDelivery = transfer?.action === 'none' || started?.kind === 'withdrawal'
-  const deposited = { act: 'deposit', place: 'into the vault', at: times?.completed } as const
-  const stages = [sent, arrived, ...(isDelivery ? [] : [deposited])]
-  const next = stages.findLastIndex(({ at }) => at) + 1
-  return stages.map((stage, index) => {
-    if (stage.at) return { ...stage, state: 'done' }
-    if (index !== next) return { ...stage, state: 'todo' }
-    return { ...stage, state: status === 'failed' ? 'failed' : terminal ? 'todo' : 'now' }
-  })
+/** When a transfer is expected, and until when it is not refunded. */
+function Times({ expectedAt, deadline }: Partial<Pick<GetTransferStatusResponse, 'expectedAt' | 'deadline'>>) {
+  return (
+    <>
+      {expectedAt && Date.parse(expectedAt) > Date.now() && (
+        <span className="fine">Expected at about {formatClock(expectedAt)}</span>
+      )}
+      {deadline && <span className="fine">Refunded if not filled before {formatTime(deadline)}</span>}
+    </>
+  )
 }
 
-/** Where the money is after a failure, and the next act. */
-function Outcome({ transfer, started }: { transfer: GetTransferStatusResponse; started: StartedTransfer | undefined }) {
-  const { reason, srcChain, dstChain, inputAmount, outputAmount } = transfer
+type SumProps = {
+  readonly of: GetTransferStatusResponse['input'] | undefined
+  readonly units?: string | null | undefined
+  readonly otherwise?: string
+}
+
+/** An amount of a token, its own unless another is given; other words if its symbol is unknown. */
+function Sum({ of, units = of?.amount, otherwise = 'Your money' }: SumProps) {
+  if (!of?.symbol || of.decimals === null || !units) return otherwise
+  return <Amount units={units} symbol={of.symbol} decimals={of.decimals} />
+}
+
+type OutcomeProps = { readonly transfer: GetTransferStatusResponse; readonly started: StartedTransfer | undefined }
+
+/** Where the money is, and the next act after a failure. */
+function Outcome({ transfer, started }: OutcomeProps) {
+  const { status, reason, statusDescription, srcChain, dstChain, refund, input, output, outputAmount } = transfer
   const source = chainName(srcChain.id)
   const destination = dstChain ? chainName(dstChain.id) : 'the other chain'
-  const sum = (units: string | null, unit = started?.from) =>
-    unit && units ? <Amount units={units} {...unit} /> : 'Your tokens'
+  if (status === 'completed') return <Done {...{ transfer, started, destination }} />
   switch (reason) {
     case 'source_reverted':
+      return <Where>The transaction failed: your money is still in your wallet on {source}.</Where>
     case 'source_dropped':
-      return <Where>Nothing was sent: your money is still in your wallet on {source}.</Where>
+      return (
+        <Where>
+          The transaction was not included and no longer can be. Your account made no deposit with its terms: this
+          transfer took nothing from your wallet on {source}.
+        </Where>
+      )
     case 'no_deposit_in_transaction':
-      return <Where>This transaction sent nothing to the bridge. Check it on {source}.</Where>
-    case 'expired':
-      return <Where>It did not arrive in time. The bridge refunds it on {source}. Follow it on this page.</Where>
+      return <Where>The bridge received nothing from this transaction. Check it on {source}.</Where>
     case 'refunded':
       return (
         <Where>
-          {sum(inputAmount)} are back in your wallet on {source}.
+          <Sum of={input} units={refund?.amount} /> is back in your wallet on {source}.
         </Where>
       )
     case 'refund_not_found':
@@ -214,13 +213,46 @@ function Outcome({ transfer, started }: { transfer: GetTransferStatusResponse; s
     case 'destination_action_failed':
       return (
         <Where>
-          {sum(outputAmount, started?.to)} arrived in your wallet on {destination}; the vault did not take them. Deposit
-          them from there.
+          <Sum of={output} units={outputAmount} /> arrived in your wallet on {destination}; the vault did not take it.
+          Deposit it from there.
+        </Where>
+      )
+    case 'undelivered':
+      return (
+        <Where>
+          <Sum of={output} units={outputAmount} /> arrived without an instruction. It lies at a public contract on{' '}
+          {destination}, from which anyone can take it.
         </Where>
       )
     default:
-      return null
+      return status === 'failed' ? <Where>{statusDescription}</Where> : <p>{statusDescription}</p>
   }
+}
+
+/** Which vault or account has the money, if it is not the user's own as agreed. */
+function Done({ transfer, started, destination }: OutcomeProps & { readonly destination: string }) {
+  const { action, output, outputAmount, recipient, depositor, vaultAddress } = transfer
+  const isOwn = recipient === (started?.account ?? depositor)
+  const isOtherVault = started?.kind === 'deposit' && vaultAddress !== null && vaultAddress !== started.vault.address
+  return (
+    <p>
+      Done. <Sum of={output} units={outputAmount} /> is in{' '}
+      {action !== 'deposit' ? (isOwn ? 'your wallet' : 'another wallet') : isOtherVault ? 'another vault' : 'the vault'}{' '}
+      on {destination}
+      {isOtherVault && (
+        <>
+          : <Address value={vaultAddress} what="the vault's address" />
+        </>
+      )}
+      {!isOwn && recipient && (
+        <>
+          {action === 'deposit' ? ', for another account: ' : ': '}
+          <Address value={recipient} what="the account's address" />
+        </>
+      )}
+      .
+    </p>
+  )
 }
 
 function Where({ children }: { children: React.ReactNode }) {
@@ -231,13 +263,45 @@ function Where({ children }: { children: React.ReactNode }) {
   )
 }
 
-/** The time, each second while something is awaited. */
-function useNow(isTicking: boolean): number {
-  const [now, setNow] = useState(Date.now)
-  useEffect(() => {
-    if (!isTicking) return
-    const timer = setInterval(() => setNow(Date.now()), 1000)
-    return () => clearInterval(timer)
-  }, [isTicking])
-  return now
+type Claim = NonNullable<NonNullable<GetTransferStatusResponse['refund']>['claim']>
+
+/** Claims a refund that the bridge could not pay; only its own account can. */
+function RefundClaim({
+  transfer: { depositor, input, refund },
+  claim,
+}: {
+  transfer: GetTransferStatusResponse
+  claim: Claim
+}) {
+  const { address } = useConnection()
+  const sender = useSender(depositor ?? undefined)
+  const sum = <Sum of={input} units={refund?.amount} otherwise="the refund" />
+  const { mutate, status, error } = useMutation({
+    mutationFn: async ({ chainId, to, data, value }: Claim) => {
+      const call = { to, data: data as `0x${string}`, value: BigInt(value) }
+      const hash = await sender.send(call, chainId, depositor as `0x${string}`)
+      if ((await sender.wait(hash, chainId)).status !== 'success') throw new Error('The claim failed. Try again.')
+    },
+  })
+  if (status === 'success') return <p role="status">Claimed: {sum} is in your wallet.</p>
+  if (!depositor || address !== depositor) {
+    return (
+      <p className="fine">
+        Use {depositor && <Address value={depositor} what="the account's address" />} in your wallet to claim {sum}.
+      </p>
+    )
+  }
+  return (
+    <>
+      {error && <ProblemNotice error={error} />}
+      <button
+        type="button"
+        className="button wide primary"
+        disabled={status === 'pending'}
+        onClick={() => mutate(claim)}
+      >
+        {status === 'pending' ? 'Confirm in your wallet …' : <span>Claim {sum}</span>}
+      </button>
+    </>
+  )
 }

@@ -81,7 +81,6 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
       amount: `${amount}`,
       ...{ from, to },
       startedAt: Date.now(),
-      expectedFillSeconds: (prepared && 'quote' in prepared && prepared.quote?.expectedFillSeconds) || 0,
     }),
   )
   useEffect(() => {

@@ -65,7 +65,9 @@ export function FlowProblem({ error, tokens }: { error: FlowError; tokens?: Amou
     case 'unverified':
       return (
         <ProblemNotice
-          error={new Error(`The service’s answer is not what you asked for, so nothing was sent. ${error.message}`)}
+          error={
+            new Error(`The service’s answer is not what you asked for, so your wallet was not asked. ${error.message}`)
+          }
           requestId={error.requestId}
         />
       )

@@ -88,18 +88,22 @@ function FailedTransfer({ transfer: { started, progress } }: { transfer: ValuedT
   )
 }
 
-function describeFailure({ reason, srcChain, dstChain }: ValuedTransfer['progress']): string {
+function describeFailure({ reason, srcChain, dstChain, refund }: ValuedTransfer['progress']): string {
+  const destination = dstChain ? chainName(dstChain.id) : 'the other chain'
   switch (reason) {
     case 'expired':
+      if (refund?.claim) return `It did not arrive in time; claim its refund on ${chainName(srcChain.id)}`
       return `It did not arrive in time; the bridge refunds it on ${chainName(srcChain.id)}`
     case 'refunded':
       return `It did not arrive, and is back in your wallet on ${chainName(srcChain.id)}`
     case 'refund_not_found':
       return 'It did not arrive, and its refund was not found'
     case 'destination_action_failed':
-      return `It is in your wallet on ${dstChain ? chainName(dstChain.id) : 'the other chain'}, not in the vault`
+      return `It is in your wallet on ${destination}, not in the vault`
+    case 'undelivered':
+      return `It lies at a public contract on ${destination}, from which anyone can take it`
     default:
-      return `It was not sent, and is still in your wallet on ${chainName(srcChain.id)}`
+      return `The bridge received nothing; check your wallet on ${chainName(srcChain.id)}`
   }
 }
 

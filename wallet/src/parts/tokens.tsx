@@ -43,11 +43,19 @@ export function ChainBadge({ chainId }: { chainId: number }) {
   return <span className="chip">{chainName(chainId)}</span>
 }
 
-/** An address or a hash, shortened, to be copied whole. */
-export function Address({ value, what }: { value: string; what: string }) {
+/** An address or a hash, shortened, to be copied whole; a link if there is a page about it. */
+export function Address({ value, what, href }: { value: string; what: string; href?: string | undefined }) {
+  const text = <code title={value}>{shorten(value)}</code>
   return (
     <span className="address">
-      <code title={value}>{shorten(value)}</code> <CopyButton text={value} what={what} />
+      {href ? (
+        <a href={href} target="_blank" rel="noreferrer">
+          {text}
+        </a>
+      ) : (
+        text
+      )}{' '}
+      <CopyButton text={value} what={what} />
     </span>
   )
 }
