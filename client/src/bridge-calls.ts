@@ -146,6 +146,15 @@ export function verifyTransfer(
   return found.name
 }
 
+/** Verifies that a transaction claims the refunds of this token that the bridge owes the user. Throws a Refusal on any difference. */
+export function verifyRefundClaim(
+  { to, data }: Transaction,
+  { user, token, chainId }: { readonly user: string; readonly token: string; readonly chainId: number },
+): void {
+  demand(isSame(to, poolOn(chainId)), 'the claim is not to the bridge')
+  demand(data === `a18a096e${word(token)}${word(user)}`, 'the claim is not for the user alone')
+}
+
 function verifyFee(input: bigint, output: bigint): void {
   demand(output > 0n && output <= input, 'more would arrive than is sent, or nothing')
   demand(output * 100n >= input * (100n - HIGHEST_FEE_PERCENT), 'more than a tenth would be lost on the way')

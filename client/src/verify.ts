@@ -1,3 +1,4 @@
+import { verifyRefundClaim } from './bridge-calls.ts'
 import { type Known, type PinnedVault, type Preparation, type Step, verifyPattern } from './patterns.ts'
 import { demand, type Reason, Refusal } from './refusal.ts'
 import { contentDigest, type Exchange, type PublicKey, type Signed, verifySignature } from './signature.ts'
@@ -45,6 +46,7 @@ export async function verifyAnswer(
     const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
     if (!preparation) {
       demand(!hasTransactions(text), 'there are transactions where none were asked for')
+      verifyRefundClaims(exchange.request.url, text)
       return { ok: true, steps: [], ...signed }
     }
     const input: unknown = JSON.parse(exchange.request.body ?? '')
@@ -134,6 +136,27 @@ function hasTransactions(text: string): boolean {
   return (
     typeof answer === 'object' && answer !== null && ['operations', 'approval', 'calls'].some((name) => name in answer)
   )
+}
+
+/** Verifies the claims of refunds in a transfer's status: each for the account of the request, or else for the depositor. */
+function verifyRefundClaims(url: string, text: string): void {
+  const answer: PossibleStatus = /^\s*\{/.test(text) ? JSON.parse(text) : {}
+  const user = new URL(url).searchParams.get('userAddress')
+  for (const { depositor, refund } of [answer, ...(answer.transfers ?? [])]) {
+    if (!refund?.claim) continue
+    const { to, data, value, chainId } = refund.claim
+    demand(chainId === refund.chainId && value === '0', 'the claim of the refund is on another chain, or pays')
+    const owner = { user: user ?? depositor, token: refund.token, chainId }
+    verifyRefundClaim({ to, data: data.slice(2).toLowerCase() }, owner)
+  }
+}
+
+/** What of any answer may be the claim of a refund. */
+type PossibleStatus = Status & { readonly transfers?: readonly Status[] }
+type Claim = { readonly chainId: number; readonly to: string; readonly data: string; readonly value: string }
+type Status = {
+  readonly depositor: string
+  readonly refund?: { readonly chainId: number; readonly token: string; readonly claim?: Claim | null } | null
 }
 
 function refusalOf(error: unknown): { ok: false; reason: Reason; message: string } {
