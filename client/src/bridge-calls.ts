@@ -146,12 +146,12 @@ export function verifyTransfer(
   return found.name
 }
 
-/** Verifies that a transaction claims the refunds of this token that the bridge owes the user. Throws a Refusal on any difference. */
+/** Verifies that a transaction claims what the bridge owes the user of this token. Throws a Refusal on any difference. */
 export function verifyRefundClaim(
-  { to, data }: Transaction,
+  { to, data, value }: Transaction,
   { user, token, chainId }: { readonly user: string; readonly token: string; readonly chainId: number },
 ): void {
-  demand(isSame(to, poolOn(chainId)), 'the claim is not to the bridge')
+  demand(isSame(to, poolOn(chainId)) && value === 0n, 'the claim is not to the bridge, or pays it')
   demand(data === `a18a096e${word(token)}${word(user)}`, 'the claim is not for the user alone')
 }
 

@@ -135,34 +135,31 @@ type NextLineProps = {
   readonly txHash: `0x${string}`
 }
 
-/** The step that is under way; nothing if nothing more is expected, or only from the user. */
+/** The step that is under way, or a transaction without a deposit; nothing once the rest is the user's. */
 function NextLine({ transfer, srcChainId, txHash }: NextLineProps) {
-  const { status = 'pending', action, reason, terminal, timestamps, dstChain, refund } = transfer ?? {}
-  if (terminal || refund?.claim) return null
-  const isArriving = status === 'bridging' && !timestamps?.bridged
-  const act = reason === 'expired' ? 'Refunding' : status === 'pending' ? 'Sending' : 'Arriving'
-  const place = status === 'bridging' && dstChain ? chainName(dstChain.id) : chainName(srcChainId)
+  const { status = 'pending', action, terminal, timestamps, events, refund } = transfer ?? {}
+  const { dstChain, output, expectedAt, deadline } = transfer ?? {}
+  const isUnsent = !events?.length
+  if (refund?.claim || (terminal && !isUnsent)) return null
+  const isBridging = status === 'bridging'
+  const isArriving = isBridging && !timestamps?.bridged
+  const isDepositing = isBridging && !isArriving && action === 'deposit'
+  const later = isDepositing ? 'Depositing' : isBridging ? 'Arriving' : 'Refunding'
+  const act = terminal ? 'Transaction' : isUnsent ? 'Sending' : later
   return (
-    <li className="now" aria-current="step">
+    <li className={terminal ? 'failed' : 'now'} aria-current={terminal ? undefined : 'step'}>
       <span className="event">
-        <span>{timestamps?.bridged && action === 'deposit' ? 'Depositing into the vault' : `${act} on ${place}`}</span>
-        {isArriving && <Sum of={transfer?.output} otherwise="" />}
+        <span>
+          {act} on {chainName(isBridging && dstChain ? dstChain.id : srcChainId)}
+        </span>
+        {isArriving && <Sum of={output} otherwise="" />}
       </span>
-      {isArriving && <Times {...transfer} />}
-      {status === 'pending' && <Transaction chainId={srcChainId} hash={txHash} />}
-    </li>
-  )
-}
-
-/** When a transfer is expected, and until when it is not refunded. */
-function Times({ expectedAt, deadline }: Partial<Pick<GetTransferStatusResponse, 'expectedAt' | 'deadline'>>) {
-  return (
-    <>
-      {expectedAt && Date.parse(expectedAt) > Date.now() && (
+      {isArriving && expectedAt && Date.parse(expectedAt) > Date.now() && (
         <span className="fine">Expected at about {formatClock(expectedAt)}</span>
       )}
-      {deadline && <span className="fine">Refunded if not filled before {formatTime(deadline)}</span>}
-    </>
+      {isArriving && deadline && <span className="fine">Refunded if not filled before {formatTime(deadline)}</span>}
+      {isUnsent && <Transaction chainId={srcChainId} hash={txHash} />}
+    </li>
   )
 }
 
