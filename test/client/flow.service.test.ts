@@ -6,7 +6,7 @@ import { journeyFrom, journeyTo } from '../support/cross-chain.ts'
 import { type Service, test, USERS } from '../support/service.ts'
 import { openLagoonVault, openYieldVault, type TestVault } from '../support/vaults.ts'
 
-const [ALICE] = USERS
+const [ALICE, BOB] = USERS
 
 /** A client of a vault for whom no answer says to wait long; `onAnswer` is given each before the client reads it. */
 function clientOf(service: Service, { key }: TestVault, onAnswer?: (text: string) => unknown): Client {
@@ -214,9 +214,11 @@ describe('A deposit', () => {
     await service.backends.relayer.fill(relay.deposit)
     expect(await settled(flow)).toMatchObject({ status: 'done', progress: { status: 'completed', action: 'deposit' } })
 
-    const transfer = { txHash: transactionHash, srcChainId: journey.source.chainId }
+    const transfer = { txHash: transactionHash, srcChainId: journey.source.chainId, userAddress: ALICE.address }
     const resumed = open(clientOf(service, vault), 'arrive', transfer)
     expect(stepsOf(await settled(resumed))).toEqual(['arrive done'])
+    const others = open(clientOf(service, vault), 'arrive', { ...transfer, userAddress: BOB.address })
+    await expect.poll(() => others.getState().progress?.status).toBe('pending')
   })
 })
 

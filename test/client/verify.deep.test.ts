@@ -14,12 +14,12 @@ import type { PinnedVault, Preparation } from '../../client/src/patterns.ts'
 import { contentDigest, type Exchange } from '../../client/src/signature.ts'
 import { type Trust, verifyAnswer, verifyingFetch, verifyTransactions } from '../../client/src/verify.ts'
 import { endpoints } from '../../functions/contracts.ts'
-import { encodeBridgeDeposit } from '../../lib/bridge/calldata.ts'
+import { buildRefundClaim, encodeBridgeDeposit } from '../../lib/bridge/calldata.ts'
 import { findEnds } from '../../lib/bridge/route.ts'
 import { bridgeTokenBySymbol } from '../../lib/bridge/tokens.ts'
 import { encodeApprovals } from '../../lib/chain/erc20.ts'
 import { encodeLink } from '../../lib/chain/link.ts'
-import { COIN_ADDRESS, EVM_CHAINS } from '../../lib/chain/registry.ts'
+import { COIN_ADDRESS, EVM_CHAINS, evmChain } from '../../lib/chain/registry.ts'
 import { type EndpointContract, isSigned } from '../../lib/frame/contract.ts'
 import { signatureHeaders } from '../../lib/frame/signature.ts'
 import { toReply } from '../../lib/prepare/reply.ts'
@@ -741,6 +741,43 @@ describe('What the service builds and what the verifier knows agree', () => {
         )
       }
     }
+  })
+
+  test('that a refund is claimed at the pool, in its token and for the account only', async () => {
+    const signingKey = createSigningKey(new Date())
+    const { keyId, key } = signerOf(signingKey)
+    const rawPath = `/defi-vaults/v1/defi/cross-chain/0x${'1'.repeat(64)}/status`
+    const event = { rawPath, requestContext: { http: { method: 'GET' } }, headers: {} }
+    const verify = async (answer: object, account: string | undefined) => {
+      const rawQueryString = account ? `srcChainId=8453&userAddress=${account}` : 'srcChainId=8453'
+      const told = { status: 200, contentType: 'application/json', body: JSON.stringify(answer) }
+      const signed = signatureHeaders({ ...event, rawQueryString } as never, told, { keyId, key }, Date.now())
+      const headers = { 'content-type': told.contentType, ...signed }
+      const request = { method: 'GET', url: `https://api.example${rawPath}?${rawQueryString}` }
+      const { ok } = await verifyAnswer(
+        { request, answer: { status: 200, headers, body: told.body } },
+        { keys: [publicKeyOf(signingKey)] },
+      )
+      return ok
+    }
+    const [token, pool] = [bridgeTokenBySymbol(8453, 'USDC')?.address, evmChain(8453)?.bridge?.pool]
+    if (!token || !pool) throw new Error('The bridge takes USDC on Base.')
+    const { value, ...call } = buildRefundClaim(pool, token, ALICE.address)
+    const claim = { chainId: 8453, ...call, value: `${value}` }
+    const status = (changed: object = {}) => ({
+      ...{ depositor: ALICE.address, transfers: [] },
+      refund: { chainId: 8453, token, claim: { ...claim, ...changed } },
+    })
+    for (const account of [ALICE.address, undefined]) {
+      expect(await verify(status(), account)).toBe(true)
+      expect(await verify({ refund: null, transfers: [status()] }, account)).toBe(true)
+      const { data } = buildRefundClaim(pool, token, BOB.address)
+      for (const changed of [{ data }, { to: BOB.address }, { value: '1' }, { chainId: 10 }, { data: '0x' }]) {
+        expect(await verify(status(changed), account), JSON.stringify(changed)).toBe(false)
+        expect(await verify({ refund: null, transfers: [status(changed)] }, account)).toBe(false)
+      }
+    }
+    expect(await verify(status(), BOB.address)).toBe(false)
   })
 
   test('on which answers are signed', async () => {
