@@ -416,7 +416,7 @@ describe('Between chains', () => {
     const txHash = await depositFrom(sender, request, async () => true)
     const before = await balanceOf(chain, vaultAddress)
     fillAtOnce(service)
-    expect(await followTransfer({ txHash, srcChainId }, () => {})).toBe('in the vault')
+    expect(await followTransfer({ txHash, srcChainId, userAddress }, () => {})).toBe('in the vault')
     expect(await balanceOf(chain, vaultAddress)).toBeGreaterThan(before)
   })
 
@@ -434,7 +434,7 @@ describe('Between chains', () => {
     const dstToken = there?.tokens.find(({ symbol }) => symbol === 'USDC')?.address
     const txHash = await withdrawTo(sender, place, { amount: '20000000' }, { dstChainId: arbitrum.id, dstToken })
     fillAtOnce(service)
-    const arrived = await followTransfer({ txHash, srcChainId: base.id }, () => {})
+    const arrived = await followTransfer({ txHash, srcChainId: base.id, userAddress }, () => {})
     expect(arrived).toBe('in the wallet, on the destination')
   })
 
@@ -447,6 +447,8 @@ describe('Between chains', () => {
     expect(of('destination_action_failed')).toBe('in the wallet, on the destination')
     expect(of('destination_not_followed', 'bridging')).toContain('not followed here')
     expect(of(null, 'bridging')).toBe('on its way')
+    expect(of('undelivered')).toContain('anyone can take it')
+    expect(whereTheMoneyIs({ status: 'failed', reason: 'expired', refund: { claim: {} } })).toContain('until the user')
     expect(of('expired')).toBe('with the bridge, which pays it back')
     expect(whereTheMoneyIs({ status: 'failed', reason: 'expired', terminal: true })).toContain('not known')
     expect(of('refund_not_found')).toContain('not known')
