@@ -226,28 +226,19 @@ function Outcome({ transfer, started }: OutcomeProps) {
   }
 }
 
-/** Which vault or account has the money, if it is not the user's own as agreed. */
+/** Which vault or account has the money, by its address if it is not the user's own as agreed. */
 function Done({ transfer, started, destination }: OutcomeProps & { readonly destination: string }) {
   const { action, output, outputAmount, recipient, depositor, vaultAddress } = transfer
   const isOwn = recipient === (started?.account ?? depositor)
-  const isOtherVault = started?.kind === 'deposit' && vaultAddress !== null && vaultAddress !== started.vault.address
+  const isOtherVault = started?.kind === 'deposit' && vaultAddress !== started.vault.address
+  const vault = isOtherVault ? 'another vault' : 'the vault'
+  const wallet = isOwn ? 'your wallet' : 'another wallet'
   return (
     <p>
-      Done. <Sum of={output} units={outputAmount} /> is in{' '}
-      {action !== 'deposit' ? (isOwn ? 'your wallet' : 'another wallet') : isOtherVault ? 'another vault' : 'the vault'}{' '}
-      on {destination}
-      {isOtherVault && (
-        <>
-          : <Address value={vaultAddress} what="the vault's address" />
-        </>
-      )}
-      {!isOwn && recipient && (
-        <>
-          {action === 'deposit' ? ', for another account: ' : ': '}
-          <Address value={recipient} what="the account's address" />
-        </>
-      )}
-      .
+      Done. <Sum of={output} units={outputAmount} /> is in {action === 'deposit' ? vault : wallet} on {destination}
+      {action === 'deposit' && !isOwn && ', for another account'}.{' '}
+      {isOtherVault && vaultAddress && <Address value={vaultAddress} what="the vault's address" />}
+      {!isOwn && recipient && <Address value={recipient} what="the account's address" />}
     </p>
   )
 }
