@@ -118,7 +118,8 @@ async function invest(service: Service, { asyncVault, otherUsdc }: Stage, { acco
   const [relay] = transactionHash ? await relayer.look({ transactionHash }) : []
   if (!relay) throw new Error('No pool took the deposit')
   await relayer.fill(relay.deposit)
-  await service.call('GET', `/defi-vaults/v1/defi/cross-chain/${transactionHash}/status?srcChainId=${source.chainId}`)
+  const question = `srcChainId=${source.chainId}&userAddress=${account.address}`
+  await service.call('GET', `/defi-vaults/v1/defi/cross-chain/${transactionHash}/status?${question}`)
 
   await service.call('GET', `${user}/positions`)
   await service.call('GET', `${user}/positions/${asyncVault}`)
