@@ -1971,8 +1971,11 @@ export type TransferData = {
   events: TransferEvent[]
   /** Transactions in block explorers; null before */
   links: {
+    /** Source transaction */
     source: string
+    /** Fill on the destination chain */
     fill: string | null
+    /** Refund on the source chain */
     refund: string | null
   }
 }
@@ -2018,6 +2021,7 @@ export type TransferFailedEvent = {
 
 /** Refund of a transfer that was not filled in time */
 export type TransferRefund = {
+  /** Source chain */
   chainId: number
   token: Address
   /** Refund in the source token's smallest unit */
@@ -2027,12 +2031,7 @@ export type TransferRefund = {
   /** Block time */
   at: Timestamp
   /** Transaction with which the depositor claims the refund; null once it is paid */
-  claim: {
-    chainId: number
-    to: Address
-    data: unknown
-    value: Amount
-  } | null
+  claim: Transaction | null
 }
 
 /** A transfer between chains was not delivered in time, and the bridge refunded it on the source chain. Sent once the service finds the refund. Nothing follows. */
@@ -2139,8 +2138,11 @@ export type TransferStatus = {
   events: TransferEvent[]
   /** Transactions in block explorers; null before */
   links: {
+    /** Source transaction */
     source: string
+    /** Fill on the destination chain */
     fill: string | null
+    /** Refund on the source chain */
     refund: string | null
   }
 }
