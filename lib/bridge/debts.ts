@@ -7,7 +7,7 @@ export type Debt = { readonly deadline: Date; readonly amount: bigint }
 type Payment = { readonly at: Date; readonly amount: bigint }
 
 /** Sums of debts that are compared at most. Beyond, nothing is certain. */
-const MAX_SUMS = 50_000
+const MAX_SUMS = 2_000
 
 /**
  * The payment that certainly pays a debt, undefined if none does. Events do not name the debt that a payment is for. A debt is

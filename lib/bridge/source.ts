@@ -281,17 +281,17 @@ async function isImpossible(
   { sent, terms, finality }: { readonly sent: Sent; readonly terms: Terms; readonly finality: Finality },
 ): Promise<boolean> {
   const { budget } = poll
-  const final = await findFinalBlock(poll, source, finality)
-  if (final.number === 0n || !budget.reaches(1)) return false
-  if (sent.sender && isAddressEqual(sent.sender.address, terms.depositor)) {
-    const { address, nonce } = sent.sender
-    const params = [address, numberToHex(final.number)]
-    const [count] = await budget.ask(source, [{ method: 'eth_getTransactionCount', params }])
-    return parseResult(Quantity, count) > BigInt(nonce)
-  }
+  const final = await findFinalBlock(poll, source, finality, { reserved: 2 })
+  if (final.number === 0n || !budget.reaches(2)) return false
   const { to, data } = call(getBridge(source).pool, poolAbi, 'depositQuoteTimeBuffer', [])
-  const [buffer] = await budget.ask(source, [{ method: 'eth_call', params: [{ to, data }, 'latest'] }])
-  return final.timestamp > BigInt(terms.quotedAt) + parseResult(Quantity, buffer)
+  // A bundler's nonce says nothing of the operations in its bundles.
+  const sender = sent.sender && isAddressEqual(sent.sender.address, terms.depositor) ? sent.sender : undefined
+  const [buffer, count] = await budget.ask(source, [
+    { method: 'eth_call', params: [{ to, data }, 'latest'] },
+    ...(sender ? [{ method: 'eth_getTransactionCount', params: [sender.address, numberToHex(final.number)] }] : []),
+  ])
+  if (final.timestamp > BigInt(terms.quotedAt) + parseResult(Quantity, buffer)) return true
+  return sender !== undefined && parseResult(Quantity, count) > BigInt(sender.nonce)
 }
 
 const PoolTransaction = z.object({

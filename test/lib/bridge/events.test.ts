@@ -638,7 +638,7 @@ describe('What the pool paid back to a depositor', () => {
   })
 
   test('is led to by each transaction of the pool that pays or owes it something, once', () => {
-    const leads = (...logs: Unplaced[]) => findLeads(placed(logs), POOL, deposit)
+    const leads = (...logs: Unplaced[]) => findLeads(placed(logs), POOL, deposit, 0n).map(({ txHash }) => txHash)
     expect(leads(leaf({}), leaf({ deferred: true }), claim(user, TOKEN, 7n))).toEqual([TRANSACTION])
     const [first, second] = [pad('0x1'), pad('0x2')]
     const logs = [first, second, first].map((transactionHash) => ({ ...leaf({ deferred: true }), transactionHash }))

@@ -237,7 +237,18 @@ describe('A source transaction that is not mined', () => {
   const isForgotten = { transactions: [], nonce: () => 5 }
   const isReplaced = { transactions: [], nonce: () => 6 }
   const carriedBy = (deposit: BridgeDeposit, transaction: Partial<MemoryTransaction> = {}) => ({
-    transactions: [{ hash: OTHER, block: 1, logs: [depositLog(deposit, SOURCE_POOL)], ...transaction }],
+    transactions: [
+      {
+        hash: OTHER,
+        from: USER,
+        to: SOURCE_POOL,
+        nonce: 5,
+        input: calldata,
+        block: 1,
+        logs: [depositLog(deposit, SOURCE_POOL)],
+        ...transaction,
+      },
+    ],
     nonce: () => 6,
   })
   const statusesAfter = async (...worlds: World[]) => {
@@ -308,16 +319,19 @@ describe('A source transaction that is not mined', () => {
     expect(await statesAfter(known, later(400n, carriedBy(deposit)))).toEqual([PENDING, endedFor('source_dropped')])
   })
 
-  test('gives a recorded transfer to the deposit that a reorganisation made with another id', async () => {
+  test('forgets a recorded transfer once its deposit is gone for good and another one has its terms', async () => {
     const records = nothing()
     const again = withTerms(QUOTED, { depositId: 9n })
-    const { services } = servicesIn(later(400n, carriedBy(again)), records)
     const recorded = { ...recordOf(QUOTED, 1), isFinal: false }
     const transfer = { key: keyOf(QUOTED), recorded }
     records.transfers.set(transfer.key.relayHash, transfer)
-    expect(await readTransfer(services, transfer, () => undefined)).toBeUndefined()
-    expect([...records.transfers.keys()]).toEqual([relayHash(again)])
-    expect(records.transfers.get(relayHash(again))?.recorded.events).toMatchObject([{ txHash: OTHER }])
+    const early = servicesIn(later(400n, carriedBy(again)), records).services
+    const known = await readTransfer(early, transfer, () => undefined)
+    expect(known?.outcome).toBe('bridging')
+    const kept = { ...transfer, recorded: known?.keep ?? recorded }
+    const late = servicesIn(later(BUFFER + 201n, carriedBy(again)), records).services
+    expect(await readTransfer(late, kept, () => undefined)).toBeUndefined()
+    expect(records.transfers.has(transfer.key.relayHash)).toBe(false)
   })
 })
 
@@ -371,8 +385,8 @@ describe('The refund of a transfer that nobody filled', () => {
 
   test.for<[hours: number, state: object]>([
     [3, EXPIRED],
-    // The final block is four hours old.
-    [6 + 14 * 24, EXPIRED],
+    // The final block is older than the head.
+    [2 + 14 * 24, EXPIRED],
     [7 + 14 * 24, endedFor('refund_not_found')],
   ])('is awaited until two weeks after the deadline: %i hours after the deposit', async ([hours, state]) => {
     expect(stateOf(await statusAt(hours, {}))).toEqual(state)
