@@ -281,7 +281,7 @@ async function isImpossible(
   { sent, terms, finality }: { readonly sent: Sent; readonly terms: Terms; readonly finality: Finality },
 ): Promise<boolean> {
   const { budget } = poll
-  const final = await findFinalBlock(poll, source, finality, { reserved: 2 })
+  const final = await findFinalBlock(poll, source, finality, { reserved: 3 })
   if (final.number === 0n || !budget.reaches(2)) return false
   const { to, data } = call(getBridge(source).pool, poolAbi, 'depositQuoteTimeBuffer', [])
   // A bundler's nonce says nothing of the operations in its bundles.
@@ -291,7 +291,9 @@ async function isImpossible(
     ...(sender ? [{ method: 'eth_getTransactionCount', params: [sender.address, numberToHex(final.number)] }] : []),
   ])
   if (final.timestamp > BigInt(terms.quotedAt) + parseResult(Quantity, buffer)) return true
-  return sender !== undefined && parseResult(Quantity, count) > BigInt(sender.nonce)
+  // Not all nodes keep the state of a block that is some minutes old.
+  const used = Quantity.safeParse(count && 'result' in count ? count.result : undefined).data
+  return sender !== undefined && used !== undefined && used > BigInt(sender.nonce)
 }
 
 const PoolTransaction = z.object({

@@ -1,3 +1,4 @@
+import { isAddress } from 'viem'
 import { endpoints } from '../../functions/contracts.ts'
 import type { EndpointContract } from '../../lib/frame/contract.ts'
 import type { Example } from '../../reference/openapi.ts'
@@ -83,7 +84,12 @@ function present(value: unknown): unknown {
   // The document about itself goes on for long.
   if ('openapi' in value && 'info' in value) return { openapi: value.openapi, info: value.info }
   const fields = Object.entries(value).filter(([name]) => !isOtherNetwork(name))
-  return Object.fromEntries(fields.map(([name, field]) => [name, SECRETS[name] ?? present(field)]))
+  return Object.fromEntries(fields.map(([name, field]) => [name, secretOf(name, field) ?? present(field)]))
+}
+
+/** The text in place of a secret. An ERC-20 token is none. */
+function secretOf(name: string, field: unknown): string | undefined {
+  return typeof field === 'string' && isAddress(field) ? undefined : SECRETS[name]
 }
 
 function isOtherNetwork(name: unknown): boolean {
