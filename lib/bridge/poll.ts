@@ -153,9 +153,6 @@ const PROBES = [
 ]
 const NEAR_BLOCKS = 4n
 
-/** How a final block is found: from the newest that is known, and with so many calls left after it. */
-type FinalOptions = { readonly known?: BlockHeader | undefined; readonly reserved?: number }
-
 /**
  * A final block, as new as one request shows: the block of the chain's tag if it is old enough, else one of three before it.
  * Returns the known one, or block 0, if none of them is old enough: a later poll finds it. Throws `upstream_*`.
@@ -164,7 +161,7 @@ export async function findFinalBlock(
   { budget }: Pick<Poll, 'budget'>,
   source: ChainReader,
   { head, tagged = head, isFinal }: Finality,
-  { known = { number: 0n, timestamp: 0n }, reserved = 1 }: FinalOptions = {},
+  known: BlockHeader = { number: 0n, timestamp: 0n },
 ): Promise<BlockHeader> {
   if (isFinal(tagged)) return tagged
   const { blockSeconds, finality } = source.chain
@@ -172,7 +169,8 @@ export async function findFinalBlock(
     min(BigInt(Math.ceil((ofTime * finality.seconds) / blockSeconds)), (tagged.number - known.number) / ofRest),
   )
   const numbers = [NEAR_BLOCKS, ...blocks].map((count) => max(0n, tagged.number - count))
-  numbers.splice(Math.max(0, budget.left() - reserved))
+  // A call is left for what the block is for.
+  numbers.splice(Math.max(0, budget.left() - 1))
   const outcomes = numbers.length > 0 ? await budget.ask(source, numbers.map(blockRequest)) : []
   const old = outcomes.map((outcome) => parseResult(BlockHeader, outcome)).filter(isFinal)
   return old.reduce((one, other) => (one.number > other.number ? one : other), known)

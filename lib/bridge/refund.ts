@@ -51,7 +51,7 @@ export async function readRefund(poll: Poll, transfer: Transfer): Promise<Seen> 
   const known = transfer.refundSearch
   // Leads are read before more blocks are.
   const hasLeads = known !== undefined && known.leads.length > 0
-  const final = (hasLeads && known.final) || (await findFinalBlock(poll, source, finality, { known: known?.final }))
+  const final = (hasLeads && known.final) || (await findFinalBlock(poll, source, finality, known?.final))
 
   let search = transfer.refundSearch ?? (await begin(poll, source, transfer, final))
   const { pool } = getBridge(source)

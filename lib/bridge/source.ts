@@ -15,7 +15,7 @@ import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { Address as AddressText, TransactionHash } from '../codecs.ts'
 import { badAnswer } from '../errors.ts'
-import { HOUR_SECONDS, toSeconds } from '../time.ts'
+import { DAY_SECONDS, HOUR_SECONDS, toSeconds } from '../time.ts'
 import { entryPointAbi, poolAbi } from './abi.ts'
 import {
   type LoggedDeposit,
@@ -62,6 +62,8 @@ const ENTRY_POINTS: readonly Address[] = [
 const USER_OPERATION = toEventSelector(entryPointAbi[0])
 /** A user operation that is not found in blocks of so many seconds is found by the hash of its transaction. */
 const OPERATION_SECONDS = HOUR_SECONDS
+/** The pool takes no quote that is so old: its own bound is an hour. */
+const OLD_SECONDS = DAY_SECONDS
 /** A deposit's block is not this much before its quote, whatever the clocks differ. */
 const SKEW_SECONDS = HOUR_SECONDS
 
@@ -281,19 +283,21 @@ async function isImpossible(
   { sent, terms, finality }: { readonly sent: Sent; readonly terms: Terms; readonly finality: Finality },
 ): Promise<boolean> {
   const { budget } = poll
-  const final = await findFinalBlock(poll, source, finality, { reserved: 3 })
-  if (final.number === 0n || !budget.reaches(2)) return false
-  const { to, data } = call(getBridge(source).pool, poolAbi, 'depositQuoteTimeBuffer', [])
+  const final = await findFinalBlock(poll, source, finality)
+  if (final.number === 0n || !budget.reaches(1)) return false
+  const age = final.timestamp - BigInt(terms.quotedAt)
   // A bundler's nonce says nothing of the operations in its bundles.
-  const sender = sent.sender && isAddressEqual(sent.sender.address, terms.depositor) ? sent.sender : undefined
-  const [buffer, count] = await budget.ask(source, [
-    { method: 'eth_call', params: [{ to, data }, 'latest'] },
-    ...(sender ? [{ method: 'eth_getTransactionCount', params: [sender.address, numberToHex(final.number)] }] : []),
-  ])
-  if (final.timestamp > BigInt(terms.quotedAt) + parseResult(Quantity, buffer)) return true
-  // Not all nodes keep the state of a block that is some minutes old.
-  const used = Quantity.safeParse(count && 'result' in count ? count.result : undefined).data
-  return sender !== undefined && used !== undefined && used > BigInt(sender.nonce)
+  if (sent.sender && isAddressEqual(sent.sender.address, terms.depositor)) {
+    const { address, nonce } = sent.sender
+    const params = [address, numberToHex(final.number)]
+    const [count] = await budget.ask(source, [{ method: 'eth_getTransactionCount', params }])
+    // Not all nodes keep the state of a block that is some minutes old.
+    const used = Quantity.safeParse(count && 'result' in count ? count.result : undefined).data
+    return (used !== undefined && used > BigInt(nonce)) || age > OLD_SECONDS
+  }
+  const { to, data } = call(getBridge(source).pool, poolAbi, 'depositQuoteTimeBuffer', [])
+  const [buffer] = await budget.ask(source, [{ method: 'eth_call', params: [{ to, data }, 'latest'] }])
+  return age > parseResult(Quantity, buffer)
 }
 
 const PoolTransaction = z.object({

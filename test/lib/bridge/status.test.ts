@@ -271,8 +271,8 @@ describe('A source transaction that is not mined', () => {
     expect(await statesAfter(known, later(400n, isReplaced), later(500n, isKnown))).toEqual([PENDING, dropped, dropped])
   })
 
-  test('is dropped once the pool no longer takes its quote at a final block, though its nonce is free', async () => {
-    const [exactly, after] = [later(BUFFER + 200n, isForgotten), later(BUFFER + 201n, isForgotten)]
+  test('is dropped once its quote is a day old at a final block, though its nonce is free', async () => {
+    const [exactly, after] = [later(24n * BUFFER + 200n, isForgotten), later(24n * BUFFER + 201n, isForgotten)]
     expect(await statesAfter(known, exactly, after)).toEqual([PENDING, PENDING, endedFor('source_dropped')])
   })
 
