@@ -129,8 +129,13 @@ async function readSighting(
 ): Promise<Sighting> {
   if (sent?.outcome) return { outcome: sent.outcome, isFinal: true, sent }
   const isKnown = known.length > 0 && known.length === keysOf(question.sourceChainId, sent, question.account).length
-  if (isKnown && known.every(({ recorded }) => recorded.isFinal)) return { isFinal: true, sent }
+  if (isKnown && known.every(({ recorded }) => isSourceRead(recorded))) return { isFinal: true, sent }
   return readSource(poll, question, sent)
+}
+
+/** True if the deposit needs no more calls: it is final, or all of them are for its fill first. */
+function isSourceRead({ isFinal, fillSearch }: Transfer): boolean {
+  return isFinal || fillSearch !== undefined
 }
 
 function keysOf(sourceChainId: number, sent: Sent | undefined, account: Question['account']): TransferKey[] {
@@ -163,7 +168,7 @@ function withSource(recorded: Transfer, { events: [deposited], ...deposit }: Dep
 }
 
 async function readRecorded(poll: Poll, { key, recorded }: RecordedTransfer): Promise<Seen | 'replaced'> {
-  if (recorded.final || recorded.isFinal) return readNow(poll, recorded)
+  if (recorded.final || isSourceRead(recorded)) return readNow(poll, recorded)
   const { sourceChainId, depositor: account, relayHash: hash } = key
   const question = { sourceChainId, hash: recorded.events[0].txHash, account, index: 0 }
   const terms = { ...termsOf(recorded.deposit), relayHash: hash }

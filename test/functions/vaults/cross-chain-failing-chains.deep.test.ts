@@ -162,7 +162,7 @@ describe('Where the destination refuses to search more blocks at once than', () 
   })
 
   test.for([
-    [100, 3],
+    [100, 4],
     [10, 24],
   ] as const)(
     '%i, a fill among 400 is found within %i questions of at most 8 calls',
