@@ -13,6 +13,7 @@ import { sendMessages } from './aws/queue.ts'
 import { readLatestSecretJson } from './aws/secrets.ts'
 import { openTransactingTable } from './aws/transactions.ts'
 import { createAcross, shareQuotes } from './bridge/across.ts'
+import { quotesStore } from './bridge/quote-store.ts'
 import { transfersStore } from './bridge/store.ts'
 import { clientBudgets } from './cache/budget.ts'
 import { sharedCache } from './cache/cache.ts'
@@ -150,6 +151,9 @@ export const pinStore = (env: Env<'deposits'>) => createPinStore(openTable(env.d
 
 /** The transactions on other chains with which deposits began. */
 export const sources = (env: Env<'deposits'>) => depositSourceStore(openTable(env.deposits))
+
+/** The quotes that were handed out. */
+export const quotes = (env: Env<'deposits'>) => quotesStore(openTable(env.deposits))
 
 /** Transfers from other chains. */
 export const transfers = (env: Env<'deposits'>) => transfersStore(openTable(env.deposits))

@@ -20,7 +20,8 @@ import { erc20Abi } from '../chain/erc20.ts'
 import type { Log } from '../chain/logs.ts'
 import { OPERATIONS } from '../protocols/operations.ts'
 import { handlerAbi, instructionsParameters, poolAbi, relayDataParameters, termsParameters } from './abi.ts'
-import type { BridgeDeposit, Terms, TransferEvent } from './transfer.ts'
+import type { Terms } from './quote.ts'
+import type { BridgeDeposit, TransferEvent } from './transfer.ts'
 
 /** A fill of a deposit, as its log says, which may have other terms than the deposit. */
 export type Fill = {

@@ -2,7 +2,7 @@ import type { Transaction } from '../chain/transaction.ts'
 import { logger } from '../logger.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import { parseTerms } from './events.ts'
-import type { TransfersStore } from './store.ts'
+import type { QuotesStore } from './quote-store.ts'
 
 type Reply = {
   readonly operations: readonly (Transaction & { readonly chainId: number })[]
@@ -14,7 +14,7 @@ type Reply = {
  * reply: a quote that cannot be recorded is as good, and its transfer is found once somebody asks.
  */
 export async function rememberQuote<T extends Reply>(
-  transfers: Pick<TransfersStore, 'addQuote'>,
+  quotes: Pick<QuotesStore, 'add'>,
   { chainId, address }: VaultKey,
   reply: T,
 ): Promise<T> {
@@ -23,7 +23,7 @@ export async function rememberQuote<T extends Reply>(
   if (!reply.quote || !terms) return reply
   const { expectedFillSeconds } = reply.quote
   try {
-    await transfers.addQuote(transfer.chainId, { terms, vault: { chainId, address }, expectedFillSeconds })
+    await quotes.add(transfer.chainId, { terms, vault: { chainId, address }, expectedFillSeconds })
   } catch (error) {
     logger.error('quote not recorded', { chainId: transfer.chainId, reason: String(error) })
   }

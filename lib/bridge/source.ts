@@ -29,8 +29,9 @@ import {
   toWord,
 } from './events.ts'
 import { findFinalBlock, getBridge, noteHead, type Poll, parseReceipt, readTime } from './poll.ts'
+import type { Terms } from './quote.ts'
 import { stepBack } from './search.ts'
-import type { Outcome, Sent, Terms, Transfer } from './transfer.ts'
+import type { Outcome, Sent, Transfer } from './transfer.ts'
 
 /** A deposit as its transaction shows it: the beginning of a transfer's record. */
 export type Deposited = Pick<Transfer, 'deposit' | 'events' | 'blockNumber' | 'isFinal' | 'evidence'>

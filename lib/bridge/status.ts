@@ -10,6 +10,7 @@ import type { DepositSource } from './deposit-source.ts'
 import { relayHash, termsOf } from './events.ts'
 import { readBridged } from './fill.ts'
 import { conclude, createBudget, type Poll, type Seen } from './poll.ts'
+import type { QuotesStore } from './quote-store.ts'
 import { choose, type Deposited, type Question, readSource, type Sighting } from './source.ts'
 import type { TransfersStore } from './store.ts'
 import { buildEmptyStatus, describeTransfer, getTarget, noteEnding, outcomeOf } from './timeline.ts'
@@ -19,7 +20,8 @@ import type { RecordedTransfer, Sent, Transfer, TransferKey, TransferStatus } fr
 export type TransferServices = {
   readonly getReader: (chainId: number) => ChainReader
   readonly fetchHint: FetchHint
-  readonly transfers: Omit<TransfersStore, 'listDue' | 'postpone' | 'addQuote' | 'listQuotes'>
+  readonly transfers: Omit<TransfersStore, 'listDue' | 'postpone'>
+  readonly quotes: Pick<QuotesStore, 'get'>
   readonly sources: { record(deposit: DepositLocation, source: DepositSource): Promise<void> }
 }
 
@@ -147,7 +149,7 @@ function keysOf(sourceChainId: number, sent: Sent | undefined, account: Question
 
 /** The transfer of a deposit, with its record, or with the quote that was handed out for it. */
 async function begin(
-  { transfers }: TransferServices,
+  { transfers, quotes }: TransferServices,
   sourceChainId: number,
   deposited: Deposited,
   known: readonly RecordedTransfer[],
@@ -157,7 +159,7 @@ async function begin(
   const isSame = (one: RecordedTransfer) => one.key.relayHash === key.relayHash
   const recorded = (known.find(isSame) ?? (await transfers.getMany([key]))[0])?.recorded
   if (recorded) return { key, recorded, transfer: withSource(recorded, deposited) }
-  const quote = await transfers.getQuote(sourceChainId, terms)
+  const quote = await quotes.get(sourceChainId, terms)
   return { key, recorded, transfer: { ...deposited, ...(quote && { quote }) } }
 }
 

@@ -2,8 +2,8 @@ import { getAddress, type Hash } from 'viem'
 import * as z from 'zod'
 import { all, exists, is, missing, remove, set } from '../aws/conditions.ts'
 import type { Table } from '../aws/table.ts'
-import { EpochSeconds, Timestamp } from '../codecs.ts'
-import { Quote, type RecordedTransfer, Sent, type Terms, Transfer, type TransferKey } from './transfer.ts'
+import { Timestamp } from '../codecs.ts'
+import { type RecordedTransfer, Sent, Transfer, type TransferKey } from './transfer.ts'
 
 const Item = z.object({
   transfer: Transfer,
@@ -20,14 +20,13 @@ const KeyedItem = Item.extend({ pk: z.string(), sk: z.string() }).transform(
   },
 )
 const SentItem = z.object({ sent: Sent })
-const QuoteItem = z.object({ quote: Quote, expiresAt: EpochSeconds })
 
 const FOLLOWED = { name: 'followedTransfers', partitionKey: 'followedOnChain', sortKey: 'lookAt' } as const
 
 /** A hash on its chain. */
 type HashKey = { readonly sourceChainId: number; readonly hash: Hash }
 
-/** The table of transfers, of the hashes by which they are found, and of the quotes that were handed out. */
+/** The table of transfers, and of the hashes by which they are found. */
 export function transfersStore(table: Table) {
   return {
     /** The recorded transfers of these keys, in their order; read consistently, so that no status goes back. */
@@ -98,35 +97,9 @@ export function transfersStore(table: Table) {
     async forget(key: TransferKey): Promise<void> {
       await table.delete(itemKey(key))
     },
-
-    /** Records a quote that was handed out; it goes by itself when the pool no longer takes it. */
-    async addQuote(sourceChainId: number, quote: Quote): Promise<void> {
-      const expiresAt = new Date((quote.terms.quotedAt + QUOTE_SECONDS) * 1000)
-      await table.put(QuoteItem, quoteKey(sourceChainId, quote.terms), { quote, expiresAt })
-    },
-
-    /** The quote with these terms, undefined if none is recorded. */
-    async getQuote(sourceChainId: number, terms: Terms): Promise<Quote | undefined> {
-      return (await table.get(QuoteItem, quoteKey(sourceChainId, terms), { isConsistent: false }))?.quote
-    },
-
-    /** The quotes on a chain whose deposits the pool may still take, or has just taken; the newest first, at most `limit`. */
-    async listQuotes(sourceChainId: number, now: number, limit: number): Promise<Quote[]> {
-      const from = orderOf(Math.floor(now / 1000) - QUOTE_SECONDS)
-      const range = { partition: quotePartition(sourceChainId), from }
-      const quotes: Quote[] = []
-      for await (const items of table.pages(QuoteItem, range, { isConsistent: false, isDescending: true })) {
-        quotes.push(...items.map(({ quote }) => quote))
-        if (quotes.length >= limit) break
-      }
-      return quotes.slice(0, limit)
-    },
   }
 }
 export type TransfersStore = ReturnType<typeof transfersStore>
-
-/** The pool takes a quote for an hour; another one is for blocks that come late. */
-const QUOTE_SECONDS = 2 * 3_600
 
 function itemKey({ sourceChainId, depositor, relayHash }: TransferKey) {
   return { pk: `TRANSFER#${sourceChainId}#${depositor}`, sk: relayHash }
@@ -134,19 +107,6 @@ function itemKey({ sourceChainId, depositor, relayHash }: TransferKey) {
 
 function sentKey({ sourceChainId, hash }: HashKey) {
   return { pk: `SENT#${sourceChainId}#${hash}`, sk: 'SENT' }
-}
-
-function quotePartition(sourceChainId: number): string {
-  return `QUOTES#${sourceChainId}`
-}
-
-function quoteKey(sourceChainId: number, { depositor, hash, quotedAt }: Terms) {
-  return { pk: quotePartition(sourceChainId), sk: `${orderOf(quotedAt)}#${depositor}#${hash}` }
-}
-
-/** Seconds since 1970 as text that sorts by time. */
-function orderOf(seconds: number): string {
-  return seconds.toString().padStart(12, '0')
 }
 
 function dueAt(lookAt: Date) {

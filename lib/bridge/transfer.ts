@@ -3,9 +3,9 @@ import * as z from 'zod'
 import { StoredBlock } from '../chain/blocks.ts'
 import { Evidence, EvidenceList } from '../chain/evidence.ts'
 import { HexText } from '../chain/hex.ts'
-import { ChainId } from '../chain/registry.ts'
 import { ChainTransaction } from '../chain/transaction.ts'
 import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
+import { Quote, Terms } from './quote.ts'
 
 const HashText = z.string().refine((text): text is Hash => isHash(text))
 
@@ -249,18 +249,6 @@ const Events = z.tuple([TransferEvent], TransferEvent)
 /** How a transfer has ended, as far as was seen. */
 const Ending = z.object({ outcome: Outcome, events: Events })
 export type Ending = z.output<typeof Ending>
-
-/** Terms of a deposit that its calldata and its event have in common, by their hash; `quotedAt` in seconds since 1970. */
-export const Terms = z.object({ depositor: Address, hash: HashText, quotedAt: z.number().int() })
-export type Terms = z.output<typeof Terms>
-
-/** A quote that was handed out: its terms, the vault that it is for or from, and the seconds that its fill takes. */
-export const Quote = z.object({
-  terms: Terms,
-  vault: z.object({ chainId: ChainId, address: Address }),
-  expectedFillSeconds: z.number(),
-})
-export type Quote = z.output<typeof Quote>
 
 /** A transfer as it is stored: what the chains say of it, and how far searches have come. */
 export const Transfer = z.object({

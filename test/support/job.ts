@@ -5,6 +5,7 @@ import { depositSourceStore } from '../../lib/activity/deposit-source-store.ts'
 import { openRequestsStore } from '../../lib/activity/open-requests-store.ts'
 import { recordingStore } from '../../lib/activity/store.ts'
 import { buildItem } from '../../lib/aws/table.ts'
+import { quotesStore } from '../../lib/bridge/quote-store.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
 import { chainVaultKey, listedVaultsStore, vaultClientsKey } from '../../lib/clients/listed-vaults-store.ts'
 import type { measure } from '../../lib/frame/metrics.ts'
@@ -28,6 +29,7 @@ export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clien
     states: stateStore(deposits),
     pinStore: pinStore(deposits),
     transfers: transfersStore(deposits),
+    quotes: quotesStore(deposits),
     sources: depositSourceStore(deposits),
     fetchHint: async () => ({}),
     eventLog: eventLogStore(webhooks),

@@ -8,6 +8,7 @@ import {
   toWord,
 } from '../../../lib/bridge/events.ts'
 import { createBudget, getBridge, readTime } from '../../../lib/bridge/poll.ts'
+import type { QuotesStore } from '../../../lib/bridge/quote-store.ts'
 import { stepBack } from '../../../lib/bridge/search.ts'
 import { toDeposited } from '../../../lib/bridge/source.ts'
 import type { TransfersStore } from '../../../lib/bridge/store.ts'
@@ -18,7 +19,8 @@ import { logger } from '../../../lib/logger.ts'
 
 type Dependencies = {
   readonly getReader: (chainId: number) => ChainReader
-  readonly transfers: Pick<TransfersStore, 'listQuotes' | 'getMany' | 'record'>
+  readonly transfers: Pick<TransfersStore, 'getMany' | 'record'>
+  readonly quotes: Pick<QuotesStore, 'list'>
   /** Epoch milliseconds. */
   readonly now: () => number
 }
@@ -34,8 +36,11 @@ const SKEW_SECONDS = 600
  * Finds the deposits that users made with quotes that were handed out, in the newest blocks of their source chain, and has the job
  * follow them though nobody asks. Returns how many are new. A chain that cannot be read is left for the next run.
  */
-export async function findTransfers({ getReader, transfers, now }: Dependencies, chainId: number): Promise<number> {
-  const quotes = await transfers.listQuotes(chainId, now(), MAX_QUOTES)
+export async function findTransfers(
+  { getReader, transfers, quotes: store, now }: Dependencies,
+  chainId: number,
+): Promise<number> {
+  const quotes = await store.list(chainId, now(), MAX_QUOTES)
   if (quotes.length === 0) return 0
   const byTerms = new Map(quotes.map((quote) => [quote.terms.hash, quote]))
   const depositors = [...new Set(quotes.map(({ terms }) => terms.depositor))]

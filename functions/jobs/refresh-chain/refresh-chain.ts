@@ -10,7 +10,7 @@ import { followTransfers } from './follow-transfers.ts'
 import { publishTransfers } from './publish-transfers.ts'
 
 type Dependencies = Omit<Parameters<typeof recordShard>[0], 'findClients'> &
-  Services<'listedVaults' | 'transfers' | 'sources' | 'fetchHint' | 'enqueueShards'>
+  Services<'listedVaults' | 'transfers' | 'quotes' | 'sources' | 'fetchHint' | 'enqueueShards'>
 
 /** The share of a run's time that transfers may use. */
 const TRANSFERS_SHARE = 1 / 3

@@ -8,7 +8,7 @@ import type { Services } from '../../../lib/services.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
-export function buildClaim({ agree, bridge, transfers }: Services<'agree' | 'bridge' | 'transfers'>) {
+export function buildClaim({ agree, bridge, quotes }: Services<'agree' | 'bridge' | 'quotes'>) {
   return async ({ client, body, requestContext }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
     const destination = findDestination(body, vault)
@@ -23,6 +23,6 @@ export function buildClaim({ agree, bridge, transfers }: Services<'agree' | 'bri
       },
       agreeOnReply,
     )
-    return rememberQuote(transfers, vault, reply)
+    return rememberQuote(quotes, vault, reply)
   }
 }

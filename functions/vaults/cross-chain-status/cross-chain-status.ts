@@ -8,7 +8,7 @@ import type { Services } from '../../../lib/services.ts'
 import type { VaultKey } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
-type Dependencies = Services<'getReader' | 'getAgreedReader' | 'transfers' | 'sources' | 'fetchHint' | 'now'>
+type Dependencies = Services<'getReader' | 'getAgreedReader' | 'transfers' | 'quotes' | 'sources' | 'fetchHint' | 'now'>
 
 export function getCrossChainStatus(services: Dependencies) {
   const { getReader, getAgreedReader, now } = services

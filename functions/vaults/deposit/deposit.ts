@@ -10,7 +10,7 @@ import { requireUser } from '../../../lib/prepare/user.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
-export function buildDeposit({ agree, bridge, pins, transfers }: Services<'agree' | 'bridge' | 'pins' | 'transfers'>) {
+export function buildDeposit({ agree, bridge, pins, quotes }: Services<'agree' | 'bridge' | 'pins' | 'quotes'>) {
   return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { client, limits, body } = request
     const { vaultAddress, chainId, srcChainId, srcToken, userAddress: account, amount } = body
@@ -44,6 +44,6 @@ export function buildDeposit({ agree, bridge, pins, transfers }: Services<'agree
         agreeOnReply,
       ),
     )
-    return rememberQuote(transfers, vault, reply)
+    return rememberQuote(quotes, vault, reply)
   }
 }

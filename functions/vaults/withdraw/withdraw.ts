@@ -9,7 +9,7 @@ import type { Services } from '../../../lib/services.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
 
-export function buildWithdrawal({ agree, bridge, transfers }: Services<'agree' | 'bridge' | 'transfers'>) {
+export function buildWithdrawal({ agree, bridge, quotes }: Services<'agree' | 'bridge' | 'quotes'>) {
   return async ({ client, body, requestContext }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
     const destination = findDestination(body, vault)
@@ -24,7 +24,7 @@ export function buildWithdrawal({ agree, bridge, transfers }: Services<'agree' |
       },
       agreeOnReply,
     )
-    return rememberQuote(transfers, vault, reply)
+    return rememberQuote(quotes, vault, reply)
   }
 }
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { encodeAbiParameters, encodeEventTopics, type Hash, keccak256, numberToHex, pad, parseAbi, slice } from 'viem'
 import { describe, expect } from 'vitest'
 import { depositSourceStore } from '../../../lib/activity/deposit-source-store.ts'
+import { quotesStore } from '../../../lib/bridge/quote-store.ts'
 import { readByHash } from '../../../lib/bridge/status.ts'
 import { transfersStore } from '../../../lib/bridge/store.ts'
 import type { TransferStatus } from '../../../lib/bridge/transfer.ts'
@@ -93,7 +94,13 @@ const test = base
         const question = { sourceChainId: SOURCE, hash: transactionHash, index: 0 }
         const read = (from: typeof getReader, isRecorded = true) =>
           readByHash(
-            { getReader: from, fetchHint: async () => ({}), transfers: table, sources },
+            {
+              getReader: from,
+              fetchHint: async () => ({}),
+              transfers: table,
+              quotes: quotesStore(service.tables.deposits),
+              sources,
+            },
             question,
             (keep) => keep.lookAt ?? new Date(),
             { isRecorded },

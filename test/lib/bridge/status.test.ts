@@ -93,8 +93,8 @@ function servicesIn({ source, destination, hint = {} }: World, { transfers, sent
       },
       follow: async () => true,
       forget: async (key) => void transfers.delete(key.relayHash),
-      getQuote: async () => undefined,
     },
+    quotes: { get: async () => undefined },
     sources: { record: async () => {} },
   }
   return { services, asked }

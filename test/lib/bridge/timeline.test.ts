@@ -2,11 +2,11 @@ import { type Address, encodeAbiParameters, encodeFunctionData, getAddress, type
 import { describe, expect, test } from 'vitest'
 import { poolAbi } from '../../../lib/bridge/abi.ts'
 import { termsOf } from '../../../lib/bridge/events.ts'
+import type { Quote } from '../../../lib/bridge/quote.ts'
 import { buildEmptyStatus, describeTransfer, OUTCOMES, outcomeOf } from '../../../lib/bridge/timeline.ts'
 import {
   type BridgeDeposit,
   Outcome,
-  type Quote,
   type Transfer,
   TransferEvent,
   TransferStatus,
