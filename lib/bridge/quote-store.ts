@@ -17,9 +17,12 @@ export function quotesStore(table: Table) {
       await table.put(QuoteItem, quoteKey(sourceChainId, quote.terms), { quote, expiresAt })
     },
 
-    /** The quote with these terms, undefined if none is recorded. */
-    async get(sourceChainId: number, terms: Terms): Promise<Quote | undefined> {
-      return (await table.get(QuoteItem, quoteKey(sourceChainId, terms), { isConsistent: false }))?.quote
+    /** The recorded quotes with these terms, in no order. */
+    async getMany(sourceChainId: number, terms: readonly Terms[]): Promise<Quote[]> {
+      if (terms.length === 0) return []
+      const keys = terms.map((one) => quoteKey(sourceChainId, one))
+      const items = await table.getMany(QuoteItem, keys, { isConsistent: false })
+      return items.map(({ quote }) => quote)
     },
 
     /** The quotes on a chain whose deposits the pool may still take, or has just taken; the newest first, at most `limit`. */

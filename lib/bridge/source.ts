@@ -60,6 +60,8 @@ const ENTRY_POINTS: readonly Address[] = [
   '0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108',
   '0x433709009B8330FDa32311DF1C2AFA402eD8D009',
 ]
+/** Deposits of one transaction that are told apart; their places are 0 to 49. */
+const MAX_DEPOSITS = 50
 const USER_OPERATION = toEventSelector(entryPointAbi[0])
 /** A user operation that is not found in blocks of so many seconds is found by the hash of its transaction. */
 const OPERATION_SECONDS = HOUR_SECONDS
@@ -118,7 +120,7 @@ async function readReceipt(
   const source = poll.getReader(question.sourceChainId)
   const account = sent?.account ?? question.account
   const all = receipt.status === 'success' ? parseDeposits(receipt.logs, getBridge(source).pool, source.chain.id) : []
-  const chosen = choose(all, ({ deposit }) => toAddress(deposit.relayData.depositor), account)
+  const chosen = choose(all, ({ deposit }) => toAddress(deposit.relayData.depositor), account).slice(0, MAX_DEPOSITS)
   const [first] = chosen
   if (account && !first && receipt.status === 'success') {
     const operations = parseOperations(receipt, account)
@@ -135,7 +137,7 @@ async function readReceipt(
   const at = await readTime(poll, source, receipt.logs, receipt.blockNumber)
   const isFinal = finality?.isFinal({ number: receipt.blockNumber, timestamp: toSeconds(at) }) === true
   const evidence = isFinal ? poll.evidence.get(source.chain.id) : undefined
-  const seen = all.map(({ deposit }) => ({ ...termsOf(deposit), relayHash: relayHash(deposit) }))
+  const seen = all.slice(0, MAX_DEPOSITS).map(({ deposit }) => ({ ...termsOf(deposit), relayHash: relayHash(deposit) }))
   return {
     deposits: chosen.map((one) => toDeposited(source, one, { at, isFinal, evidence })),
     isFinal,

@@ -21,7 +21,7 @@ export type TransferServices = {
   readonly getReader: (chainId: number) => ChainReader
   readonly fetchHint: FetchHint
   readonly transfers: Omit<TransfersStore, 'listDue' | 'postpone'>
-  readonly quotes: Pick<QuotesStore, 'get'>
+  readonly quotes: Pick<QuotesStore, 'getMany'>
   readonly sources: { record(deposit: DepositLocation, source: DepositSource): Promise<void> }
 }
 
@@ -71,7 +71,7 @@ export async function readByHash(
     return { statuses: [status], targets: [undefined], evidence: listEvidence(poll, sighting.sent?.evidence) }
   }
 
-  const begun = await Promise.all(deposits.map((deposited) => begin(services, sourceChainId, deposited, known)))
+  const begun = await beginAll(services, sourceChainId, deposits, known)
   // The one that was asked for is read first: the others get what it leaves of the budget.
   const [asked, ...others] = [required(begun[index]), ...begun.toSpliced(index, 1)]
   const read = async ({ key, recorded, transfer }: Begun): Promise<Seen> => {
@@ -93,7 +93,7 @@ export async function readByHash(
   return {
     // There is one of the deposit that was asked for.
     statuses: statuses as [TransferStatus, ...TransferStatus[]],
-    targets: ends.map(({ keep }) => getTarget(keep)),
+    targets: ends.map(({ keep }) => findTarget(keep)),
     evidence: listEvidence(poll, ends[0]?.keep.finalEvidence),
   }
 }
@@ -147,20 +147,42 @@ function keysOf(sourceChainId: number, sent: Sent | undefined, account: Question
   )
 }
 
-/** The transfer of a deposit, with its record, or with the quote that was handed out for it. */
-async function begin(
+/** The transfers of deposits, each with its record, or with the quote that was handed out for it. */
+async function beginAll(
   { transfers, quotes }: TransferServices,
   sourceChainId: number,
-  deposited: Deposited,
+  deposits: readonly Deposited[],
   known: readonly RecordedTransfer[],
-): Promise<Begun> {
-  const terms = termsOf(deposited.deposit)
-  const key = { sourceChainId, depositor: terms.depositor, relayHash: relayHash(deposited.deposit) }
-  const isSame = (one: RecordedTransfer) => one.key.relayHash === key.relayHash
-  const recorded = (known.find(isSame) ?? (await transfers.getMany([key]))[0])?.recorded
-  if (recorded) return { key, recorded, transfer: withSource(recorded, deposited) }
-  const quote = await quotes.get(sourceChainId, terms)
-  return { key, recorded, transfer: { ...deposited, ...(quote && { quote }) } }
+): Promise<Begun[]> {
+  const records = new Map(known.map(({ key, recorded }) => [key.relayHash, recorded]))
+  const all = deposits.map((deposited) => {
+    const terms = termsOf(deposited.deposit)
+    return {
+      deposited,
+      terms,
+      key: { sourceChainId, depositor: terms.depositor, relayHash: relayHash(deposited.deposit) },
+    }
+  })
+  const unread = all.filter(({ key }) => !records.has(key.relayHash))
+  const more = await transfers.getMany(unread.map(({ key }) => key))
+  for (const { key, recorded } of more) records.set(key.relayHash, recorded)
+  const unknown = all.filter(({ key }) => !records.has(key.relayHash))
+  const quoted = await quotes.getMany(
+    sourceChainId,
+    unknown.map(({ terms }) => terms),
+  )
+  return all.map(({ deposited, terms, key }) => {
+    const recorded = records.get(key.relayHash)
+    if (recorded) return { key, recorded, transfer: withSource(recorded, deposited) }
+    const quote = quoted.find((one) => one.terms.hash === terms.hash)
+    return { key, recorded, transfer: { ...deposited, ...(quote && { quote }) } }
+  })
+}
+
+/** The vault that took the deposit, or that the depositor named for it. */
+function findTarget(transfer: Transfer): VaultKey | undefined {
+  const taken = transfer.events.find(({ kind }) => kind === 'vault_deposited')
+  return taken?.vaultAddress ? { chainId: taken.chainId, address: taken.vaultAddress } : getTarget(transfer)
 }
 
 /** The recorded transfer with its deposit as the source chain has it now. */

@@ -482,7 +482,7 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
     const services = {
       getReader,
       fetchHint: async () => ({}),
-      quotes: { get: async () => undefined },
+      quotes: { getMany: async () => [] },
       sources: { record: async () => undefined },
       now: () => now,
     }

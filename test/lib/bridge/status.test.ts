@@ -94,7 +94,7 @@ function servicesIn({ source, destination, hint = {} }: World, { transfers, sent
       follow: async () => true,
       forget: async (key) => void transfers.delete(key.relayHash),
     },
-    quotes: { get: async () => undefined },
+    quotes: { getMany: async () => [] },
     sources: { record: async () => {} },
   }
   return { services, asked }
