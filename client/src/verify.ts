@@ -151,7 +151,7 @@ function verifyRefundClaims(url: string, text: string): void {
   }
 }
 
-/** What of any answer may be the claim of a refund. */
+/** The fields of a response that may hold the claim of a refund. */
 type PossibleStatus = Status & { readonly transfers?: readonly Status[] }
 type Claim = { readonly chainId: number; readonly to: string; readonly data: string; readonly value: string }
 type Status = {

@@ -37,7 +37,7 @@ export type Fill = {
   readonly isSpedUp: boolean
 }
 
-/** What a fill led to: the fields of its event that depend on it. */
+/** The result of a fill, as the fields of its event that depend on it. */
 export type FillResult = Pick<TransferEvent, 'kind' | 'logIndex' | 'amount' | 'account' | 'vaultAddress' | 'shares'>
 
 /** The topics of the pool's events that are searched for. */
@@ -132,7 +132,7 @@ export function findFill(logs: readonly Log[], pool: Address, { relayData }: Bri
 }
 
 /**
- * What the deposit's fill led to, from all logs of its transaction; undefined if they do not prove it. The logs between its own
+ * The result of the deposit's fill, from all logs of its transaction; undefined if they do not prove it. The logs between its own
  * FilledRelay and the pool's next one belong to it. The message of the fill comes first among them, so the first log that
  * decides is its own, whatever strangers let the handler do in the same transaction.
  */
@@ -153,7 +153,7 @@ export function parseFillResult(
   const own = logs.filter(({ logIndex }) => logIndex > fill.logIndex && logIndex < (next?.logIndex ?? Infinity))
   const payments = parseEvents(erc20Abi, own, outputToken).flatMap(({ event: { args } }) => args)
   const sent = payments.filter(({ from }) => isAddressEqual(from, handler))
-  // Of a message that the depositor signed later, only the hash is known.
+  // The fill has only the hash of a message that the depositor signed later.
   const isKnown = fill.messageHash === hashMessage(deposit.relayData.message)
   const message = isKnown ? parseMessage(deposit) : undefined
   const named = message?.deposit
@@ -286,7 +286,7 @@ function takePaid(due: readonly bigint[], transfers: readonly bigint[]): bigint[
   })
 }
 
-/** Who is refunded, and in which token. */
+/** The account that is refunded, and the token. */
 export function getPayee({ relayData }: BridgeDeposit): { depositor: Address; token: Address } {
   return { depositor: toAddress(relayData.depositor), token: toAddress(relayData.inputToken) }
 }

@@ -21,7 +21,7 @@ import type { FetchHint } from './across.ts'
 import { OUTCOMES } from './timeline.ts'
 import type { Outcome, Transfer, TransferEvent } from './transfer.ts'
 
-/** What a poll works with. */
+/** Services, budget and evidence of one poll. */
 export type Poll = {
   readonly getReader: (chainId: number) => ChainReader
   readonly fetchHint: FetchHint
@@ -32,14 +32,14 @@ export type Poll = {
   readonly isRecorded: boolean
 }
 
-/** What a poll of a transfer finds: its record, its outcome, and whether a reorganisation can still change that. */
+/** Result of a poll: the transfer's new record, its outcome, and false while a reorganisation can change that. */
 export type Seen = { readonly keep: Transfer; readonly outcome: Outcome; readonly isFinal: boolean }
 
 const MOST_REQUESTS = 6
-/** How many calls one poll may send to all chains together. */
+/** Calls that one poll may send to all chains together. */
 export const MOST_CALLS = 8
 
-/** What one poll may still send. */
+/** The requests and calls that are left to one poll. */
 export type Budget = ReturnType<typeof createBudget>
 
 /** The budget of one poll: at most 6 requests, one after the other or not, with at most 8 calls, or `most`, in all. */
@@ -62,15 +62,15 @@ export function createBudget(most: number = MOST_CALLS) {
   }
 
   return {
-    /** How many calls the next request may have when so many requests of one call are to come after it; 0 for no request. */
+    /** Calls that the next request may have if so many requests of one call come after it; 0 for no request. */
     left,
-    /** Whether that is so many. */
+    /** True if so many calls are left. */
     reaches,
-    /** Whether something was beyond this budget that is within a whole one. */
+    /** True if this budget did not suffice where a whole one would have. */
     isShort: () => isShort && most < MOST_CALLS,
     /** Counts a request with so many calls. Throws `internal` where there may be none. */
     spend,
-    /** How many calls were sent. */
+    /** Calls that were sent. */
     spent: () => whole - callsLeft,
     /** The outcomes of these calls, in one request. Throws `upstream_*`. */
     async ask(reader: ChainReader, requests: readonly RpcRequest[]): Promise<RpcOutcome[]> {
@@ -86,7 +86,7 @@ export function noteHead({ evidence }: Poll, { chain, nodes }: ChainReader, late
   evidence.set(chain.id, { chainId: chain.id, ...toBlockFields(head), blockHash: head.hash, nodes })
 }
 
-/** What a poll finds, with this outcome. */
+/** The result of a poll with this outcome. */
 export function conclude(keep: Transfer, outcome: Outcome, isFinal = false): Seen {
   return { keep, outcome, isFinal: isFinal && OUTCOMES[outcome].terminal }
 }
@@ -107,7 +107,7 @@ export function getBridge({ chain }: ChainReader) {
   return chain.bridge
 }
 
-/** What a pool says of a deposit for which a slow fill is requested, and of one that is filled. */
+/** The pool's statuses of a deposit for which a slow fill is requested, and of one that is filled. */
 export const SLOW_FILL_REQUESTED = 1n
 export const FILLED = 2n
 

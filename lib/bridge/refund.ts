@@ -25,7 +25,7 @@ import {
 import { type Step, stepBack } from './search.ts'
 import type { Outcome, RefundSearch, Transfer, TransferEvent } from './transfer.ts'
 
-/** What expired so long before our deposit counts as paid; refunds take hours. */
+/** Deposits that expired so long before ours count as paid; refunds take hours. */
 const RIVAL_SECONDS = DAY_SECONDS
 /** The search for a refund ends so long after the deadline. */
 const SEARCH_SECONDS = 14n * DAY_SECONDS
@@ -84,7 +84,7 @@ export async function readRefund(poll: Poll, transfer: Transfer): Promise<Seen> 
   const found = search.payments.length > 0 ? await findPayment(poll, transfer, search) : undefined
   if (found === 'unknown') return conclude(keep, 'expired_searching')
   if (found) {
-    // What is owed may be claimed later.
+    // The depositor may claim it in a later block.
     const read = { ...keep, refundSearch: { ...search, ...(found.isOwed && { until: undefined }) } }
     const refunded = withEvents(read, REFUND_KINDS, [buildEvent(transfer, found)])
     if (!found.isOwed) return conclude(refunded, 'refunded', true)

@@ -36,7 +36,7 @@ import type { Outcome, Sent, Transfer } from './transfer.ts'
 /** A deposit as its transaction shows it: the beginning of a transfer's record. */
 export type Deposited = Pick<Transfer, 'deposit' | 'events' | 'blockNumber' | 'isFinal' | 'evidence'>
 
-/** What a hash leads to now: deposits, or an outcome without any; neither if the chain no longer has what was seen. */
+/** Deposits that a hash leads to now, or an outcome without any; neither if the chain no longer has those that were seen. */
 export type Sighting = {
   readonly deposits?: readonly Deposited[]
   readonly outcome?: Outcome
@@ -78,7 +78,7 @@ export async function readSource(poll: Poll, question: Question, recorded: Sent 
   const { sourceChainId, hash } = question
   const source = poll.getReader(sourceChainId)
   const carrier = recorded?.carrier ?? hash
-  // What is seen for the first time is not called final: that leaves more calls for its fill.
+  // The first poll does not ask for finality: that leaves more calls for the fill.
   const requests = recorded ? finalityRequests(source.chain) : [blockRequest('latest')]
   const isSeen = recorded?.deposits.some((deposit) => deposit.relayHash) === true
   const outcomes = await poll.budget.ask(source, [
@@ -145,7 +145,7 @@ async function readReceipt(
   }
 }
 
-/** What was seen of a hash, without the search that is over. */
+/** The record of a hash, without the search that is over. */
 function withoutSearch(sent: Sent | undefined): Partial<Sent> {
   const { search: _, hasOther: __, ...rest } = sent ?? {}
   return rest
@@ -322,7 +322,7 @@ function parseTransaction(outcome: RpcOutcome | undefined, hash: Hash) {
   return parsed ?? undefined
 }
 
-/** What to record of a waiting transaction: only a deposit into the pool, for it may never be mined, and cost nothing. */
+/** The record of a waiting transaction; only of a deposit into the pool, because others cost a stranger nothing. */
 function parseSent(source: ChainReader, transaction: z.output<typeof PoolTransaction>): Sent | undefined {
   const { to, input } = transaction
   const terms = to && isAddressEqual(to, getBridge(source).pool) ? parseTerms(input) : undefined

@@ -122,7 +122,7 @@ export async function readTransfer(
   return kept
 }
 
-/** What the hash leads to: by records once all of them are final, else by the chain. */
+/** Reads the deposits of a hash: from records once all of them are final, else from the chain. */
 async function readSighting(
   poll: Poll,
   question: Question,

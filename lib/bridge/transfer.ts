@@ -246,7 +246,7 @@ export type Outcome = z.output<typeof Outcome>
 /** Evidence in order; the first is the deposit. */
 const Events = z.tuple([TransferEvent], TransferEvent)
 
-/** How a transfer has ended, as far as was seen. */
+/** An ending of a transfer: its outcome, and the events that prove it. */
 const Ending = z.object({ outcome: Outcome, events: Events })
 export type Ending = z.output<typeof Ending>
 
@@ -286,7 +286,7 @@ export type TransferKey = { readonly sourceChainId: number; readonly depositor: 
 /** A transfer and its record. */
 export type RecordedTransfer = { readonly key: TransferKey; readonly recorded: Transfer }
 
-/** What was seen of a hash: a way to find deposits. */
+/** The record of a hash, which is a way to find deposits. */
 export const Sent = z.object({
   /** Who sent the transaction, with which nonce. */
   sender: z.object({ address: Address, nonce: z.number().int().nonnegative() }).optional(),

@@ -3,7 +3,7 @@ import { sha256 } from '../sha256.ts'
 import { MINUTE } from '../time.ts'
 import type { Subject } from './meter.ts'
 
-/** Whether a quote is for money that goes into a vault or out of one. */
+/** The direction of a quote: money goes into a vault or out of one. */
 export type Direction = 'in' | 'out'
 
 type Asker = { readonly clientId: string; readonly sourceIp: string; readonly direction: Direction }

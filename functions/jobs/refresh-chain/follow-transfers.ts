@@ -17,7 +17,7 @@ type Dependencies = TransferServices & {
 
 /** One run takes at most so many transfers: one page of the table, and a write for each. */
 const MOST_DUE = 100
-/** What one run may send to all chains together, and to how many destinations' pools, so that the first poll has a whole budget. */
+/** Calls of one run to all chains together. The calls to destinations' pools leave a whole budget for the first poll. */
 const MOST_CALLS_OF_RUN = 12
 const MOST_POOLS = MOST_CALLS_OF_RUN - MOST_CALLS
 /** The next poll comes after a tenth of a transfer's age, and after an hour at the latest. */

@@ -37,7 +37,7 @@ export async function publishTransfers(
     const clientIds = new Map<Notice, readonly string[]>()
     const groups = ended.map((one) => {
       const vault = getVault(one.recorded)
-      // What was published before it was final is followed by what is.
+      // A transfer that was published before it was final is published again, however old it is.
       const isNews = ({ timestamp }: Notice) => one.recorded.latest || now() - timestamp.getTime() < NEWS_MS
       const notices = vault ? buildTransferNotices(vault, one).filter(isNews) : []
       for (const notice of notices) clientIds.set(notice, vault ? clientsOf(vault) : [])
@@ -51,7 +51,7 @@ export async function publishTransfers(
       published.map(({ key, recorded }) => {
         const { final, latest } = recorded
         if (final || !latest) return transfers.postpone(key, undefined)
-        // What was published is kept where it is still what was seen last; else there is something new to publish.
+        // The record refuses if the job has seen another ending meanwhile: a later run publishes that.
         const keep = { ...recorded, latest: notePublished(latest), lookAt: getNextPoll(recorded, now()) }
         return transfers.record(key, keep, recorded)
       }),
