@@ -43,9 +43,9 @@ export const MOST_CALLS = 8
 export type Budget = ReturnType<typeof createBudget>
 
 /** The budget of one poll: at most 6 requests, one after the other or not, with at most 8 calls, or `most`, in all. */
-export function createBudget(most: number = MOST_CALLS) {
-  const whole = Math.min(most, MOST_CALLS)
-  let requestsLeft = MOST_REQUESTS
+export function createBudget(most: number = MOST_CALLS, bounds = { requests: MOST_REQUESTS, calls: MOST_CALLS }) {
+  const whole = Math.min(most, bounds.calls)
+  let requestsLeft = bounds.requests
   let callsLeft = whole
   let isShort = false
 
@@ -67,7 +67,7 @@ export function createBudget(most: number = MOST_CALLS) {
     /** True if so many calls are left. */
     reaches,
     /** True if this budget did not suffice where a whole one would have. */
-    isShort: () => isShort && most < MOST_CALLS,
+    isShort: () => isShort && most < bounds.calls,
     /** Counts a request with so many calls. Throws `internal` where there may be none. */
     spend,
     /** Calls that were sent. */

@@ -18,6 +18,8 @@ type Options = {
   readonly since: bigint
   /** Requests of one call that come after. */
   readonly reserved?: number
+  /** Ranges that one request asks for at most. */
+  readonly maxRanges?: number
   /** True if this poll has read events, so that a refusal without a reason, which may pass, only pauses the search. */
   readonly hasRead: boolean
 }
@@ -39,12 +41,13 @@ export async function stepBack(
   reader: ChainReader,
   budget: Budget,
   search: LogSearch | undefined,
-  { filters, head, since, reserved = 0, hasRead }: Options,
+  { filters, head, since, reserved = 0, maxRanges = Infinity, hasRead }: Options,
 ): Promise<Step> {
   let span = search?.span
   let isReasoned = true
   for (let tried = span ?? SPANS[0]; ; ) {
-    const most = BigInt(span === undefined ? 1 : Math.max(1, Math.floor((budget.left(reserved) - 1) / filters.length)))
+    const affordable = Math.max(1, Math.floor((budget.left(reserved) - 1) / filters.length))
+    const most = BigInt(span === undefined ? 1 : Math.min(affordable, maxRanges))
     const isNew = search !== undefined && search.high < head.number && head.number - search.high <= most * tried
     const begun = search && (isNew || search.high >= head.number) ? search : undefined
     const [low, high] = isNew

@@ -141,14 +141,8 @@ async function readReceipt(
   return {
     deposits: chosen.map((one) => toDeposited(source, one, { at, isFinal, evidence })),
     isFinal,
-    sent: { ...(sender && { sender }), ...withoutSearch(sent), deposits: seen, isFinal },
+    sent: { ...(sender && { sender }), ...sent, deposits: seen, isFinal },
   }
-}
-
-/** The record of a hash, without the search that is over. */
-function withoutSearch(sent: Sent | undefined): Partial<Sent> {
-  const { search: _, hasOther: __, ...rest } = sent ?? {}
-  return rest
 }
 
 /** The deposit of a log, as a transfer's record begins with it. */
@@ -218,14 +212,14 @@ async function readGone(
 ): Promise<Sighting> {
   const source = poll.getReader(sourceChainId)
   const unchanged: Sighting = { isFinal: false, sent }
-  const terms = choose(sent.deposits, ({ depositor }) => depositor, account)[index]
+  const terms = choose(sent.deposits, ({ depositor }) => depositor, sent.account ?? account)[index]
   if (!terms || !finality) return unchanged
   const { pool } = getBridge(source)
   const { head } = finality
   const filters = [{ address: pool, topics: [POOL_TOPICS.deposited, null, null, toWord(terms.depositor)] }]
   const since = BigInt(terms.quotedAt) - SKEW_SECONDS
   const options = { filters, head, since, reserved: 1, hasRead: true }
-  const { logs, search, progress } = await stepBack(source, poll.budget, sent.search, options)
+  const { logs, search, progress } = await stepBack(source, poll.budget, terms.search, options)
   const same = parseDeposits(logs.flat(), pool, source.chain.id).filter(
     ({ deposit }) => termsOf(deposit).hash === terms.hash,
   )
@@ -235,25 +229,30 @@ async function readGone(
   const other = own ?? (await findReplacement(poll, source, sent, same))
   if (other) {
     if (other.log.blockTimestamp === undefined && !poll.budget.reaches(1)) return unchanged
-    const { transactionHash: carrier, blockNumber } = other.log
+    const { blockNumber } = other.log
     const at = await readTime(poll, source, [other.log], blockNumber)
     const isFinal = finality.isFinal({ number: blockNumber, timestamp: toSeconds(at) })
     const seen = { ...termsOf(other.deposit), relayHash: relayHash(other.deposit) }
-    const deposits = sent.deposits.map((one) => (one === terms ? seen : one))
     return {
       deposits: [toDeposited(source, other, { at, isFinal })],
       isFinal,
       // Until it is final the hash itself may be mined.
-      sent: isFinal ? { ...withoutSearch(sent), carrier, deposits, isFinal } : sent,
+      sent: isFinal ? withDeposit(sent, terms, seen) : sent,
     }
   }
-  const hasOther = sent.hasOther || same.length > 0
-  const kept = { ...sent, ...(search && { search }), ...(hasOther && { hasOther }) }
+  const hasOther = terms.hasOther || same.length > 0
+  const kept = { ...terms, ...(search && { search }), ...(hasOther && { hasOther }) }
   const isRead = progress === 'complete' || search?.low === 0n
   const isDropped = isRead && (await isImpossible(poll, source, { sent, terms, finality }))
-  if (!isDropped) return { isFinal: false, sent: kept }
-  const evidence = [...poll.evidence.values()]
-  return { outcome: 'source_dropped', isFinal: true, sent: { ...kept, outcome: 'source_dropped', evidence } }
+  if (!isDropped) return { isFinal: false, sent: withDeposit(sent, terms, kept) }
+  const dropped = withDeposit(sent, terms, { ...kept, dropped: [...poll.evidence.values()] })
+  return { outcome: 'source_dropped', isFinal: true, sent: dropped }
+}
+
+type SentDeposit = Sent['deposits'][number]
+
+function withDeposit(sent: Sent, old: SentDeposit, deposit: SentDeposit): Sent {
+  return { ...sent, deposits: sent.deposits.map((one) => (one === old ? deposit : one)) }
 }
 
 /**

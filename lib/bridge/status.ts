@@ -68,7 +68,11 @@ export async function readByHash(
   if (!deposits[index]) {
     const outcome = sighting.outcome ?? (deposits.length > 0 ? 'no_deposit_with_index' : 'pending')
     const status = buildEmptyStatus(sourceChainId, hash, outcome, isRecorded && sighting.isFinal)
-    return { statuses: [status], targets: [undefined], evidence: listEvidence(poll, sighting.sent?.evidence) }
+    return {
+      statuses: [status],
+      targets: [undefined],
+      evidence: listEvidence(poll, droppedBy(sighting.sent, question)),
+    }
   }
 
   const begun = await beginAll(services, sourceChainId, deposits, known)
@@ -129,8 +133,9 @@ async function readSighting(
   sent: Sent | undefined,
   known: readonly RecordedTransfer[],
 ): Promise<Sighting> {
-  if (sent?.outcome) return { outcome: sent.outcome, isFinal: true, sent }
-  const isKnown = known.length > 0 && known.length === keysOf(question.sourceChainId, sent, question.account).length
+  const chosen = choose(sent?.deposits ?? [], ({ depositor }) => depositor, sent?.account ?? question.account)
+  if (chosen[question.index]?.dropped) return { outcome: 'source_dropped', isFinal: true, sent }
+  const isKnown = known.length > 0 && known.length === chosen.length
   if (isKnown && known.every(({ recorded }) => isSourceRead(recorded))) return { isFinal: true, sent }
   return readSource(poll, question, sent)
 }
@@ -138,6 +143,11 @@ async function readSighting(
 /** True if the deposit needs no more calls: it is final, or all of them are for its fill first. */
 function isSourceRead({ isFinal, fillSearch }: Transfer): boolean {
   return isFinal || fillSearch !== undefined
+}
+
+/** The blocks by which the deposit that was asked for can no longer be made. */
+function droppedBy(sent: Sent | undefined, { account, index }: Question): readonly Evidence[] | undefined {
+  return choose(sent?.deposits ?? [], ({ depositor }) => depositor, sent?.account ?? account)[index]?.dropped
 }
 
 function keysOf(sourceChainId: number, sent: Sent | undefined, account: Question['account']): TransferKey[] {
@@ -195,23 +205,21 @@ async function readRecorded(poll: Poll, { key, recorded }: RecordedTransfer): Pr
   if (recorded.final || isSourceRead(recorded)) return readNow(poll, recorded)
   const { sourceChainId, depositor: account, relayHash: hash } = key
   const question = { sourceChainId, hash: recorded.events[0].txHash, account, index: 0 }
-  const terms = { ...termsOf(recorded.deposit), relayHash: hash }
+  const terms = { ...termsOf(recorded.deposit), relayHash: hash, ...recorded.gone }
   const {
     deposits = [],
     outcome,
     isFinal,
     sent,
-  } = await readSource(poll, question, {
-    ...{ account, deposits: [terms], isFinal: false },
-    ...recorded.gone,
-  })
+  } = await readSource(poll, question, { account, deposits: [terms], isFinal: false })
   const same = deposits.find(({ deposit }) => relayHash(deposit) === hash)
   const isFilled = recorded.events.some(({ kind }) => kind === 'filled')
   if (same || isFilled) return readNow(poll, same ? withSource(recorded, same) : recorded)
-  if (outcome === 'source_dropped' && sent?.hasOther) return 'replaced'
+  const [gone] = sent?.deposits ?? []
+  if (outcome === 'source_dropped' && gone?.hasOther) return 'replaced'
   if (outcome && outcome !== 'pending') return conclude(recorded, outcome, isFinal)
   // A node that lags behind, or a reorganisation: what was seen is not unseen.
-  return readNow(poll, { ...recorded, gone: { search: sent?.search, hasOther: sent?.hasOther } })
+  return readNow(poll, { ...recorded, gone: { search: gone?.search, hasOther: gone?.hasOther } })
 }
 
 async function readNow(poll: Poll, transfer: Transfer): Promise<Seen> {

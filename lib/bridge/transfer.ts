@@ -290,18 +290,22 @@ export type RecordedTransfer = { readonly key: TransferKey; readonly recorded: T
 export const Sent = z.object({
   /** Who sent the transaction, with which nonce. */
   sender: z.object({ address: Address, nonce: z.number().int().nonnegative() }).optional(),
-  /** The transaction that includes a user operation, or that took the place of this one. */
+  /** The transaction that includes a user operation. */
   carrier: HashText.optional(),
   /** The account of a user operation. */
   account: Address.optional(),
-  /** Deposits that it makes, or is to make; with the relay hash once they are seen. */
-  deposits: z.array(Terms.extend({ relayHash: HashText.optional() })),
+  /** Deposits that it makes, or is to make. */
+  deposits: z.array(
+    Terms.extend({
+      /** Known once the deposit is seen. */
+      relayHash: HashText.optional(),
+      /** The search for it in other transactions, and whether it found another one with the same terms. */
+      search: LogSearch.optional(),
+      hasOther: z.boolean().optional(),
+      /** The blocks by which it can no longer be made. */
+      dropped: EvidenceList.optional(),
+    }),
+  ),
   isFinal: z.boolean(),
-  /** The search for these deposits in other transactions, and whether it found one with the same terms. */
-  search: LogSearch.optional(),
-  hasOther: z.boolean().optional(),
-  /** The outcome that never changes, of a hash without a deposit, and the blocks that it rests on. */
-  outcome: Outcome.optional(),
-  evidence: EvidenceList.optional(),
 })
 export type Sent = z.output<typeof Sent>

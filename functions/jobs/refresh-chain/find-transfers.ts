@@ -28,7 +28,11 @@ type Dependencies = {
 /** Quotes of a chain that a run looks at, the newest first: most are signed within a minute. */
 const MAX_QUOTES = 5_000
 /** Topics of one call: nodes take at most 1,000 (geth's limit of subtopics). */
-const MAX_TOPICS = 500
+const MAX_TOPICS = 1_000
+/** Requests and calls of one run to the chain, for a minute of blocks at nodes that take few of them. */
+const BOUNDS = { requests: 12, calls: 32 }
+/** Blocks of the first call: most nodes take so many. */
+const FIRST_SPAN = 10_000n
 /** The block time of a deposit may be this much before its quote's time, which is another clock's. */
 const SKEW_SECONDS = 600
 
@@ -47,7 +51,7 @@ export async function findTransfers(
   const oldest = Math.min(...quotes.map(({ terms }) => terms.quotedAt))
   const source = getReader(chainId)
   const { pool } = getBridge(source)
-  const budget = createBudget()
+  const budget = createBudget(BOUNDS.calls, BOUNDS)
   try {
     const [latest] = await budget.ask(source, [blockRequest('latest')])
     const head = parseResult(HashedHeader, latest)
@@ -55,9 +59,9 @@ export async function findTransfers(
       address: pool,
       topics: [POOL_TOPICS.deposited, null, null, some],
     }))
-    const options = { filters, head, since: BigInt(oldest - SKEW_SECONDS), hasRead: true }
+    const options = { filters, head, since: BigInt(oldest - SKEW_SECONDS), maxRanges: 1, hasRead: true }
     const logged: LoggedDeposit[] = []
-    let search: LogSearch | undefined
+    let search: LogSearch | undefined = { low: head.number + 1n, high: head.number, span: FIRST_SPAN }
     for (let progress = 'more'; progress === 'more'; ) {
       const step = await stepBack(source, budget, search, options)
       logged.push(...parseDeposits(step.logs.flat(), pool, chainId))

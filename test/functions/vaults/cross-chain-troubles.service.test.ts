@@ -270,6 +270,28 @@ describe('In a bundle of two users', () => {
       transactions: { source: hash, fill },
     })
   })
+
+  test('what became of one operation says nothing of the other one', async ({ service, transfers, vault }) => {
+    const { bundler, alice, bob, sign, token } = await bundle(transfers, vault)
+    const operations = [await sign(alice, 114_000_000n), await sign(bob, 225_000_000n)]
+    const { dropped, hash } = await transfers.reorganise({
+      chainId: ARBITRUM,
+      token,
+      include: () => bundler.include(operations),
+      between: (first) => ask(service, first),
+      again: () => bundler.include(operations.slice(1), BOB.address),
+    })
+    // The pool no longer takes the quote of the first one.
+    await transfers.setClock(ARBITRUM, (await transfers.clockOf(ARBITRUM)) + 7_200)
+    await transfers.finalise()
+    for (let poll = 0; poll < 3; poll += 1) await ask(service, dropped, { userAddress: alice.address })
+    const ofAlice = await ask(service, dropped, { userAddress: alice.address })
+    expect(ofAlice).toMatchObject({ status: 'failed', reason: 'source_dropped', final: true })
+    const ofBob = await ask(service, dropped, { userAddress: bob.address })
+    expect(ofBob).toMatchObject({ depositor: bob.address, inputAmount: '225000000', transactions: { source: hash } })
+    const [, { userOpHash }] = operations as [unknown, { userOpHash: Hash }]
+    expect(await ask(service, userOpHash)).toMatchObject({ depositor: bob.address })
+  })
 })
 
 describe('A fill by other terms, which the depositor signed later, is told as what arrived:', () => {
