@@ -137,7 +137,7 @@ async function searchFill(
     return parseFilled(poll, transfer, outcome, hash)
   }
   let search = transfer.fillSearch
-  if (!search && budget.left() >= CALLS_FOR_RECEIPT) {
+  if (budget.left() >= CALLS_FOR_RECEIPT) {
     const { fill: hash } = await fetchHint(deposit.relayData)
     const hinted = hash && (await readReceipt(hash))
     if (hinted) return { filled: hinted }

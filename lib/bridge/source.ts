@@ -1,5 +1,6 @@
 import { type Address, type Hash, isAddressEqual, numberToHex, toEventSelector } from 'viem'
 import * as z from 'zod'
+import { min } from '../bigint.ts'
 import { call, required } from '../chain/call.ts'
 import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
 import { HexText, Quantity } from '../chain/hex.ts'
@@ -7,6 +8,7 @@ import {
   type BlockHeader,
   blockRequest,
   HashedHeader,
+  type Log,
   parseResult,
   type Receipt,
   receiptRequest,
@@ -31,7 +33,7 @@ import {
 import { findFinalBlock, getBridge, noteHead, type Poll, parseReceipt, readTime } from './poll.ts'
 import type { Terms } from './quote.ts'
 import { stepBack } from './search.ts'
-import type { Outcome, Sent, Transfer } from './transfer.ts'
+import type { LogSearch, Outcome, Sent, Transfer } from './transfer.ts'
 
 /** A deposit as its transaction shows it: the beginning of a transfer's record. */
 export type Deposited = Pick<Transfer, 'deposit' | 'events' | 'blockNumber' | 'isFinal' | 'evidence'>
@@ -119,7 +121,8 @@ async function readReceipt(
 ): Promise<Sighting> {
   const source = poll.getReader(question.sourceChainId)
   const account = sent?.account ?? question.account
-  const all = receipt.status === 'success' ? parseDeposits(receipt.logs, getBridge(source).pool, source.chain.id) : []
+  const logs = sent?.carrier ? findOwnLogs(receipt, question.hash) : receipt.logs
+  const all = receipt.status === 'success' ? parseDeposits(logs, getBridge(source).pool, source.chain.id) : []
   const chosen = choose(all, ({ deposit }) => toAddress(deposit.relayData.depositor), account).slice(0, MAX_DEPOSITS)
   const [first] = chosen
   if (account && !first && receipt.status === 'success') {
@@ -158,6 +161,18 @@ export function toDeposited(
     ...{ deposit, blockNumber: log.blockNumber, isFinal, ...(evidence && { evidence }) },
     events: [{ kind: 'deposited', ...place, ...what }],
   }
+}
+
+/** The logs of a user operation: those between the event of the one before it in the bundle and its own. */
+function findOwnLogs({ logs }: Receipt, userOpHash: Hash): readonly Log[] {
+  const ends = logs.filter(({ address, topics }) => isEntryPoint(address) && topics[0] === USER_OPERATION)
+  const index = ends.findIndex(({ topics }) => topics[1] === userOpHash)
+  const [before, own] = [ends[index - 1]?.logIndex ?? -1, ends[index]?.logIndex ?? -1]
+  return logs.filter(({ logIndex }) => logIndex > before && logIndex < own)
+}
+
+function isEntryPoint(address: Address): boolean {
+  return ENTRY_POINTS.some((one) => isAddressEqual(one, address))
 }
 
 function parseOperations({ logs }: Receipt, account: Address) {
@@ -226,7 +241,11 @@ async function readGone(
   const own = same.find(({ deposit }) => relayHash(deposit) === terms.relayHash)
   // A node's events are ahead of its receipts.
   if (own && own.log.transactionHash === (sent.carrier ?? hash)) return unchanged
-  const other = own ?? (await findReplacement(poll, source, sent, same))
+  const isRead = progress === 'complete' || search?.low === 0n
+  const matching = own ?? (await findReplacement(poll, source, sent, same))
+  const isDropped = !matching && isRead && (await isImpossible(poll, source, { sent, terms, finality }))
+  // Once the hash can no longer be mined, another transaction with the same terms stands for it.
+  const other = matching ?? (isDropped ? same[0] : undefined)
   if (other) {
     if (other.log.blockTimestamp === undefined && !poll.budget.reaches(1)) return unchanged
     const { blockNumber } = other.log
@@ -240,13 +259,20 @@ async function readGone(
       sent: isFinal ? withDeposit(sent, terms, seen) : sent,
     }
   }
-  const hasOther = terms.hasOther || same.length > 0
-  const kept = { ...terms, ...(search && { search }), ...(hasOther && { hasOther }) }
-  const isRead = progress === 'complete' || search?.low === 0n
-  const isDropped = isRead && (await isImpossible(poll, source, { sent, terms, finality }))
-  if (!isDropped) return { isFinal: false, sent: withDeposit(sent, terms, kept) }
-  const dropped = withDeposit(sent, terms, { ...kept, dropped: [...poll.evidence.values()] })
-  return { outcome: 'source_dropped', isFinal: true, sent: dropped }
+  if (isDropped) {
+    const dropped = withDeposit(sent, terms, { ...terms, dropped: [...poll.evidence.values()] })
+    return { outcome: 'source_dropped', isFinal: true, sent: dropped }
+  }
+  // A node may not have the events of its newest blocks yet.
+  const kept = same.length === 0 ? upTo(search, finality.tagged) : undefined
+  const { search: _, ...others } = terms
+  return { isFinal: false, sent: withDeposit(sent, terms, { ...others, ...(kept && { search: kept }) }) }
+}
+
+/** The search without the blocks after this one; undefined if nothing is left. */
+function upTo(search: LogSearch | undefined, last: BlockHeader | undefined): LogSearch | undefined {
+  if (!search || !last || search.low > last.number) return undefined
+  return { ...search, high: min(search.high, last.number) }
 }
 
 type SentDeposit = Sent['deposits'][number]

@@ -205,7 +205,7 @@ async function readRecorded(poll: Poll, { key, recorded }: RecordedTransfer): Pr
   if (recorded.final || isSourceRead(recorded)) return readNow(poll, recorded)
   const { sourceChainId, depositor: account, relayHash: hash } = key
   const question = { sourceChainId, hash: recorded.events[0].txHash, account, index: 0 }
-  const terms = { ...termsOf(recorded.deposit), relayHash: hash, ...recorded.gone }
+  const terms = { ...termsOf(recorded.deposit), relayHash: hash, search: recorded.goneSearch }
   const {
     deposits = [],
     outcome,
@@ -215,11 +215,10 @@ async function readRecorded(poll: Poll, { key, recorded }: RecordedTransfer): Pr
   const same = deposits.find(({ deposit }) => relayHash(deposit) === hash)
   const isFilled = recorded.events.some(({ kind }) => kind === 'filled')
   if (same || isFilled) return readNow(poll, same ? withSource(recorded, same) : recorded)
-  const [gone] = sent?.deposits ?? []
-  if (outcome === 'source_dropped' && gone?.hasOther) return 'replaced'
+  if (deposits.length > 0) return 'replaced'
   if (outcome && outcome !== 'pending') return conclude(recorded, outcome, isFinal)
   // A node that lags behind, or a reorganisation: what was seen is not unseen.
-  return readNow(poll, { ...recorded, gone: { search: gone?.search, hasOther: gone?.hasOther } })
+  return readNow(poll, { ...recorded, goneSearch: sent?.deposits[0]?.search })
 }
 
 async function readNow(poll: Poll, transfer: Transfer): Promise<Seen> {

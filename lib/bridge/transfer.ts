@@ -262,7 +262,7 @@ export const Transfer = z.object({
   /** The quote that was handed out for it. */
   quote: Quote.optional(),
   /** The search for another transaction that made the deposit, once its own is gone. */
-  gone: z.object({ search: LogSearch.optional(), hasOther: z.boolean().optional() }).optional(),
+  goneSearch: LogSearch.optional(),
   fillSearch: LogSearch.optional(),
   /** True once no fill before the deadline is final. */
   isUnfilled: z.boolean().optional(),
@@ -299,9 +299,8 @@ export const Sent = z.object({
     Terms.extend({
       /** Known once the deposit is seen. */
       relayHash: HashText.optional(),
-      /** The search for it in other transactions, and whether it found another one with the same terms. */
+      /** The search for a deposit with these terms in other transactions. */
       search: LogSearch.optional(),
-      hasOther: z.boolean().optional(),
       /** The blocks by which it can no longer be made. */
       dropped: EvidenceList.optional(),
     }),
