@@ -129,7 +129,7 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'activity/deposits': 523,
   'activity/withdrawals': 523,
   // The chains and the evidence of transfers, the vaults' events in fills, and the bridge's API for hints: 28 KiB.
-  'vaults/cross-chain-status': 541,
+  'vaults/cross-chain-status': 543,
   // The records, for requests that their vault tells by ids.
   'vaults/deposit-status': 515,
   'vaults/withdraw-status': 515,

@@ -1900,7 +1900,7 @@ export type TransferData = {
   vaultAddress: Address
   /** Account that receives the shares or that withdrew; null if unknown */
   userAddress: Address | null
-  /** Source transaction hash */
+  /** Requested hash; in events, the source transaction hash */
   depositId: TransactionHash
   /** pending: not mined yet. bridging: in the bridge; terminal only with destination_not_followed. completed: terminal. failed: terminal; with expired see `terminal` */
   status: 'pending' | 'bridging' | 'completed' | 'failed'
@@ -1964,6 +1964,7 @@ export type TransferData = {
   expectedAt: Timestamp | null
   /** If it is not filled before, it is refunded */
   deadline: Timestamp | null
+  /** Refund on the source chain; null if none is paid or owed */
   refund: TransferRefund | null
   /** Transaction that made the deposit in place of the requested one */
   replacedBy: TransactionHash | null
@@ -2065,7 +2066,7 @@ export type TransferRevertedEvent = {
 }
 
 export type TransferStatus = {
-  /** Source transaction hash */
+  /** Requested hash; in events, the source transaction hash */
   depositId: TransactionHash
   /** pending: not mined yet. bridging: in the bridge; terminal only with destination_not_followed. completed: terminal. failed: terminal; with expired see `terminal` */
   status: 'pending' | 'bridging' | 'completed' | 'failed'
@@ -2131,6 +2132,7 @@ export type TransferStatus = {
   expectedAt: Timestamp | null
   /** If it is not filled before, it is refunded */
   deadline: Timestamp | null
+  /** Refund on the source chain; null if none is paid or owed */
   refund: TransferRefund | null
   /** Transaction that made the deposit in place of the requested one */
   replacedBy: TransactionHash | null

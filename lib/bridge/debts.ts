@@ -45,9 +45,11 @@ function isReachable(
   { least, most }: { readonly least: bigint; readonly most: bigint },
 ): boolean | undefined {
   let sums = new Set([first])
-  for (const amount of amounts) {
-    const larger = [...sums].map((one) => one + amount).filter((one) => one <= most)
-    sums = new Set([...sums, ...larger])
+  let rest = sum(amounts)
+  for (const amount of amounts.toSorted((left, right) => Number(right - left))) {
+    rest -= amount
+    const candidates = [...sums].flatMap((one) => [one, one + amount])
+    sums = new Set(candidates.filter((one) => one <= most && one + rest >= least))
     if (sums.size > MAX_SUMS) return undefined
   }
   return [...sums].some((one) => one >= least && one <= most)

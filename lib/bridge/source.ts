@@ -96,6 +96,10 @@ export async function readSource(poll: Poll, question: Question, recorded: Sent 
   if (receipt) return readReceipt(poll, question, { receipt, finality, sent, ...senderOf(transaction) })
 
   if (transaction) return { outcome: 'pending', isFinal: false, sent }
+  if (sent?.carrier) {
+    const again = await readUserOperation(poll, question, parseResult(HashedHeader, outcomes.at(-1)))
+    if (again.deposits) return again
+  }
   if (sent) return readGone(poll, question, { sent, finality })
   return readUserOperation(poll, question, parseResult(HashedHeader, outcomes.at(-1)))
 }

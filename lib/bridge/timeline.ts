@@ -1,4 +1,5 @@
 import type { Hash } from 'viem'
+import { min } from '../bigint.ts'
 import { evmChain } from '../chain/registry.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import { toDate } from '../time.ts'
@@ -150,7 +151,7 @@ export function describeTransfer(
     action: isDeposit ? 'deposit' : 'none',
     dstChain: destinationChainId ? nameChain(destinationChainId) : null,
     inputAmount: relayData.inputAmount,
-    outputAmount: find('action_failed') ? (arrived?.amount ?? null) : (filled?.amount ?? null),
+    outputAmount: find('action_failed') ? (arrived?.amount ?? null) : leastOf(filled?.amount, taken?.amount),
     timestamps: { initiated: deposited.at, bridged: filled?.at ?? null, completed: completed?.at ?? null },
     transactions: { source: deposited.txHash, fill: filled?.txHash ?? null },
     depositor: toAddress(relayData.depositor),
@@ -175,6 +176,12 @@ export function describeTransfer(
       refund: refund ? linkTo(source, refund.txHash) : null,
     },
   }
+}
+
+/** A vault may take less than what arrived, or also what others left at the bridge's contract. */
+function leastOf(delivered: bigint | null | undefined, taken: bigint | null | undefined): bigint | null {
+  if (delivered === null || delivered === undefined) return null
+  return taken === null || taken === undefined ? delivered : min(delivered, taken)
 }
 
 /** The status of a hash for which no deposit is known. */

@@ -97,7 +97,7 @@ const Refund = z
 /** Where a deposit from another chain stands, or a withdrawal to one. Unknown fields are null. */
 export const TransferStatus = z
   .object({
-    depositId: TransactionHash.describe('Source transaction hash'),
+    depositId: TransactionHash.describe('Requested hash; in events, the source transaction hash'),
     status: z
       .enum(['pending', 'bridging', 'completed', 'failed'])
       .describe(
@@ -146,7 +146,7 @@ export const TransferStatus = z
     ),
     expectedAt: Timestamp.nullable().describe('Expected arrival by the quote; null if unknown or arrived'),
     deadline: Timestamp.nullable().describe('If it is not filled before, it is refunded'),
-    refund: Refund.nullable(),
+    refund: Refund.nullable().describe('Refund on the source chain; null if none is paid or owed'),
     replacedBy: TransactionHash.nullable().describe('Transaction that made the deposit in place of the requested one'),
     events: z.array(TransferEvent).describe('Events of both chains that prove the status, in order'),
     links: z
