@@ -43,9 +43,12 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<Seen>
   const destination = getReader(deposit.destinationChainId)
   const known = events.find(({ kind }) => kind === 'filled')
   if (known) {
-    const requests = isFinal ? finalityRequests(destination.chain) : []
+    // What was seen stays so until a poll has the calls to read it again.
+    if (!budget.reaches(CALLS_FOR_RECEIPT)) return conclude(transfer, outcomeOf(transfer) ?? 'unproven')
+    const isAsked = isFinal && budget.reaches(CALLS_FOR_RECEIPT + 2)
+    const requests = isAsked ? finalityRequests(destination.chain) : []
     const [receipt, ...outcomes] = await budget.ask(destination, [receiptRequest(known.txHash), ...requests])
-    const finality = isFinal ? parseFinality(destination.chain, outcomes) : undefined
+    const finality = isAsked ? parseFinality(destination.chain, outcomes) : undefined
     const filled = await parseFilled(poll, transfer, receipt, known.txHash)
     if (filled) return concludeFill(poll, transfer, filled, finality)
   }
