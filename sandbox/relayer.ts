@@ -535,7 +535,7 @@ function keyOf(address: Address): Hex {
   return account.privateKey
 }
 
-/** Whether no reorganisation dropped a chain's earlier head. */
+/** True if no reorganisation dropped a chain's earlier head. */
 async function isStillThere(chain: LocalChain, known: Head, head: Head): Promise<boolean> {
   if (head.number < known.number) return false
   if (head.number === known.number) return head.hash === known.hash

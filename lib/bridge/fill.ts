@@ -43,7 +43,7 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<Seen>
   const destination = getReader(deposit.destinationChainId)
   const known = events.find(({ kind }) => kind === 'filled')
   if (known) {
-    // What was seen stays so until a poll has the calls to read it again.
+    // The record stands until a poll has the calls to read the fill again.
     if (!budget.reaches(CALLS_FOR_RECEIPT)) return conclude(transfer, outcomeOf(transfer) ?? 'unproven')
     const isAsked = isFinal && budget.reaches(CALLS_FOR_RECEIPT + 2)
     const requests = isAsked ? finalityRequests(destination.chain) : []

@@ -43,7 +43,7 @@ export type Sighting = {
   readonly deposits?: readonly Deposited[]
   readonly outcome?: Outcome
   readonly isFinal: boolean
-  /** What to record of the hash; undefined for a hash that nobody has seen. */
+  /** The new record of the hash; undefined for a hash that nobody has seen. */
   readonly sent: Sent | undefined
 }
 

@@ -36,7 +36,7 @@ export function transfersStore(table: Table) {
       return keys.flatMap(({ relayHash }) => found.find(({ key }) => key.relayHash === relayHash) ?? [])
     },
 
-    /** What was seen of a hash, undefined if nothing was. */
+    /** The record of a hash, undefined if there is none. */
     getSent: async (key: HashKey): Promise<Sent | undefined> => (await table.get(SentItem, sentKey(key)))?.sent,
 
     /** Records what was seen of a hash. */

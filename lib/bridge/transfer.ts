@@ -288,7 +288,7 @@ export type RecordedTransfer = { readonly key: TransferKey; readonly recorded: T
 
 /** The record of a hash, which is a way to find deposits. */
 export const Sent = z.object({
-  /** Who sent the transaction, with which nonce. */
+  /** The sender of the transaction, and its nonce. */
   sender: z.object({ address: Address, nonce: z.number().int().nonnegative() }).optional(),
   /** The transaction that includes a user operation. */
   carrier: HashText.optional(),

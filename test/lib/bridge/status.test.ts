@@ -60,7 +60,7 @@ type World = {
   readonly hint?: Awaited<ReturnType<TransferServices['fetchHint']>>
 }
 
-/** What is recorded of transfers and of hashes. */
+/** The records of transfers and of hashes. */
 type Records = { readonly transfers: Map<Hash, RecordedTransfer>; readonly sent: Map<Hash, Sent> }
 const nothing = (): Records => ({ transfers: new Map(), sent: new Map() })
 
