@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
 import { Address, Amount } from '../codecs.ts'
-import { ASYNC_PROTOCOLS } from '../protocols/vault-on-chain.ts'
+import { PROTOCOL_NAMES } from '../protocols/vault-on-chain.ts'
 import { StateAsOf, VaultState } from '../protocols/vault-state.ts'
 import { Growth } from './apy.ts'
 
@@ -22,7 +22,7 @@ export const VaultResponse = z
     yieldTokenAddress: Address.describe('Share token'),
     type: VaultType.describe('async: shares come after a settlement'),
     MaxCap: z.boolean().describe('True if deposits have an upper limit'),
-    protocol: z.literal(ASYNC_PROTOCOLS).optional().describe('Async vaults only'),
+    protocol: z.literal(PROTOCOL_NAMES).optional().describe('Async vaults only'),
     curatorAddress: Address.optional().describe('Curator multisig; async vaults only'),
     valuationManager: Address.optional().describe('Address that proposes valuations; async vaults only'),
     description: z.string().describe('Description for users'),

@@ -2,6 +2,7 @@ import type { Address } from 'viem'
 import * as z from 'zod'
 import { Timestamp } from '../codecs.ts'
 import { AppError } from '../errors.ts'
+import { RoundTrip } from '../protocols/terms.ts'
 import { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
 /** Which vault: its chain and its address there. */
@@ -20,6 +21,8 @@ export const Vault = z.intersection(
     /** Whether deposits were capped at `addedAt`. */
     hasCap: z.boolean(),
     addedAt: Timestamp,
+    /** Absent for a vault that was added before round trips were made. */
+    roundTrip: RoundTrip.optional(),
   }),
 )
 export type Vault = z.output<typeof Vault>

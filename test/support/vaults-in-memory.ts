@@ -11,7 +11,7 @@ const COMMON = {
 export const SYNC_VAULT: Erc4626Vault = { ...COMMON, protocol: 'erc4626' }
 export const ASYNC_VAULT: Erc7540Vault = {
   ...{ ...COMMON, protocol: 'erc7540' },
-  ...{ isDepositAsync: true, cancelsDeposits: true, cancelsRedemptions: true },
+  ...{ isDepositAsync: true, isRedemptionAsync: true, cancelsDeposits: true, cancelsRedemptions: true },
 }
 
 /** A vault that pays at once, with an account; amounts in the smallest units, the fee in basis points. */

@@ -89,7 +89,7 @@ export const erc7540: Protocol<Erc7540Vault> = {
       joinReadPlans(interfaces(vault.address), overview({ ...vault, isDepositAsync })),
       ([{ isRedemptionAsync, ...cancels }, { hasCap = false }]) =>
         isRedemptionAsync
-          ? { protocol: 'erc7540', isDepositAsync, ...cancels, hasCap, version: null }
+          ? { protocol: 'erc7540', isDepositAsync, isRedemptionAsync, ...cancels, hasCap, version: null }
           : 'no ERC-7540 vault: it does not say, by ERC-165, that redemptions are by request',
     ),
   overview,

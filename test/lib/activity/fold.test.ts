@@ -37,7 +37,7 @@ const ASYNC = {
   ...COMMON,
   protocol: 'erc7540',
   shareDecimals: 6,
-  ...{ isDepositAsync: true, cancelsDeposits: true, cancelsRedemptions: true },
+  ...{ isDepositAsync: true, isRedemptionAsync: true, cancelsDeposits: true, cancelsRedemptions: true },
 } as const
 const OFFSET = 10n ** 12n
 

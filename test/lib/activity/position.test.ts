@@ -135,7 +135,13 @@ describe('What a vault makes up of its own', () => {
   })
   const parts = {
     lagoon: { protocol: 'lagoon', safe: someAddress, valuationManager: someAddress, pendingSilo: someAddress },
-    erc7540: { protocol: 'erc7540', isDepositAsync: true, cancelsDeposits: true, cancelsRedemptions: true },
+    erc7540: {
+      protocol: 'erc7540',
+      isDepositAsync: true,
+      isRedemptionAsync: true,
+      cancelsDeposits: true,
+      cancelsRedemptions: true,
+    },
     erc4626: { protocol: 'erc4626' },
   } as const
   const vaultOf = ({

@@ -1,0 +1,69 @@
+import * as z from 'zod'
+import { Amount, Timestamp } from '../codecs.ts'
+
+/** How the assets of a deposit become shares. */
+export const Entry = z.enum(['instant', 'request'])
+export type Entry = z.output<typeof Entry>
+
+/** How shares become assets in the user's wallet. */
+export const Exit = z.enum(['instant', 'request', 'cooldown', 'none'])
+export type Exit = z.output<typeof Exit>
+
+const Percent = z.string().nullable()
+
+const VaultFees = z.object({
+  management: Percent.describe('Of the assets, a year'),
+  performance: Percent.describe('Of the profit'),
+  entry: Percent.describe('Of a deposit'),
+  exit: Percent.describe('Of a withdrawal'),
+  haircut: Percent.describe('Of a withdrawal that is paid at once, besides the exit fee'),
+})
+type VaultFees = z.output<typeof VaultFees>
+
+/** What becomes of money in a vault: how it gets in and out, what that costs, and how much of it the vault takes and pays now. */
+export const VaultTerms = z
+  .object({
+    entry: Entry.describe('How a deposit becomes shares now: at once, or by a request that a settlement fulfils'),
+    exit: Exit.describe(
+      'How shares become assets now: at once, by a request that a settlement fulfils, after a cooldown, or not at all',
+    ),
+    fees: VaultFees.describe('Fees in percent, two decimals; null if the vault does not report one'),
+    room: Amount.nullable().describe(
+      "Assets that the vault still takes, in the asset's smallest unit; null without a limit, or if `missing` names it",
+    ),
+    liquidity: Amount.nullable().describe(
+      "Assets that the vault pays at once, in the asset's smallest unit; null without a limit, or if `missing` names it",
+    ),
+    settlement: z
+      .object({
+        medianSeconds: z.number().int().describe('Median wait of deposit requests'),
+        p90Seconds: z.number().int().describe('90th percentile of these waits'),
+        samples: z.number().int().describe('Settlements that this is made of'),
+      })
+      .nullable()
+      .describe('Time from a deposit request to its settlement, from the last settlements; null below five'),
+    valuation: z
+      .object({
+        at: Timestamp.nullable().describe('Time of the last valuation; null if the vault does not report it'),
+        validUntil: Timestamp.nullable().describe('Until when it allows deposits at once; null if it does not'),
+      })
+      .nullable()
+      .describe('Valuation of a vault whose assets are valued from time to time; null for other vaults'),
+    cooldownSeconds: z.number().int().nullable().describe('Wait between a withdrawal and its claim; null without one'),
+    missing: z.array(z.string()).describe('Names of terms that could not be read, or that the vault does not report'),
+  })
+  .meta({ id: 'VaultTerms', description: 'How money enters and leaves a vault, and at what cost' })
+export type VaultTerms = z.output<typeof VaultTerms>
+
+/** What is read of a vault's terms. Undefined is what could not be read; null is no limit, or what its contract lacks. */
+export type ReadTerms = Pick<VaultTerms, 'entry' | 'exit'> & {
+  readonly fees: { readonly [Name in keyof VaultFees]?: string | null | undefined }
+  readonly room: bigint | null | undefined
+  readonly liquidity: bigint | null | undefined
+  readonly valuation?: VaultTerms['valuation'] | undefined
+  readonly cooldownSeconds?: number | null | undefined
+}
+
+/** What a round trip showed when an operator added the vault: how money enters and leaves, and the measured fees in percent. */
+export const RoundTrip = z.object({ entry: Entry, exit: Exit, entryFee: Percent, exitFee: Percent })
+export type RoundTrip = z.output<typeof RoundTrip>
