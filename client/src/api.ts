@@ -681,7 +681,7 @@ export type GetVaultResponse = {
   /** True if deposits have an upper limit */
   MaxCap: boolean
   /** Async vaults only */
-  protocol?: 'lagoon' | 'erc7540' | undefined
+  protocol?: 'lagoon' | 'erc7540' | 'erc4626' | undefined
   /** Curator multisig; async vaults only */
   curatorAddress?: Address | undefined
   /** Address that proposes valuations; async vaults only */
@@ -759,6 +759,7 @@ export type GetVaultResponse = {
   shareDecimals: number
   /** Assets under management at stateAsOf, in the asset's smallest unit; null if unknown */
   totalAssets: Amount | null
+  terms: VaultTerms
   /** Async vaults only; absent if never read */
   vaultState?: VaultState | undefined
   /** True if the vault's code, or its price by over a tenth, has changed since an operator confirmed it. Deposits then return `vault_has_changed` until an operator confirms it again. Checked every minute; null if not checked */
@@ -1373,6 +1374,17 @@ export type PrepareDepositResponse = {
   evidence: Evidence[]
   /** True if deposits need a settlement before shares are available */
   isAsync: boolean
+  /** Result of the deposit */
+  deposit: {
+    /** Shares that the user gets, in the share's smallest unit; null if the vault has no price now */
+    shares: Amount | null
+    /** Assets that the vault takes, in the asset's smallest unit */
+    assets: Amount
+    /** Entry fee, in the asset's smallest unit; null like `shares` */
+    fee: Amount | null
+    /** True if a settlement sets the price later, no dry run was possible, the money comes from another chain, or the figures of two nodes differ slightly */
+    isEstimate: boolean
+  }
   /** Cross-chain only */
   quote?: BridgeQuote | undefined
 }
@@ -2173,7 +2185,7 @@ export type Vault = {
   /** True if deposits have an upper limit */
   MaxCap: boolean
   /** Async vaults only */
-  protocol?: 'lagoon' | 'erc7540' | undefined
+  protocol?: 'lagoon' | 'erc7540' | 'erc4626' | undefined
   /** Curator multisig; async vaults only */
   curatorAddress?: Address | undefined
   /** Address that proposes valuations; async vaults only */
@@ -2251,6 +2263,7 @@ export type Vault = {
   shareDecimals: number
   /** Assets under management at stateAsOf, in the asset's smallest unit; null if unknown */
   totalAssets: Amount | null
+  terms: VaultTerms
   /** Async vaults only; absent if never read */
   vaultState?: VaultState | undefined
   /** True if the vault's code, or its price by over a tenth, has changed since an operator confirmed it. Deposits then return `vault_has_changed` until an operator confirms it again. Checked every minute; null if not checked */
@@ -2356,6 +2369,51 @@ export type VaultState = {
   /** Current redeem epoch */
   redeemEpochId: number | null
   /** Null fields that could not be read; the vault's protocol lacks the other null fields */
+  missing: string[]
+}
+
+/** How money enters and leaves a vault, and at what cost */
+export type VaultTerms = {
+  /** How a deposit becomes shares now: at once, or by a request that a settlement fulfils */
+  entry: 'instant' | 'request'
+  /** How shares become assets now: at once, by a request that a settlement fulfils, after a cooldown, or not at all */
+  exit: 'instant' | 'request' | 'cooldown' | 'none'
+  /** Fees in percent, two decimals; null if the vault does not report one */
+  fees: {
+    /** Of the assets, a year */
+    management: string | null
+    /** Of the profit */
+    performance: string | null
+    /** Of a deposit */
+    entry: string | null
+    /** Of a withdrawal */
+    exit: string | null
+    /** Of a withdrawal that is paid at once, besides the exit fee */
+    haircut: string | null
+  }
+  /** Assets that the vault still takes, in the asset's smallest unit; null without a limit, or if `missing` names it */
+  room: Amount | null
+  /** Assets that the vault pays at once, in the asset's smallest unit; null without a limit, or if `missing` names it */
+  liquidity: Amount | null
+  /** Time from a request to its settlement, from the last settlements; null below five */
+  settlement: {
+    /** Median wait of deposit requests, or of withdrawals if only these are requests */
+    medianSeconds: number
+    /** 90th percentile of these waits */
+    p90Seconds: number
+    /** Settlements that this is made of */
+    samples: number
+  } | null
+  /** Valuation of a vault whose assets are valued from time to time; null for other vaults */
+  valuation: {
+    /** Time of the last valuation; null if the vault does not report it */
+    at: Timestamp | null
+    /** Until when it allows deposits at once; null if it does not */
+    validUntil: Timestamp | null
+  } | null
+  /** Wait between a withdrawal and its claim; null without one */
+  cooldownSeconds: number | null
+  /** Which of `room`, `liquidity` and `valuation` could not be read, or are not reported by the vault */
   missing: string[]
 }
 

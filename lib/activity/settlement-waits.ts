@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { VaultTerms } from '../protocols/terms.ts'
 
 /** Expected wait of a request, from the vault's last settlements. */
 export const EstimatedSettlement = z
@@ -41,6 +42,12 @@ export function estimateSettlement(last: LastWaits = []): EstimatedSettlement | 
       0.9,
     ),
   }
+}
+
+/** The expected wait as terms of a vault, with how many settlements it is made of; null below five. */
+export function settlementTerms(last: LastWaits = []): VaultTerms['settlement'] {
+  const wait = estimateSettlement(last)
+  return wait && { medianSeconds: wait.p50, p90Seconds: wait.p90, samples: last.length }
 }
 
 /** The percentile of these numbers, by the nearest rank. */

@@ -10,6 +10,7 @@ import { capReached } from '../protocols/refusals.ts'
 import { toResult, unwrap } from '../result.ts'
 import { type Pin, whilePinned } from '../vaults/pin.ts'
 import type { Vault } from '../vaults/vault.ts'
+import { expectDeposit } from './deposit.ts'
 import {
   type BridgeServices,
   coinPlan,
@@ -64,7 +65,7 @@ export async function prepareDepositAcross(
   // Awaited below, unless what is read meanwhile fails first.
   quoted.catch(() => {})
   const vaultReader = getReader(vault.chainId)
-  const vaultTerms = getProtocol(vault).depositTerms(vault, account, route.destination.handler)
+  const vaultTerms = getProtocol(vault).depositTerms(vault, account, inputAmount, route.destination.handler)
   const { pool } = route.source
   const [{ source, value: coin, ...atSource }, { value, destination, block, ...atVault }] = await whilePinned(
     vaultReader,
@@ -94,6 +95,7 @@ export async function prepareDepositAcross(
   return {
     ...(await prepareSending(services, { request, terms, source, coin, before: [] })),
     isAsync: operation.isAsync,
+    deposit: expectDeposit(value, terms.outputAmount),
     quote: describeQuote(request, terms, quote, clocks),
     evidence: await Promise.all([atVault.evidence(), atSource.evidence()]),
   }

@@ -1,7 +1,13 @@
-import { approvalsNeeded, encodeApprovals } from '../chain/erc20.ts'
+import { type Address, isAddressEqual } from 'viem'
+import { sum } from '../bigint.ts'
+import { possible } from '../chain/call.ts'
+import { decodeLog } from '../chain/decode.ts'
+import { approvalsNeeded, encodeApprovals, erc20Abi } from '../chain/erc20.ts'
 import type { ChainReader } from '../chain/reader.ts'
+import type { SimulatedCall } from '../chain/simulation.ts'
 import { type DepositOperation, encodeOperation, type OperationRequest } from '../protocols/calldata.ts'
 import { depositNamed, OPERATIONS } from '../protocols/operations.ts'
+import type { DepositTerms } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { type Pin, whilePinned } from '../vaults/pin.ts'
 import type { Vault } from '../vaults/vault.ts'
@@ -22,20 +28,53 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
     const intents = operations.map((operation) => ({ operation, request: { vault, account, amount } }))
     return { approval: encodeApprovals(spending, needed), operations: intents.map(encodeOperation), intents }
   }
-  const terms = getProtocol(vault).depositTerms(vault, account)
+  const terms = getProtocol(vault).depositTerms(vault, account, amount)
   return whilePinned(reader, request, terms, async (plan) => {
     const { choice, ...prepared } = await prepare(reader, account, {
       plan,
       candidates: (['none', 'exact', 'reset'] as const).map((needed) =>
         draftOf(needed, OPERATIONS[vault.protocol].deposits),
       ),
-      choose: async ({ terms: { allowance, choose } }) => {
-        const operation = depositNamed(vault, choose(amount))
-        const drafts = approvalsNeeded(amount, allowance).map((needed) => draftOf(needed, [operation]))
-        return { drafts, pick: firstApproved, spending, isAsync: operation.isAsync }
+      choose: async ({ terms }) => {
+        const operation = depositNamed(vault, terms.choose(amount))
+        const drafts = approvalsNeeded(amount, terms.allowance).map((needed) => draftOf(needed, [operation]))
+        return { terms, drafts, pick: firstApproved, spending, isAsync: operation.isAsync }
       },
       upperEstimate: 'deposit',
     })
-    return { ...prepared, isAsync: choice.isAsync }
+    const { terms, isAsync } = choice
+    const arrived = isAsync ? undefined : sharesArrived(vault, account, prepared.calls?.at(-1))
+    return { ...prepared, isAsync, deposit: expectDeposit(terms, amount, arrived) }
   })
+}
+
+/**
+ * What comes of a deposit of this much, in smallest units: `shares` are those that arrived in its dry run, or, as an
+ * estimate, what the vault's present price gives; null where it does not tell.
+ */
+export function expectDeposit({ sharesFor, worth }: DepositTerms, assets: bigint, arrived?: bigint) {
+  const shares = arrived ?? sharesFor(assets)
+  return possible({
+    shares,
+    assets,
+    fee: shares === null ? null : feeOf(assets, worth(shares), worth(1n)),
+    isEstimate: arrived === undefined,
+  })
+}
+
+/** What the shares are worth less than the assets; rounding down is no fee. */
+function feeOf(assets: bigint, value: bigint | null, unit: bigint | null): bigint | null {
+  if (value === null || unit === null) return null
+  const fee = assets - value
+  return fee > 2n * unit + 1n ? fee : 0n
+}
+
+/** The shares that the dry run of a deposit brought to the account; undefined where it does not show them. */
+function sharesArrived({ shareToken }: Vault, account: Address, call: SimulatedCall | undefined): bigint | undefined {
+  if (call?.status !== 'success' || !call.logs) return undefined
+  const arrivals = call.logs.flatMap((log) => {
+    const event = isAddressEqual(log.address, shareToken) ? decodeLog(erc20Abi, log) : undefined
+    return event?.eventName === 'Transfer' && event.args.to === account ? [event.args.value] : []
+  })
+  return arrivals.length === 0 ? undefined : sum(arrivals)
 }

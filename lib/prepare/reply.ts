@@ -53,7 +53,15 @@ export function toReply<Quote>(
   }
 }
 
-type Reply = z.output<typeof TransactionsReply> & { readonly withdrawal?: Withdrawal }
+type Reply = z.output<typeof TransactionsReply> & { readonly withdrawal?: Withdrawal; readonly deposit?: Deposit }
+
+/** Figures of a deposit; unknown ones are null. */
+type Deposit = {
+  readonly shares: bigint | null
+  readonly assets: bigint
+  readonly fee: bigint | null
+  readonly isEstimate: boolean
+}
 
 /** Figures of a withdrawal; unknown ones are null or absent. */
 type Withdrawal = {
@@ -67,7 +75,15 @@ type Withdrawal = {
 }
 
 /** The figure of two that is worse for the user. */
-const WORSE = { shares: max, assets: min, fee: max, haircut: max, claimedAssets: min, remainder: min } as const
+const WORSE_WITHDRAWAL = {
+  shares: max,
+  assets: min,
+  fee: max,
+  haircut: max,
+  claimedAssets: min,
+  remainder: min,
+} as const
+const WORSE_DEPOSIT = { shares: min, assets: min, fee: max } as const
 
 /** Figures may differ by one part in so many: half a percent. */
 const PARTS = 200n
@@ -77,8 +93,8 @@ const MAX_GAS_FACTOR = 2n
 const BLOCK_GAS = 60_000_000n
 
 /**
- * The reply that two hosts agree on: what is signed is equal. Of figures of a withdrawal that differ by less than half a percent
- * the worse one counts, as an estimate. Of two gas figures the larger one counts. If one host cannot simulate, the other's dry run
+ * The reply that two hosts agree on: what is signed is equal. Of figures of a deposit or a
+ * withdrawal that differ by less than half a percent the worse one counts, as an estimate. Of two gas figures the larger one counts. If one host cannot simulate, the other's dry run
  * counts. Undefined if they disagree.
  */
 export function agreeOnReply<T extends Reply>(older: T, newer: T): T | undefined {
@@ -88,15 +104,18 @@ export function agreeOnReply<T extends Reply>(older: T, newer: T): T | undefined
   const isSame = textOf(older.simulation) === textOf(newer.simulation)
   if (!isSame && !isUnavailable(older) && !isUnavailable(newer)) return undefined
   const estimatedGas = agreeOnGas(older.estimatedGas, newer.estimatedGas, isSame)
-  const withdrawal = older.withdrawal && newer.withdrawal && agreeOnWithdrawal(older.withdrawal, newer.withdrawal)
-  if (estimatedGas === undefined || (older.withdrawal && !withdrawal)) return undefined
+  const withdrawal = agreeOnFigures(older.withdrawal, newer.withdrawal, WORSE_WITHDRAWAL)
+  const deposit = agreeOnFigures(older.deposit, newer.deposit, WORSE_DEPOSIT)
+  if (estimatedGas === undefined || (older.withdrawal && !withdrawal) || (older.deposit && !deposit)) return undefined
   const evidence = older.evidence.flatMap((block, index) => earlier(block, newer.evidence[index]) ?? [])
   if (evidence.length < older.evidence.length) return undefined
-  return { ...older, simulation: simulated.simulation, estimatedGas, evidence, ...(withdrawal && { withdrawal }) }
+  const figures = { ...(withdrawal && { withdrawal }), ...(deposit && { deposit }) }
+  return { ...older, simulation: simulated.simulation, estimatedGas, evidence, ...figures }
 }
 
 /** The reply without its estimates and its block. */
-function signedOf({ estimatedGas: _, simulation: __, evidence: ___, withdrawal: ____, ...signed }: Reply): object {
+function signedOf(reply: Reply): object {
+  const { estimatedGas: _, simulation: __, evidence: ___, withdrawal: ____, deposit: _____, ...signed } = reply
   return signed
 }
 
@@ -106,16 +125,20 @@ function agreeOnGas(one: bigint, other: bigint, isOfDryRuns: boolean): bigint | 
   return isTooMuch ? undefined : most
 }
 
-function agreeOnWithdrawal(older: Withdrawal, newer: Withdrawal): Withdrawal | undefined {
-  if (textOf(older) === textOf(newer)) return older
+function agreeOnFigures<F extends Deposit | Withdrawal>(
+  older: F | undefined,
+  newer: F | undefined,
+  worse: { readonly [Name in keyof F]?: typeof max },
+): F | undefined {
+  if (!older || !newer || textOf(older) === textOf(newer)) return newer && older
   const agreed = { ...older, isEstimate: true }
   // An object has no other keys than its own.
-  for (const name of Object.keys(WORSE) as (keyof typeof WORSE)[]) {
+  for (const [name, worseOf] of Object.entries(worse) as [keyof F, typeof max][]) {
     const [one, other] = [older[name], newer[name]]
     if (one === other) continue
     if (typeof one !== 'bigint' || typeof other !== 'bigint') return undefined
     if ((max(one, other) - min(one, other)) * PARTS > max(one, other)) return undefined
-    Object.assign(agreed, { [name]: WORSE[name](one, other) })
+    Object.assign(agreed, { [name]: worseOf(one, other) })
   }
   return agreed
 }

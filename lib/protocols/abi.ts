@@ -11,6 +11,7 @@ export const vaultAbi = parseAbi([
   'function maxWithdraw(address owner) view returns (uint256 assets)',
   'function maxRedeem(address owner) view returns (uint256 shares)',
   'function previewWithdraw(uint256 assets) view returns (uint256 shares)',
+  'function previewDeposit(uint256 assets) view returns (uint256 shares)',
   'function previewRedeem(uint256 shares) view returns (uint256 assets)',
   'function deposit(uint256 assets, address receiver) returns (uint256 shares)',
   'function withdraw(uint256 assets, address receiver, address owner) returns (uint256 shares)',

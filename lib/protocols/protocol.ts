@@ -6,6 +6,7 @@ import type { AppError } from '../errors.ts'
 import type { Books } from './books.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
 import type { RequestKind } from './request-kind.ts'
+import type { ReadTerms } from './terms.ts'
 import type { TokenizedVault } from './tokenized-vault.ts'
 import type { VaultOnChain } from './vault-on-chain.ts'
 import type { VaultState } from './vault-state.ts'
@@ -28,10 +29,10 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
   /** What one account has in a vault. Its parsing never throws. */
   account(vault: V, account: Address): ReadPlan<AccountReading>
   /**
-   * What decides how the vault takes deposits of an account, with `payer` as who pays for it: the account itself unless
-   * told. Its parsing throws `upstream_bad_answer` when the vault does not tell an amount.
+   * What decides how the vault takes deposits of about this amount of an account, with `payer` as who pays for it: the
+   * account itself unless told. Its parsing throws `upstream_bad_answer` when the vault does not tell an amount.
    */
-  depositTerms(vault: V, account: Address, payer?: Address): ReadPlan<DepositTerms>
+  depositTerms(vault: V, account: Address, amount: bigint, payer?: Address): ReadPlan<DepositTerms>
   /**
    * How the vault pays an account this much now: its parsing throws the AppError that says why it does not, or
    * `upstream_bad_answer`; what it returns may cost further round trips, and throws the same.
@@ -87,6 +88,7 @@ export type Overview = {
   /** What one whole share is worth, in the asset's smallest unit. */
   readonly sharePrice: bigint | undefined
   readonly hasCap: boolean | undefined
+  readonly terms: ReadTerms
   readonly state: VaultState
 }
 
@@ -99,6 +101,10 @@ export type DepositTerms = {
    * limit. Throws `upstream_bad_answer` when it does not tell.
    */
   readonly room: () => bigint | undefined
+  /** The shares that so many assets give at the vault's present price, less its fees; null where it does not tell. */
+  readonly sharesFor: (assets: bigint) => bigint | null
+  /** What shares are worth at that price, in the asset's smallest unit; null where the vault does not tell. */
+  readonly worth: (shares: bigint) => bigint | null
   /**
    * The name of the operation that takes this much of the asset now, and, where one is given, until a moment in seconds
    * since 1970. Throws the AppError that says why none does.

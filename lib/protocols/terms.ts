@@ -36,12 +36,15 @@ export const VaultTerms = z
     ),
     settlement: z
       .object({
-        medianSeconds: z.number().int().describe('Median wait of deposit requests'),
+        medianSeconds: z
+          .number()
+          .int()
+          .describe('Median wait of deposit requests, or of withdrawals if only these are requests'),
         p90Seconds: z.number().int().describe('90th percentile of these waits'),
         samples: z.number().int().describe('Settlements that this is made of'),
       })
       .nullable()
-      .describe('Time from a deposit request to its settlement, from the last settlements; null below five'),
+      .describe('Time from a request to its settlement, from the last settlements; null below five'),
     valuation: z
       .object({
         at: Timestamp.nullable().describe('Time of the last valuation; null if the vault does not report it'),
@@ -50,7 +53,9 @@ export const VaultTerms = z
       .nullable()
       .describe('Valuation of a vault whose assets are valued from time to time; null for other vaults'),
     cooldownSeconds: z.number().int().nullable().describe('Wait between a withdrawal and its claim; null without one'),
-    missing: z.array(z.string()).describe('Names of terms that could not be read, or that the vault does not report'),
+    missing: z
+      .array(z.string())
+      .describe('Which of `room`, `liquidity` and `valuation` could not be read, or are not reported by the vault'),
   })
   .meta({ id: 'VaultTerms', description: 'How money enters and leaves a vault, and at what cost' })
 export type VaultTerms = z.output<typeof VaultTerms>
@@ -67,3 +72,40 @@ export type ReadTerms = Pick<VaultTerms, 'entry' | 'exit'> & {
 /** What a round trip showed when an operator added the vault: how money enters and leaves, and the measured fees in percent. */
 export const RoundTrip = z.object({ entry: Entry, exit: Exit, entryFee: Percent, exitFee: Percent })
 export type RoundTrip = z.output<typeof RoundTrip>
+
+/** What one vault's terms are made of, besides what is read. */
+type Known = {
+  /** How it takes deposits and pays withdrawals where its chain cannot be read. */
+  readonly usual: Pick<VaultTerms, 'entry' | 'exit'>
+  readonly roundTrip: RoundTrip | undefined
+  readonly settlement: VaultTerms['settlement']
+}
+
+/** A vault's terms: its own fees count, else those that the round trip measured. */
+export function buildTerms(told: ReadTerms | undefined, { usual, roundTrip, settlement }: Known): VaultTerms {
+  const read = told ?? { ...usual, fees: {}, room: undefined, liquidity: undefined }
+  const { entry, exit, fees, room, liquidity, valuation, cooldownSeconds } = read
+  const named = { room, liquidity, ...('valuation' in read && { valuation }) }
+  return {
+    entry,
+    exit: roundTrip?.exit === 'none' ? 'none' : exit,
+    fees: {
+      management: fees.management ?? null,
+      performance: fees.performance ?? null,
+      entry: fees.entry ?? roundTrip?.entryFee ?? null,
+      exit: fees.exit ?? roundTrip?.exitFee ?? null,
+      haircut: fees.haircut ?? null,
+    },
+    room: room ?? null,
+    liquidity: liquidity ?? null,
+    settlement,
+    valuation: valuation ?? null,
+    cooldownSeconds: cooldownSeconds ?? null,
+    missing: Object.entries(named).flatMap(([name, value]) => (value === undefined ? [name] : [])),
+  }
+}
+
+/** A rate in basis points as percent, two decimals; undefined for undefined. */
+export function percentOf(rate: bigint | undefined): string | undefined {
+  return rate === undefined ? undefined : `${rate / 100n}.${(rate % 100n).toString().padStart(2, '0')}`
+}

@@ -1,26 +1,30 @@
 import type * as z from 'zod'
+import { settlementTerms } from '../activity/settlement-waits.ts'
 import type { Evidence } from '../chain/evidence.ts'
 import type { BlockHeader } from '../chain/logs.ts'
 import { toBlockFields } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../logger.ts'
 import { getProtocol } from '../protocols/protocols.ts'
-import { vaultType } from '../protocols/vault-on-chain.ts'
+import { buildTerms, type ReadTerms } from '../protocols/terms.ts'
+import { isAsync, vaultType } from '../protocols/vault-on-chain.ts'
 import type { StateAsOf, VaultState } from '../protocols/vault-state.ts'
-import { NO_YIELDS, type Yields, yieldText } from './apy.ts'
+import { NO_YIELDS, yieldText } from './apy.ts'
 import type { Pin } from './pin.ts'
 import type { Pins } from './pins.ts'
 import type { VaultResponse } from './response.ts'
 import { sharedOverviews } from './shared-overviews.ts'
 import type { StateStore } from './state-store.ts'
 import type { Vault, VaultKey } from './vault.ts'
+import type { Recorded } from './yields.ts'
 
 /** A vault as it is now. What is undefined or null is not known at the moment. */
 type LiveVault = {
   readonly vault: Vault
-  /** As of the state that is shown. */
-  readonly yields: Yields
+  /** Yields as of the state that is shown, and waits. */
+  readonly recorded: Recorded
   readonly hasCap: boolean | undefined
+  readonly terms: ReadTerms | undefined
   readonly state: VaultState | undefined
   readonly asOf: StateAsOf | undefined
   readonly evidence: Evidence | undefined
@@ -32,7 +36,7 @@ type Dependencies = {
   readonly getReader: (chainId: number) => ChainReader
   readonly states: Pick<StateStore, 'get'>
   readonly pins: Pick<Pins, 'list'>
-  readonly getYield: (vault: VaultKey, price: bigint | undefined, at?: Date) => Promise<Yields>
+  readonly getYield: (vault: VaultKey, price: bigint | undefined, at?: Date) => Promise<Recorded>
   /** Epoch milliseconds. */
   readonly now: () => number
 }
@@ -55,25 +59,27 @@ export function liveVaults({ getReader, states, pins, getYield, now }: Dependenc
       vaults.map(async (vault) => {
         const { overview, block } = read.of(vault.address)
         if (!overview) return (await lastRecorded([vault]))[0] ?? unknownVault(vault)
-        const { sharePrice, hasCap, state } = overview
+        const { sharePrice, hasCap, terms, state } = overview
         const [asOf, { evidence }] = [stateAsOf(block), read]
-        return { vault, yields: await getYield(vault, sharePrice, asOf.timestamp), hasCap, state, asOf, evidence }
+        const recorded = await getYield(vault, sharePrice, asOf.timestamp)
+        return { vault, recorded, hasCap, terms, state, asOf, evidence }
       }),
     )
   }
 
   async function lastRecorded(vaults: readonly Vault[]): Promise<LiveVault[]> {
-    const recorded = await states.get(vaults).catch((error: unknown) => {
+    const last = await states.get(vaults).catch((error: unknown) => {
       logger.error('recorded states not read', { error })
       return []
     })
     return Promise.all(
       vaults.map(async (vault, index) => {
-        const { state, asOf, told } = recorded[index] ?? {}
+        const { state, asOf, told } = last[index] ?? {}
         // Made of what was recorded alone: an old price and the time of now are not a yield.
-        const yields = await getYield(vault, state?.sharePrice ?? undefined, asOf?.timestamp)
+        const recorded = await getYield(vault, state?.sharePrice ?? undefined, asOf?.timestamp)
         const evidence = asOf && told && { chainId: vault.chainId, ...asOf, ...told }
-        return { vault, yields, hasCap: undefined, state, asOf: asOf && { ...asOf, stale: true }, evidence }
+        const unread = { hasCap: undefined, terms: undefined }
+        return { vault, recorded, ...unread, state, asOf: asOf && { ...asOf, stale: true }, evidence }
       }),
     )
   }
@@ -110,10 +116,12 @@ function stateAsOf(block: BlockHeader): StateAsOf {
 }
 
 function unknownVault(vault: Vault): LiveVault {
-  return { vault, yields: NO_YIELDS, hasCap: undefined, state: undefined, asOf: undefined, evidence: undefined }
+  const unread = { hasCap: undefined, terms: undefined, state: undefined, asOf: undefined, evidence: undefined }
+  return { vault, recorded: { ...NO_YIELDS, waits: undefined }, ...unread }
 }
 
-function toResponse({ vault, yields, hasCap, state, asOf }: LiveVault, pin: Pin | undefined): Response {
+function toResponse({ vault, recorded, hasCap, terms, state, asOf }: LiveVault, pin: Pin | undefined): Response {
+  const { waits, ...yields } = recorded
   const type = vaultType(vault)
   const roles = getProtocol(vault).roles?.(vault)
   return {
@@ -134,6 +142,14 @@ function toResponse({ vault, yields, hasCap, state, asOf }: LiveVault, pin: Pin 
     asset: { symbol: vault.assetSymbol, decimals: vault.assetDecimals },
     shareDecimals: vault.shareDecimals,
     totalAssets: state?.totalAssets ?? null,
+    terms: buildTerms(terms, {
+      usual: {
+        entry: isAsync(vault, 'deposit') ? 'request' : 'instant',
+        exit: isAsync(vault, 'withdrawal') ? 'request' : 'instant',
+      },
+      roundTrip: vault.roundTrip,
+      settlement: settlementTerms(waits?.[isAsync(vault, 'deposit') ? 'deposit' : 'withdrawal']),
+    }),
     hasChanged: pin ? pin.changedAt !== undefined : null,
     stateAsOf: asOf ?? null,
     ...(type === 'async' && {

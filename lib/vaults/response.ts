@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
 import { Address, Amount } from '../codecs.ts'
+import { VaultTerms } from '../protocols/terms.ts'
 import { PROTOCOL_NAMES } from '../protocols/vault-on-chain.ts'
 import { StateAsOf, VaultState } from '../protocols/vault-state.ts'
 import { Growth } from './apy.ts'
@@ -45,6 +46,7 @@ export const VaultResponse = z
     totalAssets: Amount.nullable().describe(
       "Assets under management at stateAsOf, in the asset's smallest unit; null if unknown",
     ),
+    terms: VaultTerms,
     vaultState: VaultState.optional().describe('Async vaults only; absent if never read'),
     hasChanged: z
       .boolean()

@@ -1,3 +1,5 @@
+import type { LastWaits } from '../activity/settlement-waits.ts'
+import type { RequestKind } from '../protocols/request-kind.ts'
 import { sideBySide } from '../side-by-side.ts'
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_MS, toSeconds } from '../time.ts'
 import {
@@ -25,7 +27,7 @@ type Dependencies = {
       vaults: readonly VaultKey[],
       options: { readonly isConsistent: false },
     ) => Promise<
-      readonly ((Pick<KnownPrices, 'firstPrice'> & { readonly timestamp?: bigint | undefined }) | undefined)[]
+      readonly ((Pick<KnownPrices, 'firstPrice'> & Waits & { readonly timestamp?: bigint | undefined }) | undefined)[]
     >
   }
   readonly prices: Pick<PriceStore, 'getDays' | 'getLastBefore'>
@@ -33,14 +35,21 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** Earlier prices of a vault that are looked up, as of a day. */
-type Lookup = { until: number; readonly vault: VaultKey; readonly day: bigint } & PromiseWithResolvers<EarlierPrices>
+/** How long requests of a vault waited for its last settlements. */
+type Waits = { readonly waits?: { readonly [Kind in RequestKind]?: LastWaits | undefined } | undefined }
+
+/** What the records tell of a vault: its yields, and the waits of its requests. */
+export type Recorded = Yields & Waits
+
+type Earlier = EarlierPrices & Waits
+/** What is looked up of a vault, as of a day. */
+type Lookup = { until: number; readonly vault: VaultKey; readonly day: bigint } & PromiseWithResolvers<Earlier>
 
 // The keys are those of YIELD_DAYS, which its type says.
 const RANGES = Object.keys(YIELD_DAYS) as YieldRange[]
 
 /**
- * Returns the function that gives a vault's yields up to a price at a moment, now unless given. They compare with the first
+ * Returns the function that gives a vault's yields up to a price at a moment, now unless given, and its waits. Yields compare with the first
  * price of the day that is as many days before, else with the last price before. Vaults that are asked for at the same time
  * are looked up together; earlier prices are cached for 15 minutes, their absence for a second.
  */
@@ -62,7 +71,7 @@ export function yieldLookup({ records, prices, now }: Dependencies) {
     }
   }
 
-  function getEarlier(vault: VaultKey, day: bigint): Promise<EarlierPrices> {
+  function getEarlier(vault: VaultKey, day: bigint): Promise<Earlier> {
     const key = `${vault.chainId} ${vault.address} ${day}`
     const before = cached.get(key)
     if (before && now() < before.until) return before.promise
@@ -73,10 +82,10 @@ export function yieldLookup({ records, prices, now }: Dependencies) {
     return lookup.promise
   }
 
-  return async (vault: VaultKey, price: bigint | undefined, at = new Date(now())): Promise<Yields> => {
+  return async (vault: VaultKey, price: bigint | undefined, at = new Date(now())): Promise<Recorded> => {
     const timestamp = toSeconds(at)
-    const earlier = await getEarlier(vault, startOf('day', timestamp - FIRST_READ_SECONDS))
-    return buildYields(earlier, price === undefined ? undefined : { price, timestamp })
+    const { waits, ...earlier } = await getEarlier(vault, startOf('day', timestamp - FIRST_READ_SECONDS))
+    return { ...buildYields(earlier, price === undefined ? undefined : { price, timestamp }), waits }
   }
 }
 
@@ -87,13 +96,13 @@ export function yieldLookup({ records, prices, now }: Dependencies) {
 async function readEarlier(
   { records, prices }: Pick<Dependencies, 'records' | 'prices'>,
   lookups: readonly Pick<Lookup, 'vault' | 'day'>[],
-): Promise<EarlierPrices[]> {
+): Promise<Earlier[]> {
   const vaults = lookups.map(({ vault }) => vault)
   const progress = await records.getProgress(vaults, { isConsistent: false })
-  const found = lookups.map(({ day }, index): { -readonly [Name in keyof EarlierPrices]: EarlierPrices[Name] } => {
-    const { timestamp, firstPrice } = progress[index] ?? {}
+  const found = lookups.map(({ day }, index): { -readonly [Name in keyof Earlier]: Earlier[Name] } => {
+    const { timestamp, firstPrice, waits } = progress[index] ?? {}
     const latest = day - YIELD_DAYS['7d'] * DAY_SECONDS + FIRST_READ_SECONDS
-    return timestamp !== undefined && timestamp >= latest ? { first: firstPrice } : {}
+    return timestamp !== undefined && timestamp >= latest ? { first: firstPrice, waits } : { waits }
   })
   const wanted = lookups.flatMap(({ vault, day }, index) =>
     RANGES.flatMap((range) => {

@@ -41,7 +41,8 @@ function overview({ address }: Pick<BondVault, 'address'>): ReadPlan<Overview & 
   return readPlan({ address, slots: {}, calls }, ({ answers: { issuePrice, bonds } }) => {
     const sharePrice = issuePrice && issuePrice * ONE
     const totalAssets = issuePrice && bonds !== undefined ? issuePrice * bonds : undefined
-    return { issuePrice, sharePrice, hasCap: false, state: buildVaultState({ sharePrice, totalAssets }) }
+    const terms = { entry: 'instant', exit: 'none', fees: {}, room: null, liquidity: 0n } as const
+    return { issuePrice, sharePrice, hasCap: false, terms, state: buildVaultState({ sharePrice, totalAssets }) }
   })
 }
 
@@ -81,10 +82,16 @@ export const bond: Protocol<BondVault> = {
         price: () => ({ sharePrice: issuePrice * ONE, worth: (shares) => shares * issuePrice }),
       }),
     ),
-  depositTerms: ({ address, asset }, account) =>
+  depositTerms: ({ address, asset, issuePrice }, account) =>
     readPlan(
       { address, slots: {}, calls: { allowance: call(asset, erc20Abi, 'allowance', [account, address]) } },
-      ({ answers }) => ({ allowance: required(answers.allowance), room: () => undefined, choose: () => 'buy' }),
+      ({ answers }) => ({
+        allowance: required(answers.allowance),
+        room: () => undefined,
+        sharesFor: (assets) => assets / issuePrice,
+        worth: (shares) => shares * issuePrice,
+        choose: () => 'buy',
+      }),
     ),
   withdrawalTerms: (vault) =>
     readPlan({ address: vault.address, slots: {}, calls: {} }, () => () => {

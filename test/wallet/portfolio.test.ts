@@ -85,6 +85,11 @@ const vault: Vault = {
     asset: { symbol: 'USDC', decimals: 6 },
     shareDecimals: 18,
   },
+  terms: {
+    ...{ entry: 'request', exit: 'request', room: null, liquidity: null },
+    ...{ settlement: null, valuation: null, cooldownSeconds: null, missing: ['room', 'liquidity'] },
+    fees: { management: null, performance: null, entry: null, exit: null, haircut: null },
+  },
   ...{ totalAssets: null, hasChanged: null, stateAsOf: null },
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { BridgeQuote } from '../../../lib/bridge/response.ts'
 import { SourceChainId, VaultChainId } from '../../../lib/chain/registry.ts'
-import { Address, PositiveAmount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import { Address, Amount, PositiveAmount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { AGREEMENT_ERRORS } from '../../../lib/errors.ts'
 import { bothOrNeither, field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
@@ -33,6 +33,20 @@ export const contract = {
   },
   response: TransactionsReply.extend({
     isAsync: z.boolean().describe('True if deposits need a settlement before shares are available'),
+    deposit: z
+      .object({
+        shares: Amount.nullable().describe(
+          "Shares that the user gets, in the share's smallest unit; null if the vault has no price now",
+        ),
+        assets: Amount.describe("Assets that the vault takes, in the asset's smallest unit"),
+        fee: Amount.nullable().describe("Entry fee, in the asset's smallest unit; null like `shares`"),
+        isEstimate: z
+          .boolean()
+          .describe(
+            'True if a settlement sets the price later, no dry run was possible, the money comes from another chain, or the figures of two nodes differ slightly',
+          ),
+      })
+      .describe('Result of the deposit'),
     quote: BridgeQuote.optional().describe('Cross-chain only'),
   }),
   errors: [

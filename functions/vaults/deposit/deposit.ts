@@ -26,7 +26,8 @@ export function buildDeposit({ agree, bridge, pins, quotes }: Services<'agree' |
           [vault.chainId],
           async (getReader) => {
             const prepared = await prepareDeposit(getReader(vault.chainId), { vault, pin, account, amount })
-            return { ...toReply(vault, account, prepared), isAsync: prepared.isAsync }
+            const { isAsync, deposit } = prepared
+            return { ...toReply(vault, account, prepared), isAsync, deposit }
           },
           agreeOnReply,
         ),
@@ -39,7 +40,8 @@ export function buildDeposit({ agree, bridge, pins, quotes }: Services<'agree' |
         [srcChainId, vault.chainId],
         async (getReader) => {
           const prepared = await prepareDepositAcross({ getReader, ...services }, { vault, pin, account, ...source })
-          return { ...toReply(vault, account, prepared, srcChainId), isAsync: prepared.isAsync }
+          const { isAsync, deposit } = prepared
+          return { ...toReply(vault, account, prepared, srcChainId), isAsync, deposit }
         },
         agreeOnReply,
       ),

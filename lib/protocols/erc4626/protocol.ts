@@ -6,7 +6,7 @@ import { vaultAbi } from '../abi.ts'
 import { type AccountReading, NO_REQUESTS, type Overview, type Protocol } from '../protocol.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { buildVaultState } from '../vault-state.ts'
-import { ANYBODY, erc4626DepositTerms, NO_LIMIT } from './deposit.ts'
+import { erc4626DepositTerms, NO_LIMIT, roomCalls, roomFor } from './deposit.ts'
 import { erc4626Books } from './ledger.ts'
 import { precisePrice, sharePrice, shareValue } from './price.ts'
 import type { Erc4626Vault } from './vault.ts'
@@ -17,11 +17,13 @@ function overview(vault: Pick<TokenizedVault, 'address' | 'shareDecimals'>): Rea
   const calls = {
     sharePrice: sharePrice(vault),
     totalAssets: call(address, vaultAbi, 'totalAssets', []),
-    maxDeposit: call(address, vaultAbi, 'maxDeposit', [ANYBODY]),
+    ...roomCalls(address),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers: { sharePrice, totalAssets, maxDeposit } }) => ({
+  return readPlan({ address, slots: {}, calls }, ({ answers: { sharePrice, totalAssets, ...limits } }) => ({
     sharePrice,
-    hasCap: maxDeposit === undefined ? undefined : maxDeposit !== NO_LIMIT,
+    hasCap: limits.maxDeposit === undefined ? undefined : limits.maxDeposit !== NO_LIMIT,
+    // A vault tells its limits for one owner only, and none for all.
+    terms: { entry: 'instant', exit: 'instant', fees: {}, room: roomFor(limits), liquidity: undefined },
     state: buildVaultState({ sharePrice, totalAssets }),
   }))
 }

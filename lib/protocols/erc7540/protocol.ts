@@ -3,8 +3,8 @@ import { call, required } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { AppError } from '../../errors.ts'
-import { ANYBODY, erc4626DepositTerms, NO_LIMIT } from '../erc4626/deposit.ts'
-import { sharePrice, shareValue } from '../erc4626/price.ts'
+import { erc4626DepositTerms, expectedOf, NO_LIMIT, roomCalls, roomFor } from '../erc4626/deposit.ts'
+import { precisePrice, sharePrice, shareValue } from '../erc4626/price.ts'
 import type { DepositTerms, Overview, Protocol, VaultCandidate } from '../protocol.ts'
 import { buildVaultState } from '../vault-state.ts'
 import { erc7540Abi } from './abi.ts'
@@ -33,22 +33,31 @@ function interfaces(address: Address) {
   }))
 }
 
-function overview(vault: Omit<VaultCandidate, 'isAsync'> & { readonly isDepositAsync: boolean }): ReadPlan<Overview> {
-  const { address, shareToken, shareDecimals } = vault
+function overview(
+  vault: Omit<VaultCandidate, 'isAsync'> & Pick<Erc7540Vault, 'isDepositAsync' | 'isRedemptionAsync'>,
+): ReadPlan<Overview> {
+  const { address, shareToken, shareDecimals, isDepositAsync, isRedemptionAsync } = vault
   const calls = {
     symbol: call(shareToken, erc20Abi, 'symbol', []),
     totalSupply: call(shareToken, erc20Abi, 'totalSupply', []),
     totalAssets: call(address, erc7540Abi, 'totalAssets', []),
     sharePrice: sharePrice(vault),
-    maxDeposit: call(address, erc7540Abi, 'maxDeposit', [ANYBODY]),
+    ...roomCalls(address),
   }
   return readPlan({ address, slots: {}, calls }, ({ answers }) => {
-    const { symbol, totalSupply, totalAssets, sharePrice, maxDeposit } = answers
-    const isLimited = maxDeposit === undefined ? undefined : maxDeposit !== NO_LIMIT
+    const { symbol, totalSupply, totalAssets, sharePrice, ...limits } = answers
+    const isLimited = limits.maxDeposit === undefined ? undefined : limits.maxDeposit !== NO_LIMIT
     return {
       sharePrice,
       // Of requests the standard knows no limit: `maxDeposit` tells what can be claimed.
-      hasCap: vault.isDepositAsync ? false : isLimited,
+      hasCap: isDepositAsync ? false : isLimited,
+      terms: {
+        entry: isDepositAsync ? 'request' : 'instant',
+        exit: isRedemptionAsync ? 'request' : 'instant',
+        fees: {},
+        room: isDepositAsync ? undefined : roomFor(limits),
+        liquidity: isRedemptionAsync ? 0n : undefined,
+      },
       state: buildVaultState({
         symbol,
         decimals: shareDecimals,
@@ -63,16 +72,20 @@ function overview(vault: Omit<VaultCandidate, 'isAsync'> & { readonly isDepositA
   })
 }
 
-function depositTerms(vault: Erc7540Vault, account: Address): ReadPlan<DepositTerms> {
+function depositTerms(vault: Erc7540Vault, account: Address, amount: bigint): ReadPlan<DepositTerms> {
   const { address, asset, isDepositAsync, cancelsDeposits } = vault
-  if (!isDepositAsync) return erc4626DepositTerms(vault, account)
+  if (!isDepositAsync) return erc4626DepositTerms(vault, account, amount)
+  const price = precisePrice(vault)
   const calls = {
+    shares: call(address, erc7540Abi, 'convertToShares', [amount]),
+    price: price.call,
     allowance: call(asset, erc20Abi, 'allowance', [account, address]),
     isCancelling: call(address, erc7540Abi, 'pendingCancelDepositRequest', [0n, account]),
   }
   return readPlan({ address, slots: {}, calls }, ({ answers }) => ({
     allowance: required(answers.allowance),
     room: () => undefined,
+    ...expectedOf(amount, answers.shares, answers.price, price),
     choose() {
       // No new request is taken meanwhile (EIP-7887).
       if (cancelsDeposits && answers.isCancelling) throw new AppError('previous_deposit_request_not_settled')
@@ -86,7 +99,7 @@ export const erc7540: Protocol<Erc7540Vault> = {
   abi: erc7540Abi,
   describe: ({ isAsync: isDepositAsync, ...vault }) =>
     mapReadPlan(
-      joinReadPlans(interfaces(vault.address), overview({ ...vault, isDepositAsync })),
+      joinReadPlans(interfaces(vault.address), overview({ ...vault, isDepositAsync, isRedemptionAsync: true })),
       ([{ isRedemptionAsync, ...cancels }, { hasCap = false }]) =>
         isRedemptionAsync
           ? { protocol: 'erc7540', isDepositAsync, isRedemptionAsync, ...cancels, hasCap, version: null }

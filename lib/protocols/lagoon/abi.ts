@@ -55,3 +55,6 @@ const ownAbi = parseAbi([
 
 /** Lagoon v0 vaults: one ABI over all versions 0.1 to 0.6; a version lacks what it does not have. */
 export const lagoonAbi = [...vaultAbi, ...ownAbi] as const
+
+/** The same getter as versions before 0.6 have it. */
+export const firstRatesAbi = parseAbi(['function feeRates() view returns (uint16 management, uint16 performance)'])

@@ -1,12 +1,13 @@
 import { required } from '../../chain/call.ts'
-import { mapReadPlan } from '../../chain/reader.ts'
+import { joinReadPlans, mapReadPlan } from '../../chain/reader.ts'
 import type { Protocol } from '../protocol.ts'
 import { lagoonAbi } from './abi.ts'
 import { lagoonAccountReading } from './account.ts'
 import { lagoonBooks } from './ledger.ts'
 import { chooseLagoonDeposit, lagoonRoom } from './operations.ts'
 import { lagoonCancelTerms, lagoonClaimTerms } from './requests.ts'
-import { lagoonAccount, lagoonState, NO_CAP } from './state.ts'
+import { lagoonAccount, lagoonSafe, lagoonState, NO_CAP } from './state.ts'
+import { lagoonExpected, lagoonTerms } from './terms.ts'
 import type { LagoonVault } from './vault.ts'
 import { lagoonWithdrawalTerms } from './withdrawal.ts'
 
@@ -29,18 +30,23 @@ export const lagoon: Protocol<LagoonVault> = {
       }
     }),
   overview: (vault) =>
-    mapReadPlan(lagoonState(vault), ({ state, generation, maxCap }) => ({
-      sharePrice: state.sharePrice ?? undefined,
-      hasCap: generation === 'unknown' ? undefined : maxCap !== undefined && maxCap !== NO_CAP,
-      state,
-    })),
+    mapReadPlan(joinReadPlans(lagoonState(vault), lagoonSafe(vault)), ([lagoonState, inSafe]) => {
+      const { state, generation, maxCap } = lagoonState
+      return {
+        sharePrice: state.sharePrice ?? undefined,
+        hasCap: generation === 'unknown' ? undefined : maxCap !== undefined && maxCap !== NO_CAP,
+        terms: lagoonTerms(lagoonState, inSafe(lagoonState)),
+        state,
+      }
+    }),
   roles: ({ safe, valuationManager }) => ({ safe, valuationManager }),
   account: (vault, account) =>
     mapReadPlan(lagoonAccount(vault, account), (reading) => lagoonAccountReading(vault, reading)),
-  depositTerms: (vault, account, payer) =>
+  depositTerms: (vault, account, _, payer) =>
     mapReadPlan(lagoonAccount(vault, account, payer), ({ vault: state, account }) => ({
       allowance: required(account.allowance),
       room: () => lagoonRoom(state),
+      ...lagoonExpected(vault, state),
       choose: (amount, until) => chooseLagoonDeposit(state, account, amount, until),
     })),
   withdrawalTerms: lagoonWithdrawalTerms,

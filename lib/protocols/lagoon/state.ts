@@ -1,11 +1,12 @@
 import { type Address, encodeAbiParameters, type Hex, keccak256, numberToHex, pad } from 'viem'
+import { min } from '../../bigint.ts'
 import { type Call, call, required } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { type ChainReader, type Reading, type ReadPlan, type Reads, readPlan } from '../../chain/reader.ts'
 import { checksumAddress, MAX_UINT256 } from '../../codecs.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { buildVaultState, type VaultState } from '../vault-state.ts'
-import { lagoonAbi } from './abi.ts'
+import { firstRatesAbi, lagoonAbi } from './abi.ts'
 import type { LagoonVault } from './vault.ts'
 
 /**
@@ -13,6 +14,7 @@ import type { LagoonVault } from './vault.ts'
  * Much of their state has no getter in newer versions; all of them keep it at the same ERC-7201 storage slots.
  */
 const ERC7540_STORAGE = 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n
+const FEES_STORAGE = 0xa5292f7ccd85acc1b3080c01f5da9af7799f2c26826bd4d79081d6511780bd00n
 const ROLES_STORAGE = 0x7c302ed2c673c3d6b4551cf74a01ee649f887e14fd20d13dbca1b6099534d900n
 const VAULT_STORAGE = 0x0e6b3200a60a991c539f47dddaca04a18eb4bcf2b53906fb44751d827f001400n
 
@@ -23,6 +25,7 @@ const vaultSlots = {
   totalAssetsTimes: slot(ERC7540_STORAGE + 10n),
   maxCap: slot(ERC7540_STORAGE + 11n),
   syncMode: slot(ERC7540_STORAGE + 12n),
+  lastFeeTime: slot(FEES_STORAGE + 2n),
   feeReceiver: slot(ROLES_STORAGE + 1n),
   safe: slot(ROLES_STORAGE + 2n),
   valuationManager: slot(ROLES_STORAGE + 4n),
@@ -55,7 +58,19 @@ export type LagoonState = {
   readonly syncModePaysRedemptions: boolean
   /** Until when a valuation allows synchronous deposits, seconds since 1970; 0 before there was one. From 0.5 on. */
   readonly totalAssetsExpiration: bigint | undefined
+  /** When its last valuation became valid, seconds since 1970: settlements take the fees. */
+  readonly valuedAt: bigint | undefined
+  readonly rates: LagoonRates | undefined
   readonly state: VaultState
+}
+
+/** What a vault keeps, in basis points; 0 for what its version does not have. */
+export type LagoonRates = {
+  readonly management: bigint
+  readonly performance: bigint
+  readonly entry: bigint
+  readonly exit: bigint
+  readonly haircut: bigint
 }
 
 /** The silo is not known of a vault that is just being registered. */
@@ -98,6 +113,23 @@ export function lagoonAccount(vault: LagoonVault, account: Address, payer: Addre
   })
 }
 
+/** How much of the asset the vault can take from its safe, by its state; undefined where that is not known. */
+export function lagoonSafe({
+  address,
+  asset,
+  safe,
+}: LagoonVault): ReadPlan<(state: LagoonState) => bigint | undefined> {
+  const calls = {
+    balance: call(asset, erc20Abi, 'balanceOf', [safe]),
+    allowance: call(asset, erc20Abi, 'allowance', [safe, address]),
+  }
+  return readPlan({ address, slots: {}, calls }, ({ answers: { balance, allowance } }) => ({ state }) => {
+    // The safe of the record may have been replaced since.
+    const isKnown = state.safe === safe && balance !== undefined && allowance !== undefined
+    return isKnown ? min(balance, allowance) : undefined
+  })
+}
+
 function vaultReads(vault: Readable) {
   const { address, asset } = vault
   const silo = vault.pendingSilo ?? address
@@ -117,6 +149,8 @@ function vaultReads(vault: Readable) {
       totalSupply: call(address, erc20Abi, 'totalSupply', []),
       siloAssets: call(asset, erc20Abi, 'balanceOf', [silo]),
       siloShares: call(address, erc20Abi, 'balanceOf', [silo]),
+      rates: call(address, lagoonAbi, 'feeRates', []),
+      firstRates: call(address, firstRatesAbi, 'feeRates', []),
     },
   } satisfies Reads
 }
@@ -168,6 +202,8 @@ function parseVault(vault: Readable, { words, answers }: Reading<ReturnType<type
     syncModeTakesDeposits: generation !== '0.6' || SYNC_DEPOSITS.includes(bits(words.syncMode, 0n, 8n)),
     syncModePaysRedemptions: generation === '0.6' && SYNC_REDEMPTIONS.includes(bits(words.syncMode, 0n, 8n)),
     totalAssetsExpiration: stored(bits(words.totalAssetsTimes, 0n, 128n)),
+    valuedAt: stored(words.lastFeeTime),
+    rates: ratesOf(generation, answers),
     state: buildVaultState({
       symbol: answers.symbol,
       decimals: vault.shareDecimals,
@@ -314,6 +350,20 @@ function generationOf(version: string | undefined, hasSiloGetter: boolean): Gene
   if (minor === undefined) return 'unknown'
   if (minor === '6') return '0.6'
   return minor === '5' ? '0.5' : 'before 0.5'
+}
+
+/** Before 0.6 there are two rates. */
+function ratesOf(
+  generation: Generation,
+  {
+    rates,
+    firstRates,
+  }: { readonly rates?: readonly number[] | undefined; readonly firstRates?: readonly number[] | undefined },
+): LagoonRates | undefined {
+  const told = generation === '0.6' ? rates : firstRates
+  if (!told || generation === 'unknown') return undefined
+  const [management = 0n, performance = 0n, entry = 0n, exit = 0n, haircut = 0n] = told.map(BigInt)
+  return { management, performance, entry, exit, haircut }
 }
 
 function lifecycleOf(word: bigint): Lifecycle | undefined {

@@ -1,17 +1,16 @@
 import type { Address } from 'viem'
-import { min } from '../../bigint.ts'
-import { call, required } from '../../chain/call.ts'
-import { erc20Abi } from '../../chain/erc20.ts'
-import { joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
+import { required } from '../../chain/call.ts'
+import { joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError, badAnswer } from '../../errors.ts'
 import type { Finished, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { exceedsBalance, fieldOf } from '../refusals.ts'
-import { lagoonAbi } from './abi.ts'
 import {
   feeOn,
   type LagoonAccount,
+  type LagoonRates,
   type LagoonState,
   lagoonAccount,
+  lagoonSafe,
   readClaimableShares,
   readRedeemableAssets,
   sharesBeforeFee,
@@ -19,8 +18,8 @@ import {
 } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
-/** What a vault of 0.6 keeps of a withdrawal, in basis points of its shares; none before. */
-type Rates = { readonly exit: bigint; readonly haircut: bigint }
+/** What a vault keeps of a withdrawal, in basis points of its shares. */
+type Rates = Pick<LagoonRates, 'exit' | 'haircut'>
 
 /** An account of which the vault tells what every withdrawal needs. */
 type WithdrawingAccount = LagoonAccount & { readonly shares: bigint; readonly claimableAssets: bigint }
@@ -40,7 +39,6 @@ type LagoonWithdrawalState = {
 /** By how much less than expected a payment at once may be, in basis points, before it is refused. */
 const SLIPPAGE = 50n
 const BASIS_POINTS = 10_000n
-const NO_RATES: Rates = { exit: 0n, haircut: 0n }
 
 /** The reading of what decides, and of what the vault would pay. */
 export function lagoonWithdrawalTerms(
@@ -48,24 +46,15 @@ export function lagoonWithdrawalTerms(
   account: Address,
   amount: WithdrawalAmount,
 ): ReadPlan<Finished<WithdrawalTerms>> {
-  const { address, asset, safe } = vault
-  const calls = {
-    rates: call(address, lagoonAbi, 'feeRates', []),
-    safeBalance: call(asset, erc20Abi, 'balanceOf', [safe]),
-    safeAllowance: call(asset, erc20Abi, 'allowance', [safe, address]),
-  }
-  const more = readPlan({ address, slots: {}, calls }, ({ answers }) => answers)
   return mapReadPlan(
-    joinReadPlans(lagoonAccount(vault, account), more),
-    ([reading, { rates, safeBalance, safeAllowance }]) =>
+    joinReadPlans(lagoonAccount(vault, account), lagoonSafe(vault)),
+    ([reading, safe]) =>
       async (reader, at) => {
         const { vault: state, account } = reading
         const [claimableShares, redeemableAssets] = await Promise.all([
           readClaimableShares(reader, vault, reading, at),
           readRedeemableAssets(reader, vault, reading, at),
         ])
-        // The safe of the record may have been replaced since.
-        const isSafe = state.state.safe === safe && safeBalance !== undefined && safeAllowance !== undefined
         const withdrawal = chooseLagoonWithdrawal(
           {
             vault: state,
@@ -75,8 +64,8 @@ export function lagoonWithdrawalTerms(
               claimableAssets: required(account.claimableAssets),
             },
             settled: { claimableShares, redeemableAssets },
-            rates: state.generation === '0.6' ? ratesOf(rates) : NO_RATES,
-            liquidity: isSafe ? min(safeBalance, safeAllowance) : undefined,
+            rates: ratesOf(state),
+            liquidity: safe(state),
             virtualShares: virtualShares(vault),
           },
           amount,
@@ -88,11 +77,12 @@ export function lagoonWithdrawalTerms(
   )
 }
 
-function ratesOf(rates: readonly number[] | undefined): Rates {
-  const [, , , exit, haircut] = required(rates).map(BigInt)
-  const isPart = (rate: bigint | undefined) => rate !== undefined && rate < BASIS_POINTS
-  if (!isPart(exit) || !isPart(haircut)) throw badAnswer('a fee takes everything')
-  return { exit: required(exit), haircut: required(haircut) }
+/** Before 0.6 a vault keeps nothing, also where it does not tell its rates. */
+function ratesOf({ generation, rates }: LagoonState): Rates {
+  if (generation !== '0.6') return { exit: 0n, haircut: 0n }
+  const { exit, haircut } = required(rates)
+  if (exit >= BASIS_POINTS || haircut >= BASIS_POINTS) throw badAnswer('a fee takes everything')
+  return { exit, haircut }
 }
 
 /**

@@ -108,6 +108,16 @@ async function claimAndSend(vault: TestVault): Promise<HttpReply> {
   return reply
 }
 
+/** The fee that a reply says a deposit costs, in basis points of it. */
+function feeInBasisPoints({ body }: HttpReply, amount: bigint): number {
+  return Math.round((Number(body.deposit.fee) / Number(amount)) * 10_000)
+}
+
+function expectWithinOnePercent(estimate: bigint, value: bigint) {
+  expect(Number(estimate) / Number(value)).toBeGreaterThan(0.99)
+  expect(Number(estimate) / Number(value)).toBeLessThan(1.01)
+}
+
 describe('the life of a deposit', () => {
   test.for(withAssets(ALL))(
     'A deposit into a Lagoon $label vault of $asset is pending, then claimable with exactly the shares that its claim mints, then deposited',
@@ -126,6 +136,8 @@ describe('the life of a deposit', () => {
         isCrossChain: false,
         isAsync: true,
       })
+      expect(deposit.body.deposit).toMatchObject({ assets: `${amount}`, isEstimate: true })
+      expect(feeInBasisPoints(deposit, amount)).toBe(entryRate)
       expect(await vault.balanceOf(ALICE.address)).toBe(balance - amount)
       expect(await vault.allowance(ALICE.address)).toBe(0n)
       // Somebody else's deposit in the same epoch is no part of hers.
@@ -141,6 +153,7 @@ describe('the life of a deposit', () => {
       const { totalSupply, virtualShares } = await rateOf(vault)
       const { totalAssets } = await vault.settle(vault.units('3.141593'))
       const shares = sharesFor(amount, { totalAssets, totalSupply, virtualShares }, entryRate)
+      expectWithinOnePercent(BigInt(deposit.body.deposit.shares), shares)
       expect(await statusOf(vault)).toMatchObject({
         status: 'claimable',
         amounts: { pendingDeposit: '0', claimableShares: `${shares}`, currentShares: '0' },
@@ -177,8 +190,12 @@ describe('the life of a deposit', () => {
       const balance = await vault.balanceOf(ALICE.address)
       const shares = sharesFor(amount, await rateOf(vault), entryRate)
 
-      const { body } = await depositAndSend(vault, amount)
-      expect(body).toMatchObject({ protocol: 'lagoon', isAsync: false, isCrossChain: false })
+      const reply = await depositAndSend(vault, amount)
+      expect(reply.body).toMatchObject({
+        ...{ protocol: 'lagoon', isAsync: false, isCrossChain: false },
+        deposit: { shares: `${shares}`, assets: `${amount}`, isEstimate: false },
+      })
+      expect(feeInBasisPoints(reply, amount)).toBe(entryRate)
       expect(await vault.balanceOf(ALICE.address)).toBe(balance - amount)
       expect(await vault.read('balanceOf', ALICE.address)).toBe(shares)
       expect(await statusOf(vault)).toMatchObject({
@@ -202,7 +219,9 @@ describe('the life of a deposit', () => {
       expect(body).toMatchObject({ protocol: 'erc4626', chainId: 8453, isAsync: false, isCrossChain: false })
       expect(await vault.balanceOf(ALICE.address)).toBe(balance - amount)
       const firstRate = { totalAssets: 1_234_567n, totalSupply: 0n, virtualShares: 1n }
-      expect(await vault.read('balanceOf', ALICE.address)).toBe(sharesFor(amount, firstRate))
+      const shares = sharesFor(amount, firstRate)
+      expect(body.deposit).toEqual({ shares: `${shares}`, assets: `${amount}`, fee: '0', isEstimate: false })
+      expect(await vault.read('balanceOf', ALICE.address)).toBe(shares)
 
       const rate = { ...(await rateOf(vault)), virtualShares: 1n }
       await depositAndSend(vault, 7_000_000n)

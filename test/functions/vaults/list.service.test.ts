@@ -38,6 +38,7 @@ const EVERY_VAULT = [
   'asset',
   'shareDecimals',
   'totalAssets',
+  'terms',
   'hasChanged',
   'stateAsOf',
 ]

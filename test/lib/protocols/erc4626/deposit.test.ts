@@ -5,7 +5,7 @@ import { ALICE } from '../../../support/lagoon-in-memory.ts'
 import { SYNC_VAULT, vaultContracts } from '../../../support/vaults-in-memory.ts'
 
 const termsOf = (answers: Contracts['answers']) =>
-  readOf(erc4626DepositTerms(SYNC_VAULT, ALICE), vaultContracts({}, answers))
+  readOf(erc4626DepositTerms(SYNC_VAULT, ALICE, 1_000_000n), vaultContracts({}, answers))
 
 test.for<[vault: string, answers: Contracts['answers'], amount: bigint, room: bigint | undefined]>([
   ['without a limit takes any amount', { paused: false }, 2n ** 255n, undefined],

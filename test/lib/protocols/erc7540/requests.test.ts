@@ -116,7 +116,7 @@ test.for<[kind: RequestKind, settled: object, calls: readonly object[] | string]
 test('A deposit is requested, unless one is being cancelled', () => {
   const choose = (isCancelling: boolean, vault = ASYNC_VAULT) =>
     readOf(
-      erc7540.depositTerms(vault, ALICE),
+      erc7540.depositTerms(vault, ALICE, 1n),
       vaultContracts({}, { pendingCancelDepositRequest: isCancelling }),
     ).choose(1n)
   expect(choose(false)).toBe('requestDeposit')

@@ -11,7 +11,7 @@ const PAYER = '0x0000000000000000000000000000000000000017'
 
 /** What takes the amount of ALICE, whom this account pays for, until a moment; or the code of the refusal. */
 function answerOf(facts: Partial<LagoonFacts>, { until = 0n, payer = ALICE, amount = AMOUNT } = {}): string {
-  const terms = readOf(lagoon.depositTerms(LAGOON_VAULT, ALICE, payer), lagoonContracts(facts))
+  const terms = readOf(lagoon.depositTerms(LAGOON_VAULT, ALICE, 1n, payer), lagoonContracts(facts))
   try {
     return terms.choose(amount, until)
   } catch (error) {
@@ -75,7 +75,7 @@ test('The cap is for what the vault has and what waits for a settlement together
     fc.property(anyAmount, anyAmount, anyAmount, anyAmount, (totalAssets, pendingDeposits, maxCap, amount) => {
       const facts = { totalAssets, pendingDeposits, maxCap }
       const room = maxCap - totalAssets - pendingDeposits
-      const terms = readOf(lagoon.depositTerms(LAGOON_VAULT, ALICE), lagoonContracts(facts))
+      const terms = readOf(lagoon.depositTerms(LAGOON_VAULT, ALICE, 1n), lagoonContracts(facts))
       expect(terms.room()).toBe(room)
       expect(answerOf(facts, { amount })).toBe(amount <= room ? 'syncDeposit' : 'vault_cap_reached')
       if (room > 0n) expect(answerOf(facts, { amount: room })).toBe('syncDeposit')

@@ -1,0 +1,67 @@
+import { max, min } from '../../bigint.ts'
+import { toDate } from '../../time.ts'
+import type { DepositTerms } from '../protocol.ts'
+import { percentOf, type ReadTerms } from '../terms.ts'
+import { lagoonRoom } from './operations.ts'
+import { feeOn, type LagoonState, virtualShares } from './state.ts'
+import type { LagoonVault } from './vault.ts'
+
+/** How money enters and leaves a vault now. `inSafe` is what the vault can take from its safe. */
+export function lagoonTerms(vault: LagoonState, inSafe: bigint | undefined): ReadTerms {
+  const { generation, lifecycle, rates, totalAssetsExpiration = 0n, valuedAt, state } = vault
+  const isValid = state.isTotalAssetsValid === true
+  const paysAtOnce = lifecycle === 'closed' || (isValid && vault.syncModePaysRedemptions)
+  return {
+    entry: isValid && vault.syncModeTakesDeposits ? 'instant' : 'request',
+    exit: paysAtOnce ? 'instant' : 'request',
+    fees: {
+      management: percentOf(rates?.management),
+      performance: percentOf(rates?.performance),
+      entry: percentOf(rates?.entry),
+      exit: percentOf(rates?.exit),
+      haircut: percentOf(rates?.haircut),
+    },
+    room: generation === 'unknown' ? undefined : roomIn(vault),
+    liquidity: liquidityIn(vault, paysAtOnce, inSafe),
+    valuation:
+      valuedAt === undefined
+        ? undefined
+        : {
+            at: valuedAt > 0n ? toDate(valuedAt) : null,
+            validUntil: isValid ? toDate(totalAssetsExpiration) : null,
+          },
+  }
+}
+
+/** What a deposit gives at a vault's present price, less the entry fee, which is taken of the shares. */
+export function lagoonExpected(
+  vault: LagoonVault,
+  { rates, state }: LagoonState,
+): Pick<DepositTerms, 'sharesFor' | 'worth'> {
+  const { totalAssets, totalSupply } = state
+  if (totalAssets === null || totalSupply === null || !rates) return { sharesFor: () => null, worth: () => null }
+  const [assets, supply] = [totalAssets + 1n, totalSupply + virtualShares(vault)]
+  return {
+    sharesFor(amount) {
+      const shares = (amount * supply) / assets
+      return shares - feeOn(shares, rates.entry)
+    },
+    worth: (shares) => (shares * assets) / supply,
+  }
+}
+
+/** Nothing where the vault is paused or takes no deposits any more; null without a cap. */
+function roomIn(vault: LagoonState): bigint | null | undefined {
+  const { paused, totalAssets, pendingDeposits } = vault.state
+  if (paused || vault.lifecycle !== 'open') return 0n
+  if (totalAssets === null || pendingDeposits === null) return undefined
+  const room = lagoonRoom(vault)
+  return room === undefined ? null : max(room, 0n)
+}
+
+/** A closed vault has the assets of all its shares. Before, it pays at once what is in the safe, which may have others too. */
+function liquidityIn({ lifecycle, state }: LagoonState, paysAtOnce: boolean, inSafe: bigint | undefined) {
+  if (state.paused || !paysAtOnce) return 0n
+  if (lifecycle === 'closed') return null
+  return inSafe === undefined || state.totalAssets === null ? undefined : min(inSafe, state.totalAssets)
+}

@@ -1,0 +1,103 @@
+import { describe, expect } from 'vitest'
+import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
+import { recordAll } from '../../support/records.ts'
+import { test, USERS } from '../../support/service.ts'
+import { openAsyncVault, openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
+
+const [ALICE] = USERS
+const RATES = { managementRate: 200, performanceRate: 2_000, entryRate: 37, exitRate: 50, haircutRate: 125 }
+const NOT_TOLD = { management: null, performance: null, entry: null, exit: null, haircut: null }
+const UNKNOWN = { settlement: null, valuation: null, cooldownSeconds: null }
+
+type Listed = Pick<TestVault, 'list'>
+
+/** The terms that the list shows of a client's only vault. */
+async function termsOf({ list }: Listed) {
+  return (await list()).body.data[0].terms
+}
+
+/** The time of the last block, in milliseconds. */
+async function lastBlock({ list }: Listed): Promise<number> {
+  return Date.parse((await list()).body.data[0].stateAsOf.timestamp)
+}
+
+describe('The terms of', () => {
+  test.for<LagoonGeneration>(['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6'])(
+    'a Lagoon %s vault are those of requests, with its fees and the time of its valuation',
+    async (generation, { service }) => {
+      const vault = await openLagoonVault(service, { generation, ...RATES })
+      await vault.request(ALICE.address, vault.units('100'))
+      await vault.settle()
+      const at = new Date(await lastBlock(vault)).toISOString()
+      const own = generation === '0.6' ? ['0.37', '0.50', '1.25'] : ['0.00', '0.00', '0.00']
+      const [entry, exit, haircut] = own
+      expect(await termsOf(vault)).toEqual({
+        ...{ entry: 'request', exit: 'request', room: null, liquidity: '0', settlement: null, cooldownSeconds: null },
+        fees: { management: '2.00', performance: '20.00', entry, exit, haircut },
+        valuation: { at, validUntil: null },
+        missing: [],
+      })
+    },
+  )
+
+  test('a Lagoon 0.6 vault change with its valuation, its cap, its safe and its end', async ({ service }) => {
+    const vault = await openLagoonVault(service, { generation: '0.6' })
+    await vault.request(ALICE.address, vault.units('100'))
+    await vault.settleForADay()
+    const validUntil = new Date((await lastBlock(vault)) + 86_400_000).toISOString()
+    await vault.act(ROLES.safe, 'updateMaxCap', vault.units('150'))
+    expect(await termsOf(vault)).toMatchObject({
+      ...{ entry: 'instant', exit: 'instant', room: `${vault.units('50')}`, liquidity: `${vault.units('100')}` },
+      valuation: { validUntil },
+    })
+
+    await vault.act(ROLES.safe, 'setSyncMode', 1)
+    expect(await termsOf(vault)).toMatchObject({ entry: 'instant', exit: 'request', liquidity: '0' })
+
+    await vault.act(ROLES.admin, 'pause')
+    expect(await termsOf(vault)).toMatchObject({ room: '0', liquidity: '0' })
+    await vault.act(ROLES.admin, 'unpause')
+
+    await vault.act(ROLES.safe, 'expireTotalAssets')
+    await vault.act(ROLES.admin, 'initiateClosing')
+    await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', vault.units('100'))
+    await vault.act(ROLES.safe, 'close', vault.units('100'))
+    expect(await termsOf(vault)).toMatchObject({ exit: 'instant', room: '0', liquidity: null, missing: [] })
+  })
+
+  test('a synchronous vault are at once, and say that nobody knows what it pays now', async ({ service }) => {
+    const vault = await openYieldVault(service)
+    const terms = { entry: 'instant', exit: 'instant', room: null, liquidity: null, ...UNKNOWN, missing: ['liquidity'] }
+    expect(await termsOf(vault)).toEqual({ ...terms, fees: NOT_TOLD })
+  })
+
+  test.for([
+    ['aggregated', { entry: 'request', exit: 'request', room: null, liquidity: '0', missing: ['room'] }],
+    ['redemptions', { entry: 'instant', exit: 'request', room: null, liquidity: '0', missing: [] }],
+  ] as const)('an ERC-7540 vault of the make %s say which side waits', async ([make, terms], { service }) => {
+    const vault = await openAsyncVault(service, { make })
+    expect(await termsOf(vault)).toEqual({ ...terms, ...UNKNOWN, fees: NOT_TOLD })
+  })
+
+  test('a vault have the wait of its settlements, once there were five', async ({ service }) => {
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    for (let round = 0; round < 5; round += 1) {
+      await vault.request(ALICE.address, vault.units('1'))
+      await vault.settle()
+    }
+    await recordAll(vault.chain)
+    const { settlement } = await termsOf(vault)
+    expect(settlement).toMatchObject({ samples: 5, medianSeconds: expect.any(Number), p90Seconds: expect.any(Number) })
+  })
+
+  test('a vault whose chain cannot be read are those of its kind, and name what is not known', async ({ service }) => {
+    const vault = await openLagoonVault(service, { generation: '0.5' })
+    const wire = service.rpc[vault.chain.chainId]
+    if (wire) wire.behaviour = 'answer 500'
+    expect(await termsOf(vault)).toEqual({
+      ...{ entry: 'request', exit: 'request', room: null, liquidity: null, ...UNKNOWN },
+      fees: NOT_TOLD,
+      missing: ['room', 'liquidity'],
+    })
+  })
+})
