@@ -154,9 +154,9 @@ function toResponse({ vault, recorded, hasCap, terms, state, asOf }: LiveVault, 
     stateAsOf: asOf ?? null,
     ...(type === 'async' && {
       protocol: vault.protocol,
-      curatorAddress: state?.safe ?? roles?.safe,
-      valuationManager: state?.valuationManager ?? roles?.valuationManager,
-      vaultState: state,
+      curatorAddress: state?.safe ?? roles?.safe ?? null,
+      valuationManager: state?.valuationManager ?? roles?.valuationManager ?? null,
+      vaultState: state ?? null,
     }),
   }
 }

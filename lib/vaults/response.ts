@@ -24,8 +24,12 @@ export const VaultResponse = z
     type: VaultType.describe('async: shares come after a settlement'),
     MaxCap: z.boolean().describe('True if deposits have an upper limit'),
     protocol: z.literal(PROTOCOL_NAMES).optional().describe('Async vaults only'),
-    curatorAddress: Address.optional().describe('Curator multisig; async vaults only'),
-    valuationManager: Address.optional().describe('Address that proposes valuations; async vaults only'),
+    curatorAddress: Address.nullable()
+      .optional()
+      .describe('Curator multisig; async vaults only, null if the vault has none'),
+    valuationManager: Address.nullable()
+      .optional()
+      .describe('Address that proposes valuations; async vaults only, null if the vault has none'),
     description: z.string().describe('Description for users'),
     APY: z.string().describe('Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null)'),
     annualYield: Growth.nullable().describe('Growth a year, over about 7 days; null if no known price is that old'),
@@ -47,7 +51,7 @@ export const VaultResponse = z
       "Assets under management at stateAsOf, in the asset's smallest unit; null if unknown",
     ),
     terms: VaultTerms,
-    vaultState: VaultState.optional().describe('Async vaults only; absent if never read'),
+    vaultState: VaultState.nullable().optional().describe('Async vaults only; null if never read'),
     hasChanged: z
       .boolean()
       .nullable()

@@ -18,6 +18,7 @@ import type { LocalChain } from '../../sandbox/chains.ts'
 import { type Answer, exchange } from '../../sandbox/exchange.ts'
 import { startGateway } from '../../sandbox/gateway.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
+import { checkInterface } from '../interface/interface.ts'
 import { someClient, someKey } from './clients.ts'
 import { findEndpoint } from './examples.ts'
 import { isSignedBy } from './http-signatures.ts'
@@ -241,8 +242,8 @@ export function senderOn(chains: readonly LocalChain[]): Service['send'] {
 }
 
 /**
- * Calls the service, and verifies that an answer is signed where its contract says so and nowhere else, and that its
- * transactions are what the client package knows of the request.
+ * Calls the service, and verifies each response: it is signed only where its contract says so, the client package knows its
+ * transactions, and it is as the interface's document has it.
  */
 export function callerOf({
   baseUrl,
@@ -268,7 +269,9 @@ export function callerOf({
       if (!isRight || status >= 300) throw new Error(`The answer to ${method} ${path} is not signed as it should be.`)
     }
     verifyPrepared(preparationOf({ method, url }), body, { status, text })
-    return { status, headers: received, body: text === '' ? undefined : JSON.parse(text) }
+    const reply = { status, headers: received, body: text === '' ? undefined : JSON.parse(text) }
+    checkInterface(`${method} ${path}`, reply)
+    return reply
   }
 }
 

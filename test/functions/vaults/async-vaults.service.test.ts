@@ -87,7 +87,7 @@ describe('an ERC-7540 vault by the standard alone', () => {
     if (make === 'redemptions') return
     const { vaultState, protocol, ...listed } = body.data[0]
     expect(protocol).toBe('erc7540')
-    expect(listed).not.toHaveProperty('curatorAddress')
+    expect(listed).toMatchObject({ curatorAddress: null, valuationManager: null })
     expect(vaultState).toEqual({
       symbol: 'AV',
       decimals: 8,

@@ -112,8 +112,7 @@ describe('The list', () => {
     const vaults = await list()
     expect(new Set(vaults.map(({ type }) => type))).toEqual(new Set(['async', 'sync']))
     for (const vault of vaults) {
-      const own = vault['protocol'] === 'erc7540' ? ['protocol', 'vaultState'] : ASYNC_VAULTS
-      const expected = vault['type'] === 'async' ? [...EVERY_VAULT, ...own] : EVERY_VAULT
+      const expected = vault['type'] === 'async' ? [...EVERY_VAULT, ...ASYNC_VAULTS] : EVERY_VAULT
       expect(Object.keys(vault).toSorted()).toEqual(expected.toSorted())
       expect(vault['APY']).toMatch(/^-?\d+\.\d{2}$/)
       expect(vault['logo_url']).toBe('')

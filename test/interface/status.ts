@@ -1,0 +1,36 @@
+// Written from the interface's document only: nothing here imports from lib/.
+import * as z from 'zod'
+import { Address, Amount, Hash, Time } from './values.ts'
+
+/** GET /defi-vaults/v1/defi/vault/:vaultAddress/deposit-status */
+export const DepositStatus = z.looseObject({
+  vaultAddress: Address,
+  userAddress: Address,
+  chainId: z.number(),
+  // `cancelled` is ours: the document knows no vault that returns a cancelled deposit later.
+  status: z.enum(['pending', 'claimable', 'deposited', 'no_active_deposit', 'cancelled']),
+  statusDescription: z.string(),
+  amounts: z.looseObject({ pendingDeposit: Amount, claimableShares: Amount, currentShares: Amount }),
+  // Null where the contract has no such thing, as in the state of a vault.
+  vault: z.strictObject({ depositEpochId: z.number().nullable(), isTotalAssetsValid: z.boolean().nullable() }),
+})
+
+const Chain = z.strictObject({ id: z.number(), name: z.string() })
+
+/** "Cross-chain deposit status" */
+export const TransferStatus = z.looseObject({
+  depositId: Hash,
+  status: z.enum(['pending', 'bridging', 'completed', 'failed']),
+  srcChain: Chain,
+  // The document does not show the name of this field. A hash that nobody has seen has no destination.
+  dstChain: Chain.nullable(),
+  protocol: z.string().nullable(),
+  inputAmount: Amount.nullable(),
+  outputAmount: Amount.nullable(),
+  timestamps: z.strictObject({
+    initiated: Time.nullable(),
+    bridged: Time.nullable(),
+    completed: Time.nullable(),
+  }),
+  transactions: z.strictObject({ source: Hash, fill: Hash.nullable() }),
+})
