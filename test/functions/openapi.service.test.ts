@@ -15,6 +15,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import examples from '../../reference/examples.json' with { type: 'json' }
 import { type Example, listErrors, operationId } from '../../reference/openapi.ts'
 import { ACCOUNTS } from '../../sandbox/accounts.ts'
+import { clashingNames } from '../interface/letter-case.ts'
 import { type Begun, beginAddition, recover, registerUser, someEmail, someSession } from '../support/accounts.ts'
 import { someKeyPair } from '../support/credentials.ts'
 import { buildExample, EXAMPLES_FILE, findEndpoint, keepKnown } from '../support/examples.ts'
@@ -183,6 +184,10 @@ describe('The document', () => {
     expect(withUnit.map(([name]) => name)).toEqual([])
     const { properties } = document.components.schemas['EstimatedSettlement'] as { properties: object }
     for (const { description } of Object.values(properties)) expect(description).toContain('seconds')
+  })
+
+  test('has no two fields of an object that differ only in case', ({ operationOf }) => {
+    expect(clashingNames(DOCUMENTED.map(([name]) => closed(operationOf(name))))).toEqual([])
   })
 
   test('points nowhere but into itself', ({ document }) => {

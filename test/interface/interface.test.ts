@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest'
+import examples from '../../reference/examples.json' with { type: 'json' }
+import { checkInterface } from './interface.ts'
+
+const VAULT = '/defi-vaults/v1/defi/vault/0x1'
+const USER = '/defi-vaults/v1/defi/user/0x1'
+
+/** A recorded response, and the fields of it that the document has. */
+const RECORDED: readonly (readonly [request: string, body: object, fields: number])[] = [
+  ['POST /auth/register/init', examples.startRegistration.response, 2],
+  ['GET /defi-vaults/v1/vaults', examples.listVaults.response, 2],
+  [`GET ${VAULT}`, examples.getVault.response, 17],
+  [`POST /defi-vaults/v1/defi/vault/deposit`, examples.prepareDeposit.response, 7],
+  [`GET ${VAULT}/deposit-status?userAddress=0x1`, examples.getDepositStatus.response, 7],
+  ['GET /defi-vaults/v1/defi/cross-chain/0x1/status', examples.getTransferStatus.response, 9],
+  [`GET ${USER}/positions`, examples.listPositions.response, 3],
+  [`GET ${USER}/positions/0x1`, examples.getPosition.response, 17],
+  [`GET ${USER}/deposits`, examples.listDeposits.response, 4],
+]
+
+const check = (request: string, body: unknown) => () => checkInterface(request, { status: 200, body })
+
+describe('The check of responses against the document', () => {
+  test.for(RECORDED)('takes a recorded response, and misses each field of it: %s', ([request, body, fields]) => {
+    expect(check(request, body)).not.toThrow()
+    const refused = Object.keys(body).filter((name) => {
+      const { [name]: _, ...rest } = body as Record<string, unknown>
+      try {
+        check(request, rest)()
+        return false
+      } catch {
+        return true
+      }
+    })
+    // Of a vault, `stateAsOf` is ours: it says whether there is a state.
+    expect(refused.filter((name) => name !== 'stateAsOf')).toHaveLength(fields)
+  })
+
+  test('refuses null in the state of a Lagoon vault that is not missing, and takes it of other protocols', () => {
+    const { response } = examples.getVault
+    const withOwner = (owner: null, missing: string[], protocol = 'lagoon') =>
+      check(`GET ${VAULT}`, { ...response, protocol, vaultState: { ...response.vaultState, owner, missing } })
+    expect(withOwner(null, [])).toThrow('owner is null, but not missing')
+    expect(withOwner(null, ['owner'])).not.toThrow()
+    expect(withOwner(null, [], 'erc7540')).not.toThrow()
+  })
+
+  test('refuses a further field where the document has them all', () => {
+    const { response } = examples.getDepositStatus
+    const vault = { ...response.vault, redeemEpochId: 1 }
+    expect(check(`GET ${VAULT}/deposit-status`, { ...response, vault })).toThrow('redeemEpochId')
+  })
+
+  test('refuses names that differ only in case, at any depth, also in errors', () => {
+    const body = { data: [{ APY: '1.00', apy: {} }] }
+    expect(() => checkInterface('GET /health', { status: 404, body })).toThrow('differ only in case: APY,apy')
+  })
+})
