@@ -138,7 +138,11 @@ const WORD_ENCODERS: Readonly<Record<string, ((value: unknown) => string) | unde
 }
 
 const DECODERS: Readonly<Record<string, ((data: Hex) => unknown) | undefined>> = {
-  address: (data) => checksumAddress(`0x${firstWord(data).slice(24)}`),
+  address: (data) => {
+    const word = firstWord(data)
+    if (!word.startsWith('0'.repeat(24))) throw new Error('not an address')
+    return checksumAddress(`0x${word.slice(24)}`)
+  },
   uint256: (data) => BigInt(`0x${firstWord(data)}`),
   bool: (data) => {
     const value = BigInt(`0x${firstWord(data)}`)
