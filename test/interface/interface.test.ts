@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { endpoints } from '../../functions/contracts.ts'
 import examples from '../../reference/examples.json' with { type: 'json' }
-import { checkInterface } from './interface.ts'
+import { checkInterface, RESPONSES } from './interface.ts'
 
-const VAULT = '/defi-vaults/v1/defi/vault/0x1'
+const VAULT = '/defi-vaults/v1/vault/0x1'
 const USER = '/defi-vaults/v1/defi/user/0x1'
 
 /** A recorded response, and the fields of it that the document has. */
@@ -11,7 +12,7 @@ const RECORDED: readonly (readonly [request: string, body: object, fields: numbe
   ['GET /defi-vaults/v1/vaults', examples.listVaults.response, 2],
   [`GET ${VAULT}`, examples.getVault.response, 17],
   [`POST /defi-vaults/v1/defi/vault/deposit`, examples.prepareDeposit.response, 7],
-  [`GET ${VAULT}/deposit-status?userAddress=0x1`, examples.getDepositStatus.response, 7],
+  ['GET /defi-vaults/v1/defi/vault/0x1/deposit-status?userAddress=0x1', examples.getDepositStatus.response, 7],
   ['GET /defi-vaults/v1/defi/cross-chain/0x1/status', examples.getTransferStatus.response, 9],
   [`GET ${USER}/positions`, examples.listPositions.response, 3],
   [`GET ${USER}/positions/0x1`, examples.getPosition.response, 17],
@@ -36,6 +37,11 @@ describe('The check of responses against the document', () => {
     expect(refused.filter((name) => name !== 'stateAsOf')).toHaveLength(fields)
   })
 
+  test('has only requests that the service takes', () => {
+    const taken = Object.values(endpoints).map(({ method, path }) => `${method} ${path}`)
+    for (const [request] of RESPONSES) expect(taken).toContainEqual(expect.stringMatching(request))
+  })
+
   test('refuses null in the state of a Lagoon vault that is not missing, and takes it of other protocols', () => {
     const { response } = examples.getVault
     const withOwner = (owner: null, missing: string[], protocol = 'lagoon') =>
@@ -48,7 +54,7 @@ describe('The check of responses against the document', () => {
   test('refuses a further field where the document has them all', () => {
     const { response } = examples.getDepositStatus
     const vault = { ...response.vault, redeemEpochId: 1 }
-    expect(check(`GET ${VAULT}/deposit-status`, { ...response, vault })).toThrow('redeemEpochId')
+    expect(check('GET /defi-vaults/v1/defi/vault/0x1/deposit-status', { ...response, vault })).toThrow('redeemEpochId')
   })
 
   test('refuses names that differ only in case, at any depth, also in errors', () => {

@@ -8,8 +8,8 @@ import { Balances, MarketCoins } from './portfolio.ts'
 import { DepositStatus, TransferStatus } from './status.ts'
 import { Calldata, Vault, VaultList } from './vaults.ts'
 
-/** The successes that the document shows, by request. It names no path for the last five, which are ours. */
-const RESPONSES: readonly (readonly [request: RegExp, response: z.ZodType])[] = [
+/** The successes that the document shows, by request. It names no path for the last four, which are ours. */
+export const RESPONSES: readonly (readonly [request: RegExp, response: z.ZodType])[] = [
   [/^POST \/auth\/register\/init$/, RegistrationInit],
   [/^POST \/auth\/register$/, Registration],
   [/^GET \/portfolio-indexor\/allBalances$/, Balances],
@@ -19,7 +19,7 @@ const RESPONSES: readonly (readonly [request: RegExp, response: z.ZodType])[] = 
   [/^GET \/defi-vaults\/v1\/defi\/user\/[^/]+\/positions$/, Positions],
   [/^GET \/defi-vaults\/v1\/defi\/user\/[^/]+\/deposits$/, Deposits],
   [/^GET \/defi-vaults\/v1\/defi\/user\/[^/]+\/positions\/[^/]+$/, Position],
-  [/^GET \/defi-vaults\/v1\/defi\/vault\/[^/]+$/, Vault],
+  [/^GET \/defi-vaults\/v1\/vault\/[^/]+$/, Vault],
   [/^POST \/defi-vaults\/v1\/defi\/vault\/(deposit|withdraw|claim|cancel)$/, Calldata],
   [/^GET \/defi-vaults\/v1\/defi\/cross-chain\/[^/]+\/status$/, TransferStatus],
 ]

@@ -1,4 +1,4 @@
-import { type Address, createClient, http, maxUint256 } from 'viem'
+import { type Address, createClient, http, maxUint256, numberToHex, stringToHex, toFunctionSelector } from 'viem'
 import { readContract } from 'viem/actions'
 import { describe, expect } from 'vitest'
 import { issueKey, createClient as registerClient } from '../../../admin/operations/clients.ts'
@@ -8,11 +8,13 @@ import { settle } from '../../../sandbox/curator.ts'
 import { deployLagoonVault, deployYieldVault } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
+import { changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
 import { expectError } from '../../support/errors.ts'
 import { transaction, VAULT_ABI } from '../../support/oracles.ts'
 import { recordAll, recordPrices } from '../../support/records.ts'
 import { test as base, type Service, startAnew, USERS } from '../../support/service.ts'
-import { openLagoonVault, openYieldVault } from '../../support/vaults.ts'
+import { openAsyncVault, openLagoonVault, openYieldVault } from '../../support/vaults.ts'
+import type { Wire } from '../../support/wire.ts'
 
 const LIST = '/defi-vaults/v1/vaults'
 const [USER] = USERS
@@ -69,6 +71,30 @@ const STATE = {
   depositEpochId: expect.any(Number),
   redeemEpochId: expect.any(Number),
 }
+
+/** Words that are no bool, no address and no text. */
+const [TWO, ONES, WORD] = [numberToHex(2, { size: 32 }), `0x${'f'.repeat(64)}`, stringToHex('MKR', { size: 32 })]
+/** Views that every vault has, with the field that shows each, and words of another type. */
+const VIEWS = [['totalAssets()', 'totalAssets']] as const
+const STATE_VIEWS = [
+  ...VIEWS,
+  ['totalSupply()', 'totalSupply'],
+  ['convertToAssets(uint256)', 'sharePrice'],
+  ['symbol()', 'symbol', ONES, WORD],
+] as const
+const LAGOON_VIEWS = [
+  ...STATE_VIEWS,
+  ['owner()', 'owner', ONES],
+  ['paused()', 'paused', TWO],
+  ['isTotalAssetsValid()', 'isTotalAssetsValid', TWO],
+] as const
+type Opened = { readonly key: string; readonly address: Address; readonly chain: Pick<Chain, 'chainId'> }
+type Views = readonly (readonly [view: string, field: string, ...others: string[]])[]
+const OPENED: readonly (readonly [protocol: string, open: (service: Service) => Promise<Opened>, Views])[] = [
+  ['erc4626', (service) => openYieldVault(service), VIEWS],
+  ['erc7540', (service) => openAsyncVault(service, { make: 'counted' }), STATE_VIEWS],
+  ['lagoon', (service) => openLagoonVault(service, { generation: '0.6' }), LAGOON_VIEWS],
+]
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into replies freely
 type Listed = Record<string, any>
@@ -257,6 +283,37 @@ describe('The list', () => {
     const others = vaults.filter(({ poolAddress, type }) => poolAddress !== broken?.address && type === 'async')
     for (const { vaultState } of others) expect(vaultState.missing).toEqual([])
   })
+
+  test.for(OPENED)(
+    'names the view of a vault that reverts or returns another type, and shows the rest: %s',
+    async ([, open, views], { service }) => {
+      const { key, address, chain } = await open(service)
+      const wire = service.rpc[chain.chainId] as Wire
+      const read = async () => {
+        service.pass(0.5)
+        const [{ body: list }, { body: vault }] = [
+          await service.call('GET', LIST, { key }),
+          await service.call('GET', `/defi-vaults/v1/vault/${address}`, { key }),
+        ]
+        const { evidence: _, ...alone } = vault
+        expect(list.data).toEqual([alone])
+        const { vaultState, totalAssets } = alone
+        return vaultState ?? { totalAssets, missing: totalAssets === null ? ['totalAssets'] : [] }
+      }
+      const whole = await read()
+      expect(whole.missing).toEqual([])
+      for (const [view, field, ...others] of views) {
+        for (const other of ['0x', '0x01', ...others]) {
+          const isView = (selector: string) => selector === toFunctionSelector(`function ${view}`)
+          rewriteResults(
+            wire,
+            changeAggregate((data, selector) => (isView(selector) ? other : data)),
+          )
+          expect(await read(), `${view}: ${other}`).toEqual({ ...whole, [field]: null, missing: [field] })
+        }
+      }
+    },
+  )
 
   test('shows a vault as the client configured it', async ({ service, chain, list }) => {
     const { admin } = service.backends
