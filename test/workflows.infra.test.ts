@@ -65,6 +65,7 @@ describe('The workflows of GitHub Actions', () => {
       'test:standins',
       'test:browser',
       'contracts',
+      'go-client',
       'test:samples',
       'mutants',
     ]
@@ -74,7 +75,8 @@ describe('The workflows of GitHub Actions', () => {
 
   test('check what .ci/run checks, side by side', () => {
     const { strategy } = workflows.get('check.yml')?.jobs['check'] ?? {}
-    const kinds = (text: string) => [...text.matchAll(/(?<=test:|project )\w+|contracts|npm test|^test$/gm)].map(String)
+    const kinds = (text: string) =>
+      [...text.matchAll(/(?<=test:|project )\w+|contracts|go-client|npm test|^test$/gm)].map(String)
     const inOrder = kinds(readFileSync('.ci/run', 'utf8')).map((kind) => kind.replace('npm ', ''))
     expect(kinds((strategy?.matrix.run ?? []).join('\n'))).toEqual(inOrder)
   })
