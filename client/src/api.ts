@@ -682,10 +682,10 @@ export type GetVaultResponse = {
   MaxCap: boolean
   /** Async vaults only */
   protocol?: 'lagoon' | 'erc7540' | 'erc4626' | undefined
-  /** Curator multisig; async vaults only */
-  curatorAddress?: Address | undefined
-  /** Address that proposes valuations; async vaults only */
-  valuationManager?: Address | undefined
+  /** Curator multisig; async vaults only, null if the vault has none */
+  curatorAddress?: Address | null | undefined
+  /** Address that proposes valuations; async vaults only, null if the vault has none */
+  valuationManager?: Address | null | undefined
   /** Description for users */
   description: string
   /** Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null) */
@@ -760,8 +760,8 @@ export type GetVaultResponse = {
   /** Assets under management at stateAsOf, in the asset's smallest unit; null if unknown */
   totalAssets: Amount | null
   terms: VaultTerms
-  /** Async vaults only; absent if never read */
-  vaultState?: VaultState | undefined
+  /** Async vaults only; null if never read */
+  vaultState?: VaultState | null | undefined
   /** True if the vault's code, or its price by over a tenth, has changed since an operator confirmed it. Deposits then return `vault_has_changed` until an operator confirms it again. Checked every minute; null if not checked */
   hasChanged: boolean | null
   /** Block of the state; null if the vault was never read */
@@ -2186,10 +2186,10 @@ export type Vault = {
   MaxCap: boolean
   /** Async vaults only */
   protocol?: 'lagoon' | 'erc7540' | 'erc4626' | undefined
-  /** Curator multisig; async vaults only */
-  curatorAddress?: Address | undefined
-  /** Address that proposes valuations; async vaults only */
-  valuationManager?: Address | undefined
+  /** Curator multisig; async vaults only, null if the vault has none */
+  curatorAddress?: Address | null | undefined
+  /** Address that proposes valuations; async vaults only, null if the vault has none */
+  valuationManager?: Address | null | undefined
   /** Description for users */
   description: string
   /** Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null) */
@@ -2264,8 +2264,8 @@ export type Vault = {
   /** Assets under management at stateAsOf, in the asset's smallest unit; null if unknown */
   totalAssets: Amount | null
   terms: VaultTerms
-  /** Async vaults only; absent if never read */
-  vaultState?: VaultState | undefined
+  /** Async vaults only; null if never read */
+  vaultState?: VaultState | null | undefined
   /** True if the vault's code, or its price by over a tenth, has changed since an operator confirmed it. Deposits then return `vault_has_changed` until an operator confirms it again. Checked every minute; null if not checked */
   hasChanged: boolean | null
   /** Block of the state; null if the vault was never read */
