@@ -46,8 +46,10 @@ function gainsOf(prepared: Prepared): Amounts {
   const { assets, claimedAssets } = ('withdrawal' in prepared && prepared.withdrawal) || {}
   const claimable = 'claimable' in prepared ? prepared.claimable : undefined
   const cancelled = 'cancelled' in prepared ? prepared.cancelled : undefined
+  const deposit = 'deposit' in prepared ? prepared.deposit : undefined
   const quote = 'quote' in prepared ? prepared.quote : undefined
   return [
+    deposit?.shares,
     assets,
     claimedAssets,
     claimable?.assets,
@@ -59,8 +61,9 @@ function gainsOf(prepared: Prepared): Amounts {
 
 function costsOf(prepared: Prepared): Amounts {
   const { shares, fee } = ('withdrawal' in prepared && prepared.withdrawal) || {}
+  const deposit = 'deposit' in prepared ? prepared.deposit : undefined
   const quote = 'quote' in prepared ? prepared.quote : undefined
-  return [shares, fee, quote?.inputAmount, quote?.feeTotal]
+  return [shares, fee, deposit?.fee, quote?.inputAmount, quote?.feeTotal]
 }
 
 /** An amount that was known and no longer is has become worse. */

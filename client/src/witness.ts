@@ -228,11 +228,14 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
     if (isSimulated && !(token !== undefined && isCoin(token)))
       confirm('the amount of the deposit', amount, [given(token)])
     if (!isHere) return note(`The deposit on chain ${response['chainId']} is not checked.`)
-    if (isAsync) return
-    const shares = received(share) ?? returned
-    if (shares === undefined) return note('The shares of the deposit are not checked.')
-    const preview = isLagoon ? after(see('convertToShares'), rates.entry) : see('previewDeposit')
-    confirm('the shares of the deposit', shares, [preview])
+    const { assets, shares: named } = readObject(response['deposit'])
+    confirm('the assets that the vault takes', readAmount(assets), [amount])
+    const atPrice = isLagoon ? after(see('convertToShares'), rates.entry) : see('convertToShares')
+    const expected = isAsync || isLagoon ? atPrice : see('previewDeposit')
+    const shares = isAsync ? undefined : (received(share) ?? returned)
+    if (shares !== undefined) confirm('the shares of the deposit', shares, [expected])
+    if (named === null) note('The response names no shares of the deposit, so none are checked.')
+    else confirm('the shares that the response names', readAmount(named), [shares ?? expected])
   },
 
   withdraw({ request, response, steps, isErc4626, isLagoon, isAsync, tolerance, ...node }) {
