@@ -42,3 +42,8 @@ export function describeReason(why: string): string {
   const text = why === 'Upstream unavailable' ? 'It cannot be read at the moment' : why
   return text.endsWith('.') ? text : `${text}.`
 }
+
+/** Whether a status was asked of a side on which the vault has no requests. */
+export function isNotApplicable(error: Error): boolean {
+  return error instanceof CallFailure && error.error.code.endsWith('_status_not_applicable')
+}

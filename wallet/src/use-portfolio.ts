@@ -20,9 +20,11 @@ import {
   valueTransfers,
 } from './portfolio.ts'
 import { useCoins } from './prices.ts'
+import { isNotApplicable } from './problems.ts'
 import { useStore } from './store.ts'
 import { closeTransfer, transfers } from './transfers.ts'
 import { useAccounts } from './use-accounts.ts'
+import { mayWait } from './vault-state.ts'
 
 const REFRESH_MS = 20_000
 
@@ -55,7 +57,10 @@ export function usePortfolio() {
     coins.data?.data ?? [],
   )
   // What is asked for and not settled, claimed or taken back is in the state of settled vaults alone.
-  const settled = positions.filter((position) => findVault(vaults.data?.data ?? [], position)?.type === 'async')
+  const settled = positions.filter((position) => {
+    const vault = findVault(vaults.data?.data ?? [], position)
+    return vault && mayWait(vault)
+  })
   const places = settled.map(({ userAddress, vaultAddress, chainId }) => ({ userAddress, vaultAddress, chainId }))
   const deposits = useQueries({ queries: places.map((place) => query(getDepositStatus, service, place)) })
   const withdrawals = useQueries({ queries: places.map((place) => query(getWithdrawalStatus, service, place)) })
@@ -87,7 +92,7 @@ export function usePortfolio() {
       for (const { error, refetch } of [wallets, ...positionQueries]) if (error) void refetch()
     },
     requests,
-    requestProblem: [...deposits, ...withdrawals].find(({ error }) => error)?.error,
+    requestProblem: [...deposits, ...withdrawals].find(({ error }) => error && !isNotApplicable(error))?.error,
     /** Between chains, in no wallet and in no vault. */
     underWay: moved.filter(({ progress }) => isBetweenChains(progress)),
     /** Transfers that have failed, until their owner has looked at them. */

@@ -16,3 +16,16 @@ export function stateOf({ stateAsOf, vaultState, totalAssets, hasChanged }: Vaul
   }
   return { tone: 'good', text: 'Open', why: 'It was read at the latest block.' }
 }
+
+/** How money gets into a vault or out of it, in words. */
+export const WAYS = {
+  instant: 'Instant',
+  request: 'After settlement',
+  cooldown: 'After a cooldown',
+  none: 'Not possible',
+} as const satisfies Record<Vault['terms']['exit'], string>
+
+/** Whether an account may have something in a vault that waits. */
+export function mayWait({ type, terms }: Pick<Vault, 'type' | 'terms'>): boolean {
+  return type === 'async' || terms.exit === 'request' || terms.exit === 'cooldown'
+}

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { CallFailure, getDepositStatus, getPosition, getVault, type Vault } from '@vaultline/client'
+import { CallFailure, getPosition, getVault, type Vault } from '@vaultline/client'
 import { query } from '@vaultline/client/query'
 import { useState } from 'react'
 import { isAddress } from 'viem'
@@ -14,7 +14,7 @@ import { PositionCard, SharePriceChart } from '../parts/position-card.tsx'
 import { Requests } from '../parts/requests.tsx'
 import { PageSkeleton, SkeletonRows } from '../parts/skeletons.tsx'
 import { Address, ChainBadge, TokenIcon } from '../parts/tokens.tsx'
-import { stateOf } from '../vault-state.ts'
+import { mayWait, stateOf, WAYS } from '../vault-state.ts'
 
 /** One vault: what it is, what the connected account has in it, and the box that puts money in or takes it out. */
 export function VaultPage({ chainId, address }: { chainId: number; address: string }) {
@@ -51,7 +51,8 @@ function LoadedVault(place: { chainId: number; vaultAddress: `0x${string}` }) {
 }
 
 function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null }) {
-  const { name, asset, chainId, logo_url, type, stateAsOf, totalAssets, vaultState } = vault
+  const { name, asset, chainId, logo_url, terms, stateAsOf, totalAssets, vaultState } = vault
+  const { settlement } = terms
   const { address: account } = useConnection()
   const position = usePosition(vault, account)
   // A deposit sees at once what the service tells of a vault within two minutes.
@@ -95,17 +96,26 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
           </dd>
         </div>
         <div className="tile">
-          <dt>Deposits and withdrawals</dt>
-          <dd>{type === 'sync' ? 'Instant' : 'After settlement'}</dd>
-          {type === 'async' && account && <UsualWait vault={vault} account={account} />}
+          <dt>Deposits</dt>
+          <dd>{WAYS[terms.entry]}</dd>
+          {terms.entry === 'request' && settlement && <dd className="note">usually {waitOf(settlement)}</dd>}
+          {terms.room !== null && (
+            <dd className="note">
+              room for <Amount units={terms.room} decimals={asset.decimals} symbol={asset.symbol} short />
+            </dd>
+          )}
         </div>
         <div className="tile">
-          <dt>Risk</dt>
-          <dd className="sentence">{vault.riskProfile || <Unknown why="It is not rated." />}</dd>
+          <dt>Withdrawals</dt>
+          <dd>{WAYS[terms.exit]}</dd>
+          {terms.exit === 'cooldown' && terms.cooldownSeconds !== null && (
+            <dd className="note">of {formatDuration(terms.cooldownSeconds * 1000)}</dd>
+          )}
+          {terms.exit === 'request' && settlement && <dd className="note">usually {waitOf(settlement)}</dd>}
         </div>
       </dl>
       {account && <BeingMined vault={vault} account={account} />}
-      {account && type === 'async' && <Requests vault={vault} account={account} />}
+      {account && mayWait(vault) && <Requests vault={vault} account={account} />}
       <div className="columns">
         <div className="stack">
           <Position vault={vault} position={position} isConnected={Boolean(account)} />
@@ -117,11 +127,8 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
   )
 }
 
-/** A deposit's usual wait for its settlement; nothing while it is unknown. */
-function UsualWait({ vault: { poolAddress, chainId }, account }: { vault: Vault; account: `0x${string}` }) {
-  const place = { vaultAddress: poolAddress, userAddress: account, chainId }
-  const estimate = useQuery(query(getDepositStatus, useService(), place)).data?.estimatedSettlement
-  return estimate ? <dd className="note">usually {formatDuration(estimate.p50 * 1000)}</dd> : null
+function waitOf({ medianSeconds }: NonNullable<Vault['terms']['settlement']>): string {
+  return formatDuration(medianSeconds * 1000)
 }
 
 type PositionQuery = ReturnType<typeof usePosition>
@@ -172,7 +179,23 @@ function Position({ vault, position, isConnected }: { vault: Vault; position: Po
 }
 
 /** What people call a protocol. */
-const PROTOCOLS = { lagoon: 'Lagoon', erc7540: 'ERC-7540' } as const
+const PROTOCOLS = { lagoon: 'Lagoon', erc7540: 'ERC-7540', erc4626: 'ERC-4626' } as const
+
+/** The fees that a vault tells, by what they are taken of. */
+const FEES = {
+  management: 'a year',
+  performance: 'of profits',
+  entry: 'of deposits',
+  exit: 'of withdrawals',
+  haircut: 'of instant withdrawals',
+} as const satisfies Record<keyof Vault['terms']['fees'], string>
+
+function feesOf({ fees }: Vault['terms']): string | undefined {
+  // An object has no other keys than its own.
+  const names = (Object.keys(FEES) as (keyof typeof FEES)[]).filter((name) => fees[name] !== null)
+  const taken = names.filter((name) => fees[name] !== '0.00').map((name) => `${fees[name]} % ${FEES[name]}`)
+  return names.length === 0 ? undefined : taken.join(', ') || 'None'
+}
 
 function About({ vault }: { vault: Vault }) {
   const { description, protocol, poolAddress, curatorAddress, valuationManager, depositTokenAddress, asset } = vault
@@ -181,6 +204,14 @@ function About({ vault }: { vault: Vault }) {
       <h2>About this vault</h2>
       {description && <p>{description}</p>}
       <dl className="facts">
+        <div>
+          <dt>Risk</dt>
+          <dd>{vault.riskProfile || <Unknown why="It is not rated." />}</dd>
+        </div>
+        <div>
+          <dt>Fees</dt>
+          <dd>{feesOf(vault.terms) ?? <Unknown why="The vault does not report its fees." />}</dd>
+        </div>
         <div>
           <dt>Protocol</dt>
           <dd>{protocol ? PROTOCOLS[protocol] : 'ERC-4626'}</dd>

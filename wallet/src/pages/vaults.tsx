@@ -9,7 +9,7 @@ import { Amount, AsOf, Yield } from '../parts/figures.tsx'
 import { Empty, ProblemNotice } from '../parts/notices.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
 import { ChainBadge, TokenIcon } from '../parts/tokens.tsx'
-import { stateOf } from '../vault-state.ts'
+import { stateOf, WAYS } from '../vault-state.ts'
 
 /** All vaults of this wallet, the highest yield first, narrowed by the address's own filters. */
 export function VaultsPage() {
@@ -95,7 +95,7 @@ function VaultTable({ vaults }: { vaults: readonly Vault[] }) {
 }
 
 function VaultRow({ vault }: { vault: Vault }) {
-  const { chainId, poolAddress, name, asset, logo_url, type, totalAssets, stateAsOf } = vault
+  const { chainId, poolAddress, name, asset, logo_url, terms, totalAssets, stateAsOf } = vault
   const { tone, text, why } = stateOf(vault)
   return (
     <tr className={stateAsOf?.stale ? 'stale' : undefined}>
@@ -115,7 +115,7 @@ function VaultRow({ vault }: { vault: Vault }) {
         <Amount units={totalAssets} decimals={asset.decimals} symbol={asset.symbol} short />{' '}
         {stateAsOf?.stale && <AsOf time={stateAsOf.timestamp} />}
       </td>
-      <td data-label="Deposits">{type === 'sync' ? 'Instant' : 'After settlement'}</td>
+      <td data-label="Deposits">{WAYS[terms.entry]}</td>
       <td data-label="State">
         <span className={`chip ${tone}`} title={why}>
           {text}

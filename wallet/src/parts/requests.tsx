@@ -6,6 +6,7 @@ import { useFlow } from '@vaultline/client/react'
 import { useEffect, useEffectEvent, useState } from 'react'
 import { useService } from '../context.ts'
 import { formatDuration } from '../format.ts'
+import { isNotApplicable } from '../problems.ts'
 import { useSender } from '../sender.ts'
 import { Amount } from './figures.tsx'
 import { FlowProblem, FlowSteps } from './flow-steps.tsx'
@@ -28,7 +29,9 @@ export function Requests({ vault, account }: { vault: Vault; account: `0x${strin
   const shares = { decimals: shareDecimals, symbol: 'shares' }
   return (
     <>
-      {deposit.error && <ProblemNotice error={deposit.error} onRetry={() => void deposit.refetch()} />}
+      {deposit.error && !isNotApplicable(deposit.error) && (
+        <ProblemNotice error={deposit.error} onRetry={() => void deposit.refetch()} />
+      )}
       {deposit.data && isOpen(deposit.data.status) && (
         <Request kind="deposit" status={deposit.data.status} place={place} estimate={deposit.data.estimatedSettlement}>
           <Part name="In the vault’s queue" units={deposit.data.amounts.pendingDeposit} {...asset} />
@@ -36,7 +39,9 @@ export function Requests({ vault, account }: { vault: Vault; account: `0x${strin
           <Part name="Ready to claim back" units={deposit.data.amounts.cancelledDeposit} {...asset} />
         </Request>
       )}
-      {withdrawal.error && <ProblemNotice error={withdrawal.error} onRetry={() => void withdrawal.refetch()} />}
+      {withdrawal.error && !isNotApplicable(withdrawal.error) && (
+        <ProblemNotice error={withdrawal.error} onRetry={() => void withdrawal.refetch()} />
+      )}
       {withdrawal.data && isOpen(withdrawal.data.status) && (
         <Request
           kind="withdrawal"
