@@ -110,7 +110,7 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
   if (!prepared && !error) return <Preparing />
   return (
     <>
-      {prepared && !hasBegun && <Terms {...{ prepared, kind, from, to, amount }} asset={vault.asset} />}
+      {prepared && !hasBegun && <Terms {...{ prepared, kind, vault, from, to, amount }} />}
       {(hasBegun || steps.length > 1) && <FlowSteps steps={steps} />}
       {error && <FlowProblem error={error} tokens={{ amount: from, shares: sharesOf(vault) }} />}
       {status === 'failed' && (

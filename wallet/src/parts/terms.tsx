@@ -3,6 +3,7 @@ import type { FlowState } from '@vaultline/client/flow'
 import { chainName } from '../chains.ts'
 import { formatDuration } from '../format.ts'
 import type { Token } from '../tokens.ts'
+import { WAYS } from '../vault-state.ts'
 import { Amount } from './figures.tsx'
 import { NetworkFee } from './network-fee.tsx'
 import { Warning } from './notices.tsx'
@@ -10,7 +11,7 @@ import { Warning } from './notices.tsx'
 type TermsProps = {
   readonly prepared: NonNullable<FlowState['prepared']>
   readonly kind: 'deposit' | 'withdraw'
-  readonly asset: Vault['asset']
+  readonly vault: Vault
   /** What is sent, and what arrives: the same token, here or on another chain, where it can have other decimals. */
   readonly from: Token
   readonly to: Token
@@ -19,10 +20,14 @@ type TermsProps = {
 }
 
 /** What the user gets, when, and at what price, before anything is signed. */
-export function Terms({ prepared, kind, asset, from, to, amount }: TermsProps) {
+export function Terms({ prepared, kind, vault, from, to, amount }: TermsProps) {
+  const { asset, shareDecimals } = vault
   const { isAsync, simulation, estimatedGas } = prepared
   const quote = 'quote' in prepared ? prepared.quote : undefined
   const withdrawal = 'withdrawal' in prepared ? prepared.withdrawal : undefined
+  const deposit = 'deposit' in prepared ? prepared.deposit : undefined
+  const isCooldown = kind === 'withdraw' && vault.terms.exit === 'cooldown'
+  const fee = (withdrawal ?? deposit)?.fee
   return (
     <>
       <dl className="facts">
@@ -37,11 +42,20 @@ export function Terms({ prepared, kind, asset, from, to, amount }: TermsProps) {
             )}
           </dd>
         </div>
-        {withdrawal?.fee && BigInt(withdrawal.fee) > 0n && (
+        {deposit?.shares && (
+          <div>
+            <dt>You get</dt>
+            <dd>
+              {deposit.isEstimate && 'about '}
+              <Amount units={deposit.shares} decimals={shareDecimals} symbol="shares" />
+            </dd>
+          </div>
+        )}
+        {fee && BigInt(fee) > 0n && (
           <div>
             <dt>Vault fee</dt>
             <dd>
-              <Amount units={withdrawal.fee} {...asset} />
+              <Amount units={fee} {...asset} />
             </dd>
           </div>
         )}
@@ -57,7 +71,7 @@ export function Terms({ prepared, kind, asset, from, to, amount }: TermsProps) {
           <dt>Arrival</dt>
           <dd>
             {quote && `On ${chainName(to.chainId)} in about ${formatDuration(quote.expectedFillSeconds * 1000)}`}
-            {isAsync && (quote ? '; shares after settlement' : 'After settlement')}
+            {isAsync && (quote ? '; shares after settlement' : WAYS[isCooldown ? 'cooldown' : 'request'])}
             {!quote && !isAsync && 'Instant'}
           </dd>
         </div>
@@ -70,9 +84,11 @@ export function Terms({ prepared, kind, asset, from, to, amount }: TermsProps) {
       </dl>
       {isAsync && (
         <p className="fine">
-          {kind === 'deposit'
-            ? 'Your money waits in the vault’s queue until settlement. Then it earns, and you can claim your shares.'
-            : 'Your shares wait in the vault’s queue until settlement. Then you can claim what they are worth at settlement.'}
+          {isCooldown
+            ? 'Your money waits for the end of the cooldown. Then you can claim it.'
+            : kind === 'deposit'
+              ? 'Your money waits in the vault’s queue until settlement. Then it earns, and you can claim your shares.'
+              : 'Your shares wait in the vault’s queue until settlement. Then you can claim what they are worth at settlement.'}
         </p>
       )}
       {simulation.status === 'success' && <p className="fine">✓ Simulation passed</p>}
