@@ -15,7 +15,7 @@ export type TokenOptions = { readonly name: string; readonly symbol: string; rea
  * A make of ERC-4626 vault: `illiquid` lends its assets out, `silent` says 0 for every limit, `cooldown` refuses to pay
  * at once, `exitFee` takes a fee on withdrawal, `strict` redeems nothing that is worth nothing.
  */
-export type YieldVaultMake = 'plain' | 'illiquid' | 'silent' | 'cooldown' | 'exitFee' | 'strict'
+export type YieldVaultMake = 'plain' | 'illiquid' | 'silent' | 'cooldown' | 'exitFee' | 'strict' | 'dailyLimit'
 
 /** What a synchronous vault is deployed with; it is a plain one, and the owner is the admin, by default. */
 export type YieldVaultOptions = {
@@ -29,9 +29,10 @@ export type YieldVaultOptions = {
 /**
  * A make of ERC-7540 vault that is no Lagoon's: `aggregated` has the request id 0 and a share token of its own,
  * `counted` an id for each request, `redemptions` takes deposits at once and only redemptions by request, as does
- * `syncDeposits`. Of `counted` and `syncDeposits` the event `Deposit` names the receiver of the shares first.
+ * `syncDeposits`; `deposits` takes only deposits by request and pays at once. Of `counted` and `syncDeposits` the event
+ * `Deposit` names the receiver of the shares first.
  */
-export type AsyncVaultMake = 'aggregated' | 'counted' | 'redemptions' | 'syncDeposits'
+export type AsyncVaultMake = 'aggregated' | 'counted' | 'redemptions' | 'syncDeposits' | 'deposits'
 
 /** What such a vault is deployed with; its shares have 6 decimals and the safe of `ACCOUNTS` manages it by default. */
 export type AsyncVaultOptions = {
@@ -39,7 +40,7 @@ export type AsyncVaultOptions = {
   readonly asset: Address
   readonly name: string
   readonly symbol: string
-  /** Not where deposits are at once: there shares have the asset's. */
+  /** Only of `aggregated` and `counted`: other shares have the asset's. */
   readonly shareDecimals?: number
   readonly manager?: Address
 }
@@ -92,6 +93,7 @@ const YIELD_VAULTS: { readonly [make in YieldVaultMake]: string } = {
   cooldown: 'CooldownYieldVault',
   exitFee: 'ExitFeeYieldVault',
   strict: 'StrictYieldVault',
+  dailyLimit: 'DailyLimitYieldVault',
 }
 
 const ASYNC_VAULTS: { readonly [make in AsyncVaultMake]: string } = {
@@ -99,6 +101,7 @@ const ASYNC_VAULTS: { readonly [make in AsyncVaultMake]: string } = {
   counted: 'AsyncVaultCounted',
   redemptions: 'AsyncRedemptionVault',
   syncDeposits: 'SyncDepositVault',
+  deposits: 'AsyncDepositVault',
 }
 
 /** The address of a new mintable ERC-20. */
@@ -198,7 +201,7 @@ export function planYieldVault(plan: Plan, options: YieldVaultOptions): Address 
 /** Plans an ERC-7540 vault with its manager's approval; its address to be. */
 export function planAsyncVault(plan: Plan, options: AsyncVaultOptions): Address {
   const { make, asset, name, symbol, shareDecimals = 6, manager = ACCOUNTS.safe.address } = options
-  const decimals = make === 'redemptions' || make === 'syncDeposits' ? [] : [shareDecimals]
+  const decimals = make === 'aggregated' || make === 'counted' ? [shareDecimals] : []
   const vault = plan.deploy(ASYNC_VAULTS[make], [asset, name, symbol, ...decimals, manager])
   // Redemptions are fulfilled by the vault taking the assets from the manager.
   plan.call(manager, asset, 'Token', 'approve', [vault, maxUint256])
