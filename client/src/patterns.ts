@@ -52,7 +52,7 @@ const WITHDRAWALS: Readonly<
   Record<Protocol, { readonly claims: readonly FunctionName[]; readonly pays: readonly FunctionName[] }>
 > = {
   erc4626: { claims: [], pays: ['withdraw', 'redeem'] },
-  erc7540: { claims: ['mint'], pays: ['requestRedeem'] },
+  erc7540: { claims: ['mint'], pays: ['requestRedeem', 'withdraw', 'redeem'] },
   lagoon: {
     claims: ['redeem', 'claimDeposit'],
     pays: ['syncRedeem', 'requestRedeem', 'claimSharesAndRequestRedeem', 'redeem', 'withdraw'],
@@ -254,7 +254,8 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
     return found
   }
   if (asked[0] === 'shares') demand(shares === readAmount(input['shares']), 'other shares would be given up')
-  demand(!(protocol === 'erc4626' && asked[0] === 'amount'), 'an amount is withdrawn as it is, not in shares')
+  const isPaidInShares = last.name === 'redeem' && protocol !== 'lagoon'
+  demand(!(isPaidInShares && asked[0] === 'amount'), 'an amount is withdrawn as it is, not in shares')
   // What is settled alone: there are no other shares, and how much it is the vault alone knows.
   const isSettledAlone = shares === 0n && last.name === 'redeem' && names.length === 1 && asked[0] === 'max'
   demand(last.amount > 0n && (isSettledAlone || last.amount === shares), 'the shares are not those that are told')

@@ -95,7 +95,8 @@ function buildContext({ preparation, input, answer, steps }: PatternedAnswer, to
     /** False for a deposit from another chain: the vault is not at this node. */
     isHere: chainId === Number(response['chainId']),
     isLagoon: response['protocol'] === 'lagoon',
-    isErc4626: response['protocol'] === 'erc4626',
+    /** True if the vault's previews of withdrawals are exact: it pays by ERC-4626. */
+    hasPreviews: response['protocol'] !== 'lagoon' && response['isAsync'] === false,
     isAsync: response['isAsync'] === true,
   }
 }
@@ -238,7 +239,7 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
     else confirm('the shares that the response names', readAmount(named), [shares ?? expected])
   },
 
-  withdraw({ request, response, steps, isErc4626, isLagoon, isAsync, tolerance, ...node }) {
+  withdraw({ request, response, steps, hasPreviews, isLagoon, isAsync, tolerance, ...node }) {
     const { see, asset, share, given, received, rates, isSimulated, allow, note, confirm } = node
     requireApprovalOf(response['isCrossChain'] === true ? asset : share, steps)
     const withdrawal = readObject(response['withdrawal'])
@@ -249,14 +250,14 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
     const haircut = pays?.call === 'syncRedeem' ? rates.haircut : 0n
     const exit = isLagoon ? rates.exit : 0n
     if (request['amount'] !== undefined && request['amount'] !== null) {
-      const needed = isErc4626 ? see('previewWithdraw') : before(before(see('convertToShares'), haircut), exit)
+      const needed = hasPreviews ? see('previewWithdraw') : before(before(see('convertToShares'), haircut), exit)
       confirm('the shares that the amount takes', shares, [needed])
     }
     allow(share, shares + (shares * tolerance) / BASIS_POINTS + ROUNDING_UNITS)
     if (isSimulated) confirm('the shares of the withdrawal', shares, [given(share)])
     if (assets === undefined) note('The answer names no amount of assets, so none is checked.')
     else {
-      const worth = isErc4626 ? see('previewRedeem') : after(after(see('convertToAssets'), exit), haircut)
+      const worth = hasPreviews ? see('previewRedeem') : after(after(see('convertToAssets'), exit), haircut)
       confirm('the assets of the withdrawal', assets, [pays?.call === 'withdraw' ? pays.amount : worth])
     }
     if (!isSimulated) {

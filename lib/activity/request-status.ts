@@ -5,6 +5,7 @@ import { AppError } from '../errors.ts'
 import type { AccountReading, FinishedRequests } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
+import { isAsync } from '../protocols/vault-on-chain.ts'
 import { findVault, type Vault, type VaultKey } from '../vaults/vault.ts'
 import { readAccountEntries } from './account-vaults.ts'
 import type { EstimatedSettlement } from './settlement-waits.ts'
@@ -45,14 +46,13 @@ export async function readRequestStatus<R extends object>(
   { kind, of, amounts }: Kind<R>,
 ) {
   const vault = findVault(client.vaults, path.vaultAddress, chainId)
-  const { account, claimTerms } = getProtocol(vault)
-  if (!claimTerms) {
+  if (!isAsync(vault, kind)) {
     throw new AppError(kind === 'deposit' ? 'deposit_status_not_applicable' : 'withdraw_status_not_applicable')
   }
   const reader = services.getReader(vault.chainId)
   const [estimatedSettlement, { value, block, evidence }] = await Promise.all([
     services.getEstimate(vault, kind),
-    reader.readOne(account(vault, userAddress), { withHash: true }),
+    reader.readOne(getProtocol(vault).account(vault, userAddress), { withHash: true }),
   ])
   const listEntries = () => readAccountEntries(services, { vault, account: userAddress, to: block.number })
   const requests = possible(await of(value)(reader, block.number, listEntries))

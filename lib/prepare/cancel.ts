@@ -8,6 +8,7 @@ import { OPERATIONS, operationNamed } from '../protocols/operations.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { refusedByVault } from '../protocols/refusals.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
+import { isAsync } from '../protocols/vault-on-chain.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { type DryRun, firstWorking } from './dry-run.ts'
 import { prepare } from './prepare.ts'
@@ -26,7 +27,7 @@ type Cancellation = {
  */
 export async function prepareCancellation(reader: ChainReader, { vault, account, kind, listEntries }: Cancellation) {
   const { cancelTerms } = getProtocol(vault)
-  if (!cancelTerms) throw new AppError('cancel_not_applicable')
+  if (!cancelTerms || !isAsync(vault, kind)) throw new AppError('cancel_not_applicable')
   const operations = OPERATIONS[vault.protocol].cancels[kind]
   const request = { vault, account, amount: 0n }
   const draftOf = (intent: Intent) => ({ approval: [], operations: [encodeOperation(intent)], intents: [intent] })
@@ -50,6 +51,6 @@ export async function prepareCancellation(reader: ChainReader, { vault, account,
     },
     upperEstimate: 'cancel',
   })
-  const { cancelled, isAsync } = choice.terms
-  return { ...prepared, cancelled: possible(cancelled), isAsync }
+  const { terms } = choice
+  return { ...prepared, cancelled: possible(terms.cancelled), isAsync: terms.isAsync }
 }

@@ -7,6 +7,7 @@ import { OPERATIONS, operationNamed } from '../protocols/operations.ts'
 import type { Claimable } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
+import { isAsync } from '../protocols/vault-on-chain.ts'
 import type { Vault } from '../vaults/vault.ts'
 import type { DryRun } from './dry-run.ts'
 import { prepareOnward } from './onward.ts'
@@ -31,7 +32,7 @@ type Claim = {
 export async function prepareClaim(services: BridgeServices, { vault, account, kind, destination }: Claim) {
   const reader = services.getReader(vault.chainId)
   const { claimTerms } = getProtocol(vault)
-  if (!claimTerms) throw new AppError('claim_not_applicable')
+  if (!claimTerms || !isAsync(vault, kind)) throw new AppError('claim_not_applicable')
   const onward = destination && prepareOnward(services, { vault, account, destination })
   const paidIn = PAID_IN[kind]
   const { choice, ...prepared } = await prepare(

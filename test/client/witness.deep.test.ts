@@ -313,6 +313,15 @@ describe('An answer', () => {
       await vault.cancel(ALICE)
       await vault.withdraw(ALICE, { amount: `${20n * ONE}` })
     }
+    const paying = await openAsyncVault(listening, { make: 'deposits' })
+    await paying.mint(ALICE.address, 100n * ONE)
+    await paying.send(ALICE, await paying.deposit(ALICE, 100n * ONE))
+    await paying.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 100n * ONE, 90n * ONE)
+    await paying.withdraw(ALICE, { max: true })
+    await paying.send(ALICE, await paying.claim(ALICE))
+    for (const amount of [{ amount: `${20n * ONE}` }, { shares: `${20n * ONE}` }, { max: true }]) {
+      await paying.withdraw(ALICE, amount)
+    }
     expect(seen.length).toBeGreaterThan(20)
     for (const one of seen) expect(one).toMatchObject({ reason: undefined })
   })

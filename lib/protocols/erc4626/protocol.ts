@@ -50,11 +50,7 @@ function account(vault: Erc4626Vault, user: Address): ReadPlan<AccountReading> {
 export const erc4626: Protocol<Erc4626Vault> = {
   abi: vaultAbi,
   describe: (vault) =>
-    mapReadPlan(overview(vault), ({ hasCap = false }) =>
-      vault.isAsync
-        ? 'no ERC-4626 vault: it takes asynchronous deposits'
-        : { protocol: 'erc4626', hasCap, version: null },
-    ),
+    mapReadPlan(overview(vault), ({ hasCap = false }) => ({ protocol: 'erc4626', hasCap, version: null })),
   overview,
   shareValue,
   account,

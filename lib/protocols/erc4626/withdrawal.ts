@@ -1,23 +1,25 @@
 import type { Address } from 'viem'
 import { min } from '../../bigint.ts'
-import { call, required } from '../../chain/call.ts'
+import { type Call, call, required } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { AppError, mustBeAtMost } from '../../errors.ts'
 import { vaultAbi } from '../abi.ts'
-import type { Finished, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
+import type { Finished, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { exceedsBalance, refusedByVault } from '../refusals.ts'
+import type { TokenizedVault } from '../tokenized-vault.ts'
 import { precisePrice } from './price.ts'
-import type { Erc4626Vault } from './vault.ts'
 
 /**
  * The reading of what a synchronous vault pays. Whether it does, its dry run says: the limits that it tells explain a
- * refusal and are no reason for one, since some vaults always tell 0 (Morpho Vault V2).
+ * refusal and are no reason for one, since some vaults always tell 0 (Morpho Vault V2). `maxMint` tells the shares of
+ * settled deposits, where a vault has them: all are claimed first where they are needed.
  */
 export function erc4626WithdrawalTerms(
-  vault: Erc4626Vault,
+  vault: TokenizedVault,
   account: Address,
   amount: WithdrawalAmount,
+  maxMint?: Call<bigint>,
 ): ReadPlan<Finished<WithdrawalTerms>> {
   const { address, shareToken } = vault
   const price = precisePrice(vault)
@@ -30,23 +32,30 @@ export function erc4626WithdrawalTerms(
     previewWithdraw: call(address, vaultAbi, 'previewWithdraw', [isOfAssets ? amount.assets : 0n]),
     previewRedeem: call(address, vaultAbi, 'previewRedeem', [amount !== 'max' && !isOfAssets ? amount.shares : 0n]),
     limit: call(address, vaultAbi, isOfAssets ? 'maxWithdraw' : 'maxRedeem', [account]),
+    ...(maxMint && { maxMint }),
   }
   return readPlan({ address, slots: {}, calls }, ({ answers }) => async () => {
     const worth = answers.price === undefined ? () => null : price.worth(answers.price)
-    const balance = required(answers.balance)
+    const inWallet = required(answers.balance)
+    const unclaimed = maxMint ? required<bigint>(answers.maxMint) : 0n
+    const balance = inWallet + unclaimed
     // "Everything" is redeemed: a withdrawal of what it is worth leaves dust, or fails when the price moves.
     const shares = isOfAssets ? (answers.previewWithdraw ?? null) : amount === 'max' ? balance : amount.shares
     if (balance === 0n || (shares !== null && shares > balance)) {
       const most = isOfAssets ? answers.limit : min(answers.limit ?? 0n, balance)
-      throw exceedsBalance(amount, { inWallet: balance, unclaimed: 0n, pending: 0n, claimable: 0n }, most)
+      throw exceedsBalance(amount, { inWallet, unclaimed, pending: 0n, claimable: 0n }, most)
     }
+    const isClaimed = shares !== null && shares > inWallet
+    // The limit is of the shares in the wallet.
+    const limit = isClaimed ? undefined : answers.limit
     const asked = isOfAssets ? amount.assets : required(shares)
     const value = shares === null ? null : worth(shares)
     // The shares of a withdrawal are rounded up, which is no fee.
     const isRounding = isOfAssets && value !== null && value - asked <= (worth(1n) ?? 0n) + 1n
     const preview = amount === 'max' ? undefined : answers.previewRedeem
+    const payment: Step = { name: isOfAssets ? 'withdraw' : 'redeem', amount: asked }
     return {
-      steps: [{ name: isOfAssets ? 'withdraw' : 'redeem', amount: asked }],
+      steps: isClaimed ? [{ name: 'mint', amount: unclaimed }, payment] : [payment],
       shares,
       assets: isOfAssets ? amount.assets : (preview ?? value),
       value: isRounding ? asked : value,
@@ -54,13 +63,9 @@ export function erc4626WithdrawalTerms(
       claimedAssets: 0n,
       refusal: (reason) => {
         if (answers.paused) return new AppError('vault_is_paused')
-        if (reason === undefined || answers.limit === undefined || answers.limit >= asked) return undefined
+        if (reason === undefined || limit === undefined || limit >= asked) return undefined
         const field = isOfAssets ? 'amount' : 'shares'
-        return refusedByVault(
-          'not_enough_liquidity',
-          reason,
-          answers.limit > 0n ? [mustBeAtMost(field, answers.limit)] : [],
-        )
+        return refusedByVault('not_enough_liquidity', reason, limit > 0n ? [mustBeAtMost(field, limit)] : [])
       },
     }
   })

@@ -27,7 +27,7 @@ const REQUESTS_AT_ONCE = 100
  * the account's ledger entries where they are not 0: then one round trip more.
  */
 export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<AccountReading> {
-  const { address, shareToken, shareDecimals, isDepositAsync } = vault
+  const { address, shareToken, shareDecimals, isDepositAsync, isRedemptionAsync } = vault
   const price = precisePrice(vault)
   const calls = {
     shares: call(shareToken, erc20Abi, 'balanceOf', [account]),
@@ -41,7 +41,7 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
   const own = readPlan({ address, slots: {}, calls }, ({ answers }) => answers)
   const aggregated = joinReadPlans(
     openRequests(vault, account, 'deposit', isDepositAsync ? [0n] : []),
-    openRequests(vault, account, 'withdrawal', [0n]),
+    openRequests(vault, account, 'withdrawal', isRedemptionAsync ? [0n] : []),
   )
   return mapReadPlan(joinReadPlans(own, aggregated), ([answers, [deposits, redemptions]]) => ({
     shares: () => required(answers.shares),
@@ -62,6 +62,7 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
       }
     },
     redemptions: async (reader, at, listEntries) => {
+      if (!isRedemptionAsync) return NO_REQUESTS.redemptions(reader, at, listEntries)
       const { pending, cancelled } = await readOpenRequests({ vault, account, kind: 'withdrawal' }, redemptions(), {
         reader,
         at,

@@ -55,11 +55,11 @@ export const requestRedeem: WithdrawalOperation = {
   mayPullShares: true,
 }
 
-/** The operations of asynchronous vaults by the standard, some of which take deposits at once. */
+/** The operations of asynchronous vaults by the standard, some of which take deposits, or pay, at once. */
 export const erc7540Operations: Operations = {
   abi: erc7540Abi,
   deposits: [requestDeposit, deposit],
-  withdrawals: [requestRedeem],
+  withdrawals: [requestRedeem, withdraw, redeem],
   claims: [claimDeposit, mint, redeem, withdraw],
   cancels: {
     deposit: [cancelOf('cancelDepositRequest'), claimCancelOf('claimCancelDepositRequest')],

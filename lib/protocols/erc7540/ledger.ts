@@ -42,7 +42,7 @@ export const erc7540Books: Books<Erc7540Vault, Event> = {
     }
   },
 
-  entries: ({ isDepositAsync }, events) =>
+  entries: ({ isDepositAsync, isRedemptionAsync }, events) =>
     events.map(({ eventName, args }) => {
       switch (eventName) {
         case 'DepositRequest': {
@@ -75,7 +75,7 @@ export const erc7540Books: Books<Erc7540Vault, Event> = {
         }
         case 'Withdraw': {
           const { owner, assets, shares } = args
-          return [{ account: owner, kind: 'withdraw', assets, shares, isClaim: true }]
+          return [{ account: owner, kind: 'withdraw', assets, shares, isClaim: isRedemptionAsync }]
         }
         default:
           return []

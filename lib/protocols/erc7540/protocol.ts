@@ -94,16 +94,16 @@ function depositTerms(vault: Erc7540Vault, account: Address, amount: bigint): Re
   }))
 }
 
-/** Vaults whose redemptions are by request, by the standard alone (https://eips.ethereum.org/EIPS/eip-7540). */
+/** Vaults whose deposits, redemptions or both are by request, by the standard alone (https://eips.ethereum.org/EIPS/eip-7540). */
 export const erc7540: Protocol<Erc7540Vault> = {
   abi: erc7540Abi,
   describe: ({ isAsync: isDepositAsync, ...vault }) =>
     mapReadPlan(
       joinReadPlans(interfaces(vault.address), overview({ ...vault, isDepositAsync, isRedemptionAsync: true })),
       ([{ isRedemptionAsync, ...cancels }, { hasCap = false }]) =>
-        isRedemptionAsync
+        isDepositAsync || isRedemptionAsync
           ? { protocol: 'erc7540', isDepositAsync, isRedemptionAsync, ...cancels, hasCap, version: null }
-          : 'no ERC-7540 vault: it does not say, by ERC-165, that redemptions are by request',
+          : 'no ERC-7540 vault: it does not say, by ERC-165, that deposits or redemptions are by request',
     ),
   overview,
   shareValue,

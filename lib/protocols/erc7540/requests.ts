@@ -20,7 +20,7 @@ import { canCancel, type Erc7540Vault } from './vault.ts'
  * for the dry run to say, for vaults round the other down. A claim names no request.
  */
 export function erc7540ClaimTerms(
-  { address, isDepositAsync }: Erc7540Vault,
+  { address }: Erc7540Vault,
   account: Address,
   kind: RequestKind,
 ): ReadPlan<ClaimTerms> {
@@ -30,7 +30,6 @@ export function erc7540ClaimTerms(
     shares: call(address, erc7540Abi, isDeposit ? 'maxMint' : 'maxRedeem', [account]),
   }
   return readPlan({ address, slots: {}, calls }, ({ answers }) => {
-    if (isDeposit && !isDepositAsync) throw new AppError('claim_not_applicable')
     const claimable = { assets: required(answers.assets), shares: required(answers.shares) }
     const steps: Step[] = isDeposit
       ? [
@@ -67,7 +66,6 @@ export function erc7540CancelTerms(
   kind: RequestKind,
 ): ReadPlan<FinishedRequests<CancelTerms>> {
   return mapReadPlan(requestState(vault, account, kind, 0n), (parse) => async (reader, at, listEntries) => {
-    if (kind === 'deposit' && !vault.isDepositAsync) throw new AppError('cancel_not_applicable')
     const aggregated = parse()
     if (isOpen(aggregated)) return chooseCancellation(vault, kind, [aggregated])
     const ids = requestIds(await listEntries(), kind)

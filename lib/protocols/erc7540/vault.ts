@@ -5,9 +5,9 @@ import { TokenizedVault } from '../tokenized-vault.ts'
 /** What the chain told of an asynchronous vault when it was added, by what it says of itself (ERC-165). */
 export const Erc7540Vault = TokenizedVault.extend({
   protocol: z.literal('erc7540'),
-  /** Whether deposits are by request too, or give shares at once. */
+  /** Whether deposits are by request, or give shares at once. */
   isDepositAsync: z.boolean(),
-  /** The same of redemptions; vaults that were added before this was asked have it. */
+  /** Whether redemptions are by request, or paid at once; vaults that were added before this was asked have it. */
   isRedemptionAsync: z.boolean().default(true),
   /** Whether pending requests can be taken back (ERC-7887). */
   cancelsDeposits: z.boolean(),

@@ -4,6 +4,7 @@ import { erc20Abi } from '../../chain/erc20.ts'
 import { type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { AppError } from '../../errors.ts'
 import { precisePrice } from '../erc4626/price.ts'
+import { erc4626WithdrawalTerms } from '../erc4626/withdrawal.ts'
 import type { Finished, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { exceedsBalance } from '../refusals.ts'
 import { erc7540Abi } from './abi.ts'
@@ -20,7 +21,10 @@ export function erc7540WithdrawalTerms(
   account: Address,
   amount: WithdrawalAmount,
 ): ReadPlan<Finished<WithdrawalTerms>> {
-  const { address, shareToken, isDepositAsync, cancelsRedemptions } = vault
+  const { address, shareToken, isDepositAsync, isRedemptionAsync, cancelsRedemptions } = vault
+  if (!isRedemptionAsync) {
+    return erc4626WithdrawalTerms(vault, account, amount, call(address, erc7540Abi, 'maxMint', [account]))
+  }
   const price = precisePrice(vault)
   const assets = amount !== 'max' && 'assets' in amount ? amount.assets : undefined
   const calls = {

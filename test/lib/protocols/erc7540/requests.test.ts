@@ -84,7 +84,6 @@ test('A vault that cancels nothing is not asked to', async () => {
   const vault = { ...ASYNC_VAULT, cancelsDeposits: false, cancelsRedemptions: false }
   expect(await cancelOf('deposit', { 0: { pending: 7n } }, vault)).toBe(NO_LONGER)
   expect(await cancelOf('withdrawal', { 0: { pending: 7n } }, vault)).toBe(NO_LONGER)
-  expect(await cancelOf('deposit', {}, { ...vault, isDepositAsync: false })).toBe('cancel_not_applicable')
 })
 
 test.for<[kind: RequestKind, settled: object, calls: readonly object[] | string]>([
