@@ -5,7 +5,6 @@ import { RateLimits } from './accounts/rate-limits.ts'
 import { RelyingParty } from './accounts/relying-party.ts'
 import { usersStore } from './accounts/store.ts'
 import { depositSourceStore } from './activity/deposit-source-store.ts'
-import { settlementEstimates } from './activity/estimates.ts'
 import { openRequestsStore } from './activity/open-requests-store.ts'
 import { recordingStore, recordsStore } from './activity/store.ts'
 import { openTable } from './aws/dynamo.ts'
@@ -133,9 +132,6 @@ export const records = (env: Env<'deposits'>) => {
 
 /** The same as the job uses it, which writes how far vaults are recorded. */
 export const recording = (env: Env<'deposits'>) => recordingStore(openTransactingTable(env.deposits))
-
-/** Tells how long settlements take. */
-export const getEstimate = (env: Env<'deposits'>) => settlementEstimates(records(env).recallProgress)
 
 /** The requests that wait for their settlement. */
 export const openRequests = (env: Env<'deposits'>) => openRequestsStore(openTable(env.deposits))

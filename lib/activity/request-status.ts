@@ -6,16 +6,16 @@ import type { AccountReading, FinishedRequests } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
 import { isAsync } from '../protocols/vault-on-chain.ts'
-import { findVault, type Vault, type VaultKey } from '../vaults/vault.ts'
+import { findVault, type Vault } from '../vaults/vault.ts'
 import { readAccountEntries } from './account-vaults.ts'
-import type { EstimatedSettlement } from './settlement-waits.ts'
+import { countMissed } from './missed-settlements.ts'
+import { estimateSettlement } from './settlement-waits.ts'
 
 /** Milliseconds until a settlement is worth asking for again: curators settle every few hours or days. */
 const SETTLEMENT_POLL_MS = 30_000
 
 type Services = Parameters<typeof readAccountEntries>[0] & {
   readonly getReader: (chainId: number) => ChainReader
-  readonly getEstimate: (vault: VaultKey, kind: RequestKind) => Promise<EstimatedSettlement | null>
 }
 
 /** The client, the vault and the user of a status request. */
@@ -25,7 +25,7 @@ type Question = {
   readonly query: { readonly userAddress: Address; readonly chainId?: number | undefined }
 }
 
-/** Reads the requests of one kind, and their pending, claimable and cancelled amounts. */
+/** Reads the requests of one kind, their pending, claimable and cancelled amounts, the last one's id, and the vault's epoch. */
 type Kind<R> = {
   readonly kind: RequestKind
   readonly of: (account: AccountReading) => FinishedRequests<R>
@@ -33,12 +33,14 @@ type Kind<R> = {
     readonly pending: bigint
     readonly claimable: bigint
     readonly cancelled: bigint
+    readonly requestId: number | null
+    readonly epochId: number | null
   }
 }
 
 /**
  * Reads where an account's requests of a kind stand in an async vault: the requests, the shares in the wallet, the status while
- * one is open, and the reply's other fields. Throws `<kind>_status_not_applicable` for a vault without requests, and `upstream_*`.
+ * one is open, and the reply's other fields. `listEntries` reads the account's entries once. Throws `<kind>_status_not_applicable` for a vault without requests, and `upstream_*`.
  */
 export async function readRequestStatus<R extends object>(
   services: Services,
@@ -50,22 +52,31 @@ export async function readRequestStatus<R extends object>(
     throw new AppError(kind === 'deposit' ? 'deposit_status_not_applicable' : 'withdraw_status_not_applicable')
   }
   const reader = services.getReader(vault.chainId)
-  const [estimatedSettlement, { value, block, evidence }] = await Promise.all([
-    services.getEstimate(vault, kind),
+  const [[progress], { value, block, evidence }] = await Promise.all([
+    services.records.recallProgress([vault]).catch(() => []),
     reader.readOne(getProtocol(vault).account(vault, userAddress), { withHash: true }),
   ])
-  const listEntries = () => readAccountEntries(services, { vault, account: userAddress, to: block.number })
+  let entries: ReturnType<typeof readAccountEntries> | undefined
+  const listEntries = () => {
+    entries ??= readAccountEntries(services, { vault, account: userAddress, to: block.number })
+    return entries
+  }
   const requests = possible(await of(value)(reader, block.number, listEntries))
-  const { pending, claimable, cancelled } = amounts(requests)
+  const { pending, claimable, cancelled, requestId, epochId } = amounts(requests)
+  const isNumbered = requestId !== null && epochId !== null
+  const missedSettlements =
+    pending > 0n && isNumbered ? countMissed(progress?.missed?.[kind], { requestId, epochId }) : null
   return {
     requests,
+    listEntries,
     shares: value.shares,
     open: openStatus(claimable, cancelled, pending),
     reply: {
       vaultAddress: vault.address,
       userAddress,
       chainId: vault.chainId,
-      estimatedSettlement,
+      estimatedSettlement: estimateSettlement(progress?.waits?.[kind]),
+      missedSettlements,
       nextPollAfterMs: pending > 0n ? SETTLEMENT_POLL_MS : null,
       evidence: [await evidence()],
     },
@@ -80,4 +91,11 @@ function openStatus(
   if (claimable > 0n) return 'claimable'
   if (cancelled > 0n) return 'cancelled'
   return pending > 0n ? 'pending' : undefined
+}
+
+/** Describes a pending request, for users. */
+export function describePending(what: 'Deposit' | 'Withdrawal', missed: number | null): string {
+  if (!missed) return `${what} request submitted, awaiting curator settlement.`
+  const settlements = missed === 1 ? '1 settlement' : `${missed} settlements`
+  return `${what} request submitted, passed over by ${settlements}, awaiting the next one.`
 }

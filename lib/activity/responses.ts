@@ -59,6 +59,13 @@ export const RequestStatus = z.object({
   estimatedSettlement: EstimatedSettlement.nullable().describe(
     'Usual wait for a settlement; null below five known settlements, or without settlements',
   ),
+  missedSettlements: z
+    .number()
+    .int()
+    .nullable()
+    .describe(
+      'Final settlements that included the pending request and did not settle it, up to 100; null without one, or if the vault does not report settlements',
+    ),
   nextPollAfterMs: z
     .number()
     .int()

@@ -14,6 +14,7 @@ import type { Vault, VaultKey } from '../vaults/vault.ts'
 import { vaultPartition } from '../vaults/vault.ts'
 import type { Posted } from './fold.ts'
 import { LatestNotice, MAX_LATEST } from './latest-notice.ts'
+import { MissedSettlements } from './missed-settlements.ts'
 import { OpenRequest } from './open-requests.ts'
 import { foldRecorded, listRecorded, recordedItems } from './recorded-events.ts'
 import { LastWaits } from './settlement-waits.ts'
@@ -32,6 +33,8 @@ export const VaultProgress = KnownPrices.extend({
   settledIds: z.partialRecord(RequestKind, Amount).optional(),
   /** Recent waits of requests of each kind for their settlement. */
   waits: z.partialRecord(RequestKind, LastWaits).optional(),
+  /** The settlements that left requests unsettled. */
+  missed: MissedSettlements.optional(),
   /** True if requests may wait that no event settles. */
   hasAsked: z.boolean().optional(),
   /** When the job last read the vault's price and state at the chain's head; seconds since 1970. */

@@ -1,4 +1,5 @@
 import { isPossible } from '../activity/fold.ts'
+import { addMissed } from '../activity/missed-settlements.ts'
 import { findOpenRequests } from '../activity/open-requests.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { getProtocol } from '../protocols/protocols.ts'
@@ -75,8 +76,10 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
   const published = moved.filter(({ vaultRun }) => !vaultRun.isRefused)
   for (const one of published) {
     const { vaultRun, ledger, entries } = one
+    const { books } = getProtocol(vaultRun.vault)
     vaultRun.progress = {
       ...vaultRun.progress,
+      ...(books.settlementStep && { missed: addMissed(vaultRun.progress.missed ?? {}, books, one.events) }),
       through,
       timestamp: slice.timestamp,
       ledger,

@@ -63,6 +63,8 @@ export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEv
   handedOver(vault: V, event: Event): ShareTransfer | undefined
   /** What an event settles; absent where no event tells, so that the vault is asked of each open request. */
   settlement?(event: Event): Settlement | undefined
+  /** What an event means for settlements, whether they settle something or not; absent where no event tells. */
+  settlementStep?(event: Event): SettlementStep | undefined
   /** Whether shares with this account are somebody's: neither the vault's own nor on their way through it. */
   isOwner(vault: V, account: Address): boolean
 }
@@ -74,6 +76,11 @@ export type Settlement = {
   readonly requested: bigint
   readonly given: bigint
 }
+
+/** A request joins those that wait, a valuation is proposed that includes all of them, or it is settled. */
+export type SettlementStep =
+  | { readonly does: 'request'; readonly kind: RequestKind; readonly id: bigint }
+  | { readonly does: 'propose' | 'settle' }
 
 /** What happened to an account. */
 type OwnEntry = { readonly account: Address } & Happened

@@ -213,6 +213,8 @@ export type AccountDeposits = {
   readonly cancelledDeposits: readonly CancelledRequest[]
   /** Of the vault; null for synchronous vaults, and where its version does not tell. */
   readonly depositEpochId: number | null
+  /** The id of the account's last deposit request, 0 before there was one; null where the vault does not tell. */
+  readonly lastDepositRequestId: number | null
   readonly isTotalAssetsValid: boolean | null
 }
 
@@ -236,6 +238,7 @@ export const NO_REQUESTS: Pick<AccountReading, 'deposits' | 'redemptions'> = {
     claimableShares: 0n,
     cancelledDeposits: [],
     depositEpochId: null,
+    lastDepositRequestId: null,
     isTotalAssetsValid: null,
   }),
   redemptions: async () => ({

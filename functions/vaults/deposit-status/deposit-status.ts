@@ -1,27 +1,28 @@
-import { readRequestStatus } from '../../../lib/activity/request-status.ts'
+import { describePending, readRequestStatus } from '../../../lib/activity/request-status.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { type AccountDeposits, totalCancelled } from '../../../lib/protocols/protocol.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
-/** The meaning of each status, for users. */
-const STATUS_DESCRIPTIONS: Record<Reply<typeof contract>['status'], string> = {
-  pending: 'Deposit request submitted, awaiting curator settlement.',
+/** The meaning of each status but `pending`, for users. */
+const STATUS_DESCRIPTIONS: Record<Exclude<Reply<typeof contract>['status'], 'pending'>, string> = {
   claimable: 'The curator has settled the epoch; the shares are ready to claim.',
   cancelled: 'The deposit request was cancelled; cancel once more to take the assets back.',
   deposited: 'The shares have been claimed and are in the user wallet.',
   no_active_deposit: 'No pending or claimable deposit found for the user.',
 }
 
-export function getDepositStatus(services: Services<'getReader' | 'records' | 'getEstimate' | 'now'>) {
+export function getDepositStatus(services: Services<'getReader' | 'records' | 'now'>) {
   return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { requests, shares, open, reply } = await readRequestStatus(services, request, {
       kind: 'deposit',
       of: ({ deposits }) => deposits,
-      amounts: ({ pendingAssets, claimableAssets, cancelledDeposits }: AccountDeposits) => ({
-        pending: pendingAssets,
-        claimable: claimableAssets,
-        cancelled: totalCancelled(cancelledDeposits),
+      amounts: (of: AccountDeposits) => ({
+        pending: of.pendingAssets,
+        claimable: of.claimableAssets,
+        cancelled: totalCancelled(of.cancelledDeposits),
+        requestId: of.lastDepositRequestId,
+        epochId: of.depositEpochId,
       }),
     })
     const currentShares = shares()
@@ -29,7 +30,8 @@ export function getDepositStatus(services: Services<'getReader' | 'records' | 'g
     return {
       ...reply,
       status,
-      statusDescription: STATUS_DESCRIPTIONS[status],
+      statusDescription:
+        status === 'pending' ? describePending('Deposit', reply.missedSettlements) : STATUS_DESCRIPTIONS[status],
       amounts: {
         pendingDeposit: requests.pendingAssets,
         claimableShares: requests.claimableShares,

@@ -1,6 +1,6 @@
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { getEstimate, getReader, now, records } from '../../../lib/services.ts'
+import { getReader, now, records } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 import { getDepositStatus } from './deposit-status.ts'
 
-export const handler = endpoint(contract, { getReader, records, getEstimate, now }, getDepositStatus)
+export const handler = endpoint(contract, { getReader, records, now }, getDepositStatus)

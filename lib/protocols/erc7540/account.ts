@@ -58,6 +58,7 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
         claimableShares: required(answers.maxMint),
         cancelledDeposits: cancelled,
         depositEpochId: null,
+        lastDepositRequestId: null,
         isTotalAssetsValid: null,
       }
     },

@@ -34,6 +34,7 @@ const ownAbi = parseAbi([
   'event WithdrawSync(address indexed sender, address indexed receiver, address indexed owner, uint256 assets, uint256 shares)',
   'event SettleDeposit(uint40 indexed epochId, uint40 indexed settledId, uint256 totalAssets, uint256 totalSupply, uint256 assetsDeposited, uint256 sharesMinted)',
   'event SettleRedeem(uint40 indexed epochId, uint40 indexed settledId, uint256 totalAssets, uint256 totalSupply, uint256 assetsWithdrawed, uint256 sharesBurned)',
+  'event NewTotalAssetsUpdated(uint256 totalAssets)',
   'event TotalAssetsUpdated(uint256 totalAssets)',
   'error OnlyOneRequestAllowed()',
   'error OnlySyncDepositAllowed()',

@@ -17,6 +17,7 @@ export function lagoonAccountReading(vault: LagoonVault, reading: LagoonReading)
         claimableShares,
         cancelledDeposits: [],
         depositEpochId: state.depositEpochId,
+        lastDepositRequestId: generation === 'unknown' ? null : account.lastDepositRequestId,
         isTotalAssetsValid: state.isTotalAssetsValid,
       }
     },

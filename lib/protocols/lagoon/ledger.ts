@@ -60,6 +60,21 @@ export const lagoonBooks: Books<LagoonVault, Event> = {
     }
   },
 
+  settlementStep({ eventName, args }) {
+    switch (eventName) {
+      case 'DepositRequest':
+        return { does: 'request', kind: 'deposit', id: args.requestId }
+      case 'RedeemRequest':
+        return { does: 'request', kind: 'withdrawal', id: args.requestId }
+      case 'NewTotalAssetsUpdated':
+        return { does: 'propose' }
+      case 'TotalAssetsUpdated':
+        return { does: 'settle' }
+      default:
+        return undefined
+    }
+  },
+
   isOwner: ({ address, pendingSilo }, account) => account !== address && account !== pendingSilo,
 
   handedOver(_, { eventName, args }) {

@@ -1,0 +1,68 @@
+import * as z from 'zod'
+import { Amount } from '../codecs.ts'
+import type { Books, VaultEvent } from '../protocols/books.ts'
+import { RequestKind } from '../protocols/request-kind.ts'
+
+const MissedOfKind = z.object({
+  /** The last unsettled request. */
+  requestedId: Amount,
+  /** The last request that the proposed valuation includes; absent before one does. */
+  proposedId: Amount.optional(),
+  /** That request for each settlement that settled none of this kind, since one did. */
+  missedIds: z.array(Amount),
+})
+
+/** The settlements that left requests unsettled, by kind; only of vaults with settlement events. */
+export const MissedSettlements = z.partialRecord(RequestKind, MissedOfKind)
+export type MissedSettlements = z.output<typeof MissedSettlements>
+
+/** Settlements that are counted. */
+const MAX_MISSED = 100
+
+/** Counts the settlements of a vault's events, in order. */
+export function addMissed(
+  before: MissedSettlements,
+  books: Pick<Books, 'settlement' | 'settlementStep'>,
+  events: readonly VaultEvent[],
+): MissedSettlements {
+  const after = { ...before }
+  for (const event of events) {
+    const step = books.settlementStep?.(event)
+    if (step?.does === 'request') {
+      const { kind, id } = step
+      const { proposedId, missedIds = [] } = after[kind] ?? {}
+      // A valuation ends an epoch that has requests: a later request with the same id says that all had been cancelled.
+      const isEnded = (other: bigint) => other < id
+      after[kind] = {
+        requestedId: id,
+        ...(proposedId !== undefined && isEnded(proposedId) && { proposedId }),
+        missedIds: missedIds.filter(isEnded),
+      }
+    }
+    for (const kind of RequestKind.options) {
+      const of = after[kind]
+      if (of && step?.does === 'propose') after[kind] = { ...of, proposedId: of.requestedId }
+      if (of?.proposedId !== undefined && step?.does === 'settle') {
+        after[kind] = { ...of, missedIds: [...of.missedIds, of.proposedId].slice(-MAX_MISSED) }
+      }
+    }
+    const settled = books.settlement?.(event)
+    const requestedId = settled && after[settled.kind]?.requestedId
+    if (!settled || requestedId === undefined) continue
+    if (requestedId > settled.lastId) after[settled.kind] = { requestedId, missedIds: [] }
+    else delete after[settled.kind]
+  }
+  return after
+}
+
+/**
+ * Counts the settlements that included a pending request and did not settle it. Each ended an epoch, and ids of epochs are two
+ * apart.
+ */
+export function countMissed(
+  missed: MissedSettlements[RequestKind],
+  { requestId, epochId }: { readonly requestId: number; readonly epochId: number },
+): number {
+  const counted = missed?.missedIds.filter((id) => id >= requestId).length ?? 0
+  return Math.min(counted, Math.max(0, Math.floor((epochId - requestId) / 2)))
+}
