@@ -55,6 +55,7 @@ export const VAULT_ABI = [
   ...LAGOON,
   ...parseAbi([
     'function setDepositCap(uint256 cap)',
+    'function setDailyLimit(uint256 limit)',
     'function lend(uint256 assets)',
     'function transfer(address to, uint256 amount) returns (bool)',
     'function owner() view returns (address)',

@@ -33,6 +33,9 @@ export function roomFor({
   return maxDeposit === NO_LIMIT ? null : maxDeposit
 }
 
+/** The detail of a vault that takes deposits of no account. None is known to report when it takes them again. */
+const NO_ROOM = { details: [{ field: 'vaultAddress', issue: 'takes no deposits now: its limit leaves no room' }] }
+
 /** How a vault takes deposits that give shares at once: up to its limit for the account. */
 export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amount: bigint): ReadPlan<DepositTerms> {
   const { address, asset } = vault
@@ -43,6 +46,7 @@ export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amo
     price: price.call,
     paused: call(address, vaultAbi, 'paused', []),
     maxDeposit: call(address, vaultAbi, 'maxDeposit', [account]),
+    maxOfAnybody: call(address, vaultAbi, 'maxDeposit', [ANYBODY]),
     liquidityAdapter: call(address, vaultAbi, 'liquidityAdapter', []),
     allowance: call(asset, erc20Abi, 'allowance', [account, address]),
   }
@@ -56,7 +60,7 @@ export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amo
       choose(amount) {
         // Most ERC-4626 vaults cannot be paused and have no such function.
         if (answers.paused) throw new AppError('vault_is_paused')
-        if (maxDeposit === 0n) throw new AppError('deposits_are_not_open')
+        if (maxDeposit === 0n) throw new AppError('deposits_are_not_open', answers.maxOfAnybody === 0n ? NO_ROOM : {})
         if (amount > maxDeposit) throw capReached(maxDeposit)
         return 'deposit'
       },

@@ -224,7 +224,7 @@ describe('a synchronous vault', () => {
   test('A synchronous vault that takes nothing at all is not open, and the contract refuses', async ({ service }) => {
     const vault = await openYieldVault(service)
     await vault.act(ROLES.admin, 'setDepositCap', 0n)
-    expectError(await vault.deposit(ALICE, AMOUNT), 'deposits_are_not_open')
+    expectError(await vault.deposit(ALICE, AMOUNT), 'deposits_are_not_open', ['vaultAddress'])
     expect(await refusal(vault, AMOUNT)).toBe('ERC4626ExceededMaxDeposit')
     expect(await refusal(vault, 1n)).toBe('ERC4626ExceededMaxDeposit')
   })
@@ -237,8 +237,29 @@ describe('a synchronous vault', () => {
     await expectRoom(vault, AMOUNT)
     expect(await refusal(vault, AMOUNT + 1n)).toBe('ERC4626ExceededMaxDeposit')
     await expectDeposit(vault, 'deposit', AMOUNT)
-    expectError(await vault.deposit(ALICE, 1n), 'deposits_are_not_open')
+    expectError(await vault.deposit(ALICE, 1n), 'deposits_are_not_open', ['vaultAddress'])
     expect(await refusal(vault, 1n)).toBe('ERC4626ExceededMaxDeposit')
+  })
+
+  test("A synchronous vault whose day's limit is used up says that its limit leaves no room, until the next day", async ({
+    service,
+  }) => {
+    const vault = await openYieldVault(service, { make: 'dailyLimit' })
+    await vault.act(ROLES.admin, 'setDailyLimit', AMOUNT + 1_000_000n)
+    await expectDeposit(vault, 'deposit', AMOUNT)
+    await expectRoom(vault, 1_000_000n)
+    await expectDeposit(vault, 'deposit', 1_000_000n)
+    const refused = await vault.deposit(ALICE, 1n)
+    expectError(refused, 'deposits_are_not_open', ['vaultAddress'])
+    expect(refused.body.details[0].issue).toBe('takes no deposits now: its limit leaves no room')
+    expect(await refusal(vault, 1n)).toBe('ERC4626ExceededMaxDeposit')
+    await callRpc(vault.chain, [
+      { method: 'evm_increaseTime', params: [86_400] },
+      { method: 'evm_mine', params: [] },
+    ])
+    await expectDeposit(vault, 'deposit', AMOUNT)
+    await vault.act(ROLES.admin, 'pause')
+    expectError(await vault.deposit(ALICE, 1n), 'vault_is_paused')
   })
 
   test('A synchronous vault has nothing to claim and no deposit status', async ({ service }) => {
