@@ -136,7 +136,8 @@ export function erc7540OpenRequest(
   return readPlan({ address, slots: {}, calls }, ({ answers: { pending, claimable, cancelled, most, mostGiven } }) => {
     const back = canCancel(vault, kind) ? cancelled : 0n
     if (pending === undefined || claimable === undefined || back === undefined) return undefined
-    const given = most && mostGiven !== undefined ? (claimable * mostGiven) / most : undefined
+    const rated = most && mostGiven !== undefined ? (claimable * mostGiven) / most : undefined
+    const given = mostGiven === 0n ? 0n : rated
     return { pending, claimable: worthClaiming(claimable, given ?? 1n), cancelled: back, given }
   })
 }

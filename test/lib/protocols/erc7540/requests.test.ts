@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest'
 import { erc7540 } from '../../../../lib/protocols/erc7540/protocol.ts'
-import { erc7540CancelTerms, erc7540ClaimTerms } from '../../../../lib/protocols/erc7540/requests.ts'
+import {
+  erc7540CancelTerms,
+  erc7540ClaimTerms,
+  erc7540OpenRequest,
+} from '../../../../lib/protocols/erc7540/requests.ts'
 import type { RequestKind } from '../../../../lib/protocols/request-kind.ts'
 import { type Contracts, readerOf, readOf } from '../../../support/contracts-in-memory.ts'
 import { ALICE } from '../../../support/lagoon-in-memory.ts'
@@ -121,4 +125,13 @@ test('A deposit is requested, unless one is being cancelled', () => {
   expect(choose(false)).toBe('requestDeposit')
   expect(() => choose(true)).toThrow(expect.objectContaining({ code: 'previous_deposit_request_not_settled' }))
   expect(choose(true, { ...ASYNC_VAULT, cancelsDeposits: false })).toBe('requestDeposit')
+})
+
+test('Shares whose redemption gives nothing are not claimable, though the vault reports them so', () => {
+  const answers = {
+    ...{ pendingRedeemRequest: 0n, claimableRedeemRequest: 1n, claimableCancelRedeemRequest: 0n },
+    ...{ maxRedeem: 0n, maxWithdraw: 0n },
+  }
+  const request = { kind: 'withdrawal', requestId: 0n, account: ALICE } as const
+  expect(readOf(erc7540OpenRequest(ASYNC_VAULT, request), { answers })).toMatchObject({ claimable: 0n })
 })
