@@ -78,7 +78,7 @@ export type Settlement = {
 }
 
 /** A request joins those that wait, a valuation is proposed that includes all of them, or it is settled. */
-export type SettlementStep =
+type SettlementStep =
   | { readonly does: 'request'; readonly kind: RequestKind; readonly id: bigint }
   | { readonly does: 'propose' | 'settle' }
 

@@ -235,6 +235,7 @@ test('What can be claimed or taken back, and what waits, is in the asset, shares
     chainId: 8453,
     statusDescription: '',
     estimatedSettlement: null,
+    missedSettlements: null,
     nextPollAfterMs: null,
     evidence: [],
   }
