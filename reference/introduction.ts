@@ -27,8 +27,7 @@ export const INTRODUCTION = `* Requests and responses are JSON; header names hav
   signature covers that request. docs/guides/verify-answers.md explains how to verify a response.
 * Unknown is not zero: a value that cannot be read is left out and named, never \`"0"\`.
 * Send the transactions of \`approval\` first and wait for their confirmation. Then send those of \`operations\`, in order, each on
-  its \`chainId\`. \`calls\` has all of them as the parameter of \`wallet_sendCalls\` (EIP-5792). \`link\` is an EIP-681 link if there is
-  only one.
+  its \`chainId\`. \`calls\` has all of them as the parameter of \`wallet_sendCalls\` (EIP-5792).
 * \`estimatedGas\` is the gas of all transactions in a dry run, plus 15 %. Unless \`simulation.status\` is \`success\`, it is an upper
   estimate: 70,000 for each approval, 500,000 for a deposit, 400,000 for a claim and for each call of a withdrawal, 200,000 for a
   cancellation. On rollups, add the fee for publishing data.

@@ -37,9 +37,6 @@ const FUNCTIONS = {
 
 type Argument = 'amount' | 'minimum' | 'id' | 'user' | 'payer' | 'spender' | 'nobody'
 
-/** The arguments that are numbers; the others are addresses. */
-const NUMBERS: readonly Argument[] = ['amount', 'minimum', 'id']
-
 /** The name of a function; `claimDeposit` is ERC-7540's `deposit` with three arguments. */
 export type FunctionName = keyof typeof FUNCTIONS
 
@@ -80,20 +77,6 @@ export function readCall(
   const found = { name, amount: number('amount'), minimum: number('minimum'), id: number('id') }
   demand(data === encodeCall(name, { ...people, ...found }), `the call of ${name} is not for the user alone`)
   return found
-}
-
-/** The link that says a call of these functions (EIP-681), addresses in lower case; null for any other transaction. */
-export function encodeLink({ to, data }: Omit<Transaction, 'value'>, chainId: number): string | null {
-  for (const [name, [selector, ...places]] of Object.entries<readonly [string, ...Argument[]]>(FUNCTIONS)) {
-    if (!data.startsWith(selector)) continue
-    const parameters = places.map((argument, index) => {
-      const text = data.slice(8 + 64 * index, 72 + 64 * index)
-      return NUMBERS.includes(argument) ? `uint256=${BigInt(`0x${text}`)}` : `address=0x${text.slice(24)}`
-    })
-    const asked = parameters.length > 0 ? `?${parameters.join('&')}` : ''
-    return `ethereum:${to.toLowerCase()}@${chainId}/${name === 'claimDeposit' ? 'deposit' : name}${asked}`
-  }
-  return null
 }
 
 /** Whether two addresses are the same. */

@@ -1,5 +1,5 @@
 import { bridgedAs, isCoin, poolOn, verifyTransfer } from './bridge-calls.ts'
-import { encodeLink, type Found, type FunctionName, isSame, readCall, type Transaction } from './calls.ts'
+import { type Found, type FunctionName, isSame, readCall, type Transaction } from './calls.ts'
 import { demand, Refusal } from './refusal.ts'
 
 /** What a caller knows of a vault by other means than the answer. */
@@ -117,7 +117,7 @@ type Context = {
  */
 export function verifyPattern(preparation: Preparation, input: unknown, answer: unknown, known: Known): Step[] {
   const context = buildContext(preparation, readObject(input), readObject(answer), known)
-  verifyForms(context)
+  verifyCalls(context)
   return PREPARATIONS[preparation](context)
 }
 
@@ -347,8 +347,8 @@ const WORDS: Readonly<Record<FunctionName, (amount: bigint, vault: string, user:
   claimCancelRedeemRequest: collects,
 }
 
-/** The same transactions in the other forms in which wallets take them: EIP-5792's list of calls, and EIP-681's link. */
-function verifyForms({ answer, user, sentOn, approval, operations }: Context): void {
+/** Demands that the list of calls (EIP-5792) is exactly these transactions. */
+function verifyCalls({ answer, user, sentOn, approval, operations }: Context): void {
   const transactions = [...approval, ...operations]
   const { version, chainId, from, atomicRequired, calls, ...others } = readObject(answer['calls'])
   const isRight =
@@ -372,11 +372,6 @@ function verifyForms({ answer, user, sentOn, approval, operations }: Context): v
       Object.keys(more).length === 0
     demand(isSameCall, 'the calls are other ones than the transactions')
   }
-  const { link } = answer
-  const [only, ...more] = transactions
-  const expected = only && more.length === 0 ? encodeLink(only, sentOn) : null
-  const told = typeof link === 'string' ? link.replace(/0x[0-9a-f]{40}/gi, (address) => address.toLowerCase()) : link
-  demand(told === expected, 'the link is not of the one transaction')
 }
 
 function buildContext(preparation: Preparation, input: Json, answer: Json, { vaults: pins, mostSent }: Known): Context {

@@ -1,6 +1,5 @@
 import {
   type Abi,
-  type AbiFunction,
   type DecodeEventLogReturnType,
   type DecodeFunctionDataReturnType,
   decodeEventLog,
@@ -22,12 +21,6 @@ function onlyItem<const abi extends Abi>(abi: abi, hash: Hex): abi {
   const item = ofAbi.get(hash)
   // What it decodes is typed by all items, of which it is one.
   return (item ? [item] : []) as unknown as abi
-}
-
-/** The function of this ABI that calldata calls; undefined where it is none. */
-export function findFunction(abi: Abi, data: Hex): AbiFunction | undefined {
-  const [item] = onlyItem(abi, slice(data, 0, 4))
-  return item?.type === 'function' ? item : undefined
 }
 
 function hashed(item: Abi[number]): [Hex, Abi[number]][] {

@@ -3,10 +3,8 @@ import type * as z from 'zod'
 import { max, min } from '../bigint.ts'
 import { textOf } from '../chain/agree.ts'
 import type { Evidence } from '../chain/evidence.ts'
-import { encodeLink } from '../chain/link.ts'
 import type { SimulationResult } from '../chain/simulation-result.ts'
 import type { Transaction } from '../chain/transaction.ts'
-import { OPERATIONS } from '../protocols/operations.ts'
 import { MINUTE_MS } from '../time.ts'
 import type { Vault } from '../vaults/vault.ts'
 import type { TransactionsReply } from './transactions-reply.ts'
@@ -22,8 +20,8 @@ type Prepared<Quote> = {
 }
 
 /**
- * The reply with what is prepared, in every form in which wallets take it: each transaction with its chain, all as one list of
- * calls, and a single call of the vault as a link. `chainId` is the chain on which they are sent.
+ * Returns the reply with what is prepared, in both forms that wallets take: each transaction with its chain, and all as one list
+ * of calls. `chainId` is the chain on which they are sent.
  */
 export function toReply<Quote>(
   vault: Pick<Vault, 'protocol' | 'chainId'>,
@@ -32,7 +30,6 @@ export function toReply<Quote>(
   chainId = vault.chainId,
 ) {
   const transactions = [...approval, ...operations]
-  const [only, ...more] = transactions
   const withChain = (transaction: Transaction) => ({ chainId, ...transaction })
   return {
     approval: approval.map(withChain),
@@ -41,10 +38,9 @@ export function toReply<Quote>(
       version: '2.0.0' as const,
       chainId: BigInt(chainId),
       from: account,
-      atomicRequired: more.length > 0,
+      atomicRequired: transactions.length > 1,
       calls: transactions,
     },
-    link: only && more.length === 0 ? encodeLink(OPERATIONS[vault.protocol].abi, chainId, only) : null,
     protocol: vault.protocol,
     chainId: vault.chainId,
     isCrossChain: quote !== undefined,

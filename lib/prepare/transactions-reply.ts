@@ -15,10 +15,6 @@ export const TransactionsReply = z.object({
       'Send these in order, once the approvals are confirmed. Between chains the last one is the transfer: use its hash for the status',
     ),
   calls: WalletCalls.describe('All transactions in order, as the parameter of `wallet_sendCalls` (EIP-5792)'),
-  link: z
-    .string()
-    .nullable()
-    .describe('EIP-681 link of the transaction; null for several, or if a link cannot express it'),
   protocol: z.string().describe(PROTOCOL_NAMES.map((name) => `\`${name}\``).join(' or ')),
   chainId: ChainId.describe('Chain of the vault'),
   estimatedGas: Amount.describe('Gas units of all transactions together'),

@@ -18,7 +18,6 @@ import { buildRefundClaim, encodeBridgeDeposit } from '../../lib/bridge/calldata
 import { findEnds } from '../../lib/bridge/route.ts'
 import { bridgeTokenBySymbol } from '../../lib/bridge/tokens.ts'
 import { encodeApprovals } from '../../lib/chain/erc20.ts'
-import { encodeLink } from '../../lib/chain/link.ts'
 import { COIN_ADDRESS, EVM_CHAINS, evmChain } from '../../lib/chain/registry.ts'
 import { type EndpointContract, isSigned } from '../../lib/frame/contract.ts'
 import { signatureHeaders } from '../../lib/frame/signature.ts'
@@ -123,7 +122,7 @@ describe('An answer with transactions', () => {
       const [redeem, transfer] = answer.operations as [Transaction, Transaction]
       const data = `0xb460af94${word(assets)}${redeem.data.slice(74)}`
       const claimable = { ...z.looseObject({}).parse(answer['claimable']), assets: `${assets}` }
-      return restated({ ...answer, claimable, operations: [{ ...redeem, data }, transfer] }, claim.vault)
+      return restated({ ...answer, claimable, operations: [{ ...redeem, data }, transfer] })
     }
     const verifyClaim = (answer: Answer) => verifyTransactions('claim', claim.input, answer, [claim.vault])
     expect(verifyClaim(byAssets(sentBy(claim) as bigint))).toMatchObject({ ok: true })
@@ -137,7 +136,7 @@ describe('An answer with transactions', () => {
     const [redeem] = one.answer.operations as [Transaction]
     const least = (minimum: bigint) => {
       const data = redeem.data.slice(0, 138) + word(minimum)
-      return restated({ ...one.answer, operations: [{ ...redeem, data }] }, one.vault)
+      return restated({ ...one.answer, operations: [{ ...redeem, data }] })
     }
     const { assets } = z.object({ assets: z.string() }).parse(one.answer['withdrawal'])
     const verify = (minimum: bigint) => verifyTransactions('withdraw', one.input, least(minimum), [one.vault]).ok
@@ -255,7 +254,7 @@ function retold(answer: Answer, { userAddress, srcChainId }: Readonly<Record<str
 const word = (value: bigint) => value.toString(16).padStart(64, '0')
 
 /** The answer by which twice as much goes to the other chain, as who is given a tenth of it would have it. */
-function sendingTwice({ answer, vault }: Recorded): Answer {
+function sendingTwice({ answer }: Recorded): Answer {
   const transfer = answer.operations.at(-1) as Transaction
   const twice = (text: string, index: number) => {
     const start = 10 + 64 * index
@@ -264,30 +263,24 @@ function sendingTwice({ answer, vault }: Recorded): Answer {
   const { inputAmount, outputAmount } = z
     .object({ inputAmount: z.string(), outputAmount: z.string() })
     .parse(answer['quote'])
-  return restated(
-    {
-      ...answer,
-      approval: answer.approval.map((one) => ({ ...one, data: twice(one.data, 1) })),
-      operations: answer.operations.with(-1, { ...transfer, data: twice(twice(transfer.data, 4), 5) }),
-      quote: { inputAmount: `${2n * BigInt(inputAmount)}`, outputAmount: `${2n * BigInt(outputAmount)}` },
-    },
-    vault,
-  )
+  return restated({
+    ...answer,
+    approval: answer.approval.map((one) => ({ ...one, data: twice(one.data, 1) })),
+    operations: answer.operations.with(-1, { ...transfer, data: twice(twice(transfer.data, 4), 5) }),
+    quote: { inputAmount: `${2n * BigInt(inputAmount)}`, outputAmount: `${2n * BigInt(outputAmount)}` },
+  })
 }
 
-/** The answer whose list of calls and link say what its transactions are, as who tampers with these would have it. */
-function restated(answer: Answer, { protocol }: PinnedVault): Answer {
+/** The answer whose list of calls says what its transactions are, as who tampers with these would have it. */
+function restated(answer: Answer): Answer {
   const transactions = [...answer.approval, ...answer.operations]
-  const [only, ...more] = transactions
   return {
     ...answer,
     calls: {
       ...answer.calls,
-      atomicRequired: more.length > 0,
+      atomicRequired: transactions.length > 1,
       calls: transactions.map(({ to, data, value }) => ({ to, data, value: numberToHex(BigInt(value)) })),
     },
-    // Flipped digits make no checksum.
-    link: only && more.length === 0 ? encodeLink(OPERATIONS[protocol].abi, only.chainId, only as never) : null,
   }
 }
 
@@ -301,21 +294,21 @@ const tampering = fc.record<Tampering>({
 })
 
 /** The answer with one thing changed that a wallet would act on; undefined where nothing there can be changed. */
-function tamper({ answer, vault }: Recorded, tampering: Tampering): Answer | undefined {
+function tamper({ answer }: Recorded, tampering: Tampering): Answer | undefined {
   if (tampering.what % 4 === 0) return tamperForms(answer, tampering)
   const tampered = tamperTransactions(answer, tampering)
   // Forms that do not fit the transactions are refused for that already.
-  return tampered && restated(tampered, vault)
+  return tampered && restated(tampered)
 }
 
-/** The answer whose list of calls, link or chain is not that of its transactions. */
+/** The answer whose list of calls or chain is not that of its transactions. */
 function tamperForms(answer: Answer, { list, at, by }: Tampering): Answer | undefined {
-  const { calls, link } = answer
+  const { calls } = answer
   const index = at % calls.calls.length
   const call = calls.calls[index] as Call
   const replace = (changed: object) => ({ ...answer, calls: { ...calls, ...changed } })
   const replaceCall = (changed: object) => replace({ calls: calls.calls.with(index, { ...call, ...changed }) })
-  switch (list % 13) {
+  switch (list % 12) {
     case 0:
       return replaceCall({ to: flip(call.to, 2 + (at % 40), by) })
     case 1:
@@ -340,15 +333,10 @@ function tamperForms(answer: Answer, { list, at, by }: Tampering): Answer | unde
       )
     case 10:
       return { ...answer, operations: answer.operations.map((one) => ({ ...one, chainId: one.chainId + by })) }
-    case 11: {
+    default: {
       const { calls: _, ...others } = answer
       // An answer without it has not the form of one.
       return others as Answer
-    }
-    default: {
-      if (link === null) return { ...answer, link: `ethereum:${call.to}` }
-      const digit = [...link.matchAll(/[0-9]/g)][at % 9]?.index ?? 0
-      return { ...answer, link: [null, `${link}&value=${by}`, flip(link, digit, by)][at % 3] ?? null }
     }
   }
 }
@@ -633,7 +621,7 @@ describe('What the service builds and what the verifier knows agree', () => {
     .bigInt({ min: 1n, max: 2n ** 160n - 1n })
     .map((number): `0x${string}` => `0x${number.toString(16).padStart(40, '0')}`)
   const amount = fc.bigInt({ min: 1n, max: 2n ** 256n - 1n })
-  const Transactions = TransactionsReply.pick({ approval: true, operations: true, calls: true, link: true })
+  const Transactions = TransactionsReply.pick({ approval: true, operations: true, calls: true })
 
   test('on every deposit into a vault of every protocol', () => {
     const operations = Object.entries(OPERATIONS).flatMap(([protocol, { deposits }]) =>

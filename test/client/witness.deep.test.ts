@@ -255,7 +255,7 @@ describe('An answer', () => {
       const approval = [{ chainId: BASE, to, data, value: '0' }]
       const transactions = [...approval, ...one.answer.operations]
       const calls = transactions.map((call) => ({ to: call.to, data: call.data, value: '0x0' }))
-      const answer = { ...one.answer, approval, link: null }
+      const answer = { ...one.answer, approval }
       return { ...one, answer: { ...answer, calls: { ...one.answer.calls, atomicRequired: true, calls } } }
     }
     for (const more of [{}, { fetch: withoutSimulation }]) {

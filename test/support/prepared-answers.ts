@@ -25,7 +25,6 @@ export type Answer = {
   readonly approval: readonly Transaction[]
   readonly operations: readonly Transaction[]
   readonly calls: { readonly calls: readonly Call[]; readonly [field: string]: unknown }
-  readonly link: string | null
   readonly [field: string]: unknown
 }
 

@@ -151,7 +151,6 @@ describe('a deposit from another chain', () => {
         approval: [journey.approving(amount)],
         operations: [{ chainId: from, to: journey.pool, data: expect.any(String), value: '0' }],
         calls: expect.objectContaining({ chainId: numberToHex(from), from: ALICE.address, atomicRequired: true }),
-        link: null,
         protocol: kind.protocol,
         chainId: to,
         estimatedGas: expect.any(String),
@@ -266,7 +265,6 @@ describe("a deposit in the chain's coin", () => {
         approval: [],
         operations: [{ chainId: from, to: journey.pool, value: `${amount}` }],
         calls: { atomicRequired: false, calls: [{ value: numberToHex(amount) }] },
-        link: null,
         simulation: { status: 'success' },
       },
     })
