@@ -431,6 +431,17 @@ export const ERRORS = {
     message: 'Send the address of a token, or leave it out. A mixed-case address needs a correct checksum.',
   },
   invalid_type: { status: 400, error: 'Invalid type', message: 'Send async or sync, or leave it out.' },
+  invalid_sort: {
+    status: 400,
+    error: 'Invalid sort',
+    message: 'Send annualYield, totalAssetsUsd or name, or leave it out.',
+  },
+  invalid_order: { status: 400, error: 'Invalid order', message: 'Send asc or desc, or leave it out.' },
+  invalid_min_total_assets_usd: {
+    status: 400,
+    error: 'Invalid minTotalAssetsUsd',
+    message: 'Send a decimal number of at least 0, without exponent, or leave it out.',
+  },
   invalid_range: { status: 400, error: 'Invalid range', message: 'Send 30d, 90d, 1y or all, or leave it out.' },
   invalid_kind: { status: 400, error: 'Invalid kind', message: 'Send deposit or withdrawal, or leave it out.' },
   deposit_status_not_applicable: {

@@ -39,6 +39,7 @@ import { createDefiLlama } from './markets/defillama.ts'
 import { createLiFi } from './markets/lifi.ts'
 import { listedCoins } from './markets/listed-coins.ts'
 import type { PriceSources } from './markets/source.ts'
+import { tokenValues } from './markets/token-values.ts'
 import { oncePer } from './once.ts'
 import { createGoldRush } from './portfolio/goldrush.ts'
 import { createSolanaNfts } from './portfolio/solana-nfts.ts'
@@ -250,6 +251,9 @@ export const randomUUID = () => crypto.randomUUID
 
 /** The answers of upstreams, which all functions share. */
 export const cache = (env: Env<'cache'>) => sharedCache({ table: cacheStore(openTable(env.cache)), now: Date.now })
+
+/** Reads what tokens are worth in US dollars. */
+export const getTokenValues = (env: Env<'cache'>) => tokenValues({ cache: cache(env) })
 
 /** CoinGecko; a request takes 3 s at most unless told. */
 export const coinGecko = async (env: Env<'config' | 'cache'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>

@@ -30,6 +30,12 @@ type LiveVault = {
   readonly evidence: Evidence | undefined
 }
 
+/** The value of an amount of a token in US dollars; null if unknown. */
+type TokenValue = (
+  token: { readonly chainId: number; readonly address: string; readonly decimals: number },
+  amount: bigint,
+) => number | null
+
 type Response = z.output<typeof VaultResponse>
 
 type Dependencies = {
@@ -37,6 +43,8 @@ type Dependencies = {
   readonly states: Pick<StateStore, 'get'>
   readonly pins: Pick<Pins, 'list'>
   readonly getYield: (vault: VaultKey, price: bigint | undefined, at?: Date) => Promise<Recorded>
+  /** Never fails. */
+  readonly getTokenValues: (chainIds: Iterable<number>) => Promise<TokenValue>
   /** Epoch milliseconds. */
   readonly now: () => number
 }
@@ -46,7 +54,7 @@ type Dependencies = {
  * requests share. A chain that cannot be read gives its vaults' last recorded states and yields, with their own time, and
  * never holds up the others.
  */
-export function liveVaults({ getReader, states, pins, getYield, now }: Dependencies) {
+export function liveVaults({ getReader, states, pins, getYield, getTokenValues, now }: Dependencies) {
   const readOverviews = sharedOverviews({ getReader, now })
 
   async function readChain(chainId: number, vaults: readonly Vault[]): Promise<LiveVault[]> {
@@ -90,6 +98,7 @@ export function liveVaults({ getReader, states, pins, getYield, now }: Dependenc
       logger.error('pins not read', { error })
       return []
     })
+    const valued = getTokenValues(byChain.keys())
     const listed = await Promise.all(
       [...byChain].map(([chainId, ofChain]) =>
         readChain(chainId, ofChain).catch((error: unknown) => {
@@ -99,12 +108,12 @@ export function liveVaults({ getReader, states, pins, getYield, now }: Dependenc
       ),
     )
     const byVault = new Map(listed.flat().map((entry) => [entry.vault, entry]))
-    const pinOf = await pinned
+    const [pinOf, usdOf] = [await pinned, await valued]
     const blocks = listed.flat().flatMap(({ evidence }) => evidence ?? [])
     return {
       vaults: vaults.flatMap((vault, index) => {
         const live = byVault.get(vault)
-        return live ? [toResponse(live, pinOf[index])] : []
+        return live ? [toResponse(live, pinOf[index], usdOf)] : []
       }),
       evidence: [...new Map(blocks.map((block) => [block.blockHash, block])).values()],
     }
@@ -120,9 +129,15 @@ function unknownVault(vault: Vault): LiveVault {
   return { vault, recorded: { ...NO_YIELDS, waits: undefined }, ...unread }
 }
 
-function toResponse({ vault, recorded, hasCap, terms, state, asOf }: LiveVault, pin: Pin | undefined): Response {
+function toResponse(
+  { vault, recorded, hasCap, terms, state, asOf }: LiveVault,
+  pin: Pin | undefined,
+  usdOf: TokenValue,
+): Response {
   const { waits, ...yields } = recorded
   const type = vaultType(vault)
+  const asset = { chainId: vault.chainId, address: vault.asset, decimals: vault.assetDecimals }
+  const totalAssets = state?.totalAssets ?? null
   const roles = getProtocol(vault).roles?.(vault)
   return {
     poolId: vault.poolId,
@@ -141,7 +156,8 @@ function toResponse({ vault, recorded, hasCap, terms, state, asOf }: LiveVault, 
     ...yields,
     asset: { symbol: vault.assetSymbol, decimals: vault.assetDecimals },
     shareDecimals: vault.shareDecimals,
-    totalAssets: state?.totalAssets ?? null,
+    totalAssets,
+    totalAssetsUsd: totalAssets === null ? null : usdOf(asset, totalAssets),
     terms: buildTerms(terms, {
       usual: {
         entry: isAsync(vault, 'deposit') ? 'request' : 'instant',

@@ -50,6 +50,12 @@ export const VaultResponse = z
     totalAssets: Amount.nullable().describe(
       "Assets under management at stateAsOf, in the asset's smallest unit; null if unknown",
     ),
+    totalAssetsUsd: z
+      .number()
+      .nullable()
+      .describe(
+        'totalAssets in US dollars, at a price some minutes old; null if either is unknown, or if reading the price takes over a second',
+      ),
     terms: VaultTerms,
     vaultState: VaultState.nullable().optional().describe('Async vaults only; null if never read'),
     hasChanged: z

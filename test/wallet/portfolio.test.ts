@@ -90,7 +90,7 @@ const vault: Vault = {
     ...{ settlement: null, valuation: null, cooldownSeconds: null, missing: ['room', 'liquidity'] },
     fees: { management: null, performance: null, entry: null, exit: null, haircut: null },
   },
-  ...{ totalAssets: null, hasChanged: null, stateAsOf: null },
+  ...{ totalAssets: null, totalAssetsUsd: null, hasChanged: null, stateAsOf: null },
 }
 
 function coin(told: Partial<ListCoinsResponse[number]>): ListCoinsResponse[number] {

@@ -7,13 +7,15 @@ import type { Services } from '../../../lib/services.ts'
 import { liveVaults } from '../../../lib/vaults/live.ts'
 import { type Vault, vaultPartition } from '../../../lib/vaults/vault.ts'
 import type { contract } from './contract.ts'
+import { needsFigures, rank } from './rank.ts'
+import { rankedPages } from './ranked-pages.ts'
 
-export function listVaults(services: Services<'getReader' | 'states' | 'pins' | 'getYield' | 'now'>) {
+export function listVaults(
+  services: Services<'getReader' | 'states' | 'pins' | 'getYield' | 'getTokenValues' | 'now'>,
+) {
   const read = liveVaults(services)
   return async ({ client, limits, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const { limit, cursor, chainId, asset, type } = query
-    const list = JSON.stringify(['vaults', client.clientId, chainId, asset, type])
-    const after = cursor === undefined ? undefined : decodeCursor(cursor, list)
+    const { limit, cursor, chainId, asset, type, sort, order, minTotalAssetsUsd } = query
     const visible = listVisibleVaults({ client, limits })
     if (visible.length === 0) throw new AppError('no_vaults_configured')
 
@@ -23,8 +25,25 @@ export function listVaults(services: Services<'getReader' | 'states' | 'pins' | 
         (asset ?? vault.asset) === vault.asset &&
         (type ?? vaultType(vault)) === vaultType(vault),
     )
-    const { onPage, page } = cutPage(matching.map(placed), { list, order: 'ascending', after, limit })
-    const { vaults: data, evidence } = await read(onPage.map(({ vault }) => vault))
+    const filters = ['vaults', client.clientId, chainId, asset, type]
+
+    if (sort === undefined && minTotalAssetsUsd === undefined) {
+      const list = JSON.stringify(filters)
+      const after = cursor === undefined ? undefined : decodeCursor(cursor, list)
+      const { onPage, page } = cutPage(matching.map(placed), { list, order: 'ascending', after, limit })
+      const { vaults: data, evidence } = await read(onPage.map(({ vault }) => vault))
+      return { success: true, data, ...page, evidence }
+    }
+
+    const ranking = { sort, order, minTotalAssetsUsd }
+    const list = JSON.stringify([...filters, ranking])
+    const { rest, cut } = rankedPages(matching, { list, cursor, limit })
+    const figures = needsFigures(ranking) ? await read(rest) : undefined
+    const entries = rest.map((vault, index) => ({ vault, live: figures?.vaults[index] }))
+    const { onPage, page } = cut(rank(entries, ranking))
+    const { vaults: data, evidence } = figures
+      ? { vaults: onPage.flatMap(({ live }) => live ?? []), evidence: figures.evidence }
+      : await read(onPage.map(({ vault }) => vault))
     return { success: true, data, ...page, evidence }
   }
 }

@@ -12,7 +12,7 @@ export const contract = {
   summary: "Returns one of the client's vaults with its live yield and on-chain state, as in the list.",
   tag: 'Vaults',
   caller: 'client',
-  uses: { deposits: ['Query', 'BatchGetItem'], config: true },
+  uses: { deposits: ['Query', 'BatchGetItem'], cache: ['BatchGetItem'], config: true },
   request: {
     path: z.object({ vaultAddress: VaultAddress }),
     query: z.object({

@@ -3,6 +3,10 @@ import { readContract } from 'viem/actions'
 import { describe, expect } from 'vitest'
 import { issueKey, createClient as registerClient } from '../../../admin/operations/clients.ts'
 import { addVault } from '../../../admin/operations/vaults.ts'
+import { sharedCache } from '../../../lib/cache/cache.ts'
+import { cacheStore } from '../../../lib/cache/store.ts'
+import { evmChain } from '../../../lib/chain/registry.ts'
+import { pricesKey } from '../../../lib/markets/cache-keys.ts'
 import { ACCOUNTS } from '../../../sandbox/accounts.ts'
 import { settle } from '../../../sandbox/curator.ts'
 import { deployLagoonVault, deployYieldVault } from '../../../sandbox/deploy.ts'
@@ -12,7 +16,7 @@ import { changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
 import { expectError } from '../../support/errors.ts'
 import { transaction, VAULT_ABI } from '../../support/oracles.ts'
 import { recordAll, recordPrices } from '../../support/records.ts'
-import { test as base, type Service, startAnew, USERS } from '../../support/service.ts'
+import { test as base, type HttpReply, type Service, startAnew, USERS } from '../../support/service.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault } from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
 
@@ -41,6 +45,7 @@ const EVERY_VAULT = [
   'shareDecimals',
   'totalAssets',
   'terms',
+  'totalAssetsUsd',
   'hasChanged',
   'stateAsOf',
 ]
@@ -412,9 +417,133 @@ describe('Pages and filters', () => {
     [{ chainId: 5 }, 'missing_or_invalid_chain_id'],
     [{ asset: '0x1' }, 'invalid_asset'],
     [{ type: 'Sync' }, 'invalid_type'],
+    [{ sort: 'apy' }, 'invalid_sort'],
+    [{ order: 'down' }, 'invalid_order'],
+    [{ minTotalAssetsUsd: '-1' }, 'invalid_min_total_assets_usd'],
+    [{ minTotalAssetsUsd: '1e6' }, 'invalid_min_total_assets_usd'],
+    [{ minTotalAssetsUsd: '' }, 'invalid_min_total_assets_usd'],
   ] as const)('refuse %j', async ([query, code], { service }) => {
     expectError(await ask(service, query), code, Object.keys(query))
     expect(Object.values(service.rpc).map(({ bodies }) => bodies.length)).toEqual([0, 0])
+  })
+})
+
+describe('The value in US dollars', () => {
+  const AT = Date.now()
+
+  /** Puts the price of every token of Base and Arbitrum as the job does, and lets containers forget the ones before. */
+  async function putPrices(service: Service, base: number | undefined, arbitrum: number | undefined) {
+    const cache = sharedCache({ table: cacheStore(service.tables.cache), now: Date.now })
+    for (const { chainId, tokens } of service.backends.chains) {
+      const now = chainId === 8453 ? base : arbitrum
+      const prices = tokens.map(({ address }) =>
+        now === undefined ? [] : [[address, { now, dayAgo: null, at: AT }] as const],
+      )
+      await cache.put(pricesKey(evmChain(chainId)?.key ?? ''), Object.fromEntries(prices.flat()))
+    }
+    service.pass(61)
+  }
+  const ask = async (service: Service, query: Record<string, string> = {}): Promise<HttpReply['body']> => {
+    service.pass(0.5)
+    const { status, body } = await service.call('GET', `${LIST}?${new URLSearchParams(query)}`)
+    expect(status).toBe(200)
+    return body
+  }
+  /** By a float: enough for amounts of a test. */
+  const usdOf = ({ totalAssets, asset }: Listed, price: number) => (Number(totalAssets) / 10 ** asset.decimals) * price
+
+  test('is of the total assets at the price of the asset, in the list and of one vault, and null without a price', async ({
+    service,
+  }) => {
+    await putPrices(service, 1.25, undefined)
+    const { data } = await ask(service)
+    expect(new Set(data.map(({ chainId }: Listed) => chainId))).toEqual(new Set([8453, 42161]))
+    for (const vault of data) {
+      const expected = vault.chainId === 8453 ? expect.closeTo(usdOf(vault, 1.25), 6) : null
+      expect(vault.totalAssetsUsd).toEqual(expected)
+      const path = `/defi-vaults/v1/vault/${vault.poolAddress}?chainId=${vault.chainId}`
+      expect((await service.call('GET', path)).body.totalAssetsUsd).toBe(vault.totalAssetsUsd)
+    }
+    expect(data.some(({ totalAssetsUsd }: Listed) => totalAssetsUsd > 0)).toBe(true)
+  })
+
+  test('is null, and the list stands, while prices cannot be read or take longer than a second', async ({
+    coldService: service,
+  }) => {
+    await putPrices(service, 1, 1)
+    const isOfPrices = ({ body }: { readonly body: string }) => body.includes('prices#')
+    service.table.fails = isOfPrices
+    const failed = await ask(service)
+    service.table.reset()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    service.table.hold = (tried) => (isOfPrices(tried) ? promise : undefined)
+    const begun = performance.now()
+    const slow = await ask(service)
+    expect(performance.now() - begun).toBeLessThan(2_500)
+    resolve()
+    for (const { data } of [failed, slow]) {
+      expect(data.length).toBeGreaterThan(1)
+      for (const { totalAssetsUsd, stateAsOf } of data) {
+        expect({ totalAssetsUsd, stateAsOf }).toMatchObject({ totalAssetsUsd: null, stateAsOf: { stale: false } })
+      }
+    }
+  })
+
+  test('sorts the list, unknown ones last in either order, and leaves out what is below the least', async ({
+    service,
+  }) => {
+    await putPrices(service, 2, undefined)
+    const { data: unsorted } = await ask(service)
+    const values = (body: { data: Listed[] }) => body.data.map(({ totalAssetsUsd }) => totalAssetsUsd)
+    const known = values({ data: unsorted }).filter((value) => value !== null)
+    const unknown = values({ data: unsorted }).filter((value) => value === null)
+    const descending = known.toSorted((left, right) => right - left)
+    expect(values(await ask(service, { sort: 'totalAssetsUsd' }))).toEqual([...descending, ...unknown])
+    const ascending = await ask(service, { sort: 'totalAssetsUsd', order: 'asc' })
+    expect(values(ascending)).toEqual([...descending.toReversed(), ...unknown])
+    const minTotalAssetsUsd = `${descending[1]}`
+    const least = await ask(service, { minTotalAssetsUsd })
+    expect(least.data.map(({ poolId }: Listed) => poolId)).toEqual(
+      unsorted
+        .filter(({ totalAssetsUsd }: Listed) => totalAssetsUsd >= descending[1])
+        .map(({ poolId }: Listed) => poolId),
+    )
+    expect(least.totalRecords).toBe(least.data.length)
+    expect((await ask(service, { minTotalAssetsUsd: '0' })).data).toHaveLength(known.length)
+  })
+
+  test('can move between two pages, and no vault comes twice or not at all', async ({ service }) => {
+    await putPrices(service, 2, 1)
+    const all = (await ask(service)).data.map(({ poolId }: Listed) => poolId)
+    const seen: string[] = []
+    let cursor: string | null = null
+    for (let number = 0; number === 0 || cursor !== null; number += 1) {
+      const page: HttpReply['body'] = await ask(service, {
+        ...{ sort: 'totalAssetsUsd', limit: '3' },
+        ...(cursor !== null && { cursor }),
+      })
+      expect(page.totalRecords).toBe(all.length)
+      seen.push(...page.data.map(({ poolId }: Listed) => poolId))
+      cursor = page.nextCursor
+      // What was last is first now.
+      await putPrices(service, number % 2 === 0 ? 0.001 : 2, number % 2 === 0 ? 1000 : 1)
+    }
+    expect(seen.toSorted()).toEqual(all.toSorted())
+  })
+
+  test('decides nothing of a list by name, whose chains are asked for what is on the page only', async ({
+    service,
+  }) => {
+    const names = (await ask(service)).data.map(({ name }: Listed) => name)
+    const { compare } = new Intl.Collator('en')
+    const up = await ask(service, { sort: 'name' })
+    expect(up.data.map(({ name }: Listed) => name)).toEqual(names.toSorted(compare))
+    const down = await ask(service, { sort: 'name', order: 'desc' })
+    expect(down.data.map(({ name }: Listed) => name)).toEqual(names.toSorted(compare).toReversed())
+    for (const wire of Object.values(service.rpc)) wire.reset()
+    const { data } = await ask(service, { sort: 'name', limit: '1' })
+    expect(Object.values(service.rpc).filter(({ bodies }) => bodies.length > 0)).toHaveLength(1)
+    expect(data).toMatchObject([{ name: up.data[0].name }])
   })
 })
 

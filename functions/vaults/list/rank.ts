@@ -1,0 +1,41 @@
+import type * as z from 'zod'
+import type { VaultResponse } from '../../../lib/vaults/response.ts'
+import type { Vault } from '../../../lib/vaults/vault.ts'
+import type { Order, Sort } from './contract.ts'
+
+/** A vault of the list, with its live figures if they decide its place. */
+type Entry = { readonly vault: Vault; readonly live?: z.output<typeof VaultResponse> | undefined }
+
+type Ranking = {
+  readonly sort: Sort | undefined
+  readonly order: Order | undefined
+  readonly minTotalAssetsUsd: number | undefined
+}
+
+/** What is compared; null is unknown. */
+const VALUES = {
+  annualYield: ({ live }: Entry) => (live?.annualYield ? Number(live.annualYield.percent) : null),
+  totalAssetsUsd: ({ live }: Entry) => live?.totalAssetsUsd ?? null,
+  name: ({ vault }: Entry) => vault.name,
+} as const satisfies Record<Sort, (entry: Entry) => number | string | null>
+
+const { compare: compareNames } = new Intl.Collator('en')
+
+/** Whether the ranking needs the live figures of all vaults. */
+export function needsFigures({ sort, minTotalAssetsUsd }: Ranking): boolean {
+  return minTotalAssetsUsd !== undefined || (sort !== undefined && sort !== 'name')
+}
+
+/** The entries that have enough assets, in order. Unknown values come last in either order; equal ones stay as they were. */
+export function rank<T extends Entry>(entries: readonly T[], { sort, order, minTotalAssetsUsd: min }: Ranking): T[] {
+  const matching = entries.filter(({ live }) => min === undefined || (live?.totalAssetsUsd ?? -1) >= min)
+  if (sort === undefined) return matching
+  const sign = (order ?? (sort === 'name' ? 'asc' : 'desc')) === 'asc' ? 1 : -1
+  return matching
+    .map((entry) => ({ entry, value: VALUES[sort](entry) }))
+    .sort(({ value: left }, { value: right }) => {
+      if (left === null || right === null) return Number(left === null) - Number(right === null)
+      return sign * (typeof left === 'number' ? left - Number(right) : compareNames(left, String(right)))
+    })
+    .map(({ entry }) => entry)
+}

@@ -1,0 +1,41 @@
+import { decodeCursor, encodeCursor } from '../../../lib/cursor.ts'
+import { AppError } from '../../../lib/errors.ts'
+import { type Vault, vaultPartition } from '../../../lib/vaults/vault.ts'
+
+type PageOf = { readonly list: string; readonly cursor: string | undefined; readonly limit: number | undefined }
+
+/**
+ * Pages of a list whose order moves with its figures. The cursor has a bit for each vault that a page has shown, so no page
+ * repeats a vault, and each vault that is left can still come. `rest` has those, in the order of the list without a sort; `cut` makes the next page of
+ * them. Throws `invalid_cursor`, also for a cursor of a list that had other vaults.
+ */
+export function rankedPages(vaults: readonly Vault[], { list, cursor, limit }: PageOf) {
+  const placed = vaults
+    .map((vault) => ({ vault, place: vaultPartition(vault) }))
+    .sort((left, right) => (left.place < right.place ? -1 : 1))
+  const whole = JSON.stringify([list, placed.map(({ place }) => place)])
+  const shown = cursor === undefined ? 0n : readBits(decodeCursor(cursor, whole))
+  const bitOf = new Map(placed.map(({ vault }, index) => [vault, 1n << BigInt(index)]))
+  const rest = placed.flatMap(({ vault }) => (shown & (bitOf.get(vault) ?? 0n) ? [] : vault))
+  return {
+    rest,
+    cut<T extends { readonly vault: Vault }>(ranked: readonly T[]) {
+      const onPage = ranked.slice(0, limit)
+      const hasMore = ranked.length > onPage.length
+      const seen = onPage.reduce((bits, { vault }) => bits | (bitOf.get(vault) ?? 0n), shown)
+      return {
+        onPage,
+        page: {
+          totalRecords: vaults.length - rest.length + ranked.length,
+          hasMore,
+          nextCursor: hasMore ? encodeCursor(seen.toString(16), whole) : null,
+        },
+      }
+    },
+  }
+}
+
+function readBits(text: string): bigint {
+  if (!/^[0-9a-f]+$/.test(text)) throw new AppError('invalid_cursor')
+  return BigInt(`0x${text}`)
+}

@@ -1,0 +1,42 @@
+import { setTimeout } from 'node:timers/promises'
+import type { SharedCache } from '../cache/cache.ts'
+import { evmChain } from '../chain/registry.ts'
+import { logger } from '../logger.ts'
+import { pricesKey } from './cache-keys.ts'
+import { decimal, times, tokens, toNumber } from './decimal.ts'
+
+/** Milliseconds after which a request goes on without prices. */
+const DEADLINE_MS = 1_000
+
+/** A token of an EVM chain. */
+type Token = { readonly chainId: number; readonly address: string; readonly decimals: number }
+
+/** Returns the value in US dollars of an amount in the token's smallest unit; null if the price is unknown. */
+export type TokenValue = (token: Token, amount: bigint) => number | null
+
+/**
+ * Returns the function that reads what tokens of these chains are worth, by the prices that refresh-market caches. It never
+ * fails: prices that cannot be read within a second are unknown.
+ */
+export function tokenValues({ cache }: { readonly cache: Pick<SharedCache, 'recall'> }) {
+  const readPrices = async (chainIds: Iterable<number>) => {
+    const chains = [...new Set(chainIds)].flatMap((chainId) => evmChain(chainId) ?? [])
+    const prices = await cache.recall(Object.fromEntries(chains.map(({ id, key }) => [id, pricesKey(key)])))
+    return new Map(chains.map(({ id }) => [id, prices[id]?.value]))
+  }
+  return async (chainIds: Iterable<number>): Promise<TokenValue> => {
+    const late = setTimeout(DEADLINE_MS, undefined, { ref: false }).then(() => {
+      throw new Error('the prices take too long')
+    })
+    const prices = await Promise.race([readPrices(chainIds), late]).catch((error: unknown) => {
+      logger.error('prices not read', { error })
+      return undefined
+    })
+    return ({ chainId, address, decimals }, amount) => {
+      const price = prices?.get(chainId)?.[address]
+      if (price === undefined) return null
+      const value = toNumber(times(tokens(amount, decimals), decimal(price.now)))
+      return Number.isFinite(value) ? value : null
+    }
+  }
+}
