@@ -1,7 +1,7 @@
 import { type Address, decodeFunctionData, encodeFunctionData, isAddressEqual, parseAbi } from 'viem'
 import type { Transaction } from './transaction.ts'
 
-/** ERC-20, with the errors of ERC-6093. */
+/** ERC-20. */
 export const erc20Abi = parseAbi([
   'function approve(address spender, uint256 amount) returns (bool)',
   'function allowance(address owner, address spender) view returns (uint256)',
@@ -11,9 +11,6 @@ export const erc20Abi = parseAbi([
   'function symbol() view returns (string)',
   'function totalSupply() view returns (uint256)',
   'event Transfer(address indexed from, address indexed to, uint256 value)',
-  'error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)',
-  'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
-  'error SafeERC20FailedOperation(address token)',
 ])
 
 /** How much of a token a spender is to take, in its smallest unit. */

@@ -4,7 +4,7 @@ import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { parseSimulation, type SimulatedCall, simulationRequest } from '../chain/simulation.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import type { Intent } from '../protocols/calldata.ts'
-import { REVERT_ERRORS } from '../protocols/revert-errors.ts'
+import { REVERT_ERRORS } from '../protocols/known-errors.ts'
 
 /** Transactions that may be signed, approvals first, and views that a dry run calls before and after them. */
 export type Draft = {

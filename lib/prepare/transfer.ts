@@ -18,7 +18,7 @@ import type { RpcRequest } from '../chain/rpc.ts'
 import { type SimulatedCall, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
 import { AppError } from '../errors.ts'
 import { encodeOperation, type Intent, verifyOperations } from '../protocols/calldata.ts'
-import { REVERT_ERRORS } from '../protocols/revert-errors.ts'
+import { REVERT_ERRORS } from '../protocols/known-errors.ts'
 import { firstApproved, makeDryRuns } from './dry-run.ts'
 
 /** The services that prepare a transfer to another chain. */

@@ -1,6 +1,6 @@
 import { parseAbi } from 'viem'
 
-/** What vaults of all protocols are: ERC-4626 and ERC-7575, with OpenZeppelin's errors and pause, and what Morpho's are known by. */
+/** What vaults of all protocols are: ERC-4626 and ERC-7575, with OpenZeppelin's pause, and what Morpho's are known by. */
 export const vaultAbi = parseAbi([
   'function asset() view returns (address)',
   'function share() view returns (address)',
@@ -21,8 +21,4 @@ export const vaultAbi = parseAbi([
   'function supportsInterface(bytes4 interfaceId) view returns (bool)',
   'event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
   'event Withdraw(address indexed sender, address indexed receiver, address indexed owner, uint256 assets, uint256 shares)',
-  'error ERC4626ExceededMaxDeposit(address receiver, uint256 assets, uint256 max)',
-  'error ERC4626ExceededMaxWithdraw(address owner, uint256 assets, uint256 max)',
-  'error ERC4626ExceededMaxRedeem(address owner, uint256 shares, uint256 max)',
-  'error EnforcedPause()',
 ])

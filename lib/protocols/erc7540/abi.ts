@@ -25,29 +25,11 @@ const ownAbi = parseAbi([
   'event CancelRedeemClaim(address indexed controller, address indexed receiver, uint256 indexed requestId, address sender, uint256 shares)',
 ])
 
-// The standards name no errors. These are Centrifuge's and Superform's, so that a refusal tells its reason.
-const knownErrors = parseAbi([
-  'error InvalidOwner()',
-  'error InvalidController()',
-  'error InsufficientBalance()',
-  'error ZeroAmountNotAllowed()',
-  'error TransferNotAllowed()',
-  'error CancellationIsPending()',
-  'error NoPendingRequest()',
-  'error ExceedsMaxDeposit()',
-  'error ExceedsDepositLimits()',
-  'error ExceedsMaxRedeem()',
-  'error ExceedsRedeemLimits()',
-  'error ZERO_AMOUNT()',
-  'error INVALID_AMOUNT()',
-  'error INVALID_CONTROLLER()',
-])
-
 /**
  * Asynchronous vaults by the standards: requests (https://eips.ethereum.org/EIPS/eip-7540) and their cancellation
  * (https://eips.ethereum.org/EIPS/eip-7887).
  */
-export const erc7540Abi = [...vaultAbi, ...ownAbi, ...knownErrors] as const
+export const erc7540Abi = [...vaultAbi, ...ownAbi] as const
 
 /** The calls that tell where the requests of an account with an id stand, by their kind. */
 export const REQUEST_CALLS = {

@@ -36,22 +36,6 @@ const ownAbi = parseAbi([
   'event SettleRedeem(uint40 indexed epochId, uint40 indexed settledId, uint256 totalAssets, uint256 totalSupply, uint256 assetsWithdrawed, uint256 sharesBurned)',
   'event NewTotalAssetsUpdated(uint256 totalAssets)',
   'event TotalAssetsUpdated(uint256 totalAssets)',
-  'error OnlyOneRequestAllowed()',
-  'error OnlySyncDepositAllowed()',
-  'error OnlyAsyncDepositAllowed()',
-  'error SyncOperationNotAllowed()',
-  'error BelowMinimumAssets(uint256 assets, uint256 minimumAssets)',
-  'error TotalAssetsExpired()',
-  'error RequestIdNotClaimable()',
-  'error RequestNotCancelable(uint256 requestId)',
-  'error MaxCapReached()',
-  'error NotWhitelisted()',
-  'error AddressNotAllowed(address account)',
-  'error NotOpen(uint8 state)',
-  'error Closed()',
-  'error ERC7540InvalidOperator()',
-  'error InvalidController(address controller)',
-  'error GuardrailsViolation()',
 ])
 
 /** Lagoon v0 vaults: one ABI over all versions 0.1 to 0.6; a version lacks what it does not have. */
