@@ -1632,7 +1632,7 @@ export type Simulation = {
 } | {
   /** The transactions would fail now; estimatedGas is an upper estimate */
   status: 'reverted'
-  /** The contract's own error, such as ERC20InsufficientBalance; InsufficientBalance for the chain's coin */
+  /** The contract's own error with its arguments, such as ERC20InsufficientBalance(0x…, 3, 4); InsufficientBalance for the chain's coin */
   reason: string
 }
 
