@@ -455,6 +455,8 @@ export type GetDepositStatusResponse = {
   chainId: ChainId
   /** Usual wait for a settlement; null below five known settlements, or without settlements */
   estimatedSettlement: EstimatedSettlement | null
+  /** Final settlements that included the pending request and did not settle it, up to 100; null without one, or if the vault does not report settlements */
+  missedSettlements: number | null
   /** Milliseconds until the next poll; null if no settlement is awaited */
   nextPollAfterMs: number | null
   /** Per chain read: the block that the response is based on, and the number of hosts */
@@ -759,6 +761,8 @@ export type GetVaultResponse = {
   shareDecimals: number
   /** Assets under management at stateAsOf, in the asset's smallest unit; null if unknown */
   totalAssets: Amount | null
+  /** totalAssets in US dollars, at a price some minutes old; null if either is unknown, or if reading the price takes over a second */
+  totalAssetsUsd: number | null
   terms: VaultTerms
   /** Async vaults only; null if never read */
   vaultState?: VaultState | null | undefined
@@ -776,6 +780,8 @@ export type GetWithdrawalStatusResponse = {
   chainId: ChainId
   /** Usual wait for a settlement; null below five known settlements, or without settlements */
   estimatedSettlement: EstimatedSettlement | null
+  /** Final settlements that included the pending request and did not settle it, up to 100; null without one, or if the vault does not report settlements */
+  missedSettlements: number | null
   /** Milliseconds until the next poll; null if no settlement is awaited */
   nextPollAfterMs: number | null
   /** Per chain read: the block that the response is based on, and the number of hosts */
@@ -1265,8 +1271,6 @@ export type PrepareCancellationResponse = {
   operations: Transaction[]
   /** All transactions in order, as the parameter of `wallet_sendCalls` (EIP-5792) */
   calls: WalletCalls
-  /** EIP-681 link of the transaction; null for several, or if a link cannot express it */
-  link: string | null
   /** `lagoon` or `erc7540` or `erc4626` */
   protocol: string
   /** Chain of the vault */
@@ -1310,8 +1314,6 @@ export type PrepareClaimResponse = {
   operations: Transaction[]
   /** All transactions in order, as the parameter of `wallet_sendCalls` (EIP-5792) */
   calls: WalletCalls
-  /** EIP-681 link of the transaction; null for several, or if a link cannot express it */
-  link: string | null
   /** `lagoon` or `erc7540` or `erc4626` */
   protocol: string
   /** Chain of the vault */
@@ -1359,8 +1361,6 @@ export type PrepareDepositResponse = {
   operations: Transaction[]
   /** All transactions in order, as the parameter of `wallet_sendCalls` (EIP-5792) */
   calls: WalletCalls
-  /** EIP-681 link of the transaction; null for several, or if a link cannot express it */
-  link: string | null
   /** `lagoon` or `erc7540` or `erc4626` */
   protocol: string
   /** Chain of the vault */
@@ -1415,8 +1415,6 @@ export type PrepareWithdrawalResponse = {
   operations: Transaction[]
   /** All transactions in order, as the parameter of `wallet_sendCalls` (EIP-5792) */
   calls: WalletCalls
-  /** EIP-681 link of the transaction; null for several, or if a link cannot express it */
-  link: string | null
   /** `lagoon` or `erc7540` or `erc4626` */
   protocol: string
   /** Chain of the vault */
@@ -1632,7 +1630,7 @@ export type Simulation = {
 } | {
   /** The transactions would fail now; estimatedGas is an upper estimate */
   status: 'reverted'
-  /** The contract's own error with its arguments, such as ERC20InsufficientBalance(0x…, 3, 4); InsufficientBalance for the chain's coin */
+  /** The contract's own error, such as ERC20InsufficientBalance; InsufficientBalance for the chain's coin */
   reason: string
 }
 
@@ -2263,6 +2261,8 @@ export type Vault = {
   shareDecimals: number
   /** Assets under management at stateAsOf, in the asset's smallest unit; null if unknown */
   totalAssets: Amount | null
+  /** totalAssets in US dollars, at a price some minutes old; null if either is unknown, or if reading the price takes over a second */
+  totalAssetsUsd: number | null
   terms: VaultTerms
   /** Async vaults only; null if never read */
   vaultState?: VaultState | null | undefined
@@ -2851,6 +2851,12 @@ export type Errors = {
   invalid_asset: 400
   /** Invalid type. Send async or sync, or leave it out. */
   invalid_type: 400
+  /** Invalid sort. Send annualYield, totalAssetsUsd or name, or leave it out. */
+  invalid_sort: 400
+  /** Invalid order. Send asc or desc, or leave it out. */
+  invalid_order: 400
+  /** Invalid minTotalAssetsUsd. Send a decimal number of at least 0, without exponent, or leave it out. */
+  invalid_min_total_assets_usd: 400
   /** Invalid range. Send 30d, 90d, 1y or all, or leave it out. */
   invalid_range: 400
   /** Invalid kind. Send deposit or withdrawal, or leave it out. */
@@ -3079,7 +3085,7 @@ undefined,
 'missing_or_invalid_address' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'wallet_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('DELETE', '/auth/wallets/{address}')
 
-/** Lists the client's vaults that the key may see, with live yield and on-chain state. Sorts by chain id, then address, as text (42161 before 8453). Returns all of them, or pages. */
+/** Lists the client's vaults that the key may see, with live yield and on-chain state. Without `sort`: by chain id, then address, as text (42161 before 8453). Returns all of them, or pages. */
 export const listVaults = /* @__PURE__ */ operation<
 {
   /** Only vaults on this chain */
@@ -3088,14 +3094,20 @@ export const listVaults = /* @__PURE__ */ operation<
   asset?: Address | undefined
   /** Only vaults of this type */
   type?: 'async' | 'sync' | undefined
+  /** Sorts by live figures or by name. Unknown figures come last. Pages neither repeat nor skip a vault while figures move. If vaults were added or removed, the cursor is invalid: start again */
+  sort?: 'annualYield' | 'totalAssetsUsd' | 'name' | undefined
+  /** Order of `sort`; default `desc` for figures, `asc` for names */
+  order?: 'asc' | 'desc' | undefined
+  /** Only vaults with at least so many US dollars; those of unknown value are left out */
+  minTotalAssetsUsd?: string | undefined
   /** Page size, 1 to 100; without it one page has all vaults */
   limit?: string | number | undefined
   /** The nextCursor of the previous page */
   cursor?: string | undefined
 } | void,
 ListVaultsResponse,
-'missing_or_invalid_chain_id' | 'invalid_asset' | 'invalid_type' | 'invalid_limit' | 'invalid_cursor' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'no_vaults_configured' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
->('GET', '/defi-vaults/v1/vaults', { query: ['chainId', 'asset', 'type', 'limit', 'cursor'], items: 'data' })
+'missing_or_invalid_chain_id' | 'invalid_asset' | 'invalid_type' | 'invalid_sort' | 'invalid_order' | 'invalid_min_total_assets_usd' | 'invalid_limit' | 'invalid_cursor' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'no_vaults_configured' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
+>('GET', '/defi-vaults/v1/vaults', { query: ['chainId', 'asset', 'type', 'sort', 'order', 'minTotalAssetsUsd', 'limit', 'cursor'], items: 'data' })
 
 /** Returns one of the client's vaults with its live yield and on-chain state, as in the list. */
 export const getVault = /* @__PURE__ */ operation<

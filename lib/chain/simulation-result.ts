@@ -12,7 +12,7 @@ export const SimulationResult = z
       reason: z
         .string()
         .describe(
-          "The contract's own error with its arguments, such as ERC20InsufficientBalance(0x…, 3, 4); InsufficientBalance for the chain's coin",
+          "The contract's own error, such as ERC20InsufficientBalance; InsufficientBalance for the chain's coin",
         ),
     }),
   ])

@@ -86,15 +86,10 @@ export function summarise(
   return { estimatedGas: (used * (100n + MARGIN_PERCENT)) / 100n, simulation: { status: 'success' } }
 }
 
-/** Characters of a reason: a contract chooses what it says. */
-const MAX_REASON = 200
-
 function revertReason(data: Hex, abi: Abi): string {
   try {
-    const { errorName, args = [] } = decodeErrorResult({ abi, data })
-    const reason =
-      errorName === 'Error' ? String(args[0]) : `${errorName}${args.length > 0 ? `(${args.join(', ')})` : ''}`
-    return reason.slice(0, MAX_REASON)
+    const { errorName, args } = decodeErrorResult({ abi, data })
+    return errorName === 'Error' ? String(args?.[0]).slice(0, 200) : errorName
   } catch {
     return data === '0x' ? 'reverted without a reason' : `reverted with ${data.slice(0, 10)}`
   }

@@ -373,8 +373,8 @@ describe('approvals for the bridge', () => {
 
 describe('what cannot be simulated to its end', () => {
   test.for([
-    { asset: 'USDC', reason: expect.stringMatching(/^ERC20InsufficientBalance\(0x.+, \d+, \d+\)$/) },
-    { asset: 'DAI', reason: expect.stringMatching(/^ERC20InsufficientBalance\(0x.+, \d+, \d+\)$/) },
+    { asset: 'USDC', reason: 'ERC20InsufficientBalance' },
+    { asset: 'DAI', reason: 'ERC20InsufficientBalance' },
     { asset: 'USDT', reason: 'reverted without a reason' },
   ] as const)(
     'A user with too little $asset gets the transactions, and is told that they would fail now and why',

@@ -433,7 +433,7 @@ describe('approvals', () => {
 describe('what cannot be paid', () => {
   const POOR = { address: getAddress('0x1234567890abcdef1234567890abcdef12345678') }
   const cases = [
-    { kind: 'Lagoon 0.5', asset: 'DAI', reason: expect.stringMatching(/^ERC20InsufficientBalance\(0x.+, \d+, \d+\)$/) },
+    { kind: 'Lagoon 0.5', asset: 'DAI', reason: 'ERC20InsufficientBalance' },
     { kind: 'sync', asset: 'USDT', reason: 'reverted without a reason' },
   ] as const
 

@@ -64,10 +64,10 @@ describe('what a simulation says', () => {
   })
 
   test.for([
-    { what: 'a known error', call: reverted(balance), reason: `InsufficientBalance(${SENDER}, 1)` },
+    { what: 'a known error', call: reverted(balance), reason: 'InsufficientBalance' },
     { what: 'a text', call: reverted(errorOf('Pausable: paused')), reason: 'Pausable: paused' },
     { what: 'a long text', call: reverted(errorOf('x'.repeat(5_000))), reason: 'x'.repeat(200) },
-    { what: 'a panic', call: reverted(panic), reason: 'Panic(17)' },
+    { what: 'a panic', call: reverted(panic), reason: 'Panic' },
     { what: 'an unknown error', call: reverted('0xdeadbeef00000001'), reason: 'reverted with 0xdeadbeef' },
     { what: 'less than an error', call: reverted('0xdead'), reason: 'reverted with 0xdead' },
     { what: 'nothing', call: reverted('0x'), reason: 'reverted without a reason' },
@@ -75,17 +75,17 @@ describe('what a simulation says', () => {
     {
       what: 'an error object with the data',
       call: { ...reverted('0x'), error: { code: 3, message: 'execution reverted', data: balance } },
-      reason: `InsufficientBalance(${SENDER}, 1)`,
+      reason: 'InsufficientBalance',
     },
     {
       what: 'an error object without data',
       call: { ...reverted(balance), error: { code: 3, message: 'execution reverted' } },
-      reason: `InsufficientBalance(${SENDER}, 1)`,
+      reason: 'InsufficientBalance',
     },
     {
       what: 'an error object with other data',
       call: { ...reverted(balance), error: { code: 3, data: 'see the log' } },
-      reason: `InsufficientBalance(${SENDER}, 1)`,
+      reason: 'InsufficientBalance',
     },
   ])('A revert with $what has a reason', ({ call, reason }) => {
     expect(parseSimulation(blockOf(call), 1, abi)).toMatchObject([{ status: 'reverted', reason }])

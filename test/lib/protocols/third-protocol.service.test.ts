@@ -49,7 +49,7 @@ test('A protocol that is in the lists of protocols alone is served from registra
   expect(list.data[0]).not.toHaveProperty('protocol')
 
   // A revert is named by the protocol's own errors.
-  expect((await deposit(PRICE - 1n)).body.simulation).toEqual({ status: 'reverted', reason: 'LessThanOneBond(4)' })
+  expect((await deposit(PRICE - 1n)).body.simulation).toEqual({ status: 'reverted', reason: 'LessThanOneBond' })
   const reply = await deposit(1_000n * PRICE)
   expect(reply.body).toMatchObject({
     protocol: 'bond',
