@@ -3,6 +3,7 @@ import type { RecordingStore } from '../lib/activity/store.ts'
 import type { TransfersStore } from '../lib/bridge/store.ts'
 import type { KeyEnvironment, RandomBytes } from '../lib/clients/api-key.ts'
 import type { VaultDescription } from '../lib/protocols/describe.ts'
+import type { SimulatedTrip } from '../lib/protocols/round-trip.ts'
 import type { VaultOnChain } from '../lib/protocols/vault-on-chain.ts'
 import type { Pin } from '../lib/vaults/pin.ts'
 import type { PinStore } from '../lib/vaults/pin-store.ts'
@@ -39,6 +40,8 @@ export type Admin = {
   readonly readPin: (
     vault: Omit<VaultOnChain, 'firstBlock'>,
   ) => Promise<Pick<Pin, 'code' | 'price'> & { readonly nodes: number; readonly block: bigint }>
+  /** Simulates a deposit into a vault and a withdrawal. */
+  readonly simulateRoundTrip: (vault: VaultOnChain) => Promise<SimulatedTrip>
   readonly nodes: Nodes
   readonly examined: Examined
 }

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { SNSClient } from '@aws-sdk/client-sns'
+import { bytesToHex } from 'viem'
 import * as z from 'zod'
 import {
   configSecretName,
@@ -29,9 +30,12 @@ import { sharedCache } from '../lib/cache/cache.ts'
 import { cacheStore } from '../lib/cache/store.ts'
 import { agreedReaders } from '../lib/chain/agreed-reader.ts'
 import { createRpc } from '../lib/chain/nodes.ts'
+import { chainReaders } from '../lib/chain/readers.ts'
 import { EVM_CHAINS, evmChain } from '../lib/chain/registry.ts'
+import { checksumAddress } from '../lib/codecs.ts'
 import { Config } from '../lib/config.ts'
 import { describeVault } from '../lib/protocols/describe.ts'
+import { simulateRoundTrip } from '../lib/protocols/round-trip.ts'
 import { readPin } from '../lib/vaults/pin.ts'
 import { pinStore } from '../lib/vaults/pin-store.ts'
 import { deliveryStore } from '../lib/webhooks/delivery-store.ts'
@@ -207,7 +211,7 @@ function surroundings(
   chainIds: readonly number[],
   records: RecordingStore,
   urlsOf: (chainId: number) => Urls | Promise<Urls>,
-): Pick<Admin, 'records' | 'randomBytes' | 'now' | 'describeVault' | 'readPin' | 'nodes'> {
+): Pick<Admin, 'records' | 'randomBytes' | 'now' | 'describeVault' | 'readPin' | 'simulateRoundTrip' | 'nodes'> {
   const environment = { fetch, random: Math.random, now: Date.now }
   const readerOf = async (chainId: number) => {
     const [first, ...others] = await urlsOf(chainId)
@@ -222,6 +226,12 @@ function surroundings(
       return await describeVault({ reader: await readerOf(chainId), archive }, address)
     },
     readPin: async (vault) => await readPin(await readerOf(vault.chainId), vault),
+    simulateRoundTrip: async (vault) => {
+      const { chainId } = vault
+      const reader = chainReaders({ [chainId]: [...(await urlsOf(chainId))] }, environment)(chainId)
+      // A random account has nothing on any chain, and no one can send it something in advance.
+      return await simulateRoundTrip(reader, vault, checksumAddress(bytesToHex(randomBytes(20))))
+    },
     nodes: {
       chainIds,
       urlsOf: async (chainId) => await urlsOf(chainId),

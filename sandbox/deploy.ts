@@ -13,9 +13,20 @@ export type TokenOptions = { readonly name: string; readonly symbol: string; rea
 
 /**
  * A make of ERC-4626 vault: `illiquid` lends its assets out, `silent` says 0 for every limit, `cooldown` refuses to pay
- * at once, `exitFee` takes a fee on withdrawal, `strict` redeems nothing that is worth nothing.
+ * at once, `exitFee` takes a fee on withdrawal, `entryFee` one on deposit too, `noExit` never pays, `lying` does not do
+ * what it says, `strict` redeems nothing that is worth nothing.
  */
-export type YieldVaultMake = 'plain' | 'illiquid' | 'silent' | 'cooldown' | 'exitFee' | 'strict' | 'dailyLimit'
+export type YieldVaultMake =
+  | 'plain'
+  | 'illiquid'
+  | 'silent'
+  | 'cooldown'
+  | 'exitFee'
+  | 'entryFee'
+  | 'noExit'
+  | 'lying'
+  | 'strict'
+  | 'dailyLimit'
 
 /** What a synchronous vault is deployed with; it is a plain one, and the owner is the admin, by default. */
 export type YieldVaultOptions = {
@@ -92,6 +103,9 @@ const YIELD_VAULTS: { readonly [make in YieldVaultMake]: string } = {
   silent: 'SilentYieldVault',
   cooldown: 'CooldownYieldVault',
   exitFee: 'ExitFeeYieldVault',
+  entryFee: 'EntryFeeYieldVault',
+  noExit: 'NoExitYieldVault',
+  lying: 'LyingYieldVault',
   strict: 'StrictYieldVault',
   dailyLimit: 'DailyLimitYieldVault',
 }

@@ -1,15 +1,17 @@
+import { formatUnits } from 'viem'
 import * as z from 'zod'
 import { Timestamp } from '../../lib/codecs.ts'
+import type { SimulatedTrip } from '../../lib/protocols/round-trip.ts'
 import type { Pin } from '../../lib/vaults/pin.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
-import { address, type Commands, chain, clientId, columns, command, optionHelp, text } from '../command.ts'
+import { address, type Commands, chain, clientId, columns, command, flag, optionHelp, text } from '../command.ts'
 import { getClient } from '../operations/clients.ts'
-import { addVault, confirmVault, relistVaults, removeVault } from '../operations/vaults.ts'
+import { type Acceptance, addVault, confirmVault, relistVaults, removeVault } from '../operations/vaults.ts'
 
 /** Which vaults clients have, and what of them is pinned. */
 export const VAULT_COMMANDS: Commands = {
   'add-vault': command(
-    'Reads a vault from its chain, pins its code and price, and shows it to a client.',
+    'Reads a vault from its chain, simulates a deposit and a withdrawal, pins its code and price, and shows it to a client.',
     z.object({
       client: clientId,
       chain,
@@ -29,6 +31,9 @@ export const VAULT_COMMANDS: Commands = {
       poolId: text(100)
         .optional()
         .register(optionHelp, { value: 'text', meaning: 'Its id in answers; <chain>-<address> unless given' }),
+      acceptNoExit: flag('Add it though no withdrawal works'),
+      acceptMixedUp: flag('Add it though it does not do what it says'),
+      acceptUnknownVersion: flag('Add it though its version of a known protocol is not known'),
       firstBlock: z.coerce
         .number()
         .int()
@@ -36,9 +41,14 @@ export const VAULT_COMMANDS: Commands = {
         .optional()
         .register(optionHelp, { value: 'number', meaning: 'Where its past starts, if its node does not tell' }),
     }),
-    async (admin, { client, chain, ...rest }) => {
-      const { vault, version, before, pin, nodes } = await addVault(admin, {
-        ...{ clientId: client, chainId: chain },
+    async (admin, { client, chain, acceptNoExit, acceptMixedUp, acceptUnknownVersion, ...rest }) => {
+      const accepted: Acceptance[] = [
+        ...(acceptNoExit ? ['accept-no-exit' as const] : []),
+        ...(acceptMixedUp ? ['accept-mixed-up' as const] : []),
+        ...(acceptUnknownVersion ? ['accept-unknown-version' as const] : []),
+      ]
+      const { vault, version, before, pin, nodes, trip } = await addVault(admin, {
+        ...{ clientId: client, chainId: chain, accepted },
         ...rest,
       })
       const pinned = before ?? pin
@@ -46,6 +56,8 @@ export const VAULT_COMMANDS: Commands = {
         ...vaultColumns([vault], [pinned]),
         '',
         ...(version ? [`Its version is ${version}.`, ''] : []),
+        ...describeTrip(vault, trip),
+        '',
         `Pinned ${pinnedSince(pinned)}:`,
         ...pinColumns(pinned),
         '',
@@ -134,6 +146,29 @@ function pinnedSince(pin: Pin | undefined): string {
   if (!pin) return 'no'
   const since = `since ${Timestamp.encode(pin.pinnedAt)}`
   return pin.changedAt ? `${since}, changed ${Timestamp.encode(pin.changedAt)}` : since
+}
+
+/** The result of the simulated round trip. */
+function describeTrip(
+  { assetDecimals, assetSymbol }: Vault,
+  { block, amount, measured, untried }: SimulatedTrip,
+): string[] {
+  const where = `at block ${block} with ${formatUnits(amount, assetDecimals)} ${assetSymbol}`
+  if (!measured) {
+    return [`The round trip could not be tried ${where}: ${untried}.`, 'Try a deposit and a withdrawal by hand.']
+  }
+  const { roundTrip, deposit, withdrawal } = measured
+  const fee = (percent: string | null) => (percent === null ? 'not measured' : `${percent} %`)
+  return [
+    `Round trip, simulated ${where}:`,
+    ...columns(
+      ['STEP', 'HOW', 'FUNCTION', 'FEE'],
+      [
+        ['deposit', roundTrip.entry, deposit, fee(roundTrip.entryFee)],
+        ['withdrawal', roundTrip.exit, withdrawal ?? '', fee(roundTrip.exitFee)],
+      ],
+    ),
+  ]
 }
 
 /** What an operator must know of how a vault was read. */

@@ -1,4 +1,5 @@
 import { initialProgress } from '../../lib/activity/store.ts'
+import type { SimulatedTrip } from '../../lib/protocols/round-trip.ts'
 import type { VaultOnChain } from '../../lib/protocols/vault-on-chain.ts'
 import { sha256 } from '../../lib/sha256.ts'
 import type { Pin } from '../../lib/vaults/pin.ts'
@@ -14,7 +15,15 @@ export type Presentation = {
 }
 
 /** A vault to add; `firstBlock` only where its node does not tell. */
-type NewVault = { clientId: string; firstBlock?: number | undefined } & VaultKey & Presentation
+type NewVault = {
+  clientId: string
+  firstBlock?: number | undefined
+  accepted?: readonly Acceptance[]
+} & VaultKey &
+  Presentation
+
+/** What an operator may accept of a vault that is refused otherwise: the names of the options. */
+export type Acceptance = 'accept-no-exit' | 'accept-mixed-up' | 'accept-unknown-version'
 
 /**
  * How many vaults a client has at most: all of them in one answer are below the 6 MB that Lambda gives, also where their texts
@@ -23,13 +32,21 @@ type NewVault = { clientId: string; firstBlock?: number | undefined } & VaultKey
 const MOST_VAULTS = 1_000
 
 /**
- * Reads a vault from its chain, pins it unless it is pinned already, and adds it to a client; `version` is null where its
- * protocol has none, `before` is the pin that it had and has.
+ * Reads a vault from its chain, simulates a deposit and a withdrawal, pins the vault unless it is pinned already, and adds it to a
+ * client; `version` is null where its protocol has none, `before` is the pin that it had and has. Throws AdminError with a sentence
+ * for each thing that the operator has to accept.
  */
 export async function addVault(
   admin: Admin,
-  { clientId, chainId, address, firstBlock, ...presentation }: NewVault,
-): Promise<{ vault: Vault; version: string | null; before: Pin | undefined; pin: Pin; nodes: number }> {
+  { clientId, chainId, address, firstBlock, accepted = [], ...presentation }: NewVault,
+): Promise<{
+  vault: Vault
+  version: string | null
+  before: Pin | undefined
+  pin: Pin
+  nodes: number
+  trip: SimulatedTrip
+}> {
   const { client } = await getClient(admin, clientId)
   if (client.vaults.length >= MOST_VAULTS) {
     throw new AdminError(
@@ -42,7 +59,12 @@ export async function addVault(
   )
   if (rival) throw new AdminError(`Pool id ${poolId} is taken by the vault ${rival.address} on chain ${rival.chainId}.`)
 
-  const { version, firstBlock: deployedAt, ...description } = await admin.describeVault(chainId, address)
+  const {
+    version,
+    unknownVersion,
+    firstBlock: deployedAt,
+    ...description
+  } = await admin.describeVault(chainId, address)
   const twin = client.vaults.find(
     (vault) => vault.chainId === chainId && vault.shareToken === description.shareToken && vault.address !== address,
   )
@@ -55,7 +77,7 @@ export async function addVault(
   if (start === null) {
     throw new AdminError('The node does not tell when the vault was deployed. Give its block with --first-block.')
   }
-  const vault: Vault = {
+  const described: Vault = {
     ...description,
     firstBlock: start,
     poolId,
@@ -66,13 +88,46 @@ export async function addVault(
     riskProtocol: presentation.riskProtocol ?? '',
     addedAt: new Date(admin.now()),
   }
-  const { pin, nodes, block } = await readPinNow(admin, vault)
+  const [{ pin, nodes, block }, trip] = await Promise.all([
+    readPinNow(admin, described),
+    admin.simulateRoundTrip(described),
+  ])
+  requireAccepted(refusalsOf(described, trip, unknownVersion), accepted)
+  const vault: Vault = { ...described, ...(trip.measured && { roundTrip: trip.measured.roundTrip }) }
   if (!(await admin.clients.getVaultOnChain(vault))) await beginRecords(admin, vault, Number(block))
   const isNew = await admin.pinStore.add(vault, pin)
   const added = await admin.clients.putVault(clientId, vault)
   if (!added) throw new AdminError(`Client ${clientId} has the vault ${address} on chain ${chainId} already.`)
   const [before] = isNew ? [] : await admin.pinStore.get([vault])
-  return { vault, version, before, pin, nodes }
+  return { vault, version, before, pin, nodes, trip }
+}
+
+/** Why a vault is refused, by the option that accepts it. */
+function refusalsOf(
+  { protocol }: Vault,
+  { measured, mixedUp }: SimulatedTrip,
+  unknownVersion: string | undefined,
+): [Acceptance, string][] {
+  return [
+    ...(unknownVersion === undefined
+      ? []
+      : ([
+          [
+            'accept-unknown-version',
+            `The vault is ${unknownVersion}, a version that is not known, and would be ${protocol}`,
+          ],
+        ] satisfies [Acceptance, string][])),
+    ...(measured?.withdrawal === null
+      ? [['accept-no-exit', `The vault has no way out: ${measured.noExit}`] satisfies [Acceptance, string]]
+      : []),
+    ...mixedUp.map((seen): [Acceptance, string] => ['accept-mixed-up', `The vault is mixed up: ${seen}`]),
+  ]
+}
+
+function requireAccepted(refusals: readonly [Acceptance, string][], accepted: readonly Acceptance[]): void {
+  const open = refusals.filter(([acceptance]) => !accepted.includes(acceptance))
+  if (open.length === 0) return
+  throw new AdminError(open.map(([acceptance, seen]) => `${seen}; --${acceptance} adds it.`).join('\n'))
 }
 
 /**

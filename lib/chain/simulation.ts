@@ -39,8 +39,8 @@ const Number64 = Quantity.pipe(z.bigint().lt(2n ** 64n))
 const SimulatedLog = Log.pick({ address: true, topics: true, data: true })
 type SimulatedLog = z.output<typeof SimulatedLog>
 
-/** What a node answers: one block with a result for each transaction. */
-const SimulatedBlocks = z.tuple([
+/** What a node answers: blocks with a result for each transaction. */
+const SimulatedBlocks = z.array(
   z.object({
     calls: z.array(
       z.object({
@@ -52,25 +52,60 @@ const SimulatedBlocks = z.tuple([
       }),
     ),
   }),
-])
+)
+
+/** Storage words that a simulation puts in place of the chain's, by contract and slot. */
+export type MadeUpStorage = Readonly<Record<Address, { readonly stateDiff: Readonly<Record<Hex, Hex>> }>>
 
 /**
  * The call that runs these transactions of one account in order, each on the state that the ones before it leave,
  * without a signature or a balance for gas (eth_simulateV1, https://github.com/ethereum/execution-apis).
  */
 export function simulationRequest(from: Address, transactions: readonly Transaction[]): RpcRequest {
-  const calls = transactions.map(({ to, data, value }) => ({ from, to, data, value: numberToHex(value) }))
-  return { method: 'eth_simulateV1', params: [{ blockStateCalls: [{ calls }], validation: false }, 'latest'] }
+  return simulation([{ calls: callsOf(from, transactions) }], 'latest')
+}
+
+/** The call that runs the transactions of each next block in order, after block `at` and on made-up storage. */
+export function madeUpSimulationRequest(
+  from: Address,
+  blocks: readonly (readonly Transaction[])[],
+  { at, storage }: { readonly at: bigint; readonly storage: MadeUpStorage },
+): RpcRequest {
+  const blockStateCalls = blocks.map((transactions, index) => ({
+    ...(index === 0 && { stateOverrides: storage }),
+    calls: callsOf(from, transactions),
+  }))
+  return simulation(blockStateCalls, numberToHex(at))
+}
+
+function simulation(blockStateCalls: readonly object[], at: string): RpcRequest {
+  return { method: 'eth_simulateV1', params: [{ blockStateCalls, validation: false }, at] }
+}
+
+function callsOf(from: Address, transactions: readonly Transaction[]) {
+  return transactions.map(({ to, data, value }) => ({ from, to, data, value: numberToHex(value) }))
 }
 
 /** What each transaction did, or null where the node cannot simulate. `abi` names the errors that it may revert with. */
 export function parseSimulation(outcome: RpcOutcome | undefined, length: number, abi: Abi): SimulatedCall[] | null {
+  return parseSimulatedBlocks(outcome, [length], abi)?.[0] ?? null
+}
+
+/** Parses a simulation of blocks with so many transactions each; like `parseSimulation`. */
+export function parseSimulatedBlocks(
+  outcome: RpcOutcome | undefined,
+  lengths: readonly number[],
+  abi: Abi,
+): SimulatedCall[][] | null {
   const blocks = SimulatedBlocks.safeParse(outcome && 'result' in outcome ? outcome.result : undefined).data
-  if (blocks?.[0].calls.length !== length) return null
-  return blocks[0].calls.map(({ status, gasUsed, returnData, logs, error }) =>
-    status === 1n
-      ? { status: 'success', gasUsed, returnData, logs }
-      : { status: 'reverted', gasUsed, reason: revertReason(error?.data ?? returnData, abi) },
+  if (blocks?.length !== lengths.length) return null
+  if (blocks.some(({ calls }, index) => calls.length !== lengths[index])) return null
+  return blocks.map(({ calls }) =>
+    calls.map(({ status, gasUsed, returnData, logs, error }) =>
+      status === 1n
+        ? { status: 'success', gasUsed, returnData, logs }
+        : { status: 'reverted', gasUsed, reason: revertReason(error?.data ?? returnData, abi) },
+    ),
   )
 }
 

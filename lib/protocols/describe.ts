@@ -4,7 +4,7 @@ import { erc20Abi } from '../chain/erc20.ts'
 import { type ChainReader, readPlan } from '../chain/reader.ts'
 import type { Rpc } from '../chain/rpc.ts'
 import { vaultAbi } from './abi.ts'
-import type { ProtocolDescription, VaultCandidate } from './protocol.ts'
+import type { ProtocolDescription, UnknownVersion, VaultCandidate } from './protocol.ts'
 import { PROTOCOLS } from './protocols.ts'
 
 /** ERC-165 id of an asynchronous deposit vault (ERC-7540). */
@@ -16,7 +16,7 @@ export type VaultDescription = Omit<VaultCandidate, 'isAsync'> &
     readonly name: string
     /** The block in which the vault was deployed; null where the node does not keep state that old. */
     readonly firstBlock: number | null
-  }
+  } & Partial<UnknownVersion>
 
 /**
  * Reads what a vault is: its tokens and, by the first protocol that knows it, what else this wants to know. Its first block
@@ -51,10 +51,17 @@ export async function describeVault(
   }
   const firstBlock = await findFirstBlock(archive, address, Number(block.number))
   const refusals: string[] = []
+  let unknown: UnknownVersion | undefined
   for (const { describe } of Object.values(PROTOCOLS)) {
-    const { value } = await reader.readOne<ProtocolDescription | string>(describe({ ...candidate, isAsync }))
-    if (typeof value !== 'string') return { ...candidate, name: share.name, firstBlock, ...value }
-    refusals.push(value)
+    const { value } = await reader.readOne<ProtocolDescription | UnknownVersion | string>(
+      describe({ ...candidate, isAsync }),
+    )
+    if (typeof value === 'string') refusals.push(value)
+    else if ('protocol' in value) return { ...candidate, name: share.name, firstBlock, ...value, ...unknown }
+    else {
+      unknown = value
+      refusals.push(`${value.unknownVersion}, which is unknown`)
+    }
   }
   throw new Error(`${address} on chain ${chainId} is ${refusals.join(', and ')}.`)
 }

@@ -19,7 +19,7 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
    * What registration learns of a vault besides what every vault has, or why, for an operator, it is none of this
    * protocol's. Its parsing never throws.
    */
-  describe(vault: VaultCandidate): ReadPlan<ProtocolDescription<V> | string>
+  describe(vault: VaultCandidate): ReadPlan<ProtocolDescription<V> | UnknownVersion | string>
   /** What the list shows of a vault besides its record. Its parsing never throws. */
   overview(vault: V): ReadPlan<Overview>
   /** The call for what these shares are worth, in the asset's smallest unit; absent where events tell the price. */
@@ -82,6 +82,9 @@ export type VaultCandidate = Omit<TokenizedVault, 'firstBlock'> & {
 export type ProtocolDescription<V extends TokenizedVault = VaultOnChain> = V extends V
   ? Omit<V, keyof TokenizedVault> & { readonly hasCap: boolean; readonly version: string | null }
   : never
+
+/** A vault of the protocol whose version, named here for an operator, the service does not know. */
+export type UnknownVersion = { readonly unknownVersion: string }
 
 /** What the list shows of a vault besides its record. */
 export type Overview = {

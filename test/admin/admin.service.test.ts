@@ -107,6 +107,7 @@ const test = base
       now,
       describeVault: async (chainId, address) => found(chainId, address),
       readPin: async () => PINNED,
+      simulateRoundTrip: async () => ({ block: 70_000_000n, amount: 1n, untried: 'no chain', mixedUp: [] }),
       nodes: { chainIds: [], urlsOf: async () => [], fetch, now, say: () => {} },
     }
   })

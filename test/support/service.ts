@@ -205,7 +205,7 @@ function clientCreator({ clients, describeVault }: Admin): Service['createClient
     const { clientId } = client
     const { text, key } = someKey(clientId)
     const addVault = async ({ chainId, address }: Pick<Vault, 'chainId' | 'address'>) => {
-      const { version: _, firstBlock, ...described } = await describeVault(chainId, address)
+      const { version: _, unknownVersion: __, firstBlock, ...described } = await describeVault(chainId, address)
       const presentation = {
         description: 'A made-up vault on a local chain',
         logoUrl: '',

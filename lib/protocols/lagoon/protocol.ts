@@ -1,3 +1,4 @@
+import { zeroAddress } from 'viem'
 import { required } from '../../chain/call.ts'
 import { joinReadPlans, mapReadPlan } from '../../chain/reader.ts'
 import type { Protocol } from '../protocol.ts'
@@ -15,9 +16,11 @@ import { lagoonWithdrawalTerms } from './withdrawal.ts'
 export const lagoon: Protocol<LagoonVault> = {
   abi: lagoonAbi,
   describe: (vault) =>
-    mapReadPlan(lagoonState(vault), ({ generation, version, state, maxCap }) => {
+    mapReadPlan(lagoonState(vault), ({ generation, version, state, maxCap, hasLagoonViews }) => {
       const { safe, valuationManager, pendingSilo } = state
-      if (!vault.isAsync || generation === 'unknown' || !safe || !valuationManager || !pendingSilo) {
+      const isKnown = generation !== 'unknown' && pendingSilo !== zeroAddress
+      if (!vault.isAsync || !isKnown || !safe || !valuationManager || !pendingSilo) {
+        if (hasLagoonViews) return { unknownVersion: `Lagoon ${version ?? 'without a version'}` }
         return `no Lagoon vault of 0.1 to 0.6: ${version ? `its version is ${version}` : 'it has no version'}`
       }
       return {

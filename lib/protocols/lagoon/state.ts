@@ -49,6 +49,8 @@ type Generation = 'before 0.5' | '0.5' | '0.6' | 'unknown'
 export type LagoonState = {
   readonly version: string | undefined
   readonly generation: Generation
+  /** Whether the contract has a view that only Lagoon's vaults have, of whatever version. */
+  readonly hasLagoonViews: boolean
   readonly lifecycle: Lifecycle | undefined
   /** 0.6 only, in assets; 2^256 - 1 when there is none. */
   readonly maxCap: bigint | undefined
@@ -197,6 +199,7 @@ function parseVault(vault: Readable, { words, answers }: Reading<ReturnType<type
   return {
     version: answers.version,
     generation,
+    hasLagoonViews: (answers.isTotalAssetsValid ?? answers.pendingSilo) !== undefined,
     lifecycle: stored(lifecycleOf(words.lifecycle)),
     maxCap: generation === '0.6' ? words.maxCap : undefined,
     syncModeTakesDeposits: generation !== '0.6' || SYNC_DEPOSITS.includes(bits(words.syncMode, 0n, 8n)),

@@ -1,0 +1,40 @@
+import { type Address, concat, type Hex, keccak256, numberToHex, pad } from 'viem'
+import type { MadeUpStorage } from './simulation.ts'
+
+/** Numbers of the mapping of balances: of plain contracts, and of OpenZeppelin's upgradeable ones behind 50 words for each base. */
+const MAPPINGS = [...Array(21).keys(), 51, 101, 151, 201].map(BigInt)
+/** ERC-7201 location `openzeppelin.storage.ERC20`, whose first word is the mapping of balances. */
+const OPENZEPPELIN_ERC20 = 0x52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00n
+/** Solady's ERC20 hashes the account with this seed. */
+const SOLADY_SEED: Hex = '0x000000000000000087a211a2'
+
+/** The amount in the first probed slot. Small: some tokens keep a flag in the highest bit of a balance (USDC). */
+const FIRST_AMOUNT = 1_000_000_007n
+
+/** Storage slots in which a token may keep an account's balance: those of Solidity, Vyper, OpenZeppelin and Solady. */
+function balanceSlots(account: Address): Hex[] {
+  const key = pad(account)
+  const word = (value: bigint) => numberToHex(value, { size: 32 })
+  return [
+    ...[...MAPPINGS, OPENZEPPELIN_ERC20].map((mapping) => keccak256(concat([key, word(mapping)]))),
+    ...MAPPINGS.map((mapping) => keccak256(concat([word(mapping), key]))),
+    keccak256(concat([account, SOLADY_SEED])),
+  ]
+}
+
+/** The storage of tokens with a different amount in each slot that may be the account's balance. */
+export function probeBalances(tokens: readonly Address[], account: Address): MadeUpStorage {
+  const slots = balanceSlots(account)
+  const stateDiff = Object.fromEntries(slots.map((slot, index) => [slot, amountWord(FIRST_AMOUNT + BigInt(index))]))
+  return Object.fromEntries(tokens.map((token) => [token, { stateDiff }]))
+}
+
+/** The slot that holds the balance that a token reported on such storage; undefined if none of them does. */
+export function probedSlot(account: Address, balance: bigint | undefined): Hex | undefined {
+  return balance === undefined ? undefined : balanceSlots(account)[Number(balance - FIRST_AMOUNT)]
+}
+
+/** A balance as a storage word. */
+export function amountWord(amount: bigint): Hex {
+  return numberToHex(amount, { size: 32 })
+}
