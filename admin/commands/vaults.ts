@@ -47,7 +47,7 @@ export const VAULT_COMMANDS: Commands = {
         ...(acceptMixedUp ? ['accept-mixed-up' as const] : []),
         ...(acceptUnknownVersion ? ['accept-unknown-version' as const] : []),
       ]
-      const { vault, version, before, pin, nodes, trip } = await addVault(admin, {
+      const { vault, version, before, pin, nodes, trip, flaws } = await addVault(admin, {
         ...{ clientId: client, chainId: chain, accepted },
         ...rest,
       })
@@ -58,6 +58,7 @@ export const VAULT_COMMANDS: Commands = {
         ...(version ? [`Its version is ${version}.`, ''] : []),
         ...describeTrip(vault, trip),
         '',
+        ...flaws.flatMap((seen) => [`Accepted: ${seen}.`, '']),
         `Pinned ${pinnedSince(pinned)}:`,
         ...pinColumns(pinned),
         '',

@@ -46,6 +46,8 @@ export async function addVault(
   pin: Pin
   nodes: number
   trip: SimulatedTrip
+  /** What the operator accepted, a clause each. */
+  flaws: string[]
 }> {
   const { client } = await getClient(admin, clientId)
   if (client.vaults.length >= MOST_VAULTS) {
@@ -92,42 +94,38 @@ export async function addVault(
     readPinNow(admin, described),
     admin.simulateRoundTrip(described),
   ])
-  requireAccepted(refusalsOf(described, trip, unknownVersion), accepted)
+  const flaws = requireAccepted(refusalsOf(described, trip, unknownVersion), accepted)
   const vault: Vault = { ...described, ...(trip.measured && { roundTrip: trip.measured.roundTrip }) }
   if (!(await admin.clients.getVaultOnChain(vault))) await beginRecords(admin, vault, Number(block))
   const isNew = await admin.pinStore.add(vault, pin)
   const added = await admin.clients.putVault(clientId, vault)
   if (!added) throw new AdminError(`Client ${clientId} has the vault ${address} on chain ${chainId} already.`)
   const [before] = isNew ? [] : await admin.pinStore.get([vault])
-  return { vault, version, before, pin, nodes, trip }
+  return { vault, version, before, pin, nodes, trip, flaws }
 }
 
-/** Why a vault is refused, by the option that accepts it. */
+/** Why a vault is refused, each with the option that accepts it. */
 function refusalsOf(
   { protocol }: Vault,
   { measured, mixedUp }: SimulatedTrip,
   unknownVersion: string | undefined,
 ): [Acceptance, string][] {
-  return [
-    ...(unknownVersion === undefined
-      ? []
-      : ([
-          [
-            'accept-unknown-version',
-            `The vault is ${unknownVersion}, a version that is not known, and would be ${protocol}`,
-          ],
-        ] satisfies [Acceptance, string][])),
-    ...(measured?.withdrawal === null
-      ? [['accept-no-exit', `The vault has no way out: ${measured.noExit}`] satisfies [Acceptance, string]]
-      : []),
-    ...mixedUp.map((seen): [Acceptance, string] => ['accept-mixed-up', `The vault is mixed up: ${seen}`]),
-  ]
+  const refusals: [Acceptance, string][] = mixedUp.map((seen) => ['accept-mixed-up', `The vault is mixed up: ${seen}`])
+  if (measured?.noExit !== undefined) refusals.push(['accept-no-exit', `The vault has no way out: ${measured.noExit}`])
+  if (unknownVersion !== undefined) {
+    const seen = `The vault is ${unknownVersion}, an unknown version, and would be added as ${protocol}`
+    refusals.push(['accept-unknown-version', seen])
+  }
+  return refusals
 }
 
-function requireAccepted(refusals: readonly [Acceptance, string][], accepted: readonly Acceptance[]): void {
+/** What was seen of a vault, all of it accepted. Throws AdminError if something is not. */
+function requireAccepted(refusals: readonly [Acceptance, string][], accepted: readonly Acceptance[]): string[] {
   const open = refusals.filter(([acceptance]) => !accepted.includes(acceptance))
-  if (open.length === 0) return
-  throw new AdminError(open.map(([acceptance, seen]) => `${seen}; --${acceptance} adds it.`).join('\n'))
+  if (open.length > 0) {
+    throw new AdminError(open.map(([acceptance, seen]) => `${seen}; --${acceptance} adds it.`).join('\n'))
+  }
+  return refusals.map(([, seen]) => seen)
 }
 
 /**

@@ -22,16 +22,21 @@ function balanceSlots(account: Address): Hex[] {
   ]
 }
 
-/** The storage of tokens with a different amount in each slot that may be the account's balance. */
-export function probeBalances(tokens: readonly Address[], account: Address): MadeUpStorage {
-  const slots = balanceSlots(account)
-  const stateDiff = Object.fromEntries(slots.map((slot, index) => [slot, amountWord(FIRST_AMOUNT + BigInt(index))]))
-  return Object.fromEntries(tokens.map((token) => [token, { stateDiff }]))
+/** A way to find where tokens keep an account's balance: storage that shows it, and the slot by the balance that a token then reports. */
+export type BalanceProbe = {
+  readonly storage: MadeUpStorage
+  /** Undefined if none of the probed slots holds the balance. */
+  readonly slotOf: (balance: bigint | undefined) => Hex | undefined
 }
 
-/** The slot that holds the balance that a token reported on such storage; undefined if none of them does. */
-export function probedSlot(account: Address, balance: bigint | undefined): Hex | undefined {
-  return balance === undefined ? undefined : balanceSlots(account)[Number(balance - FIRST_AMOUNT)]
+/** The probe of these tokens: each slot that may hold the account's balance has another amount. */
+export function balanceProbe(tokens: readonly Address[], account: Address): BalanceProbe {
+  const slots = balanceSlots(account)
+  const stateDiff = Object.fromEntries(slots.map((slot, index) => [slot, amountWord(FIRST_AMOUNT + BigInt(index))]))
+  return {
+    storage: Object.fromEntries(tokens.map((token) => [token, { stateDiff }])),
+    slotOf: (balance) => (balance === undefined ? undefined : slots[Number(balance - FIRST_AMOUNT)]),
+  }
 }
 
 /** A balance as a storage word. */

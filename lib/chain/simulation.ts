@@ -65,17 +65,17 @@ export function simulationRequest(from: Address, transactions: readonly Transact
   return simulation([{ calls: callsOf(from, transactions) }], 'latest')
 }
 
-/** The call that runs the transactions of each next block in order, after block `at` and on made-up storage. */
+/** The call that runs the transactions of each next block in order, after block `at`, the latest by default, on made-up storage. */
 export function madeUpSimulationRequest(
   from: Address,
   blocks: readonly (readonly Transaction[])[],
-  { at, storage }: { readonly at: bigint; readonly storage: MadeUpStorage },
+  { at, storage }: { readonly at?: bigint; readonly storage: MadeUpStorage },
 ): RpcRequest {
   const blockStateCalls = blocks.map((transactions, index) => ({
     ...(index === 0 && { stateOverrides: storage }),
     calls: callsOf(from, transactions),
   }))
-  return simulation(blockStateCalls, numberToHex(at))
+  return simulation(blockStateCalls, at === undefined ? 'latest' : numberToHex(at))
 }
 
 function simulation(blockStateCalls: readonly object[], at: string): RpcRequest {

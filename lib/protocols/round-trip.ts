@@ -1,9 +1,10 @@
 import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem'
 import { max, min } from '../bigint.ts'
-import { amountWord, probeBalances, probedSlot } from '../chain/balance-slots.ts'
+import { amountWord, balanceProbe } from '../chain/balance-slots.ts'
 import { type Call, call, decodeAnswers } from '../chain/call.ts'
 import { encodeApprovals, erc20Abi } from '../chain/erc20.ts'
 import { type ChainReader, joinReadPlans, readPlan } from '../chain/reader.ts'
+import type { RpcOutcome } from '../chain/rpc.ts'
 import {
   type MadeUpStorage,
   madeUpSimulationRequest,
@@ -38,8 +39,8 @@ export type SimulatedTrip = {
 type MeasuredTrip = {
   readonly roundTrip: RoundTrip
   readonly deposit: string
-  /** Null if no function pays; `noExit` says how the vault refuses. */
-  readonly withdrawal: string | null
+  readonly withdrawal: string | undefined
+  /** How the vault refuses to pay; undefined if it pays. */
   readonly noExit: string | undefined
 }
 
@@ -74,110 +75,175 @@ export async function simulateRoundTrip(
   vault: VaultOnChain,
   account: Address,
 ): Promise<SimulatedTrip> {
-  const { address, asset, assetSymbol, shareToken } = vault
-  const { block, amount, worth, choice } = await chooseDeposit(reader, vault, account)
+  const { address, asset, shareToken, assetSymbol } = vault
+  const { block, amount, worth, choice, slots } = await readStart(reader, vault, account)
   const untried = (why: string, mixedUp: readonly string[] = []) => ({ block, amount, untried: why, mixedUp })
   if ('refusal' in choice) return untried(`the vault takes no deposit (${choice.refusal})`)
+  if (!slots) return untried(CANNOT_SIMULATE)
+  if (!slots.asset) return untried(`the storage slot of ${assetSymbol} balances is not known`)
+
   const { operation } = choice
-
-  /** What the transactions of two blocks did; undefined where the node does not simulate them. */
-  const simulate = async (storage: MadeUpStorage, ...blocks: (readonly Transaction[])[]) => {
+  const simulate: Simulate = async (storage, blocks) => {
     const [outcome] = await reader.request([madeUpSimulationRequest(account, blocks, { at: block, storage })])
-    const lengths = blocks.map(({ length }) => length)
-    return parseSimulatedBlocks(outcome, lengths, REVERT_ERRORS)?.flat()
+    return parseBlocks(outcome, blocks)
   }
-  const assets = call(asset, erc20Abi, 'balanceOf', [account])
-  const shares = call(shareToken, erc20Abi, 'balanceOf', [account])
-  const balances = [view(assets), view(shares)]
-
-  const probes = await simulate(probeBalances([asset, shareToken], account), balances)
-  if (!probes) return untried('the nodes do not simulate with made-up balances')
-  const assetSlot = probedSlot(account, decoded(assets, probes[0]))
-  const shareSlot = probedSlot(account, decoded(shares, probes[1]))
-  if (!assetSlot) return untried(`the storage slot of balances of ${assetSymbol} is not known`)
-  const madeUpAssets = storageOf(asset, assetSlot, amount)
-
   const deposit = [
     ...encodeApprovals({ token: asset, spender: address, amount }, 'exact'),
     { to: address, data: operation.encode({ vault, account, amount }), value: 0n },
   ]
-  const previewDeposit = call(address, tripAbi, 'previewDeposit', [amount])
-  const entry = (await simulate(madeUpAssets, [view(previewDeposit), ...deposit, ...balances])) ?? []
-  const [preview, approval, taken, assetsLeft, sharesGot] = entry
-  if (approval?.status !== 'success') return untried(`the approval of ${assetSymbol} ${reasonOf(approval)}`)
-  if (taken?.status !== 'success') return untried(`${operation.name} ${reasonOf(taken)}`)
-  const got = decoded(shares, sharesGot) ?? 0n
-  const left = decoded(assets, assetsLeft) ?? 0n
-  const entryFindings = findInDeposit(operation, { amount, left, got, preview: decoded(previewDeposit, preview) })
+  const paid = storageOf(asset, slots.asset, amount)
+  const taken = await tryDeposit(simulate, { vault, account, amount, operation, deposit, storage: paid })
+  if ('why' in taken) return untried(taken.why)
 
+  const { got, left, findings } = taken
   const held = got > 0n ? got : worth
-  if (!held) return untried('the vault does not report what assets are worth in shares', entryFindings)
-  if (got === 0n && !shareSlot) return untried('the storage slot of balances of shares is not known', entryFindings)
-  const madeUpShares = got === 0n && shareSlot ? storageOf(shareToken, shareSlot, held) : {}
-  const value = call(address, tripAbi, 'convertToAssets', [held])
-  const previewRedeem = call(address, tripAbi, 'previewRedeem', [held])
-  const exits = EXITS.map(({ name }) => ({ to: address, data: encodeExit(name, held, account), value: 0n }))
-  const results = await simulate(
-    { ...madeUpAssets, ...madeUpShares },
-    [view(value), ...deposit],
-    [
-      ...[
-        view(value),
-        view(previewRedeem),
-        ...encodeApprovals({ token: shareToken, spender: address, amount: held }, 'exact'),
-      ],
-      ...exits.flatMap((exit) => [exit, ...balances]),
-    ],
-  )
-  const [valueBefore, , , valueAfter, redemption, , ...tries] = results ?? []
-  const [way, refusals] = findExit(
-    EXITS.map(({ name, exit }, index) => {
-      const [result, assetsThen, sharesThen] = tries.slice(3 * index)
-      return { name, exit, result, assets: decoded(assets, assetsThen), shares: decoded(shares, sharesThen) }
-    }),
-    { assets: left, shares: held },
-  )
-  const entryFee = got > 0n ? feeOf(amount - left, decoded(value, valueBefore)) : null
-  const exitFee = way?.exit === 'instant' ? feeOf(decoded(value, valueAfter), way.paid) : null
-  const measured = {
-    roundTrip: {
-      entry: operation.isAsync && got === 0n ? ('request' as const) : ('instant' as const),
-      exit: way?.exit ?? ('none' as const),
-      entryFee: percent(entryFee),
-      exitFee: percent(exitFee),
+  if (!held) return untried('the vault does not report what assets are worth in shares', findings)
+  if (got === 0n && !slots.share) return untried('the storage slot of share balances is not known', findings)
+  const madeUp = got === 0n && slots.share ? storageOf(shareToken, slots.share, held) : {}
+  const ways = await tryExits(simulate, { vault, account, deposit, held, left, storage: { ...paid, ...madeUp } })
+  if (!ways) return untried(CANNOT_SIMULATE, findings)
+
+  const { way, valueBefore, valueAfter } = ways
+  const entryFee = got > 0n ? feeOf(amount - left, valueBefore) : null
+  const exitFee = way?.exit === 'instant' ? feeOf(valueAfter, way.paid) : null
+  return {
+    block,
+    amount,
+    measured: {
+      roundTrip: {
+        entry: operation.isAsync && got === 0n ? 'request' : 'instant',
+        exit: way?.exit ?? 'none',
+        entryFee: percent(entryFee),
+        exitFee: percent(exitFee),
+      },
+      deposit: operation.name,
+      withdrawal: way?.name,
+      noExit: way ? undefined : ways.refusals[isAsync(vault, 'withdrawal') ? 'requestRedeem' : 'redeem'],
     },
-    deposit: operation.name,
-    withdrawal: way ? way.name : null,
-    noExit: way ? undefined : refusals[isAsync(vault, 'withdrawal') ? 'requestRedeem' : 'redeem'],
+    mixedUp: [...findings, ...ways.findings, ...findInFees(entryFee, exitFee)],
   }
-  const exitFindings = way ? findInWithdrawal(vault, way, { held, preview: decoded(previewRedeem, redemption) }) : []
-  return { block, amount, measured, mixedUp: [...entryFindings, ...exitFindings, ...findInFees(entryFee, exitFee)] }
 }
 
-/** The operation that takes a deposit now, its amount and what that is worth in shares; or why the vault takes none. */
-async function chooseDeposit(reader: ChainReader, vault: VaultOnChain, account: Address) {
-  const { address } = vault
+const CANNOT_SIMULATE = 'no node simulates with made-up balances'
+
+/** The results of the transactions of all blocks, in order; undefined where no node simulates them. */
+type Simulate = (
+  storage: MadeUpStorage,
+  blocks: readonly (readonly Transaction[])[],
+) => Promise<SimulatedCall[] | undefined>
+
+function parseBlocks(outcome: RpcOutcome | undefined, blocks: readonly (readonly Transaction[])[]) {
+  const lengths = blocks.map(({ length }) => length)
+  return parseSimulatedBlocks(outcome, lengths, REVERT_ERRORS)?.flat()
+}
+
+/** The balances of an account in asset and shares. */
+function balancesOf({ asset, shareToken }: VaultOnChain, account: Address) {
+  return {
+    assets: call(asset, erc20Abi, 'balanceOf', [account]),
+    shares: call(shareToken, erc20Abi, 'balanceOf', [account]),
+  }
+}
+
+/**
+ * The latest block; the operation that takes a deposit now, its amount and what that is worth in shares, or why the vault takes none;
+ * and the slots of the account's balances, undefined where no node simulates. One HTTP request.
+ */
+async function readStart(reader: ChainReader, vault: VaultOnChain, account: Address) {
+  const { address, asset, shareToken } = vault
   const most = max(WHOLE_TOKENS * 10n ** BigInt(vault.assetDecimals), MIN_UNITS)
   const calls = { worth: call(address, tripAbi, 'convertToShares', [most]) }
   const terms = getProtocol(vault).depositTerms(vault, account)
   const plan = joinReadPlans(
-    // Its parsing throws what is no failure here.
+    // What its parsing throws is a result here.
     { ...terms, parse: (read: Parameters<typeof terms.parse>[0]) => () => terms.parse(read) },
     readPlan({ address, slots: {}, calls }, ({ answers }) => answers.worth),
   )
-  const {
-    value: [parse, worth],
-    block: { number: block },
-  } = await reader.readOne(plan)
+  const { assets, shares } = balancesOf(vault, account)
+  const { storage, slotOf } = balanceProbe([asset, shareToken], account)
+  const blocks = [[view(assets), view(shares)]]
+  const extraCalls = [madeUpSimulationRequest(account, blocks, { storage })]
+  const { block, value, outcomes } = await reader.readOne(plan, { extraCalls })
+  const [parse, worth] = value
+  const probed = parseBlocks(outcomes[0], blocks)
+  const slots = probed && { asset: slotOf(decoded(assets, probed[0])), share: slotOf(decoded(shares, probed[1])) }
+  const start = { block: block.number, worth, slots }
   try {
     const { room, choose } = parse()
     const limit = room()
     const amount = limit !== undefined && limit > 0n ? min(limit, most) : most
-    return { block, amount, worth, choice: { operation: depositNamed(vault, choose(amount)) } }
+    return { ...start, amount, choice: { operation: depositNamed(vault, choose(amount)) } }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return { block, amount: most, worth, choice: { refusal: error.message } }
+    return { ...start, amount: most, choice: { refusal: error.message } }
   }
+}
+
+/** The shares that a deposit gives, what it leaves of the assets, and its contradictions; or why it could not be tried. */
+async function tryDeposit(
+  simulate: Simulate,
+  attempt: {
+    readonly vault: VaultOnChain
+    readonly account: Address
+    readonly amount: bigint
+    readonly operation: DepositOperation
+    readonly deposit: readonly Transaction[]
+    readonly storage: MadeUpStorage
+  },
+) {
+  const { vault, account, amount, operation, deposit, storage } = attempt
+  const { assets, shares } = balancesOf(vault, account)
+  const previewDeposit = call(vault.address, tripAbi, 'previewDeposit', [amount])
+  const results = await simulate(storage, [[view(previewDeposit), ...deposit, view(assets), view(shares)]])
+  if (!results) return { why: CANNOT_SIMULATE }
+  const [preview, approval, taken, ...after] = results
+  if (approval?.status !== 'success') return { why: `the approval of ${vault.assetSymbol} ${reasonOf(approval)}` }
+  if (taken?.status !== 'success') return { why: `${operation.name} ${reasonOf(taken)}` }
+  const got = decoded(shares, after[1]) ?? 0n
+  const left = decoded(assets, after[0]) ?? 0n
+  const findings = findInDeposit(operation, { amount, left, got, preview: decoded(previewDeposit, preview) })
+  return { got, left, findings }
+}
+
+/** The way out after a deposit, what the shares are worth before it and after, and its contradictions; undefined if not simulated. */
+async function tryExits(
+  simulate: Simulate,
+  attempt: {
+    readonly vault: VaultOnChain
+    readonly account: Address
+    readonly deposit: readonly Transaction[]
+    /** The shares to leave with. */
+    readonly held: bigint
+    /** The assets that the deposit leaves to the account. */
+    readonly left: bigint
+    readonly storage: MadeUpStorage
+  },
+) {
+  const { vault, account, deposit, held, left, storage } = attempt
+  const { address, shareToken } = vault
+  const { assets, shares } = balancesOf(vault, account)
+  const value = call(address, tripAbi, 'convertToAssets', [held])
+  const previewRedeem = call(address, tripAbi, 'previewRedeem', [held])
+  const withdrawal = [
+    ...[view(value), view(previewRedeem)],
+    // Some vaults take the shares by approval.
+    ...encodeApprovals({ token: shareToken, spender: address, amount: held }, 'exact'),
+    ...EXITS.flatMap(({ name }) => [
+      { to: address, data: encodeExit(name, held, account), value: 0n },
+      view(assets),
+      view(shares),
+    ]),
+  ]
+  const results = await simulate(storage, [[view(value), ...deposit], withdrawal])
+  if (!results) return undefined
+  const [before, , , after, preview, , ...rest] = results
+  const tries = EXITS.map(({ name, exit }, index) => {
+    const [result, assetsThen, sharesThen] = rest.slice(3 * index)
+    return { name, exit, result, assets: decoded(assets, assetsThen), shares: decoded(shares, sharesThen) }
+  })
+  const { way, refusals } = findExit(tries, { assets: left, shares: held })
+  const findings = way ? findInWithdrawal(vault, way, { held, preview: decoded(previewRedeem, preview) }) : []
+  return { way, refusals, findings, valueBefore: decoded(value, before), valueAfter: decoded(value, after) }
 }
 
 function findInDeposit(
@@ -215,13 +281,13 @@ type Way = Pick<Try, 'name' | 'exit'> & { readonly paid: bigint; readonly taken:
 function findExit(
   tries: readonly Try[],
   start: { readonly assets: bigint; readonly shares: bigint },
-): [Way | undefined, Partial<Record<ExitName, string>>] {
-  const refusals: Partial<Record<ExitName, string>> = {}
+): { readonly way?: Way; readonly refusals: Readonly<Record<string, string>> } {
+  const refusals: Record<string, string> = {}
   let { assets, shares } = start
   for (const { name, exit, result, ...after } of tries) {
     const [paid, taken] = [(after.assets ?? assets) - assets, shares - (after.shares ?? shares)]
     if (result?.status === 'success' && (exit === 'instant' ? paid : taken) > 0n) {
-      return [{ name, exit, paid, taken }, refusals]
+      return { way: { name, exit, paid, taken }, refusals }
     }
     refusals[name] =
       result?.status === 'success'
@@ -230,7 +296,7 @@ function findExit(
     assets += paid
     shares -= taken
   }
-  return [undefined, refusals]
+  return { refusals }
 }
 
 function findInWithdrawal(
@@ -241,11 +307,11 @@ function findInWithdrawal(
   const isRequested = isAsync(vault, 'withdrawal')
   return [
     ...(vault.protocol === 'erc7540' && isRequested && exit !== 'request'
-      ? [`it says by ERC-165 that redemptions are requests, but ${name} is the way out`]
+      ? [
+          `it says by ERC-165 that redemptions are requests, but ${exit === 'instant' ? `${name} pays at once` : `only ${name} works`}`,
+        ]
       : []),
-    ...(!isRequested && exit !== 'instant'
-      ? [`it does not say that withdrawals wait, but redeem reverts and ${name} is the way out`]
-      : []),
+    ...(!isRequested && exit !== 'instant' ? [`it does not say that withdrawals wait, but only ${name} works`] : []),
     ...(taken === held ? [] : [`it takes ${taken} of ${held} units of shares by ${name}`]),
     ...(name === 'redeem' && differ(preview, paid)
       ? [`it previews ${preview} units of assets for a withdrawal, but pays ${paid}`]
