@@ -402,7 +402,7 @@ export const ERRORS = {
   no_claimable_withdrawal: {
     status: 404,
     error: 'No claimable withdrawal',
-    message: 'Wait for the settlement, then claim. There is nothing to claim now.',
+    message: 'Wait for the settlement or the cooldown, then claim. Details give the end of a cooldown.',
   },
   claim_not_applicable: {
     status: 400,

@@ -682,8 +682,8 @@ export type GetVaultResponse = {
   type: 'async' | 'sync'
   /** True if deposits have an upper limit */
   MaxCap: boolean
-  /** Async vaults only */
-  protocol?: 'lagoon' | 'erc7540' | 'erc4626' | undefined
+  /** Which kind of vault it is */
+  protocol: 'lagoon' | 'erc7540' | 'cooldown' | 'erc4626'
   /** Curator multisig; async vaults only, null if the vault has none */
   curatorAddress?: Address | null | undefined
   /** Address that proposes valuations; async vaults only, null if the vault has none */
@@ -790,9 +790,13 @@ export type GetWithdrawalStatusResponse = {
   status: 'pending' | 'claimable' | 'cancelled' | 'withdrawn' | 'no_active_withdrawal'
   /** Status as text for users */
   statusDescription: string
+  /** When the cooldown of a pending withdrawal ends; null without one, or if a settlement decides */
+  claimableAt: Timestamp | null
   /** Amounts, in the smallest units of asset and share */
   amounts: {
-    /** Shares waiting for settlement */
+    /** Assets in a cooldown; null if a settlement decides the assets */
+    pendingAssets: Amount | null
+    /** Shares waiting for settlement, or behind the assets in a cooldown */
     pendingRedeemShares: Amount
     /** Assets that a claim pays */
     claimableAssets: Amount
@@ -1271,7 +1275,7 @@ export type PrepareCancellationResponse = {
   operations: Transaction[]
   /** All transactions in order, as the parameter of `wallet_sendCalls` (EIP-5792) */
   calls: WalletCalls
-  /** `lagoon` or `erc7540` or `erc4626` */
+  /** `lagoon` or `erc7540` or `cooldown` or `erc4626` */
   protocol: string
   /** Chain of the vault */
   chainId: ChainId
@@ -1314,7 +1318,7 @@ export type PrepareClaimResponse = {
   operations: Transaction[]
   /** All transactions in order, as the parameter of `wallet_sendCalls` (EIP-5792) */
   calls: WalletCalls
-  /** `lagoon` or `erc7540` or `erc4626` */
+  /** `lagoon` or `erc7540` or `cooldown` or `erc4626` */
   protocol: string
   /** Chain of the vault */
   chainId: ChainId
@@ -1330,8 +1334,8 @@ export type PrepareClaimResponse = {
   claimable: {
     /** Assets, in the asset's smallest unit */
     assets: Amount
-    /** Shares, in the share's smallest unit */
-    shares: Amount
+    /** Shares, in the share's smallest unit; null for a withdrawal after a cooldown, whose shares are already burned */
+    shares: Amount | null
     /** Cross-chain only: assets that stay on the vault's chain, in their smallest unit */
     remainder?: Amount | undefined
   }
@@ -1361,7 +1365,7 @@ export type PrepareDepositResponse = {
   operations: Transaction[]
   /** All transactions in order, as the parameter of `wallet_sendCalls` (EIP-5792) */
   calls: WalletCalls
-  /** `lagoon` or `erc7540` or `erc4626` */
+  /** `lagoon` or `erc7540` or `cooldown` or `erc4626` */
   protocol: string
   /** Chain of the vault */
   chainId: ChainId
@@ -1415,7 +1419,7 @@ export type PrepareWithdrawalResponse = {
   operations: Transaction[]
   /** All transactions in order, as the parameter of `wallet_sendCalls` (EIP-5792) */
   calls: WalletCalls
-  /** `lagoon` or `erc7540` or `erc4626` */
+  /** `lagoon` or `erc7540` or `cooldown` or `erc4626` */
   protocol: string
   /** Chain of the vault */
   chainId: ChainId
@@ -1426,7 +1430,7 @@ export type PrepareWithdrawalResponse = {
   simulation: Simulation
   /** Per chain read: the block that the response is based on, and the number of hosts */
   evidence: Evidence[]
-  /** True if the vault pays only after a settlement */
+  /** True if the vault pays only after a settlement or a cooldown */
   isAsync: boolean
   /** Result of the withdrawal */
   withdrawal: {
@@ -1442,6 +1446,13 @@ export type PrepareWithdrawalResponse = {
     isEstimate: boolean
     /** Assets of earlier, settled withdrawals, paid along with this one; in the asset's smallest unit */
     claimedAssets: Amount
+    /** Earlier withdrawal whose cooldown this one restarts; null without one */
+    prolongs: {
+      /** Assets that wait already, in the asset's smallest unit */
+      assets: Amount
+      /** When they could be claimed without this withdrawal */
+      claimableAt: Timestamp
+    } | null
     /** Cross-chain only: paid assets that stay on the vault's chain, in the asset's smallest unit */
     remainder?: Amount | undefined
   }
@@ -2182,8 +2193,8 @@ export type Vault = {
   type: 'async' | 'sync'
   /** True if deposits have an upper limit */
   MaxCap: boolean
-  /** Async vaults only */
-  protocol?: 'lagoon' | 'erc7540' | 'erc4626' | undefined
+  /** Which kind of vault it is */
+  protocol: 'lagoon' | 'erc7540' | 'cooldown' | 'erc4626'
   /** Curator multisig; async vaults only, null if the vault has none */
   curatorAddress?: Address | null | undefined
   /** Address that proposes valuations; async vaults only, null if the vault has none */
@@ -2413,7 +2424,7 @@ export type VaultTerms = {
   } | null
   /** Wait between a withdrawal and its claim; null without one */
   cooldownSeconds: number | null
-  /** Which of `room`, `liquidity` and `valuation` could not be read, or are not reported by the vault */
+  /** Which of `room`, `liquidity`, `valuation` and `cooldownSeconds` could not be read, or are not reported by the vault */
   missing: string[]
 }
 
@@ -2530,11 +2541,11 @@ export type Withdrawal = {
   statusDescription: string
   /** Shares redeemed or requested, in the share's smallest unit */
   shares: Amount
-  /** Assets paid or claimable, in the asset's smallest unit; null while a part is pending */
+  /** Assets paid, claimable or in a cooldown, in the asset's smallest unit; null while a part waits for a settlement */
   assets: Amount | null
   /** State of its parts, in the smallest units of asset and share */
   amounts: {
-    /** Shares waiting for settlement */
+    /** Shares waiting for settlement or a cooldown */
     pendingShares: Amount
     /** Settled shares not claimed yet */
     claimableShares: Amount
@@ -2837,7 +2848,7 @@ export type Errors = {
   vault_cap_reached: 409
   /** No claimable deposit found for this user. Wait for the settlement, then claim. There is nothing to claim now. */
   no_claimable_deposit: 400
-  /** No claimable withdrawal. Wait for the settlement, then claim. There is nothing to claim now. */
+  /** No claimable withdrawal. Wait for the settlement or the cooldown, then claim. Details give the end of a cooldown. */
   no_claimable_withdrawal: 404
   /** Claim deposit is only applicable to async vaults. Nothing to claim: this vault pays shares and assets instantly. */
   claim_not_applicable: 400

@@ -6,7 +6,7 @@ import { demand, Refusal } from './refusal.ts'
 export type PinnedVault = {
   readonly chainId: number
   readonly address: string
-  readonly protocol: 'erc4626' | 'erc7540' | 'lagoon'
+  readonly protocol: 'cooldown' | 'erc4626' | 'erc7540' | 'lagoon'
   /** The token that the vault takes and pays. */
   readonly asset: string
   /** The token of its shares, where that is another contract. */
@@ -42,6 +42,7 @@ type Protocol = PinnedVault['protocol']
 type Kind = 'deposit' | 'withdrawal'
 
 const DEPOSITS: Readonly<Record<Protocol, readonly FunctionName[]>> = {
+  cooldown: ['deposit'],
   erc4626: ['deposit'],
   erc7540: ['requestDeposit', 'deposit'],
   lagoon: ['requestDeposit', 'syncDeposit'],
@@ -51,6 +52,7 @@ const DEPOSITS: Readonly<Record<Protocol, readonly FunctionName[]>> = {
 const WITHDRAWALS: Readonly<
   Record<Protocol, { readonly claims: readonly FunctionName[]; readonly pays: readonly FunctionName[] }>
 > = {
+  cooldown: { claims: [], pays: ['cooldownAssets', 'cooldownShares', 'withdraw', 'redeem'] },
   erc4626: { claims: [], pays: ['withdraw', 'redeem'] },
   erc7540: { claims: ['mint'], pays: ['requestRedeem', 'withdraw', 'redeem'] },
   lagoon: {
@@ -60,12 +62,14 @@ const WITHDRAWALS: Readonly<
 }
 
 const CLAIMS: Readonly<Record<Protocol, Readonly<Record<Kind, readonly FunctionName[]>>>> = {
+  cooldown: { deposit: [], withdrawal: ['unstake'] },
   erc4626: { deposit: [], withdrawal: [] },
   erc7540: { deposit: ['claimDeposit', 'mint'], withdrawal: ['redeem', 'withdraw'] },
   lagoon: { deposit: ['claimDeposit'], withdrawal: ['redeem', 'withdraw'] },
 }
 
 const CANCELS: Readonly<Record<Protocol, Readonly<Record<Kind, readonly FunctionName[]>>>> = {
+  cooldown: { deposit: [], withdrawal: [] },
   erc4626: { deposit: [], withdrawal: [] },
   erc7540: {
     deposit: ['cancelDepositRequest', 'claimCancelDepositRequest'],
@@ -79,6 +83,8 @@ const AWAITED: readonly FunctionName[] = [
   'requestDeposit',
   'requestRedeem',
   'claimSharesAndRequestRedeem',
+  'cooldownAssets',
+  'cooldownShares',
   'cancelDepositRequest',
   'cancelRedeemRequest',
 ]
@@ -249,12 +255,12 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
   const names = found.map(({ name }) => name)
   demand(new Set(names.slice(0, -1)).size === names.length - 1, 'something is claimed twice')
   demand(answer['isAsync'] === AWAITED.includes(last.name), 'it is told otherwise when the vault pays')
-  if (last.name === 'withdraw') {
+  if (last.name === 'withdraw' || last.name === 'cooldownAssets') {
     demand(asked[0] === 'amount' && last.amount === readAmount(input['amount']), 'another amount would be withdrawn')
     return found
   }
   if (asked[0] === 'shares') demand(shares === readAmount(input['shares']), 'other shares would be given up')
-  const isPaidInShares = last.name === 'redeem' && protocol !== 'lagoon'
+  const isPaidInShares = (last.name === 'redeem' && protocol !== 'lagoon') || last.name === 'cooldownShares'
   demand(!(isPaidInShares && asked[0] === 'amount'), 'an amount is withdrawn as it is, not in shares')
   // What is settled alone: there are no other shares, and how much it is the vault alone knows.
   const isSettledAlone = shares === 0n && last.name === 'redeem' && names.length === 1 && asked[0] === 'max'
@@ -274,6 +280,10 @@ function verifyClaim({ input, answer, user, protocol }: Context, calls: readonly
   const found = calls.map((call) => readCall(call, CLAIMS[protocol][kindOf(input)], whose(user)))
   const claimable = readObject(answer['claimable'])
   for (const { name, amount } of found) {
+    if (name === 'unstake') {
+      demand(readAmount(claimable['assets']) > 0n, 'nothing would be claimed')
+      continue
+    }
     const told = readAmount(claimable[OF_ASSETS.includes(name) ? 'assets' : 'shares'])
     demand(amount > 0n && amount === told, 'another amount would be claimed than is told')
   }
@@ -338,6 +348,9 @@ const WORDS: Readonly<Record<FunctionName, (amount: bigint, vault: string, user:
   requestRedeem: (amount, vault, user) => `asks the vault ${vault} to pay ${user} for ${amount} shares later`,
   claimSharesAndRequestRedeem: (amount, vault, user) =>
     `asks the vault ${vault} to pay ${user} for ${amount} shares later, unclaimed ones among them`,
+  cooldownAssets: (amount, vault, user) => `asks the vault ${vault} to pay ${amount} of the asset to ${user} later`,
+  cooldownShares: (amount, vault, user) => `asks the vault ${vault} to pay ${user} for ${amount} shares later`,
+  unstake: (_, vault, user) => `has the vault ${vault} pay ${user} everything that has waited`,
   syncRedeem: (amount, vault, user) => `gives ${amount} shares to the vault ${vault}, which pays ${user} at once`,
   cancelRequestDeposit: cancels,
   cancelRequestRedeem: cancels,

@@ -47,6 +47,8 @@ const VIEWS = {
 } as const
 type ViewName = keyof typeof VIEWS
 
+/** Calls of a withdrawal whose amount is what the vault pays. */
+const OF_EXACT_ASSETS: readonly string[] = ['withdraw', 'cooldownAssets']
 /** Calls of a claim whose first word returned counts shares; those of others count assets. */
 const RETURNS_SHARES: readonly Step['call'][] = ['claimDeposit', 'withdraw']
 /** Calls of a claim whose amount counts shares. */
@@ -95,8 +97,9 @@ function buildContext({ preparation, input, answer, steps }: PatternedAnswer, to
     /** False for a deposit from another chain: the vault is not at this node. */
     isHere: chainId === Number(response['chainId']),
     isLagoon: response['protocol'] === 'lagoon',
-    /** True if the vault's previews of withdrawals are exact: it pays by ERC-4626. */
-    hasPreviews: response['protocol'] !== 'lagoon' && response['isAsync'] === false,
+    /** True if the vault's previews report what a withdrawal pays. */
+    hasPreviews:
+      response['protocol'] === 'cooldown' || (response['protocol'] !== 'lagoon' && response['isAsync'] === false),
     isAsync: response['isAsync'] === true,
   }
 }
@@ -258,7 +261,9 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
     if (assets === undefined) note('The answer names no amount of assets, so none is checked.')
     else {
       const worth = hasPreviews ? see('previewRedeem') : after(after(see('convertToAssets'), exit), haircut)
-      confirm('the assets of the withdrawal', assets, [pays?.call === 'withdraw' ? pays.amount : worth])
+      confirm('the assets of the withdrawal', assets, [
+        pays && OF_EXACT_ASSETS.includes(pays.call) ? pays.amount : worth,
+      ])
     }
     if (!isSimulated) {
       if (claimed > 0n) note('The assets of earlier withdrawals are not checked.')
@@ -275,6 +280,8 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
     const [claim] = steps.filter(({ call }) => call !== 'approve')
     const paid = request['kind'] === 'withdrawal' ? 'assets' : 'shares'
     for (const unit of ['assets', 'shares'] as const) {
+      // The shares were burned when the cooldown began.
+      if (claim?.call === 'unstake' && unit === 'shares') continue
       const figure = readAmount(claimable[unit])
       const isReturned = claim !== undefined && RETURNS_SHARES.includes(claim.call) === (unit === 'shares')
       const isTaken = claim !== undefined && TAKES_SHARES.includes(claim.call) === (unit === 'shares')
@@ -282,7 +289,7 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
       confirm(`the claimed ${unit}`, figure, [
         paid === unit ? received(token) : undefined,
         isReturned ? returned : undefined,
-        isTaken ? claim.amount : undefined,
+        isTaken && claim.call !== 'unstake' ? claim.amount : undefined,
       ])
     }
     if (!isSimulated) requireCover(response, paid === 'assets' ? readAmount(claimable['assets']) : 0n)

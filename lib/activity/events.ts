@@ -1,7 +1,7 @@
-import { type Address, getAddress, type Hash, toEventSelector } from 'viem'
+import { type Address, getAddress, type Hash, type Hex, pad, toEventSelector } from 'viem'
 import { decodeLog } from '../chain/decode.ts'
 import { erc20Abi } from '../chain/erc20.ts'
-import type { Log } from '../chain/logs.ts'
+import type { Log, LogFilter } from '../chain/logs.ts'
 import type { VaultEvent } from '../protocols/books.ts'
 import { getProtocol, PROTOCOLS } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
@@ -35,9 +35,22 @@ export function eventAddresses(vaults: readonly VaultOnChain[]): Address[] {
   return [...new Set(vaults.flatMap(({ address, shareToken }) => [address, shareToken]))]
 }
 
+/** The transfers of other tokens that the books of these vaults hear: at most one filter. */
+export function heardFilters(vaults: readonly VaultOnChain[], to: Hex | null = null): LogFilter[] {
+  const heard = vaults.flatMap((vault) => heardBy(vault) ?? [])
+  if (heard.length === 0) return []
+  const tokens = new Set(heard.map(({ token }) => token))
+  const senders = new Set(heard.map(({ from }) => pad(from, { size: 32 })))
+  return [{ address: [...tokens], topics: [[TRANSFER_TOPIC], [...senders], ...(to ? [to] : [])] }]
+}
+
+function heardBy(vault: VaultOnChain) {
+  return getProtocol(vault).books.heard?.(vault)
+}
+
 /**
- * Decodes logs of one chain into events of these vaults, in order. Transfers come from a vault's share token, all other events
- * from the vault. `timestampOf` returns a log's time in seconds since 1970. The logs are all logs of their transactions, or only
+ * Decodes logs of one chain into events of these vaults, in order. Transfers come from a vault's share token or from a token
+ * that its books hear, all other events from the vault. `timestampOf` returns a log's time in seconds since 1970. The logs are all logs of their transactions, or only
  * those that name `ofAccount`.
  */
 export function parseVaultEvents(
@@ -50,16 +63,28 @@ export function parseVaultEvents(
     Map.groupBy(vaults, ({ address }) => address),
     Map.groupBy(vaults, ({ shareToken }) => shareToken),
   ]
+  const hearing = vaults.flatMap((vault) => {
+    const heard = heardBy(vault)
+    return heard ? [{ vault, heard }] : []
+  })
   const events = logs.flatMap((log) => {
     // An event with the same first topic and other indexed parameters does not decode.
     const decoded = decodeLog(EVENT_ABI, log)
     if (!decoded) return []
     const { blockNumber, logIndex, transactionHash, blockHash } = log
-    const concerned = (log.topics[0] === TRANSFER_TOPIC ? ofShares : ofVaults).get(getAddress(log.address)) ?? []
-    return concerned.map(({ chainId, address }) => {
+    const token = getAddress(log.address)
+    const concerned = (log.topics[0] === TRANSFER_TOPIC ? ofShares : ofVaults).get(token) ?? []
+    const eventOf = ({ chainId, address }: VaultOnChain) => {
       const location = { chainId, blockNumber, logIndex, transactionHash, blockHash, timestamp: timestampOf(log) }
       return { ...decoded, vault: address, location }
-    })
+    }
+    const isHeard = ({ heard }: (typeof hearing)[number]) =>
+      log.topics[0] === TRANSFER_TOPIC &&
+      heard.token === token &&
+      'from' in decoded.args &&
+      heard.from === decoded.args.from
+    const heardEvents = hearing.filter(isHeard).map(({ vault }) => ({ ...eventOf(vault), eventName: 'HeardTransfer' }))
+    return [...concerned.map(eventOf), ...heardEvents]
   })
   return standardize(vaults, events, ofAccount)
 }

@@ -12,7 +12,7 @@ export type HistoryStatus = z.output<typeof HistoryStatus>
 export function isNothing(entry: LedgerEntry): boolean {
   if (entry.kind === 'cancel') return entry.assets === 0n
   if (entry.kind === 'receive' || entry.kind === 'send') return entry.shares === 0n || entry.assets === 0n
-  return !('assets' in entry && entry.assets > 0n) && !entry.shares
+  return !('assets' in entry && entry.assets > 0n) && !('shares' in entry && entry.shares)
 }
 
 /** An entry's key in its vault, for cursors and notices: as text it sorts in the order in which things happened. */

@@ -6,7 +6,7 @@ import { proRata, unspent } from './parts.ts'
 export type LineEvent<Entry> =
   | { readonly request: Entry; readonly amount: bigint }
   | { readonly requestId: bigint; readonly cancelled: bigint }
-  | { readonly claimed: bigint; readonly given: bigint; readonly transactionHash: Hash }
+  | { readonly claimed: bigint; readonly given: bigint; readonly transactionHash: Hash | null }
 
 /** A request and its state. */
 export type LineRequest<Entry> = {

@@ -1,4 +1,4 @@
-import { sum } from '../bigint.ts'
+import { max, sum } from '../bigint.ts'
 import { MAX_UINT256 } from '../codecs.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { type LiveAccount, totalCancelled } from '../protocols/protocol.ts'
@@ -19,10 +19,13 @@ export type Position = {
   readonly statusBreakdown: { readonly pending: number; readonly claimable: number; readonly completed: number }
 }
 
+/** The entries that alone are no position. */
+const BRING_NOTHING: ReadonlySet<LedgerEntry['kind']> = new Set(['cancel', 'redeem', 'cancelRedeem', 'paid'])
+
 /** Builds an account's position from its entries in one vault, in order; null if nothing came or went. */
 export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount): Position | null {
   // Cancellations and requests to redeem alone are no position: they bring nothing in or out.
-  const first = entries.find(({ kind }) => kind !== 'cancel' && kind !== 'redeem' && kind !== 'cancelRedeem')
+  const first = entries.find(({ kind }) => !BRING_NOTHING.has(kind))
   if (!first) return null
   const cancelled = cancelledAssets(entries)
   const deposits = buildDeposits(entries, live)
@@ -33,9 +36,14 @@ export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount
     const { kind } = entry
     if (kind === 'deposit') totalDepositedAssets += entry.assets - (cancelled.get(entry) ?? 0n)
     else if (kind === 'withdraw') totalWithdrawnAssets += entry.assets
+    else if (kind === 'redeem') totalWithdrawnAssets += entry.assets ?? 0n
     // Shares that moved before the first known price count at today's price: they have earned nothing that is known.
     else if (kind === 'receive') totalDepositedAssets += entry.assets ?? live.worth(entry.shares)
     else if (kind === 'send') totalWithdrawnAssets += entry.assets ?? live.worth(entry.shares)
+  }
+  // Assets of fixed requests are withdrawn once the vault no longer holds them.
+  if (live.cooldown) {
+    totalWithdrawnAssets = max(0n, totalWithdrawnAssets - live.cooldown.pendingAssets - live.claimableRedeemAssets)
   }
   const currentValue = totalValue(live)
   const countOf = (wanted: Deposit['status']) => standing.filter(({ status }) => status === wanted).length
@@ -68,7 +76,8 @@ export function isPlausible(entries: readonly LedgerEntry[], live: LiveAccount):
 
 /** Value of everything that the account has in the vault, in the asset's smallest unit. */
 function totalValue({ worth, ...live }: LiveAccount): bigint {
-  const shares =
-    live.shares + live.claimableShares + live.pendingRedeemShares + totalCancelled(live.cancelledRedemptions)
-  return live.pendingAssets + totalCancelled(live.cancelledDeposits) + worth(shares) + live.claimableRedeemAssets
+  const pendingShares = live.cooldown ? 0n : live.pendingRedeemShares
+  const shares = live.shares + live.claimableShares + pendingShares + totalCancelled(live.cancelledRedemptions)
+  const redeemed = live.claimableRedeemAssets + (live.cooldown?.pendingAssets ?? 0n)
+  return live.pendingAssets + totalCancelled(live.cancelledDeposits) + worth(shares) + redeemed
 }

@@ -5,6 +5,7 @@ import { ChainId, ChainIdText } from '../chain/registry.ts'
 import { Address, Amount, SharePrice, SignedAmount, Timestamp, TransactionHash, VaultAddress } from '../codecs.ts'
 import { field } from '../field.ts'
 import { Page, PageCursor, PageLimit } from '../page.ts'
+import { isFixed } from '../protocols/fixed-requests.ts'
 import { Growth, yieldText } from '../vaults/apy.ts'
 import type { AccountVault } from './account-vaults.ts'
 import type { Deposit } from './history.ts'
@@ -27,6 +28,13 @@ const WITHDRAWAL_DESCRIPTIONS: Record<HistoryStatus, string> = {
   claimable: 'The curator has settled the redemption; the assets are ready to claim.',
   completed: 'The assets have been paid.',
   cancelled: 'The redemption request was cancelled.',
+}
+
+/** The same of a withdrawal with a cooldown. */
+const COOLDOWN_DESCRIPTIONS: typeof WITHDRAWAL_DESCRIPTIONS = {
+  ...WITHDRAWAL_DESCRIPTIONS,
+  pending: 'Withdrawal begun; the assets can be claimed after the cooldown.',
+  claimable: 'The cooldown is over; the assets are ready to claim.',
 }
 
 const EpochId = z.number().int().nullable()
@@ -117,11 +125,11 @@ export const WithdrawalResponse = z
     statusDescription: z.string().describe('Status as text for users'),
     shares: Amount.describe("Shares redeemed or requested, in the share's smallest unit"),
     assets: Amount.nullable().describe(
-      "Assets paid or claimable, in the asset's smallest unit; null while a part is pending",
+      "Assets paid, claimable or in a cooldown, in the asset's smallest unit; null while a part waits for a settlement",
     ),
     amounts: z
       .object({
-        pendingShares: Amount.describe('Shares waiting for settlement'),
+        pendingShares: Amount.describe('Shares waiting for settlement or a cooldown'),
         claimableShares: Amount.describe('Settled shares not claimed yet'),
         claimableAssets: Amount.describe('Assets for the claimable shares'),
         paidShares: Amount.describe('Shares paid out'),
@@ -245,7 +253,7 @@ export function withdrawalResponse(
     userAddress: entry.account,
     chainId: vault.chainId,
     status,
-    statusDescription: WITHDRAWAL_DESCRIPTIONS[status],
+    statusDescription: (isFixed(entry) ? COOLDOWN_DESCRIPTIONS : WITHDRAWAL_DESCRIPTIONS)[status],
     shares: entry.shares,
     assets,
     amounts,

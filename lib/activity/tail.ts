@@ -13,6 +13,7 @@ import type { Vault } from '../vaults/vault.ts'
 import {
   BATCH_DISTANCE_BLOCKS,
   eventAddresses,
+  heardFilters,
   parseVaultEvents,
   priceEventTopics,
   TRANSFER_TOPIC,
@@ -155,7 +156,7 @@ async function readWhole(
 ): Promise<readonly Read[] | undefined> {
   const vaults = followed.map(({ vault }) => vault)
   const filter = { address: eventAddresses(vaults), topics: [VAULT_EVENT_TOPICS] }
-  const read = await toResult(readEvents(on, followed, [filter], to))
+  const read = await toResult(readEvents(on, followed, [filter, ...heardFilters(vaults)], to))
   if ('value' in read) return divide(followed, read.value, true)
   const { error } = read
   const isOutage = error.code === 'upstream_unavailable' && !(error instanceof LeftOut)
@@ -169,13 +170,14 @@ async function readOfAccount(
   to: bigint,
   halvings = 0,
 ): Promise<readonly Read[]> {
-  const address = eventAddresses(followed.map(({ vault }) => vault))
+  const vaults = followed.map(({ vault }) => vault)
+  const address = eventAddresses(vaults)
   const topic = accountTopic(on.account)
   const filters = [[topic], [null, topic], [null, null, topic]].map((rest) => ({
     address,
     topics: [VAULT_EVENT_TOPICS, ...rest],
   }))
-  const read = await toResult(readEvents(on, followed, filters, to, on.account))
+  const read = await toResult(readEvents(on, followed, [...filters, ...heardFilters(vaults, topic)], to, on.account))
   if ('value' in read) return divide(followed, read.value, false)
   const { error } = read
   // Anybody can make an account's events in one vault too many: the other vaults must not wait long for that.

@@ -1,4 +1,5 @@
 import type { Hash } from 'viem'
+import { type FixedRequest, isFixed, matchPayments, sharesOf } from '../protocols/fixed-requests.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { CancelledRequest, LiveAccount } from '../protocols/protocol.ts'
 import type { HistoryStatus } from './ledger-entry.ts'
@@ -12,7 +13,7 @@ type PaymentEntry = Extract<LedgerEntry, { kind: 'withdraw' }>
 export type Withdrawal = {
   readonly entry: RequestEntry | PaymentEntry
   readonly status: HistoryStatus
-  /** Assets paid and claimable; null while a part is pending, whose value the settlement decides. */
+  /** Assets paid and claimable, or fixed; null while a settlement decides about a part. */
   readonly assets: bigint | null
   readonly pendingShares: bigint
   readonly claimableShares: bigint
@@ -31,13 +32,18 @@ export type Withdrawal = {
  */
 export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAccount): Withdrawal[] {
   const line = redemptionLine(entries, live.cancelledRedemptions)
+  const { cooldown } = live
   const { pendingParts, claimableParts } = divideOpen(line, {
-    pending: live.pendingRedeemShares,
-    claimable: live.claimableRedeemShares,
+    pending: cooldown?.pendingAssets ?? live.pendingRedeemShares,
+    claimable: cooldown ? live.claimableRedeemAssets : live.claimableRedeemShares,
   })
   const worth = proRata(live.claimableRedeemAssets, claimableParts)
   const requests = new Map(
-    line.map(({ entry, claimed, given, cancelled, claimTransactionHash }, index) => {
+    line.map(({ entry, claimed, given, cancelled, claimTransactionHash }, index): [LedgerEntry, Withdrawal] => {
+      if (isFixed(entry)) {
+        const open = { pending: pendingParts[index] ?? 0n, claimable: claimableParts[index] ?? 0n }
+        return [entry, fixedWithdrawal(entry, open, claimTransactionHash)]
+      }
       const parts = {
         pendingShares: pendingParts[index] ?? 0n,
         claimableShares: claimableParts[index] ?? 0n,
@@ -58,13 +64,46 @@ export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAcco
   })
 }
 
-/** The line of redemption requests after these entries and granted cancellations: requested in shares, paid in assets. */
+/** A withdrawal whose assets are fixed. The vault no longer holds what is not open: that is paid, to whomever. */
+function fixedWithdrawal(
+  entry: FixedRequest,
+  open: { readonly pending: bigint; readonly claimable: bigint },
+  transactionHash: Hash | null,
+): Withdrawal {
+  const [pendingShares, claimableShares] = [sharesOf(entry, open.pending), sharesOf(entry, open.claimable)]
+  const isPaid = open.pending + open.claimable === 0n
+  const parts = {
+    pendingShares,
+    claimableShares,
+    claimableAssets: open.claimable,
+    paidShares: entry.shares - pendingShares - claimableShares,
+    paidAssets: entry.assets - open.pending - open.claimable,
+    cancelledShares: 0n,
+  }
+  return {
+    entry,
+    status: statusOf(parts),
+    assets: entry.assets,
+    ...parts,
+    claimTransactionHash: isPaid ? transactionHash : null,
+  }
+}
+
+/**
+ * The line of redemption requests after these entries and granted cancellations: requested in shares, paid in assets. Of
+ * requests whose assets are fixed it is the other way round.
+ */
 export function redemptionLine(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
+  const { paid } = matchPayments(entries)
   return buildLine([
     ...entries.flatMap((entry): LineEvent<RequestEntry>[] => {
       switch (entry.kind) {
         case 'redeem':
-          return [{ request: entry, amount: entry.shares }]
+          return [{ request: entry, amount: entry.assets ?? entry.shares }]
+        case 'paid':
+          return (paid.get(entry) ?? []).map(({ request, transactionHash }) => {
+            return { claimed: request.assets, given: request.shares, transactionHash }
+          })
         case 'cancelRedeem':
           return [{ requestId: entry.requestId, cancelled: entry.shares }]
         case 'withdraw':

@@ -7,6 +7,7 @@ import { buildRequestLine, type RequestEntry } from '../activity/request-line.ts
 import type { EstimatedSettlement } from '../activity/settlement-waits.ts'
 import { redemptionLine } from '../activity/withdrawals.ts'
 import { sum } from '../bigint.ts'
+import { type FixedRequest, matchPayments } from '../protocols/fixed-requests.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { MOST_IDS, type Notice, placeOf } from '../webhooks/event.ts'
 
@@ -49,7 +50,12 @@ export function buildEntryNotice(
       }
     }
     case 'redeem': {
-      const data = { ...where, withdrawalIds: [buildEntryId(entry)], assets: null, shares: entry.shares }
+      const data = {
+        ...where,
+        withdrawalIds: [buildEntryId(entry)],
+        assets: entry.assets ?? null,
+        shares: entry.shares,
+      }
       return { ...told, type: 'withdrawal.pending', data: { ...data, estimatedSettlement } }
     }
     case 'cancelRedeem': {
@@ -67,15 +73,28 @@ export function buildEntryNotice(
         : [buildEntryId(entry)]
       return { ...told, type: 'withdrawal.completed', data: { ...where, withdrawalIds, assets, shares } }
     }
+    case 'paid': {
+      const requests = before && ownRequests(before, entry)
+      if (requests?.length === 0) return undefined
+      const shares = requests ? sum(requests.map((request) => request.shares)) : null
+      const withdrawalIds = (requests ?? []).slice(0, MOST_IDS).map(buildEntryId)
+      return { ...told, type: 'withdrawal.completed', data: { ...where, withdrawalIds, assets: entry.assets, shares } }
+    }
     default:
       return undefined
   }
 }
 
+/** The account's requests that a payment is of; none if another account's were paid to this one. */
+function ownRequests(before: readonly LedgerEntry[], payment: LedgerEntry): FixedRequest[] {
+  const paid = matchPayments([...before, payment]).paid.get(payment) ?? []
+  return paid.flatMap(({ request, transactionHash }) => (transactionHash === null ? [] : [request]))
+}
+
 /** True if the notice of an entry needs the earlier entries. */
 export function needsLine(entry: LedgerEntry): boolean {
   const { kind } = entry
-  return kind === 'claim' || kind === 'cancel' || kind === 'cancelRedeem' || (kind === 'withdraw' && entry.isClaim)
+  return ['claim', 'cancel', 'cancelRedeem', 'paid'].includes(kind) || (kind === 'withdraw' && entry.isClaim)
 }
 
 /** Time and place of a settlement: the fields that its notices share. */

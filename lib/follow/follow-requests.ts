@@ -56,7 +56,8 @@ export function followRequests(
         const followed = entries?.filter(({ blockNumber }) => blockNumber <= Math.max(through, Number(snapshot.number)))
         const settled = upTo && settleRequest(request, amounts, upTo, followed)
         // An account with too many entries gets one notice, without amounts.
-        if (!entries || isEnded(request, entries)) ended.set(nameOf(request), request)
+        if (!entries || isEnded(request, entries, { amounts, number: snapshot.number }))
+          ended.set(nameOf(request), request)
         if (settled) changed.set(nameOf(request), settled.request)
         const found = settled || amounts.claimable > 0n ? buildClaimableNotices(request, settled?.parts, at) : []
         notices.push(...found)
@@ -88,6 +89,7 @@ export function followRequests(
 
 /** The requests that an entry claims, from the account's earlier entries; none if it is no claim. */
 function findTakenBy(entry: LedgerEntry, before: readonly LedgerEntry[]) {
+  if (entry.kind === 'paid') return findTaken('withdrawal', entry, before)
   if (entry.kind === 'claim') return findTaken('deposit', entry, before)
   return entry.kind === 'withdraw' && entry.isClaim ? findTaken('withdrawal', entry, before) : []
 }

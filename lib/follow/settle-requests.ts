@@ -4,6 +4,7 @@ import type { OpenRequest, RequestKey } from '../activity/open-requests.ts'
 import { buildRequestLine, type RequestEntry } from '../activity/request-line.ts'
 import { max, min, sum } from '../bigint.ts'
 import { MAX_UINT256 } from '../codecs.ts'
+import { isFixed, sharesOf } from '../protocols/fixed-requests.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { OpenAmounts } from '../protocols/protocol.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
@@ -57,7 +58,7 @@ export function settleRequest(
 type Rate = { readonly of: bigint; readonly given: bigint }
 
 /** An entry that claims what is settled. */
-type ClaimEntry = Extract<LedgerEntry, { kind: 'claim' | 'withdraw' }>
+type ClaimEntry = Extract<LedgerEntry, { kind: 'claim' | 'withdraw' | 'paid' }>
 
 /** A claim's part of the requests with one id: the claimed total after it (`until`) and before it. */
 type Taken = {
@@ -65,7 +66,7 @@ type Taken = {
   readonly line: Line
   readonly until: bigint
   readonly before: bigint
-  readonly rate: Rate
+  readonly rate: Rate | undefined
 }
 
 /** Finds the requests that a claim took from, from the account's earlier entries. */
@@ -79,9 +80,15 @@ export function findTaken(kind: RequestKind, claim: ClaimEntry, before: readonly
       line,
       until: claimedOf(line),
       before: claimedOf(earlier.get(requestId) ?? []),
-      rate: kind === 'deposit' ? { of: claim.assets, given: claim.shares } : { of: claim.shares, given: claim.assets },
+      rate: rateOf(kind, claim),
     }))
     .filter(({ until, before }) => until > before)
+}
+
+/** What a claim gave; undefined where the requests themselves say it. */
+function rateOf(kind: RequestKind, claim: ClaimEntry): Rate | undefined {
+  if (claim.kind === 'paid') return undefined
+  return kind === 'deposit' ? { of: claim.assets, given: claim.shares } : { of: claim.shares, given: claim.assets }
 }
 
 /** The part of a claim that was not reported as claimable. */
@@ -89,9 +96,20 @@ export function findUnreported({ line, until, before, rate }: Taken, { reported 
   return divide(line, { until, amount: until - max(reported, before), total: until, rate })
 }
 
-/** True if the requests with this id are all claimed or cancelled. */
-export function isEnded(request: RequestKey, entries: readonly LedgerEntry[]): boolean {
-  return lineOf(request, entries).every(({ standing, claimed }) => standing === claimed)
+/**
+ * True if the requests with this id are all claimed or cancelled, or the vault no longer holds their fixed assets. `snapshot` is
+ * what it held after a block.
+ */
+export function isEnded(
+  request: RequestKey,
+  entries: readonly LedgerEntry[],
+  { amounts: { pending, claimable }, number }: { readonly amounts: OpenAmounts; readonly number: bigint },
+): boolean {
+  const isEmpty = pending + claimable === 0n
+  return lineOf(request, entries).every(
+    ({ entry, standing, claimed }) =>
+      standing === claimed || (isEmpty && isFixed(entry) && BigInt(entry.blockNumber) <= number),
+  )
 }
 
 type Line = readonly LineRequest<RequestEntry>[]
@@ -126,6 +144,9 @@ function divide(
     const [start, end] = [max(before, until - amount), min(before + standing, until)]
     before += standing
     const id = buildEntryId(entry)
+    if (end > start && isFixed(entry)) {
+      return [{ id, key: `${id} ${total}`, amount: sharesOf(entry, end - start), given: end - start }]
+    }
     const given = rate && rate.of > 0n ? ((end - start) * rate.given) / rate.of : undefined
     return end > start ? [{ id, key: `${id} ${total}`, amount: end - start, given }] : []
   })

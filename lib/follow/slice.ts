@@ -1,5 +1,5 @@
-import { eventAddresses, parseVaultEvents, VAULT_EVENT_TOPICS } from '../activity/events.ts'
-import { BlockHeader, blockRequest, byLocation, parseResult, readTimestamps } from '../chain/logs.ts'
+import { eventAddresses, heardFilters, parseVaultEvents, VAULT_EVENT_TOPICS } from '../activity/events.ts'
+import { BlockHeader, blockRequest, byLocation, type Log, parseResult, readTimestamps } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { VaultEvent } from '../protocols/books.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
@@ -28,17 +28,21 @@ export async function readSlice(
   { vaults, from, to, final, until }: Range,
 ): Promise<Slice> {
   const end = Math.min(until, now() + SLICE_MS)
-  const { logs, through } = await reader.logsUntil(
-    { address: eventAddresses(vaults), topics: [VAULT_EVENT_TOPICS] },
-    from,
-    to,
-    (events) => events >= SLICE_EVENTS || now() >= end,
-  )
+  const isEnough = (events: number) => events >= SLICE_EVENTS || now() >= end
+  let through = to
+  const logs = new Map<string, Log>()
+  // Each next filter is read no further than the one before.
+  for (const filter of [{ address: eventAddresses(vaults), topics: [VAULT_EVENT_TOPICS] }, ...heardFilters(vaults)]) {
+    const read = await reader.logsUntil(filter, from, through, isEnough)
+    through = read.through
+    for (const log of read.logs) logs.set(`${log.blockNumber} ${log.logIndex}`, log)
+  }
+  const ofSlice = [...logs.values()].filter(({ blockNumber }) => blockNumber <= through).toSorted(byLocation)
   const [timestampOf, timestamp] = await Promise.all([
-    readTimestamps(reader.request, logs),
+    readTimestamps(reader.request, ofSlice),
     through === final.number ? final.timestamp : readTimestamp(reader, through),
   ])
-  return { events: parseVaultEvents(vaults, logs.toSorted(byLocation), timestampOf), through, timestamp }
+  return { events: parseVaultEvents(vaults, ofSlice, timestampOf), through, timestamp }
 }
 
 async function readTimestamp({ request }: ChainReader, block: bigint): Promise<bigint> {

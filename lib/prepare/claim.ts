@@ -2,7 +2,7 @@ import { type Address, hexToBigInt, size } from 'viem'
 import type { Destination } from '../bridge/destination.ts'
 import { possible } from '../chain/call.ts'
 import { AppError } from '../errors.ts'
-import { type ClaimOperation, encodeOperation, type Intent } from '../protocols/calldata.ts'
+import { encodeOperation, type Intent, type WithdrawalOperation } from '../protocols/calldata.ts'
 import { OPERATIONS, operationNamed } from '../protocols/operations.ts'
 import type { Claimable } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
@@ -86,4 +86,4 @@ function claimedBy({ intents: [intent], calls }: Pick<DryRun, 'intents' | 'calls
     : { assets: returned, shares: request.amount }
 }
 
-type ClaimIntent = Intent & { readonly operation: ClaimOperation }
+type ClaimIntent = Intent & { readonly operation: WithdrawalOperation }

@@ -84,8 +84,8 @@ async function sendPayment(
   { account, route, source, arrival }: Way,
   { intents, calls, amount, field }: Payment,
 ) {
-  if (intents.some(({ operation }) => operation.returns === undefined)) {
-    throw unavailable('must be left out: the vault pays only after a settlement')
+  if (intents.some(({ operation }) => operation.isAsync)) {
+    throw unavailable('must be left out: the vault pays only after a settlement or a cooldown')
   }
   requireOpen(source, arrival)
   const reverted = calls?.find((call) => call.status === 'reverted')

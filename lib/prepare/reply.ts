@@ -67,6 +67,7 @@ type Withdrawal = {
   readonly haircut: bigint
   readonly claimedAssets: bigint
   readonly remainder?: bigint | undefined
+  readonly prolongs?: object | null
   readonly isEstimate: boolean
 }
 
@@ -129,10 +130,10 @@ function agreeOnFigures<F extends Deposit | Withdrawal>(
   if (!older || !newer || textOf(older) === textOf(newer)) return newer && older
   const agreed = { ...older, isEstimate: true }
   // An object has no other keys than its own.
-  for (const [name, worseOf] of Object.entries(worse) as [keyof F, typeof max][]) {
-    const [one, other] = [older[name], newer[name]]
-    if (one === other) continue
-    if (typeof one !== 'bigint' || typeof other !== 'bigint') return undefined
+  for (const name of Object.keys(agreed) as (keyof F)[]) {
+    const [one, other, worseOf] = [older[name], newer[name], worse[name]]
+    if (name === 'isEstimate' || textOf(one ?? null) === textOf(other ?? null)) continue
+    if (!worseOf || typeof one !== 'bigint' || typeof other !== 'bigint') return undefined
     if ((max(one, other) - min(one, other)) * PARTS > max(one, other)) return undefined
     Object.assign(agreed, { [name]: worseOf(one, other) })
   }

@@ -4,7 +4,7 @@ import { possible, required } from '../chain/call.ts'
 import { encodeApprovals, type Spending } from '../chain/erc20.ts'
 import type { AggregateCall } from '../chain/multicall.ts'
 import type { SimulatedCall } from '../chain/simulation.ts'
-import { encodeOperation, type Intent } from '../protocols/calldata.ts'
+import { encodeOperation, type Intent, type Operation } from '../protocols/calldata.ts'
 import { OPERATIONS, withdrawalNamed } from '../protocols/operations.ts'
 import type { WithdrawalAmount, WithdrawalTerms } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
@@ -44,7 +44,7 @@ export async function prepareWithdrawal(services: BridgeServices, { vault, accou
     onward?.read,
   )
   const { intents, approval, calls, evidence } = prepared
-  const outcome = outcomeOf(choice.terms, intents.at(-1)?.operation.returns, calls?.at(-1))
+  const outcome = outcomeOf(choice.terms, intents.at(-1)?.operation, calls?.at(-1))
   if (!onward) return { ...prepared, ...outcome }
   const payment = { intents, calls: calls?.slice(approval.length), field: 'amount' } as const
   const sum = amount !== 'max' && 'assets' in amount ? { amount: amount.assets } : {}
@@ -110,9 +110,10 @@ function isProven({ rise }: NonNullable<WithdrawalTerms['proof']>, viewed: reado
   return before !== undefined && after !== undefined && after - before === rise
 }
 
-/** Shares and assets of the withdrawal: from its dry run if it pays immediately, else from the vault's state. */
-function outcomeOf(terms: WithdrawalTerms, returns: 'assets' | 'shares' | undefined, last: SimulatedCall | undefined) {
-  const { value, haircut, claimedAssets } = terms
+/** Shares and assets of the withdrawal: from its dry run if that returns them, else from the vault's state. */
+function outcomeOf(terms: WithdrawalTerms, operation: Operation | undefined, last: SimulatedCall | undefined) {
+  const { value, haircut, claimedAssets, prolongs = null } = terms
+  const { returns, isAsync = false } = operation ?? {}
   const amounts = { shares: terms.shares, assets: terms.assets }
   // If only earlier requests are paid, what the last call returns is theirs.
   const isNothing = terms.shares === 0n && terms.assets === 0n
@@ -126,8 +127,9 @@ function outcomeOf(terms: WithdrawalTerms, returns: 'assets' | 'shares' | undefi
       haircut,
       isEstimate: !isTold && !isNothing,
       claimedAssets,
+      prolongs,
     },
-    isAsync: returns === undefined,
+    isAsync,
   }
 }
 

@@ -34,10 +34,18 @@ type EventOrigin = {
   readonly ledger?: Ledger
 }
 
+/** A transfer of a token that a vault's books hear besides the vault's own events. */
+export type HeardTransfer = {
+  readonly eventName: 'HeardTransfer'
+  readonly args: { readonly from: Address; readonly to: Address; readonly value: bigint }
+} & EventOrigin
+
 /** How the events of a protocol's vaults keep the books. All of it is pure, so the same events give the same. */
 export type Books<V extends TokenizedVault = VaultOnChain, Event extends VaultEvent = VaultEvent> = {
   /** The names of the events that can move the price, apart from mints and burns. */
   readonly repricing: ReadonlySet<string>
+  /** The transfers of another token that belong to the books: those from one contract. Absent where there are none. */
+  heard?(vault: V): { readonly token: Address; readonly from: Address }
   /**
    * A transaction's events, with the accounts of each where the standard has them; absent where no vault differs. With
    * `ofAccount` they are those alone that name this account.

@@ -23,6 +23,8 @@ export type Operation = {
   readonly name: string
   /** What the call returns an amount of: what was paid or taken by it; absent where it returns none, as requests do. */
   readonly returns?: 'assets' | 'shares'
+  /** Whether what it is for comes only later, by another call. */
+  readonly isAsync?: boolean
   /** The call's data. */
   encode(request: OperationRequest): Hex
   /** What such a call asks for; undefined for the data of any other call. */
@@ -59,15 +61,12 @@ type TakenDeposit = {
   readonly shares: bigint | null
 }
 
-/** A function by which shares leave a vault for assets. */
+/** A function by which shares leave a vault for assets, or which gives what is settled. */
 export type WithdrawalOperation = Operation & {
   readonly takes: 'assets' | 'shares'
   /** Whether there are vaults that take the shares by the account's approval. */
   readonly mayPullShares?: boolean
 }
-
-/** A function that gives what is settled: shares for assets, or assets for shares. */
-export type ClaimOperation = WithdrawalOperation & { readonly returns: 'assets' | 'shares' }
 
 /** The functions of one protocol's vaults that move an account's assets and shares. */
 export type Operations = {
@@ -78,7 +77,7 @@ export type Operations = {
   /** Those that may take a withdrawal, in the order in which one is preferred to the next. */
   readonly withdrawals: readonly WithdrawalOperation[]
   /** Those that give what is settled of either kind; none where nothing waits. */
-  readonly claims: readonly ClaimOperation[]
+  readonly claims: readonly WithdrawalOperation[]
   /** Those that may take back a pending request of this kind; they take no amount. */
   readonly cancels: Readonly<Record<RequestKind, readonly Operation[]>>
 }

@@ -22,7 +22,14 @@ export type Happened =
     }
   | { readonly kind: 'cancel'; readonly requestId: bigint; readonly assets?: bigint }
   | { readonly kind: 'claim'; readonly assets: bigint; readonly shares: bigint }
-  | { readonly kind: 'redeem'; readonly requestId: bigint; readonly shares: bigint; readonly payer?: Address }
+  | {
+      readonly kind: 'redeem'
+      readonly requestId: bigint
+      readonly shares: bigint
+      readonly assets?: bigint
+      readonly payer?: Address
+    }
+  | { readonly kind: 'paid'; readonly assets: bigint }
   | { readonly kind: 'cancelRedeem'; readonly requestId: bigint; readonly shares: bigint }
   | { readonly kind: 'withdraw'; readonly assets: bigint; readonly shares: bigint; readonly isClaim: boolean }
   | { readonly kind: 'receive'; readonly assets: bigint | null; readonly shares: bigint }
@@ -35,7 +42,8 @@ export type Happened =
  * * `deposit`: assets went in; shares immediately for synchronous ones (`requestId` 0). `payer` gave them, if another account.
  * * `cancel`: assets of the requests with this id came back: of the last ones that are not settled; all if it names none.
  * * `claim`: settled assets became shares.
- * * `redeem`: a redemption of shares was requested; `payer` as for deposits.
+ * * `redeem`: a redemption of shares was requested; `payer` as for deposits. `assets` is what it pays, if that is fixed.
+ * * `paid`: assets came out of requests whose assets were fixed: of all that the account or another one had.
  * * `cancelRedeem`: shares of the requests with this id came back: of the last ones that are not settled.
  * * `withdraw`: assets came out: of a settled request (`isClaim`), or for shares in the wallet immediately.
  * * `receive`, `send`: shares came or went without assets; `assets` is their value then, null before the first known price.

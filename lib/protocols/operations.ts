@@ -1,4 +1,5 @@
 import type { DepositOperation, Operation, Operations } from './calldata.ts'
+import { cooldownOperations } from './cooldown/calldata.ts'
 import { erc4626Operations } from './erc4626/calldata.ts'
 import { erc7540Operations } from './erc7540/calldata.ts'
 import { lagoonOperations } from './lagoon/calldata.ts'
@@ -8,6 +9,7 @@ import type { ProtocolName, VaultOnChain } from './vault-on-chain.ts'
 export const OPERATIONS: Readonly<Record<ProtocolName, Operations>> = {
   lagoon: lagoonOperations,
   erc7540: erc7540Operations,
+  cooldown: cooldownOperations,
   erc4626: erc4626Operations,
 }
 

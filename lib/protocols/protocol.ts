@@ -131,6 +131,8 @@ export type WithdrawalTerms = {
   readonly haircut: bigint
   /** What earlier requests pay besides, because the vault pays them with this one. */
   readonly claimedAssets: bigint
+  /** The earlier withdrawal that waits, whose waiting time this one restarts; null or absent where there is none. */
+  readonly prolongs?: { readonly assets: bigint; readonly claimableAt: Date } | null
   /**
    * Why a vault refuses what its dry run reverted with, for this reason, or what could not be tried; absent or undefined
    * where nothing but the reason is known.
@@ -153,8 +155,8 @@ export type ClaimTerms = {
   readonly refusal?: AppError | undefined
 }
 
-/** What a claim turns into what, in the smallest units of asset and share. */
-export type Claimable = { readonly assets: bigint; readonly shares: bigint }
+/** What a claim turns into what, in the smallest units of asset and share; `shares` null where the vault does not tell. */
+export type Claimable = { readonly assets: bigint; readonly shares: bigint | null }
 
 /** How a vault takes back what is pending of one account's requests. */
 export type CancelTerms = {
@@ -231,6 +233,16 @@ export type AccountRedemptions = {
   readonly redeemEpochId: number | null
   /** The id of the account's last redemption request, 0 before there was one; null where the vault does not tell. */
   readonly lastRedeemRequestId: number | null
+  /** Absent in vaults without a cooldown. */
+  readonly cooldown?: AccountCooldown
+}
+
+/** What an account has in a cooldown: its assets are fixed. */
+type AccountCooldown = {
+  /** Assets that wait, in the smallest unit. */
+  readonly pendingAssets: bigint
+  /** When all of them can be claimed; null if none wait. */
+  readonly claimableAt: Date | null
 }
 
 /** What stands of deposits and redemptions where both are done at once. */

@@ -1,3 +1,4 @@
+import { cooldown } from './cooldown/protocol.ts'
 import { erc4626 } from './erc4626/protocol.ts'
 import { erc7540 } from './erc7540/protocol.ts'
 import { lagoon } from './lagoon/protocol.ts'
@@ -7,7 +8,7 @@ import type { ProtocolName, VaultOnChain } from './vault-on-chain.ts'
 /** All protocols by their names. */
 export const PROTOCOLS: {
   readonly [Name in ProtocolName]: Protocol<Extract<VaultOnChain, { protocol: Name }>>
-} = { lagoon, erc7540, erc4626 }
+} = { lagoon, erc7540, cooldown, erc4626 }
 
 /** The protocol that a vault follows; it takes its vaults alone. */
 export function getProtocol({ protocol }: Pick<VaultOnChain, 'protocol'>): Protocol {

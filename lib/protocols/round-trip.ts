@@ -15,9 +15,9 @@ import type { Transaction } from '../chain/transaction.ts'
 import { AppError } from '../errors.ts'
 import { vaultAbi } from './abi.ts'
 import type { DepositOperation } from './calldata.ts'
+import { REVERT_ERRORS } from './known-errors.ts'
 import { depositNamed } from './operations.ts'
 import { getProtocol } from './protocols.ts'
-import { REVERT_ERRORS } from './revert-errors.ts'
 import type { RoundTrip } from './terms.ts'
 import { isAsync, type VaultOnChain } from './vault-on-chain.ts'
 
@@ -45,7 +45,6 @@ type MeasuredTrip = {
 }
 
 const ownAbi = parseAbi([
-  'function previewDeposit(uint256 assets) view returns (uint256 shares)',
   'function syncRedeem(uint256 shares, address receiver, uint256 minimumAssets)',
   'function requestRedeem(uint256 shares, address controller, address owner)',
   'function cooldownShares(uint256 shares)',
@@ -153,7 +152,7 @@ async function readStart(reader: ChainReader, vault: VaultOnChain, account: Addr
   const { address, asset, shareToken } = vault
   const most = max(WHOLE_TOKENS * 10n ** BigInt(vault.assetDecimals), MIN_UNITS)
   const calls = { worth: call(address, tripAbi, 'convertToShares', [most]) }
-  const terms = getProtocol(vault).depositTerms(vault, account)
+  const terms = getProtocol(vault).depositTerms(vault, account, most)
   const plan = joinReadPlans(
     // What its parsing throws is a result here.
     { ...terms, parse: (read: Parameters<typeof terms.parse>[0]) => () => terms.parse(read) },

@@ -55,7 +55,9 @@ export const VaultTerms = z
     cooldownSeconds: z.number().int().nullable().describe('Wait between a withdrawal and its claim; null without one'),
     missing: z
       .array(z.string())
-      .describe('Which of `room`, `liquidity` and `valuation` could not be read, or are not reported by the vault'),
+      .describe(
+        'Which of `room`, `liquidity`, `valuation` and `cooldownSeconds` could not be read, or are not reported by the vault',
+      ),
   })
   .meta({ id: 'VaultTerms', description: 'How money enters and leaves a vault, and at what cost' })
 export type VaultTerms = z.output<typeof VaultTerms>
@@ -85,7 +87,12 @@ type Known = {
 export function buildTerms(told: ReadTerms | undefined, { usual, roundTrip, settlement }: Known): VaultTerms {
   const read = told ?? { ...usual, fees: {}, room: undefined, liquidity: undefined }
   const { entry, exit, fees, room, liquidity, valuation, cooldownSeconds } = read
-  const named = { room, liquidity, ...('valuation' in read && { valuation }) }
+  const named = {
+    room,
+    liquidity,
+    ...('valuation' in read && { valuation }),
+    ...('cooldownSeconds' in read && { cooldownSeconds }),
+  }
   return {
     entry,
     exit: roundTrip?.exit === 'none' ? 'none' : exit,

@@ -1,11 +1,12 @@
 import * as z from 'zod'
+import { CooldownVault } from './cooldown/vault.ts'
 import { Erc4626Vault } from './erc4626/vault.ts'
 import { Erc7540Vault } from './erc7540/vault.ts'
 import { LagoonVault } from './lagoon/vault.ts'
 import type { RequestKind } from './request-kind.ts'
 
 /** What the chain told of a vault when it was added, by its protocol: what is the same for every client that has it. */
-export const VaultOnChain = z.discriminatedUnion('protocol', [LagoonVault, Erc7540Vault, Erc4626Vault])
+export const VaultOnChain = z.discriminatedUnion('protocol', [LagoonVault, Erc7540Vault, CooldownVault, Erc4626Vault])
 export type VaultOnChain = z.output<typeof VaultOnChain>
 
 /** The word for a vault's protocol. */
@@ -20,6 +21,8 @@ export function isAsync(vault: VaultOnChain, kind: RequestKind): boolean {
       return true
     case 'erc7540':
       return kind === 'deposit' ? vault.isDepositAsync : vault.isRedemptionAsync
+    case 'cooldown':
+      return kind === 'withdrawal'
     case 'erc4626':
       return false
   }

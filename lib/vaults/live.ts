@@ -168,8 +168,8 @@ function toResponse(
     }),
     hasChanged: pin ? pin.changedAt !== undefined : null,
     stateAsOf: asOf ?? null,
+    protocol: vault.protocol,
     ...(type === 'async' && {
-      protocol: vault.protocol,
       curatorAddress: state?.safe ?? roles?.safe ?? null,
       valuationManager: state?.valuationManager ?? roles?.valuationManager ?? null,
       vaultState: state ?? null,

@@ -23,7 +23,7 @@ export const VaultResponse = z
     yieldTokenAddress: Address.describe('Share token'),
     type: VaultType.describe('async: shares come after a settlement'),
     MaxCap: z.boolean().describe('True if deposits have an upper limit'),
-    protocol: z.literal(PROTOCOL_NAMES).optional().describe('Async vaults only'),
+    protocol: z.literal(PROTOCOL_NAMES).describe('Which kind of vault it is'),
     curatorAddress: Address.nullable()
       .optional()
       .describe('Curator multisig; async vaults only, null if the vault has none'),

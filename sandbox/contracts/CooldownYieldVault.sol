@@ -22,6 +22,7 @@ contract CooldownYieldVault is YieldVault {
 
     error OperationNotAllowed();
     error ExcessiveRedeemAmount();
+    error ExcessiveWithdrawAmount();
     error InvalidCooldown();
 
     /// @notice In seconds; at 0 the vault pays at once.
@@ -55,6 +56,18 @@ contract CooldownYieldVault is YieldVault {
         if (cooldownDuration == 0) revert OperationNotAllowed();
         if (shares > maxRedeem(msg.sender)) revert ExcessiveRedeemAmount();
         assets = previewRedeem(shares);
+        _cool(assets, shares);
+    }
+
+    /// @notice The same, by an amount of assets.
+    function cooldownAssets(uint256 assets) external returns (uint256 shares) {
+        if (cooldownDuration == 0) revert OperationNotAllowed();
+        if (assets > maxWithdraw(msg.sender)) revert ExcessiveWithdrawAmount();
+        shares = previewWithdraw(assets);
+        _cool(assets, shares);
+    }
+
+    function _cool(uint256 assets, uint256 shares) private {
         Cooldown storage cooldown = cooldowns[msg.sender];
         cooldown.cooldownEnd = uint104(block.timestamp) + cooldownDuration;
         cooldown.underlyingAmount += uint152(assets);

@@ -141,7 +141,7 @@ async function claimSettled(stage: VaultStage, vault: Vault, kind: 'deposit' | '
   const { decimals, symbol } = tokenOf(stage, vault)
   const given =
     kind === 'deposit'
-      ? `${formatUnits(BigInt(prepared.claimable.shares), vault.shareDecimals)} shares`
+      ? `${formatUnits(BigInt(prepared.claimable.shares ?? 0), vault.shareDecimals)} shares`
       : `${formatUnits(BigInt(prepared.claimable.assets), decimals)} ${symbol}`
   stage.say(`POST claim: ${given}`)
   await sendAll(stage, vault.chainId, prepared)

@@ -2,7 +2,9 @@ import { type AbiFunction, decodeFunctionData, encodeFunctionResult, type Hex, t
 import { poolAbi } from '../../lib/bridge/abi.ts'
 import type { Call } from '../../lib/chain/call.ts'
 import { erc20Abi } from '../../lib/chain/erc20.ts'
+import { multicall3Abi } from '../../lib/chain/multicall.ts'
 import type { ChainReader, ReadPlan } from '../../lib/chain/reader.ts'
+import { cooldownAbi } from '../../lib/protocols/cooldown/abi.ts'
 import { erc7540Abi } from '../../lib/protocols/erc7540/abi.ts'
 import { lagoonAbi } from '../../lib/protocols/lagoon/abi.ts'
 
@@ -16,7 +18,7 @@ export type Contracts = {
 }
 
 const FUNCTIONS = new Map(
-  [...lagoonAbi, ...erc7540Abi, ...erc20Abi, ...poolAbi]
+  [...lagoonAbi, ...erc7540Abi, ...cooldownAbi, ...multicall3Abi, ...erc20Abi, ...poolAbi]
     .filter((item) => item.type === 'function')
     .map((item): [Hex, AbiFunction] => [toFunctionSelector(item), item]),
 )

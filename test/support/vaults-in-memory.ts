@@ -1,4 +1,5 @@
 import { CHAINS } from '../../lib/chain/registry.ts'
+import type { CooldownVault } from '../../lib/protocols/cooldown/vault.ts'
 import type { Erc4626Vault } from '../../lib/protocols/erc4626/vault.ts'
 import type { Erc7540Vault } from '../../lib/protocols/erc7540/vault.ts'
 import type { Contracts } from './contracts-in-memory.ts'
@@ -9,6 +10,10 @@ const COMMON = {
   ...{ asset: LAGOON_VAULT.asset, assetSymbol: 'USDC', assetDecimals: 6, shareDecimals: 18 },
 }
 export const SYNC_VAULT: Erc4626Vault = { ...COMMON, protocol: 'erc4626' }
+export const COOLDOWN_VAULT: CooldownVault = {
+  ...{ ...COMMON, protocol: 'cooldown' },
+  silo: '0x0000000000000000000000000000000000005110',
+}
 export const ASYNC_VAULT: Erc7540Vault = {
   ...{ ...COMMON, protocol: 'erc7540' },
   ...{ isDepositAsync: true, isRedemptionAsync: true, cancelsDeposits: true, cancelsRedemptions: true },

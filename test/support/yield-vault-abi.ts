@@ -31,9 +31,11 @@ export const YIELD_VAULT = parseAbi([
   'function cooldowns(address account) view returns (uint104 cooldownEnd, uint152 underlyingAmount)',
   'function silo() view returns (address)',
   'function cooldownShares(uint256 shares) returns (uint256 assets)',
+  'function cooldownAssets(uint256 assets) returns (uint256 shares)',
   'function unstake(address receiver)',
   'error OperationNotAllowed()',
   'error ExcessiveRedeemAmount()',
+  'error ExcessiveWithdrawAmount()',
   'error InvalidCooldown()',
   // A vault with a fee on withdrawal
   'function setExitFee(uint256 basisPoints)',

@@ -255,9 +255,10 @@ test('What can be claimed or taken back, and what waits, is in the asset, shares
       ...place,
       ...({ vaultAddress: VAULT, userAddress: USER, status: 'pending' } as const),
       amounts: {
-        ...{ pendingRedeemShares: '1000000000000000000', claimableAssets: '0' },
+        ...{ pendingAssets: null, pendingRedeemShares: '1000000000000000000', claimableAssets: '0' },
         ...{ claimableShares: '0', cancelledRedeemShares: '0' },
       },
+      claimableAt: null,
       epochId: 2,
       vault: { redeemEpochId: 2 },
     },

@@ -41,7 +41,9 @@ export const contract = {
     claimable: z
       .object({
         assets: Amount.describe("Assets, in the asset's smallest unit"),
-        shares: Amount.describe("Shares, in the share's smallest unit"),
+        shares: Amount.nullable().describe(
+          "Shares, in the share's smallest unit; null for a withdrawal after a cooldown, whose shares are already burned",
+        ),
         remainder: Amount.optional().describe(
           "Cross-chain only: assets that stay on the vault's chain, in their smallest unit",
         ),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { CancelledRedeemShares, RequestStatus } from '../../../lib/activity/responses.ts'
 import { VaultChainIdText } from '../../../lib/chain/registry.ts'
-import { Amount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import { Amount, Timestamp, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
@@ -25,9 +25,13 @@ export const contract = {
       .enum(['pending', 'claimable', 'cancelled', 'withdrawn', 'no_active_withdrawal'])
       .describe('Next step: wait (pending), claim (claimable), cancel again (cancelled), nothing (others)'),
     statusDescription: z.string().describe('Status as text for users'),
+    claimableAt: Timestamp.nullable().describe(
+      'When the cooldown of a pending withdrawal ends; null without one, or if a settlement decides',
+    ),
     amounts: z
       .object({
-        pendingRedeemShares: Amount.describe('Shares waiting for settlement'),
+        pendingAssets: Amount.nullable().describe('Assets in a cooldown; null if a settlement decides the assets'),
+        pendingRedeemShares: Amount.describe('Shares waiting for settlement, or behind the assets in a cooldown'),
         claimableAssets: Amount.describe('Assets that a claim pays'),
         claimableShares: Amount.describe('Settled shares behind the claimable assets'),
         cancelledRedeemShares: CancelledRedeemShares,

@@ -1,16 +1,27 @@
 import { describePending, readRequestStatus } from '../../../lib/activity/request-status.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import { isFixed } from '../../../lib/protocols/fixed-requests.ts'
 import type { LedgerEntry } from '../../../lib/protocols/ledger-entry.ts'
 import { type AccountRedemptions, totalCancelled } from '../../../lib/protocols/protocol.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'
 
+type Status = Reply<typeof contract>['status']
+
 /** The meaning of each status but `pending`, for users. */
-const STATUS_DESCRIPTIONS: Record<Exclude<Reply<typeof contract>['status'], 'pending'>, string> = {
+const STATUS_DESCRIPTIONS: Record<Exclude<Status, 'pending'>, string> = {
   claimable: 'The curator has settled the epoch; the assets are ready to claim.',
   cancelled: 'The redemption request was cancelled; cancel once more to take the shares back.',
   withdrawn: 'No withdrawal is under way; the last request was paid, or taken back.',
   no_active_withdrawal: 'No pending or claimable withdrawal found for the user.',
+}
+
+/** The same in vaults with a cooldown. */
+const COOLDOWN_DESCRIPTIONS: Record<Status, string> = {
+  ...STATUS_DESCRIPTIONS,
+  pending: 'Withdrawal begun; the assets can be claimed after the cooldown.',
+  claimable: 'The cooldown is over; the assets are ready to claim.',
+  withdrawn: 'No withdrawal is under way; the last one was paid.',
 }
 
 export function getWithdrawStatus(services: Services<'getReader' | 'records' | 'now'>) {
@@ -19,22 +30,24 @@ export function getWithdrawStatus(services: Services<'getReader' | 'records' | '
       kind: 'withdrawal',
       of: ({ redemptions }) => redemptions,
       amounts: (of: AccountRedemptions) => ({
-        pending: of.pendingRedeemShares,
+        pending: of.cooldown?.pendingAssets ?? of.pendingRedeemShares,
         claimable: of.claimableRedeemAssets,
         cancelled: totalCancelled(of.cancelledRedemptions),
         requestId: of.lastRedeemRequestId,
         epochId: of.redeemEpochId,
       }),
     })
+    const { cooldown } = requests
     const hadRequest = async () =>
       requests.lastRedeemRequestId === null ? (await listEntries()).some(endsRequest) : requests.lastRedeemRequestId > 0
     const status = open ?? ((await hadRequest()) ? 'withdrawn' : 'no_active_withdrawal')
     return {
       ...reply,
       status,
-      statusDescription:
-        status === 'pending' ? describePending('Withdrawal', reply.missedSettlements) : STATUS_DESCRIPTIONS[status],
+      statusDescription: cooldown ? COOLDOWN_DESCRIPTIONS[status] : describe(status, reply.missedSettlements),
+      claimableAt: cooldown?.claimableAt ?? null,
       amounts: {
+        pendingAssets: cooldown?.pendingAssets ?? null,
         pendingRedeemShares: requests.pendingRedeemShares,
         claimableAssets: requests.claimableRedeemAssets,
         claimableShares: requests.claimableRedeemShares,
@@ -46,7 +59,11 @@ export function getWithdrawStatus(services: Services<'getReader' | 'records' | '
   }
 }
 
-/** True if the entry pays a redemption request, or takes it back. */
+function describe(status: Status, missedSettlements: number | null): string {
+  return status === 'pending' ? describePending('Withdrawal', missedSettlements) : STATUS_DESCRIPTIONS[status]
+}
+
+/** True if the entry pays a redemption request, takes it back, or is one that waits nowhere but in the vault. */
 function endsRequest(entry: LedgerEntry): boolean {
-  return entry.kind === 'cancelRedeem' || (entry.kind === 'withdraw' && entry.isClaim)
+  return isFixed(entry) || entry.kind === 'cancelRedeem' || (entry.kind === 'withdraw' && entry.isClaim)
 }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { DestinationToken } from '../../../lib/bridge/destination.ts'
 import { BridgeQuote } from '../../../lib/bridge/response.ts'
 import { DestinationChainId, VaultChainId } from '../../../lib/chain/registry.ts'
-import { Amount, PositiveAmount, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import { Amount, PositiveAmount, Timestamp, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { AGREEMENT_ERRORS } from '../../../lib/errors.ts'
 import { bothOrNeither, field, whereFit } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
@@ -47,7 +47,7 @@ export const contract = {
       }),
   },
   response: TransactionsReply.extend({
-    isAsync: z.boolean().describe('True if the vault pays only after a settlement'),
+    isAsync: z.boolean().describe('True if the vault pays only after a settlement or a cooldown'),
     withdrawal: z
       .object({
         shares: Amount.describe("Shares redeemed, in the share's smallest unit"),
@@ -66,6 +66,13 @@ export const contract = {
         claimedAssets: Amount.describe(
           "Assets of earlier, settled withdrawals, paid along with this one; in the asset's smallest unit",
         ),
+        prolongs: z
+          .object({
+            assets: Amount.describe("Assets that wait already, in the asset's smallest unit"),
+            claimableAt: Timestamp.describe('When they could be claimed without this withdrawal'),
+          })
+          .nullable()
+          .describe('Earlier withdrawal whose cooldown this one restarts; null without one'),
         remainder: Amount.optional().describe(
           "Cross-chain only: paid assets that stay on the vault's chain, in the asset's smallest unit",
         ),

@@ -5,11 +5,11 @@ import type { Log } from '../../chain/logs.ts'
 import { vaultAbi } from '../abi.ts'
 import type { ShareTransfer } from '../books.ts'
 import {
-  type ClaimOperation,
   type DepositOperation,
   NO_CANCELS,
   type OperationRequest,
   type Operations,
+  type WithdrawalOperation,
 } from '../calldata.ts'
 import { namesReceiverFirst } from './deposited.ts'
 
@@ -58,10 +58,10 @@ export function callOfAccount(name: string) {
 }
 
 /** ERC-4626 `withdraw(assets, receiver, owner)`: pays exactly these assets, and takes what shares that costs. */
-export const withdraw: ClaimOperation = { ...callOfAccount('withdraw'), takes: 'assets', returns: 'shares' }
+export const withdraw: WithdrawalOperation = { ...callOfAccount('withdraw'), takes: 'assets', returns: 'shares' }
 
 /** ERC-4626 `redeem(shares, receiver, owner)`: takes exactly these shares, and pays what they are worth. */
-export const redeem: ClaimOperation = { ...callOfAccount('redeem'), takes: 'shares', returns: 'assets' }
+export const redeem: WithdrawalOperation = { ...callOfAccount('redeem'), takes: 'shares', returns: 'assets' }
 
 /** The operations of synchronous vaults. */
 export const erc4626Operations: Operations = {

@@ -1,18 +1,18 @@
-import type { Address } from 'viem'
-import { call, required } from '../../chain/call.ts'
-import { erc20Abi } from '../../chain/erc20.ts'
+import { call } from '../../chain/call.ts'
 import { mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { vaultAbi } from '../abi.ts'
-import { type AccountReading, NO_REQUESTS, type Overview, type Protocol } from '../protocol.ts'
+import type { Overview, Protocol } from '../protocol.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { buildVaultState } from '../vault-state.ts'
+import { erc4626Account } from './account.ts'
 import { erc4626DepositTerms, NO_LIMIT, roomCalls, roomFor } from './deposit.ts'
 import { erc4626Books } from './ledger.ts'
-import { precisePrice, sharePrice, shareValue } from './price.ts'
+import { sharePrice, shareValue } from './price.ts'
 import type { Erc4626Vault } from './vault.ts'
 import { erc4626WithdrawalTerms } from './withdrawal.ts'
 
-function overview(vault: Pick<TokenizedVault, 'address' | 'shareDecimals'>): ReadPlan<Overview> {
+/** What the list shows of a vault by the standard. */
+export function erc4626Overview(vault: Pick<TokenizedVault, 'address' | 'shareDecimals'>): ReadPlan<Overview> {
   const { address } = vault
   const calls = {
     sharePrice: sharePrice(vault),
@@ -28,32 +28,14 @@ function overview(vault: Pick<TokenizedVault, 'address' | 'shareDecimals'>): Rea
   }))
 }
 
-function account(vault: Erc4626Vault, user: Address): ReadPlan<AccountReading> {
-  const { address, shareToken } = vault
-  const price = precisePrice(vault)
-  const calls = {
-    shares: call(shareToken, erc20Abi, 'balanceOf', [user]),
-    sharePrice: sharePrice(vault),
-    precisePrice: price.call,
-  }
-  return readPlan({ address, slots: {}, calls }, ({ answers }) => ({
-    shares: () => required(answers.shares),
-    ...NO_REQUESTS,
-    price: () => ({
-      sharePrice: required(answers.sharePrice),
-      worth: price.worth(required(answers.precisePrice)),
-    }),
-  }))
-}
-
 /** Synchronous vaults by the standard (https://eips.ethereum.org/EIPS/eip-4626). */
 export const erc4626: Protocol<Erc4626Vault> = {
   abi: vaultAbi,
   describe: (vault) =>
-    mapReadPlan(overview(vault), ({ hasCap = false }) => ({ protocol: 'erc4626', hasCap, version: null })),
-  overview,
+    mapReadPlan(erc4626Overview(vault), ({ hasCap = false }) => ({ protocol: 'erc4626', hasCap, version: null })),
+  overview: erc4626Overview,
   shareValue,
-  account,
+  account: erc4626Account,
   depositTerms: erc4626DepositTerms,
   withdrawalTerms: erc4626WithdrawalTerms,
   books: erc4626Books,

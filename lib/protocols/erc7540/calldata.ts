@@ -1,6 +1,6 @@
 import { encodeFunctionData } from 'viem'
 import { decodeCall, decodeLog } from '../../chain/decode.ts'
-import type { ClaimOperation, DepositOperation, Operation, Operations, WithdrawalOperation } from '../calldata.ts'
+import type { DepositOperation, Operation, Operations, WithdrawalOperation } from '../calldata.ts'
 import { callOfAccount, deposit, redeem, withdraw } from '../erc4626/calldata.ts'
 import { erc7540Abi } from './abi.ts'
 
@@ -17,10 +17,10 @@ const requestDeposit: DepositOperation = {
 }
 
 /** ERC-7540 `deposit(assets, receiver, controller)`: claims the shares of settled assets. */
-export const claimDeposit: ClaimOperation = { ...callOfAccount('deposit'), takes: 'assets', returns: 'shares' }
+export const claimDeposit: WithdrawalOperation = { ...callOfAccount('deposit'), takes: 'assets', returns: 'shares' }
 
 /** ERC-7540 `mint(shares, receiver, controller)`: claims exactly these shares of settled deposits. */
-const mint: ClaimOperation = { ...callOfAccount('mint'), takes: 'shares', returns: 'assets' }
+const mint: WithdrawalOperation = { ...callOfAccount('mint'), takes: 'shares', returns: 'assets' }
 
 /** ERC-7887 `cancel…Request(requestId, controller)`: asks the vault to give back what is pending. */
 const cancelOf = (name: 'cancelDepositRequest' | 'cancelRedeemRequest'): Operation => ({
@@ -51,6 +51,7 @@ const claimCancelOf = (name: 'claimCancelDepositRequest' | 'claimCancelRedeemReq
 /** ERC-7540 `requestRedeem(shares, controller, owner)`: the assets come after a settlement. */
 export const requestRedeem: WithdrawalOperation = {
   ...callOfAccount('requestRedeem'),
+  isAsync: true,
   takes: 'shares',
   mayPullShares: true,
 }

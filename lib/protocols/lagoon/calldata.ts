@@ -51,6 +51,7 @@ const requestRedeem: WithdrawalOperation = { ...standardRequest, mayPullShares: 
 /** `claimSharesAndRequestRedeem(shares)`, from 0.2 on: claims all unclaimed shares of the sender first. */
 const claimSharesAndRequestRedeem: WithdrawalOperation = {
   name: 'claimSharesAndRequestRedeem',
+  isAsync: true,
   takes: 'shares',
   encode: ({ amount }) =>
     encodeFunctionData({ abi: lagoonAbi, functionName: 'claimSharesAndRequestRedeem', args: [amount] }),

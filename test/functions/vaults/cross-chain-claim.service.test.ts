@@ -4,6 +4,7 @@ import { ACCOUNTS } from '../../../sandbox/accounts.ts'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
 import { transact } from '../../../sandbox/transactions.ts'
 import { revertCalls } from '../../support/chain-answers.ts'
+import { actOnCooldown } from '../../support/cooldown.ts'
 import { test as base, journeyFrom } from '../../support/cross-chain.ts'
 import { expectError, toldBy } from '../../support/errors.ts'
 import { decodeBridgeDeposit } from '../../support/oracles.ts'
@@ -129,6 +130,30 @@ describe('What is settled of a withdrawal is claimed to another chain', () => {
     const { claimable, quote } = reply.body
     expect(claimable).toMatchObject({ assets: '28888888', remainder: '0' })
     expect(quote.inputAmount).toBe('28888888')
+    const receipts = await vault.send(ALICE, reply)
+    expectSuccess(receipts)
+    await journey.fill(receipts)
+    expect(await vault.balanceOf(user)).toBe(here)
+    expect(`${(await journey.arrivedFor(user)) - there}`).toBe(quote.outputAmount)
+  })
+
+  test('A cooldown vault, whose claim returns nothing: everything that waited arrives', async ({ service }) => {
+    const vault = await openYieldVault(service, { make: 'cooldown' })
+    const journey = journeyFrom(vault, service)
+    const user = ALICE.address
+    await vault.mint(user, 100_000_000n)
+    await vault.approve(user, 100_000_000n)
+    await vault.act(user, 'deposit', 100_000_000n, user)
+    expectError(await journey.ask(ALICE, { max: true }), 'cross_chain_not_available', ['dstChainId'])
+    await actOnCooldown(vault, user, 'cooldownShares', 77_777_777n)
+    expectError(await journey.askForClaim(ALICE), 'no_claimable_withdrawal', ['vaultAddress'])
+    await actOnCooldown(vault, ROLES.admin, 'setCooldownDuration', 0)
+    const [here, there] = [await vault.balanceOf(user), await journey.arrivedFor(user)]
+
+    const reply = await journey.askForClaim(ALICE)
+    const { claimable, quote } = reply.body
+    expect(claimable).toEqual({ assets: '77777777', shares: null, remainder: '0' })
+    expect(quote.inputAmount).toBe('77777777')
     const receipts = await vault.send(ALICE, reply)
     expectSuccess(receipts)
     await journey.fill(receipts)

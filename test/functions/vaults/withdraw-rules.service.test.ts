@@ -259,6 +259,7 @@ describe('a synchronous vault', () => {
           haircut: '0',
           isEstimate: false,
           claimedAssets: '0',
+          prolongs: null,
           isAsync: false,
         })
       }
@@ -300,15 +301,6 @@ describe('a synchronous vault', () => {
     await withdraw(vault, { amount: `${vault.units('10')}` }, ['withdraw'])
     await vault.act(ROLES.admin, 'lend', vault.units('900'))
     expectError(await vault.withdraw(ALICE, { max: true }), 'not_enough_liquidity', ['vaultAddress'])
-  })
-
-  test('A vault that pays only after a waiting time refuses with its own reason', async ({ service }) => {
-    const vault = await openWithShares(service, 'cooldown')
-    for (const asked of [{ amount: '1000000' }, { shares: '1000000' }, { max: true }]) {
-      const reply = await vault.withdraw(ALICE, asked)
-      expectError(reply, 'withdrawal_refused', ['vaultAddress'])
-      expect(reply.body.message).toContain('waiting time')
-    }
   })
 
   test('A fee on withdrawal is told, to the unit where shares are given up', async ({ service }) => {

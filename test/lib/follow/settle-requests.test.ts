@@ -98,7 +98,7 @@ function startJob() {
         const settled = settleRequest(waiting, snapshot.amounts, upTo(number))
         for (const { key, amount } of settled.parts) tell({ key, claimable: amount, completed: 0n })
         // It goes once all of the run is told: its last claim may be later.
-        isOver ||= isEnded(waiting, entries)
+        isOver ||= isEnded(waiting, entries, { amounts: snapshot.amounts, number: BigInt(number) })
         waiting = settled.request
       }
     }

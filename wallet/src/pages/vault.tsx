@@ -179,7 +179,12 @@ function Position({ vault, position, isConnected }: { vault: Vault; position: Po
 }
 
 /** What people call a protocol. */
-const PROTOCOLS = { lagoon: 'Lagoon', erc7540: 'ERC-7540', erc4626: 'ERC-4626' } as const
+const PROTOCOLS = {
+  lagoon: 'Lagoon',
+  erc7540: 'ERC-7540',
+  cooldown: 'ERC-4626 with a cooldown',
+  erc4626: 'ERC-4626',
+} as const
 
 /** The fees that a vault tells, by what they are taken of. */
 const FEES = {
@@ -214,7 +219,7 @@ function About({ vault }: { vault: Vault }) {
         </div>
         <div>
           <dt>Protocol</dt>
-          <dd>{protocol ? PROTOCOLS[protocol] : 'ERC-4626'}</dd>
+          <dd>{PROTOCOLS[protocol]}</dd>
         </div>
         <div>
           <dt>Vault</dt>

@@ -1,0 +1,22 @@
+import { parseAbi } from 'viem'
+import { vaultAbi } from '../abi.ts'
+
+/** ERC-4626 with the cooldown of Ethena's StakedUSDeV2. */
+export const cooldownAbi = [
+  ...vaultAbi,
+  ...parseAbi([
+    'function cooldownDuration() view returns (uint24)',
+    'function silo() view returns (address)',
+    'function cooldowns(address user) view returns (uint104 cooldownEnd, uint152 underlyingAmount)',
+    'function cooldownAssets(uint256 assets) returns (uint256 shares)',
+    'function cooldownShares(uint256 shares) returns (uint256 assets)',
+    'function unstake(address receiver)',
+    'error OperationNotAllowed()',
+    'error ExcessiveRedeemAmount()',
+    'error ExcessiveWithdrawAmount()',
+    'error InvalidCooldown()',
+    'error StakeLimitExceeded()',
+    'error MinSharesViolation()',
+    'error InvalidAmount()',
+  ]),
+] as const

@@ -1,0 +1,33 @@
+import type { Address } from 'viem'
+import { joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
+import { erc4626Account } from '../erc4626/account.ts'
+import { matchPayments, sharesBehind } from '../fixed-requests.ts'
+import type { AccountReading } from '../protocol.ts'
+import { readCooldown } from './cooldown.ts'
+import type { CooldownVault } from './vault.ts'
+
+/** The reading of an account: what it has in the silo comes from the vault, the shares behind it from its ledger entries. */
+export function cooldownAccount(vault: CooldownVault, user: Address): ReadPlan<AccountReading> {
+  return mapReadPlan(
+    joinReadPlans(erc4626Account(vault, user), readCooldown(vault, user)),
+    ([account, parse]): AccountReading => ({
+      ...account,
+      redemptions: async (reader, at, listEntries) => {
+        const { assets, claimableAt, isOver } = parse()
+        const { open } = matchPayments(await listEntries())
+        const shares = sharesBehind(open, assets)
+        const isPending = assets > 0n && !isOver
+        return {
+          ...(await account.redemptions(reader, at, listEntries)),
+          pendingRedeemShares: isPending ? shares : 0n,
+          claimableRedeemShares: isPending ? 0n : shares,
+          claimableRedeemAssets: isPending ? 0n : assets,
+          cooldown: {
+            pendingAssets: isPending ? assets : 0n,
+            claimableAt: isPending ? claimableAt : null,
+          },
+        }
+      },
+    }),
+  )
+}

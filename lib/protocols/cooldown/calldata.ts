@@ -1,0 +1,39 @@
+import { encodeFunctionData } from 'viem'
+import { decodeCall } from '../../chain/decode.ts'
+import { NO_CANCELS, type Operations, type WithdrawalOperation } from '../calldata.ts'
+import { deposit, redeem, withdraw } from '../erc4626/calldata.ts'
+import { cooldownAbi } from './abi.ts'
+
+/** `cooldownAssets(assets)` or `cooldownShares(shares)`: burns the sender's shares; the assets wait in the silo. */
+const cooldownOf = (name: 'cooldownAssets' | 'cooldownShares') => ({
+  name,
+  isAsync: true,
+  encode: ({ amount }: { readonly amount: bigint }) =>
+    encodeFunctionData({ abi: cooldownAbi, functionName: name, args: [amount] }),
+  decode(data: `0x${string}`) {
+    const call = decodeCall(cooldownAbi, data)
+    return call?.functionName === name ? { amount: call.args[0] } : undefined
+  },
+})
+const cooldownAssets: WithdrawalOperation = { ...cooldownOf('cooldownAssets'), takes: 'assets', returns: 'shares' }
+const cooldownShares: WithdrawalOperation = { ...cooldownOf('cooldownShares'), takes: 'shares', returns: 'assets' }
+
+/** `unstake(receiver)`: pays everything that the sender has in the silo. */
+const unstake: WithdrawalOperation = {
+  name: 'unstake',
+  takes: 'assets',
+  encode: ({ account }) => encodeFunctionData({ abi: cooldownAbi, functionName: 'unstake', args: [account] }),
+  decode(data) {
+    const call = decodeCall(cooldownAbi, data)
+    return call?.functionName === 'unstake' ? { amount: 0n, receiver: call.args[0] } : undefined
+  },
+}
+
+/** The operations of cooldown vaults. While there is no cooldown, they withdraw as ERC-4626. */
+export const cooldownOperations: Operations = {
+  abi: cooldownAbi,
+  deposits: [deposit],
+  withdrawals: [cooldownAssets, cooldownShares, withdraw, redeem],
+  claims: [unstake],
+  cancels: NO_CANCELS,
+}

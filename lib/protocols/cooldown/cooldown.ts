@@ -1,0 +1,39 @@
+import type { Address } from 'viem'
+import { min } from '../../bigint.ts'
+import { call, required } from '../../chain/call.ts'
+import { MULTICALL3, multicall3Abi } from '../../chain/multicall.ts'
+import { type ReadPlan, readPlan } from '../../chain/reader.ts'
+import { LAST_SECOND, toDate } from '../../time.ts'
+import { cooldownAbi } from './abi.ts'
+import type { CooldownVault } from './vault.ts'
+
+/** What an account has in the silo. */
+export type Cooldown = {
+  /** Its assets, in the smallest unit; 0 without any. */
+  readonly assets: bigint
+  /** When the vault pays them. */
+  readonly claimableAt: Date
+  /** Whether it pays them now. */
+  readonly isOver: boolean
+  /** Seconds that a new cooldown takes; 0 while the vault pays at once. */
+  readonly duration: number
+}
+
+/** Reads what an account has in the silo; its value throws `upstream_bad_answer` if the vault does not report it. */
+export function readCooldown({ address }: Pick<CooldownVault, 'address'>, account: Address): ReadPlan<() => Cooldown> {
+  const calls = {
+    duration: call(address, cooldownAbi, 'cooldownDuration', []),
+    cooldown: call(address, cooldownAbi, 'cooldowns', [account]),
+    now: call(MULTICALL3, multicall3Abi, 'getCurrentBlockTimestamp', []),
+  }
+  return readPlan({ address, slots: {}, calls }, ({ answers }) => () => {
+    const duration = required(answers.duration)
+    const [end, assets] = required(answers.cooldown)
+    return {
+      assets,
+      claimableAt: toDate(min(end, LAST_SECOND)),
+      isOver: duration === 0 || required(answers.now) >= end,
+      duration,
+    }
+  })
+}

@@ -1,0 +1,33 @@
+import type { vaultAbi } from '../abi.ts'
+import type { Books, EventOf, HeardTransfer } from '../books.ts'
+import { erc4626Books } from '../erc4626/ledger.ts'
+import type { CooldownVault } from './vault.ts'
+
+type Event = EventOf<typeof vaultAbi> | HeardTransfer
+
+/**
+ * The books of a cooldown vault. A withdrawal to the silo is a request whose assets are fixed. The vault emits nothing when
+ * it pays: the asset's transfer from the silo tells.
+ */
+export const cooldownBooks: Books<CooldownVault, Event> = {
+  repricing: erc4626Books.repricing,
+  heard: ({ asset, silo }) => ({ token: asset, from: silo }),
+  explained: (vault, event) => (event.eventName === 'HeardTransfer' ? undefined : erc4626Books.explained(vault, event)),
+  shareValue: erc4626Books.shareValue,
+
+  entries: (vault, events) =>
+    events.map((event) => {
+      if (event.eventName === 'HeardTransfer') {
+        const { to, value } = event.args
+        return [{ account: to, kind: 'paid', assets: value }]
+      }
+      if (event.eventName === 'Withdraw' && event.args.receiver === vault.silo) {
+        const { owner, assets, shares } = event.args
+        return [{ account: owner, kind: 'redeem', requestId: 0n, shares, assets }]
+      }
+      return erc4626Books.entries(vault, [event])[0] ?? []
+    }),
+
+  isOwner: erc4626Books.isOwner,
+  handedOver: () => undefined,
+}

@@ -1,0 +1,36 @@
+import type { Address } from 'viem'
+import { mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
+import { AppError } from '../../errors.ts'
+import type { ClaimTerms, OpenAmounts } from '../protocol.ts'
+import type { RequestKind } from '../request-kind.ts'
+import { readCooldown } from './cooldown.ts'
+import type { CooldownVault } from './vault.ts'
+
+/** How a vault pays what an account has in the silo: all of it, once the cooldown is over. */
+export function cooldownClaimTerms(vault: CooldownVault, account: Address, kind: RequestKind): ReadPlan<ClaimTerms> {
+  return mapReadPlan(readCooldown(vault, account), (parse): ClaimTerms => {
+    if (kind === 'deposit') throw new AppError('claim_not_applicable')
+    const { assets, claimableAt, isOver } = parse()
+    if (assets > 0n && !isOver) {
+      const issue = `pays ${assets} of the asset from ${claimableAt.toISOString()} on: the cooldown is not over`
+      throw new AppError('no_claimable_withdrawal', { details: [{ field: 'vaultAddress', issue }] })
+    }
+    if (assets === 0n) throw new AppError('no_claimable_withdrawal')
+    return { calls: [{ name: 'unstake', amount: 0n }], claimable: async () => ({ assets, shares: null }) }
+  })
+}
+
+/** What an account has in the silo, in assets; undefined where the vault does not tell. */
+export function cooldownOpenRequest(
+  vault: CooldownVault,
+  { account }: { readonly account: Address },
+): ReadPlan<OpenAmounts | undefined> {
+  return mapReadPlan(readCooldown(vault, account), (parse) => {
+    try {
+      const { assets, isOver } = parse()
+      return { pending: isOver ? 0n : assets, claimable: isOver ? assets : 0n, cancelled: 0n }
+    } catch {
+      return undefined
+    }
+  })
+}

@@ -1,0 +1,32 @@
+import type { Address } from 'viem'
+import { joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
+import { erc4626WithdrawalTerms } from '../erc4626/withdrawal.ts'
+import type { Finished, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
+import { readCooldown } from './cooldown.ts'
+import type { CooldownVault } from './vault.ts'
+
+/** The operation that begins a cooldown in the place of one that pays at once. */
+const COOLDOWNS: Readonly<Record<string, string>> = { withdraw: 'cooldownAssets', redeem: 'cooldownShares' }
+
+/** The reading of how a vault takes a withdrawal: as ERC-4626 pays it, but for the call while there is a cooldown. */
+export function cooldownWithdrawalTerms(
+  vault: CooldownVault,
+  account: Address,
+  amount: WithdrawalAmount,
+): ReadPlan<Finished<WithdrawalTerms>> {
+  return mapReadPlan(
+    joinReadPlans(erc4626WithdrawalTerms(vault, account, amount), readCooldown(vault, account)),
+    ([finish, parse]): Finished<WithdrawalTerms> =>
+      async (reader, at) => {
+        const { duration, assets, claimableAt } = parse()
+        const terms = await finish(reader, at)
+        if (duration === 0) return terms
+        const [{ name, amount }] = terms.steps
+        return {
+          ...terms,
+          steps: [{ name: COOLDOWNS[name] ?? name, amount }],
+          prolongs: assets > 0n ? { assets, claimableAt } : null,
+        }
+      },
+  )
+}

@@ -1,0 +1,242 @@
+import { decodeFunctionData } from 'viem'
+import { getBlock } from 'viem/actions'
+import { describe, expect } from 'vitest'
+import { type Preparation, verifyTransactions } from '../../../client/src/verify.ts'
+import { callRpc } from '../../../sandbox/rpc.ts'
+import { chainClient } from '../../support/chain-client.ts'
+import { actOnCooldown } from '../../support/cooldown.ts'
+import { expectError } from '../../support/errors.ts'
+import { recordAll, scanRecords, viewsFor } from '../../support/records.ts'
+import { test as base, type HttpReply, type Service, USERS } from '../../support/service.ts'
+import { toldTo } from '../../support/told-events.ts'
+import { expectSuccess, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
+import { YIELD_VAULT } from '../../support/yield-vault-abi.ts'
+
+const [ALICE, BOB] = USERS
+const WEEK = 7 * 86_400
+
+const test = base.extend('held', ({ service }) =>
+  service.restore('held', async () => {
+    const vault = await openYieldVault(service, { make: 'cooldown' })
+    await recordAll(vault.chain)
+    await vault.mint(ALICE.address, vault.units('1000'))
+    expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, vault.units('1000'))))
+    // A price that is no round number.
+    await vault.mint(vault.address, vault.units('77.777777'))
+    return vault
+  }),
+)
+
+/** The seconds of the chain's last block. */
+async function clockOf({ chain }: TestVault): Promise<number> {
+  return Number((await getBlock(chainClient(chain))).timestamp)
+}
+
+async function passTime({ chain }: TestVault, seconds: number) {
+  await callRpc(chain, [{ method: 'evm_increaseTime', params: [seconds] }])
+  await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
+}
+
+/** The calls of the vault that a reply hands out. */
+const callsIn = ({ body }: HttpReply) =>
+  body.operations.map(({ data }: { data: `0x${string}` }) => {
+    const { functionName, args } = decodeFunctionData({ abi: YIELD_VAULT, data })
+    return [functionName, ...(args ?? [])]
+  })
+
+/** Sends what a reply hands out, which the client's own verification takes. */
+async function send(vault: TestVault, preparation: Preparation, asked: object, reply: HttpReply) {
+  const input = { vaultAddress: vault.address, userAddress: ALICE.address, ...asked }
+  expect(verifyTransactions(preparation, input, reply.body)).toMatchObject({ ok: true })
+  const receipts = await vault.send(ALICE, reply)
+  expectSuccess(receipts)
+  return receipts.at(-1)?.transactionHash
+}
+
+async function withdraw(vault: TestVault, asked: object) {
+  const reply = await vault.withdraw(ALICE, asked)
+  expect(reply.status).toBe(200)
+  return { body: reply.body, calls: callsIn(reply), hash: await send(vault, 'withdraw', asked, reply) }
+}
+
+const claim = async (vault: TestVault) =>
+  send(vault, 'claim', { kind: 'withdrawal' }, await vault.claimWithdrawal(ALICE))
+
+/** What is shown of Alice: her status, her withdrawals, the oldest first, and what she has. */
+async function show(service: Service, vault: TestVault, { address } = ALICE) {
+  const views = viewsFor(service, vault.key)
+  const { status, claimableAt, amounts } = (await vault.withdrawStatus({ address })).body
+  const { withdrawals } = (await views.withdrawals(address)).body
+  const { positions } = (await views.positions(address)).body
+  const oldestFirst = withdrawals.toReversed().map(withoutYield)
+  return { status, claimableAt, amounts, withdrawals: oldestFirst, position: positions.map(withoutYield)[0] }
+}
+
+/** The yield is of the last price's time, which goes on. */
+const withoutYield = ({ apy: _, annualYield: __, vault: ___, ...rest }: HttpReply['body']) => rest
+
+/** The same from the chain alone and from the records. */
+async function showBoth(service: Service, vault: TestVault) {
+  const live = await show(service, vault)
+  await recordAll(vault.chain)
+  expect(await show(service, vault)).toEqual(live)
+  return live
+}
+
+const timeAt = (seconds: number) => new Date(seconds * 1000).toISOString()
+
+describe('A cooldown vault', () => {
+  test('is listed as one that takes deposits at once', async ({ service, held }) => {
+    const { body } = await held.list()
+    expect(body.data).toMatchObject([
+      { poolAddress: held.address, type: 'sync', protocol: 'cooldown', totalAssets: '1077777777' },
+    ])
+    expect((await held.deposit(ALICE, 1n)).body).toMatchObject({ protocol: 'cooldown', isAsync: false })
+    expectError(await held.status(ALICE), 'deposit_status_not_applicable')
+    expectError(await held.claim(ALICE), 'claim_not_applicable')
+    expect(await show(service, held)).toMatchObject({ status: 'no_active_withdrawal', claimableAt: null })
+  })
+
+  test('pays a withdrawal after its cooldown, which a second one restarts', async ({ service, held }) => {
+    const first = await withdraw(held, { amount: '100000000' })
+    expect(first.calls).toEqual([['cooldownAssets', 100_000_000n]])
+    const { shares } = first.body.withdrawal
+    expect(first.body).toMatchObject({
+      isAsync: true,
+      withdrawal: { assets: '100000000', fee: '0', isEstimate: false, prolongs: null },
+    })
+    const firstEnd = (await clockOf(held)) + WEEK
+    const pending = await showBoth(service, held)
+    expect(pending).toMatchObject({
+      status: 'pending',
+      claimableAt: timeAt(firstEnd),
+      amounts: {
+        pendingAssets: '100000000',
+        pendingRedeemShares: shares,
+        claimableAssets: '0',
+        claimableShares: '0',
+      },
+      withdrawals: [
+        { status: 'pending', assets: '100000000', shares, transactionHash: first.hash, claimTransactionHash: null },
+      ],
+      position: { totalDepositedAssets: '1000000000', totalWithdrawnAssets: '0' },
+    })
+    const refused = await held.claimWithdrawal(ALICE)
+    expectError(refused, 'no_claimable_withdrawal', ['vaultAddress'])
+    expect(refused.body.details[0].issue).toContain(timeAt(firstEnd))
+
+    await passTime(held, WEEK / 2)
+    const second = await withdraw(held, { shares: '50000000' })
+    expect(second.calls).toEqual([['cooldownShares', 50_000_000n]])
+    expect(second.body.withdrawal).toMatchObject({
+      shares: '50000000',
+      isEstimate: false,
+      prolongs: { assets: '100000000', claimableAt: timeAt(firstEnd) },
+    })
+    const all = 100_000_000n + BigInt(second.body.withdrawal.assets)
+    const end = (await clockOf(held)) + WEEK
+    const both = await showBoth(service, held)
+    expect(both).toMatchObject({
+      claimableAt: timeAt(end),
+      amounts: { pendingAssets: `${all}`, pendingRedeemShares: `${BigInt(shares) + 50_000_000n}` },
+      withdrawals: [{ status: 'pending' }, { status: 'pending', assets: second.body.withdrawal.assets }],
+    })
+    expect(BigInt(both.position.currentValue)).toBeGreaterThanOrEqual(1_077_777_770n)
+
+    await passTime(held, WEEK)
+    const over = await showBoth(service, held)
+    expect(over).toMatchObject({
+      status: 'claimable',
+      claimableAt: null,
+      amounts: { pendingAssets: '0', claimableAssets: `${all}`, claimableShares: `${BigInt(shares) + 50_000_000n}` },
+      withdrawals: [{ status: 'claimable' }, { status: 'claimable' }],
+    })
+    const reply = await held.claimWithdrawal(ALICE)
+    expect(callsIn(reply)).toEqual([['unstake', ALICE.address]])
+    expect(reply.body.claimable).toEqual({ assets: `${all}`, shares: null })
+    const before = await held.balanceOf(ALICE.address)
+    const paidBy = await claim(held)
+    expect((await held.balanceOf(ALICE.address)) - before).toBe(all)
+    const paid = await showBoth(service, held)
+    expect(paid).toMatchObject({
+      status: 'withdrawn',
+      amounts: { pendingAssets: '0', pendingRedeemShares: '0', claimableAssets: '0' },
+      withdrawals: [
+        { status: 'completed', amounts: { paidAssets: '100000000' }, claimTransactionHash: paidBy },
+        { status: 'completed', amounts: { paidShares: '50000000' }, claimTransactionHash: paidBy },
+      ],
+      position: { totalWithdrawnAssets: `${all}` },
+    })
+    expectError(await held.claimWithdrawal(ALICE), 'no_claimable_withdrawal')
+
+    const told = await toldTo(service, held.key)
+    expect(told.map(({ type }) => type)).toEqual([
+      'deposit.completed',
+      'withdrawal.pending',
+      'withdrawal.pending',
+      'withdrawal.claimable',
+      'withdrawal.claimable',
+      'withdrawal.completed',
+    ])
+    const ids = paid.withdrawals.map(({ withdrawalId }: { withdrawalId: string }) => withdrawalId)
+    expect(told.at(-1)?.data).toMatchObject({ withdrawalIds: ids, assets: `${all}`, transactionHash: paidBy })
+  })
+
+  test('takes everything by shares', async ({ held }) => {
+    const { calls, body } = await withdraw(held, { max: true })
+    expect(calls).toEqual([['cooldownShares', 1_000_000_000n]])
+    expect(body.withdrawal).toMatchObject({ shares: '1000000000', isEstimate: false })
+    expect(await held.read('balanceOf', ALICE.address)).toBe(0n)
+  })
+
+  test('pays as ERC-4626 while it has no cooldown, and what waits without a wait', async ({ service, held }) => {
+    await withdraw(held, { amount: '100000000' })
+    await actOnCooldown(held, ROLES.admin, 'setCooldownDuration', 0)
+    expect(await showBoth(service, held)).toMatchObject({
+      status: 'claimable',
+      amounts: { claimableAssets: '100000000' },
+    })
+    const { body, calls } = await withdraw(held, { amount: '7000000' })
+    expect([calls, body.isAsync]).toEqual([[['withdraw', 7_000_000n, ALICE.address, ALICE.address]], false])
+    await claim(held)
+    expect(await showBoth(service, held)).toMatchObject({
+      status: 'withdrawn',
+      withdrawals: [{ status: 'completed' }, { status: 'completed', assets: '7000000' }],
+      position: { totalWithdrawnAssets: '107000000' },
+    })
+  })
+
+  test('counts as paid what its user takes to another account, which has withdrawn nothing', async ({
+    service,
+    held,
+  }) => {
+    await withdraw(held, { amount: '100000000' })
+    await passTime(held, WEEK)
+    await showBoth(service, held)
+    await actOnCooldown(held, ALICE.address, 'unstake', BOB.address)
+    const paid = {
+      status: 'withdrawn',
+      withdrawals: [{ status: 'completed', amounts: { paidAssets: '100000000' }, claimTransactionHash: null }],
+      position: { totalWithdrawnAssets: '100000000' },
+    }
+    expect(await showBoth(service, held)).toMatchObject(paid)
+    expect(await show(service, held, BOB)).toMatchObject({ status: 'no_active_withdrawal', withdrawals: [] })
+    expect((await show(service, held, BOB)).position).toBeUndefined()
+    const told = await toldTo(service, held.key)
+    expect(told.map(({ type, data }) => [type, data['userAddress']])).toEqual(
+      ['deposit.completed', 'withdrawal.pending', 'withdrawal.claimable'].map((type) => [type, ALICE.address]),
+    )
+    // The job no longer asks about it once what it asked is final.
+    await recordAll(held.chain)
+    expect([...(await scanRecords(service)).keys()].filter((key) => key.includes(' OPEN#'))).toEqual([])
+
+    // The next payment ends only the next withdrawal.
+    await withdraw(held, { amount: '30000000' })
+    await passTime(held, WEEK)
+    const paidBy = await claim(held)
+    expect((await showBoth(service, held)).withdrawals).toMatchObject([
+      { status: 'completed', claimTransactionHash: null },
+      { status: 'completed', assets: '30000000', claimTransactionHash: paidBy },
+    ])
+  })
+})

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest'
+import { cooldown } from '../../../../lib/protocols/cooldown/protocol.ts'
+import { cooldownClaimTerms, cooldownOpenRequest } from '../../../../lib/protocols/cooldown/requests.ts'
+import { cooldownWithdrawalTerms } from '../../../../lib/protocols/cooldown/withdrawal.ts'
+import { erc4626WithdrawalTerms } from '../../../../lib/protocols/erc4626/withdrawal.ts'
+import type { WithdrawalAmount } from '../../../../lib/protocols/protocol.ts'
+import { type Contracts, readerOf, readOf } from '../../../support/contracts-in-memory.ts'
+import { ALICE } from '../../../support/lagoon-in-memory.ts'
+import { COOLDOWN_VAULT, vaultContracts } from '../../../support/vaults-in-memory.ts'
+
+const HELD = 10n ** 18n
+const END = 1_800_000_000n
+const ENDS_AT = new Date(Number(END) * 1000)
+const DAY = 86_400
+
+/** The vault while an account has this much in the silo, at a moment. */
+const contracts = (assets: bigint, now: bigint, answers: Contracts['answers'] = {}) =>
+  vaultContracts(
+    { shares: HELD },
+    { cooldownDuration: 7 * DAY, cooldowns: [END, assets], getCurrentBlockTimestamp: now, ...answers },
+  )
+
+const AMOUNTS: readonly (readonly [WithdrawalAmount, string])[] = [
+  [{ assets: 1_000n }, 'cooldownAssets'],
+  [{ shares: 1_000n }, 'cooldownShares'],
+  ['max', 'cooldownShares'],
+]
+
+describe('A cooldown vault', () => {
+  test.for(AMOUNTS)('takes %o by its own call, with the amounts of ERC-4626', async ([amount, name]) => {
+    const chain = contracts(0n, END)
+    const erc4626 = await readOf(erc4626WithdrawalTerms(COOLDOWN_VAULT, ALICE, amount), chain)(readerOf(chain), 1n)
+    const terms = await readOf(cooldownWithdrawalTerms(COOLDOWN_VAULT, ALICE, amount), chain)(readerOf(chain), 1n)
+    const { refusal: _, ...amounts } = erc4626
+    expect(terms).toMatchObject({ ...amounts, steps: [{ name, amount: erc4626.steps[0].amount }], prolongs: null })
+    const open = contracts(0n, END, { cooldownDuration: 0 })
+    const atOnce = await readOf(cooldownWithdrawalTerms(COOLDOWN_VAULT, ALICE, amount), open)(readerOf(open), 1n)
+    expect(atOnce.steps).toEqual(erc4626.steps)
+  })
+
+  test('says which withdrawal another one prolongs, whether its end is past or not', async () => {
+    for (const now of [END - 1n, END]) {
+      const chain = contracts(5n, now)
+      const terms = await readOf(cooldownWithdrawalTerms(COOLDOWN_VAULT, ALICE, 'max'), chain)(readerOf(chain), 1n)
+      expect(terms.prolongs).toEqual({ assets: 5n, claimableAt: ENDS_AT })
+    }
+  })
+
+  test('pays from the second on at which the cooldown ends, or at any time without one', async () => {
+    const claim = (chain: Contracts) => readOf(cooldownClaimTerms(COOLDOWN_VAULT, ALICE, 'withdrawal'), chain)
+    for (const chain of [contracts(5n, END), contracts(5n, 0n, { cooldownDuration: 0 })]) {
+      const { calls, claimable } = claim(chain)
+      expect([calls, await claimable(readerOf(chain), 1n)]).toEqual([
+        [{ name: 'unstake', amount: 0n }],
+        { assets: 5n, shares: null },
+      ])
+    }
+    expect(() => claim(contracts(5n, END - 1n))).toThrow(
+      expect.objectContaining({
+        code: 'no_claimable_withdrawal',
+        details: [{ field: 'vaultAddress', issue: expect.stringContaining(ENDS_AT.toISOString()) }],
+      }),
+    )
+    expect(() => claim(contracts(0n, END))).toThrow(expect.objectContaining({ code: 'no_claimable_withdrawal' }))
+    expect(() => claim(contracts(5n, END, { cooldowns: undefined }))).toThrow(
+      expect.objectContaining({ code: 'upstream_bad_answer' }),
+    )
+  })
+
+  test('tells what is open in assets, and nothing where it does not tell', () => {
+    const ask = (chain: Contracts) => readOf(cooldownOpenRequest(COOLDOWN_VAULT, { account: ALICE }), chain)
+    expect(ask(contracts(5n, END - 1n))).toEqual({ pending: 5n, claimable: 0n, cancelled: 0n })
+    expect(ask(contracts(5n, END))).toEqual({ pending: 0n, claimable: 5n, cancelled: 0n })
+    expect(ask(contracts(5n, END, { cooldownDuration: undefined }))).toBeUndefined()
+  })
+
+  test('is known by its cooldown, its silo and the cooldowns of accounts', () => {
+    const describe = (answers: Contracts['answers']) =>
+      readOf(cooldown.describe({ ...COOLDOWN_VAULT, isAsync: false }), contracts(0n, END, answers))
+    const { silo } = COOLDOWN_VAULT
+    expect(describe({ silo })).toEqual({ protocol: 'cooldown', silo, hasCap: false, version: null })
+    for (const missing of ['cooldownDuration', 'silo', 'cooldowns']) {
+      expect(describe({ silo, [missing]: undefined })).toMatch('no cooldown vault')
+    }
+  })
+
+  test('has terms that follow its cooldown', () => {
+    const termsOf = (answers: Contracts['answers']) =>
+      readOf(cooldown.overview(COOLDOWN_VAULT), contracts(0n, END, answers)).terms
+    expect(termsOf({ maxDeposit: 9n })).toMatchObject({
+      entry: 'instant',
+      ...{ exit: 'cooldown', cooldownSeconds: 7 * DAY, liquidity: 0n, room: 9n },
+    })
+    expect(termsOf({ cooldownDuration: 0 })).toMatchObject({ exit: 'instant', cooldownSeconds: null, room: null })
+  })
+})
