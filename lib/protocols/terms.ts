@@ -2,12 +2,10 @@ import * as z from 'zod'
 import { Amount, Timestamp } from '../codecs.ts'
 
 /** How the assets of a deposit become shares. */
-export const Entry = z.enum(['instant', 'request'])
-export type Entry = z.output<typeof Entry>
+const Entry = z.enum(['instant', 'request'])
 
 /** How shares become assets in the user's wallet. */
-export const Exit = z.enum(['instant', 'request', 'cooldown', 'none'])
-export type Exit = z.output<typeof Exit>
+const Exit = z.enum(['instant', 'request', 'cooldown', 'none'])
 
 const Percent = z.string().nullable()
 

@@ -76,6 +76,7 @@ const position: Position = {
 const vault: Vault = {
   ...{ poolId: '', chainId: 8453, name: 'Harbor USDC', logo_url: '', riskProfile: '', riskProtocol: '' },
   ...{ poolAddress: VAULT, depositTokenAddress: USDC, yieldTokenAddress: VAULT, type: 'async', MaxCap: false },
+  protocol: 'lagoon',
   ...{
     description: '',
     APY: '',
