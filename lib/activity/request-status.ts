@@ -6,10 +6,10 @@ import type { AccountReading, FinishedRequests } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
 import { isAsync } from '../protocols/vault-on-chain.ts'
+import { estimateSettlement } from '../vaults/settlement-waits.ts'
 import { findVault, type Vault } from '../vaults/vault.ts'
 import { readAccountEntries } from './account-vaults.ts'
 import { countMissed } from './missed-settlements.ts'
-import { estimateSettlement } from './settlement-waits.ts'
 
 /** Milliseconds until a settlement is worth asking for again: curators settle every few hours or days. */
 const SETTLEMENT_POLL_MS = 30_000

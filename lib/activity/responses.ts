@@ -7,11 +7,11 @@ import { field } from '../field.ts'
 import { Page, PageCursor, PageLimit } from '../page.ts'
 import { isFixed } from '../protocols/fixed-requests.ts'
 import { Growth, yieldText } from '../vaults/apy.ts'
+import { EstimatedSettlement } from '../vaults/settlement-waits.ts'
 import type { AccountVault } from './account-vaults.ts'
 import type { Deposit } from './history.ts'
 import { buildEntryId, HistoryStatus } from './ledger-entry.ts'
 import type { Position } from './position.ts'
-import { EstimatedSettlement } from './settlement-waits.ts'
 import type { Withdrawal } from './withdrawals.ts'
 
 /** What each status of a deposit means, for people. */

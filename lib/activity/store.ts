@@ -10,6 +10,7 @@ import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { KnownPrices } from '../vaults/prices.ts'
+import { LastWaits } from '../vaults/settlement-waits.ts'
 import type { Vault, VaultKey } from '../vaults/vault.ts'
 import { vaultPartition } from '../vaults/vault.ts'
 import type { Posted } from './fold.ts'
@@ -17,7 +18,6 @@ import { LatestNotice, MAX_LATEST } from './latest-notice.ts'
 import { MissedSettlements } from './missed-settlements.ts'
 import { OpenRequest } from './open-requests.ts'
 import { foldRecorded, listRecorded, recordedItems } from './recorded-events.ts'
-import { LastWaits } from './settlement-waits.ts'
 
 /** The job's cursor in a vault, with the values that it keeps for the next run. One item, so it is consistent. */
 export const VaultProgress = KnownPrices.extend({

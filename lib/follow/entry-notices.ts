@@ -4,11 +4,11 @@ import { buildEntryId, buildSortKey } from '../activity/ledger-entry.ts'
 import type { LineRequest } from '../activity/line.ts'
 import type { OpenRequest } from '../activity/open-requests.ts'
 import { buildRequestLine, type RequestEntry } from '../activity/request-line.ts'
-import type { EstimatedSettlement } from '../activity/settlement-waits.ts'
 import { redemptionLine } from '../activity/withdrawals.ts'
 import { sum } from '../bigint.ts'
 import { type FixedRequest, matchPayments } from '../protocols/fixed-requests.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
+import type { EstimatedSettlement } from '../vaults/settlement-waits.ts'
 import { MOST_IDS, type Notice, placeOf } from '../webhooks/event.ts'
 
 /** An account's entries in a vault, in order; undefined if they are too many to search. */

@@ -130,7 +130,7 @@ function agreeOnFigures<F extends Deposit | Withdrawal>(
   if (!older || !newer || textOf(older) === textOf(newer)) return newer && older
   const agreed = { ...older, isEstimate: true }
   // An object has no other keys than its own.
-  for (const name of Object.keys(agreed) as (keyof F)[]) {
+  for (const name of Object.keys({ ...newer, ...agreed }) as (keyof F)[]) {
     const [one, other, worseOf] = [older[name], newer[name], worse[name]]
     if (name === 'isEstimate' || textOf(one ?? null) === textOf(other ?? null)) continue
     if (!worseOf || typeof one !== 'bigint' || typeof other !== 'bigint') return undefined

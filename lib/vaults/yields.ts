@@ -1,4 +1,3 @@
-import type { LastWaits } from '../activity/settlement-waits.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
 import { sideBySide } from '../side-by-side.ts'
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_MS, toSeconds } from '../time.ts'
@@ -13,6 +12,7 @@ import {
 } from './apy.ts'
 import type { PriceStore } from './price-store.ts'
 import { type KnownPrices, type PricePoint, startOf } from './prices.ts'
+import type { LastWaits } from './settlement-waits.ts'
 import type { VaultKey } from './vault.ts'
 
 const CACHED_MS = 15 * MINUTE_MS

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { EstimatedSettlement } from '../activity/settlement-waits.ts'
 import { TransferStatus } from '../bridge/transfer.ts'
 import { ChainId } from '../chain/registry.ts'
 import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
+import { EstimatedSettlement } from '../vaults/settlement-waits.ts'
 
 const vault = {
   chainId: ChainId.describe('Chain of the vault'),

@@ -333,9 +333,9 @@ describe('The package', () => {
     return gzipSync(outputFiles[0]?.contents ?? '').length
   }
 
-  test('is at most 4 kB with all its calls, and 1.5 kB with one', async () => {
+  test('is at most 4 kB with all its calls, and 1.6 kB with one', async () => {
     expect(await gzipped("export * from './index.ts'")).toBeLessThan(4000)
-    expect(await gzipped("export { listVaults } from './index.ts'")).toBeLessThan(1550)
+    expect(await gzipped("export { listVaults } from './index.ts'")).toBeLessThan(1600)
   })
 
   test('has its flows and their hooks in at most 3 kB beside the calls that they make', async () => {

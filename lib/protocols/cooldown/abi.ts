@@ -11,12 +11,5 @@ export const cooldownAbi = [
     'function cooldownAssets(uint256 assets) returns (uint256 shares)',
     'function cooldownShares(uint256 shares) returns (uint256 assets)',
     'function unstake(address receiver)',
-    'error OperationNotAllowed()',
-    'error ExcessiveRedeemAmount()',
-    'error ExcessiveWithdrawAmount()',
-    'error InvalidCooldown()',
-    'error StakeLimitExceeded()',
-    'error MinSharesViolation()',
-    'error InvalidAmount()',
   ]),
 ] as const

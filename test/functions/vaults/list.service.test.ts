@@ -36,6 +36,7 @@ const EVERY_VAULT = [
   'yieldTokenAddress',
   'type',
   'MaxCap',
+  'protocol',
   'description',
   'APY',
   'annualYield',
@@ -49,7 +50,7 @@ const EVERY_VAULT = [
   'hasChanged',
   'stateAsOf',
 ]
-const ASYNC_VAULTS = ['protocol', 'curatorAddress', 'valuationManager', 'vaultState']
+const ASYNC_VAULTS = ['curatorAddress', 'valuationManager', 'vaultState']
 
 /** The state as the interface has it: each field with its kind of value. */
 const ADDRESS = expect.stringMatching(/^0x[0-9a-fA-F]{40}$/)

@@ -12,7 +12,7 @@ vi.mock(import('../../../lib/protocols/vault-on-chain.ts'), async (original) => 
   const { VaultOnChain, ...lists } = await original()
   const extended = z.discriminatedUnion('protocol', [...VaultOnChain.options, BondVault])
   // The module's type has no union with a third protocol, which is what is tried.
-  return { ...lists, VaultOnChain: extended as never }
+  return { ...lists, VaultOnChain: extended as never, PROTOCOL_NAMES: [...lists.PROTOCOL_NAMES, 'bond' as never] }
 })
 vi.mock(import('../../../lib/protocols/protocols.ts'), async (original) => {
   const { PROTOCOLS, getProtocol } = await original()
@@ -45,8 +45,7 @@ test('A protocol that is in the lists of protocols alone is served from registra
   const views = viewsFor(service, key)
 
   const { body: list } = await service.call('GET', '/defi-vaults/v1/vaults', { key })
-  expect(list.data).toMatchObject([{ poolAddress: address, type: 'sync', MaxCap: false, totalAssets: '0' }])
-  expect(list.data[0]).not.toHaveProperty('protocol')
+  expect(list.data).toMatchObject([{ poolAddress: address, protocol: 'bond', type: 'sync', totalAssets: '0' }])
 
   // A revert is named by the protocol's own errors.
   expect((await deposit(PRICE - 1n)).body.simulation).toEqual({ status: 'reverted', reason: 'LessThanOneBond' })
