@@ -116,12 +116,13 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'accounts/credentials-add': 900,
   // Wallets of two kinds of chains, and their signatures.
   'accounts/wallets-link': 522,
-  // The bridge's API, with its pause and its budgets in the table of answers, what compares two hosts, and links: 10 KiB; and
+  // The protocols, the terms of vaults, yields over three ranges, and the values of tokens.
+  'vaults/list': 533,
+  'vaults/vault': 529,
+  // The bridge's API, with its pause and its budgets in the table of answers, and what compares two hosts: 10 KiB; and
   // for deposits what is pinned of vaults. Half a KiB is the amounts that work, which refusals tell; 7 KiB are the
   // quotes that are remembered, and the meter of quotes.
   'vaults/deposit': 575,
-  'vaults/list': 533,
-  'vaults/vault': 529,
   'vaults/withdraw': 571,
   'vaults/claim': 569,
   'vaults/cancel': 553,
