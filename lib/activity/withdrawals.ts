@@ -94,15 +94,15 @@ function fixedWithdrawal(
  * requests whose assets are fixed it is the other way round.
  */
 export function redemptionLine(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
-  const { paid } = matchPayments(entries)
+  const paid = matchPayments(entries)
   return buildLine([
     ...entries.flatMap((entry): LineEvent<RequestEntry>[] => {
       switch (entry.kind) {
         case 'redeem':
           return [{ request: entry, amount: entry.assets ?? entry.shares }]
         case 'paid':
-          return (paid.get(entry) ?? []).map(({ request, transactionHash }) => {
-            return { claimed: request.assets, given: request.shares, transactionHash }
+          return (paid.get(entry) ?? []).map(({ assets, shares }) => {
+            return { claimed: assets, given: shares, transactionHash: entry.transactionHash }
           })
         case 'cancelRedeem':
           return [{ requestId: entry.requestId, cancelled: entry.shares }]

@@ -6,7 +6,7 @@ import type { OpenRequest } from '../activity/open-requests.ts'
 import { buildRequestLine, type RequestEntry } from '../activity/request-line.ts'
 import { redemptionLine } from '../activity/withdrawals.ts'
 import { sum } from '../bigint.ts'
-import { type FixedRequest, matchPayments } from '../protocols/fixed-requests.ts'
+import { matchPayments } from '../protocols/fixed-requests.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { EstimatedSettlement } from '../vaults/settlement-waits.ts'
 import { MOST_IDS, type Notice, placeOf } from '../webhooks/event.ts'
@@ -74,8 +74,9 @@ export function buildEntryNotice(
       return { ...told, type: 'withdrawal.completed', data: { ...where, withdrawalIds, assets, shares } }
     }
     case 'paid': {
-      const requests = before && ownRequests(before, entry)
-      if (requests?.length === 0) return undefined
+      const requests = before && matchPayments([...before, entry]).get(entry)
+      // It is of another account's requests.
+      if (before && !requests) return undefined
       const shares = requests ? sum(requests.map((request) => request.shares)) : null
       const withdrawalIds = (requests ?? []).slice(0, MOST_IDS).map(buildEntryId)
       return { ...told, type: 'withdrawal.completed', data: { ...where, withdrawalIds, assets: entry.assets, shares } }
@@ -83,12 +84,6 @@ export function buildEntryNotice(
     default:
       return undefined
   }
-}
-
-/** The account's requests that a payment is of; none if another account's were paid to this one. */
-function ownRequests(before: readonly LedgerEntry[], payment: LedgerEntry): FixedRequest[] {
-  const paid = matchPayments([...before, payment]).paid.get(payment) ?? []
-  return paid.flatMap(({ request, transactionHash }) => (transactionHash === null ? [] : [request]))
 }
 
 /** True if the notice of an entry needs the earlier entries. */

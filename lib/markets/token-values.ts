@@ -29,7 +29,7 @@ export function tokenValues({ cache }: { readonly cache: Pick<SharedCache, 'reca
       throw new Error('the prices take too long')
     })
     const prices = await Promise.race([readPrices(chainIds), late]).catch((error: unknown) => {
-      logger.error('prices not read', { error })
+      logger.warn('prices not read', { reason: String(error) })
       return undefined
     })
     return ({ chainId, address, decimals }, amount) => {

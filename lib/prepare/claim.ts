@@ -80,6 +80,7 @@ function claimedBy({ intents: [intent], calls }: Pick<DryRun, 'intents' | 'calls
   if (!intent || call?.status !== 'success' || size(call.returnData) !== 32) return undefined
   // Claims are tried only.
   const { operation, request } = intent as ClaimIntent
+  if (!operation.returns) return undefined
   const returned = hexToBigInt(call.returnData)
   return operation.takes === 'assets'
     ? { assets: request.amount, shares: returned }

@@ -74,7 +74,9 @@ function sharesArrived({ shareToken }: Vault, account: Address, call: SimulatedC
   if (call?.status !== 'success' || !call.logs) return undefined
   const arrivals = call.logs.flatMap((log) => {
     const event = isAddressEqual(log.address, shareToken) ? decodeLog(erc20Abi, log) : undefined
-    return event?.eventName === 'Transfer' && event.args.to === account ? [event.args.value] : []
+    if (event?.eventName !== 'Transfer') return []
+    const { from, to, value } = event.args
+    return [(to === account ? value : 0n) - (from === account ? value : 0n)]
   })
   return arrivals.length === 0 ? undefined : sum(arrivals)
 }

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { erc4626Account } from '../erc4626/account.ts'
-import { matchPayments, sharesBehind } from '../fixed-requests.ts'
+import { isFixed, sharesBehind } from '../fixed-requests.ts'
 import type { AccountReading } from '../protocol.ts'
 import { readCooldown } from './cooldown.ts'
 import type { CooldownVault } from './vault.ts'
@@ -14,8 +14,7 @@ export function cooldownAccount(vault: CooldownVault, user: Address): ReadPlan<A
       ...account,
       redemptions: async (reader, at, listEntries) => {
         const { assets, claimableAt, isOver } = parse()
-        const { open } = matchPayments(await listEntries())
-        const shares = sharesBehind(open, assets)
+        const shares = sharesBehind((await listEntries()).filter(isFixed), assets)
         const isPending = assets > 0n && !isOver
         return {
           ...(await account.redemptions(reader, at, listEntries)),
