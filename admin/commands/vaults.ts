@@ -33,6 +33,7 @@ export const VAULT_COMMANDS: Commands = {
         .register(optionHelp, { value: 'text', meaning: 'Its id in answers; <chain>-<address> unless given' }),
       acceptNoExit: flag('Add it though no withdrawal works'),
       acceptMixedUp: flag('Add it though it does not do what it says'),
+      acceptUntried: flag('Add it though its way out could not be tried'),
       acceptUnknownVersion: flag('Add it though its version of a known protocol is not known'),
       firstBlock: z.coerce
         .number()
@@ -41,10 +42,11 @@ export const VAULT_COMMANDS: Commands = {
         .optional()
         .register(optionHelp, { value: 'number', meaning: 'Where its past starts, if its node does not tell' }),
     }),
-    async (admin, { client, chain, acceptNoExit, acceptMixedUp, acceptUnknownVersion, ...rest }) => {
+    async (admin, { client, chain, acceptNoExit, acceptMixedUp, acceptUntried, acceptUnknownVersion, ...rest }) => {
       const accepted: Acceptance[] = [
         ...(acceptNoExit ? ['accept-no-exit' as const] : []),
         ...(acceptMixedUp ? ['accept-mixed-up' as const] : []),
+        ...(acceptUntried ? ['accept-untried' as const] : []),
         ...(acceptUnknownVersion ? ['accept-unknown-version' as const] : []),
       ]
       const { vault, version, before, pin, nodes, trip, flaws } = await addVault(admin, {
@@ -158,17 +160,18 @@ function describeTrip(
   if (!measured) {
     return [`The round trip could not be tried ${where}: ${untried}.`, 'Try a deposit and a withdrawal by hand.']
   }
-  const { roundTrip, deposit, withdrawal } = measured
+  const { roundTrip, deposit, noDeposit, withdrawal } = measured
   const fee = (percent: string | null) => (percent === null ? 'not measured' : `${percent} %`)
   return [
     `Round trip, simulated ${where}:`,
     ...columns(
       ['STEP', 'HOW', 'FUNCTION', 'FEE'],
       [
-        ['deposit', roundTrip.entry, deposit, fee(roundTrip.entryFee)],
+        ['deposit', roundTrip.entry, deposit ?? '', fee(roundTrip.entryFee)],
         ['withdrawal', roundTrip.exit, withdrawal ?? '', fee(roundTrip.exitFee)],
       ],
     ),
+    ...(noDeposit === undefined ? [] : [`No deposit was tried: ${noDeposit}. The shares were made up.`]),
   ]
 }
 

@@ -23,7 +23,7 @@ type NewVault = {
   Presentation
 
 /** What an operator may accept of a vault that is refused otherwise: the names of the options. */
-export type Acceptance = 'accept-no-exit' | 'accept-mixed-up' | 'accept-unknown-version'
+export type Acceptance = 'accept-no-exit' | 'accept-mixed-up' | 'accept-untried' | 'accept-unknown-version'
 
 /**
  * How many vaults a client has at most: all of them in one answer are below the 6 MB that Lambda gives, also where their texts
@@ -107,11 +107,13 @@ export async function addVault(
 /** Why a vault is refused, each with the option that accepts it. */
 function refusalsOf(
   { protocol }: Vault,
-  { measured, mixedUp }: SimulatedTrip,
+  { measured, untried, mixedUp }: SimulatedTrip,
   unknownVersion: string | undefined,
 ): [Acceptance, string][] {
   const refusals: [Acceptance, string][] = mixedUp.map((seen) => ['accept-mixed-up', `The vault is mixed up: ${seen}`])
-  if (measured?.noExit !== undefined) refusals.push(['accept-no-exit', `The vault has no way out: ${measured.noExit}`])
+  if (untried !== undefined) refusals.push(['accept-untried', `The way out could not be tried: ${untried}`])
+  if (measured && !measured.withdrawal)
+    refusals.push(['accept-no-exit', `The vault has no way out: ${measured.noExit}`])
   if (unknownVersion !== undefined) {
     const seen = `The vault is ${unknownVersion}, an unknown version, and would be added as ${protocol}`
     refusals.push(['accept-unknown-version', seen])

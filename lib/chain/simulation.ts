@@ -65,15 +65,29 @@ export function simulationRequest(from: Address, transactions: readonly Transact
   return simulation([{ calls: callsOf(from, transactions) }], 'latest')
 }
 
-/** The call that runs the transactions of each next block in order, after block `at`, the latest by default, on made-up storage. */
+/** What all calls of a simulated block may use of gas: less than the block of any chain. Each has its part. */
+const BLOCK_GAS = 28_000_000n
+
+/**
+ * The call that runs the transactions of each next block in order, after block `at`, the latest by default, on made-up storage.
+ * The last block has the time `until`, in seconds since 1970, if given. No call can use up the gas of those after it.
+ */
 export function madeUpSimulationRequest(
   from: Address,
   blocks: readonly (readonly Transaction[])[],
-  { at, storage }: { readonly at?: bigint; readonly storage: MadeUpStorage },
+  {
+    at,
+    storage,
+    until,
+  }: { readonly at?: bigint; readonly storage: MadeUpStorage; readonly until?: bigint | undefined },
 ): RpcRequest {
   const blockStateCalls = blocks.map((transactions, index) => ({
     ...(index === 0 && { stateOverrides: storage }),
-    calls: callsOf(from, transactions),
+    ...(index === blocks.length - 1 && until !== undefined && { blockOverrides: { time: numberToHex(until) } }),
+    calls: callsOf(from, transactions).map((call) => ({
+      ...call,
+      gas: numberToHex(BLOCK_GAS / BigInt(transactions.length)),
+    })),
   }))
   return simulation(blockStateCalls, at === undefined ? 'latest' : numberToHex(at))
 }

@@ -1,4 +1,4 @@
-import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem'
+import type { Address, Hex } from 'viem'
 import { max, min } from '../bigint.ts'
 import { amountWord, balanceProbe } from '../chain/balance-slots.ts'
 import { type Call, call, decodeAnswers } from '../chain/call.ts'
@@ -14,12 +14,17 @@ import {
 import type { Transaction } from '../chain/transaction.ts'
 import { AppError } from '../errors.ts'
 import { vaultAbi } from './abi.ts'
-import type { DepositOperation } from './calldata.ts'
+import type { DepositOperation, WithdrawalOperation } from './calldata.ts'
+import { cooldownShares, unstake } from './cooldown/calldata.ts'
+import type { CooldownVault } from './cooldown/vault.ts'
+import { redeem } from './erc4626/calldata.ts'
+import { requestRedeem } from './erc7540/calldata.ts'
 import { REVERT_ERRORS } from './known-errors.ts'
+import { syncRedeem } from './lagoon/calldata.ts'
 import { depositNamed } from './operations.ts'
 import { getProtocol } from './protocols.ts'
 import type { RoundTrip } from './terms.ts'
-import { isAsync, type VaultOnChain } from './vault-on-chain.ts'
+import { isAsync, type ProtocolName, type VaultOnChain } from './vault-on-chain.ts'
 
 /** The result of a deposit and a withdrawal, simulated one after the other with made-up balances. */
 export type SimulatedTrip = {
@@ -38,32 +43,28 @@ export type SimulatedTrip = {
 /** The terms, and the functions that took the deposit and paid it. */
 type MeasuredTrip = {
   readonly roundTrip: RoundTrip
-  readonly deposit: string
+  readonly deposit: string | undefined
+  /** Why no deposit was taken; the way out was then tried with made-up shares. */
+  readonly noDeposit: string | undefined
   readonly withdrawal: string | undefined
   /** How the vault refuses to pay; undefined if it pays. */
   readonly noExit: string | undefined
 }
 
-const ownAbi = parseAbi([
-  'function syncRedeem(uint256 shares, address receiver, uint256 minimumAssets)',
-  'function requestRedeem(uint256 shares, address controller, address owner)',
-  'function cooldownShares(uint256 shares)',
-])
-const tripAbi = [...vaultAbi, ...ownAbi] as const
-
 /** The ways out in the order of their trial: those that pay at once come first. */
 const EXITS = [
-  { name: 'redeem', exit: 'instant' },
-  { name: 'syncRedeem', exit: 'instant' },
-  { name: 'requestRedeem', exit: 'request' },
-  { name: 'cooldownShares', exit: 'cooldown' },
+  { operation: redeem, exit: 'instant' },
+  { operation: syncRedeem, exit: 'instant' },
+  { operation: requestRedeem, exit: 'request' },
+  { operation: cooldownShares, exit: 'cooldown' },
 ] as const
-type ExitName = (typeof EXITS)[number]['name']
 
 /** The deposit in whole tokens, and its least units: with fewer, two decimals of a percent do not show. */
 const WHOLE_TOKENS = 100n
 const MIN_UNITS = 1_000_000n
 const BASIS_POINTS = 10_000n
+/** More than any honest vault keeps of a deposit or a withdrawal: Lagoon allows 22 %. */
+const MOST_FEE = 2_500n
 
 /**
  * Simulates a deposit of `account`, and a withdrawal in the next block, from the latest block on. The account is a new one. Where
@@ -74,35 +75,37 @@ export async function simulateRoundTrip(
   vault: VaultOnChain,
   account: Address,
 ): Promise<SimulatedTrip> {
-  const { address, asset, shareToken, assetSymbol } = vault
-  const { block, amount, worth, choice, slots } = await readStart(reader, vault, account)
+  const { asset, shareToken } = vault
+  const { block, time, amount, worth, choice, slots } = await readStart(reader, vault, account)
   const untried = (why: string, mixedUp: readonly string[] = []) => ({ block, amount, untried: why, mixedUp })
-  if ('refusal' in choice) return untried(`the vault takes no deposit (${choice.refusal})`)
   if (!slots) return untried(CANNOT_SIMULATE)
-  if (!slots.asset) return untried(`the storage slot of ${assetSymbol} balances is not known`)
-
-  const { operation } = choice
-  const simulate: Simulate = async (storage, blocks) => {
-    const [outcome] = await reader.request([madeUpSimulationRequest(account, blocks, { at: block, storage })])
+  const simulate: Simulate = async (storage, blocks, until) => {
+    const [outcome] = await reader.request([madeUpSimulationRequest(account, blocks, { at: block, storage, until })])
     return parseBlocks(outcome, blocks)
   }
-  const deposit = [
-    ...encodeApprovals({ token: asset, spender: address, amount }, 'exact'),
-    { to: address, data: operation.encode({ vault, account, amount }), value: 0n },
-  ]
-  const paid = storageOf(asset, slots.asset, amount)
-  const taken = await tryDeposit(simulate, { vault, account, amount, operation, deposit, storage: paid })
-  if ('why' in taken) return untried(taken.why)
-
-  const { got, left, findings } = taken
+  const paid = slots.asset ? storageOf(asset, slots.asset, amount) : {}
+  const taken = await tryDeposit(simulate, {
+    vault,
+    account,
+    amount,
+    choice,
+    hasAssets: slots.asset !== undefined,
+    storage: paid,
+  })
+  // The way out is tried also where nothing gets in now: an account gets made-up shares.
+  const { deposit, got, left, findings } = taken
   const held = got > 0n ? got : worth
-  if (!held) return untried('the vault does not report what assets are worth in shares', findings)
-  if (got === 0n && !slots.share) return untried('the storage slot of share balances is not known', findings)
+  if (!held) return untried(taken.why ?? 'the vault does not report what assets are worth in shares', findings)
+  if (got === 0n && !slots.share)
+    return untried(taken.why ?? 'the storage slot of share balances is not known', findings)
   const madeUp = got === 0n && slots.share ? storageOf(shareToken, slots.share, held) : {}
-  const ways = await tryExits(simulate, { vault, account, deposit, held, left, storage: { ...paid, ...madeUp } })
+  const start = { vault, account, deposit, held, left, storage: { ...paid, ...madeUp } }
+  const ways = await tryExits(simulate, start, time)
   if (!ways) return untried(CANNOT_SIMULATE, findings)
 
   const { way, valueBefore, valueAfter } = ways
+  // What takes nothing now, as a paused vault, may pay later.
+  if (taken.why !== undefined && !way) return untried(`${taken.why}, and ${ways.refusal}`, findings)
   const entryFee = got > 0n ? feeOf(amount - left, valueBefore) : null
   const exitFee = way?.exit === 'instant' ? feeOf(valueAfter, way.paid) : null
   return {
@@ -110,14 +113,15 @@ export async function simulateRoundTrip(
     amount,
     measured: {
       roundTrip: {
-        entry: operation.isAsync && got === 0n ? 'request' : 'instant',
+        entry: isAsync(vault, 'deposit') && got === 0n ? 'request' : 'instant',
         exit: way?.exit ?? 'none',
         entryFee: percent(entryFee),
         exitFee: percent(exitFee),
       },
-      deposit: operation.name,
+      deposit: taken.why === undefined ? taken.name : undefined,
+      noDeposit: taken.why,
       withdrawal: way?.name,
-      noExit: way ? undefined : ways.refusals[isAsync(vault, 'withdrawal') ? 'requestRedeem' : 'redeem'],
+      noExit: way ? undefined : ways.refusal,
     },
     mixedUp: [...findings, ...ways.findings, ...findInFees(entryFee, exitFee)],
   }
@@ -129,6 +133,7 @@ const CANNOT_SIMULATE = 'no node simulates with made-up balances'
 type Simulate = (
   storage: MadeUpStorage,
   blocks: readonly (readonly Transaction[])[],
+  until?: bigint,
 ) => Promise<SimulatedCall[] | undefined>
 
 function parseBlocks(outcome: RpcOutcome | undefined, blocks: readonly (readonly Transaction[])[]) {
@@ -151,7 +156,7 @@ function balancesOf({ asset, shareToken }: VaultOnChain, account: Address) {
 async function readStart(reader: ChainReader, vault: VaultOnChain, account: Address) {
   const { address, asset, shareToken } = vault
   const most = max(WHOLE_TOKENS * 10n ** BigInt(vault.assetDecimals), MIN_UNITS)
-  const calls = { worth: call(address, tripAbi, 'convertToShares', [most]) }
+  const calls = { worth: call(address, vaultAbi, 'convertToShares', [most]) }
   const terms = getProtocol(vault).depositTerms(vault, account, most)
   const plan = joinReadPlans(
     // What its parsing throws is a result here.
@@ -166,7 +171,7 @@ async function readStart(reader: ChainReader, vault: VaultOnChain, account: Addr
   const [parse, worth] = value
   const probed = parseBlocks(outcomes[0], blocks)
   const slots = probed && { asset: slotOf(decoded(assets, probed[0])), share: slotOf(decoded(shares, probed[1])) }
-  const start = { block: block.number, worth, slots }
+  const start = { block: block.number, time: block.timestamp, worth, slots }
   try {
     const { room, choose } = parse()
     const limit = room()
@@ -178,30 +183,41 @@ async function readStart(reader: ChainReader, vault: VaultOnChain, account: Addr
   }
 }
 
-/** The shares that a deposit gives, what it leaves of the assets, and its contradictions; or why it could not be tried. */
+/**
+ * The transactions of a deposit, the shares that it gives, what it leaves of the assets, and its contradictions. Nothing of it,
+ * and why, where it does not work.
+ */
 async function tryDeposit(
   simulate: Simulate,
   attempt: {
     readonly vault: VaultOnChain
     readonly account: Address
     readonly amount: bigint
-    readonly operation: DepositOperation
-    readonly deposit: readonly Transaction[]
+    readonly choice: { readonly operation: DepositOperation } | { readonly refusal: string }
+    readonly hasAssets: boolean
     readonly storage: MadeUpStorage
   },
 ) {
-  const { vault, account, amount, operation, deposit, storage } = attempt
+  const { vault, account, amount, choice, hasAssets, storage } = attempt
+  const none = (why: string) => ({ why, deposit: [], name: undefined, got: 0n, left: 0n, findings: [] })
+  if ('refusal' in choice) return none(`the vault takes no deposit (${choice.refusal})`)
+  if (!hasAssets) return none(`the storage slot of ${vault.assetSymbol} balances is not known`)
+  const { operation } = choice
+  const deposit = [
+    ...encodeApprovals({ token: vault.asset, spender: vault.address, amount }, 'exact'),
+    { to: vault.address, data: operation.encode({ vault, account, amount }), value: 0n },
+  ]
   const { assets, shares } = balancesOf(vault, account)
-  const previewDeposit = call(vault.address, tripAbi, 'previewDeposit', [amount])
+  const previewDeposit = call(vault.address, vaultAbi, 'previewDeposit', [amount])
   const results = await simulate(storage, [[view(previewDeposit), ...deposit, view(assets), view(shares)]])
-  if (!results) return { why: CANNOT_SIMULATE }
+  if (!results) return none(CANNOT_SIMULATE)
   const [preview, approval, taken, ...after] = results
-  if (approval?.status !== 'success') return { why: `the approval of ${vault.assetSymbol} ${reasonOf(approval)}` }
-  if (taken?.status !== 'success') return { why: `${operation.name} ${reasonOf(taken)}` }
+  if (approval?.status !== 'success') return none(`the approval of ${vault.assetSymbol} ${reasonOf(approval)}`)
+  if (taken?.status !== 'success') return none(`${operation.name} ${reasonOf(taken)}`)
   const got = decoded(shares, after[1]) ?? 0n
   const left = decoded(assets, after[0]) ?? 0n
   const findings = findInDeposit(operation, { amount, left, got, preview: decoded(previewDeposit, preview) })
-  return { got, left, findings }
+  return { why: undefined, deposit, name: operation.name, got, left, findings }
 }
 
 /** The way out after a deposit, what the shares are worth before it and after, and its contradictions; undefined if not simulated. */
@@ -217,18 +233,20 @@ async function tryExits(
     readonly left: bigint
     readonly storage: MadeUpStorage
   },
+  /** Of the latest block, in seconds since 1970. */
+  time: bigint,
 ) {
   const { vault, account, deposit, held, left, storage } = attempt
   const { address, shareToken } = vault
   const { assets, shares } = balancesOf(vault, account)
-  const value = call(address, tripAbi, 'convertToAssets', [held])
-  const previewRedeem = call(address, tripAbi, 'previewRedeem', [held])
+  const value = call(address, vaultAbi, 'convertToAssets', [held])
+  const previewRedeem = call(address, vaultAbi, 'previewRedeem', [held])
   const withdrawal = [
     ...[view(value), view(previewRedeem)],
     // Some vaults take the shares by approval.
     ...encodeApprovals({ token: shareToken, spender: address, amount: held }, 'exact'),
-    ...EXITS.flatMap(({ name }) => [
-      { to: address, data: encodeExit(name, held, account), value: 0n },
+    ...EXITS.flatMap(({ operation }) => [
+      { to: address, data: operation.encode({ vault, account, amount: held }), value: 0n },
       view(assets),
       view(shares),
     ]),
@@ -236,13 +254,60 @@ async function tryExits(
   const results = await simulate(storage, [[view(value), ...deposit], withdrawal])
   if (!results) return undefined
   const [before, , , after, preview, , ...rest] = results
-  const tries = EXITS.map(({ name, exit }, index) => {
+  const tries = EXITS.map(({ operation: { name }, exit }, index) => {
     const [result, assetsThen, sharesThen] = rest.slice(3 * index)
     return { name, exit, result, assets: decoded(assets, assetsThen), shares: decoded(shares, sharesThen) }
   })
-  const { way, refusals } = findExit(tries, { assets: left, shares: held })
-  const findings = way ? findInWithdrawal(vault, way, { held, preview: decoded(previewRedeem, preview) }) : []
-  return { way, refusals, findings, valueBefore: decoded(value, before), valueAfter: decoded(value, after) }
+  const { way: found, refusals } = findExit(tries, { assets: left, shares: held })
+  const unpaid = found && vault.protocol === 'cooldown' && (await tryCooldown(simulate, { ...attempt, vault, time }))
+  // An ERC-4626 vault is only asked to pay at once.
+  const isKnown = vault.protocol !== 'erc4626' || found?.exit === 'instant'
+  const way = isKnown && !unpaid ? found : undefined
+  const findings = found ? findInWithdrawal(vault, found, { held, preview: decoded(previewRedeem, preview) }) : []
+  const values = { valueBefore: decoded(value, before), valueAfter: decoded(value, after) }
+  return { way, refusal: unpaid || refusals[USUAL_EXITS[vault.protocol]], findings, ...values }
+}
+
+/** The function by which a vault of each protocol usually pays, whose refusal says why it does not. */
+const USUAL_EXITS = {
+  lagoon: 'requestRedeem',
+  erc7540: 'requestRedeem',
+  cooldown: 'cooldownShares',
+  erc4626: 'redeem',
+} as const satisfies Record<ProtocolName, string>
+
+/** Longer than any cooldown: its seconds have 24 bits. */
+const AFTER_COOLDOWN = 2n ** 24n
+
+/** Why a cooldown vault pays nothing in the end; undefined if it does. The assets have to wait in its silo. */
+async function tryCooldown(
+  simulate: Simulate,
+  attempt: {
+    readonly vault: CooldownVault
+    readonly account: Address
+    readonly deposit: readonly Transaction[]
+    readonly held: bigint
+    readonly storage: MadeUpStorage
+    readonly time: bigint
+  },
+): Promise<string | undefined> {
+  const { vault, account, deposit, held, storage, time } = attempt
+  const request = { vault, account, amount: held }
+  const transactionOf = ({ encode }: WithdrawalOperation) => ({ to: vault.address, data: encode(request), value: 0n })
+  const inSilo = call(vault.asset, erc20Abi, 'balanceOf', [vault.silo])
+  const { assets } = balancesOf(vault, account)
+  const begun = [view(inSilo), transactionOf(cooldownShares), view(inSilo)]
+  const ended = [view(assets), transactionOf(unstake), view(assets)]
+  const results = await simulate(storage, [deposit, begun, ended], time + AFTER_COOLDOWN)
+  if (!results) return 'no node simulates what comes after the cooldown'
+  const [before, begin, after, paidBefore, end, paidAfter] = results.slice(deposit.length)
+  // While the duration is 0 there is none to begin.
+  if (begin?.status !== 'success') return undefined
+  const rise = (left: SimulatedCall | undefined, right: SimulatedCall | undefined, of: Call<bigint>) =>
+    (decoded(of, right) ?? 0n) - (decoded(of, left) ?? 0n)
+  if (rise(before, after, inSilo) <= 0n) return 'cooldownShares moves no assets to the silo that it reports'
+  if (end?.status !== 'success') return `unstake after the cooldown ${reasonOf(end)}`
+  return rise(paidBefore, paidAfter, assets) > 0n ? undefined : 'unstake after the cooldown pays nothing'
 }
 
 function findInDeposit(
@@ -267,7 +332,7 @@ function findInDeposit(
 
 /** A try of one way out, and the account's balances after it. */
 type Try = {
-  readonly name: ExitName
+  readonly name: string
   readonly exit: 'instant' | 'request' | 'cooldown'
   readonly result: SimulatedCall | undefined
   readonly assets: bigint | undefined
@@ -318,11 +383,14 @@ function findInWithdrawal(
   ]
 }
 
-/** Shares that are worth more than was paid for them, or paid with more than they are worth. */
+/** Shares that are worth more than was paid for them, or paid with more than they are worth; and fees beyond reason. */
 function findInFees(entryFee: bigint | null, exitFee: bigint | null): string[] {
   return [
     ...(entryFee !== null && entryFee < 0n ? ['it values shares at more than was paid for them'] : []),
     ...(exitFee !== null && exitFee < 0n ? ['it pays more for shares than it values them at'] : []),
+    ...[entryFee, exitFee].flatMap((fee) =>
+      fee !== null && fee > MOST_FEE ? [`it keeps ${percent(fee)} % at once`] : [],
+    ),
   ]
 }
 
@@ -363,17 +431,4 @@ function reasonOf(result: SimulatedCall | undefined): string {
   return result.reason.startsWith('reverted')
     ? result.reason.replace('reverted', 'reverts')
     : `reverts with ${result.reason}`
-}
-
-function encodeExit(name: ExitName, shares: bigint, account: Address): Hex {
-  switch (name) {
-    case 'redeem':
-      return encodeFunctionData({ abi: vaultAbi, functionName: name, args: [shares, account, account] })
-    case 'requestRedeem':
-      return encodeFunctionData({ abi: ownAbi, functionName: name, args: [shares, account, account] })
-    case 'syncRedeem':
-      return encodeFunctionData({ abi: ownAbi, functionName: name, args: [shares, account, 0n] })
-    case 'cooldownShares':
-      return encodeFunctionData({ abi: ownAbi, functionName: name, args: [shares] })
-  }
 }

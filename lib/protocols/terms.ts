@@ -75,15 +75,12 @@ export type RoundTrip = z.output<typeof RoundTrip>
 
 /** What one vault's terms are made of, besides what is read. */
 type Known = {
-  /** How it takes deposits and pays withdrawals where its chain cannot be read. */
-  readonly usual: Pick<VaultTerms, 'entry' | 'exit'>
   readonly roundTrip: RoundTrip | undefined
   readonly settlement: VaultTerms['settlement']
 }
 
 /** A vault's terms: its own fees count, else those that the round trip measured. */
-export function buildTerms(told: ReadTerms | undefined, { usual, roundTrip, settlement }: Known): VaultTerms {
-  const read = told ?? { ...usual, fees: {}, room: undefined, liquidity: undefined }
+export function buildTerms(read: ReadTerms, { roundTrip, settlement }: Known): VaultTerms {
   const { entry, exit, fees, room, liquidity, valuation, cooldownSeconds } = read
   const named = {
     room,

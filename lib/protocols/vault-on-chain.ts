@@ -4,6 +4,7 @@ import { Erc4626Vault } from './erc4626/vault.ts'
 import { Erc7540Vault } from './erc7540/vault.ts'
 import { LagoonVault } from './lagoon/vault.ts'
 import type { RequestKind } from './request-kind.ts'
+import type { ReadTerms } from './terms.ts'
 
 /** What the chain told of a vault when it was added, by its protocol: what is the same for every client that has it. */
 export const VaultOnChain = z.discriminatedUnion('protocol', [LagoonVault, Erc7540Vault, CooldownVault, Erc4626Vault])
@@ -31,4 +32,16 @@ export function isAsync(vault: VaultOnChain, kind: RequestKind): boolean {
 /** The document's word for how a vault takes deposits. */
 export function vaultType(vault: VaultOnChain): 'sync' | 'async' {
   return isAsync(vault, 'deposit') ? 'async' : 'sync'
+}
+
+/** The terms of a vault that cannot be read: how its protocol takes deposits and pays. All else is unknown. */
+export function unreadTerms(vault: VaultOnChain): ReadTerms {
+  const exit = vault.protocol === 'cooldown' ? 'cooldown' : 'request'
+  return {
+    entry: isAsync(vault, 'deposit') ? 'request' : 'instant',
+    exit: isAsync(vault, 'withdrawal') ? exit : 'instant',
+    ...{ fees: {}, room: undefined, liquidity: undefined },
+    ...(vault.protocol === 'lagoon' && { valuation: undefined }),
+    ...(vault.protocol === 'cooldown' && { cooldownSeconds: undefined }),
+  }
 }

@@ -6,7 +6,7 @@ import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../logger.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { buildTerms, type ReadTerms } from '../protocols/terms.ts'
-import { isAsync, vaultType } from '../protocols/vault-on-chain.ts'
+import { isAsync, unreadTerms, vaultType } from '../protocols/vault-on-chain.ts'
 import type { StateAsOf, VaultState } from '../protocols/vault-state.ts'
 import { NO_YIELDS, yieldText } from './apy.ts'
 import type { Pin } from './pin.ts'
@@ -158,11 +158,7 @@ function toResponse(
     shareDecimals: vault.shareDecimals,
     totalAssets,
     totalAssetsUsd: totalAssets === null ? null : usdOf(asset, totalAssets),
-    terms: buildTerms(terms, {
-      usual: {
-        entry: isAsync(vault, 'deposit') ? 'request' : 'instant',
-        exit: isAsync(vault, 'withdrawal') ? 'request' : 'instant',
-      },
+    terms: buildTerms(terms ?? unreadTerms(vault), {
       roundTrip: vault.roundTrip,
       settlement: settlementTerms(waits?.[isAsync(vault, 'deposit') ? 'deposit' : 'withdrawal']),
     }),

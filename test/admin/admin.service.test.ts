@@ -107,7 +107,13 @@ const test = base
       now,
       describeVault: async (chainId, address) => found(chainId, address),
       readPin: async () => PINNED,
-      simulateRoundTrip: async () => ({ block: 70_000_000n, amount: 1n, untried: 'no chain', mixedUp: [] }),
+      simulateRoundTrip: async () => ({
+        ...{ block: 70_000_000n, amount: 1n, mixedUp: [] },
+        measured: {
+          roundTrip: { entry: 'instant', exit: 'instant', entryFee: '0.00', exitFee: '0.00' },
+          ...{ deposit: 'deposit', noDeposit: undefined, withdrawal: 'redeem', noExit: undefined },
+        },
+      }),
       nodes: { chainIds: [], urlsOf: async () => [], fetch, now, say: () => {} },
     }
   })
@@ -425,6 +431,7 @@ describe('Vaults', () => {
     expect(output).toContain('Steady')
     expect((await clients.get(clientId))?.client.vaults).toEqual([
       someVault({
+        roundTrip: { entry: 'instant', exit: 'instant', entryFee: '0.00', exitFee: '0.00' },
         name: 'Steady',
         logoUrl: 'https://example.com/logo.svg',
         riskProfile: 'low',

@@ -1,4 +1,5 @@
-import { type Address, encodeFunctionData, parseAbi } from 'viem'
+import { type Address, encodeFunctionData, erc20Abi, parseAbi } from 'viem'
+import { readContract } from 'viem/actions'
 import { describe, expect } from 'vitest'
 import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
 import { localAdmin } from '../../admin/connect.ts'
@@ -12,8 +13,10 @@ import {
   type LagoonVaultOptions,
   type YieldVaultMake,
 } from '../../sandbox/deploy.ts'
+import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 import { rewriteResults } from '../support/chain-answers.ts'
+import { chainClient } from '../support/chain-client.ts'
 import { WETH } from '../support/oracles.ts'
 import { test as base, type Service } from '../support/service.ts'
 import { startWire } from '../support/wire.ts'
@@ -21,6 +24,7 @@ import { startWire } from '../support/wire.ts'
 const BASE = 8453
 const ABI = parseAbi([
   'function pause()',
+  'function silo() view returns (address)',
   'function setDepositCap(uint256 cap)',
   'function setLie(uint8 lie)',
   'function updateTotalAssetsLifespan(uint128 lifespan)',
@@ -40,7 +44,7 @@ const test = base
     const call = (
       from: Address,
       to: Address,
-      functionName: (typeof ABI)[number]['name'],
+      functionName: Exclude<(typeof ABI)[number]['name'], 'silo'>,
       ...args: readonly unknown[]
     ) =>
       // One of several functions and its arguments, which viem wants to know one by one.
@@ -49,6 +53,7 @@ const test = base
       ])
     return {
       chain,
+      assetOf,
       yieldVault: (make: YieldVaultMake, symbol = 'USDC') =>
         deployYieldVault(chain, { make, asset: assetOf(symbol), ...named }),
       asyncVault: (make: AsyncVaultMake) => deployAsyncVault(chain, { make, asset: assetOf('USDC'), ...named }),
@@ -240,21 +245,43 @@ describe('add-vault refuses a vault and writes nothing, unless the operator acce
     expect(vault).toMatchObject({ protocol: 'erc7540', roundTrip: REQUEST })
   })
 
-  test('and names a cooldown as the way out', async ({ sandbox, add }) => {
-    const { said, vault } = await add(await sandbox.yieldVault('cooldown'), '--accept-mixed-up')
+  test('that pays nothing after its cooldown', async ({ sandbox, add }) => {
+    const address = await sandbox.yieldVault('cooldown')
+    const silo = await readContract(chainClient(sandbox.chain), { address, abi: ABI, functionName: 'silo' })
+    const data = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [address, 0n] })
+    for (const [method, ...params] of [
+      ['anvil_impersonateAccount', silo],
+      ['anvil_setBalance', silo, '0xde0b6b3a7640000'],
+      ['eth_sendTransaction', { from: silo, to: sandbox.assetOf('USDC'), data }],
+    ] as [string, ...unknown[]][]) {
+      await callRpc(sandbox.chain, [{ method, params }])
+    }
+    expect(await add(address)).toEqual({
+      said: expect.stringMatching(
+        /^The vault has no way out: unstake after the cooldown .*; --accept-no-exit adds it\.$/,
+      ),
+      vault: undefined,
+    })
+  })
+
+  test('of which a cooldown is none', async ({ sandbox, add }) => {
+    const { said, vault } = await add(await sandbox.yieldVault('cooldown'))
     expect(tripIn(said)[1]).toEqual(['cooldown', 'cooldownShares', 'not measured'])
     expect(vault?.roundTrip).toEqual({ ...INSTANT, exit: 'cooldown', exitFee: null })
   })
 })
 
-describe('add-vault adds a vault whose round trip could not be tried, says why, and stores none', () => {
+describe('add-vault refuses a vault whose way out could not be tried, says why, and stores none if the operator accepts it', () => {
   test('because the vault takes no deposit', async ({ sandbox, add }) => {
     const address = await sandbox.yieldVault('plain')
     await sandbox.call(ACCOUNTS.admin.address, address, 'pause')
-    const { said, vault } = await add(address)
-    expect(said).toMatch(
-      /^The round trip could not be tried at block \d+ .*: the vault takes no deposit \(Vault is paused\)\.$/m,
-    )
+    expect(await add(address)).toEqual({
+      said: expect.stringMatching(
+        /^The way out could not be tried: the vault takes no deposit \(Vault is paused\), and redeem .*; --accept-untried adds it\.$/,
+      ),
+      vault: undefined,
+    })
+    const { vault } = await add(address, '--accept-untried')
     expect(vault).toMatchObject({ address })
     expect(vault?.roundTrip).toBeUndefined()
   })
@@ -279,7 +306,8 @@ describe('add-vault adds a vault whose round trip could not be tried, says why, 
       ],
     ] as const) {
       rewriteResults(node, (result, { method }) => (method === 'eth_simulateV1' ? answer : result))
-      const { said, vault } = await addTo(service, { admin }, address)
+      expect((await addTo(service, { admin }, address)).vault).toBeUndefined()
+      const { said, vault } = await addTo(service, { admin }, address, '--accept-untried')
       expect(said).toContain(`: ${why}.\nTry a deposit and a withdrawal by hand.`)
       expect(vault?.roundTrip).toBeUndefined()
       expect(vault).toBeDefined()

@@ -16,10 +16,14 @@ const cooldownOf = (name: 'cooldownAssets' | 'cooldownShares') => ({
   },
 })
 const cooldownAssets: WithdrawalOperation = { ...cooldownOf('cooldownAssets'), takes: 'assets', returns: 'shares' }
-const cooldownShares: WithdrawalOperation = { ...cooldownOf('cooldownShares'), takes: 'shares', returns: 'assets' }
+export const cooldownShares: WithdrawalOperation = {
+  ...cooldownOf('cooldownShares'),
+  takes: 'shares',
+  returns: 'assets',
+}
 
 /** `unstake(receiver)`: pays everything that the sender has in the silo. */
-const unstake: WithdrawalOperation = {
+export const unstake: WithdrawalOperation = {
   name: 'unstake',
   takes: 'assets',
   encode: ({ account }) => encodeFunctionData({ abi: cooldownAbi, functionName: 'unstake', args: [account] }),

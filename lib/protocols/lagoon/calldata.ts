@@ -62,7 +62,7 @@ const claimSharesAndRequestRedeem: WithdrawalOperation = {
 }
 
 /** `syncRedeem(shares, receiver, minimumAssets)`, from 0.6 on: takes the sender's shares, and pays at once. */
-const syncRedeem: WithdrawalOperation = {
+export const syncRedeem: WithdrawalOperation = {
   name: 'syncRedeem',
   takes: 'shares',
   returns: 'assets',
