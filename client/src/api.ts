@@ -1389,6 +1389,7 @@ export type PrepareDepositResponse = {
     /** True if a settlement sets the price later, no dry run was possible, the money comes from another chain, or the figures of two nodes differ slightly */
     isEstimate: boolean
   }
+  terms: VaultTerms
   /** Cross-chain only */
   quote?: BridgeQuote | undefined
 }

@@ -10,7 +10,7 @@ import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { KnownPrices } from '../vaults/prices.ts'
-import { LastWaits } from '../vaults/settlement-waits.ts'
+import { WaitsByKind } from '../vaults/settlement-waits.ts'
 import type { Vault, VaultKey } from '../vaults/vault.ts'
 import { vaultPartition } from '../vaults/vault.ts'
 import type { Posted } from './fold.ts'
@@ -32,7 +32,7 @@ export const VaultProgress = KnownPrices.extend({
   /** The last settled request of each kind, in vaults with settlement events; absent before the first. */
   settledIds: z.partialRecord(RequestKind, Amount).optional(),
   /** Recent waits of requests of each kind for their settlement. */
-  waits: z.partialRecord(RequestKind, LastWaits).optional(),
+  waits: WaitsByKind.optional(),
   /** The settlements that left requests unsettled. */
   missed: MissedSettlements.optional(),
   /** True if requests may wait that no event settles. */

@@ -95,6 +95,7 @@ export async function prepareDepositAcross(
   return {
     ...(await prepareSending(services, { request, terms, source, coin, before: [] })),
     isAsync: operation.isAsync,
+    terms: value.terms,
     deposit: expectDeposit(value, terms.outputAmount),
     quote: describeQuote(request, terms, quote, clocks),
     evidence: await Promise.all([atVault.evidence(), atSource.evidence()]),

@@ -44,7 +44,7 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
     })
     const { terms, isAsync } = choice
     const arrived = isAsync ? undefined : sharesArrived(vault, account, prepared.calls?.at(-1))
-    return { ...prepared, isAsync, deposit: expectDeposit(terms, amount, arrived) }
+    return { ...prepared, isAsync, terms: terms.terms, deposit: expectDeposit(terms, amount, arrived) }
   })
 }
 

@@ -49,7 +49,12 @@ export function toReply<Quote>(
   }
 }
 
-type Reply = z.output<typeof TransactionsReply> & { readonly withdrawal?: Withdrawal; readonly deposit?: Deposit }
+type Reply = z.output<typeof TransactionsReply> & {
+  readonly withdrawal?: Withdrawal
+  readonly deposit?: Deposit
+  /** Of the older block. */
+  readonly terms?: object
+}
 
 /** Figures of a deposit; unknown ones are null. */
 type Deposit = {
@@ -112,7 +117,15 @@ export function agreeOnReply<T extends Reply>(older: T, newer: T): T | undefined
 
 /** The reply without its estimates and its block. */
 function signedOf(reply: Reply): object {
-  const { estimatedGas: _, simulation: __, evidence: ___, withdrawal: ____, deposit: _____, ...signed } = reply
+  const {
+    estimatedGas: _,
+    simulation: __,
+    evidence: ___,
+    withdrawal: ____,
+    deposit: _____,
+    terms: ______,
+    ...signed
+  } = reply
   return signed
 }
 

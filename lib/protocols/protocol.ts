@@ -97,6 +97,8 @@ export type Overview = {
 
 /** What a vault says to deposits of one account. */
 export type DepositTerms = {
+  /** How money enters and leaves the vault. */
+  readonly terms: ReadTerms
   /** How much of the asset the vault may take from the account. */
   readonly allowance: bigint
   /**

@@ -5,16 +5,16 @@ import { toBlockFields } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../logger.ts'
 import { getProtocol } from '../protocols/protocols.ts'
-import { buildTerms, type ReadTerms } from '../protocols/terms.ts'
-import { isAsync, unreadTerms, vaultType } from '../protocols/vault-on-chain.ts'
+import type { ReadTerms } from '../protocols/terms.ts'
+import { vaultType } from '../protocols/vault-on-chain.ts'
 import type { StateAsOf, VaultState } from '../protocols/vault-state.ts'
 import { NO_YIELDS, yieldText } from './apy.ts'
 import type { Pin } from './pin.ts'
 import type { Pins } from './pins.ts'
 import type { VaultResponse } from './response.ts'
-import { settlementTerms } from './settlement-waits.ts'
 import { sharedOverviews } from './shared-overviews.ts'
 import type { StateStore } from './state-store.ts'
+import { termsOf } from './terms.ts'
 import type { Vault, VaultKey } from './vault.ts'
 import type { Recorded } from './yields.ts'
 
@@ -158,10 +158,7 @@ function toResponse(
     shareDecimals: vault.shareDecimals,
     totalAssets,
     totalAssetsUsd: totalAssets === null ? null : usdOf(asset, totalAssets),
-    terms: buildTerms(terms ?? unreadTerms(vault), {
-      roundTrip: vault.roundTrip,
-      settlement: settlementTerms(waits?.[isAsync(vault, 'deposit') ? 'deposit' : 'withdrawal']),
-    }),
+    terms: termsOf(vault, terms, waits),
     hasChanged: pin ? pin.changedAt !== undefined : null,
     stateAsOf: asOf ?? null,
     protocol: vault.protocol,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { VaultTerms } from '../protocols/terms.ts'
+import { RequestKind } from '../protocols/request-kind.ts'
 
 /** Expected wait of a request, from the vault's last settlements. */
 export const EstimatedSettlement = z
@@ -18,6 +18,10 @@ const Waits = z.object({ p50: z.number().int(), p90: z.number().int() })
 /** Waits of the requests of each of a vault's last settlements, in seconds, oldest settlement first. */
 export const LastWaits = z.array(Waits)
 export type LastWaits = z.output<typeof LastWaits>
+
+/** The same for each kind of request. */
+export const WaitsByKind = z.partialRecord(RequestKind, LastWaits)
+export type WaitsByKind = z.output<typeof WaitsByKind>
 
 /** Settlements that a vault remembers, and the fewest that give an estimate. */
 const MAX_SETTLEMENTS = 20
@@ -42,12 +46,6 @@ export function estimateSettlement(last: LastWaits = []): EstimatedSettlement | 
       0.9,
     ),
   }
-}
-
-/** The expected wait as terms of a vault, with how many settlements it is made of; null below five. */
-export function settlementTerms(last: LastWaits = []): VaultTerms['settlement'] {
-  const wait = estimateSettlement(last)
-  return wait && { medianSeconds: wait.p50, p90Seconds: wait.p90, samples: last.length }
 }
 
 /** The percentile of these numbers, by the nearest rank. */

@@ -1,4 +1,3 @@
-import type { RequestKind } from '../protocols/request-kind.ts'
 import { sideBySide } from '../side-by-side.ts'
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_MS, toSeconds } from '../time.ts'
 import {
@@ -12,7 +11,7 @@ import {
 } from './apy.ts'
 import type { PriceStore } from './price-store.ts'
 import { type KnownPrices, type PricePoint, startOf } from './prices.ts'
-import type { LastWaits } from './settlement-waits.ts'
+import type { WaitsByKind } from './settlement-waits.ts'
 import type { VaultKey } from './vault.ts'
 
 const CACHED_MS = 15 * MINUTE_MS
@@ -36,7 +35,7 @@ type Dependencies = {
 }
 
 /** How long requests of a vault waited for its last settlements. */
-type Waits = { readonly waits?: { readonly [Kind in RequestKind]?: LastWaits | undefined } | undefined }
+type Waits = { readonly waits?: WaitsByKind | undefined }
 
 /** What the records tell of a vault: its yields, and the waits of its requests. */
 export type Recorded = Yields & Waits

@@ -33,6 +33,8 @@ type BondVault = z.output<typeof BondVault>
 
 const ONE = 10n ** 6n
 
+const TERMS = { entry: 'instant', exit: 'none', fees: {}, room: null, liquidity: 0n } as const
+
 function overview({ address }: Pick<BondVault, 'address'>): ReadPlan<Overview & { issuePrice: bigint | undefined }> {
   const calls = {
     issuePrice: call(address, bondAbi, 'issuePrice', []),
@@ -41,8 +43,7 @@ function overview({ address }: Pick<BondVault, 'address'>): ReadPlan<Overview & 
   return readPlan({ address, slots: {}, calls }, ({ answers: { issuePrice, bonds } }) => {
     const sharePrice = issuePrice && issuePrice * ONE
     const totalAssets = issuePrice && bonds !== undefined ? issuePrice * bonds : undefined
-    const terms = { entry: 'instant', exit: 'none', fees: {}, room: null, liquidity: 0n } as const
-    return { issuePrice, sharePrice, hasCap: false, terms, state: buildVaultState({ sharePrice, totalAssets }) }
+    return { issuePrice, sharePrice, hasCap: false, terms: TERMS, state: buildVaultState({ sharePrice, totalAssets }) }
   })
 }
 
@@ -87,6 +88,7 @@ export const bond: Protocol<BondVault> = {
       { address, slots: {}, calls: { allowance: call(asset, erc20Abi, 'allowance', [account, address]) } },
       ({ answers }) => ({
         allowance: required(answers.allowance),
+        terms: TERMS,
         room: () => undefined,
         sharesFor: (assets) => assets / issuePrice,
         worth: (shares) => shares * issuePrice,

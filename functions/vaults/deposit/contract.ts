@@ -6,6 +6,7 @@ import { AGREEMENT_ERRORS } from '../../../lib/errors.ts'
 import { bothOrNeither, field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { TransactionsReply } from '../../../lib/prepare/transactions-reply.ts'
+import { VaultTerms } from '../../../lib/protocols/terms.ts'
 
 export const contract = {
   method: 'POST',
@@ -47,6 +48,7 @@ export const contract = {
           ),
       })
       .describe('Result of the deposit'),
+    terms: VaultTerms,
     quote: BridgeQuote.optional().describe('Cross-chain only'),
   }),
   errors: [

@@ -7,10 +7,18 @@ import { prepareDeposit } from '../../../lib/prepare/deposit.ts'
 import { prepareDepositAcross } from '../../../lib/prepare/deposit-across.ts'
 import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
 import { requireUser } from '../../../lib/prepare/user.ts'
+import type { ReadTerms } from '../../../lib/protocols/terms.ts'
 import type { Services } from '../../../lib/services.ts'
+import { termsOf } from '../../../lib/vaults/terms.ts'
 import type { contract } from './contract.ts'
 
-export function buildDeposit({ agree, bridge, pins, quotes }: Services<'agree' | 'bridge' | 'pins' | 'quotes'>) {
+export function buildDeposit({
+  agree,
+  bridge,
+  pins,
+  quotes,
+  records,
+}: Services<'agree' | 'bridge' | 'pins' | 'quotes' | 'records'>) {
   return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { client, limits, body } = request
     const { vaultAddress, chainId, srcChainId, srcToken, userAddress: account, amount } = body
@@ -18,6 +26,8 @@ export function buildDeposit({ agree, bridge, pins, quotes }: Services<'agree' |
     const paidOn = srcChainId ?? vault.chainId
     requireAllowedDeposit(limits, { chainId: paidOn, asset: bridgedAs(paidOn, srcToken ?? vault.asset), amount })
     requireUser(account, vault, srcChainId && srcToken ? { chainId: srcChainId, token: srcToken } : undefined)
+    const recorded = records.recallProgress([vault]).catch(() => [])
+    const terms = async (read: ReadTerms) => termsOf(vault, read, (await recorded)[0]?.waits)
     // The contract has both of them or none.
     if (srcChainId === undefined || srcToken === undefined || srcChainId === vault.chainId) {
       if (srcToken !== undefined && srcToken !== vault.asset) throw new AppError('unsupported_source_token')
@@ -27,7 +37,7 @@ export function buildDeposit({ agree, bridge, pins, quotes }: Services<'agree' |
           async (getReader) => {
             const prepared = await prepareDeposit(getReader(vault.chainId), { vault, pin, account, amount })
             const { isAsync, deposit } = prepared
-            return { ...toReply(vault, account, prepared), isAsync, deposit }
+            return { ...toReply(vault, account, prepared), isAsync, deposit, terms: await terms(prepared.terms) }
           },
           agreeOnReply,
         ),
@@ -41,7 +51,12 @@ export function buildDeposit({ agree, bridge, pins, quotes }: Services<'agree' |
         async (getReader) => {
           const prepared = await prepareDepositAcross({ getReader, ...services }, { vault, pin, account, ...source })
           const { isAsync, deposit } = prepared
-          return { ...toReply(vault, account, prepared, srcChainId), isAsync, deposit }
+          return {
+            ...toReply(vault, account, prepared, srcChainId),
+            isAsync,
+            deposit,
+            terms: await terms(prepared.terms),
+          }
         },
         agreeOnReply,
       ),

@@ -3,7 +3,8 @@ import { joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain
 import { ANYBODY, erc4626DepositTerms } from '../erc4626/deposit.ts'
 import { shareValue } from '../erc4626/price.ts'
 import { erc4626Overview } from '../erc4626/protocol.ts'
-import type { Overview, Protocol, VaultCandidate } from '../protocol.ts'
+import type { Protocol, VaultCandidate } from '../protocol.ts'
+import type { ReadTerms } from '../terms.ts'
 import { cooldownAbi } from './abi.ts'
 import { cooldownAccount } from './account.ts'
 import { cooldownBooks } from './ledger.ts'
@@ -13,23 +14,17 @@ import { cooldownWithdrawalTerms } from './withdrawal.ts'
 
 type Target = Pick<CooldownVault, 'address' | 'shareDecimals'>
 
-/** What the list shows of a vault. While there is a cooldown, it pays nothing at once. */
-function overview(vault: Target): ReadPlan<Overview> {
-  const { address } = vault
+/** The seconds of a new cooldown; 0 while the vault pays at once. */
+function durationOf({ address }: Target): ReadPlan<number | undefined> {
   const calls = { duration: call(address, cooldownAbi, 'cooldownDuration', []) }
-  const duration = readPlan({ address, slots: {}, calls }, ({ answers }) => answers.duration)
-  return mapReadPlan(joinReadPlans(erc4626Overview(vault), duration), ([read, seconds]) => ({
-    ...read,
-    terms:
-      seconds === 0
-        ? read.terms
-        : {
-            ...read.terms,
-            exit: 'cooldown',
-            liquidity: seconds === undefined ? undefined : 0n,
-            cooldownSeconds: seconds,
-          },
-  }))
+  return readPlan({ address, slots: {}, calls }, ({ answers }) => answers.duration)
+}
+
+/** The same reading with the terms of a cooldown. While there is one, the vault pays nothing at once. */
+function withCooldown<T extends { readonly terms: ReadTerms }>([read, seconds]: readonly [T, number | undefined]): T {
+  if (seconds === 0) return read
+  const liquidity = seconds === undefined ? undefined : 0n
+  return { ...read, terms: { ...read.terms, exit: 'cooldown', liquidity, cooldownSeconds: seconds } }
 }
 
 /** Reads whether a vault has a cooldown, and where its assets wait. */
@@ -53,10 +48,11 @@ export const cooldown: Protocol<CooldownVault> = {
         ? 'no cooldown vault: it does not tell its cooldown and its silo'
         : { protocol: 'cooldown', silo, hasCap, version: null },
     ),
-  overview,
+  overview: (vault) => mapReadPlan(joinReadPlans(erc4626Overview(vault), durationOf(vault)), withCooldown),
   shareValue,
   account: cooldownAccount,
-  depositTerms: erc4626DepositTerms,
+  depositTerms: (vault, account, amount) =>
+    mapReadPlan(joinReadPlans(erc4626DepositTerms(vault, account, amount), durationOf(vault)), withCooldown),
   withdrawalTerms: cooldownWithdrawalTerms,
   claimTerms: cooldownClaimTerms,
   openRequest: cooldownOpenRequest,

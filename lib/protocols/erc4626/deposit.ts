@@ -7,34 +7,43 @@ import { AppError } from '../../errors.ts'
 import { vaultAbi } from '../abi.ts'
 import type { DepositTerms } from '../protocol.ts'
 import { capReached } from '../refusals.ts'
+import type { ReadTerms } from '../terms.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { precisePrice } from './price.ts'
 
-/** What `maxDeposit` tells where there is no limit (EIP-4626). */
-export const NO_LIMIT = MAX_UINT256
 /** On whose behalf caps are asked for: an account that nobody has. */
 export const ANYBODY: Address = '0x000000000000000000000000000000000000dEaD'
 
-/** The calls that tell how much of the asset a vault still takes, of whomever. */
-export function roomCalls(address: Address) {
+/** More than any limit: vaults without one subtract what they hold from 2^256, or from 2^112 (Euler). */
+const NO_LIMIT = 2n ** 100n
+
+/** The calls for the limit of a vault's deposits. */
+export function limitCalls(address: Address, account = ANYBODY) {
   return {
-    maxDeposit: call(address, vaultAbi, 'maxDeposit', [ANYBODY]),
+    maxDeposit: call(address, vaultAbi, 'maxDeposit', [account]),
     liquidityAdapter: call(address, vaultAbi, 'liquidityAdapter', []),
   }
 }
 
-/** What those calls tell: null without a limit, undefined where it is not known. */
-export function roomFor({
-  maxDeposit,
-  liquidityAdapter,
-}: Answers<ReturnType<typeof roomCalls>>): bigint | null | undefined {
-  // Vaults that have an adapter (Morpho Vault V2) return 0 for every limit.
-  if (liquidityAdapter !== undefined) return undefined
-  return maxDeposit === NO_LIMIT ? null : maxDeposit
+/**
+ * What those calls report: whether deposits have a limit, and the room below it, null without one. Undefined is unknown: a vault may
+ * take nothing of a stranger only, and one with an adapter (Morpho Vault V2) returns 0 for every limit.
+ */
+export function limitsOf({ maxDeposit, liquidityAdapter }: Answers<ReturnType<typeof limitCalls>>) {
+  const hasCap = maxDeposit === undefined ? undefined : maxDeposit < NO_LIMIT
+  const isKnown = maxDeposit !== 0n && liquidityAdapter === undefined
+  return { hasCap, room: isKnown ? (hasCap === false ? null : maxDeposit) : undefined }
 }
 
-/** The detail of a vault that takes deposits of no account. None is known to report when it takes them again. */
-const NO_ROOM = { details: [{ field: 'vaultAddress', issue: 'takes no deposits now: its limit leaves no room' }] }
+/** The detail of a vault that takes nothing of the user. No vault is known to report when it takes deposits again. */
+const TAKES_NOTHING = {
+  details: [{ field: 'vaultAddress', issue: 'takes nothing from the user now: its limit (maxDeposit) is 0' }],
+}
+
+/** How money enters and leaves a vault by the standard. It reports what it pays at once for one owner only. */
+export function erc4626Terms({ room }: Pick<ReturnType<typeof limitsOf>, 'room'>): ReadTerms {
+  return { entry: 'instant', exit: 'instant', fees: {}, room, liquidity: undefined }
+}
 
 /** How a vault takes deposits that give shares at once: up to its limit for the account. */
 export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amount: bigint): ReadPlan<DepositTerms> {
@@ -45,22 +54,21 @@ export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amo
     shares: call(address, vaultAbi, 'previewDeposit', [amount]),
     price: price.call,
     paused: call(address, vaultAbi, 'paused', []),
-    maxDeposit: call(address, vaultAbi, 'maxDeposit', [account]),
-    maxOfAnybody: call(address, vaultAbi, 'maxDeposit', [ANYBODY]),
-    liquidityAdapter: call(address, vaultAbi, 'liquidityAdapter', []),
+    ...limitCalls(address, account),
     allowance: call(asset, erc20Abi, 'allowance', [account, address]),
   }
   return readPlan({ address, slots: {}, calls }, ({ answers }) => {
-    // Vaults that have one (Morpho Vault V2) tell 0 for every limit: their dry run decides.
-    const maxDeposit = answers.liquidityAdapter === undefined ? required(answers.maxDeposit) : NO_LIMIT
+    // Of a vault with an adapter the dry run decides.
+    const maxDeposit = answers.liquidityAdapter === undefined ? required(answers.maxDeposit) : MAX_UINT256
     return {
       allowance: required(answers.allowance),
-      room: () => (maxDeposit === NO_LIMIT ? undefined : maxDeposit),
+      terms: erc4626Terms(limitsOf(answers)),
+      room: () => (maxDeposit < NO_LIMIT ? maxDeposit : undefined),
       ...expectedOf(amount, answers.shares, answers.price, price),
       choose(amount) {
         // Most ERC-4626 vaults cannot be paused and have no such function.
         if (answers.paused) throw new AppError('vault_is_paused')
-        if (maxDeposit === 0n) throw new AppError('deposits_are_not_open', answers.maxOfAnybody === 0n ? NO_ROOM : {})
+        if (maxDeposit === 0n) throw new AppError('deposits_are_not_open', TAKES_NOTHING)
         if (amount > maxDeposit) throw capReached(maxDeposit)
         return 'deposit'
       },

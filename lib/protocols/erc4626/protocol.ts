@@ -5,7 +5,7 @@ import type { Overview, Protocol } from '../protocol.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { buildVaultState } from '../vault-state.ts'
 import { erc4626Account } from './account.ts'
-import { erc4626DepositTerms, NO_LIMIT, roomCalls, roomFor } from './deposit.ts'
+import { erc4626DepositTerms, erc4626Terms, limitCalls, limitsOf } from './deposit.ts'
 import { erc4626Books } from './ledger.ts'
 import { sharePrice, shareValue } from './price.ts'
 import type { Erc4626Vault } from './vault.ts'
@@ -17,15 +17,13 @@ export function erc4626Overview(vault: Pick<TokenizedVault, 'address' | 'shareDe
   const calls = {
     sharePrice: sharePrice(vault),
     totalAssets: call(address, vaultAbi, 'totalAssets', []),
-    ...roomCalls(address),
+    ...limitCalls(address),
   }
-  return readPlan({ address, slots: {}, calls }, ({ answers: { sharePrice, totalAssets, ...limits } }) => ({
-    sharePrice,
-    hasCap: limits.maxDeposit === undefined ? undefined : limits.maxDeposit !== NO_LIMIT,
-    // A vault tells its limits for one owner only, and none for all.
-    terms: { entry: 'instant', exit: 'instant', fees: {}, room: roomFor(limits), liquidity: undefined },
-    state: buildVaultState({ sharePrice, totalAssets }),
-  }))
+  return readPlan({ address, slots: {}, calls }, ({ answers: { sharePrice, totalAssets, ...answers } }) => {
+    const limits = limitsOf(answers)
+    const state = buildVaultState({ sharePrice, totalAssets })
+    return { sharePrice, hasCap: limits.hasCap, terms: erc4626Terms(limits), state }
+  })
 }
 
 /** Synchronous vaults by the standard (https://eips.ethereum.org/EIPS/eip-4626). */

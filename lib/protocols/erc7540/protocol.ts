@@ -3,9 +3,10 @@ import { call, required } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { joinReadPlans, mapReadPlan, type ReadPlan, readPlan } from '../../chain/reader.ts'
 import { AppError } from '../../errors.ts'
-import { erc4626DepositTerms, expectedOf, NO_LIMIT, roomCalls, roomFor } from '../erc4626/deposit.ts'
+import { erc4626DepositTerms, expectedOf, limitCalls, limitsOf } from '../erc4626/deposit.ts'
 import { precisePrice, sharePrice, shareValue } from '../erc4626/price.ts'
 import type { DepositTerms, Overview, Protocol, VaultCandidate } from '../protocol.ts'
+import type { ReadTerms } from '../terms.ts'
 import { buildVaultState } from '../vault-state.ts'
 import { erc7540Abi } from './abi.ts'
 import { erc7540Account } from './account.ts'
@@ -33,31 +34,36 @@ function interfaces(address: Address) {
   }))
 }
 
-function overview(
-  vault: Omit<VaultCandidate, 'isAsync'> & Pick<Erc7540Vault, 'isDepositAsync' | 'isRedemptionAsync'>,
-): ReadPlan<Overview> {
-  const { address, shareToken, shareDecimals, isDepositAsync, isRedemptionAsync } = vault
+type Sides = Pick<Erc7540Vault, 'isDepositAsync' | 'isRedemptionAsync'>
+
+/** How money enters and leaves a vault. Of requests the standard knows no limit. */
+function termsOf({ isDepositAsync, isRedemptionAsync }: Sides, room: bigint | null | undefined): ReadTerms {
+  return {
+    entry: isDepositAsync ? 'request' : 'instant',
+    exit: isRedemptionAsync ? 'request' : 'instant',
+    fees: {},
+    room: isDepositAsync ? undefined : room,
+    liquidity: isRedemptionAsync ? 0n : undefined,
+  }
+}
+
+function overview(vault: Omit<VaultCandidate, 'isAsync'> & Sides): ReadPlan<Overview> {
+  const { address, shareToken, shareDecimals } = vault
   const calls = {
     symbol: call(shareToken, erc20Abi, 'symbol', []),
     totalSupply: call(shareToken, erc20Abi, 'totalSupply', []),
     totalAssets: call(address, erc7540Abi, 'totalAssets', []),
     sharePrice: sharePrice(vault),
-    ...roomCalls(address),
+    ...limitCalls(address),
   }
   return readPlan({ address, slots: {}, calls }, ({ answers }) => {
-    const { symbol, totalSupply, totalAssets, sharePrice, ...limits } = answers
-    const isLimited = limits.maxDeposit === undefined ? undefined : limits.maxDeposit !== NO_LIMIT
+    const { symbol, totalSupply, totalAssets, sharePrice, ...limitAnswers } = answers
+    const limits = limitsOf(limitAnswers)
     return {
       sharePrice,
       // Of requests the standard knows no limit: `maxDeposit` tells what can be claimed.
-      hasCap: isDepositAsync ? false : isLimited,
-      terms: {
-        entry: isDepositAsync ? 'request' : 'instant',
-        exit: isRedemptionAsync ? 'request' : 'instant',
-        fees: {},
-        room: isDepositAsync ? undefined : roomFor(limits),
-        liquidity: isRedemptionAsync ? 0n : undefined,
-      },
+      hasCap: vault.isDepositAsync ? false : limits.hasCap,
+      terms: termsOf(vault, limits.room),
       state: buildVaultState({
         symbol,
         decimals: shareDecimals,
@@ -74,7 +80,12 @@ function overview(
 
 function depositTerms(vault: Erc7540Vault, account: Address, amount: bigint): ReadPlan<DepositTerms> {
   const { address, asset, isDepositAsync, cancelsDeposits } = vault
-  if (!isDepositAsync) return erc4626DepositTerms(vault, account, amount)
+  if (!isDepositAsync) {
+    return mapReadPlan(erc4626DepositTerms(vault, account, amount), (read) => ({
+      ...read,
+      terms: termsOf(vault, read.terms.room),
+    }))
+  }
   const price = precisePrice(vault)
   const calls = {
     shares: call(address, erc7540Abi, 'convertToShares', [amount]),
@@ -84,6 +95,7 @@ function depositTerms(vault: Erc7540Vault, account: Address, amount: bigint): Re
   }
   return readPlan({ address, slots: {}, calls }, ({ answers }) => ({
     allowance: required(answers.allowance),
+    terms: termsOf(vault, undefined),
     room: () => undefined,
     ...expectedOf(amount, answers.shares, answers.price, price),
     choose() {

@@ -46,12 +46,16 @@ export const lagoon: Protocol<LagoonVault> = {
   account: (vault, account) =>
     mapReadPlan(lagoonAccount(vault, account), (reading) => lagoonAccountReading(vault, reading)),
   depositTerms: (vault, account, _, payer) =>
-    mapReadPlan(lagoonAccount(vault, account, payer), ({ vault: state, account }) => ({
-      allowance: required(account.allowance),
-      room: () => lagoonRoom(state),
-      ...lagoonExpected(vault, state),
-      choose: (amount, until) => chooseLagoonDeposit(state, account, amount, until),
-    })),
+    mapReadPlan(joinReadPlans(lagoonAccount(vault, account, payer), lagoonSafe(vault)), ([reading, inSafe]) => {
+      const { vault: state, account } = reading
+      return {
+        terms: lagoonTerms(state, inSafe(state)),
+        allowance: required(account.allowance),
+        room: () => lagoonRoom(state),
+        ...lagoonExpected(vault, state),
+        choose: (amount, until) => chooseLagoonDeposit(state, account, amount, until),
+      }
+    }),
   withdrawalTerms: lagoonWithdrawalTerms,
   claimTerms: lagoonClaimTerms,
   cancelTerms: lagoonCancelTerms,

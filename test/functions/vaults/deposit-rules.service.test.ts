@@ -241,7 +241,7 @@ describe('a synchronous vault', () => {
     expect(await refusal(vault, 1n)).toBe('ERC4626ExceededMaxDeposit')
   })
 
-  test("A synchronous vault whose day's limit is used up says that its limit leaves no room, until the next day", async ({
+  test("A synchronous vault whose day's limit is used up says that its limit is 0, until the next day", async ({
     service,
   }) => {
     const vault = await openYieldVault(service, { make: 'dailyLimit' })
@@ -251,7 +251,7 @@ describe('a synchronous vault', () => {
     await expectDeposit(vault, 'deposit', 1_000_000n)
     const refused = await vault.deposit(ALICE, 1n)
     expectError(refused, 'deposits_are_not_open', ['vaultAddress'])
-    expect(refused.body.details[0].issue).toBe('takes no deposits now: its limit leaves no room')
+    expect(refused.body.details[0].issue).toBe('takes nothing from the user now: its limit (maxDeposit) is 0')
     expect(await refusal(vault, 1n)).toBe('ERC4626ExceededMaxDeposit')
     await callRpc(vault.chain, [
       { method: 'evm_increaseTime', params: [86_400] },

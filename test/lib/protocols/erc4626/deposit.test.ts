@@ -1,4 +1,3 @@
-import type { Address } from 'viem'
 import { expect, test } from 'vitest'
 import { erc4626DepositTerms } from '../../../../lib/protocols/erc4626/deposit.ts'
 import { type Contracts, readOf } from '../../../support/contracts-in-memory.ts'
@@ -28,11 +27,4 @@ test.for<[vault: string, answers: Contracts['answers'], code: string]>([
   ['takes a unit less', { maxDeposit: 99n }, 'vault_cap_reached'],
 ])('No deposit is made into a synchronous vault that %s', ([, answers, code]) => {
   expect(() => termsOf(answers).choose(100n)).toThrow(expect.objectContaining({ code }))
-})
-
-test('A synchronous vault that takes nothing of one account says nothing of its limit', () => {
-  const maxDeposit = (account: Address) => (account === ALICE ? 0n : 100n)
-  expect(() => termsOf({ maxDeposit }).choose(1n)).toThrow(
-    expect.objectContaining({ code: 'deposits_are_not_open', details: undefined }),
-  )
 })

@@ -1,0 +1,14 @@
+import { buildTerms, type ReadTerms, type VaultTerms } from '../protocols/terms.ts'
+import { isAsync, unreadTerms } from '../protocols/vault-on-chain.ts'
+import { estimateSettlement, type WaitsByKind } from './settlement-waits.ts'
+import type { Vault } from './vault.ts'
+
+/** A vault's terms as callers see them: `read` is what its chain reports, if it can be read; `waits` are recorded. */
+export function termsOf(vault: Vault, read: ReadTerms | undefined, waits: WaitsByKind | undefined): VaultTerms {
+  const last = waits?.[isAsync(vault, 'deposit') ? 'deposit' : 'withdrawal'] ?? []
+  const wait = estimateSettlement(last)
+  return buildTerms(read ?? unreadTerms(vault), {
+    roundTrip: vault.roundTrip,
+    settlement: wait && { medianSeconds: wait.p50, p90Seconds: wait.p90, samples: last.length },
+  })
+}
