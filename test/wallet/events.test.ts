@@ -49,8 +49,8 @@ test('What a reorganisation has undone says so', () => {
 test('A deposit that waits is told with how long settlements take, where that is known', () => {
   const pending = (estimatedSettlement: object | null) => ({ type: 'deposit.pending', data: { estimatedSettlement } })
   const told = listNews(arrivals(pending({ p50: 600, p90: 7200 })), owner, findVault)
-  expect(told[0]?.text).toBe('Your deposit of 25 USDC into Harbor waits for settlement, usually within 2 h')
-  expect(listNews(arrivals(pending(null)), owner, findVault)[0]?.text).not.toContain('within')
+  expect(told[0]?.text).toBe('Your deposit of 25 USDC into Harbor is waiting, usually less than 2 h')
+  expect(listNews(arrivals(pending(null)), owner, findVault)[0]?.text).not.toContain('usually')
 })
 
 test('An amount is told in shares where the assets are not known, and left out where nothing is', () => {
@@ -60,10 +60,10 @@ test('An amount is told in shares where the assets are not known, and left out w
   }
   const textOf = (amounts: object) => listNews(withdrawal(amounts), owner, findVault)[0]?.text
   const shares = { assets: null, shares: '1500000000000000000' }
-  expect(textOf(shares)).toBe('Your withdrawal of 1.5 shares from Harbor waits for settlement')
-  expect(textOf({ assets: null })).toBe('Your withdrawal from Harbor waits for settlement')
+  expect(textOf(shares)).toBe('Your withdrawal of 1.5 shares from Harbor is waiting')
+  expect(textOf({ assets: null })).toBe('Your withdrawal from Harbor is waiting')
   const elsewhere = { ...shares, vaultAddress: BOB }
-  expect(textOf(elsewhere)).toBe('Your withdrawal from a vault waits for settlement')
+  expect(textOf(elsewhere)).toBe('Your withdrawal from a vault is waiting')
 })
 
 test('What was claimed since is not said to be claimable, unless the claim is undone or of another request', () => {
@@ -74,6 +74,24 @@ test('What was claimed since is not said to be claimable, unless the claim is un
   const undone = { type: 'deposit.reverted', data: { eventId: 'evt_2' } }
   expect(textOf(claim, undone)).toContain('can be claimed')
   expect(textOf({ ...claim, data: { ...claim.data, depositIds: ['8453-0xbb-1'] } })).toContain('can be claimed')
+})
+
+test('News of a withdrawal speaks of no settlement: it may have waited for a cooldown', () => {
+  const told = (type: string) => {
+    const withdrawal = { withdrawalIds: ['8453-0xaa-2'], depositIds: undefined }
+    return { type, data: { ...withdrawal, assets: '25000000', shares: '25' } }
+  }
+  const textsOf = (...events: readonly Told[]) => {
+    const list: readonly Arrival[] = JSON.parse(JSON.stringify(arrivals(...events)))
+    return listNews(list, owner, findVault).map(({ text }) => text)
+  }
+  const claim = { type: 'withdrawal.completed', data: { ...told('').data, transactionHash: `0x${'bb'.repeat(32)}` } }
+  const part = { ...claim, data: { ...claim.data, shares: '20' } }
+  expect(textsOf(told('withdrawal.pending'))).toEqual(['Your withdrawal of 25 USDC from Harbor is waiting'])
+  expect(textsOf(told('withdrawal.claimable'), claim)).toContain('Your withdrawal of 25 USDC from Harbor was claimed')
+  expect(textsOf(told('withdrawal.claimable'), part)).toContain(
+    'A part of your withdrawal of 25 USDC from Harbor is still to be claimed',
+  )
 })
 
 test('A settlement that was claimed in part is not said to be claimed', () => {
@@ -91,7 +109,7 @@ test('A settlement that was claimed in part is not said to be claimed', () => {
 test('What waits no longer is left out: it was settled as a whole, or taken back', () => {
   const pending = { type: 'deposit.pending', data: { estimatedSettlement: { p50: 600, p90: 7200 } } }
   const waits = (...more: readonly Told[]) =>
-    listNews(arrivals(pending, ...more), owner, findVault).some(({ text }) => text.includes('waits for'))
+    listNews(arrivals(pending, ...more), owner, findVault).some(({ text }) => text.includes('is waiting'))
   const hash = { transactionHash: `0x${'bb'.repeat(32)}` }
   expect(waits({ type: 'deposit.claimable', data: { ...hash, assets: '20000000' } })).toBe(true)
   expect(waits({ type: 'deposit.claimable', data: hash })).toBe(false)

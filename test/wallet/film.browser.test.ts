@@ -137,7 +137,7 @@ describe('A newcomer', () => {
     for (const what of ['was settled and claimed', 'is done: the shares are yours']) {
       await news.getByText(`Your deposit of 25 USDC into Harbor USDC ${what}`).waitFor()
     }
-    expect(await news.textContent()).not.toMatch(/waits for settlement|can be claimed/)
+    expect(await news.textContent()).not.toMatch(/is waiting|can be claimed/)
     await press(page, /^Events/)
     const delivery = page.getByRole('group').filter({ hasText: 'deposit.completed' }).first()
     await delivery.click()

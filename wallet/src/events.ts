@@ -42,11 +42,11 @@ export type NamedVault = {
 type Words = { readonly vault: string; readonly of: string; readonly sent: string }
 
 const TEXTS: Readonly<Record<string, (words: Words) => string>> = {
-  'deposit.pending': ({ vault, of }) => `Your deposit${of} into ${vault} waits for settlement`,
+  'deposit.pending': ({ vault, of }) => `Your deposit${of} into ${vault} is waiting`,
   'deposit.claimable': ({ vault, of }) => `Your deposit${of} into ${vault} can be claimed`,
   'deposit.completed': ({ vault, of }) => `Your deposit${of} into ${vault} is done: the shares are yours`,
   'deposit.cancelled': ({ vault, of }) => `Your deposit${of} into ${vault} was cancelled`,
-  'withdrawal.pending': ({ vault, of }) => `Your withdrawal${of} from ${vault} waits for settlement`,
+  'withdrawal.pending': ({ vault, of }) => `Your withdrawal${of} from ${vault} is waiting`,
   'withdrawal.claimable': ({ vault, of }) => `Your withdrawal${of} from ${vault} can be claimed`,
   'withdrawal.completed': ({ vault, of }) => `Your withdrawal${of} from ${vault} was paid`,
   'withdrawal.cancelled': ({ vault, of }) => `Your withdrawal${of} from ${vault} was cancelled`,
@@ -55,17 +55,16 @@ const TEXTS: Readonly<Record<string, (words: Words) => string>> = {
   'transfer.refunded': ({ sent }) => `${sent} was paid back`,
 }
 
-/** What is said instead of a settlement once a claim has followed: of all of it, or of a part. */
+/** What is said instead of `claimable` once a claim has followed: of all of it, or of a part. */
 const CLAIMED_TEXTS: Readonly<Record<'all' | 'part', typeof TEXTS>> = {
   all: {
     'deposit.claimable': ({ vault, of }) => `Your deposit${of} into ${vault} was settled and claimed`,
-    'withdrawal.claimable': ({ vault, of }) => `Your withdrawal${of} from ${vault} was settled and claimed`,
+    'withdrawal.claimable': ({ vault, of }) => `Your withdrawal${of} from ${vault} was claimed`,
   },
   part: {
     'deposit.claimable': ({ vault, of }) =>
       `Your deposit${of} into ${vault} was settled: a part is still to be claimed`,
-    'withdrawal.claimable': ({ vault, of }) =>
-      `Your withdrawal${of} from ${vault} was settled: a part is still to be claimed`,
+    'withdrawal.claimable': ({ vault, of }) => `A part of your withdrawal${of} from ${vault} is still to be claimed`,
   },
 }
 
@@ -112,7 +111,7 @@ export function listNews(
     const text = write?.(words) ?? type
     news.set(keyOf(event), {
       id,
-      text: settlement ? `${text}, usually within ${formatDuration(settlement.p90 * 1000)}` : text,
+      text: settlement ? `${text}, usually less than ${formatDuration(settlement.p90 * 1000)}` : text,
       state: undone.has(id) ? 'undone' : final ? 'final' : 'may change',
       ...{ timestamp, chainId, vaultAddress },
     })

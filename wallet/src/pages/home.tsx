@@ -90,7 +90,7 @@ function Summary({ portfolio }: { portfolio: Portfolio }) {
         <p className="row">
           {waiting.value > 0 && (
             <span className="chip">
-              <Money value={waiting.value} /> waiting for settlement
+              <Money value={waiting.value} /> waiting in vaults
             </span>
           )}
           {underWay.map(({ started, progress }) => (

@@ -12,7 +12,7 @@ const ACTS: Readonly<Record<Step['kind'], string>> = {
   claim: 'Claim',
   cancel: 'Cancel',
   transfer: 'Send',
-  settle: 'Wait for settlement',
+  settle: 'Wait for the vault',
   arrive: 'Wait for arrival',
 }
 

@@ -8,8 +8,8 @@ import { Amount } from './figures.tsx'
 import { ChainBadge } from './tokens.tsx'
 
 const TEXTS = {
-  'claim deposit': { text: 'Settled: your shares are ready', act: 'Claim' },
-  'claim withdrawal': { text: 'Settled: your money is ready', act: 'Claim' },
+  'claim deposit': { text: 'Your shares are ready', act: 'Claim' },
+  'claim withdrawal': { text: 'Your money is ready', act: 'Claim' },
   'take back deposit': { text: 'Cancelled: your money is ready', act: 'Claim back' },
   'take back withdrawal': { text: 'Cancelled: your shares are ready', act: 'Claim back' },
 } as const

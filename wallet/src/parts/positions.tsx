@@ -85,7 +85,7 @@ function PositionLine({ position, portfolio }: { position: ValuedPosition; portf
         {vault && <Yield annualYield={vault.annualYield} />}
         {waiting && (
           <span className="fine">
-            <Amount units={waiting.units} decimals={assetDecimals} symbol={assetSymbol} /> waiting for settlement
+            <Amount units={waiting.units} decimals={assetDecimals} symbol={assetSymbol} /> waiting
           </span>
         )}
       </span>
