@@ -227,19 +227,20 @@ test('Money is between chains from the bridge’s taking it until it arrives or 
   expect(isBetweenChains({ ...transfer, status: 'failed', reason: 'refunded', terminal: true })).toBe(false)
 })
 
+const place = {
+  vaultAddress: VAULT,
+  userAddress: USER,
+  chainId: 8453,
+  statusDescription: '',
+  estimatedSettlement: null,
+  missedSettlements: null,
+  nextPollAfterMs: null,
+  evidence: [],
+}
+
 test('What can be claimed or taken back, and what waits, is in the asset, shares at their price', () => {
   const [valued] = valuePositions([position], [], [])
   if (!valued) throw new Error('One position has one value.')
-  const place = {
-    vaultAddress: VAULT,
-    userAddress: USER,
-    chainId: 8453,
-    statusDescription: '',
-    estimatedSettlement: null,
-    missedSettlements: null,
-    nextPollAfterMs: null,
-    evidence: [],
-  }
   const requests = listRequests(
     valued,
     18,
@@ -269,6 +270,20 @@ test('What can be claimed or taken back, and what waits, is in the asset, shares
     ['take back deposit', 3_000_000n],
     ['wait', 8_050_000n],
   ])
+})
+
+test('Of what waits for a cooldown its assets count, which earn no more, and not the shares at their price', () => {
+  const [valued] = valuePositions([position], [], [])
+  if (!valued) throw new Error('One position has one value.')
+  const amounts = {
+    ...{ pendingAssets: '1000000', pendingRedeemShares: '1000000000000000000', claimableAssets: '0' },
+    ...{ claimableShares: '0', cancelledRedeemShares: '0' },
+  }
+  const requests = listRequests(valued, 18, undefined, {
+    ...{ ...place, status: 'pending', amounts, claimableAt: '2026-11-08T00:00:00.000Z' },
+    ...{ epochId: null, vault: { redeemEpochId: null } },
+  })
+  expect(requests).toMatchObject([{ kind: 'wait', units: 1_000_000n }])
 })
 
 test('Past values begin where all prices are known, and each price holds until the next', () => {

@@ -220,7 +220,9 @@ export function listRequests(
   const price = BigInt(position.sharePrice)
   const assetsOf = (shares = '0') => (BigInt(shares) * price) / 10n ** BigInt(shareDecimals)
   const [into, out] = [deposit?.amounts, withdrawal?.amounts]
-  const waiting = BigInt(into?.pendingDeposit ?? 0) + assetsOf(out?.pendingRedeemShares)
+  // Assets in a cooldown are fixed: their shares are burned.
+  const leaving = out?.pendingAssets ?? assetsOf(out?.pendingRedeemShares)
+  const waiting = BigInt(into?.pendingDeposit ?? 0) + BigInt(leaving)
   const requests = [
     { kind: 'claim deposit', units: assetsOf(into?.claimableShares) },
     { kind: 'claim withdrawal', units: BigInt(out?.claimableAssets ?? 0) },
