@@ -5,19 +5,19 @@ import { query } from '@vaultline/client/query'
 import { useFlow } from '@vaultline/client/react'
 import { useEffect, useEffectEvent, useState } from 'react'
 import { useService } from '../context.ts'
-import { formatDuration } from '../format.ts'
 import { isNotApplicable } from '../problems.ts'
+import { describeRequest, type OpenStatus } from '../request-text.ts'
 import { useSender } from '../sender.ts'
 import { Amount } from './figures.tsx'
 import { FlowProblem, FlowSteps } from './flow-steps.tsx'
 import { ProblemNotice } from './notices.tsx'
 
-/** As often as the service says of what awaits a settlement, in ms. */
+/** How often the statuses are read again, in ms. */
 const REFETCH_MS = 15_000
 
 type Place = { readonly vaultAddress: `0x${string}`; readonly userAddress: `0x${string}`; readonly chainId: number }
 
-/** What an account has asked of a vault that settles: what waits, what can be claimed, and what can be taken back. */
+/** What an account has asked of a vault: what waits, what can be claimed, and what can be taken back. */
 export function Requests({ vault, account }: { vault: Vault; account: `0x${string}` }) {
   const service = useService()
   const place: Place = { vaultAddress: vault.poolAddress, userAddress: account, chainId: vault.chainId }
@@ -48,8 +48,13 @@ export function Requests({ vault, account }: { vault: Vault; account: `0x${strin
           status={withdrawal.data.status}
           place={place}
           estimate={withdrawal.data.estimatedSettlement}
+          claimableAt={withdrawal.data.claimableAt}
         >
-          <Part name="Shares in the vault’s queue" units={withdrawal.data.amounts.pendingRedeemShares} {...shares} />
+          {withdrawal.data.amounts.pendingAssets === null ? (
+            <Part name="Shares in the vault’s queue" units={withdrawal.data.amounts.pendingRedeemShares} {...shares} />
+          ) : (
+            <Part name="In the cooldown" units={withdrawal.data.amounts.pendingAssets} {...asset} />
+          )}
           <Part name="Ready to claim" units={withdrawal.data.amounts.claimableAssets} {...asset} />
           <Part name="Shares ready to claim back" units={withdrawal.data.amounts.cancelledRedeemShares} {...shares} />
         </Request>
@@ -57,8 +62,6 @@ export function Requests({ vault, account }: { vault: Vault; account: `0x${strin
     </>
   )
 }
-
-type OpenStatus = 'pending' | 'claimable' | 'cancelled'
 
 function isOpen(status: string): status is OpenStatus {
   return status === 'pending' || status === 'claimable' || status === 'cancelled'
@@ -78,22 +81,17 @@ function Part({ name, units, decimals, symbol }: { name: string; units: string; 
 
 const TITLES = { deposit: 'Your deposit', withdrawal: 'Your withdrawal' } as const
 
-function describe(status: OpenStatus, estimate: EstimatedSettlement | null): string {
-  if (status === 'claimable') return 'Settled. You can claim it at any time.'
-  if (status === 'cancelled') return 'Cancelled. You can claim it back to your wallet.'
-  const usually = estimate ? ` (usually ${formatDuration(estimate.p50 * 1000)})` : ''
-  return `Waiting for the vault’s settlement${usually}. Its manager decides when.`
-}
-
 type RequestProps = {
   readonly kind: 'deposit' | 'withdrawal'
   readonly status: OpenStatus
   readonly place: Place
   readonly estimate: EstimatedSettlement | null
+  /** When its cooldown ends; null if a settlement decides. */
+  readonly claimableAt?: string | null
   readonly children: React.ReactNode
 }
 
-function Request({ kind, status, place, estimate, children }: RequestProps) {
+function Request({ kind, status, place, estimate, claimableAt = null, children }: RequestProps) {
   const [isCancelling, setCancelling] = useState(false)
   const input = { ...place, kind }
   const begins = isCancelling || status === 'cancelled' ? 'cancel' : status === 'claimable' ? 'claim' : undefined
@@ -105,9 +103,9 @@ function Request({ kind, status, place, estimate, children }: RequestProps) {
           {{ pending: 'Waiting', claimable: 'Ready to claim', cancelled: 'Cancelled' }[status]}
         </span>
       </div>
-      <p role="status">{describe(status, estimate)}</p>
+      <p role="status">{describeRequest({ status, estimate, claimableAt })}</p>
       <dl className="facts">{children}</dl>
-      {begins ? (
+      {begins && (
         <RequestFlow
           key={begins}
           begins={begins}
@@ -115,7 +113,8 @@ function Request({ kind, status, place, estimate, children }: RequestProps) {
           input={input}
           onLeave={() => setCancelling(false)}
         />
-      ) : (
+      )}
+      {!begins && claimableAt === null && (
         <button type="button" className="button quiet" onClick={() => setCancelling(true)}>
           Cancel request
         </button>
