@@ -26,6 +26,33 @@ export const WAYS = {
 } as const satisfies Record<Vault['terms']['exit'], string>
 
 /** Whether an account may have something in a vault that waits. */
-export function mayWait({ type, terms }: Pick<Vault, 'type' | 'terms'>): boolean {
-  return type === 'async' || terms.exit === 'request' || terms.exit === 'cooldown'
+export function mayWait({ protocol }: Pick<Vault, 'protocol'>): boolean {
+  // What a vault does now says nothing of earlier requests.
+  return protocol !== 'erc4626'
 }
+
+type Fees = Vault['terms']['fees']
+
+/** What each fee is taken of. */
+const FEES = {
+  management: 'a year',
+  performance: 'of profits',
+  entry: 'of deposits',
+  exit: 'of withdrawals',
+  haircut: 'of instant withdrawals',
+} as const satisfies Record<keyof Fees, string>
+
+/** Says the fees of a vault, and whether it reports all of them; undefined if it reports none. */
+export function feesOf(fees: Fees): string | undefined {
+  // An object has no other keys than its own.
+  const names = Object.keys(FEES) as (keyof Fees)[]
+  const known = names.filter((name) => fees[name] !== null)
+  const isComplete = known.length === names.length
+  const said = known.filter((name) => !isComplete || fees[name] !== '0.00')
+  const text = said.map((name) => `${fees[name]} % ${FEES[name]}`).join(', ')
+  if (isComplete) return text || 'None'
+  return text ? `${text}; others are not reported` : undefined
+}
+
+/** Says that a vault pays no withdrawals now. */
+export const NO_EXIT = 'Money in this vault cannot be withdrawn at the moment.'

@@ -14,7 +14,7 @@ import { PositionCard, SharePriceChart } from '../parts/position-card.tsx'
 import { Requests } from '../parts/requests.tsx'
 import { PageSkeleton, SkeletonRows } from '../parts/skeletons.tsx'
 import { Address, ChainBadge, TokenIcon } from '../parts/tokens.tsx'
-import { mayWait, stateOf, WAYS } from '../vault-state.ts'
+import { feesOf, mayWait, NO_EXIT, stateOf, WAYS } from '../vault-state.ts'
 
 /** One vault: what it is, what the connected account has in it, and the box that puts money in or takes it out. */
 export function VaultPage({ chainId, address }: { chainId: number; address: string }) {
@@ -78,6 +78,7 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
         </Warning>
       )}
       {vaultState?.paused && <Warning>The manager has paused this vault. Money in it stays there.</Warning>}
+      {terms.exit === 'none' && <Warning>{NO_EXIT}</Warning>}
       {hasChanged && (
         <Warning>This vault has changed and is being checked. Deposits are on hold; you can withdraw.</Warning>
       )}
@@ -186,22 +187,6 @@ const PROTOCOLS = {
   erc4626: 'ERC-4626',
 } as const
 
-/** The fees that a vault tells, by what they are taken of. */
-const FEES = {
-  management: 'a year',
-  performance: 'of profits',
-  entry: 'of deposits',
-  exit: 'of withdrawals',
-  haircut: 'of instant withdrawals',
-} as const satisfies Record<keyof Vault['terms']['fees'], string>
-
-function feesOf({ fees }: Vault['terms']): string | undefined {
-  // An object has no other keys than its own.
-  const names = (Object.keys(FEES) as (keyof typeof FEES)[]).filter((name) => fees[name] !== null)
-  const taken = names.filter((name) => fees[name] !== '0.00').map((name) => `${fees[name]} % ${FEES[name]}`)
-  return names.length === 0 ? undefined : taken.join(', ') || 'None'
-}
-
 function About({ vault }: { vault: Vault }) {
   const { description, protocol, poolAddress, curatorAddress, valuationManager, depositTokenAddress, asset } = vault
   return (
@@ -215,7 +200,7 @@ function About({ vault }: { vault: Vault }) {
         </div>
         <div>
           <dt>Fees</dt>
-          <dd>{feesOf(vault.terms) ?? <Unknown why="The vault does not report its fees." />}</dd>
+          <dd>{feesOf(vault.terms.fees) ?? <Unknown why="The vault does not report its fees." />}</dd>
         </div>
         <div>
           <dt>Protocol</dt>
