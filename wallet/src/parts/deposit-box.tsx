@@ -7,9 +7,11 @@ import { chainName } from '../chains.ts'
 import { formatExactly, parseAmount } from '../format.ts'
 import { assetOf, useSameCoin } from '../tokens.ts'
 import { useRested } from '../use-rested.ts'
+import { NO_EXIT } from '../vault-state.ts'
 import { Amount } from './figures.tsx'
 import { FlowPanel, Preparing } from './flow-panel.tsx'
 import { actOf } from './flow-steps.tsx'
+import { Warning } from './notices.tsx'
 import { Skeleton } from './skeletons.tsx'
 
 type Kind = 'deposit' | 'withdraw'
@@ -29,7 +31,7 @@ type DepositBoxProps = {
 export function DepositBox({ vault, held, onRefused }: DepositBoxProps) {
   const { address: account } = useConnection()
   const [kind, setKind] = useState<Kind>('deposit')
-  const [sent, setSent] = useState<Kind>()
+  const [sent, setSent] = useState<{ readonly kind: Kind; readonly isAsync: boolean }>()
   return (
     <section className="card" aria-label="Deposit or withdraw">
       <div className="tabs">
@@ -51,7 +53,7 @@ export function DepositBox({ vault, held, onRefused }: DepositBoxProps) {
         <AmountForm
           key={`${kind} ${account}`}
           {...{ vault, kind, account, held, onRefused }}
-          onSent={() => setSent(kind)}
+          onSent={(isAsync) => setSent({ kind, isAsync })}
           onEdit={() => setSent(undefined)}
         />
       ) : (
@@ -64,22 +66,22 @@ export function DepositBox({ vault, held, onRefused }: DepositBoxProps) {
       )}
       {sent && (
         <div className="notice good" role="status">
-          <p>{doneText(sent, vault.type)}</p>
+          <p>{doneText(sent)}</p>
         </div>
       )}
     </section>
   )
 }
 
-function doneText(kind: Kind, type: Vault['type']): string {
-  if (type === 'async') return 'The vault has your request. Follow it on this page.'
+function doneText({ kind, isAsync }: { kind: Kind; isAsync: boolean }): string {
+  if (isAsync) return 'The vault has your request. Follow it on this page.'
   return kind === 'deposit' ? 'Deposited. It earns from now on.' : 'Withdrawn. The money is in your wallet.'
 }
 
 type AmountFormProps = DepositBoxProps & {
   readonly kind: Kind
   readonly account: `0x${string}`
-  readonly onSent: () => void
+  readonly onSent: (isAsync: boolean) => void
   readonly onEdit: () => void
 }
 
@@ -128,10 +130,10 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
     setWantsAll(all)
     onEdit()
   }
-  const finish = () => {
+  const finish = (isAsync: boolean) => {
     edit('')
     setUnderWay(false)
-    onSent()
+    onSent(isAsync)
   }
   const canAsk = amount !== undefined && amount > 0n && !isTooMuch
   const restart = () => {
@@ -210,6 +212,7 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
           Your wallet holds less than this.
         </p>
       )}
+      {kind === 'deposit' && vault.terms.exit === 'none' && <Warning>{NO_EXIT}</Warning>}
       {mustWait && (
         <button type="button" className="button wide" disabled>
           Deposits are on hold

@@ -36,8 +36,8 @@ type FlowPanelProps<K extends Kind> = {
   readonly onRefused: (isRefused: boolean) => void
   /** Begins anew after a failure that is final. */
   readonly onRestart: () => void
-  /** Told when the vault has it. */
-  readonly onSent: () => void
+  /** Told when the vault has it, and whether it waits there. */
+  readonly onSent: (isAsync: boolean) => void
 }
 
 /** What will happen, in words, then the steps, and one button that names the next one. */
@@ -101,7 +101,7 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
   const leave = useEffectEvent(() => {
     void queries.invalidateQueries()
     if (transfer?.hash) navigate(transferPath({ srcChainId: from.chainId, hash: transfer.hash }))
-    else props.onSent()
+    else props.onSent(prepared?.isAsync === true)
   })
   useEffect(() => {
     if (isSent || isWithVault) leave()
