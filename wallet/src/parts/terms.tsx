@@ -1,7 +1,7 @@
 import type { Vault } from '@vaultline/client'
 import type { FlowState } from '@vaultline/client/flow'
 import { chainName } from '../chains.ts'
-import { formatDuration } from '../format.ts'
+import { formatDuration, formatTime } from '../format.ts'
 import type { Token } from '../tokens.ts'
 import { WAYS } from '../vault-state.ts'
 import { Amount } from './figures.tsx'
@@ -26,7 +26,7 @@ export function Terms({ prepared, kind, vault, from, to, amount }: TermsProps) {
   const quote = 'quote' in prepared ? prepared.quote : undefined
   const withdrawal = 'withdrawal' in prepared ? prepared.withdrawal : undefined
   const deposit = 'deposit' in prepared ? prepared.deposit : undefined
-  const isCooldown = kind === 'withdraw' && vault.terms.exit === 'cooldown'
+  const isCooldown = kind === 'withdraw' && vault.protocol === 'cooldown'
   const fee = (withdrawal ?? deposit)?.fee
   return (
     <>
@@ -90,6 +90,12 @@ export function Terms({ prepared, kind, vault, from, to, amount }: TermsProps) {
               ? 'Your money waits in the vault’s queue until settlement. Then it earns, and you can claim your shares.'
               : 'Your shares wait in the vault’s queue until settlement. Then you can claim what they are worth at settlement.'}
         </p>
+      )}
+      {withdrawal?.prolongs && (
+        <Warning>
+          <Amount units={withdrawal.prolongs.assets} {...asset} /> that already waits until{' '}
+          {formatTime(withdrawal.prolongs.claimableAt)} will wait until the end of the new cooldown too.
+        </Warning>
       )}
       {simulation.status === 'success' && <p className="fine">✓ Simulation passed</p>}
       {simulation.status === 'unavailable' && (
