@@ -228,8 +228,7 @@ test('Money is between chains from the bridge’s taking it until it arrives or 
 })
 
 const place = {
-  vaultAddress: VAULT,
-  userAddress: USER,
+  ...({ vaultAddress: VAULT, userAddress: USER } as const),
   chainId: 8453,
   statusDescription: '',
   estimatedSettlement: null,
@@ -246,7 +245,7 @@ test('What can be claimed or taken back, and what waits, is in the asset, shares
     18,
     {
       ...place,
-      ...({ vaultAddress: VAULT, userAddress: USER, status: 'claimable' } as const),
+      status: 'claimable',
       amounts: {
         ...{ pendingDeposit: '7000000', claimableShares: '2000000000000000000' },
         ...{ currentShares: '0', cancelledDeposit: '3000000' },
@@ -255,7 +254,7 @@ test('What can be claimed or taken back, and what waits, is in the asset, shares
     },
     {
       ...place,
-      ...({ vaultAddress: VAULT, userAddress: USER, status: 'pending' } as const),
+      status: 'pending',
       amounts: {
         ...{ pendingAssets: null, pendingRedeemShares: '1000000000000000000', claimableAssets: '0' },
         ...{ claimableShares: '0', cancelledRedeemShares: '0' },
