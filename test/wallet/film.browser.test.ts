@@ -151,6 +151,7 @@ describe('A newcomer', () => {
     await press(page, 'Withdraw')
     await press(page, 'Max')
     await press(page, /^Withdraw [\d.]+ USDC/)
+    await page.getByText('The vault has your request. Follow it on this page.').waitFor()
     const request = page.getByRole('region', { name: 'Your withdrawal' })
     await request.getByText('Waiting for the vault’s settlement').waitFor()
     await sandbox.control('vaults/settle')
