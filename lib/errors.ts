@@ -387,7 +387,7 @@ export const ERRORS = {
     status: 409,
     error: 'Withdrawal refused by the vault',
     message:
-      'Try another amount, or try later. Details give the reason of the contract. Some vaults pay after a waiting time or through their own queue.',
+      'Try another amount, or try later. Details give the reason of the contract. Some vaults pay after a waiting time or through their own queue. If `terms.exit` is `none`, the vault paid nothing when an operator tried it.',
   },
   vault_cap_reached: {
     status: 409,
@@ -407,7 +407,7 @@ export const ERRORS = {
   claim_not_applicable: {
     status: 400,
     error: 'Claim deposit is only applicable to async vaults',
-    message: 'Nothing to claim: this vault pays shares and assets instantly.',
+    message: 'Nothing to claim: the vault has no requests or cooldown of this kind.',
   },
   no_pending_request: {
     status: 404,
@@ -423,7 +423,7 @@ export const ERRORS = {
   cancel_not_applicable: {
     status: 400,
     error: 'Cancel is only applicable to async vaults',
-    message: 'Nothing to cancel: this vault pays shares and assets instantly.',
+    message: 'Nothing to cancel: the vault has no requests of this kind. A cooldown cannot be cancelled.',
   },
   invalid_asset: {
     status: 400,
@@ -452,7 +452,7 @@ export const ERRORS = {
   withdraw_status_not_applicable: {
     status: 400,
     error: 'Withdraw status is only applicable to async vaults',
-    message: 'Nothing to wait for: withdrawals from this vault need no settlement.',
+    message: 'Nothing to wait for: withdrawals from this vault need no settlement and no cooldown.',
   },
 
   // Deposits from another chain

@@ -138,7 +138,7 @@ export const WithdrawalResponse = z
       })
       .describe('State of its parts, in the smallest units of asset and share'),
     vault: VaultNow,
-    epochId: EpochId.describe('Request id; 0 for instant withdrawals; null if above 2^53 - 1'),
+    epochId: EpochId.describe('Request id; 0 for instant withdrawals and cooldowns; null if above 2^53 - 1'),
     timestamp: Timestamp,
     transactionHash: TransactionHash,
     claimTransactionHash: TransactionHash.nullable().describe(

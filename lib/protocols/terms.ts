@@ -12,8 +12,8 @@ const Percent = z.string().nullable()
 const VaultFees = z.object({
   management: Percent.describe('Of the assets, a year'),
   performance: Percent.describe('Of the profit'),
-  entry: Percent.describe('Of a deposit'),
-  exit: Percent.describe('Of a withdrawal'),
+  entry: Percent.describe('Of a deposit, as the vault reports it; else as measured when an operator added the vault'),
+  exit: Percent.describe('Of a withdrawal, as the vault reports it; else as measured when an operator added the vault'),
   haircut: Percent.describe('Of a withdrawal that is paid at once, besides the exit fee'),
 })
 type VaultFees = z.output<typeof VaultFees>
@@ -25,7 +25,7 @@ export const VaultTerms = z
     exit: Exit.describe(
       'How shares become assets now: at once, by a request that a settlement fulfils, after a cooldown, or not at all',
     ),
-    fees: VaultFees.describe('Fees in percent, two decimals; null if the vault does not report one'),
+    fees: VaultFees.describe('Fees in percent, two decimals; null if unknown'),
     room: Amount.nullable().describe(
       "Assets that the vault still takes, in the asset's smallest unit; null without a limit, or if `missing` names it",
     ),

@@ -65,9 +65,9 @@ const MEANINGS: Readonly<Record<EventType | 'webhook.test', string>> = {
     'A user cancelled a requested deposit before its settlement. Sent when the vault returns the assets. Follows `deposit.pending`; nothing follows.',
   'deposit.reverted': REVERTED,
   'withdrawal.pending':
-    'A user requested a withdrawal from an asynchronous vault. The vault has the shares and settles the request later. Sent once for each request. Followed by `withdrawal.claimable` or `withdrawal.cancelled`.',
+    'A user requested a withdrawal, or began one with a cooldown. A requested one is settled later. With a cooldown the shares are burned, and `assets` is fixed. Sent once for each of these. Followed by `withdrawal.claimable`, or `withdrawal.cancelled` for a request.',
   'withdrawal.claimable':
-    'A vault settled a requested withdrawal, or part of it: its assets can be claimed. Sent at each settlement. `shares` is the amount of the request that this one settled. `assets` is null where the settlement does not tell it. Follows `withdrawal.pending`; followed by `withdrawal.completed` once the assets are claimed.',
+    'A vault settled a requested withdrawal, or part of it: its assets can be claimed. Sent at each settlement. After a cooldown it is sent at the end, only with `final: true`. `shares` is the amount of the request that this one settled. `assets` is null where the settlement does not tell it. Follows `withdrawal.pending`; followed by `withdrawal.completed` once the assets are claimed.',
   'withdrawal.completed':
     'A user received assets, by an instant withdrawal or by a claim. Sent for each of these. A claim follows `withdrawal.claimable`. Nothing follows, except the next claim of a partly claimed withdrawal.',
   'withdrawal.cancelled':

@@ -11,7 +11,8 @@ export const contract = {
   method: 'POST',
   path: '/defi-vaults/v1/defi/vault/cancel',
   title: 'Prepare cancellation',
-  summary: "Builds the transaction that cancels a user's pending request in an async vault.",
+  summary:
+    "Builds the transaction that cancels a user's pending deposit or withdrawal request. A withdrawal with a cooldown cannot be cancelled.",
   tag: 'Vaults',
   caller: 'client',
   uses: { deposits: ['Query', 'BatchGetItem'], config: true },

@@ -45,7 +45,7 @@ export const contract = {
         ),
       order: field(Order, 'invalid_order')
         .optional()
-        .describe('Order of `sort`; default `desc` for figures, `asc` for names'),
+        .describe('Order of `sort`; default `desc` for figures, `asc` for names. Without `sort` it has no effect'),
       minTotalAssetsUsd: field(Dollars, 'invalid_min_total_assets_usd')
         .optional()
         .describe('Only vaults with at least so many US dollars; those of unknown value are left out'),

@@ -9,7 +9,8 @@ export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/defi/vault/{vaultAddress}/withdraw-status',
   title: 'Get withdrawal status',
-  summary: "Returns the status of a user's withdrawal from an async vault: pending, claimable, cancelled or withdrawn.",
+  summary:
+    "Returns the status of a user's withdrawal from a vault whose withdrawals are requests or have a cooldown: pending, claimable, cancelled or withdrawn.",
   tag: 'Vaults',
   caller: 'client',
   uses: { deposits: ['Query', 'BatchGetItem'], config: true },
