@@ -2390,15 +2390,15 @@ export type VaultTerms = {
   entry: 'instant' | 'request'
   /** How shares become assets now: at once, by a request that a settlement fulfils, after a cooldown, or not at all */
   exit: 'instant' | 'request' | 'cooldown' | 'none'
-  /** Fees in percent, two decimals; null if the vault does not report one */
+  /** Fees in percent, two decimals; null if unknown */
   fees: {
     /** Of the assets, a year */
     management: string | null
     /** Of the profit */
     performance: string | null
-    /** Of a deposit */
+    /** Of a deposit, as the vault reports it; else as measured when an operator added the vault */
     entry: string | null
-    /** Of a withdrawal */
+    /** Of a withdrawal, as the vault reports it; else as measured when an operator added the vault */
     exit: string | null
     /** Of a withdrawal that is paid at once, besides the exit fee */
     haircut: string | null
@@ -2583,7 +2583,7 @@ export type Withdrawal = {
     /** Value of one whole share, in the asset's smallest unit */
     sharePrice: Amount
   }
-  /** Request id; 0 for instant withdrawals; null if above 2^53 - 1 */
+  /** Request id; 0 for instant withdrawals and cooldowns; null if above 2^53 - 1 */
   epochId: number | null
   timestamp: Timestamp
   transactionHash: TransactionHash
@@ -2606,7 +2606,7 @@ export type WithdrawalCancelledEvent = {
   data: WithdrawalData
 }
 
-/** A vault settled a requested withdrawal, or part of it: its assets can be claimed. Sent at each settlement. `shares` is the amount of the request that this one settled. `assets` is null where the settlement does not tell it. Follows `withdrawal.pending`; followed by `withdrawal.completed` once the assets are claimed. */
+/** A vault settled a requested withdrawal, or part of it: its assets can be claimed. Sent at each settlement. After a cooldown it is sent at the end, only with `final: true`. `shares` is the amount of the request that this one settled. `assets` is null where the settlement does not tell it. Follows `withdrawal.pending`; followed by `withdrawal.completed` once the assets are claimed. */
 export type WithdrawalClaimableEvent = {
   /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
   id: string
@@ -2655,7 +2655,7 @@ export type WithdrawalData = {
   shares: Amount | null
 }
 
-/** A user requested a withdrawal from an asynchronous vault. The vault has the shares and settles the request later. Sent once for each request. Followed by `withdrawal.claimable` or `withdrawal.cancelled`. */
+/** A user requested a withdrawal, or began one with a cooldown. A requested one is settled later. With a cooldown the shares are burned, and `assets` is fixed. Sent once for each of these. Followed by `withdrawal.claimable`, or `withdrawal.cancelled` for a request. */
 export type WithdrawalPendingEvent = {
   /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
   id: string
@@ -2843,7 +2843,7 @@ export type Errors = {
   previous_withdrawal_request_not_settled: 409
   /** Not enough liquidity. Try a smaller amount, or try later. Details give the amount that the vault can pay now, if known. Some vaults pay after a waiting time or through their own queue. */
   not_enough_liquidity: 409
-  /** Withdrawal refused by the vault. Try another amount, or try later. Details give the reason of the contract. Some vaults pay after a waiting time or through their own queue. */
+  /** Withdrawal refused by the vault. Try another amount, or try later. Details give the reason of the contract. Some vaults pay after a waiting time or through their own queue. If `terms.exit` is `none`, the vault paid nothing when an operator tried it. */
   withdrawal_refused: 409
   /** Vault cap reached. Try a smaller amount; details give the largest if known. This one would exceed the vault's cap. */
   vault_cap_reached: 409
@@ -2851,13 +2851,13 @@ export type Errors = {
   no_claimable_deposit: 400
   /** No claimable withdrawal. Wait for the settlement or the cooldown, then claim. Details give the end of a cooldown. */
   no_claimable_withdrawal: 404
-  /** Claim deposit is only applicable to async vaults. Nothing to claim: this vault pays shares and assets instantly. */
+  /** Claim deposit is only applicable to async vaults. Nothing to claim: the vault has no requests or cooldown of this kind. */
   claim_not_applicable: 400
   /** No pending request. Nothing to cancel: the user has no unsettled request of this kind. */
   no_pending_request: 404
   /** Request can no longer be cancelled. Try again, or wait for the settlement. The settlement or a cancellation has started, or the vault does not cancel such requests. */
   request_can_no_longer_be_cancelled: 409
-  /** Cancel is only applicable to async vaults. Nothing to cancel: this vault pays shares and assets instantly. */
+  /** Cancel is only applicable to async vaults. Nothing to cancel: the vault has no requests of this kind. A cooldown cannot be cancelled. */
   cancel_not_applicable: 400
   /** Invalid asset. Send the address of a token, or leave it out. A mixed-case address needs a correct checksum. */
   invalid_asset: 400
@@ -2875,7 +2875,7 @@ export type Errors = {
   invalid_kind: 400
   /** Deposit status is only applicable to async vaults. Nothing to wait for: deposits into this vault need no settlement. */
   deposit_status_not_applicable: 400
-  /** Withdraw status is only applicable to async vaults. Nothing to wait for: withdrawals from this vault need no settlement. */
+  /** Withdraw status is only applicable to async vaults. Nothing to wait for: withdrawals from this vault need no settlement and no cooldown. */
   withdraw_status_not_applicable: 400
   /** Missing required parameter: txHash. Send the hash of the source transaction in the path. */
   missing_tx_hash: 400
@@ -3108,7 +3108,7 @@ export const listVaults = /* @__PURE__ */ operation<
   type?: 'async' | 'sync' | undefined
   /** Sorts by live figures or by name. Unknown figures come last. Pages neither repeat nor skip a vault while figures move. If vaults were added or removed, the cursor is invalid: start again */
   sort?: 'annualYield' | 'totalAssetsUsd' | 'name' | undefined
-  /** Order of `sort`; default `desc` for figures, `asc` for names */
+  /** Order of `sort`; default `desc` for figures, `asc` for names. Without `sort` it has no effect */
   order?: 'asc' | 'desc' | undefined
   /** Only vaults with at least so many US dollars; those of unknown value are left out */
   minTotalAssetsUsd?: string | undefined
@@ -3161,21 +3161,21 @@ PrepareWithdrawalResponse,
 'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_amount' | 'missing_or_invalid_chain_id' | 'missing_or_invalid_dst_chain_id' | 'unsupported_destination_chain' | 'missing_or_invalid_dst_token' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'unsupported_destination_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'amount_exceeds_balance' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'depositor_not_allowed' | 'vault_not_found' | 'cross_chain_not_available' | 'vault_is_paused' | 'vault_is_closing' | 'unsupported_vault_version' | 'previous_withdrawal_request_not_settled' | 'not_enough_liquidity' | 'withdrawal_refused' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/defi-vaults/v1/defi/vault/withdraw')
 
-/** Builds the transactions that claim settled requests of an async vault: a deposit's shares or a withdrawal's assets. */
+/** Builds the transactions that claim settled requests, or what has passed its cooldown: a deposit's shares or a withdrawal's assets. */
 export const prepareClaim = /* @__PURE__ */ operation<
 PrepareClaimRequest,
 PrepareClaimResponse,
 'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'missing_or_invalid_dst_chain_id' | 'unsupported_destination_chain' | 'missing_or_invalid_dst_token' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'unsupported_destination_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'claim_not_applicable' | 'no_claimable_deposit' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'depositor_not_allowed' | 'vault_not_found' | 'no_claimable_withdrawal' | 'cross_chain_not_available' | 'vault_is_paused' | 'withdrawal_refused' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/defi-vaults/v1/defi/vault/claim')
 
-/** Builds the transaction that cancels a user's pending request in an async vault. */
+/** Builds the transaction that cancels a user's pending deposit or withdrawal request. A withdrawal with a cooldown cannot be cancelled. */
 export const prepareCancellation = /* @__PURE__ */ operation<
 PrepareCancellationRequest,
 PrepareCancellationResponse,
 'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'ambiguous_vault_address' | 'cancel_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'depositor_not_allowed' | 'vault_not_found' | 'no_pending_request' | 'vault_is_paused' | 'request_can_no_longer_be_cancelled' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/defi-vaults/v1/defi/vault/cancel')
 
-/** Returns the status of a user's deposit into an async vault: pending, claimable, cancelled or deposited. */
+/** Returns the status of a user's deposit into a vault whose deposits are requests: pending, claimable, cancelled or deposited. */
 export const getDepositStatus = /* @__PURE__ */ operation<
 {
   /** Vault contract */
@@ -3189,7 +3189,7 @@ GetDepositStatusResponse,
 'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'deposit_status_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'vault_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/vault/{vaultAddress}/deposit-status', { query: ['userAddress', 'chainId'] })
 
-/** Returns the status of a user's withdrawal from an async vault: pending, claimable, cancelled or withdrawn. */
+/** Returns the status of a user's withdrawal from a vault whose withdrawals are requests or have a cooldown: pending, claimable, cancelled or withdrawn. */
 export const getWithdrawalStatus = /* @__PURE__ */ operation<
 {
   /** Vault contract */
