@@ -14,7 +14,7 @@ export const contract = {
   path: '/defi-vaults/v1/defi/vault/claim',
   title: 'Prepare claim',
   summary:
-    "Builds the transactions that claim settled requests, or what has passed its cooldown: a deposit's shares or a withdrawal's assets.",
+    "Builds the transactions that claim a deposit's shares or a withdrawal's assets, after its settlement or cooldown.",
   tag: 'Vaults',
   caller: 'client',
   uses: { deposits: ['PutItem'], cache: ['BatchGetItem', 'PutItem', 'UpdateItem'], config: true },

@@ -9,8 +9,7 @@ export const contract = {
   method: 'GET',
   path: '/defi-vaults/v1/defi/vault/{vaultAddress}/deposit-status',
   title: 'Get deposit status',
-  summary:
-    "Returns the status of a user's deposit into a vault whose deposits are requests: pending, claimable, cancelled or deposited.",
+  summary: "Returns the status of a user's deposit by request: pending, claimable, cancelled or deposited.",
   tag: 'Vaults',
   caller: 'client',
   uses: { deposits: ['Query', 'BatchGetItem'], config: true },

@@ -10,7 +10,7 @@ export const contract = {
   path: '/defi-vaults/v1/defi/vault/{vaultAddress}/withdraw-status',
   title: 'Get withdrawal status',
   summary:
-    "Returns the status of a user's withdrawal from a vault whose withdrawals are requests or have a cooldown: pending, claimable, cancelled or withdrawn.",
+    "Returns the status of a user's withdrawal by request or with a cooldown: pending, claimable, cancelled or withdrawn.",
   tag: 'Vaults',
   caller: 'client',
   uses: { deposits: ['Query', 'BatchGetItem'], config: true },
