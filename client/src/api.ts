@@ -3161,7 +3161,7 @@ PrepareWithdrawalResponse,
 'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_amount' | 'missing_or_invalid_chain_id' | 'missing_or_invalid_dst_chain_id' | 'unsupported_destination_chain' | 'missing_or_invalid_dst_token' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'unsupported_destination_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'amount_exceeds_balance' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'depositor_not_allowed' | 'vault_not_found' | 'cross_chain_not_available' | 'vault_is_paused' | 'vault_is_closing' | 'unsupported_vault_version' | 'previous_withdrawal_request_not_settled' | 'not_enough_liquidity' | 'withdrawal_refused' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/defi-vaults/v1/defi/vault/withdraw')
 
-/** Builds the transactions that claim settled requests, or what has passed its cooldown: a deposit's shares or a withdrawal's assets. */
+/** Builds the transactions that claim a deposit's shares or a withdrawal's assets, after its settlement or cooldown. */
 export const prepareClaim = /* @__PURE__ */ operation<
 PrepareClaimRequest,
 PrepareClaimResponse,
@@ -3175,7 +3175,7 @@ PrepareCancellationResponse,
 'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'ambiguous_vault_address' | 'cancel_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'depositor_not_allowed' | 'vault_not_found' | 'no_pending_request' | 'vault_is_paused' | 'request_can_no_longer_be_cancelled' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/defi-vaults/v1/defi/vault/cancel')
 
-/** Returns the status of a user's deposit into a vault whose deposits are requests: pending, claimable, cancelled or deposited. */
+/** Returns the status of a user's deposit by request: pending, claimable, cancelled or deposited. */
 export const getDepositStatus = /* @__PURE__ */ operation<
 {
   /** Vault contract */
@@ -3189,7 +3189,7 @@ GetDepositStatusResponse,
 'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'ambiguous_vault_address' | 'deposit_status_not_applicable' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'vault_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/vault/{vaultAddress}/deposit-status', { query: ['userAddress', 'chainId'] })
 
-/** Returns the status of a user's withdrawal from a vault whose withdrawals are requests or have a cooldown: pending, claimable, cancelled or withdrawn. */
+/** Returns the status of a user's withdrawal by request or with a cooldown: pending, claimable, cancelled or withdrawn. */
 export const getWithdrawalStatus = /* @__PURE__ */ operation<
 {
   /** Vault contract */
