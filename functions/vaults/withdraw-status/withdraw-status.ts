@@ -4,6 +4,7 @@ import { isFixed } from '../../../lib/protocols/fixed-requests.ts'
 import type { LedgerEntry } from '../../../lib/protocols/ledger-entry.ts'
 import { type AccountRedemptions, totalCancelled } from '../../../lib/protocols/protocol.ts'
 import type { Services } from '../../../lib/services.ts'
+import { HOUR_MS, MINUTE_MS } from '../../../lib/time.ts'
 import type { contract } from './contract.ts'
 
 type Status = Reply<typeof contract>['status']
@@ -46,6 +47,7 @@ export function getWithdrawStatus(services: Services<'getReader' | 'records' | '
       status,
       statusDescription: cooldown ? COOLDOWN_DESCRIPTIONS[status] : describe(status, reply.missedSettlements),
       claimableAt: cooldown?.claimableAt ?? null,
+      ...(cooldown?.claimableAt && { nextPollAfterMs: untilEnd(cooldown.claimableAt, services.now()) }),
       amounts: {
         pendingAssets: cooldown?.pendingAssets ?? null,
         pendingRedeemShares: requests.pendingRedeemShares,
@@ -61,6 +63,11 @@ export function getWithdrawStatus(services: Services<'getReader' | 'records' | '
 
 function describe(status: Status, missedSettlements: number | null): string {
   return status === 'pending' ? describePending('Withdrawal', missedSettlements) : STATUS_DESCRIPTIONS[status]
+}
+
+/** Milliseconds after which to ask again: at the end of the cooldown, in an hour if that is later. */
+function untilEnd(claimableAt: Date, now: number): number {
+  return Math.min(Math.max(claimableAt.getTime() - now, MINUTE_MS), HOUR_MS)
 }
 
 /** True if the entry pays a redemption request, takes it back, or is one that waits nowhere but in the vault. */
