@@ -157,6 +157,7 @@ describe('a deposit from another chain', () => {
         isCrossChain: true,
         isAsync: kind.isAsync,
         deposit: { shares: expect.any(String), assets: `${output}`, fee: expect.any(String), isEstimate: true },
+        terms: expect.objectContaining({ entry: kind.isAsync ? 'request' : 'instant' }),
         simulation: { status: 'success' },
         evidence: [to, from].map((chainId) => expect.objectContaining({ chainId, nodes: 1 })),
         quote: {

@@ -16,6 +16,18 @@ async function termsOf({ list }: Listed) {
   return (await list()).body.data[0].terms
 }
 
+test('A prepared deposit has the terms of its vault as the list has them', async ({ service }) => {
+  for (const vault of [
+    await openLagoonVault(service, { generation: '0.6', ...RATES }),
+    await openYieldVault(service, { make: 'cooldown' }),
+    await openYieldVault(service),
+    await openAsyncVault(service, { make: 'redemptions' }),
+  ]) {
+    const { body } = await vault.deposit(ALICE, vault.units('1'))
+    expect(body.terms).toEqual(await termsOf(vault))
+  }
+})
+
 /** The time of the last block, in milliseconds. */
 async function lastBlock({ list }: Listed): Promise<number> {
   return Date.parse((await list()).body.data[0].stateAsOf.timestamp)
@@ -97,7 +109,7 @@ describe('The terms of', () => {
     expect(await termsOf(vault)).toEqual({
       ...{ entry: 'request', exit: 'request', room: null, liquidity: null, ...UNKNOWN },
       fees: NOT_TOLD,
-      missing: ['room', 'liquidity'],
+      missing: ['room', 'liquidity', 'valuation'],
     })
   })
 })
