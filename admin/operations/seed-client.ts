@@ -1,7 +1,7 @@
 import type { Vault, VaultKey } from '../../lib/vaults/vault.ts'
 import type { Admin } from '../admin.ts'
 import { createClient, issueKey } from './clients.ts'
-import { addVault, type Presentation } from './vaults.ts'
+import { type Acceptance, addVault, type Presentation } from './vaults.ts'
 
 /** Registers a client with one key and these vaults, and gives the key's text. */
 export async function seedClient(
@@ -10,6 +10,8 @@ export async function seedClient(
 ): Promise<{ clientId: string; apiKey: string; vaults: Vault[] }> {
   const { clientId } = await createClient(admin, name)
   const { text } = await issueKey(admin, { clientId, name: 'first key' })
-  const added = await Promise.all(vaults.map((vault) => addVault(admin, { ...vault, clientId })))
+  // A local vault may be paused, so that its way out cannot be tried.
+  const accepted: Acceptance[] = ['accept-untried']
+  const added = await Promise.all(vaults.map((vault) => addVault(admin, { ...vault, clientId, accepted })))
   return { clientId, apiKey: text, vaults: added.map(({ vault }) => vault) }
 }
