@@ -8,7 +8,7 @@ const MissedOfKind = z.object({
   requestedId: Amount,
   /** The last request that the proposed valuation includes; absent before one does. */
   proposedId: Amount.optional(),
-  /** That request for each settlement that settled none of this kind, since one did. */
+  /** `proposedId` at each settlement that passed this kind over, since the last one that did not. */
   missedIds: z.array(Amount),
 })
 

@@ -25,7 +25,7 @@ type Question = {
   readonly query: { readonly userAddress: Address; readonly chainId?: number | undefined }
 }
 
-/** Reads the requests of one kind, their pending, claimable and cancelled amounts, the last one's id, and the vault's epoch. */
+/** Selects the requests of one kind from an account: their amounts, the last one's id, and the vault's epoch. */
 type Kind<R> = {
   readonly kind: RequestKind
   readonly of: (account: AccountReading) => FinishedRequests<R>

@@ -95,9 +95,9 @@ const MAX_GAS_FACTOR = 2n
 const BLOCK_GAS = 60_000_000n
 
 /**
- * The reply that two hosts agree on: what is signed is equal. Of figures of a deposit or a
- * withdrawal that differ by less than half a percent the worse one counts, as an estimate. Of two gas figures the larger one counts. If one host cannot simulate, the other's dry run
- * counts. Undefined if they disagree.
+ * Returns the reply that two hosts agree on, undefined if they disagree. What is signed must be equal. Figures of a deposit or a
+ * withdrawal may differ by half a percent: the worse one is returned, as an estimate. The larger gas counts. If one host cannot
+ * simulate, the other's dry run counts.
  */
 export function agreeOnReply<T extends Reply>(older: T, newer: T): T | undefined {
   if (textOf(signedOf(older)) !== textOf(signedOf(newer))) return undefined

@@ -85,7 +85,7 @@ export type Settlement = {
   readonly given: bigint
 }
 
-/** A request joins those that wait, a valuation is proposed that includes all of them, or it is settled. */
+/** A request arrives, a valuation is proposed that includes all that wait, or a settlement takes place. */
 type SettlementStep =
   | { readonly does: 'request'; readonly kind: RequestKind; readonly id: bigint }
   | { readonly does: 'propose' | 'settle' }

@@ -28,7 +28,7 @@ export function matchPayments(entries: readonly LedgerEntry[]): ReadonlyMap<Ledg
   return paid
 }
 
-/** The shares of requests whose assets are the last of these: `assets` of all. */
+/** The shares behind the last `assets` of these requests. */
 export function sharesBehind(requests: readonly FixedRequest[], assets: bigint): bigint {
   let rest = assets
   return sum(

@@ -2,7 +2,7 @@ import { type Abi, parseAbi } from 'viem'
 import { PROTOCOLS } from './protocols.ts'
 
 /**
- * Errors with which vaults and tokens refuse users, by whose they are. Those of operators and borrowers are left out. A vault may
+ * Errors with which vaults and tokens refuse users, grouped by project. Those of operators and borrowers are left out. A vault may
  * use another one's contracts. Yearn V3 reverts with texts, which need no table.
  */
 const KNOWN_ERRORS = {

@@ -70,7 +70,7 @@ function untilEnd(claimableAt: Date, now: number): number {
   return Math.min(Math.max(claimableAt.getTime() - now, MINUTE_MS), HOUR_MS)
 }
 
-/** True if the entry pays a redemption request, takes it back, or is one that waits nowhere but in the vault. */
+/** True if the entry pays a redemption request, takes it back, or has fixed assets, so that its end needs no entry. */
 function endsRequest(entry: LedgerEntry): boolean {
   return isFixed(entry) || entry.kind === 'cancelRedeem' || (entry.kind === 'withdraw' && entry.isClaim)
 }
