@@ -193,10 +193,20 @@ async function playVaults(chain: Chain) {
   plan.call(H, asset, 'Token', 'approve', [lent, AMOUNT])
   plan.call(H, lent, 'YieldVault', 'deposit', [AMOUNT, H])
   plan.call(ACCOUNTS.admin.address, lent, 'IlliquidYieldVault', 'lend', [AMOUNT])
+
+  const cooling = planYieldVault(plan, { make: 'cooldown', asset, name: 'States, with a cooldown', symbol: 'stCool' })
+  all.push({ chainId, address: cooling, type: 'sync', protocol: 'cooldown', asset, name: 'States, with a cooldown' })
+  for (const account of [F, H]) {
+    plan.call(account, asset, 'Token', 'approve', [cooling, AMOUNT])
+    plan.call(account, cooling, 'YieldVault', 'deposit', [AMOUNT, account])
+  }
+  plan.call(F, cooling, 'CooldownYieldVault', 'cooldownShares', [AMOUNT])
+  const taxed = planYieldVault(plan, { make: 'entryFee', asset, name: 'States, with fees', symbol: 'stFees' })
+  all.push({ chainId, address: taxed, type: 'sync', protocol: 'erc4626', asset, name: 'States, with fees' })
   await plan.execute()
 
-  const status = (kind: 'deposit' | 'withdraw', account: Address): State => ({
-    path: `/defi-vaults/v1/defi/vault/${vault}/${kind}-status?userAddress=${account}`,
+  const status = (kind: 'deposit' | 'withdraw', account: Address, of = vault): State => ({
+    path: `/defi-vaults/v1/defi/vault/${of}/${kind}-status?userAddress=${account}`,
   })
   const prepare = (kind: 'deposit' | 'withdraw', vaultAddress: Address, userAddress: Address): State => ({
     path: `/defi-vaults/v1/defi/vault/${kind}`,
@@ -222,6 +232,9 @@ async function playVaults(chain: Chain) {
       'deposit into a vault for members': prepare('deposit', listed, H),
       'deposit into a full vault': prepare('deposit', full, H),
       'withdrawal from a vault that has lent all': prepare('withdraw', lent, H),
+      'withdrawal from a vault with a cooldown': prepare('withdraw', cooling, H),
+      'withdrawal in its cooldown': status('withdraw', F, cooling),
+      'deposit into a vault with fees': prepare('deposit', taxed, H),
     },
   }
 }

@@ -26,7 +26,7 @@ export type LocalVault = {
   readonly chainId: number
   readonly address: Address
   readonly type: 'async' | 'sync'
-  readonly protocol: 'lagoon' | 'erc4626' | 'erc7540'
+  readonly protocol: 'lagoon' | 'erc4626' | 'erc7540' | 'cooldown'
   /** What `version()` answers; absent where there is no such function. */
   readonly version?: string
   readonly asset: Address
