@@ -506,7 +506,7 @@ describe('Who calls and what they may see takes', () => {
     expect(queriesAndKeys(coldService).queries).toBe(1)
   })
 
-  test('for the vault list, in a new container, three batches of items besides, for a deposit and a status one, and for a claim none', async ({
+  test('for the vault list, in a new container, three batches of items besides, for a deposit two, for a status one, and for a claim none', async ({
     coldService,
     asyncVault,
   }) => {
@@ -516,12 +516,12 @@ describe('Who calls and what they may see takes', () => {
     const replies = await Promise.all(Array.from({ length: 10 }, () => coldService.call('GET', LIST)))
     expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
     const batches = coldService.table.tries.flatMap(({ action, body }) => (action === 'BatchGetItem' ? [body] : []))
-    // Of the status and of the list.
-    expect(batches.filter((body) => body.includes('PROGRESS'))).toHaveLength(2)
+    // Of the deposit, of the status and of the list.
+    expect(batches.filter((body) => body.includes('PROGRESS'))).toHaveLength(3)
     // Of the deposit and of the list, each of which has its own container.
     expect(batches.filter((body) => body.includes('PIN'))).toHaveLength(2)
     expect(batches.filter((body) => body.includes('prices#'))).toHaveLength(1)
-    expect(batches).toHaveLength(5)
+    expect(batches).toHaveLength(6)
   })
 
   test('no query for a key whose check is wrong, wherever it is shown', async ({ coldService, asyncVault }) => {
@@ -592,7 +592,7 @@ describe('Of a client of 106 vaults on two chains, the first request to a contai
     ],
     ['a page of ten', `${LIST}?limit=10`, () => undefined, cost(24, 1, 5, 6), cost(0, 0, 0, 6)],
     ['a vault', '/defi-vaults/v1/vault/', () => undefined, cost(10, 1, 5, 2), cost(0, 0, 0, 2)],
-    ['a deposit', DEPOSIT, ({ syncVault }) => depositOf(syncVault), cost(9, 1, 3, 5), cost(0, 0, 0, 5)],
+    ['a deposit', DEPOSIT, ({ syncVault }) => depositOf(syncVault), cost(9.5, 1, 4, 5), cost(0, 0, 0, 5)],
     ['positions', `${POSITIONS}/positions`, () => undefined, cost(64.5, 1, 6, 10), cost(1, 0, 1, 10)],
     ['deposits', `${POSITIONS}/deposits`, () => undefined, cost(74.5, 1, 7, 10), cost(11, 0, 2, 10)],
   ])('%s', async ([, path, bodyOf, first, next], { coldService: service, largeKey: key, syncVault }) => {
