@@ -5,6 +5,7 @@ import { decodeLog } from '../chain/decode.ts'
 import { approvalsNeeded, encodeApprovals, erc20Abi } from '../chain/erc20.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { SimulatedCall } from '../chain/simulation.ts'
+import { MAX_UINT256 } from '../codecs.ts'
 import { type DepositOperation, encodeOperation, type OperationRequest } from '../protocols/calldata.ts'
 import { depositNamed, OPERATIONS } from '../protocols/operations.ts'
 import type { DepositTerms } from '../protocols/protocol.ts'
@@ -53,7 +54,9 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
  * estimate, what the vault's present price gives; null where it does not tell.
  */
 export function expectDeposit({ sharesFor, worth }: DepositTerms, assets: bigint, arrived?: bigint) {
-  const shares = arrived ?? sharesFor(assets)
+  const told = arrived ?? sharesFor(assets)
+  // Nobody has an amount that gives more shares than a contract can hold.
+  const shares = told !== null && told > MAX_UINT256 ? null : told
   return possible({
     shares,
     assets,

@@ -1,5 +1,5 @@
 import { max, min } from '../../bigint.ts'
-import { toDate } from '../../time.ts'
+import { LAST_SECOND, toDate } from '../../time.ts'
 import type { DepositTerms } from '../protocol.ts'
 import { percentOf, type ReadTerms } from '../terms.ts'
 import { lagoonRoom } from './operations.ts'
@@ -27,8 +27,8 @@ export function lagoonTerms(vault: LagoonState, inSafe: bigint | undefined): Rea
       valuedAt === undefined
         ? undefined
         : {
-            at: valuedAt > 0n ? toDate(valuedAt) : null,
-            validUntil: isValid ? toDate(totalAssetsExpiration) : null,
+            at: valuedAt > 0n ? toDate(min(valuedAt, LAST_SECOND)) : null,
+            validUntil: isValid ? toDate(min(totalAssetsExpiration, LAST_SECOND)) : null,
           },
   }
 }

@@ -1,0 +1,34 @@
+import fc from 'fast-check'
+import { numberToHex } from 'viem'
+import { expect, test } from 'vitest'
+import { lagoon } from '../../../../lib/protocols/lagoon/protocol.ts'
+import { buildTerms, VaultTerms } from '../../../../lib/protocols/terms.ts'
+import { readOf } from '../../../support/contracts-in-memory.ts'
+import { LAGOON_VAULT, lagoonContracts } from '../../../support/lagoon-in-memory.ts'
+
+/** The time of the last fee: `hopper.storage.FeeManager`, third word. */
+const LAST_FEE_TIME = numberToHex(0xa5292f7ccd85acc1b3080c01f5da9af7799f2c26826bd4d79081d6511780bd02n, { size: 32 })
+const word = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n })
+const rate = fc.integer({ min: 0, max: 65_535 })
+
+test('Whatever a vault says, its terms can be shown, and nothing of it is below zero', () => {
+  const facts = fc.record({
+    version: fc.constantFrom('v0.4.0', 'v0.5.0', 'v0.6.0', 'v0.7.0'),
+    rates: fc.record({ entry: rate, exit: rate, haircut: rate }),
+    isTotalAssetsValid: fc.boolean(),
+    ...{ totalAssets: word, totalSupply: word, maxCap: word, expiration: word },
+    ...{ pendingDeposits: word, safeBalance: word, safeAllowance: word },
+  })
+  fc.assert(
+    fc.property(facts, word, (given, lastFeeTime) => {
+      const { words, ...contracts } = lagoonContracts(given)
+      const { terms } = readOf(lagoon.overview(LAGOON_VAULT), {
+        ...contracts,
+        words: { ...words, [LAST_FEE_TIME]: lastFeeTime },
+      })
+      const shown = VaultTerms.encode(buildTerms(terms, { roundTrip: undefined, settlement: null }))
+      expect(VaultTerms.safeDecode(shown).success).toBe(true)
+      for (const amount of [shown.room, shown.liquidity]) expect(amount ?? '0').not.toContain('-')
+    }),
+  )
+})
