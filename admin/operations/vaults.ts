@@ -22,7 +22,7 @@ type NewVault = {
 } & VaultKey &
   Presentation
 
-/** What an operator may accept of a vault that is refused otherwise: the names of the options. */
+/** The options by which an operator accepts a vault that is refused otherwise. */
 export type Acceptance = 'accept-no-exit' | 'accept-mixed-up' | 'accept-untried' | 'accept-unknown-version'
 
 /**
@@ -46,7 +46,7 @@ export async function addVault(
   pin: Pin
   nodes: number
   trip: SimulatedTrip
-  /** What the operator accepted, a clause each. */
+  /** The flaws that the operator accepted, a clause each. */
   flaws: string[]
 }> {
   const { client } = await getClient(admin, clientId)
@@ -121,7 +121,7 @@ function refusalsOf(
   return refusals
 }
 
-/** What was seen of a vault, all of it accepted. Throws AdminError if something is not. */
+/** Returns the flaws of a vault. Throws AdminError if the operator did not accept one. */
 function requireAccepted(refusals: readonly [Acceptance, string][], accepted: readonly Acceptance[]): string[] {
   const open = refusals.filter(([acceptance]) => !accepted.includes(acceptance))
   if (open.length > 0) {

@@ -2392,15 +2392,15 @@ export type VaultTerms = {
   exit: 'instant' | 'request' | 'cooldown' | 'none'
   /** Fees in percent, two decimals; null if unknown */
   fees: {
-    /** Of the assets, a year */
+    /** Part of the assets, a year */
     management: string | null
-    /** Of the profit */
+    /** Part of the profit */
     performance: string | null
-    /** Of a deposit, as the vault reports it; else as measured when an operator added the vault */
+    /** Part of a deposit, as the vault reports it; else as measured when an operator added the vault */
     entry: string | null
-    /** Of a withdrawal, as the vault reports it; else as measured when an operator added the vault */
+    /** Part of a withdrawal, as the vault reports it; else as measured when an operator added the vault */
     exit: string | null
-    /** Of a withdrawal that is paid at once, besides the exit fee */
+    /** Part of a withdrawal that is paid at once, besides the exit fee */
     haircut: string | null
   }
   /** Assets that the vault still takes, in the asset's smallest unit; null without a limit, or if `missing` names it */

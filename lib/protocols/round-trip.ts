@@ -23,7 +23,7 @@ import { REVERT_ERRORS } from './known-errors.ts'
 import { syncRedeem } from './lagoon/calldata.ts'
 import { depositNamed } from './operations.ts'
 import { getProtocol } from './protocols.ts'
-import type { RoundTrip } from './terms.ts'
+import { percentOf, type RoundTrip } from './terms.ts'
 import { isAsync, type ProtocolName, type VaultOnChain } from './vault-on-chain.ts'
 
 /** The result of a deposit and a withdrawal, simulated one after the other with made-up balances. */
@@ -410,8 +410,7 @@ function feeOf(before: bigint | undefined, after: bigint | undefined): bigint | 
 
 function percent(basisPoints: bigint | null): string | null {
   if (basisPoints === null) return null
-  const digits = String(basisPoints < 0n ? -basisPoints : basisPoints).padStart(3, '0')
-  return `${basisPoints < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`
+  return basisPoints < 0n ? `-${percentOf(-basisPoints)}` : percentOf(basisPoints)
 }
 
 function storageOf(token: Address, slot: Hex, amount: bigint): MadeUpStorage {

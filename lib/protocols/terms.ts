@@ -10,11 +10,15 @@ const Exit = z.enum(['instant', 'request', 'cooldown', 'none'])
 const Percent = z.string().nullable()
 
 const VaultFees = z.object({
-  management: Percent.describe('Of the assets, a year'),
-  performance: Percent.describe('Of the profit'),
-  entry: Percent.describe('Of a deposit, as the vault reports it; else as measured when an operator added the vault'),
-  exit: Percent.describe('Of a withdrawal, as the vault reports it; else as measured when an operator added the vault'),
-  haircut: Percent.describe('Of a withdrawal that is paid at once, besides the exit fee'),
+  management: Percent.describe('Part of the assets, a year'),
+  performance: Percent.describe('Part of the profit'),
+  entry: Percent.describe(
+    'Part of a deposit, as the vault reports it; else as measured when an operator added the vault',
+  ),
+  exit: Percent.describe(
+    'Part of a withdrawal, as the vault reports it; else as measured when an operator added the vault',
+  ),
+  haircut: Percent.describe('Part of a withdrawal that is paid at once, besides the exit fee'),
 })
 type VaultFees = z.output<typeof VaultFees>
 
@@ -107,7 +111,7 @@ export function buildTerms(read: ReadTerms, { roundTrip, settlement }: Known): V
   }
 }
 
-/** A rate in basis points as percent, two decimals; undefined for undefined. */
-export function percentOf(rate: bigint | undefined): string | undefined {
-  return rate === undefined ? undefined : `${rate / 100n}.${(rate % 100n).toString().padStart(2, '0')}`
+/** A rate in basis points as percent, two decimals. */
+export function percentOf(rate: bigint): string {
+  return `${rate / 100n}.${(rate % 100n).toString().padStart(2, '0')}`
 }

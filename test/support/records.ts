@@ -1,4 +1,5 @@
 import { type Address, numberToHex } from 'viem'
+import { expect } from 'vitest'
 import { handler } from '../../functions/jobs/refresh-chain/handler.ts'
 import { initialProgress, recordingStore, VaultProgress } from '../../lib/activity/store.ts'
 import type { Item } from '../../lib/aws/requests.ts'
@@ -116,4 +117,18 @@ export function viewsFor(service: Pick<Service, 'call'>, key?: string) {
     deposits: (user: string, query = '') => get(`${user}/deposits${query}`),
     withdrawals: (user: string, query = '') => get(`${user}/withdrawals${query}`),
   }
+}
+
+/** What the histories and the position say of a user: from the chain alone, and the same from what the job recorded. */
+export async function shownOf(service: Service, { key, chain }: { key: string; chain: Chain }, user: string) {
+  const views = viewsFor(service, key)
+  const show = async () => ({
+    position: (await views.positions(user)).body.positions[0],
+    deposits: (await views.deposits(user)).body.deposits,
+    withdrawals: (await views.withdrawals(user)).body.withdrawals,
+  })
+  const live = await show()
+  await recordAll(chain)
+  expect(await show()).toEqual(live)
+  return live
 }

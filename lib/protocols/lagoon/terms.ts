@@ -14,13 +14,15 @@ export function lagoonTerms(vault: LagoonState, inSafe: bigint | undefined): Rea
   return {
     entry: isValid && vault.syncModeTakesDeposits ? 'instant' : 'request',
     exit: paysAtOnce ? 'instant' : 'request',
-    fees: {
-      management: percentOf(rates?.management),
-      performance: percentOf(rates?.performance),
-      entry: percentOf(rates?.entry),
-      exit: percentOf(rates?.exit),
-      haircut: percentOf(rates?.haircut),
-    },
+    fees: rates
+      ? {
+          management: percentOf(rates.management),
+          performance: percentOf(rates.performance),
+          entry: percentOf(rates.entry),
+          exit: percentOf(rates.exit),
+          haircut: percentOf(rates.haircut),
+        }
+      : {},
     room: generation === 'unknown' ? undefined : roomIn(vault),
     liquidity: liquidityIn(vault, paysAtOnce, inSafe),
     valuation:

@@ -2,8 +2,8 @@ import { decodeFunctionData } from 'viem'
 import { describe, expect } from 'vitest'
 import { ASYNC_VAULT } from '../../sandbox/async-vault-abi.ts'
 import { expectError } from '../../support/errors.ts'
-import { recordAll, viewsFor } from '../../support/records.ts'
-import { type HttpReply, type Service, test, USERS } from '../../support/service.ts'
+import { shownOf } from '../../support/records.ts'
+import { type HttpReply, test, USERS } from '../../support/service.ts'
 import { expectFairGas, expectSuccess, openAsyncVault, ROLES, type TestAsyncVault } from '../../support/vaults.ts'
 
 const [ALICE] = USERS
@@ -25,20 +25,6 @@ async function send(vault: TestAsyncVault, reply: HttpReply) {
   expectFairGas(reply, receipts)
   const after = await balances()
   return { assets: after[0] - before[0], shares: after[1] - before[1] }
-}
-
-/** What the service shows of the user: from the chain alone, and the same from what the job recorded. */
-async function shownOf(service: Service, vault: TestAsyncVault) {
-  const views = viewsFor(service, vault.key)
-  const show = async () => ({
-    position: (await views.positions(ALICE.address)).body.positions[0],
-    deposits: (await views.deposits(ALICE.address)).body.deposits,
-    withdrawals: (await views.withdrawals(ALICE.address)).body.withdrawals,
-  })
-  const live = await show()
-  await recordAll(vault.chain)
-  expect(await show()).toEqual(live)
-  return live
 }
 
 describe('a vault that takes deposits by request and pays at once', () => {
@@ -70,7 +56,7 @@ describe('a vault that takes deposits by request and pays at once', () => {
     })
     expectError(await vault.claim(ALICE), 'no_claimable_deposit')
     expectError(await vault.cancel(ALICE, 'deposit'), 'request_can_no_longer_be_cancelled')
-    expect((await shownOf(service, vault)).deposits).toMatchObject([{ status: 'pending' }])
+    expect((await shownOf(service, vault, ALICE.address)).deposits).toMatchObject([{ status: 'pending' }])
 
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 100n * ONE, 99_999_999n)
     expect((await vault.status(ALICE)).body).toMatchObject({
@@ -101,7 +87,7 @@ describe('a vault that takes deposits by request and pays at once', () => {
       assets: BigInt(byShares.body.withdrawal.assets),
       shares: -30_000_003n,
     })
-    const { position, withdrawals } = await shownOf(service, vault)
+    const { position, withdrawals } = await shownOf(service, vault, ALICE.address)
     expect(withdrawals).toMatchObject(
       [byShares, byAmount].map(({ body: { withdrawal } }) => ({
         status: 'completed',
@@ -116,7 +102,7 @@ describe('a vault that takes deposits by request and pays at once', () => {
     const { assets } = await send(vault, rest)
     expect(`${assets}`).toBe(rest.body.withdrawal.assets)
     expect(await vault.sharesOf(ALICE.address)).toBe(0n)
-    const end = await shownOf(service, vault)
+    const end = await shownOf(service, vault, ALICE.address)
     expect(end.position).toMatchObject({
       totalWithdrawnAssets: `${paid + assets}`,
       currentValue: '0',
@@ -139,7 +125,7 @@ describe('a vault that takes deposits by request and pays at once', () => {
     expect(await send(vault, reply)).toEqual({ assets: BigInt(reply.body.withdrawal.assets), shares: 0n })
     const refused = await vault.withdraw(ALICE, { max: true })
     expectError(refused, 'amount_exceeds_balance', ['max'])
-    expect((await shownOf(service, vault)).withdrawals).toMatchObject([{ status: 'completed' }])
+    expect((await shownOf(service, vault, ALICE.address)).withdrawals).toMatchObject([{ status: 'completed' }])
   })
 
   test('has no withdrawals to claim, to cancel or to wait for', async ({ service }) => {
