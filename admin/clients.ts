@@ -87,8 +87,8 @@ export function clientsAdminStore(table: OperatorTable) {
      */
     async putVault(clientId: string, vault: Vault): Promise<boolean> {
       const item = buildItem(Vault, vaultKey(clientId, vault.chainId, vault.address), vault)
-      const refusedAt = await table.transact([{ put: item, when: missing('pk') }, ...listing(clientId, vault)])
-      return refusedAt === undefined
+      const refused = await table.transact([{ put: item, when: missing('pk') }, ...listing(clientId, vault)])
+      return refused.length === 0
     },
 
     /**
@@ -110,8 +110,8 @@ export function clientsAdminStore(table: OperatorTable) {
             ? [{ delete: clients, when: is('clients', '=', new Set([clientId])) }, { delete: chainVaultKey(vault) }]
             : []),
         ])
-        if (refused === undefined) return { isLast }
-        if (refused === 0) return undefined
+        if (refused.length === 0) return { isLast }
+        if (refused.includes(0)) return undefined
         // Others have been given the vault since, or have lost it.
       }
     },

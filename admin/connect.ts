@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
@@ -38,8 +38,9 @@ import { describeVault } from '../lib/protocols/describe.ts'
 import { simulateRoundTrip } from '../lib/protocols/round-trip.ts'
 import { readPin } from '../lib/vaults/pin.ts'
 import { pinStore } from '../lib/vaults/pin-store.ts'
-import { deliveryStore } from '../lib/webhooks/delivery-store.ts'
+import { attemptsStore } from '../lib/webhooks/attempts-store.ts'
 import { eventLogStore } from '../lib/webhooks/log-store.ts'
+import { groupOfMessage } from '../lib/webhooks/queue.ts'
 import { readWebhookKeys } from '../lib/webhooks/secret.ts'
 import { webhooksStore } from '../lib/webhooks/store.ts'
 import { localConfig } from '../sandbox/dynamo.ts'
@@ -109,7 +110,8 @@ export function localAdmin({ dynamo, sharedNow, providersUrl, deliveryQueueUrl, 
       ...webhookStores(open('webhooks'), sharedNow),
       readWebhookKeys: () => readWebhookKeys(webhookKeySecretName('local'), secrets),
       webhookReach: 'loopback',
-      wakeDeliveries: (messages, options) => sendMessages(deliveryQueueUrl, messages, { ...options, client: queues }),
+      enqueue: (messages, options) =>
+        sendMessages(deliveryQueueUrl, messages, { ...options, groupOf: groupOfMessage, client: queues }),
     }),
     signingKeys: signingKeysSecret(signingSecretName('local'), secrets),
     edgeKeys: undefined,
@@ -148,8 +150,11 @@ export function connectStage(stage: Stage): Admin {
       ...webhookStores(open('webhooks'), sharedNow),
       readWebhookKeys: () => readWebhookKeys(webhookKeySecretName(stage)),
       webhookReach: 'public',
-      wakeDeliveries: async (messages, options) =>
-        await sendMessages(await findQueueUrl(queueName(stage, 'deliveryQueue')), messages, options),
+      enqueue: async (messages, options) =>
+        await sendMessages(await findQueueUrl(queueName(stage, 'deliveryQueue')), messages, {
+          ...options,
+          groupOf: groupOfMessage,
+        }),
     }),
     signingKeys: signingKeysSecret(signingSecretName(stage)),
     edgeKeys: edgeKeysSecret(
@@ -201,8 +206,9 @@ function webhookStores(table: Table, now: () => number) {
   return {
     webhooks: webhooksStore(table),
     eventLog: eventLogStore(table),
-    deliveries: deliveryStore(table),
+    attempts: attemptsStore(table),
     randomBytes,
+    randomUUID,
     now,
   }
 }

@@ -1,24 +1,26 @@
 import type { RandomBytes } from '../lib/clients/api-key.ts'
 import type { KeysByAge } from '../lib/keys-by-age.ts'
-import { type DeliveryState, isDown, listGivenUp, stateOf } from '../lib/webhooks/delivery-state.ts'
-import type { DeliveryStore } from '../lib/webhooks/delivery-store.ts'
+import { attemptsOf, listGivenUp, listUntaken } from '../lib/webhooks/attempts.ts'
+import type { AttemptsStore } from '../lib/webhooks/attempts-store.ts'
 import type { EventType } from '../lib/webhooks/event.ts'
 import type { EventLogStore } from '../lib/webhooks/log-store.ts'
+import type { Enqueue } from '../lib/webhooks/queue.ts'
 import type { WebhookReach } from '../lib/webhooks/reach.ts'
 import { registerWebhook } from '../lib/webhooks/register.ts'
 import { listStatuses, type NewWebhook } from '../lib/webhooks/responses.ts'
+import { resume } from '../lib/webhooks/resume.ts'
 import type { WebhooksStore } from '../lib/webhooks/store.ts'
-import type { WakeDeliveries } from '../lib/webhooks/wake.ts'
 import type { WebhookKey } from '../lib/webhooks/webhook.ts'
 
 type Dependencies = {
   readonly webhooks: WebhooksStore
   readonly eventLog: EventLogStore
-  readonly deliveries: DeliveryStore
+  readonly attempts: AttemptsStore
   readonly readWebhookKeys: () => Promise<KeysByAge>
   readonly webhookReach: WebhookReach
-  readonly wakeDeliveries: WakeDeliveries
+  readonly enqueue: Enqueue
   readonly randomBytes: RandomBytes
+  readonly randomUUID: () => string
   /** Epoch milliseconds. */
   readonly now: () => number
 }
@@ -33,27 +35,21 @@ export type GivenUpEvent = WebhookKey & {
 /** Of webhooks that did not take something how many are sent it now, and how many are switched off. */
 export type Resumed = { readonly resumed: number; readonly disabled: number }
 
-/** The webhooks of clients, as operators register, see and remove them: the first methods do what the endpoints do. */
+/** The webhooks of clients, for operators. The first three methods do what the endpoints do. */
 export function webhooksAdmin({ readWebhookKeys, ...dependencies }: Dependencies) {
-  const { webhooks, eventLog, deliveries, wakeDeliveries, now } = dependencies
+  const { webhooks, eventLog, attempts, now } = dependencies
 
-  /** A client's webhooks, each with how far it was told. */
-  async function listStates(clientId: string) {
+  /** A client's webhooks, each with its attempts. */
+  async function listAttempts(clientId: string) {
     const registered = await webhooks.list(clientId)
-    const states = await deliveries.list(
-      clientId,
-      registered.map(({ id }) => id),
-    )
-    return registered.map((webhook) => ({
+    const keys = registered.map(({ id }) => ({ clientId, webhookId: id }))
+    const stored = await attempts.list(keys)
+    return registered.map((webhook, index) => ({
       webhook,
       key: { clientId, webhookId: webhook.id },
-      state: stateOf(webhook, states.get(webhook.id)),
+      of: attemptsOf(webhook, stored[index]?.attempts),
     }))
   }
-
-  /** Whether there is anything that a webhook did not take, or a pause until it is sent more. */
-  const isBehind = (state: DeliveryState) =>
-    isDown(state) || Object.keys(state.retries).length > 0 || listGivenUp(state, now()).length > 0
 
   return {
     add: async (clientId: string, webhook: NewWebhook) =>
@@ -61,9 +57,9 @@ export function webhooksAdmin({ readWebhookKeys, ...dependencies }: Dependencies
     list: (clientId: string) => listStatuses(dependencies, clientId),
     remove: (clientId: string, id: string) => webhooks.remove(clientId, id),
 
-    /** The events that a client's webhooks gave up, a hundred of each. */
+    /** Lists the given-up events of a client's webhooks, a hundred of each. */
     async listGivenUp(clientId: string): Promise<GivenUpEvent[]> {
-      const giving = (await listStates(clientId)).map(({ key, state }) => ({ key, events: listGivenUp(state, now()) }))
+      const giving = (await listAttempts(clientId)).map(({ key, of }) => ({ key, events: listGivenUp(of, now()) }))
       const logged = await eventLog.getEvents(
         clientId,
         giving.flatMap(({ events }) => events),
@@ -81,15 +77,19 @@ export function webhooksAdmin({ readWebhookKeys, ...dependencies }: Dependencies
      * are left alone.
      */
     async resume(clientId: string): Promise<Resumed> {
-      const behind = (await listStates(clientId)).filter(({ state }) => isBehind(state))
-      const active = behind.filter(({ webhook }) => !webhook.disabledAt).map(({ key }) => key)
-      for (const key of active) await deliveries.ask(key, 'all', now())
-      await wakeDeliveries(active)
+      const behind = (await listAttempts(clientId)).filter(
+        ({ webhook, of }) => webhook.behind || listUntaken(of, now()).length > 0,
+      )
+      const active = behind.filter(({ webhook }) => !webhook.disabledAt)
+      for (const { key } of active) await resume(dependencies, key, { isAnew: true })
       return { resumed: active.length, disabled: behind.length - active.length }
     },
 
-    /** Forgets what a webhook gave up; false while it is being sent to. */
-    dropGivenUp: (key: WebhookKey) => deliveries.dropGivenUp(key, now()),
+    /** Forgets what a webhook gave up; false if its attempts were written meanwhile. */
+    async dropGivenUp(key: WebhookKey): Promise<boolean> {
+      const [stored] = await attempts.list([key])
+      return !stored || (await attempts.put(key, stored, { ...stored.attempts, givenUp: [], givenUpBefore: 0 }, now()))
+    },
   }
 }
 export type WebhooksAdmin = ReturnType<typeof webhooksAdmin>

@@ -35,7 +35,6 @@ import { contract as tokenChartByAddress } from './portfolio/token-chart-by-addr
 import { contract as tokenChartById } from './portfolio/token-chart-by-id/contract.ts'
 import { contract as deliverEvents } from './queues/deliver-events/contract.ts'
 import { contract as refreshShard } from './queues/refresh-shard/contract.ts'
-import { contract as relayEvents } from './queues/relay-events/contract.ts'
 import { contract as appleAppSiteAssociation } from './system/apple-app-site-association/contract.ts'
 import { contract as assetlinks } from './system/assetlinks/contract.ts'
 import { contract as health } from './system/health/contract.ts'
@@ -127,5 +126,4 @@ export const jobs = {
 export const consumers = {
   'queues/deliver-events': deliverEvents,
   'queues/refresh-shard': refreshShard,
-  'queues/relay-events': relayEvents,
 } as const satisfies Record<string, QueueContract>

@@ -23,6 +23,7 @@ import type { SendFailure } from '../lib/webhooks/sent.ts'
 import type { FunctionName } from './functions.ts'
 import { longestLagSeconds } from './lag.ts'
 import {
+  backlogOf,
   countLogged,
   failuresOf,
   judgedBy,
@@ -32,7 +33,6 @@ import {
   loggedMetric,
   ofEdge,
   ofMany,
-  oldestIn,
   PERIOD,
   requestsOf,
   waitingIn,
@@ -40,8 +40,8 @@ import {
 import type { QueueKey } from './queues.ts'
 import type { ServiceFunction } from './service-function.ts'
 
-/** So long after it was sent a message is late: it may be held back for a quarter of an hour, and fail twice after it. */
-const LONGEST_WAIT_SECONDS = 30 * 60
+/** Periods of five minutes for which messages of a queue wait before it is an alarm. */
+const BACKLOG_PERIODS = 6
 /** Of so many clients within an hour it is hardly each one's own server. One alone says nothing, and two may share a host. */
 const MANY_CLIENTS = 3
 /** Why deliveries fail where it can be through us: with the other reasons a server was reached, or its name leads nowhere public. */
@@ -79,11 +79,6 @@ type QueueAlarms = {
   readonly lost: string
 }
 
-const WEBHOOK_ALARMS: QueueAlarms = {
-  ...{ failing: 'late-webhooks', failures: 3, late: 'late-webhooks' },
-  ...{ undone: 'undone-messages', lost: 'Some events reach nobody' },
-}
-
 type Told = {
   /** What users notice, as sentences. */
   readonly impact: string
@@ -102,8 +97,10 @@ type OfQueue = { readonly of: QueueKey; readonly impact: string }
 
 /** Of each queue where to look when its function fails, and from how many failures on; when messages wait; and when they are given up. */
 const QUEUE_ALARMS: Readonly<Record<QueueKey, QueueAlarms>> = {
-  eventQueue: WEBHOOK_ALARMS,
-  deliveryQueue: WEBHOOK_ALARMS,
+  deliveryQueue: {
+    ...{ failing: 'late-webhooks', failures: 3, late: 'late-webhooks' },
+    ...{ undone: 'undone-messages', lost: 'Some webhooks do not get some events' },
+  },
   // One minute of a node that is down fails all shards of its chain; a shard that always fails does so 15 times in each period.
   shardQueue: {
     ...{ failing: 'failing-jobs', failures: 10, periods: 3, late: 'lagging-jobs', undone: 'failing-jobs' },
@@ -290,15 +287,16 @@ export class Alarms extends Construct {
   }
 
   /**
-   * Alarms when a message waits for longer than it takes to notice: its function is throttled, or cannot keep up. What a function
-   * fails with is not seen here: SQS leaves out of the age what was received three times.
+   * Alarms when messages wait all the time: their function is throttled, or cannot keep up. Messages that are hidden after a
+   * failure do not count.
    */
   onBacklog(stack: Stack, name: FunctionName, queue: Queue, { impact, of }: OfQueue): void {
     this.#alarm(stack, `Backlog ${name}`, {
-      impact: `${impact} Messages have waited for half an hour, as ${name} is throttled, or cannot keep up.`,
+      impact: `${impact} For half an hour more messages wait than ${name} takes in five minutes: it is throttled, or cannot keep up.`,
       runbook: QUEUE_ALARMS[of].late,
-      metric: oldestIn(queue),
-      threshold: LONGEST_WAIT_SECONDS,
+      metric: backlogOf(queue),
+      threshold: 1,
+      periods: BACKLOG_PERIODS,
     })
   }
 
@@ -315,8 +313,8 @@ export class Alarms extends Construct {
 
   /**
    * Counts the events that webhooks took, did not take, and were sent ten times in vain, which is their clients' own matter, and
-   * alarms when the servers of so many clients are not reached that it is ours, for which there must be as many, and when one
-   * webhook is sent nothing any more.
+   * alarms when the servers of so many clients are not reached that it is ours, for which there must be as many, and when a
+   * webhook is disabled.
    */
   onDeliveries(stack: Stack, functions: readonly ServiceFunction[]): void {
     for (const name of ['events delivered', 'deliveries failed', 'events given up'] as const)
@@ -346,7 +344,7 @@ export class Alarms extends Construct {
       runbook: 'failing-webhooks',
       metric: new MathExpression({
         expression: `INSIGHT_RULE_METRIC("${ruleName}", "UniqueContributors")`,
-        // Pauses soon grow to half an hour, and quiet clients have few events.
+        // A quiet client has few events, and a webhook that is behind has twelve probes in this time.
         period: Duration.hours(1),
       }),
       threshold: MANY_CLIENTS,
@@ -354,8 +352,7 @@ export class Alarms extends Construct {
     failing.node.addDependency(rule)
     this.count('webhooks switched off', functions)
     this.#onLogged(stack, 'webhooks switched off', 1, {
-      impact:
-        'A client is told nothing any more at one of its webhooks: the log has its id, and the client should know.',
+      impact: 'A webhook of a client is disabled and gets nothing: the log has its id, and the client should know.',
       runbook: 'switched-off-webhooks',
     })
   }
@@ -428,7 +425,7 @@ export class Alarms extends Construct {
     for (const { id, metric } of inTens(runMetrics(deployed, contract, 'untoldVaults', 'Maximum'), untold)) {
       this.#alarm(deployed, `Untold vaults ${id}`, {
         impact:
-          'Clients and their webhooks are not told what happens in vaults, and no more of these is recorded until they are. The next run that reaches the table of webhooks and the queue of events makes it good; what is a day old is recorded and never told.',
+          'Clients and their webhooks get no events of vaults, and the job stops recording these vaults. The next run that reaches the table of webhooks and the queue of deliveries makes up for it. It does not report what is a day old by then.',
         runbook: 'untold-vaults',
         metric,
         threshold: 1,

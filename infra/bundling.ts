@@ -136,14 +136,11 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   // The records, for requests that their vault tells by ids.
   'vaults/deposit-status': 528,
   'vaults/withdraw-status': 529,
-  // The records, the bridge and its API for hints, what clients are told of both before it is final and after, its types by their names, the queue;
-  // nobody waits for it.
-  'jobs/refresh-chain': 686,
+  // The records, the bridge and its API for hints, what clients are told of both before it is final and after, its types by their names, the queue,
+  // and accounts' amounts and yields for the entries of events: 14 KiB. Nobody waits for it.
+  'jobs/refresh-chain': 705,
   // The same without the bridge, and with metrics.
-  'queues/refresh-shard': 617,
-  // Without the client of Secrets Manager, which functions without a secret have no use for: 12 KiB; who wants what is not
-  // final is part of the store of webhooks.
-  'queues/relay-events': 382,
+  'queues/refresh-shard': 636,
   // The frame alone: middy, the logger, zod, every error's text, and how the edge is known.
   'system/health': 144,
   'system/apple-app-site-association': 144,

@@ -24,7 +24,6 @@ import {
   lambdaThrottles,
   latencyOf,
   loggedMetric,
-  oldestIn,
   PERIOD,
   requestsOf,
   waitingIn,
@@ -116,8 +115,8 @@ export function addDashboard(scope: Construct, settings: Settings): void {
           counted('webhooks switched off'),
         ]),
         graph(
-          'Seconds that messages wait',
-          Object.values(queues).map(({ queue }) => oldestIn(queue)),
+          'Messages that wait',
+          Object.values(queues).map(({ queue }) => waitingIn(queue)),
         ),
         graph(
           'Messages that could not be worked on',

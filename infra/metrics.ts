@@ -129,9 +129,20 @@ export function waitingIn(queue: Queue): Metric {
   return queue.metricApproximateNumberOfMessagesVisible({ period: PERIOD, statistic: 'Maximum' })
 }
 
-/** For how many seconds the oldest message of a queue has waited. */
-export function oldestIn(queue: Queue): Metric {
-  return queue.metricApproximateAgeOfOldestMessage({ period: PERIOD, statistic: 'Maximum' })
+/**
+ * Number of messages of a queue that wait, if more wait than it hands out in a period; otherwise 0. The age of the oldest one
+ * says nothing of this: it counts messages that wait for a pause, and leaves out those that were received three times.
+ * Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
+ */
+export function backlogOf(queue: Queue): MathExpression {
+  return new MathExpression({
+    expression: 'IF(waiting > FILL(received, 0), waiting, 0)',
+    usingMetrics: {
+      waiting: queue.metricApproximateNumberOfMessagesVisible({ period: PERIOD, statistic: 'Minimum' }),
+      received: queue.metricNumberOfMessagesReceived({ period: PERIOD, statistic: 'Sum' }),
+    },
+    period: PERIOD,
+  })
 }
 
 /** The metric where so many requests came in a period that it says something, else 0. */

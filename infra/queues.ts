@@ -3,6 +3,9 @@ export type QueueDefinition = {
   readonly name: string
   /** For so long what was handed out is hidden: at least six times what the function that takes it may take, as AWS advises. */
   readonly visibilitySeconds: number
+  /** A message that is received so often and never done goes to the dead letters. */
+  readonly maxReceives: number
+  readonly keptDays: number
 }
 
 /**
@@ -10,9 +13,9 @@ export type QueueDefinition = {
  * this.
  */
 export const QUEUES = {
-  eventQueue: { name: 'events', visibilitySeconds: 180 },
-  deliveryQueue: { name: 'deliveries', visibilitySeconds: 180 },
-  shardQueue: { name: 'shards', visibilitySeconds: 300 },
+  // An event that waits is handed out ten times, and more often while its webhook is behind: a hundred times is our own fault.
+  deliveryQueue: { name: 'deliveries', visibilitySeconds: 180, maxReceives: 100, keptDays: 14 },
+  shardQueue: { name: 'shards', visibilitySeconds: 300, maxReceives: 5, keptDays: 4 },
 } as const satisfies Record<string, QueueDefinition>
 
 /** The word for one of the service's queues. */
@@ -20,9 +23,6 @@ export type QueueKey = keyof typeof QUEUES
 
 /** The words for the service's queues. */
 export const QUEUE_KEYS = Object.keys(QUEUES) as readonly QueueKey[]
-
-/** What was handed out so often, and never done, goes to the dead letters. */
-export const MOST_RECEIVES = 5
 
 /** The name under which a stage's queue exists in AWS. */
 export function queueName(stage: string, queue: QueueKey): string {

@@ -30,7 +30,7 @@ import {
 } from './environments.ts'
 import { CONSUMERS, ENDPOINTS, JOBS } from './functions.ts'
 import { ServiceApi } from './http-api.ts'
-import { deadLettersName, MOST_RECEIVES, QUEUES, type QueueKey, queueName } from './queues.ts'
+import { deadLettersName, QUEUES, type QueueKey, queueName } from './queues.ts'
 import type { FunctionSettings } from './service-function.ts'
 import type { StageEnvironment } from './stages.ts'
 import { TABLE_KEYS, TABLES, type TableDefinition, type TableKey, tableName } from './tables.ts'
@@ -77,11 +77,10 @@ export class SharedStack extends Stack {
       webhooks: this.#table(stage, 'webhooks'),
       cache: this.#table(stage, 'cache'),
     }
-    const events = this.#queue(stage, 'eventQueue')
     const deliveries = this.#queue(stage, 'deliveryQueue')
     const shards = this.#queue(stage, 'shardQueue')
-    this.queues = { eventQueue: events, deliveryQueue: deliveries, shardQueue: shards }
-    this.#queues = { eventQueue: events.queue, deliveryQueue: deliveries.queue, shardQueue: shards.queue }
+    this.queues = { deliveryQueue: deliveries, shardQueue: shards }
+    this.#queues = { deliveryQueue: deliveries.queue, shardQueue: shards.queue }
     this.#secrets = {
       config: this.#configSecret(stage),
       identity: this.#identitySecret(stage),
@@ -101,7 +100,6 @@ export class SharedStack extends Stack {
       users: this.#tables.users.tableName,
       webhooks: this.#tables.webhooks.tableName,
       cache: this.#tables.cache.tableName,
-      eventQueue: this.#queues.eventQueue.queueUrl,
       deliveryQueue: this.#queues.deliveryQueue.queueUrl,
       shardQueue: this.#queues.shardQueue.queueUrl,
       config: this.#secrets.config.secretArn,
@@ -261,7 +259,8 @@ export class SharedStack extends Stack {
       ...safe,
       queueName: queueName(stage, key),
       visibilityTimeout: Duration.seconds(QUEUES[key].visibilitySeconds),
-      deadLetterQueue: { queue: deadLetters, maxReceiveCount: MOST_RECEIVES },
+      retentionPeriod: Duration.days(QUEUES[key].keptDays),
+      deadLetterQueue: { queue: deadLetters, maxReceiveCount: QUEUES[key].maxReceives },
     })
     return { queue, deadLetters }
   }

@@ -8,7 +8,7 @@ import { depositSourceStore } from './activity/deposit-source-store.ts'
 import { openRequestsStore } from './activity/open-requests-store.ts'
 import { recordingStore, recordsStore } from './activity/store.ts'
 import { openTable } from './aws/dynamo.ts'
-import { sendMessages } from './aws/queue.ts'
+import { hideMessage, sendMessages } from './aws/queue.ts'
 import { readLatestSecretJson } from './aws/secrets.ts'
 import { openTransactingTable } from './aws/transactions.ts'
 import { createAcross, shareQuotes } from './bridge/across.ts'
@@ -52,13 +52,13 @@ import { stateStore } from './vaults/state-store.ts'
 import type { VaultKey } from './vaults/vault.ts'
 import { vaultMemory } from './vaults/vault-memory.ts'
 import { yieldLookup } from './vaults/yields.ts'
-import { deliveryStore } from './webhooks/delivery-store.ts'
-import { eventLogStore } from './webhooks/log-store.ts'
+import { attemptsStore } from './webhooks/attempts-store.ts'
+import { appendingLogStore, eventLogStore } from './webhooks/log-store.ts'
+import { type Enqueue, groupOfMessage, type Postpone } from './webhooks/queue.ts'
 import { WebhookReach } from './webhooks/reach.ts'
 import { readLatestWebhookKeys } from './webhooks/secret.ts'
 import { createSender } from './webhooks/send.ts'
 import { webhooksStore } from './webhooks/store.ts'
-import type { WakeDeliveries, WakeRelays } from './webhooks/wake.ts'
 
 // What a function works with, each built once in a container of what the function uses. A bundle has those alone that
 // its handler names.
@@ -216,8 +216,11 @@ export const budgets = async (env: Env<'config' | 'cache'>) => {
 /** The webhooks of clients. */
 export const webhooks = (env: Env<'webhooks'>) => webhooksStore(openTable(env.webhooks))
 
-/** What each client is told, in order. */
+/** The events of each client, in order. */
 export const eventLog = (env: Env<'webhooks'>) => eventLogStore(openTable(env.webhooks))
+
+/** The same as the job uses it, which appends. */
+export const appendingLog = (env: Env<'webhooks'>) => appendingLogStore(openTransactingTable(env.webhooks))
 
 /** Has shards of a chain's vaults recorded, each by a run of its own. */
 export const enqueueShards =
@@ -225,20 +228,20 @@ export const enqueueShards =
   (messages) =>
     sendMessages(env.shardQueue, messages)
 
-/** Has the pending events of clients moved into their logs. */
-export const wakeRelays =
-  (env: Env<'eventQueue'>): WakeRelays =>
-  (messages) =>
-    sendMessages(env.eventQueue, messages)
-
-/** Has webhooks told what they were not told yet, at once or later. */
-export const wakeDeliveries =
-  (env: Env<'deliveryQueue'>): WakeDeliveries =>
+/** Queues events and probes for webhooks. A busy webhook keeps no other waiting. */
+export const enqueueDeliveries =
+  (env: Env<'deliveryQueue'>): Enqueue =>
   (messages, options) =>
-    sendMessages(env.deliveryQueue, messages, options)
+    sendMessages(env.deliveryQueue, messages, { ...options, groupOf: groupOfMessage })
 
-/** How far webhooks have been told. */
-export const deliveries = (env: Env<'webhooks'>) => deliveryStore(openTable(env.webhooks))
+/** Has a received message of that queue handed out again later. */
+export const postponeDelivery =
+  (env: Env<'deliveryQueue'>): Postpone =>
+  (receipt, seconds) =>
+    hideMessage(env.deliveryQueue, receipt, seconds)
+
+/** How deliveries to webhooks go. */
+export const attempts = (env: Env<'webhooks'>) => attemptsStore(openTable(env.webhooks))
 
 /** Sends deliveries. */
 export const sendDelivery = (env: Env<'webhookReach'>) => createSender({ reach: webhookReach(env), now: Date.now })

@@ -48,8 +48,13 @@ export function exampleBlocks(contract: EndpointContract): string[] {
     ...(contract.tag === 'System' && operationId(contract) !== 'getHealth'
       ? []
       : [`\`\`\`ts\n${clientText(contract)}\n\`\`\``]),
-    ...(response === undefined ? [] : ['The response:', `\`\`\`json\n${jsonText(response)}\n\`\`\``]),
+    ...(response === undefined ? [] : ['The response:', jsonBlock(response)]),
   ]
+}
+
+/** A value as a block of JSON in Markdown. */
+export function jsonBlock(value: unknown): string {
+  return `\`\`\`json\n${jsonText(value)}\n\`\`\``
 }
 
 function curlText({ method, caller }: EndpointContract, { path, headers, body }: ExampleRequest): string {

@@ -3,7 +3,8 @@ import { Amount } from '../lib/codecs.ts'
 import { ERRORS, type ErrorCode, type ErrorDefinition } from '../lib/errors.ts'
 import { fieldErrors } from '../lib/field.ts'
 import { type EndpointContract, isSigned, scopeOf, TAGS } from '../lib/frame/contract.ts'
-import { DELIVERED, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from '../lib/webhooks/delivery-contract.ts'
+import { DELIVERED, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from './deliveries.ts'
+import { EVENT_EXAMPLES } from './event-examples.ts'
 import { INTRODUCTION } from './introduction.ts'
 
 const ErrorSchema = z
@@ -214,7 +215,7 @@ function deliveries(components: Components) {
       tags: [EVENTS.name],
       security: [],
       parameters: sent,
-      requestBody: { required: true, content: json(body) },
+      requestBody: { required: true, content: json(body, EVENT_EXAMPLES[type]) },
       responses: Object.fromEntries(answers),
     }
   }

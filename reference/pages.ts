@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import { ERRORS } from '../lib/errors.ts'
 import { type EndpointContract, scopeOf, TAGS } from '../lib/frame/contract.ts'
-import { DELIVERED, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from '../lib/webhooks/delivery-contract.ts'
 import { WebhookEvent } from '../lib/webhooks/event.ts'
-import { exampleBlocks, exampleRequest } from './examples.ts'
+import { DELIVERED, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from './deliveries.ts'
+import { EVENT_EXAMPLES } from './event-examples.ts'
+import { exampleBlocks, exampleRequest, jsonBlock } from './examples.ts'
 import { INTRODUCTION } from './introduction.ts'
 import { listErrors } from './openapi.ts'
 import { fieldTable } from './tables.ts'
@@ -104,14 +105,22 @@ function eventsPage(): string {
     ['| Status | What follows |', '|---|---|', ...answers].join('\n'),
     '## Every event',
     ...fieldTable(EveryEvent),
-    ...DELIVERED.flatMap((delivered) => [`## ${delivered.type}`, delivered.meaning, ...ownTable(delivered, shown)]),
+    ...DELIVERED.flatMap((delivered) => [
+      `## ${delivered.type}`,
+      delivered.meaning,
+      jsonBlock(EVENT_EXAMPLES[delivered.type]),
+      ...ownTable(delivered, shown),
+    ]),
   ])
 }
 
 /** The fields of a type of event, or the type that has the same; `shown` has the types by their tables. */
 function ownTable({ type, schema }: (typeof DELIVERED)[number], shown: Map<string, string>): string[] {
   if (type === 'webhook.test') return fieldTable(schema)
-  const [table = ''] = fieldTable(schema.shape.data)
+  // The pages of the lists have the fields of an entry.
+  const table = fieldTable(schema.shape.data)
+    .join('\n')
+    .replaceAll(/^\| `entry\..*\n/gm, '')
   const before = shown.get(table)
   if (before) return [`Its \`data\` has the fields of [${before}](#${before.replace('.', '')}).`]
   shown.set(table, type)

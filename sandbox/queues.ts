@@ -50,10 +50,17 @@ const LONGEST_DELAY = 900
 const LONGEST_WAIT = 20
 const LONGEST_INVISIBILITY = 43_200
 const POLL_MS = 50
+/** How long the service's dead letters are kept. */
+const DEAD_DAYS = 14
 
 const Id = z.string().regex(/^[\w-]{1,80}$/)
 const Body = z.string().min(1)
 const Delay = z.number().int().min(0).max(LONGEST_DELAY).default(0)
+/** The tenant of a message, of letters, digits and punctuation. */
+const Group = z
+  .string()
+  .regex(/^[!-~]{1,128}$/)
+  .optional()
 const Invisibility = z.number().int().min(0).max(LONGEST_INVISIBILITY)
 /** Of the attributes those alone are told that were asked for. */
 const Names = z.array(z.string()).default([])
@@ -66,13 +73,14 @@ const Attributes = z.object({
     .pipe(z.object({ deadLetterTargetArn: z.string(), maxReceiveCount: z.coerce.number().int().min(1).max(1000) }))
     .optional(),
 })
+const Sent = z.object({ MessageBody: Body, DelaySeconds: Delay, MessageGroupId: Group })
 const Deleted = z.object({ Id, ReceiptHandle: z.string() })
 
 /** Starts SQS on a free port. `now` is in epoch milliseconds; by `random` it lies. */
 export async function startQueues({ now = () => Date.now(), random = Math.random } = {}): Promise<LocalQueues> {
   const lies: QueueLies = {
     ...{ twice: 0, disorder: false, heldBackMs: 0, passedOver: 0, shortBatches: false },
-    ...{ refused: 0, movedPerSecond: 500, down: false },
+    ...{ refused: 0, movedPerSecond: 500, maxInFlight: 120_000, down: false },
   }
   const requests: Record<string, number> = {}
   const broker = createBroker({ lies, now, random })
@@ -102,9 +110,9 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
   const urlOf = ({ name }: Queue, host = new URL(endpoint).host) => `http://${host}/${ACCOUNT}/${name}`
   const all = new Map(
     QUEUE_KEYS.map((key) => {
-      const { visibilitySeconds } = QUEUES[key]
-      const deadLetters = broker.create(deadLettersName('local', key), visibilitySeconds)
-      return [key, broker.create(queueName('local', key), visibilitySeconds, { deadLetters })]
+      const { visibilitySeconds, maxReceives: mostReceives, keptDays } = QUEUES[key]
+      const deadLetters = broker.create(deadLettersName('local', key), visibilitySeconds, { keptDays: DEAD_DAYS })
+      return [key, broker.create(queueName('local', key), visibilitySeconds, { deadLetters, mostReceives, keptDays })]
     }),
   )
   const queueOf = (key: QueueKey): Queue => {
@@ -154,24 +162,26 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       return { QueueUrl: urlOf(there ?? broker.create(QueueName, of.VisibilityTimeout, { deadLetters, mostReceives })) }
     },
     SendMessage(input, { trace }) {
-      const { QueueUrl, MessageBody, DelaySeconds } = parse(
-        OfQueue.extend({ MessageBody: Body, DelaySeconds: Delay }),
-        input,
-      )
-      const { id } = broker.add(find(QueueUrl), MessageBody, DelaySeconds, trace)
+      const {
+        QueueUrl,
+        MessageBody,
+        DelaySeconds: delaySeconds,
+        MessageGroupId: group,
+      } = parse(OfQueue.extend(Sent.shape), input)
+      const { id } = broker.add(find(QueueUrl), MessageBody, { delaySeconds, trace, group })
       return { MessageId: id, MD5OfMessageBody: md5(MessageBody) }
     },
     SendMessageBatch(input, { trace }) {
       const queue = find(parse(OfQueue, input).QueueUrl)
-      const entries = parseEntries(z.object({ Id, MessageBody: Body, DelaySeconds: Delay }), input)
+      const entries = parseEntries(Sent.extend({ Id }), input)
       const bytes = entries.reduce((sum, { MessageBody }) => sum + Buffer.byteLength(MessageBody), 0)
       if (bytes > MOST_BYTES) throw new SqsError('BatchRequestTooLong', 'AWS.SimpleQueueService.BatchRequestTooLong')
       const [taken, refused] = split(entries, () => random() >= lies.refused)
       return {
-        Successful: taken.map((entry) => ({
-          Id: entry.Id,
-          MessageId: broker.add(queue, entry.MessageBody, entry.DelaySeconds, trace).id,
-          MD5OfMessageBody: md5(entry.MessageBody),
+        Successful: taken.map(({ Id, MessageBody, DelaySeconds: delaySeconds, MessageGroupId: group }) => ({
+          Id,
+          MessageId: broker.add(queue, MessageBody, { delaySeconds, trace, group }).id,
+          MD5OfMessageBody: md5(MessageBody),
         })),
         Failed: refused.map((entry) => ({ Id: entry.Id, Code: 'InternalError', SenderFault: false })),
       }
@@ -188,6 +198,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
         input,
       )
       const queue = find(QueueUrl)
+      if (WaitTimeSeconds === 0 && broker.isFull(queue)) throw new SqsError('OverLimit')
       const { visibilitySeconds } = queue
       const passedOver = WaitTimeSeconds === 0 ? lies.passedOver : 0
       const poll = () => broker.receive(queue, MaxNumberOfMessages, VisibilityTimeout ?? visibilitySeconds, passedOver)
@@ -202,7 +213,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       // Without any, SQS leaves the list out.
       if (received.length === 0) return {}
       return {
-        Messages: received.map(({ id, body, sentAt, trace, receives, firstReceivedAt, receipt }) => ({
+        Messages: received.map(({ id, body, sentAt, trace, group, receives, firstReceivedAt, receipt }) => ({
           MessageId: id,
           ReceiptHandle: receipt,
           Body: body,
@@ -213,6 +224,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
             ApproximateReceiveCount: String(receives),
             ApproximateFirstReceiveTimestamp: String(firstReceivedAt),
             ...(trace && { AWSTraceHeader: trace }),
+            ...(group && { MessageGroupId: group }),
           }),
         })),
       }
@@ -249,8 +261,12 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
         OfQueue.extend({ ReceiptHandle: z.string(), VisibilityTimeout: Invisibility }),
         input,
       )
-      if (!broker.hide(find(QueueUrl), ReceiptHandle, VisibilityTimeout))
+      const outcome = broker.hide(find(QueueUrl), ReceiptHandle, VisibilityTimeout)
+      if (outcome === 'not in flight')
         throw new SqsError('MessageNotInflight', 'AWS.SimpleQueueService.MessageNotInflight')
+      const limit = 'Total VisibilityTimeout for the message is beyond the limit [43200 seconds]'
+      const reason = `Value ${VisibilityTimeout} for parameter VisibilityTimeout is invalid. Reason: ${limit}.`
+      if (outcome === 'too long') throw new SqsError('InvalidParameterValue', undefined, 400, reason)
       return {}
     },
     GetQueueUrl(input, { host }) {
@@ -321,7 +337,6 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     return queue.messages.map(({ body }) => JSON.parse(body))
   }
   const urls: Record<QueueResource, string> = {
-    eventQueue: urlOf(queueOf('eventQueue')),
     deliveryQueue: urlOf(queueOf('deliveryQueue')),
     shardQueue: urlOf(queueOf('shardQueue')),
   }

@@ -15,13 +15,13 @@ import { mock } from 'wagmi/connectors'
 import { createFlow, type Sender } from '../client/src/flow.ts'
 import { type GetTransferStatusResponse, orThrow, prepareDeposit } from '../client/src/index.ts'
 import { parseApiKey } from '../lib/clients/api-key.ts'
-import { WebhookEvent } from '../lib/webhooks/event.ts'
 import type { LocalChain } from '../sandbox/chains.ts'
 import { settle } from '../sandbox/curator.ts'
 import { callRpc } from '../sandbox/rpc.ts'
 import { batchWallet, type Habits } from './support/batch-wallet.ts'
 import { chainClient } from './support/chain-client.ts'
 import { checkSnippets, extractGuide, listUncalled } from './support/guides.ts'
+import { startReceiver } from './support/receiver.ts'
 import { freePort } from './support/sandbox.ts'
 import { type Service, test as serviceTest, USERS } from './support/service.ts'
 import { signedHeaders } from './support/webhook-signatures.ts'
@@ -457,7 +457,13 @@ describe('Between chains', () => {
 
 describe('A server of a wallet', () => {
   const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
-  const event = { id: 'evt_1', type: 'deposit.claimable', final: false, sequence: 1, data: { userAddress } }
+  const event = {
+    id: 'evt_1',
+    type: 'deposit.claimable',
+    final: false,
+    sequence: 1,
+    data: { userAddress, entry: null },
+  }
   /** The delivery of that event, as who has this secret sends it. */
   const deliver = (url: string, signer = secret, delivered: { readonly id: string } = event) => {
     const body = JSON.stringify(delivered)
@@ -466,80 +472,42 @@ describe('A server of a wallet', () => {
   const trial = { id: 'evt_2', type: 'webhook.test', data: { webhookId: 'wh_1' } }
   const another = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
 
-  test('is told what the service delivers, and lists what it has missed', async ({ service, load }) => {
+  test('is told what the service delivers, and lists what it has missed', async ({ service, load, guides }) => {
     const { register }: Snippet = await load('register-webhook.ts')
-    const { createReceiver }: Snippet = await load('receive-events.ts')
-    const { catchUp }: Snippet = await load('catch-up.ts')
-    const { apiKey } = service
+    const { apiKey, baseUrl } = service
     const port = await freePort()
-    const { secret } = await register(apiKey, `http://127.0.0.1:${port}/webhooks`)
-    const received: unknown[] = []
-    const server = createReceiver(secret, async (one: unknown) => received.push(one)).listen(port, '127.0.0.1')
-    onTestFinished(() => server.close())
+    const { id, secret } = await register(apiKey, `http://127.0.0.1:${port}/webhooks`)
+    const env = { API_URL: baseUrl, API_KEY: apiKey, WEBHOOK_SECRET: secret }
+    const { database, restart } = await startReceiver({ folder: guides.folder, env, port })
     await tell(service, parseApiKey(apiKey)?.clientId ?? '', [someNotice('a')])
-    expect(received).toMatchObject([{ type: 'deposit.completed', sequence: 1 }])
-    const missed: unknown[] = []
-    expect(await catchUp(apiKey, 0, async (one: unknown) => missed.push(one))).toBe(1)
-    expect(missed).toEqual(received)
+    expect((await service.call('POST', `/webhooks/${id}/test`)).body).toMatchObject({ delivered: true })
+    expect((await service.call('GET', '/webhooks')).body.webhooks).toMatchObject([{ delivery: { lastFailure: null } }])
+    await restart()
+    await expect.poll(() => database.prepare('select sequence from progress').get()).toEqual({ sequence: 1 })
   })
 
-  test('takes a delivery that is signed, refuses others, and is sent again what it could not keep', async ({
-    load,
-  }) => {
-    const { createReceiver }: Snippet = await load('receive-events.ts')
-    const kept: unknown[] = []
-    let isDown = false
-    const server = createReceiver(secret, async (one: unknown) => {
-      if (isDown) throw new Error('The database is down.')
-      kept.push(one)
-    })
-    onTestFinished(() => server.close())
-    const port = await freePort()
-    server.listen(port, '127.0.0.1')
-    const send = async (signer?: string) => (await fetch(deliver(`http://127.0.0.1:${port}`, signer))).status
-    expect([await send(), await send(another)]).toEqual([204, 401])
-    expect((await fetch(deliver(`http://127.0.0.1:${port}`, secret, trial))).status).toBe(204)
-    isDown = true
-    expect(await send()).toBe(503)
-    const tooLong = await fetch(`http://127.0.0.1:${port}`, { method: 'POST', body: 'x'.repeat(70_000) })
-    expect(tooLong.status).toBe(401)
-    expect(kept).toEqual([event])
-  })
-
-  test('with requests of the web does the same', async ({ load }) => {
+  test('with requests of the web takes a delivery that is signed, and refuses others', async ({ load }) => {
     const { handleDelivery }: Snippet = await load('webhook-handler.ts')
     const kept: unknown[] = []
-    const send = async (signer?: string) =>
-      (await handleDelivery(deliver('https://wallet.example', signer), secret, async (one: unknown) => kept.push(one)))
-        .status
-    expect([await send(), await send(another)]).toEqual([204, 401])
-    const request = deliver('https://wallet.example', secret, trial)
-    expect((await handleDelivery(request, secret, async (one: unknown) => kept.push(one))).status).toBe(204)
+    const send = async (signer = secret, delivered: { readonly id: string } = event) => {
+      const request = deliver('https://wallet.example', signer, delivered)
+      return (await handleDelivery(request, secret, async (one: unknown) => kept.push(one))).status
+    }
+    expect([await send(), await send(another), await send(secret, trial)]).toEqual([204, 401, 204])
     expect(kept).toEqual([event])
-  })
-
-  test('does the work of an event once, however often it is delivered', async ({ load }) => {
-    const { createStore }: Snippet = await load('store-event.ts')
-    const [ids, worked] = [new Set<string>(), [] as unknown[]]
-    const insertIfNew = async (id: string) => !ids.has(id) && ids.add(id) !== undefined
-    const store = createStore({ insertIfNew }, (one: unknown) => worked.push(one))
-    await store(event)
-    await store(event)
-    expect(worked).toEqual([event])
-  })
-
-  test('is shown what takes an event back as it is delivered', ({ guides: { snippets } }) => {
-    expect(() => WebhookEvent.parse(JSON.parse(snippets.get('reverted.json') ?? ''))).not.toThrow()
   })
 
   test('tells a user what can be claimed, once, and nobody of types that are new', async ({ load }) => {
     const { messageOf }: Snippet = await load('tell-user.ts')
-    const told = { ...event, final: true }
-    expect(messageOf(told)).toEqual({ to: userAddress, text: 'Your shares can be claimed.' })
-    expect(messageOf({ ...told, final: false })).toBeUndefined()
-    expect(messageOf({ ...told, type: 'withdrawal.claimable' })).toMatchObject({ to: userAddress })
-    expect(messageOf({ ...told, type: 'withdrawal.completed' })).toMatchObject({ to: userAddress })
-    expect(messageOf({ ...told, type: 'deposit.blessed' })).toBeUndefined()
+    const ids = new Set<string>()
+    const table = { insertIfNew: async (id: string) => !ids.has(id) && ids.add(id) !== undefined }
+    const tell = (overrides: object) => messageOf({ ...event, final: true, ...overrides }, table)
+    expect(await tell({ final: false })).toBeUndefined()
+    expect(await tell({})).toEqual({ to: userAddress, text: 'Your shares can be claimed.' })
+    expect(await tell({})).toBeUndefined()
+    expect(await tell({ id: 'evt_3', type: 'withdrawal.claimable' })).toMatchObject({ to: userAddress })
+    expect(await tell({ id: 'evt_4', type: 'withdrawal.completed' })).toMatchObject({ to: userAddress })
+    expect(await tell({ id: 'evt_5', type: 'deposit.blessed' })).toBeUndefined()
   })
 })
 

@@ -13,22 +13,22 @@ import {
 
 const webhook = z.string().register(optionHelp, { value: 'id', meaning: 'The webhook, as in list-webhooks' })
 
-/** The webhooks of clients, and what they did not take. */
+/** Commands for the webhooks of clients and the events that these did not take. */
 export const WEBHOOK_COMMANDS: Commands = {
   'add-webhook': command(
-    'Registers an endpoint that a client is told at what happens in its vaults. Its secret is printed this once.',
+    'Registers an endpoint of a client for events of its vaults. Prints its secret once.',
     z.object({
       client: clientId,
-      url: NewWebhook.shape.url.register(optionHelp, { value: 'url', meaning: 'Where: https, on port 443' }),
+      url: NewWebhook.shape.url.register(optionHelp, { value: 'url', meaning: 'An https URL on port 443' }),
       types: z
         .string()
         .transform(parts)
         .pipe(EventTypes)
         .optional()
-        .register(optionHelp, { value: 'words', meaning: 'Of what, with commas between; of everything unless given' }),
+        .register(optionHelp, { value: 'words', meaning: 'Event types, separated by commas; all unless given' }),
       finality: NewWebhook.shape.finality.register(optionHelp, {
         value: 'word',
-        meaning: 'final, or latest to be told before too; final unless given',
+        meaning: 'final, or latest for events before they are final too; final unless given',
       }),
     }),
     async (admin, { client, ...rest }) => {
@@ -36,14 +36,14 @@ export const WEBHOOK_COMMANDS: Commands = {
       return [
         secret,
         '',
-        `Webhook ${webhook.id} of client ${client}, which is told ${webhook.types ?? 'everything'} at ${webhook.url}.`,
-        'Hand the secret over now: it will not be shown again.',
+        `Webhook ${webhook.id} of client ${client} gets ${webhook.types ?? 'all events'} at ${webhook.url}.`,
+        'Hand the secret over now: it is not shown again.',
       ]
     },
   ),
 
   'list-webhooks': command(
-    'Lists the webhooks of clients, and how they take what is sent.',
+    'Lists the webhooks of clients and how deliveries go.',
     z.object({ client: ofClient }),
     async (admin, { client }) =>
       columns(
@@ -55,6 +55,7 @@ export const WEBHOOK_COMMANDS: Commands = {
           'FINALITY',
           'CREATED',
           'STATUS',
+          'BEHIND FROM',
           'WAITING',
           'NEXT ATTEMPT',
           'GIVEN UP',
@@ -69,6 +70,7 @@ export const WEBHOOK_COMMANDS: Commands = {
             finality,
             Timestamp.encode(createdAt),
             webhookStatus(rest),
+            String(delivery.behindFrom ?? 'none'),
             String(delivery.waiting),
             delivery.nextAttemptAt ? Timestamp.encode(delivery.nextAttemptAt) : 'none',
             String(delivery.givenUp.length + delivery.givenUpBefore),
@@ -79,7 +81,7 @@ export const WEBHOOK_COMMANDS: Commands = {
   ),
 
   'list-given-up': command(
-    'Lists the events that webhooks did not take ten times, the newest hundred of each webhook.',
+    'Lists the events that the service gave up, the newest hundred of each webhook.',
     z.object({ client: ofClient }),
     async (admin, { client }) =>
       columns(
@@ -88,50 +90,50 @@ export const WEBHOOK_COMMANDS: Commands = {
           clientId,
           webhookId,
           String(sequence),
-          type ?? 'not in the log any more',
+          type ?? 'no longer in the log',
           Timestamp.encode(at),
         ]),
       ),
   ),
 
   'drop-given-up': command(
-    'Has such events never sent again; the log of their client keeps them.',
+    'Never sends given-up events again. The log of their client keeps them.',
     z.object({
       client: ofClient,
       webhook: webhook
         .optional()
-        .register(optionHelp, { value: 'id', meaning: 'This webhook alone, as in list-webhooks' }),
-      yes: flag('Do it; without it, how many these are is shown'),
+        .register(optionHelp, { value: 'id', meaning: 'Only this webhook, as in list-webhooks' }),
+      yes: flag('Do it; without it, only shows their number'),
     }),
     async (admin, { client, webhook, yes }) => {
       const dropped = await dropGivenUp(admin, { clientId: client, webhookId: webhook }, { isConfirmed: yes })
-      return [`Events that are sent no more: ${dropped}.`]
+      return [`Events that are never sent again: ${dropped}.`]
     },
   ),
 
   'resume-webhooks': command(
-    'Has everything sent again now that webhooks did not take.',
+    'Sends all events now that webhooks did not take.',
     z.object({ client: ofClient }),
     async (admin, { client }) => {
       const { resumed, disabled } = await resumeWebhooks(admin, client)
       return [
-        `Webhooks that are sent now what they did not take: ${resumed}.`,
-        ...(disabled > 0 ? [`Switched off, which only a test of theirs ends that succeeds: ${disabled}.`] : []),
+        `Webhooks that get what they did not take: ${resumed}.`,
+        ...(disabled > 0 ? [`Disabled, until a test of their client succeeds: ${disabled}.`] : []),
       ]
     },
   ),
 
   'remove-webhook': command(
-    'Removes a webhook of a client, with all that it was not told yet.',
+    'Removes a webhook of a client, with all that waits for it.',
     z.object({ client: clientId, webhook }),
     async (admin, { client, webhook }) => {
       await removeWebhook(admin, client, webhook)
-      return [`Client ${client} has the webhook ${webhook} no longer.`]
+      return [`Client ${client} no longer has the webhook ${webhook}.`]
     },
   ),
 }
 
-/** How a webhook takes what is sent, in words. */
+/** Status of a webhook, in words. */
 function webhookStatus({
   disabledAt,
   disabledReason,
@@ -141,7 +143,7 @@ function webhookStatus({
   return failingSince ? `failing since ${Timestamp.encode(failingSince)}` : 'active'
 }
 
-/** Why a webhook last failed to take something, in words. */
+/** Last failure of a webhook, in words. */
 function describeFailure({ lastFailure }: WebhookResponse['delivery']): string {
   if (!lastFailure) return 'none'
   const { at, reason, status } = lastFailure

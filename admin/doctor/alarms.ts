@@ -25,7 +25,7 @@ export async function countSubscribers(
     alarmsOf === 'edge' ? [edgeAlarmsTopicName(stage), EDGE_REGION] : [alarmsTopicName(stage), undefined]
   const sns = snsIn(elsewhere)
   // The ARN of a topic has the account, which that of another thing of the stage tells.
-  const QueueUrl = await findQueueUrl(queueName(stage, 'eventQueue'), sqs)
+  const QueueUrl = await findQueueUrl(queueName(stage, 'deliveryQueue'), sqs)
   const { Attributes } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] }))
   const [arn, partition, , region, account] = z.string().parse(Attributes?.QueueArn).split(':')
   const TopicArn = [arn, partition, 'sns', elsewhere ?? region, account, topic].join(':')

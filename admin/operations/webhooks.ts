@@ -3,7 +3,7 @@ import { type Admin, AdminError } from '../admin.ts'
 import type { GivenUpEvent, Resumed } from '../webhooks.ts'
 import { getClient } from './clients.ts'
 
-/** Registers a webhook of a client, and gives it with its secret, which is kept nowhere. */
+/** Registers a webhook of a client. Returns it with its secret, which is stored nowhere. */
 export async function addWebhook(admin: Admin, clientId: string, webhook: NewWebhook) {
   await getClient(admin, clientId)
   return await admin.webhooks.add(clientId, webhook)
@@ -15,7 +15,7 @@ export async function removeWebhook(admin: Admin, clientId: string, id: string):
   throw new AdminError(`Client ${clientId} has no webhook ${id}. See list-webhooks.`)
 }
 
-/** The webhooks of one client, or of all, a client after the other. */
+/** Lists the webhooks of one client or of all. */
 export async function listWebhooks(
   admin: Admin,
   clientId: string | undefined,
@@ -27,14 +27,14 @@ export async function listWebhooks(
   return webhooks
 }
 
-/** The events that webhooks gave up, of one client or of all, a client after the other. */
+/** Lists the given-up events of one client or of all. */
 export async function listGivenUp(admin: Admin, clientId: string | undefined): Promise<GivenUpEvent[]> {
   const events: GivenUpEvent[] = []
   for (const id of await listClientIds(admin, clientId)) events.push(...(await admin.webhooks.listGivenUp(id)))
   return events
 }
 
-/** Has webhooks told at once what they did not take, of one client or of all; those that are switched off are only counted. */
+/** Sends webhooks now what they did not take, of one client or of all. Only counts those that are disabled. */
 export async function resumeWebhooks(admin: Admin, clientId: string | undefined): Promise<Resumed> {
   const sum = { resumed: 0, disabled: 0 }
   for (const id of await listClientIds(admin, clientId)) {
@@ -46,8 +46,8 @@ export async function resumeWebhooks(admin: Admin, clientId: string | undefined)
 }
 
 /**
- * Forgets the events that webhooks gave up, of one client, of one of its webhooks, or of all. Gives how many, and throws
- * AdminError as long as the operator has not confirmed it, and where a webhook is being sent to.
+ * Forgets the given-up events of one client, of one webhook, or of all. Returns their number. Throws AdminError until the
+ * operator confirms it, and while a webhook is being sent to.
  */
 export async function dropGivenUp(
   admin: Admin,
@@ -62,12 +62,12 @@ export async function dropGivenUp(
   const webhooks = [...new Map(events.map((event) => [`${event.clientId} ${event.webhookId}`, event])).values()]
   if (!isConfirmed) {
     throw new AdminError(
-      `Events that would be sent no more: ${events.length}, of webhooks: ${webhooks.length}. Add --yes to do it.`,
+      `Events that would never be sent again: ${events.length}, of webhooks: ${webhooks.length}. Add --yes to do it.`,
     )
   }
   for (const { clientId, webhookId } of webhooks) {
     if (await admin.webhooks.dropGivenUp({ clientId, webhookId })) continue
-    throw new AdminError(`Webhook ${webhookId} of client ${clientId} is being sent to. Try again in a minute.`)
+    throw new AdminError(`The service is sending to webhook ${webhookId} of client ${clientId}. Try again in a minute.`)
   }
   return events.length
 }

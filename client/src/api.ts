@@ -233,7 +233,7 @@ export type Deposit = {
   source?: DepositSource | undefined
 }
 
-/** A user cancelled a requested deposit before its settlement. Sent when the vault returns the assets. Follows `deposit.pending`; nothing follows. */
+/** A user cancelled a requested deposit before its settlement. Sent when the vault returns the assets. A cancellation of several deposits has one event for each of the first 20, and one without an id for the rest. Follows `deposit.pending`; nothing follows. */
 export type DepositCancelledEvent = {
   /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
   id: string
@@ -263,7 +263,7 @@ export type DepositClaimableEvent = {
   data: DepositData
 }
 
-/** A user received shares, by an instant deposit or by a claim. Sent for each of these. A claim follows `deposit.claimable`. Nothing follows, except the next claim of a partly claimed deposit. */
+/** A user received shares, by an instant deposit or by a claim. Sent for each of these. A claim follows `deposit.claimable`. A claim of several deposits has one event for each of the first 20, and one without an id for the rest. Nothing follows, except the next claim of a partly claimed deposit. */
 export type DepositCompletedEvent = {
   /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
   id: string
@@ -289,12 +289,68 @@ export type DepositData = {
   transactionHash: TransactionHash | null
   /** Block of that transaction, or the block at which the service read the vault */
   blockNumber: number
-  /** Ids of these deposits in `GET …/deposits`, at most 100. The amounts count all deposits, even above 100 */
-  depositIds: string[]
-  /** Amount in the asset's smallest unit; null if unknown */
+  /** `depositId` of the deposit in `GET …/deposits`; null if unknown */
+  depositId: string | null
+  /** The whole deposit after the event; null if it could not be read */
+  entry: DepositEntry | null
+  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Store `entry` by its id unless you have stored a higher version */
+  version: number
+  /** Assets of this event, in the asset's smallest unit; null if unknown */
   assets: Amount | null
-  /** Amount in the share's smallest unit; null if unknown */
+  /** Shares of this event, in the share's smallest unit; null if unknown */
   shares: Amount | null
+}
+
+/** A deposit as `GET …/deposits` shows it, without `vaultName` and `source` */
+export type DepositEntry = {
+  /** <chainId>-<transactionHash>-<logIndex> */
+  depositId: string
+  vaultAddress: Address
+  userAddress: Address
+  chainId: ChainId
+  /** Status of the least advanced part */
+  status: 'pending' | 'claimable' | 'completed' | 'cancelled'
+  /** Status as text for users */
+  statusDescription: string
+  /** Amounts, in the smallest units of asset and share */
+  amounts: {
+    /** Assets deposited */
+    depositedAssets: Amount
+    /** This deposit's part of the assets waiting for settlement */
+    pendingDeposit: Amount
+    /** This deposit's part of the shares ready to claim */
+    claimableShares: Amount
+    /** This deposit's part of the shares in the wallet */
+    currentShares: Amount
+  }
+  /** Current state of the vault */
+  vault: {
+    /** Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null) */
+    apy: string
+    /** Growth a year, as of the vaults; null if unknown */
+    annualYield: {
+      /** Percent, two decimals */
+      percent: string
+      /** Days between the two prices, two decimals */
+      days: number
+      /** Time of the earlier price */
+      from: Timestamp
+      /** Time of the later price */
+      to: Timestamp
+    } | null
+    /** Symbol of the vault's asset */
+    assetSymbol: string
+    /** Decimals of the vault's asset */
+    assetDecimals: number
+    /** Decimals of the share token */
+    shareDecimals: number
+    /** Value of one whole share, in the asset's smallest unit */
+    sharePrice: Amount
+  }
+  /** Request id; 0 for synchronous deposits; null if above 2^53 - 1 */
+  epochId: number | null
+  timestamp: Timestamp
+  transactionHash: TransactionHash
 }
 
 /** A user requested a deposit into an asynchronous vault. The vault has the assets and settles the request later. Sent once for each request. Followed by `deposit.claimable` or `deposit.cancelled`. */
@@ -312,7 +368,7 @@ export type DepositPendingEvent = {
   data: RequestedDepositData
 }
 
-/** An earlier event with `final: false` no longer holds: a reorganisation of the chain removed its block. Sent to webhooks with `finality: "latest"`, in place of the event with `final: true`. If it happens again in another block, the service sends a new event. */
+/** An earlier event with `final: false` no longer holds: a reorganisation of the chain removed its block. Sent to webhooks with `finality: "latest"`, in place of the event with `final: true`. If it happens again in another block, the service sends a new event. It comes before the event that takes its place. `entry` is the deposit as it stands now. If it is null and the id is not, delete the deposit. If the id is null, read the deposit again. */
 export type DepositRevertedEvent = {
   /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
   id: string
@@ -324,7 +380,7 @@ export type DepositRevertedEvent = {
   /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
-  data: RevertedData
+  data: RevertedDepositData
 }
 
 /** Origin of a deposit from another chain */
@@ -1481,7 +1537,7 @@ export type RegisterWebhookRequest = {
   /** An https URL on port 443, at most 2,048 characters long */
   url: string
   /** Event types that the service sends. Left out: all, including future types */
-  types?: ('deposit.pending' | 'deposit.claimable' | 'deposit.completed' | 'deposit.cancelled' | 'deposit.reverted' | 'withdrawal.pending' | 'withdrawal.claimable' | 'withdrawal.completed' | 'withdrawal.cancelled' | 'withdrawal.reverted' | 'transfer.completed' | 'transfer.failed' | 'transfer.refunded' | 'transfer.reverted' | 'vault.paused' | 'vault.changed' | 'vault.reverted')[] | null | undefined
+  types?: ('deposit.pending' | 'deposit.claimable' | 'deposit.completed' | 'deposit.cancelled' | 'deposit.reverted' | 'withdrawal.pending' | 'withdrawal.claimable' | 'withdrawal.completed' | 'withdrawal.cancelled' | 'withdrawal.reverted' | 'transfer.completed' | 'transfer.failed' | 'transfer.refunded' | 'transfer.reverted' | 'vault.paused' | 'vault.resumed' | 'vault.changed' | 'vault.reverted')[] | null | undefined
   /** final: sends an event once its block is final. latest: also sends it before, with `final: false`, and a `….reverted` event if a reorganisation removes it */
   finality?: 'final' | 'latest' | null | undefined
 }
@@ -1493,7 +1549,7 @@ export type RegisteredWebhook = {
   /** URL that receives the events */
   url: string
   /** Event types that the service sends; null for all, including future types */
-  types: ('deposit.pending' | 'deposit.claimable' | 'deposit.completed' | 'deposit.cancelled' | 'deposit.reverted' | 'withdrawal.pending' | 'withdrawal.claimable' | 'withdrawal.completed' | 'withdrawal.cancelled' | 'withdrawal.reverted' | 'transfer.completed' | 'transfer.failed' | 'transfer.refunded' | 'transfer.reverted' | 'vault.paused' | 'vault.changed' | 'vault.reverted')[] | null
+  types: ('deposit.pending' | 'deposit.claimable' | 'deposit.completed' | 'deposit.cancelled' | 'deposit.reverted' | 'withdrawal.pending' | 'withdrawal.claimable' | 'withdrawal.completed' | 'withdrawal.cancelled' | 'withdrawal.reverted' | 'transfer.completed' | 'transfer.failed' | 'transfer.refunded' | 'transfer.reverted' | 'vault.paused' | 'vault.resumed' | 'vault.changed' | 'vault.reverted')[] | null
   /** final: sends events once they are final. latest: also before */
   finality: 'final' | 'latest'
   createdAt: Timestamp
@@ -1520,11 +1576,15 @@ export type RequestedDepositData = {
   transactionHash: TransactionHash | null
   /** Block of that transaction, or the block at which the service read the vault */
   blockNumber: number
-  /** Ids of these deposits in `GET …/deposits`, at most 100. The amounts count all deposits, even above 100 */
-  depositIds: string[]
-  /** Amount in the asset's smallest unit; null if unknown */
+  /** `depositId` of the deposit in `GET …/deposits`; null if unknown */
+  depositId: string | null
+  /** The whole deposit after the event; null if it could not be read */
+  entry: DepositEntry | null
+  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Store `entry` by its id unless you have stored a higher version */
+  version: number
+  /** Assets of this event, in the asset's smallest unit; null if unknown */
   assets: Amount | null
-  /** Amount in the share's smallest unit; null if unknown */
+  /** Shares of this event, in the share's smallest unit; null if unknown */
   shares: Amount | null
   /** Time that requests waited in the vault's last settlements; null with fewer than five */
   estimatedSettlement: EstimatedSettlement | null
@@ -1541,11 +1601,15 @@ export type RequestedWithdrawalData = {
   transactionHash: TransactionHash | null
   /** Block of that transaction, or the block at which the service read the vault */
   blockNumber: number
-  /** Ids of these withdrawals in `GET …/withdrawals`, at most 100. The amounts count all withdrawals, even above 100 */
-  withdrawalIds: string[]
-  /** Amount in the asset's smallest unit; null if unknown */
+  /** `withdrawalId` of the withdrawal in `GET …/withdrawals`; null if unknown */
+  withdrawalId: string | null
+  /** The whole withdrawal after the event; null if it could not be read */
+  entry: WithdrawalEntry | null
+  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Store `entry` by its id unless you have stored a higher version */
+  version: number
+  /** Assets of this event, in the asset's smallest unit; null if unknown */
   assets: Amount | null
-  /** Amount in the share's smallest unit; null if unknown */
+  /** Shares of this event, in the share's smallest unit; null if unknown */
   shares: Amount | null
   /** Time that requests waited in the vault's last settlements; null with fewer than five */
   estimatedSettlement: EstimatedSettlement | null
@@ -1558,6 +1622,40 @@ export type RevertedData = {
   vaultAddress: Address
   /** The `id` of the reverted event */
   eventId: string
+}
+
+export type RevertedDepositData = {
+  /** Chain of the vault */
+  chainId: ChainId
+  /** Vault contract */
+  vaultAddress: Address
+  /** The `id` of the reverted event */
+  eventId: string
+  /** Account that owns the deposit or withdrawal; null if unknown */
+  userAddress: Address | null
+  /** `depositId` of the deposit in `GET …/deposits`; null if unknown */
+  depositId: string | null
+  /** The deposit as it stands now. Null: with a `depositId`, delete the deposit */
+  entry: DepositEntry | null
+  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Store `entry` by its id unless you have stored a higher version */
+  version: number
+}
+
+export type RevertedWithdrawalData = {
+  /** Chain of the vault */
+  chainId: ChainId
+  /** Vault contract */
+  vaultAddress: Address
+  /** The `id` of the reverted event */
+  eventId: string
+  /** Account that owns the deposit or withdrawal; null if unknown */
+  userAddress: Address | null
+  /** `withdrawalId` of the withdrawal in `GET …/withdrawals`; null if unknown */
+  withdrawalId: string | null
+  /** The withdrawal as it stands now. Null: with a `withdrawalId`, delete the withdrawal */
+  entry: WithdrawalEntry | null
+  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Store `entry` by its id unless you have stored a higher version */
+  version: number
 }
 
 export type RotateWebhookSecretResponse = {
@@ -2308,7 +2406,7 @@ export type VaultData = {
   blockNumber: number
 }
 
-/** A vault is paused: it takes no deposits and pays nothing out. Sent once for each pause. No event says that the pause ends: read `GET …/vault/{vaultAddress}`. */
+/** A vault is paused: it takes no deposits and pays nothing out. Sent once for each pause. Followed by `vault.resumed`. */
 export type VaultPausedEvent = {
   /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
   id: string
@@ -2323,7 +2421,22 @@ export type VaultPausedEvent = {
   data: VaultData
 }
 
-/** A pause that an earlier `vault.paused` with `final: false` reported ended before it was final, or a reorganisation of the chain removed it. Sent to webhooks with `finality: "latest"`, in place of the event with `final: true`. */
+/** A paused vault is no longer paused. Sent once for each pause. Follows `vault.paused`. That one is missing if the vault was paused when you added it. */
+export type VaultResumedEvent = {
+  /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
+  id: string
+  type: 'vault.resumed'
+  /** Time of its block */
+  timestamp: Timestamp
+  /** Number of the event among the client's events, counted 1, 2, 3 */
+  sequence: number
+  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  final: boolean
+  /** Details of the event */
+  data: VaultData
+}
+
+/** An earlier `vault.paused` or `vault.resumed` with `final: false` no longer holds: the vault changed back before it was final, or a reorganisation of the chain removed its block. Sent to webhooks with `finality: "latest"`, in place of the event with `final: true`. */
 export type VaultRevertedEvent = {
   /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
   id: string
@@ -2465,7 +2578,7 @@ export type Webhook = {
   /** URL that receives the events */
   url: string
   /** Event types that the service sends; null for all, including future types */
-  types: ('deposit.pending' | 'deposit.claimable' | 'deposit.completed' | 'deposit.cancelled' | 'deposit.reverted' | 'withdrawal.pending' | 'withdrawal.claimable' | 'withdrawal.completed' | 'withdrawal.cancelled' | 'withdrawal.reverted' | 'transfer.completed' | 'transfer.failed' | 'transfer.refunded' | 'transfer.reverted' | 'vault.paused' | 'vault.changed' | 'vault.reverted')[] | null
+  types: ('deposit.pending' | 'deposit.claimable' | 'deposit.completed' | 'deposit.cancelled' | 'deposit.reverted' | 'withdrawal.pending' | 'withdrawal.claimable' | 'withdrawal.completed' | 'withdrawal.cancelled' | 'withdrawal.reverted' | 'transfer.completed' | 'transfer.failed' | 'transfer.refunded' | 'transfer.reverted' | 'vault.paused' | 'vault.resumed' | 'vault.changed' | 'vault.reverted')[] | null
   /** final: sends events once they are final. latest: also before */
   finality: 'final' | 'latest'
   createdAt: Timestamp
@@ -2475,7 +2588,7 @@ export type Webhook = {
   disabledAt: Timestamp | null
   /** Reason why it was disabled. gone: it answered 410. failing: no delivery succeeded for three days. Null while active */
   disabledReason: 'gone' | 'failing' | null
-  /** Time since when every delivery has failed, for at least two events. Null while deliveries succeed, or if none of these events waits any longer */
+  /** Time since when every delivery has failed, at least two. Null while deliveries succeed, or if no event waits any longer */
   failingSince: Timestamp | null
   delivery: WebhookDelivery
 }
@@ -2491,18 +2604,20 @@ export type WebhookDelivery = {
     /** HTTP status of the response; null if there was none */
     status: number | null
   } | null
-  /** Number of failed events that the service sends again. While every delivery fails, newer events wait too and do not count here */
+  /** Lowest `sequence` that waits in the log while the server is down or the webhook is disabled; null otherwise. All events from there on follow once a delivery succeeds */
+  behindFrom: number | null
+  /** Number of single events that failed and that the service sends again, at most 100 */
   waiting: number
   /** Earliest time of the next attempt; null if no event waits or the webhook is disabled */
   nextAttemptAt: Timestamp | null
-  /** Sequences of events that the service no longer sends, newest first, at most 100. An event ends here after ten failures, or four if more than 90 wait. `GET /webhooks/events` lists them. If a test enables a disabled webhook, the service sends them again. It forgets them after 30 days */
+  /** Sequences of events that the service no longer sends, newest first, at most 100. An event ends here after ten failures, or if 100 others wait when it is refused. `GET /webhooks/events` lists them. If a test enables a disabled webhook, the service sends them again. It forgets them after 30 days */
   givenUp: number[]
   /** Number of earlier events given up. The service does not send them again; `GET /webhooks/events` lists them */
   givenUpBefore: number
 }
 
 /** Something that happened in a vault of yours, named by `type` */
-export type WebhookEvent = DepositPendingEvent | DepositClaimableEvent | DepositCompletedEvent | DepositCancelledEvent | DepositRevertedEvent | WithdrawalPendingEvent | WithdrawalClaimableEvent | WithdrawalCompletedEvent | WithdrawalCancelledEvent | WithdrawalRevertedEvent | TransferCompletedEvent | TransferFailedEvent | TransferRefundedEvent | TransferRevertedEvent | VaultPausedEvent | VaultChangedEvent | VaultRevertedEvent
+export type WebhookEvent = DepositPendingEvent | DepositClaimableEvent | DepositCompletedEvent | DepositCancelledEvent | DepositRevertedEvent | WithdrawalPendingEvent | WithdrawalClaimableEvent | WithdrawalCompletedEvent | WithdrawalCancelledEvent | WithdrawalRevertedEvent | TransferCompletedEvent | TransferFailedEvent | TransferRefundedEvent | TransferRevertedEvent | VaultPausedEvent | VaultResumedEvent | VaultChangedEvent | VaultRevertedEvent
 
 export type WebhookTest = {
   /** True if the endpoint answered 2xx within 5 seconds */
@@ -2591,7 +2706,7 @@ export type Withdrawal = {
   claimTransactionHash: TransactionHash | null
 }
 
-/** A user cancelled a requested withdrawal before its settlement. Sent when the vault returns the shares. Follows `withdrawal.pending`; nothing follows. */
+/** A user cancelled a requested withdrawal before its settlement. Sent when the vault returns the shares. A cancellation of several withdrawals has one event for each of the first 20, and one without an id for the rest. Follows `withdrawal.pending`; nothing follows. */
 export type WithdrawalCancelledEvent = {
   /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
   id: string
@@ -2621,7 +2736,7 @@ export type WithdrawalClaimableEvent = {
   data: WithdrawalData
 }
 
-/** A user received assets, by an instant withdrawal or by a claim. Sent for each of these. A claim follows `withdrawal.claimable`. Nothing follows, except the next claim of a partly claimed withdrawal. */
+/** A user received assets, by an instant withdrawal or by a claim. Sent for each of these. A claim follows `withdrawal.claimable`. A claim of several withdrawals has one event for each of the first 20, and one without an id for the rest. Nothing follows, except the next claim of a partly claimed withdrawal. */
 export type WithdrawalCompletedEvent = {
   /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
   id: string
@@ -2647,12 +2762,78 @@ export type WithdrawalData = {
   transactionHash: TransactionHash | null
   /** Block of that transaction, or the block at which the service read the vault */
   blockNumber: number
-  /** Ids of these withdrawals in `GET …/withdrawals`, at most 100. The amounts count all withdrawals, even above 100 */
-  withdrawalIds: string[]
-  /** Amount in the asset's smallest unit; null if unknown */
+  /** `withdrawalId` of the withdrawal in `GET …/withdrawals`; null if unknown */
+  withdrawalId: string | null
+  /** The whole withdrawal after the event; null if it could not be read */
+  entry: WithdrawalEntry | null
+  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Store `entry` by its id unless you have stored a higher version */
+  version: number
+  /** Assets of this event, in the asset's smallest unit; null if unknown */
   assets: Amount | null
-  /** Amount in the share's smallest unit; null if unknown */
+  /** Shares of this event, in the share's smallest unit; null if unknown */
   shares: Amount | null
+}
+
+/** A withdrawal as `GET …/withdrawals` shows it, without `vaultName` */
+export type WithdrawalEntry = {
+  /** <chainId>-<transactionHash>-<logIndex> */
+  withdrawalId: string
+  vaultAddress: Address
+  userAddress: Address
+  chainId: ChainId
+  /** pending: a part waits for settlement. Else claimable: a part can be claimed. Else completed: a part was paid. Else cancelled */
+  status: 'pending' | 'claimable' | 'completed' | 'cancelled'
+  /** Status as text for users */
+  statusDescription: string
+  /** Shares redeemed or requested, in the share's smallest unit */
+  shares: Amount
+  /** Assets paid, claimable or in a cooldown, in the asset's smallest unit; null while a part waits for a settlement */
+  assets: Amount | null
+  /** State of its parts, in the smallest units of asset and share */
+  amounts: {
+    /** Shares waiting for settlement or a cooldown */
+    pendingShares: Amount
+    /** Settled shares not claimed yet */
+    claimableShares: Amount
+    /** Assets for the claimable shares */
+    claimableAssets: Amount
+    /** Shares paid out */
+    paidShares: Amount
+    /** Assets paid for those shares */
+    paidAssets: Amount
+    /** Shares returned, or returned by another cancellation */
+    cancelledShares: Amount
+  }
+  /** Current state of the vault */
+  vault: {
+    /** Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null) */
+    apy: string
+    /** Growth a year, as of the vaults; null if unknown */
+    annualYield: {
+      /** Percent, two decimals */
+      percent: string
+      /** Days between the two prices, two decimals */
+      days: number
+      /** Time of the earlier price */
+      from: Timestamp
+      /** Time of the later price */
+      to: Timestamp
+    } | null
+    /** Symbol of the vault's asset */
+    assetSymbol: string
+    /** Decimals of the vault's asset */
+    assetDecimals: number
+    /** Decimals of the share token */
+    shareDecimals: number
+    /** Value of one whole share, in the asset's smallest unit */
+    sharePrice: Amount
+  }
+  /** Request id; 0 for instant withdrawals and cooldowns; null if above 2^53 - 1 */
+  epochId: number | null
+  timestamp: Timestamp
+  transactionHash: TransactionHash
+  /** Last transaction that paid a part; an instant withdrawal's own; null before */
+  claimTransactionHash: TransactionHash | null
 }
 
 /** A user requested a withdrawal, or began one with a cooldown. A requested one is settled later. With a cooldown the shares are burned, and `assets` is fixed. Sent once for each of these. Followed by `withdrawal.claimable`, or `withdrawal.cancelled` for a request. */
@@ -2670,7 +2851,7 @@ export type WithdrawalPendingEvent = {
   data: RequestedWithdrawalData
 }
 
-/** An earlier event with `final: false` no longer holds: a reorganisation of the chain removed its block. Sent to webhooks with `finality: "latest"`, in place of the event with `final: true`. If it happens again in another block, the service sends a new event. */
+/** An earlier event with `final: false` no longer holds: a reorganisation of the chain removed its block. Sent to webhooks with `finality: "latest"`, in place of the event with `final: true`. If it happens again in another block, the service sends a new event. It comes before the event that takes its place. `entry` is the withdrawal as it stands now. If it is null and the id is not, delete the withdrawal. If the id is null, read the withdrawal again. */
 export type WithdrawalRevertedEvent = {
   /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
   id: string
@@ -2682,7 +2863,7 @@ export type WithdrawalRevertedEvent = {
   /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
   final: boolean
   /** Details of the event */
-  data: RevertedData
+  data: RevertedWithdrawalData
 }
 
 /** The HTTP status of each error, by its code. */
@@ -3396,7 +3577,7 @@ RotateWebhookSecretResponse,
 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
 >('POST', '/webhooks/{id}/secret')
 
-/** Sends a `webhook.test` event immediately and returns whether it was delivered. A success ends the pause of a failing webhook. It also enables a disabled webhook, which then receives all events that it missed. */
+/** Sends a `webhook.test` event immediately and returns whether it was delivered. After a success, a webhook that is behind gets its events immediately. A disabled webhook is enabled, and gets all events that it missed. */
 export const testWebhook = /* @__PURE__ */ operation<
 {
   /** Webhook id from `GET /webhooks` */

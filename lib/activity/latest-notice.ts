@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { HashText } from '../chain/hex.ts'
-import { Timestamp } from '../codecs.ts'
+import { Address, Timestamp } from '../codecs.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 
 /** A non-final notice about a deposit or a withdrawal (`kind`), kept until its block is final. */
@@ -12,8 +12,10 @@ export const LatestNotice = z.object({
   /** Null where no transaction tells it. */
   transactionHash: HashText.nullable().optional(),
   timestamp: Timestamp,
-  /** The sort key, if it differs from the notice's. */
-  place: z.string().optional(),
+  /** The account, the id of its deposit or withdrawal, if known, and the version of the notice. */
+  account: Address.optional(),
+  id: z.string().nullable().optional(),
+  version: z.number().int().optional(),
 })
 export type LatestNotice = z.output<typeof LatestNotice>
 

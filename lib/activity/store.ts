@@ -52,9 +52,16 @@ export const VaultProgress = KnownPrices.extend({
   askedUpTo: z.partialRecord(RequestKind, OpenRequest).optional(),
   /** Non-final notices that were published, or are about to be, in the order in which they were seen. */
   latest: z.array(LatestNotice).max(MAX_LATEST).optional(),
-  /** The first block at which the job saw the vault paused, and whether that was published; null while it is not paused. */
+  /**
+   * The first block at which the job saw the vault paused, and whether that was published; null while it is not paused. `resumed`
+   * is the same of the end of a final pause.
+   */
   paused: z
-    .object({ since: StoredBlock, published: z.enum(['latest', 'final']).optional() })
+    .object({
+      since: StoredBlock,
+      published: z.enum(['latest', 'final']).optional(),
+      resumed: z.object({ since: StoredBlock, published: z.literal('latest').optional() }).optional(),
+    })
     .nullable()
     .optional(),
 })

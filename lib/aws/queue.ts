@@ -1,4 +1,10 @@
-import { GetQueueUrlCommand, SendMessageBatchCommand, SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs'
+import {
+  ChangeMessageVisibilityCommand,
+  GetQueueUrlCommand,
+  SendMessageBatchCommand,
+  SQSClient,
+  type SQSClientConfig,
+} from '@aws-sdk/client-sqs'
 import { inBatches } from '../batches.ts'
 import { sideBySide } from '../side-by-side.ts'
 import { CLIENT_DEFAULTS } from './client-defaults.ts'
@@ -15,14 +21,28 @@ export function sqsClient(config: SQSClientConfig = {}): SQSClient {
   return new SQSClient({ ...CLIENT_DEFAULTS, ...config })
 }
 
-/** What SQS takes in one batch. */
+/** Maximum number of messages that SQS takes in one batch. */
 const BATCH = 10
-/** How often what SQS refused of a batch is sent again. */
+/** Number of times that the refused part of a batch is sent. */
 const TRIES = 3
 
-type Options = {
-  /** For so long nobody is given them: whole seconds, 900 at most. */
-  readonly delaySeconds?: number
+/** A received message: its id, how often it was received, and the receipt of this time. */
+export type Received<Message> = {
+  readonly message: Message
+  readonly messageId: string
+  readonly receives: number
+  readonly receipt: string
+}
+
+/** How messages are sent. */
+export type SendOptions<Message> = {
+  /** Whole seconds before they can be received, at most 900. */
+  readonly delaySeconds?: number | undefined
+  /**
+   * The tenant of a message: a standard queue hands out others' messages first while one tenant keeps the consumers busy.
+   * Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
+   */
+  readonly groupOf?: (message: Message) => string
   readonly client?: SQSClient
 }
 
@@ -30,15 +50,16 @@ type Options = {
  * Sends each message, as JSON, to the queue with this URL: one request for ten, eight at a time. Each is handed out at least
  * once, in any order. Throws when one could not be sent; others may have been.
  */
-export function sendMessages(
+export function sendMessages<Message extends object>(
   queueUrl: string,
-  messages: readonly object[],
-  { delaySeconds: DelaySeconds = 0, client = sqs() }: Options = {},
+  messages: readonly Message[],
+  { delaySeconds: DelaySeconds = 0, groupOf, client = sqs() }: SendOptions<Message> = {},
 ): Promise<void> {
   const entries = messages.map((message, index) => ({
     Id: String(index),
     MessageBody: JSON.stringify(message),
     DelaySeconds,
+    ...(groupOf && { MessageGroupId: groupOf(message) }),
   }))
   return sideBySide(inBatches(entries, BATCH), async (batch) => {
     let unsent = batch
@@ -49,6 +70,16 @@ export function sendMessages(
     }
     throw new Error(`SQS refuses ${unsent.length} of ${batch.length} messages.`)
   })
+}
+
+/**
+ * Hides a received message for whole seconds from now on, at most 12 hours after its receipt; then SQS hands it out again.
+ * Throws when SQS cannot be reached, or the message is no longer hidden.
+ */
+export async function hideMessage(queueUrl: string, receipt: string, seconds: number, client = sqs()): Promise<void> {
+  await client.send(
+    new ChangeMessageVisibilityCommand({ QueueUrl: queueUrl, ReceiptHandle: receipt, VisibilityTimeout: seconds }),
+  )
 }
 
 /** The URL of the queue with this name. Throws when there is none. */

@@ -80,10 +80,10 @@ export function createTransactingTable(dynamo: TransactingDynamo, table: string)
     },
 
     /**
-     * Makes all of these writes or none; returns the index of the first write whose condition did not hold. Nothing is made twice:
-     * each try has the same token. Throws any other failure, after which all or none may have been made.
+     * Makes all of these writes or none; returns the indexes of the writes whose conditions did not hold, none if all are made.
+     * Nothing is made twice: each try has the same token. Throws any other failure, after which all or none may have been made.
      */
-    transact: async (writes: readonly Write[]): Promise<number | undefined> => (await makeAll(writes))[0],
+    transact: makeAll,
   }
 }
 /** A table with transactions, as stores use it. */

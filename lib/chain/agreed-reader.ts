@@ -5,9 +5,10 @@ import { Address, TransactionHash } from '../codecs.ts'
 import type { HttpEnvironment } from '../http.ts'
 import { type Agree, agreement, type Combine, type GetReader, textOf } from './agree.ts'
 import { blocksApart } from './blocks.ts'
+import { required } from './call.ts'
 import { HexText, Quantity } from './hex.ts'
 import { type BlockHeader, byLocation, HashedHeader, Log, Receipt } from './logs.ts'
-import type { ChainReader, ReadOptions } from './reader.ts'
+import type { ChainReader, ReadOptions, ReadPlan } from './reader.ts'
 import { findChain, groupByHost, type RpcUrls } from './readers.ts'
 import type { EvmChain } from './registry.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
@@ -143,4 +144,28 @@ function isAhead(chain: EvmChain, { blockNumber }: Receipt, head: HashedHeader |
 /** A value as text, in lower case, without these keys. */
 function lowerText(value: unknown, without: readonly string[] = []): string {
   return stringify(value, (key, one: unknown) => (without.includes(key) ? undefined : one)).toLowerCase()
+}
+
+/** The reader for plans whose values are functions: hosts are compared by the results of the calls. */
+export function readingResults(reader: ChainReader): ChainReader {
+  type Results = Parameters<ReadPlan<unknown>['parse']>[0]
+  const toResults = <T>(plan: ReadPlan<T>): ReadPlan<Results> => ({
+    ...plan,
+    parse: (results) => {
+      // What cannot be parsed is a failure of this host.
+      plan.parse(results)
+      return results
+    },
+  })
+  return {
+    ...reader,
+    async read(plans, options) {
+      const { values, ...others } = await reader.read(plans.map(toResults), options)
+      return { ...others, values: plans.map((plan, index) => plan.parse(required(values[index]))) }
+    },
+    async readEach(plans, options) {
+      const { values, ...others } = await reader.readEach(plans.map(toResults), options)
+      return { ...others, values: plans.map((plan, index) => (values[index] ? plan.parse(values[index]) : undefined)) }
+    },
+  }
 }

@@ -1,8 +1,7 @@
 import type { Address } from 'viem'
-import { buildLocationKey } from '../activity/ledger-entry.ts'
 import { nameOf, type OpenRequest, type RequestKey, type Snapshot } from '../activity/open-requests.ts'
 import type { OpenRequestsStore } from '../activity/open-requests-store.ts'
-import { type BlockHeader, toBlockFields } from '../chain/logs.ts'
+import { toBlockFields } from '../chain/logs.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
@@ -11,9 +10,6 @@ import { toSeconds } from '../time.ts'
 import type { Notice } from '../webhooks/event.ts'
 import { buildClaimableNotices, type SettledAt } from './entry-notices.ts'
 import { findTaken, findUnreported, isEnded, settleRequest } from './settle-requests.ts'
-
-/** The last log index that has its place in a block. */
-const LAST_LOG = 999_999
 
 type Slice = {
   /** The last block before the slice. */
@@ -32,8 +28,13 @@ export function followRequests(
 ) {
   const changed = new Map<string, OpenRequest>()
   const ended = new Map<string, OpenRequest>()
-  const get = async (requests: readonly RequestKey[]) =>
-    (await openRequests.get(vault, requests)).map((request) => changed.get(nameOf(request)) ?? request)
+  const get = async (requests: readonly RequestKey[]) => {
+    const waiting = new Map((await openRequests.get(vault, requests)).map((request) => [nameOf(request), request]))
+    return requests.map(nameOf).flatMap((name) => {
+      const request = waiting.get(name)
+      return request ? [changed.get(name) ?? request] : []
+    })
+  }
 
   return {
     /**
@@ -43,11 +44,16 @@ export function followRequests(
     async settle(
       snapshot: Snapshot,
     ): Promise<{ readonly notices: Notice[]; readonly waited: Readonly<Record<RequestKind, number[]>> }> {
-      const at = toSnapshotAt(vault, snapshot)
+      const at = toSettledAt({
+        chainId: vault.chainId,
+        vault: vault.address,
+        transactionHash: null,
+        ...toBlockFields(snapshot),
+      })
       const said = new Map(snapshot.requests.map((one) => [nameOf(one), one]))
-      const notices: Notice[] = []
+      const notices: (readonly Notice[])[] = []
       const waited: Record<RequestKind, number[]> = { deposit: [], withdrawal: [] }
-      await sideBySide(await get(snapshot.requests), async (request) => {
+      await sideBySide((await get(snapshot.requests)).entries(), async ([index, request]) => {
         const amounts = said.get(nameOf(request))
         const entries = await entriesOf(request.account)
         steps.left -= (entries?.length ?? 0) ** 2
@@ -60,19 +66,20 @@ export function followRequests(
           ended.set(nameOf(request), request)
         if (settled) changed.set(nameOf(request), settled.request)
         const found = settled || amounts.claimable > 0n ? buildClaimableNotices(request, settled?.parts, at) : []
-        notices.push(...found)
+        notices[index] = found
         const seconds = Number(snapshot.timestamp - toSeconds(request.timestamp))
         // More may have been requested since.
         if (found.length > 0 && seconds > 0) waited[request.kind].push(seconds)
       })
-      return { notices, waited }
+      return { notices: notices.flat(), waited }
     },
 
     /** Returns the notices for the part of a claim that no snapshot reported as claimable. */
     async findUnreported(entry: LedgerEntry, before: readonly LedgerEntry[]): Promise<Notice[]> {
       const taken = new Map(findTakenBy(entry, before).map((of) => [nameOf(of.request), of]))
       if (taken.size === 0) return []
-      const at = toClaimAt(entry)
+      const { chainId, transactionHash, blockNumber, timestamp } = entry
+      const at = toSettledAt({ chainId, vault: entry.vault, transactionHash, blockNumber, timestamp })
       return (await get([...taken.values()].map(({ request }) => request))).flatMap((request) => {
         const of = taken.get(nameOf(request))
         return of ? buildClaimableNotices(request, findUnreported(of, request), at) : []
@@ -94,20 +101,7 @@ function findTakenBy(entry: LedgerEntry, before: readonly LedgerEntry[]) {
   return entry.kind === 'withdraw' && entry.isClaim ? findTaken('withdrawal', entry, before) : []
 }
 
-/** Start of the keys of notices without a settlement event; the request and its amount follow. */
-function requestsKey({ chainId, vault }: Pick<SettledAt, 'chainId' | 'vault'>): string {
-  return `${chainId}#${vault}`
-}
-
-/** Places a snapshot's notices after all events of its block. */
-function toSnapshotAt({ chainId, address: vault }: VaultOnChain, block: BlockHeader): SettledAt {
-  const at = { chainId, vault, transactionHash: null, ...toBlockFields(block) }
-  return { ...at, key: requestsKey(at), place: `${buildLocationKey({ ...at, logIndex: LAST_LOG })}#~` }
-}
-
-/** Places the notices of what a claim takes just before the claim's own. */
-function toClaimAt(entry: LedgerEntry): SettledAt {
-  const { chainId, vault, transactionHash, blockNumber, timestamp } = entry
-  const at = { chainId, vault, transactionHash, blockNumber, timestamp }
-  return { ...at, key: requestsKey(at), place: `${buildLocationKey(entry)}#!` }
+/** The time of notices without a settlement event. Their keys go on with the request and its amount. */
+function toSettledAt(at: Omit<SettledAt, 'key'>): SettledAt {
+  return { ...at, key: `${at.chainId}#${at.vault}` }
 }

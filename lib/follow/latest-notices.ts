@@ -2,37 +2,34 @@ import type { Hash } from 'viem'
 import type { LatestNotice } from '../activity/latest-notice.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 import type { VaultKey } from '../vaults/vault.ts'
-import { type Notice, placeOf } from '../webhooks/event.ts'
+import { getEntryId, isOfEntry, type Notice } from '../webhooks/event.ts'
 
-/** Builds the form to keep of a notice about a deposit or a withdrawal in one of these blocks; undefined for others. */
-export function rememberNotice(notice: Notice, hashes: Hashes): LatestNotice | undefined {
-  const { key, type, timestamp, place, data } = notice
+/**
+ * Builds the form to keep of a notice about a deposit or a withdrawal in one of these blocks, published with this version;
+ * undefined for others.
+ */
+export function rememberNotice(notice: Notice, hashes: Hashes, version: number): LatestNotice | undefined {
+  if (!isOfEntry(notice) || 'eventId' in notice.data) return undefined
+  const { key, type, timestamp } = notice
+  const { blockNumber, transactionHash, userAddress: account } = notice.data
   const kind = RequestKind.options.find((one) => type.startsWith(`${one}.`))
-  if (!kind || !('blockNumber' in data)) return undefined
-  const { blockNumber } = data
   const blockHash = hashes.get(blockNumber)
-  const transactionHash = 'transactionHash' in data ? data.transactionHash : null
-  return blockHash && { key, kind, blockNumber, blockHash, transactionHash, timestamp, place }
+  if (!kind || !blockHash) return undefined
+  const id = getEntryId(notice)
+  return { key, kind, blockNumber, blockHash, transactionHash, timestamp, account, id, version }
 }
 
 /** The hashes of blocks that are not final, by their numbers. */
 export type Hashes = ReadonlyMap<number, Hash>
 
-/** Builds the notice that reverts a non-final one. */
+/** Builds the notice that reverts a non-final one, of at least that one's version. */
 export function buildRevertedNotice(
   { chainId, address }: VaultKey,
-  { key, kind, timestamp }: Pick<LatestNotice, 'key' | 'kind' | 'timestamp'>,
+  { key, kind, timestamp, account, id = null, version = 0 }: LatestNotice,
 ): Notice {
-  const data = { chainId, vaultAddress: address, eventId: key }
-  return { type: `${kind}.reverted`, key: `${key}#reverted`, timestamp, final: false, data }
-}
-
-/** Puts notices that revert others before all other notices, whatever their times. */
-export function withReverted(reverted: readonly Notice[], notices: readonly Notice[]): Notice[] {
-  const last = reverted.map(placeOf).toSorted().at(-1)
-  const isEarly = (notice: Notice) => last !== undefined && placeOf(notice) < last
-  const placed = notices.map((notice) =>
-    isEarly(notice) ? { ...notice, place: `${last}#${placeOf(notice)}` } : notice,
-  )
-  return [...reverted, ...placed]
+  const told = { key: `${key}#reverted`, timestamp, final: false }
+  const data = { chainId, vaultAddress: address, eventId: key, userAddress: account ?? null, entry: null, version }
+  return kind === 'deposit'
+    ? { ...told, type: 'deposit.reverted', data: { ...data, depositId: id } }
+    : { ...told, type: 'withdrawal.reverted', data: { ...data, withdrawalId: id } }
 }

@@ -5,7 +5,9 @@ import { type BlockHeader, readHashes } from '../chain/logs.ts'
 import { logger } from '../logger.ts'
 import type { VaultEvent } from '../protocols/books.ts'
 import type { Notice } from '../webhooks/event.ts'
-import { buildRevertedNotice, type Hashes, rememberNotice, withReverted } from './latest-notices.ts'
+import { type AccountEntries, accountEntries } from './account-entries.ts'
+import { entriesAt } from './entries.ts'
+import { buildRevertedNotice, type Hashes, rememberNotice } from './latest-notices.ts'
 import { publishOf } from './publish-notices.ts'
 import { advance, isOpen, mayReadOn, type Part, planTurn } from './read-turns.ts'
 import { newEvents, postNew, type Run, save, startVaultRun, type VaultRun } from './run.ts'
@@ -35,35 +37,35 @@ export async function publishLatest(run: Run, head: BlockHeader): Promise<void> 
     if (!isPossible(posted)) continue
     const { vault, progress } = vaultRun
     const part = { vault, progress, events: posted.events, entries: posted.entries }
+    const accounts = accountEntries(records, part)
     const notices: Notice[] = []
     const hashes = hashesOf(posted.events)
-    for await (const some of findNotices({ records, openRequests }, part, hashes)) notices.push(...some)
-    found.push({ vaultRun, notices, hashes })
+    for await (const some of findNotices({ openRequests, accounts }, part, hashes)) notices.push(...some)
+    found.push({ vaultRun, notices: notices.filter((notice) => !notice.final), hashes, accounts })
   }
   const gone = await findGone(run, found)
-  const waiting = found.map(({ vaultRun, notices, hashes }) => {
+  const waiting = found.map(({ vaultRun, notices, hashes, accounts }) => {
     const { vault, progress } = vaultRun
     const { latest = [] } = progress
     const reverted = latest.filter(({ key }) => gone.has(key)).map((one) => buildRevertedNotice(vault, one))
-    const known = new Map(latest.map((one) => [one.key, one]))
-    const early = notices
-      .filter(({ final }) => !final)
-      .map((notice) => ({ ...notice, place: known.get(notice.key)?.place }))
-    const placed = withReverted(reverted, early)
-    const unknown = placed.filter(({ key }) => !known.has(key)).flatMap((one) => rememberNotice(one, hashes) ?? [])
-    const added = unknown.slice(0, MAX_LATEST - latest.length)
-    for (const one of added) known.set(one.key, one)
+    const known = new Set(latest.map(({ key }) => key))
+    // A reorganisation can make the chain shorter: its entries replace those that were published before.
+    const version = Math.max(Number(head.number), ...latest.map((one) => one.version ?? 0))
+    const unknown = notices.filter(({ key }) => !known.has(key))
+    const added = unknown
+      .flatMap((one) => rememberNotice(one, hashes, version) ?? [])
+      .slice(0, MAX_LATEST - latest.length)
     if (added.length > 0) vaultRun.progress = { ...progress, latest: [...latest, ...added] }
-    return { vaultRun, notices: placed.filter(({ key, data }) => known.has(key) || 'eventId' in data) }
+    const kept = new Set([...latest, ...added].map(({ key }) => key))
+    const due = [...reverted, ...notices.filter(({ key }) => kept.has(key))]
+    return { vaultRun, notices: due, accounts, known, version }
   })
   await save(
     run,
     waiting.map(({ vaultRun }) => vaultRun).filter(({ progress, saved }) => progress.latest !== saved?.latest),
   )
-  const published = await publishOf(
-    run,
-    waiting.filter(({ notices }) => notices.length > 0),
-  )
+  const withEntries = entriesAt(run, head.number)
+  const published = await publishOf(run, await withEntries(waiting.filter(({ notices }) => notices.length > 0)))
   const reverted = published
     .map(({ vaultRun }) => vaultRun)
     .filter(({ progress: { latest = [] } }) => latest.some(({ key }) => gone.has(key)))
@@ -75,7 +77,12 @@ export async function publishLatest(run: Run, head: BlockHeader): Promise<void> 
 }
 
 /** A vault's notices after the last final block, and the hashes of their blocks. */
-type Latest = { readonly vaultRun: VaultRun; readonly notices: readonly Notice[]; readonly hashes: Hashes }
+type Latest = {
+  readonly vaultRun: VaultRun
+  readonly notices: readonly Notice[]
+  readonly hashes: Hashes
+  readonly accounts: AccountEntries
+}
 
 /**
  * Finds the keys of published notices whose blocks the chain no longer has. Asks only for blocks whose notices are missing now.

@@ -5,7 +5,7 @@ import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
 import { publishOf } from './publish-notices.ts'
 import { type Run, save } from './run.ts'
-import { buildLiftedNotice, buildPausedNotice } from './vault-notices.ts'
+import { buildPauseNotice, buildPauseRevertedNotice } from './vault-notices.ts'
 
 /** Reports vaults that were paused or resumed since the last run. */
 export async function publishPauses(
@@ -36,9 +36,12 @@ type Paused = VaultProgress['paused']
 /** A vault's pause state at a block, with the last final block at that time. */
 type Look = { readonly isPaused: boolean; readonly block: BlockHeader; readonly final: BlockHeader }
 
+/** A change that is not final: the first block at which it was seen, and whether that was published. */
+type Change = NonNullable<NonNullable<Paused>['resumed']>
+
 /**
- * Follows a vault's pause. Save `begun` before the notices are published, so that another run reports the same pause, and
- * `published` afterwards. A vault that is already paused when the job first sees it is not reported.
+ * Follows a vault's pause. Save `begun` before the notices are published, so that another run reports the same change, and
+ * `published` afterwards. A vault that is already paused when the job first sees it is not reported until it resumes.
  */
 function followPause(
   vault: VaultKey,
@@ -46,29 +49,42 @@ function followPause(
   { isPaused, block, final }: Look,
 ): { readonly begun: Paused; readonly published: Paused; readonly notices: readonly Notice[] } {
   const keep = (state: Paused) => ({ begun: state, published: state, notices: [] })
-  if (!paused) {
-    const since = { number: block.number, timestamp: block.timestamp }
-    if (!isPaused) return keep(null)
-    if (paused === undefined) return keep({ since, published: 'final' })
+  const since = { number: block.number, timestamp: block.timestamp }
+  if (paused === undefined) return keep(isPaused ? { since, published: 'final' } : null)
+  // The node lags: its block is before the change.
+  if (block.number <= ((paused?.resumed ?? paused)?.since.number ?? -1n)) return keep(paused)
+
+  // What is final, and what has changed since.
+  const isPausedFinal = paused?.published === 'final'
+  const type = isPausedFinal ? 'vault.resumed' : 'vault.paused'
+  const change = (isPausedFinal ? paused.resumed : paused) as Change | null | undefined
+  const withChange = (of: Change | undefined): Paused =>
+    isPausedFinal ? { since: paused.since, published: 'final', resumed: of } : (of ?? null)
+  if (isPaused === isPausedFinal) {
+    if (!change) return keep(paused)
+    const reverted = buildPauseRevertedNotice(vault, type, change.since)
+    return { begun: paused, published: withChange(undefined), notices: [...listLatest(change), reverted] }
+  }
+  if (!change)
     return {
-      begun: { since },
-      published: { since, published: 'latest' },
-      notices: [buildPausedNotice(vault, since, false)],
+      begun: withChange({ since }),
+      published: withChange({ since, published: 'latest' }),
+      notices: listLatest({ since }),
+    }
+  if (final.number < change.since.number) {
+    return {
+      begun: paused,
+      published: withChange({ since: change.since, published: 'latest' }),
+      notices: listLatest(change),
     }
   }
-  const { since, published } = paused
-  const latest = published ? [] : [buildPausedNotice(vault, since, false)]
-  if (!isPaused) {
-    // The node lags: its block is before the pause.
-    if (block.number <= since.number) return keep(paused)
-    if (published === 'final') return keep(null)
-    return { begun: paused, published: null, notices: [...latest, buildLiftedNotice(vault, since)] }
-  }
-  if (published === 'final') return keep(paused)
-  if (final.number < since.number) return { begun: paused, published: { since, published: 'latest' }, notices: latest }
   return {
     begun: paused,
-    published: { since, published: 'final' },
-    notices: [...latest, buildPausedNotice(vault, since, true)],
+    published: isPausedFinal ? null : { since: change.since, published: 'final' },
+    notices: [...listLatest(change), buildPauseNotice(vault, type, change.since, true)],
+  }
+
+  function listLatest({ since, published }: Change): Notice[] {
+    return published ? [] : [buildPauseNotice(vault, type, since, false)]
   }
 }

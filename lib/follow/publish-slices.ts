@@ -1,9 +1,9 @@
 import type { VaultProgress } from '../activity/store.ts'
 import { sideBySide } from '../side-by-side.ts'
 import { DAY } from '../time.ts'
-import type { Notice } from '../webhooks/event.ts'
-import { buildLatestKey } from './entry-notices.ts'
-import { buildRevertedNotice, type Hashes, withReverted } from './latest-notices.ts'
+import { accountEntries } from './account-entries.ts'
+import { entriesAt } from './entries.ts'
+import { buildRevertedNotice } from './latest-notices.ts'
 import { publishOf } from './publish-notices.ts'
 import { type postNew, type Run, refuse, type VaultRun } from './run.ts'
 import type { Slice } from './slice.ts'
@@ -37,31 +37,27 @@ export async function publishSlices(
     moved.map(({ vaultRun }) => vaultRun),
     through,
   )
-  const waiting: { readonly vaultRun: VaultRun; readonly notices: readonly Notice[] }[] = []
+  const withEntries = entriesAt(run, through, { isRead: through === run.final.number })
+  const waiting: Parameters<typeof withEntries>[0][number][] = []
   await sideBySide(moved, async ({ vaultRun, events, entries }) => {
     const { vault, progress } = vaultRun
     const { confirmed = [] } = snapshots.get(vaultRun) ?? {}
-    const finding = findNotices({ records, openRequests }, { vault, progress, events, entries, snapshots: confirmed })
+    const accounts = accountEntries(records, { vault, progress, entries })
+    const finding = findNotices({ openRequests, accounts }, { vault, progress, events, entries, snapshots: confirmed })
     const hashes = hashesOf(events)
-    const final = new Set<string>()
-    let notices: Notice[] = []
+    const reverted = listDue(progress, through).filter((one) => hashes.get(one.blockNumber) !== one.blockHash)
+    let notices = reverted.map((latest) => buildRevertedNotice(vault, latest))
     let part = await finding.next()
     for (; !part.done; part = await finding.next()) {
       notices.push(...part.value)
-      for (const key of part.value.flatMap((notice) => latestKeyOf(notice, hashes) ?? [])) final.add(key)
       if (notices.length < NOTICES_AT_ONCE) continue
-      await publishOf(run, [{ vaultRun, notices }])
+      await publishOf(run, await withEntries([{ vaultRun, notices, accounts }]))
       notices = []
     }
-    const reverted = listDue(progress, through).filter(({ key }) => !final.has(key))
-    notices = withReverted(
-      reverted.map((latest) => buildRevertedNotice(vault, latest)),
-      notices,
-    )
     found.set(vaultRun, part.value)
-    if (notices.length > 0) waiting.push({ vaultRun, notices })
+    if (notices.length > 0) waiting.push({ vaultRun, notices, accounts })
   })
-  await publishOf(run, waiting)
+  await publishOf(run, await withEntries(waiting))
   const isRecent = now() - Number(timestamp) * 1000 < UNTOLD_SECONDS * 1000
   const unpublished = moved.map(({ vaultRun }) => vaultRun).filter((vaultRun) => run.unpublished.has(vaultRun))
   if (isRecent && unpublished.length > 0) refuse(run, unpublished, 'clients cannot be told')
@@ -86,10 +82,4 @@ function listDue({ latest = [] }: VaultProgress, through: bigint) {
 /** Non-final notices of blocks after this one. */
 export function listLatest({ latest = [] }: VaultProgress, through: bigint) {
   return latest.filter(({ blockNumber }) => blockNumber > through)
-}
-
-/** The key that a notice had while its block was not final. */
-function latestKeyOf({ key, data }: Notice, hashes: Hashes): string | undefined {
-  const hash = 'blockNumber' in data ? hashes.get(data.blockNumber) : undefined
-  return hash && buildLatestKey(key, hash)
 }

@@ -4,15 +4,15 @@ import type { FindClients } from '../clients/find-clients.ts'
 import { logger } from '../logger.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import type { VaultKey } from '../vaults/vault.ts'
+import { publish } from '../webhooks/append.ts'
 import type { Notice } from '../webhooks/event.ts'
 import { findLatestClients } from '../webhooks/latest.ts'
-import { publish } from '../webhooks/publish.ts'
 import { refreshVaults } from './refresh-vaults.ts'
 import type { RunReport } from './report.ts'
 import type { Dependencies as RunDependencies } from './run.ts'
 import { watchPins } from './watch-pins.ts'
 
-type Dependencies = Pick<RunDependencies, 'records' | 'prices' | 'openRequests' | 'states' | 'now'> &
+type Dependencies = Pick<RunDependencies, 'records' | 'prices' | 'openRequests' | 'states' | 'getYield' | 'now'> &
   Pick<Parameters<typeof watchPins>[0], 'pinStore'> &
   Parameters<typeof publish>[0] &
   Parameters<typeof findLatestClients>[0] & {
@@ -64,7 +64,7 @@ async function recordOnce(
   { chainId, vaults }: OfRun,
   until: number,
 ): Promise<{ report: RunReport; wantsLatest: boolean }> {
-  const { records, prices, openRequests, states, pinStore, getReader, findClients, now } = dependencies
+  const { records, prices, openRequests, states, getYield, pinStore, getReader, findClients, now } = dependencies
   const reader = getReader(chainId)
   const publishOfVaults = async (notices: readonly Notice[]) => {
     const clientsOf = await findClients(notices.map(vaultOf))
@@ -80,7 +80,7 @@ async function recordOnce(
   const watching = watchPins({ reader, pinStore, publish: publishOfVaults, now }, vaults)
   watching.catch(() => {})
   const report = await refreshVaults(
-    { reader, records, prices, openRequests, states, publish: publishOfVaults, getWantsLatest, now },
+    { reader, records, prices, openRequests, states, getYield, publish: publishOfVaults, getWantsLatest, now },
     vaults,
     until,
   )

@@ -3,7 +3,9 @@ import { initialProgress } from '../activity/store.ts'
 import { readAtHead, readFinalBlock } from '../chain/finality.ts'
 import { logger } from '../logger.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
+import { toResult, unwrap } from '../result.ts'
 import { readOverviews } from '../vaults/overview.ts'
+import { maxQueries } from './entries.ts'
 import { publishLatest } from './publish-latest.ts'
 import { publishPauses } from './publish-pauses.ts'
 import { recordEvents } from './record-events.ts'
@@ -56,6 +58,7 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     pricesSince: 0n,
     unpublished: new Set(),
     isCutOff: false,
+    entryQueries: { left: maxQueries(vaults.length) },
     done: { slices: 0, entries: 0, prices: 0, states: 0 },
   }
   await save(
@@ -64,9 +67,11 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
   )
   await recordEvents(run)
   if (overviews && overviews.block.number > final.number) await recordOverviews(run, overviews)
+  // A pause was seen at the head, after all events.
+  const latest = await toResult(publishLatest(run, head))
   if (overviews) await publishPauses(run, overviews)
   await save(run, listUnsaved(run))
-  await publishLatest(run, head)
+  unwrap(latest)
   await takeSnapshots(run)
 
   const [front] = vaultRuns

@@ -9,6 +9,7 @@ import { logger } from '../logger.ts'
 import type { VaultEvent } from '../protocols/books.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { HOUR_MS, HOUR_SECONDS, MINUTE_MS } from '../time.ts'
+import type { Yields } from '../vaults/apy.ts'
 import type { BlockPrice, NewPrices } from '../vaults/prices.ts'
 import type { RecordedState } from '../vaults/recorded-state.ts'
 import type { VaultKey } from '../vaults/vault.ts'
@@ -23,6 +24,8 @@ export type Dependencies = {
   readonly states: { readonly record: (states: readonly (readonly [VaultKey, RecordedState])[]) => Promise<void> }
   /** Publishes notices to clients. If it throws, the same notices may be published again. */
   readonly publish: (notices: readonly Notice[]) => Promise<void>
+  /** Finds a vault's yields up to a price at a moment. */
+  readonly getYield: (vault: VaultKey, sharePrice: bigint, at: Date) => Promise<Yields>
   /** Finds the vaults whose clients want non-final events. */
   readonly getWantsLatest: () => Promise<(vault: Address) => boolean>
   /** Epoch milliseconds. */
@@ -63,8 +66,10 @@ export type Run = Dependencies & {
   pricesSince: bigint
   /** Vaults with notices that could not be published. Recent events of them are not recorded either. */
   readonly unpublished: Set<VaultRun>
-  /** True if the table or the queue of events cannot be reached: nothing more is published. */
+  /** True if the table of webhooks or the queue of deliveries cannot be reached: nothing more is published. */
   isCutOff: boolean
+  /** Table requests that the run may still make for the entries of events. */
+  readonly entryQueries: { left: number }
   readonly done: { slices: number; entries: number; prices: number; states: number }
 }
 

@@ -1,8 +1,7 @@
-import type { Address } from 'viem'
-import { buildLocationKey, isNothing } from '../activity/ledger-entry.ts'
+import { buildLocationKey } from '../activity/ledger-entry.ts'
 import { findOpenRequests, nameOf, type OpenRequest, type Snapshot } from '../activity/open-requests.ts'
 import type { OpenRequestsStore } from '../activity/open-requests-store.ts'
-import type { RecordsStore, VaultProgress } from '../activity/store.ts'
+import type { VaultProgress } from '../activity/store.ts'
 import { byLocation, toBlockFields } from '../chain/logs.ts'
 import type { Settlement, VaultEvent } from '../protocols/books.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
@@ -14,7 +13,8 @@ import { toSeconds } from '../time.ts'
 import { addWaits, estimateSettlement } from '../vaults/settlement-waits.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
-import { buildClaimableNotices, buildEntryNotice, listStanding, needsLine, type SettledAt } from './entry-notices.ts'
+import type { AccountEntries } from './account-entries.ts'
+import { buildClaimableNotices, buildEntryNotices, listStanding, needsLine, type SettledAt } from './entry-notices.ts'
 import { followRequests } from './follow-requests.ts'
 import type { Hashes } from './latest-notices.ts'
 
@@ -29,9 +29,9 @@ export type SliceOfVault = {
   readonly snapshots?: readonly Snapshot[]
 }
 
-type Stores = {
-  readonly records: Pick<RecordsStore, 'listEntries'>
+type Sources = {
   readonly openRequests: Pick<OpenRequestsStore, 'list' | 'get'>
+  readonly accounts: AccountEntries
 }
 
 /** A slice's changes: the vault's progress, if it settled something, and waiting requests. */
@@ -45,8 +45,6 @@ export type Found = {
 const OPEN_AT_ONCE = 100
 /** A settlement's notices name this many requests; the rest have only the account. */
 const MAX_NAMED = 5_000
-/** Maximum number of an account's entries in a vault that are searched for its requests. */
-const MAX_ENTRIES = 1_000
 /**
  * Finding the requests of a claim or a cancellation takes n² steps for n earlier entries. A slice has this many steps, about a
  * second, because an attacker can make thousands of entries in a vault. Notices beyond it have no ids.
@@ -57,7 +55,7 @@ const MAX_STEPS = 20_000_000
  * Yields a slice's notices in order, in parts; none for events up to `eventsAfter`. `hashes` are those of non-final blocks.
  */
 export async function* findNotices(
-  { records, openRequests }: Stores,
+  { openRequests, accounts }: Sources,
   slice: SliceOfVault,
   hashes?: Hashes,
 ): AsyncGenerator<Notice[], Found> {
@@ -65,7 +63,7 @@ export async function* findNotices(
   const { books } = getProtocol(vault)
   const { eventsAfter = Number.POSITIVE_INFINITY } = progress
   const isNew = (block: number) => block > eventsAfter
-  const entriesOf = accountEntries(records, slice)
+  const entriesOf = accounts.ofRequests
   const steps = { left: MAX_STEPS }
   const requests =
     hashes || books.settlement
@@ -80,7 +78,7 @@ export async function* findNotices(
     isSettled = true
     const at = toSettledAt(vault, event)
     const { before = [], after = [] } = Object.groupBy(rest, (entry) => (isBefore(entry, event) ? 'before' : 'after'))
-    yield await buildEntryNotices(before, { waits, entriesOf, hashes, steps, requests })
+    yield await listEntryNotices(before, { waits, entriesOf, hashes, steps, requests })
     rest = after
 
     const { kind, lastId, requested, given } = settlement
@@ -92,15 +90,15 @@ export async function* findNotices(
       const settled = page.filter(({ requestId }) => requestId > settledId)
       seconds.push(...settled.map(({ timestamp }) => Number(event.location.timestamp - toSeconds(timestamp))))
       if (!isNew(at.blockNumber)) continue
-      const notices: Notice[] = []
+      const notices: (readonly Notice[])[] = []
       const isNamed = seconds.length <= MAX_NAMED
-      await sideBySide(settled, async (request) => {
+      await sideBySide(settled.entries(), async ([index, request]) => {
         const all = isNamed ? await entriesOf(request.account) : undefined
         const entries = all?.filter((entry) => isBefore(entry, event))
         const parts = entries && listStanding(request, entries).filter(isWorth)
-        notices.push(...buildClaimableNotices(request, parts, at, hashes?.get(at.blockNumber)))
+        notices[index] = buildClaimableNotices(request, parts, at, hashes?.get(at.blockNumber))
       })
-      yield notices
+      yield notices.flat()
     }
     if (lastId > settledId) settledIds = { ...settledIds, [kind]: lastId }
     waits = { ...waits, [kind]: addWaits(waits[kind] ?? [], seconds) }
@@ -109,7 +107,7 @@ export async function* findNotices(
     const { before = [], after = [] } = Object.groupBy(rest, ({ blockNumber }) =>
       blockNumber <= snapshot.number ? 'before' : 'after',
     )
-    yield await buildEntryNotices(before, { waits, entriesOf, hashes, steps, requests })
+    yield await listEntryNotices(before, { waits, entriesOf, hashes, steps, requests })
     rest = after
     const settled = await requests?.settle(snapshot)
     yield settled?.notices ?? []
@@ -119,7 +117,7 @@ export async function* findNotices(
       waits = { ...waits, [kind]: addWaits(waits[kind] ?? [], seconds) }
     }
   }
-  yield await buildEntryNotices(rest, { waits, entriesOf, hashes, steps, requests })
+  yield await listEntryNotices(rest, { waits, entriesOf, hashes, steps, requests })
   const { changed = [], ended = [] } = requests?.list() ?? {}
   return { progress: isSettled ? { settledIds, waits } : undefined, changed, ended }
 }
@@ -167,37 +165,9 @@ async function* listSettled(
   yield [...own.values()]
 }
 
-/**
- * Returns the function that finds an account's requests, claims and cancellations up to the end of a slice; undefined if they are
- * too many.
- */
-function accountEntries(
-  records: Pick<RecordsStore, 'listEntries'>,
-  { vault, progress: { through }, entries }: Pick<SliceOfVault, 'vault' | 'progress' | 'entries'>,
-) {
-  const ofSlice = Map.groupBy(entries, ({ account }) => account)
-  const found = new Map<Address, Promise<readonly LedgerEntry[] | undefined>>()
-  const find = async (account: Address) => {
-    const [recorded] = await records.listEntries(account, [vault])
-    const before = recorded?.filter(({ blockNumber }) => blockNumber <= through)
-    const all = before && [...before, ...(ofSlice.get(account) ?? [])]
-    const ofRequests = all?.filter((entry) => isOfRequests(entry) && !isNothing(entry))
-    return ofRequests && ofRequests.length > MAX_ENTRIES ? undefined : ofRequests
-  }
-  return (account: Address) => {
-    const known = found.get(account) ?? find(account)
-    found.set(account, known)
-    return known
-  }
-}
-
-function isOfRequests({ kind }: LedgerEntry): boolean {
-  return kind !== 'receive' && kind !== 'send'
-}
-
 type EntriesOfSlice = {
   readonly waits: NonNullable<VaultProgress['waits']>
-  readonly entriesOf: ReturnType<typeof accountEntries>
+  readonly entriesOf: AccountEntries['ofRequests']
   readonly hashes: Hashes | undefined
   /** What is left of `MAX_STEPS`. */
   readonly steps: { left: number }
@@ -206,7 +176,7 @@ type EntriesOfSlice = {
 }
 
 /** Builds the notices of entries, in order. */
-async function buildEntryNotices(
+async function listEntryNotices(
   entries: readonly LedgerEntry[],
   { waits, entriesOf, hashes, steps, requests }: EntriesOfSlice,
 ): Promise<Notice[]> {
@@ -217,9 +187,8 @@ async function buildEntryNotices(
     steps.left -= (before?.length ?? 0) ** 2
     const known = steps.left < 0 ? undefined : before
     const estimate = estimateSettlement(waits[entry.kind === 'deposit' ? 'deposit' : 'withdrawal'])
-    const notice = buildEntryNotice(entry, known, estimate, hashes?.get(entry.blockNumber))
     const unreported = (known && (await requests?.findUnreported(entry, known))) ?? []
-    notices[index] = [...unreported, ...(notice ? [notice] : [])]
+    notices[index] = [...unreported, ...buildEntryNotices(entry, known, estimate, hashes?.get(entry.blockNumber))]
   })
   return notices.flat()
 }

@@ -9,15 +9,19 @@ export function buildChangedNotice(vault: VaultKey, pinnedAt: Date, seenAt: Bloc
   return { type: 'vault.changed', key, final: true, ...whatIsSeen(vault, seenAt) }
 }
 
-/** The notice of a vault that is paused since a block; `isFinal` once that is final. */
-export function buildPausedNotice(vault: VaultKey, since: BlockHeader, isFinal: boolean): Notice {
-  const key = `${keyAt(vault, since)}#paused#${vault.address}${isFinal ? '' : '#latest'}`
-  return { type: 'vault.paused', key, final: isFinal, ...whatIsSeen(vault, since) }
+/** A vault's pause, or its end. */
+type PauseType = 'vault.paused' | 'vault.resumed'
+
+/** The notice of a vault that is paused or resumed since a block; `isFinal` once that is final. */
+export function buildPauseNotice(vault: VaultKey, type: PauseType, since: BlockHeader, isFinal: boolean) {
+  const what = type === 'vault.paused' ? 'paused' : 'resumed'
+  const key = `${keyAt(vault, since)}#${what}#${vault.address}${isFinal ? '' : '#latest'}`
+  return { type, key, final: isFinal, ...whatIsSeen(vault, since) } satisfies Notice
 }
 
-/** The notice that a vault was not paused for long enough for that to become final. */
-export function buildLiftedNotice(vault: VaultKey, since: BlockHeader): Notice {
-  const { key, timestamp, data } = buildPausedNotice(vault, since, false)
+/** The notice that a pause, or its end, did not become final. */
+export function buildPauseRevertedNotice(vault: VaultKey, type: PauseType, since: BlockHeader): Notice {
+  const { key, timestamp, data } = buildPauseNotice(vault, type, since, false)
   const { chainId, vaultAddress } = data
   return {
     type: 'vault.reverted',

@@ -2,75 +2,91 @@ import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware'
 import middy from '@middy/core'
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import type * as z from 'zod'
+import type { Received } from '../aws/queue.ts'
 import { parseJson } from '../json.ts'
 import { logger } from '../logger.ts'
 import { once } from '../once.ts'
 import { type Built, container, type Providers, readEnv, readSecretVersions } from './container.ts'
-import type { EnvOf, QueueContract } from './contract.ts'
+import type { QueueContract } from './contract.ts'
 
-/** The work of one message; it is told how many milliseconds it has until it is killed. */
-type Work<C extends QueueContract> = (
-  message: z.output<C['message']>,
-  time: { readonly remainingMs: () => number },
-) => Promise<z.output<C['report']>>
+/** How many milliseconds a function has until it is killed. */
+type Time = { readonly remainingMs: () => number }
 
-/** The contract of a function that is built with no secret. */
-type PlainContract = QueueContract & { readonly uses: { readonly config?: never; readonly webhookKey?: never } }
+/** The work of a batch of messages: their reports, and those messages that are to be handed out again. */
+type BatchWork<Message, Report> = (
+  batch: readonly Received<Message>[],
+  time: Time,
+) => Promise<{ readonly reports: readonly Report[]; readonly again: readonly Received<Message>[] }>
+
+type Work<C extends QueueContract> = BatchWork<z.output<C['message']>, z.output<C['report']>>
 
 /**
- * Turns a contract and its work into a Lambda handler for the messages of an SQS queue. The messages of a batch are worked on
- * side by side; the report of each is logged. Those that failed, or are not what the contract says, are logged with the
- * reason and named in the answer: they are taken again, and end in the dead-letter queue when they fail too often. Their
- * bodies are not logged.
+ * Turns a contract and its work into a Lambda handler for the messages of an SQS queue. Logs each report. SQS hands out again
+ * the messages that the work names, those of a batch that throws, and those that are not what the contract says; a message that
+ * does so too often ends in the dead-letter queue. Bodies are not logged.
  */
 export function consumer<const C extends QueueContract, P extends Providers<C>>(
   contract: C,
   services: P,
   work: (services: Built<P>) => Work<C>,
 ) {
-  return createHandler(contract, services, work, readSecretVersions)
-}
-
-/** The same for a function that is built with no secret; its bundle has no client of Secrets Manager. */
-export function plainConsumer<const C extends PlainContract, P extends Providers<C>>(
-  contract: C,
-  services: P,
-  work: (services: Built<P>) => Work<C>,
-) {
-  return createHandler(contract, services, work, async () => undefined)
-}
-
-function createHandler<const C extends QueueContract, P extends Providers<C>>(
-  contract: C,
-  services: P,
-  work: (services: Built<P>) => Work<C>,
-  readVersion: (env: EnvOf<C>) => Promise<unknown>,
-) {
   const start = container(
     once(() => readEnv(contract, process.env)),
     services,
     work,
-    readVersion,
+    readSecretVersions,
   )
   return middy<SQSEvent, SQSBatchResponse>()
     .use(injectLambdaContext(logger, { resetKeys: true }))
     .onError(({ error }) => logger.error('batch failed', { error }))
     .handler(async ({ Records }, context) => {
       const run = await start()
-      const take = async ({ messageId, body, attributes }: SQSRecord) => {
-        try {
-          // What a contract's own schema parsed.
-          const message = contract.message.parse(parseJson(body)) as z.output<C['message']>
-          const report = contract.report.encode(
-            await run(message, { remainingMs: () => context.getRemainingTimeInMillis() }),
-          )
-          logger.info('report', { messageId, report })
-          return []
-        } catch (error) {
-          logger.error('message failed', { messageId, receives: Number(attributes.ApproximateReceiveCount), error })
-          return [{ itemIdentifier: messageId }]
-        }
-      }
-      return { batchItemFailures: (await Promise.all(Records.map(take))).flat() }
+      const parsed = Records.map((record) => parse(contract, record))
+      const { reports, again } = await run(
+        parsed.flatMap((one) => one ?? []),
+        { remainingMs: () => context.getRemainingTimeInMillis() },
+      )
+      for (const report of reports) logger.info('report', { report: contract.report.encode(report) })
+      const undone = Records.filter((_, index) => {
+        const one = parsed[index]
+        return !one || again.includes(one)
+      })
+      return { batchItemFailures: undone.map(({ messageId }) => ({ itemIdentifier: messageId })) }
     })
+}
+
+/** The work of a batch whose messages have nothing to do with each other. Logs the reason of each that fails. */
+export function each<Message, Report>(
+  work: (message: Message, time: Time) => Promise<Report>,
+): BatchWork<Message, Report> {
+  return async (batch, time) => {
+    const reports: Report[] = []
+    const again: Received<Message>[] = []
+    const take = async (one: Received<Message>) => {
+      try {
+        reports.push(await work(one.message, time))
+      } catch (error) {
+        const { messageId, receives } = one
+        logger.error('message failed', { messageId, receives, error })
+        again.push(one)
+      }
+    }
+    await Promise.all(batch.map(take))
+    return { reports, again }
+  }
+}
+
+function parse<C extends QueueContract>(
+  contract: C,
+  { messageId, body, receiptHandle, attributes }: SQSRecord,
+): Received<z.output<C['message']>> | undefined {
+  const receives = Number(attributes.ApproximateReceiveCount)
+  try {
+    // The contract's own schema parses it.
+    const message = contract.message.parse(parseJson(body)) as z.output<C['message']>
+    return { message, messageId, receives, receipt: receiptHandle }
+  } catch (error) {
+    logger.error('message failed', { messageId, receives, error })
+    return undefined
+  }
 }

@@ -6,9 +6,7 @@ export const RESOURCES = {
   users: 'USERS_TABLE',
   webhooks: 'WEBHOOKS_TABLE',
   cache: 'CACHE_TABLE',
-  // Queues, by their URLs: clients with something new to be told of, webhooks with something to be sent, and shards of
-  // chains that are to be recorded.
-  eventQueue: 'EVENT_QUEUE_URL',
+  // Queues, by their URLs: deliveries to webhooks, and shards of chains that are to be recorded.
   deliveryQueue: 'DELIVERY_QUEUE_URL',
   shardQueue: 'SHARD_QUEUE_URL',
   // Secrets, by their ARNs: the stage's configuration, the service's own key, the keys that sign its answers, and the key
@@ -39,7 +37,7 @@ export function buildVariables(values: { readonly [Name in Resource]?: string })
 type TableResource = 'clients' | 'deposits' | 'users' | 'webhooks' | 'cache'
 
 /** The word for a queue that a function can send to. */
-export type QueueResource = 'eventQueue' | 'deliveryQueue' | 'shardQueue'
+export type QueueResource = 'deliveryQueue' | 'shardQueue'
 
 /** The word for a secret that a function can use. */
 export type SecretResource = 'config' | 'identity' | 'signing' | 'webhookKey'

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { DepositEntry, WithdrawalEntry } from '../activity/entry-responses.ts'
 import { TransferStatus } from '../bridge/transfer.ts'
 import { ChainId } from '../chain/registry.ts'
 import { Address, Amount, Timestamp, TransactionHash } from '../codecs.ts'
@@ -20,30 +21,35 @@ const ofAccount = {
   blockNumber: BLOCK.describe('Block of that transaction, or the block at which the service read the vault'),
 }
 
-const Assets = Amount.nullable().describe("Amount in the asset's smallest unit; null if unknown")
-const Shares = Amount.nullable().describe("Amount in the share's smallest unit; null if unknown")
+const moved = {
+  assets: Amount.nullable().describe("Assets of this event, in the asset's smallest unit; null if unknown"),
+  shares: Amount.nullable().describe("Shares of this event, in the share's smallest unit; null if unknown"),
+}
 
-/** An event names no more deposits or withdrawals, so that it stays small. */
-export const MOST_IDS = 100
+const DepositId = z.string().nullable().describe('`depositId` of the deposit in `GET …/deposits`; null if unknown')
+const WithdrawalId = z
+  .string()
+  .nullable()
+  .describe('`withdrawalId` of the withdrawal in `GET …/withdrawals`; null if unknown')
 
-const Ids = z.array(z.string()).max(MOST_IDS)
+const Version = BLOCK.describe(
+  'Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Store `entry` by its id unless you have stored a higher version',
+)
 
 const deposit = {
   ...ofAccount,
-  depositIds: Ids.describe(
-    'Ids of these deposits in `GET …/deposits`, at most 100. The amounts count all deposits, even above 100',
-  ),
-  assets: Assets,
-  shares: Shares,
+  depositId: DepositId,
+  entry: DepositEntry.nullable().describe('The whole deposit after the event; null if it could not be read'),
+  version: Version,
+  ...moved,
 }
 
 const withdrawal = {
   ...ofAccount,
-  withdrawalIds: Ids.describe(
-    'Ids of these withdrawals in `GET …/withdrawals`, at most 100. The amounts count all withdrawals, even above 100',
-  ),
-  assets: Assets,
-  shares: Shares,
+  withdrawalId: WithdrawalId,
+  entry: WithdrawalEntry.nullable().describe('The whole withdrawal after the event; null if it could not be read'),
+  version: Version,
+  ...moved,
 }
 
 const estimated = {
@@ -74,9 +80,34 @@ const Vault = z
   .object({ ...vault, blockNumber: BLOCK.describe('Block at which the service first saw it') })
   .meta({ id: 'VaultData' })
 
-const Reverted = z
-  .object({ ...vault, eventId: z.string().describe('The `id` of the reverted event') })
-  .meta({ id: 'RevertedData' })
+const reverted = { ...vault, eventId: z.string().describe('The `id` of the reverted event') }
+
+const ofRevertedAccount = {
+  ...reverted,
+  userAddress: Address.nullable().describe('Account that owns the deposit or withdrawal; null if unknown'),
+}
+
+const RevertedDeposit = z
+  .object({
+    ...ofRevertedAccount,
+    depositId: DepositId,
+    entry: DepositEntry.nullable().describe(
+      'The deposit as it stands now. Null: with a `depositId`, delete the deposit',
+    ),
+    version: Version,
+  })
+  .meta({ id: 'RevertedDepositData' })
+const RevertedWithdrawal = z
+  .object({
+    ...ofRevertedAccount,
+    withdrawalId: WithdrawalId,
+    entry: WithdrawalEntry.nullable().describe(
+      'The withdrawal as it stands now. Null: with a `withdrawalId`, delete the withdrawal',
+    ),
+    version: Version,
+  })
+  .meta({ id: 'RevertedWithdrawalData' })
+const Reverted = z.object(reverted).meta({ id: 'RevertedData' })
 
 /** The name of a type's schema: `deposit.pending` is a DepositPendingEvent. */
 const nameOf = (type: string) =>
@@ -111,17 +142,18 @@ export const WebhookEvent = z
     event('deposit.claimable', Deposit),
     event('deposit.completed', Deposit),
     event('deposit.cancelled', Deposit),
-    event('deposit.reverted', Reverted),
+    event('deposit.reverted', RevertedDeposit),
     event('withdrawal.pending', RequestedWithdrawal),
     event('withdrawal.claimable', Withdrawal),
     event('withdrawal.completed', Withdrawal),
     event('withdrawal.cancelled', Withdrawal),
-    event('withdrawal.reverted', Reverted),
+    event('withdrawal.reverted', RevertedWithdrawal),
     event('transfer.completed', Transfer),
     event('transfer.failed', Transfer),
     event('transfer.refunded', Transfer),
     event('transfer.reverted', Reverted),
     event('vault.paused', Vault),
+    event('vault.resumed', Vault),
     event('vault.changed', Vault),
     event('vault.reverted', Reverted),
   ])
@@ -145,23 +177,24 @@ export const EventType = z.enum(WebhookEvent.options.map(({ shape }) => shape.ty
 export type EventType = z.output<typeof EventType>
 
 /**
- * Something that happened in a vault, before each client that has the vault is told of it: an event without its place in a
- * client's log. Its key names what happened and is the same whenever it is found again: each client is told once by it.
- * One that takes another back has that one's key in the place of its id, and goes to those whom that one went to: it is not
- * final either. `place` is where it sorts among notices that wait, if not at its own (`placeOf`).
+ * An event before each client of the vault gets it, without its place in a client's log. Its key names what happened: each
+ * client gets a key once. A notice that reverts another has that one's key as its `eventId`, and goes to its receivers.
  */
 export type Notice = WebhookEvent extends infer Event
   ? Event extends WebhookEvent
-    ? Omit<Event, 'id' | 'sequence'> & { readonly key: string; readonly place?: string | undefined }
+    ? Omit<Event, 'id' | 'sequence'> & { readonly key: string }
     : never
   : never
 
-/** Where a notice sorts among others that wait: by its time; of one time, what is not final is first, then by its key. */
-export function placeOf({
-  timestamp,
-  final,
-  key,
-  place,
-}: Pick<Notice, 'timestamp' | 'final' | 'key' | 'place'>): string {
-  return place ?? `${timestamp.toISOString()}#${final ? 'final' : 'early'}#${key}`
+/** A notice about a deposit or a withdrawal. */
+export type EntryNotice = Extract<Notice, { readonly data: { readonly entry: unknown } }>
+
+/** True if a notice is about a deposit or a withdrawal. */
+export function isOfEntry(notice: Notice): notice is EntryNotice {
+  return 'entry' in notice.data
+}
+
+/** The id of the deposit or withdrawal that a notice is about; null if unknown. */
+export function getEntryId({ data }: EntryNotice): string | null {
+  return 'depositId' in data ? data.depositId : data.withdrawalId
 }

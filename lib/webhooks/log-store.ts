@@ -1,60 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import * as z from 'zod'
-import { any, is, missing, set } from '../aws/conditions.ts'
-import type { Item, PageKey } from '../aws/requests.ts'
+import { is, missing, set, setOnce } from '../aws/conditions.ts'
+import type { PageKey } from '../aws/requests.ts'
 import { buildItem, type Table } from '../aws/table.ts'
+import type { TransactingTable } from '../aws/transactions.ts'
 import { EpochSeconds } from '../codecs.ts'
-import { sha256 } from '../sha256.ts'
+import { DAY_MS } from '../time.ts'
 import { WebhookEvent } from './event.ts'
 import { clientPartition } from './store.ts'
 
-/** The most events that one item has, and the most bytes of them as JSON, of the 400 KB that DynamoDB takes. */
+/** Maximum number of events in one page, and of their bytes as JSON; a larger event is a page of its own. */
 const [PAGE_EVENTS, PAGE_BYTES] = [50, 200 * 1024]
-/** The most items of pending events that are read at once. */
-const PENDING_ITEMS = 20
-/** Bytes of events as JSON in one list; an event that is larger is a list of its own. Lambda answers 6 MB at most. */
+/** Maximum bytes of a list, as JSON; a larger event is a list of its own. Lambda returns at most 6 MB. */
 const LIST_BYTES = 2 ** 20
+/** Pauses before a list with a hole is read again, if its first page was appended not longer ago than this. */
+const [READ_PAUSES_MS, JUST_MS] = [[0, 50, 200], 30_000]
+/** How long the log has an event. */
+const LOG_MS = 30 * DAY_MS
+/** How long an event is known to be logged: a job that repeats a run after that logs it again. */
+const MARK_MS = 40 * DAY_MS
 
-/** Pages that are read ahead. */
-export const NEXT_PAGES = 4
-
-/** Where an event is in its client's log. */
+/** Place of an event in its client's log. */
 export type EventLocation = {
   readonly sequence: number
-  /** The sequence of the first event of its page. */
+  /** Sequence of the first event of its page. */
   readonly page: number
 }
 
-/** An event for a client's log that has no sequence yet. */
-export type Unlogged = {
-  readonly clientId: string
-  /** Pending events are ordered by these. */
-  readonly place: string
-  /** Its sequence means nothing yet. */
-  readonly event: WebhookEvent
-}
+/** An event in its client's log. */
+export type LoggedEvent = EventLocation & { readonly event: WebhookEvent }
 
-const PendingEvent = z.object({ place: z.string(), event: z.looseObject({ id: z.string() }) })
-/** A pending event, as it is stored: all of it but its sequence. */
-export type PendingEvent = z.output<typeof PendingEvent>
+/** An event that has no sequence yet. */
+export type Unlogged = WebhookEvent extends infer Event
+  ? Event extends WebhookEvent
+    ? Omit<Event, 'sequence'>
+    : never
+  : never
 
-const Pending = z.object({ sk: z.string(), events: z.array(PendingEvent), expiresAt: EpochSeconds })
-/** An item of pending events, which were published together. */
-export type Pending = z.output<typeof Pending>
-
-const Page = z.object({ events: z.tuple([WebhookEvent], WebhookEvent), expiresAt: EpochSeconds })
+const Events = z.tuple([WebhookEvent], WebhookEvent)
+/** Events of a page look alike, so they take a tenth of their bytes. */
+const Compressed = z.codec(z.instanceof(Uint8Array), Events, {
+  decode: (bytes): z.input<typeof Events> => JSON.parse(gunzipSync(bytes).toString()),
+  encode: (events) => gzipSync(JSON.stringify(events)),
+})
+const Page = z.object({ events: Compressed, expiresAt: EpochSeconds })
 type Page = z.output<typeof Page>
 
-const Logged = z.object({ sk: z.string() })
-const Mark = z.object({ expiresAt: EpochSeconds })
-const Head = z.object({ next: z.number().int() })
+const Mark = z.object({ sk: z.string() })
+const NewMark = z.object({ expiresAt: EpochSeconds })
+
+/** End of a client's log: the next sequence, and the sequence up to which messages are sent to the queue. */
+const Head = z.object({ next: z.number().int(), queued: z.number().int() })
+export type Head = z.output<typeof Head>
+const StoredHead = Head.extend({ pk: z.string() })
+
+/** Which events are listed; `now` in epoch milliseconds. The log is known to reach `last`, if that is given. */
+type ListFrom = { readonly after: number; readonly limit: number; readonly now: number; readonly last?: number }
 
 /**
- * The log of each client: pending events (`PENDING#`), pages of events with their sequences (`LOG#` and the sequence of the
- * first), a mark for each event that is in a page (`EVENT#`), and the sequence up to which all pages are finished (`HEAD`).
- * Every read is consistent. Every method throws when the table cannot be reached or an item does not parse.
+ * The log of each client: pages of events (`LOG#` and the sequence of the first), a mark for each event that it has (`EVENT#`),
+ * and where it ends (`HEAD`). Every read is consistent. Every method throws when the table cannot be reached or an item does not
+ * parse.
  */
 export function eventLogStore(table: Table) {
-  /** The pages that begin at this sequence or after it, in order: two at first, and twice as many with each request. */
+  /** Pages that begin at this sequence or after it, in order: two at first, and twice as many with each request. */
   async function* pages(clientId: string, from: number): AsyncGenerator<Page> {
     const { pk: partition, sk: first } = pageKey(clientId, from)
     const range = { partition, from: first, to: pageKey(clientId, LAST_SEQUENCE).sk }
@@ -68,98 +78,51 @@ export function eventLogStore(table: Table) {
     } while (after)
   }
 
+  async function listOnce(clientId: string, { after, limit, now }: ListFrom) {
+    const found: LoggedEvent[] = []
+    let bytes = 0
+    /** When the first page was appended. */
+    let appendedAt = 0
+    // The page with the next event begins no earlier.
+    for await (const { events, expiresAt } of pages(clientId, Math.max(1, after + 2 - PAGE_EVENTS))) {
+      // DynamoDB deletes expired items late, and in no order.
+      if (expiresAt.getTime() <= now) continue
+      const page = events[0].sequence
+      if (found.length === 0) appendedAt = expiresAt.getTime() - LOG_MS
+      for (const event of events.filter(({ sequence }) => sequence > after)) {
+        bytes += byteLength(WebhookEvent.encode(event))
+        const last = found.at(-1)
+        const isApart = last && event.sequence !== last.sequence + 1
+        if (isApart || (last && bytes > LIST_BYTES) || found.length === limit) return { found, appendedAt }
+        found.push({ sequence: event.sequence, page, event })
+      }
+    }
+    return { found, appendedAt }
+  }
+
   return {
-    /** The ids of those of these events that are marked as logged. */
+    /** Where the logs of these clients end, by client. A client without events has none. */
+    async getHeads(clientIds: readonly string[]): Promise<Map<string, Head>> {
+      const heads = await table.getMany(StoredHead, clientIds.map(headKey))
+      return new Map(heads.map(({ pk, ...head }) => [pk.slice(clientPartition('').length), head]))
+    },
+
+    /** The ids of those of these events that are logged. */
     async listLogged(events: readonly { readonly clientId: string; readonly id: string }[]): Promise<Set<string>> {
-      const keys = events.map(({ clientId, id }) => loggedKey(clientId, id))
-      const items = await table.getMany(Logged, keys)
-      return new Set(items.map(({ sk }) => sk.slice(LOGGED.length)))
+      const marks = await table.getMany(
+        Mark,
+        events.map(({ clientId, id }) => markKey(clientId, id)),
+      )
+      return new Set(marks.map(({ sk }) => sk.slice(MARK.length)))
     },
 
-    /**
-     * Stores events as pending until `until`: a client's in one item, which is written whole or not at all. What is too much for
-     * one is in several that are written one after the other, so that when this is cut off the earliest are pending.
-     */
-    async addPending(events: readonly Unlogged[], until: Date): Promise<void> {
-      const rounds: Item[][] = []
-      for (const [clientId, ofClient] of Map.groupBy(events, (event) => event.clientId)) {
-        let rest = inOrder(ofClient.map(toPendingEvent))
-        for (let round = 0; rest.length > 0; round += 1) {
-          const together = rest.slice(0, countFitting(rest.map(({ event }) => event)))
-          const sk = pendingKey(together)
-          const key = { pk: clientPartition(clientId), sk }
-          const item = buildItem(Pending, key, { sk, events: together, expiresAt: until })
-          rounds[round] = [...(rounds[round] ?? []), item]
-          rest = rest.slice(together.length)
-        }
-      }
-      for (const items of rounds) await table.putMany(items)
-    },
-
-    /**
-     * The first 20 items of pending events, or fewer with 1 MB; none where nothing is pending. Never an item without those that
-     * have a lower key, were written before it and are still pending.
-     */
-    async listPending(clientId: string): Promise<Pending[]> {
-      const range = { partition: clientPartition(clientId), prefix: PENDING }
-      // A query is no snapshot: it can pass a key just before the item with it is written, and then read a higher one that is
-      // written later. The next query reads both. So of two queries that follow each other, the second is taken up to the
-      // first item that the other did not read.
-      let seen = new Set<string>()
-      for (;;) {
-        const { items: pending } = await table.getPage(Pending, range, { limit: PENDING_ITEMS })
-        const firstNew = pending.findIndex(({ sk }) => !seen.has(sk))
-        if (firstNew === -1) return pending
-        if (firstNew > 0) return pending.slice(0, firstNew)
-        seen = new Set(pending.map(({ sk }) => sk))
-      }
-    },
-
-    /** Deletes items of pending events. */
-    deletePending(clientId: string, pending: readonly Pick<Pending, 'sk'>[]): Promise<void> {
-      return table.deleteMany(pending.map(({ sk }) => ({ pk: clientPartition(clientId), sk })))
-    },
-
-    /** The sequence of the first event whose page may not be finished; 1 for a client without events. */
-    getHead: async (clientId: string): Promise<number> => (await table.get(Head, headKey(clientId)))?.next ?? 1,
-
-    /** Moves that forward; never back. */
-    async moveHead(clientId: string, next: number): Promise<void> {
-      await table.update(headKey(clientId), {
-        changes: [set('next', next)],
-        when: any(missing('pk'), is('next', '<', next)),
+    /** Notes that messages are sent of all events up to a sequence. */
+    async markQueued(clientId: string, queued: number): Promise<void> {
+      const change = { changes: [set('queued', queued)], when: is('queued', '<', queued) }
+      await table.update(headKey(clientId), change).catch((error: unknown) => {
+        // Another run appends: whichever is next queues these events once more, and notes it.
+        if (!(error instanceof Error && error.name === 'TransactionConflictException')) throw error
       })
-    },
-
-    /** The pages from this sequence on, at which one begins or the log ends, up to the first gap between two. */
-    async listPages(clientId: string, from: number): Promise<(readonly WebhookEvent[])[]> {
-      const joined: WebhookEvent[][] = []
-      let next = from
-      for await (const { events } of pages(clientId, from)) {
-        // A query is no snapshot: the page before this one, and then this one, were put while it ran.
-        if (events[0].sequence !== next) break
-        joined.push(events)
-        next += events.length
-      }
-      return joined
-    },
-
-    /** Puts a page at the sequence of its first event, until `until`; false where another is there. */
-    putPage: (clientId: string, events: Page['events'], until: Date): Promise<boolean> =>
-      table.add(Page, pageKey(clientId, events[0].sequence), { events, expiresAt: until }),
-
-    /** Marks events as logged, until `until`. */
-    markLogged: (clientId: string, events: readonly WebhookEvent[], until: Date): Promise<void> =>
-      table.putMany(events.map(({ id }) => buildItem(Mark, loggedKey(clientId, id), { expiresAt: until }))),
-
-    /** The next pages from this sequence, at which one begins or the log ends: four of them, fewer where the log ends. */
-    async listNext(clientId: string, from: number): Promise<(readonly WebhookEvent[])[]> {
-      const found: WebhookEvent[][] = []
-      for await (const { events } of pages(clientId, from)) {
-        found.push(events)
-        if (found.length === NEXT_PAGES) break
-      }
-      return found
     },
 
     /** Those of these events that the log has. */
@@ -171,69 +134,91 @@ export function eventLogStore(table: Table) {
     },
 
     /**
-     * The events after a sequence that the log still has at a moment, in order: `limit` of them, fewer where they are more
-     * than 1 MB or the log ends. `after` is 0 for the first.
+     * The events after a sequence that the log still has at a moment (epoch milliseconds), in order: at most `limit`, or 1 MB.
+     * `after` is 0 for the first.
      */
-    async list(
-      clientId: string,
-      { after, limit, now }: { readonly after: number; readonly limit: number; readonly now: number },
-    ): Promise<WebhookEvent[]> {
-      const found: WebhookEvent[] = []
-      let bytes = 0
-      // The page with the next one begins no earlier.
-      for await (const { events, expiresAt } of pages(clientId, Math.max(1, after + 2 - PAGE_EVENTS))) {
-        // What has ended is deleted some time after, and not in order.
-        if (expiresAt.getTime() <= now) continue
-        for (const event of events.filter(({ sequence }) => sequence > after)) {
-          bytes += Buffer.byteLength(JSON.stringify(WebhookEvent.encode(event)))
-          const last = found.at(-1)
-          // A query is no snapshot: the page before this one, and then this one, were put while it ran.
-          const isApart = last && event.sequence !== last.sequence + 1
-          if (isApart || (last && bytes > LIST_BYTES) || found.length === limit) return found
-          found.push(event)
-        }
+    async list(clientId: string, from: ListFrom): Promise<LoggedEvent[]> {
+      for (const pause of READ_PAUSES_MS) {
+        const { found, appendedAt } = await listOnce(clientId, from)
+        // A query is no snapshot: it may pass a page that is just appended, and read the next one or none.
+        const [first] = found
+        const isWhole = first ? first.sequence === from.after + 1 : from.last === undefined
+        if (isWhole || (first && from.now - appendedAt > JUST_MS)) return found
+        await sleep(pause)
       }
-      return found
+      return (await listOnce(clientId, from)).found
     },
   }
 }
 export type EventLogStore = ReturnType<typeof eventLogStore>
 
-/** How many of these events fit into one item, from the first on: at least one, however large it is. */
-export function countFitting(events: readonly unknown[]): number {
+/** The log as the job appends to it. */
+export function appendingLogStore(table: TransactingTable) {
+  return {
+    ...eventLogStore(table),
+
+    /**
+     * Appends events as one page, in order, with a mark for each: all of them or none. Returns where they are; else that the log
+     * no longer ends at `next`, or the ids of those that it has. Throws if they are more than a page takes.
+     */
+    async append(
+      clientId: string,
+      { next, events, now }: { readonly next: number; readonly events: readonly Unlogged[]; readonly now: number },
+    ): Promise<Appended> {
+      const numbered = Events.parse(
+        events.map((event, index) => WebhookEvent.encode({ ...event, sequence: next + index })),
+      )
+      const page = buildItem(Page, pageKey(clientId, next), { events: numbered, expiresAt: new Date(now + LOG_MS) })
+      const marked = { expiresAt: new Date(now + MARK_MS) }
+      const refused = await table.transact([
+        {
+          update: headKey(clientId),
+          changes: [set('next', next + events.length), setOnce('queued', 0)],
+          when: next === 1 ? missing('pk') : is('next', '=', next),
+        },
+        { put: page, when: missing('pk') },
+        ...numbered.map(({ id }) => ({ put: buildItem(NewMark, markKey(clientId, id), marked), when: missing('pk') })),
+      ])
+      if (refused.length === 0) {
+        return { appended: numbered.map((event) => ({ sequence: event.sequence, page: next, event })) }
+      }
+      if (refused.some((index) => index < MARKS_FROM)) return { isMoved: true }
+      return { logged: new Set(refused.flatMap((index) => numbered[index - MARKS_FROM]?.id ?? [])) }
+    },
+  }
+}
+export type AppendingLogStore = ReturnType<typeof appendingLogStore>
+
+/** The outcome of appending. */
+type Appended =
+  | { readonly appended: readonly LoggedEvent[] }
+  | { readonly isMoved: true }
+  | { readonly logged: ReadonlySet<string> }
+
+/** Index of the first mark among the writes of an append. */
+const MARKS_FROM = 2
+
+/** Number of these events that fit into one page, from the first on: at least one, however large it is. */
+export function countFitting(events: readonly Unlogged[]): number {
   let bytes = 0
   const end = events.findIndex((event, index) => {
-    bytes += Buffer.byteLength(JSON.stringify(event))
+    bytes += byteLength(WebhookEvent.encode({ ...event, sequence: LAST_SEQUENCE }))
     return index === PAGE_EVENTS || (index > 0 && bytes > PAGE_BYTES)
   })
   return end === -1 ? events.length : end
 }
 
-/** Pending events in the order of their places. */
-export function inOrder<Event extends PendingEvent>(events: readonly Event[]): Event[] {
-  return events.toSorted((left, right) => (left.place < right.place ? -1 : 1))
+function byteLength(encoded: z.input<typeof WebhookEvent>): number {
+  return Buffer.byteLength(JSON.stringify(encoded))
 }
 
-function toPendingEvent({ place, event }: Unlogged): PendingEvent {
-  const { sequence: _, ...encoded } = WebhookEvent.encode(event)
-  return { place, event: encoded }
-}
-
-const PENDING = 'PENDING#'
-
-/** Sorts by the first event, and has a hash of all: the same events are the same item, and others never replace it. */
-function pendingKey(events: readonly PendingEvent[]): string {
-  const hash = sha256(events.map(({ event }) => event.id).join(' '))
-  return `${PENDING}${events[0]?.place ?? ''}#${hash.slice(0, 32)}`
-}
-
-const LOGGED = 'EVENT#'
-/** The digits of a sequence in a key: enough for 3 years of 10,000 events a second. */
+const MARK = 'EVENT#'
+/** Digits of a sequence in a key: enough for 3 years of 10,000 events a second. */
 const SEQUENCE_DIGITS = 12
 const LAST_SEQUENCE = 10 ** SEQUENCE_DIGITS - 1
 
-function loggedKey(clientId: string, id: string) {
-  return { pk: clientPartition(clientId), sk: `${LOGGED}${id}` }
+function markKey(clientId: string, id: string) {
+  return { pk: clientPartition(clientId), sk: `${MARK}${id}` }
 }
 
 function headKey(clientId: string) {

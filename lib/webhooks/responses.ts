@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { Timestamp } from '../codecs.ts'
 import { field } from '../field.ts'
-import { failingSince, listGivenUp, nextDueAt, stateOf } from './delivery-state.ts'
-import type { DeliveryStore } from './delivery-store.ts'
+import { attemptsOf, failingSince, listGivenUp, nextDueAt } from './attempts.ts'
+import type { AttemptsStore } from './attempts-store.ts'
 import { EventType } from './event.ts'
 import { SendFailure } from './sent.ts'
 import type { WebhooksStore } from './store.ts'
@@ -82,19 +82,24 @@ const Delivery = z
       .describe(
         'Last failed delivery of an event, also after later successes; null if none failed. Tests do not count',
       ),
+    behindFrom: z
+      .number()
+      .int()
+      .nullable()
+      .describe(
+        'Lowest `sequence` that waits in the log while the server is down or the webhook is disabled; null otherwise. All events from there on follow once a delivery succeeds',
+      ),
     waiting: z
       .number()
       .int()
-      .describe(
-        'Number of failed events that the service sends again. While every delivery fails, newer events wait too and do not count here',
-      ),
+      .describe('Number of single events that failed and that the service sends again, at most 100'),
     nextAttemptAt: Timestamp.nullable().describe(
       'Earliest time of the next attempt; null if no event waits or the webhook is disabled',
     ),
     givenUp: z
       .array(z.number().int())
       .describe(
-        'Sequences of events that the service no longer sends, newest first, at most 100. An event ends here after ten failures, or four if more than 90 wait. `GET /webhooks/events` lists them. If a test enables a disabled webhook, the service sends them again. It forgets them after 30 days',
+        'Sequences of events that the service no longer sends, newest first, at most 100. An event ends here after ten failures, or if 100 others wait when it is refused. `GET /webhooks/events` lists them. If a test enables a disabled webhook, the service sends them again. It forgets them after 30 days',
       ),
     givenUpBefore: z
       .number()
@@ -117,7 +122,7 @@ export const WebhookResponse = z
       'Reason why it was disabled. gone: it answered 410. failing: no delivery succeeded for three days. Null while active',
     ),
     failingSince: Timestamp.nullable().describe(
-      'Time since when every delivery has failed, for at least two events. Null while deliveries succeed, or if none of these events waits any longer',
+      'Time since when every delivery has failed, at least two. Null while deliveries succeed, or if no event waits any longer',
     ),
     delivery: Delivery,
   })
@@ -135,32 +140,32 @@ export const RotatedSecret = z.object({
   previousUntil: Timestamp.describe("Time until which deliveries also carry the previous secret's signature"),
 })
 
-/** A client's webhooks and how they are, oldest first. `now` is in epoch milliseconds. */
+/** A client's webhooks and how deliveries go, oldest first. `now` is in epoch milliseconds. */
 export async function listStatuses(
-  { webhooks, deliveries, now }: Statuses,
+  { webhooks, attempts, now }: Statuses,
   clientId: string,
 ): Promise<WebhookResponse[]> {
   const registered = await webhooks.list(clientId)
-  const states = await deliveries.list(
-    clientId,
-    registered.map(({ id }) => id),
-  )
-  return registered.map((webhook) => {
-    const state = stateOf(webhook, states.get(webhook.id))
+  const stored = await attempts.list(registered.map(({ id }) => ({ clientId, webhookId: id })))
+  return registered.map((webhook, index) => {
+    const of = attemptsOf(webhook, stored[index]?.attempts)
+    const { behind, disabledAt } = webhook
+    const next = [behind?.probeAt, nextDueAt(of, now())].filter((at) => at !== undefined)
     return {
       ...describeWebhook(webhook),
-      status: webhook.disabledAt ? 'disabled' : 'active',
-      disabledAt: webhook.disabledAt ?? null,
+      status: disabledAt ? 'disabled' : 'active',
+      disabledAt: disabledAt ?? null,
       disabledReason: webhook.disabledReason ?? null,
-      failingSince: momentOf(failingSince(state)),
+      failingSince: momentOf(failingSince(of)),
       delivery: {
-        lastFailure: state.lastFailure
-          ? { ...state.lastFailure, at: new Date(state.lastFailure.at), status: state.lastFailure.status ?? null }
+        lastFailure: of.lastFailure
+          ? { ...of.lastFailure, at: new Date(of.lastFailure.at), status: of.lastFailure.status ?? null }
           : null,
-        waiting: Object.keys(state.retries).length,
-        nextAttemptAt: webhook.disabledAt ? null : momentOf(nextDueAt(state, now())),
-        givenUp: listGivenUp(state, now()).map(({ sequence }) => sequence),
-        givenUpBefore: state.givenUpBefore,
+        behindFrom: behind?.from ?? null,
+        waiting: Object.keys(of.waiting).length,
+        nextAttemptAt: disabledAt || next.length === 0 ? null : new Date(Math.min(...next)),
+        givenUp: listGivenUp(of, now()).map(({ sequence }) => sequence),
+        givenUpBefore: of.givenUpBefore,
       },
     }
   })
@@ -168,7 +173,7 @@ export async function listStatuses(
 
 type Statuses = {
   readonly webhooks: Pick<WebhooksStore, 'list'>
-  readonly deliveries: Pick<DeliveryStore, 'list'>
+  readonly attempts: Pick<AttemptsStore, 'list'>
   readonly now: () => number
 }
 

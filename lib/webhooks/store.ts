@@ -1,8 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
 import { add, all, any, type Condition, exists, is, missing, remove, set, sizeIs } from '../aws/conditions.ts'
 import type { Table } from '../aws/table.ts'
-import { Timestamp } from '../codecs.ts'
-import { type DisabledReason, MOST_WEBHOOKS, SecretVersions, Webhook, type WebhookKey } from './webhook.ts'
+import { AppError } from '../errors.ts'
+import { MAX_WEBHOOKS, Webhook, type WebhookKey } from './webhook.ts'
+
+/** Number of times that a change is tried while others change the same webhook. */
+const TRIES = 10
 
 const LatestItem = z.object({ clients: z.set(z.string()) })
 const Item = z.object({ webhooks: z.record(z.string(), Webhook) })
@@ -16,12 +20,28 @@ export function webhooksStore(table: Table) {
   const reserveTests = (clientId: string, until: number, when: Condition) =>
     table.update(testKey(clientId), { changes: [set('testingUntil', until)], when })
 
+  const list = async (clientId: string): Promise<Webhook[]> => {
+    const item = await table.get(Item, webhooksKey(clientId))
+    return item ? sorted(item) : []
+  }
+
+  /** A webhook; undefined if there is none. */
+  const find = async ({ clientId, webhookId }: WebhookKey): Promise<Webhook | undefined> =>
+    (await list(clientId)).find(({ id }) => id === webhookId)
+
+  /** Replaces a webhook and returns it as written; undefined if it was changed or removed since it was read. */
+  async function replace(clientId: string, before: Webhook, changed: Webhook): Promise<Webhook | undefined> {
+    const webhook = { ...changed, version: randomUUID() }
+    const isReplaced = await table.update(webhooksKey(clientId), {
+      changes: [set(['webhooks', before.id], Webhook.encode(webhook))],
+      when: is(['webhooks', before.id, 'version'], '=', before.version),
+    })
+    return isReplaced ? webhook : undefined
+  }
+
   return {
     /** A client's webhooks, oldest first. */
-    async list(clientId: string): Promise<Webhook[]> {
-      const item = await table.get(Item, webhooksKey(clientId))
-      return item ? sorted(item) : []
-    },
+    list,
 
     /** The webhooks of each of these clients that has any, by client. */
     async listOf(clientIds: readonly string[]): Promise<Map<string, Webhook[]>> {
@@ -41,41 +61,38 @@ export function webhooksStore(table: Table) {
       if (await table.add(Item, key, { webhooks: { [webhook.id]: webhook } })) return true
       return table.update(key, {
         changes: [set(['webhooks', webhook.id], Webhook.encode(webhook))],
-        when: all(missing(['webhooks', webhook.id]), sizeIs('webhooks', '<', MOST_WEBHOOKS)),
+        when: all(missing(['webhooks', webhook.id]), sizeIs('webhooks', '<', MAX_WEBHOOKS)),
       })
     },
 
-    /** Removes a webhook of a client, with the state of its deliveries; false where there is none with this id. */
+    /** Removes a webhook of a client, with its attempts; false where there is none with this id. */
     async remove(clientId: string, id: string): Promise<boolean> {
       const isRemoved = await table.update(webhooksKey(clientId), {
         changes: [remove(['webhooks', id])],
         when: exists(['webhooks', id]),
       })
-      if (isRemoved) await table.delete(deliveryKey({ clientId, webhookId: id }))
+      if (isRemoved) await table.delete(attemptsKey({ clientId, webhookId: id }))
       return isRemoved
     },
 
-    /** Replaces the versions of a webhook's secrets; false where they were replaced since they were read, or it is removed. */
-    replaceSecret(clientId: string, { id, secret }: Webhook, next: SecretVersions): Promise<boolean> {
-      return table.update(webhooksKey(clientId), {
-        changes: [set(['webhooks', id, 'secret'], SecretVersions.encode(next))],
-        when: is(['webhooks', id, 'secret', 'version'], '=', secret.version),
-      })
-    },
+    get: find,
+    replace,
 
-    /** Has nothing sent to a webhook any more; false where that is so already, or it is removed or registered again. */
-    disable(
-      clientId: string,
-      { id, createdAt }: Pick<Webhook, 'id' | 'createdAt'>,
-      { at, reason }: { readonly at: Date; readonly reason: DisabledReason },
-    ): Promise<boolean> {
-      return table.update(webhooksKey(clientId), {
-        changes: [
-          set(['webhooks', id, 'disabledAt'], Timestamp.encode(at)),
-          set(['webhooks', id, 'disabledReason'], reason),
-        ],
-        when: all(isSince(id, createdAt), missing(['webhooks', id, 'disabledAt'])),
-      })
+    /**
+     * Changes a webhook, again for as long as others change it too. Returns it; undefined if there is none. Starts with the
+     * webhook as it was read, if that is given. Throws `service_unavailable` if others change it all the time.
+     */
+    async change(key: WebhookKey, to: (webhook: Webhook) => Webhook, read?: Webhook): Promise<Webhook | undefined> {
+      let before = read ?? (await find(key))
+      for (let tries = 0; tries < TRIES && before; tries += 1) {
+        const changed = to(before)
+        if (changed === before) return before
+        const replaced = await replace(key.clientId, before, changed)
+        if (replaced) return replaced
+        before = await find(key)
+      }
+      if (before) throw new AppError('service_unavailable')
+      return undefined
     },
 
     /**
@@ -88,37 +105,23 @@ export function webhooksStore(table: Table) {
     async endTest(clientId: string, { begun, until }: { readonly begun: number; readonly until: number }) {
       await reserveTests(clientId, until, is('testingUntil', '=', begun))
     },
-
-    /** Has events sent to a webhook again; false where they are, or it is removed or registered again. */
-    enable(clientId: string, { id, createdAt }: Pick<Webhook, 'id' | 'createdAt'>): Promise<boolean> {
-      return table.update(webhooksKey(clientId), {
-        changes: [remove(['webhooks', id, 'disabledAt']), remove(['webhooks', id, 'disabledReason'])],
-        when: all(isSince(id, createdAt), exists(['webhooks', id, 'disabledAt'])),
-      })
-    },
   }
 }
 export type WebhooksStore = ReturnType<typeof webhooksStore>
 
-/** The key of the one item with the ids of clients that may want to be told what is not final: 400 KB of 25,000 clients. */
+/** Key of the one item with the ids of clients that may want events that are not final: 25,000 clients take 400 KB. */
 const LATEST_KEY = { pk: 'LATEST', sk: 'CLIENTS' }
 
 const CLIENT = 'CLIENT#'
-const DELIVERY = 'DELIVERY#'
 
 /** The partition of a client's webhooks and events. */
 export function clientPartition(clientId: string): string {
   return `${CLIENT}${clientId}`
 }
 
-/** The key of the state of a webhook's deliveries. */
-export function deliveryKey({ clientId, webhookId }: WebhookKey) {
-  return { pk: clientPartition(clientId), sk: `${DELIVERY}${webhookId}` }
-}
-
-/** The webhook of which the item with this key says so. */
-export function webhookIdOf(sk: string): string {
-  return sk.slice(DELIVERY.length)
+/** The key of a webhook's attempts. */
+export function attemptsKey({ clientId, webhookId }: WebhookKey) {
+  return { pk: clientPartition(clientId), sk: `ATTEMPTS#${webhookId}` }
 }
 
 function testKey(clientId: string) {
@@ -131,9 +134,4 @@ function webhooksKey(clientId: string) {
 
 function sorted({ webhooks }: z.output<typeof Item>): Webhook[] {
   return Object.values(webhooks).sort((left, right) => left.createdAt.getTime() - right.createdAt.getTime())
-}
-
-/** The webhook still has this registration time. */
-function isSince(id: string, createdAt: Date): Condition {
-  return is(['webhooks', id, 'createdAt'], '=', Timestamp.encode(createdAt))
 }

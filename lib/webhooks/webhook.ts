@@ -2,20 +2,20 @@ import * as z from 'zod'
 import { Timestamp } from '../codecs.ts'
 import { EventType, type WebhookEvent } from './event.ts'
 
-const MOST_CHARACTERS = 2048
+const MAX_CHARACTERS = 2048
 
-/** Which events a webhook is told: those alone that are final, or besides, and first, those that a reorganisation can undo. */
+/** Events that a webhook gets: only final ones, or first also those that a reorganisation can undo. */
 export const Finality = z.enum(['final', 'latest'])
 export type Finality = z.output<typeof Finality>
 
-/** Why nothing is sent to a webhook any more: it said that it is gone, or has taken nothing for three days. */
+/** Why a webhook is disabled: it responded that it is gone, or has taken nothing for three days. */
 export const DisabledReason = z.enum(['gone', 'failing'])
 export type DisabledReason = z.output<typeof DisabledReason>
 
-/** A URL as it is called: https, or http on one machine; without a user name, a password and a fragment. */
+/** A URL to send to: https, or http on one machine; without a user name, a password or a fragment. */
 export const WebhookUrl = z.codec(
-  z.string().meta({ format: 'uri', maxLength: MOST_CHARACTERS }),
-  z.string().max(MOST_CHARACTERS),
+  z.string().meta({ format: 'uri', maxLength: MAX_CHARACTERS }),
+  z.string().max(MAX_CHARACTERS),
   {
     decode: (text, context) => {
       const url = URL.parse(text)
@@ -30,8 +30,8 @@ export const WebhookUrl = z.codec(
 )
 
 /**
- * Which secrets sign: each is made of a version (lib/webhooks/secret.ts). After a rotation the one before signs beside the
- * new one, until its end.
+ * Versions of the secrets that sign; each secret follows from its version (lib/webhooks/secret.ts). After a rotation the one
+ * before also signs, until its end.
  */
 export const SecretVersions = z.object({
   version: z.string(),
@@ -39,29 +39,53 @@ export const SecretVersions = z.object({
 })
 export type SecretVersions = z.output<typeof SecretVersions>
 
-/** An endpoint that a client registered, to be told what happens in its vaults. */
+const Millis = z.number().int()
+
+/** A webhook that is behind: its events are not queued; a probe continues from its place in the log. */
+export const Behind = z.object({
+  /** Lowest sequence that it may not have taken. */
+  from: z.number().int(),
+  /** When the next probe is due. */
+  probeAt: Millis,
+  /** Until then a function is at work on it. */
+  claimedUntil: Millis.optional(),
+  /** True once it has taken all: events are queued again, and those of the meantime are looked for. */
+  isLive: z.boolean().default(false),
+})
+export type Behind = z.output<typeof Behind>
+
+/** An endpoint that a client registered for events. */
 export const Webhook = z.object({
   id: z.string(),
+  /** Another one after each change. */
+  version: z.string(),
   url: z.string(),
-  /** Null for all types, also for those that there are not yet. */
+  /** Null for all types, including future ones. */
   types: z.array(EventType).nullable(),
   finality: Finality,
   secret: SecretVersions,
   createdAt: Timestamp,
-  /** The last event of the log before it was registered: it is told those after. */
+  /** Sequence of the last event before it was registered: it gets those after. */
   after: z.number().int().nonnegative(),
+  behind: Behind.optional(),
   disabledAt: Timestamp.optional(),
   disabledReason: DisabledReason.optional(),
 })
 export type Webhook = z.output<typeof Webhook>
 
-/** Which webhook of whom. */
+/** A webhook of a client. */
 export type WebhookKey = { readonly clientId: string; readonly webhookId: string }
 
-/** How many webhooks a client can have. */
-export const MOST_WEBHOOKS = 10
+/** Maximum number of webhooks of a client. */
+export const MAX_WEBHOOKS = 10
 
-/** Whether a webhook is told of an event. */
-export function wants({ types, finality }: Pick<Webhook, 'types' | 'finality'>, event: WebhookEvent): boolean {
-  return (event.final || finality === 'latest') && (types?.includes(event.type) ?? true)
+/** True if a webhook gets an event. */
+export function wants({ types, finality, after }: Pick<Webhook, 'types' | 'finality' | 'after'>, event: WebhookEvent) {
+  const isAsked = (event.final || finality === 'latest') && (types?.includes(event.type) ?? true)
+  return isAsked && event.sequence > after
+}
+
+/** True if events are queued for a webhook: it is neither disabled nor behind. */
+export function isLive({ disabledAt, behind }: Pick<Webhook, 'disabledAt' | 'behind'>): boolean {
+  return disabledAt === undefined && (behind === undefined || behind.isLive)
 }

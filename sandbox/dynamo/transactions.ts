@@ -33,6 +33,7 @@ const Input = z.object({
     ]),
   ),
   ClientRequestToken: z.string().optional(),
+  ReturnConsumedCapacity: z.string().optional(),
 })
 
 /** For so long DynamoDB knows a transaction by its token. */
@@ -85,7 +86,9 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
     const parsed = Input.safeParse(input)
     // What DynamoDB says of actions that it cannot read is not documented, and the SDK sends none.
     if (!parsed.success) return refusal('ValidationException', parsed.error.message)
-    const { TransactItems: items, ClientRequestToken: token } = parsed.data
+    const { TransactItems: items, ClientRequestToken: token, ReturnConsumedCapacity: asked = 'NONE' } = parsed.data
+    const capacity = (units: number) =>
+      asked === 'NONE' ? {} : { ConsumedCapacity: [{ TableName: writes[0]?.location.TableName, CapacityUnits: units }] }
     const writes = items.map(describe)
     const keys = writes.map(({ location }) => keyOf(location))
     if (new Set(keys).size < keys.length) {
@@ -106,10 +109,10 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
     const make = async () => {
       const known = token === undefined ? undefined : made.get(token)
       if (known && now() - known.at < KNOWN_MS) {
-        if (isDeepStrictEqual(known.items, items)) return success()
+        if (isDeepStrictEqual(known.items, items)) return success(capacity(0))
         return refusal('IdempotentParameterMismatchException', 'The token is of another transaction')
       }
-      const answer = await makeAll(act, writes)
+      const answer = await makeAll(act, writes, (units) => success(capacity(units)))
       if (answer.status === 200 && token !== undefined) made.set(token, { items, at: now() })
       return answer
     }
@@ -204,7 +207,7 @@ function describe(item: z.output<typeof Input>['TransactItems'][number]): Descri
 }
 
 /** Makes each write, and undoes all where one was refused, or all are too much. */
-async function makeAll(act: Act, writes: readonly Described[]): Promise<Answer> {
+async function makeAll(act: Act, writes: readonly Described[], made: (units: number) => Answer): Promise<Answer> {
   const done: { readonly answer: Answer; readonly size: number; readonly undo: () => Promise<unknown> }[] = []
   const read = async (location: ItemLocation): Promise<Item | undefined> => {
     const { text } = await act('GetItem', { ...location, ConsistentRead: true })
@@ -221,7 +224,10 @@ async function makeAll(act: Act, writes: readonly Described[]): Promise<Answer> 
     done.push({ answer, size, undo: async () => answer.status === 200 && !isCheck && (await undo()) })
   }
   const excess = findExcessOfItems(done.map(({ size }) => size))
-  if (excess === undefined && done.every(({ answer }) => answer.status === 200)) return success()
+  if (excess === undefined && done.every(({ answer }) => answer.status === 200)) {
+    // Twice the units of single writes.
+    return made(done.reduce((sum, { size }) => sum + 2 * Math.max(1, Math.ceil(size / 1024)), 0))
+  }
   for (const { undo } of done) await undo()
   if (excess !== undefined) return refusal('ValidationException', excess)
   const reasons = done.map(({ answer }) => reasonOf(answer))
@@ -245,8 +251,8 @@ function reasonOf({ status, text }: Answer): Reason | undefined {
   return FOUND_LATE.test(message) ? { Code: 'ValidationError', Message: message } : undefined
 }
 
-function success(): Answer {
-  return { status: 200, headers: {}, text: '{}' }
+function success(body: object): Answer {
+  return { status: 200, headers: {}, text: JSON.stringify(body) }
 }
 
 function refusal(type: string, message: string, more: object = {}): Answer {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { MOST_RECEIVES } from '../../infra/queues.ts'
-import { DAY_MS } from '../../lib/time.ts'
+import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
 
 /** How the queues differ from what one would wish of them: SQS does each of these at times. */
 export type QueueLies = {
@@ -18,6 +17,8 @@ export type QueueLies = {
   refused: number
   /** How many messages a move takes in a second: 500 at most. */
   movedPerSecond: number
+  /** How many messages of a queue are hidden at most after they were handed out. */
+  maxInFlight: number
   /** Whether nothing is answered but that SQS is not there. */
   down: boolean
 }
@@ -31,9 +32,12 @@ type Message = {
   readonly sentAt: number
   /** Of what invocation it comes, as its sender says. */
   readonly trace: string | undefined
+  /** The tenant; a message without one is a tenant of its own. */
+  readonly group: string | undefined
   visibleAt: number
   receives: number
   firstReceivedAt: number | undefined
+  lastReceivedAt: number | undefined
   /** Only the last one takes the message away. */
   receipt: string | undefined
 }
@@ -46,6 +50,7 @@ export type Queue = {
   /** Where a message goes that was handed out so often. */
   readonly deadLetters: Queue | undefined
   readonly mostReceives: number
+  readonly keptMs: number
   messages: Message[]
   /** When all its messages go, those too that come until then. */
   emptyAt: number | undefined
@@ -66,10 +71,17 @@ type MoveTask = {
 /** The number of every account on this machine. */
 export const ACCOUNT = '000000000000'
 const REGION = 'eu-west-1'
-const RETENTION_MS = 4 * DAY_MS
-const DEAD_RETENTION_MS = 14 * DAY_MS
+/** How long a queue keeps messages if nothing else is said: SQS's default. */
+const KEPT_DAYS = 4
 /** For so long after a purge its messages can still be had, and others are lost with them; another is refused. */
 const PURGE_MS = 60_000
+/** A message is visible again at most so long after it was handed out. */
+const MAX_HIDDEN_MS = 12 * HOUR_MS
+/**
+ * A tenant is noisy with more than this share of the messages in flight, and at least so many of them.
+ * Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
+ */
+const NOISY = { share: 0.1, messages: 30 }
 
 type Dependencies = {
   readonly lies: QueueLies
@@ -85,20 +97,30 @@ export function createBroker({ lies, now, random }: Dependencies) {
   const tasks: MoveTask[] = []
 
   function forgetOld(queue: Queue): void {
-    const keptFrom = now() - (queue.deadLetters ? RETENTION_MS : DEAD_RETENTION_MS)
+    const keptFrom = now() - queue.keptMs
     queue.messages = queue.messages.filter(({ sentAt }) => sentAt >= keptFrom)
   }
 
-  function add(queue: Queue, body: string, delaySeconds: number, trace?: string): Message {
+  function add(
+    queue: Queue,
+    body: string,
+    {
+      delaySeconds = 0,
+      trace,
+      group,
+    }: { delaySeconds?: number; trace?: string | undefined; group?: string | undefined },
+  ): Message {
     const sentAt = now()
     const message = {
       id: randomUUID(),
       body,
       sentAt,
       trace,
+      group,
       visibleAt: sentAt + delaySeconds * 1000 + lies.heldBackMs,
       receives: 0,
       firstReceivedAt: undefined,
+      lastReceivedAt: undefined,
       receipt: undefined,
     }
     queue.messages.push(message)
@@ -115,10 +137,20 @@ export function createBroker({ lies, now, random }: Dependencies) {
       else {
         source.messages = source.messages.filter((message) => message !== oldest)
         // A new message to SQS, with another id.
-        add(destination, oldest.body, 0)
+        add(destination, oldest.body, {})
         task.moved += 1
       }
     }
+  }
+
+  const listInFlight = ({ messages }: Queue): Message[] =>
+    messages.filter(({ receipt, visibleAt }) => receipt !== undefined && visibleAt > now())
+
+  /** The messages in flight of each noisy tenant. */
+  function countNoisy(inFlight: readonly Message[]): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>()
+    for (const { group } of inFlight) if (group !== undefined) counts.set(group, (counts.get(group) ?? 0) + 1)
+    return new Map([...counts].filter(([, count]) => count >= NOISY.messages && count > NOISY.share * inFlight.length))
   }
 
   const count = ({ messages }: Queue): QueueCounts => {
@@ -134,11 +166,14 @@ export function createBroker({ lies, now, random }: Dependencies) {
       visibilitySeconds: number,
       {
         deadLetters,
-        mostReceives = MOST_RECEIVES,
-      }: { deadLetters?: Queue | undefined; mostReceives?: number | undefined } = {},
+        mostReceives = Number.POSITIVE_INFINITY,
+        keptDays = KEPT_DAYS,
+      }: { deadLetters?: Queue | undefined; mostReceives?: number | undefined; keptDays?: number } = {},
     ): Queue {
       const arn = `arn:aws:sqs:${REGION}:${ACCOUNT}:${name}`
-      const queue: Queue = { name, arn, visibilitySeconds, deadLetters, mostReceives, messages: [], emptyAt: undefined }
+      const keptMs = keptDays * DAY_MS
+      const of = { deadLetters, mostReceives, keptMs }
+      const queue: Queue = { name, arn, visibilitySeconds, ...of, messages: [], emptyAt: undefined }
       queues.set(name, queue)
       return queue
     },
@@ -165,14 +200,26 @@ export function createBroker({ lies, now, random }: Dependencies) {
       for (const task of tasks) goOn(task)
     },
 
-    /** Hides what it gives, and moves to the dead letters what was handed out too often. */
+    /** True if no message can be handed out before another one is deleted or visible again. */
+    isFull: (queue: Queue): boolean => listInFlight(queue).length >= lies.maxInFlight,
+
+    /**
+     * Hides what it gives, and moves to the dead letters what was handed out too often. Messages of noisy tenants come last,
+     * of these the ones of the tenant with the fewest messages in flight first.
+     */
     receive(queue: Queue, most: number, hiddenSeconds: number, passedOver: number): Message[] {
+      const inFlight = listInFlight(queue)
+      const noisy = countNoisy(inFlight)
+      const noise = ({ group = '' }: Message) => noisy.get(group) ?? 0
+      const room = Math.min(most, lies.maxInFlight - inFlight.length)
       const visible = queue.messages.filter(
         ({ visibleAt }) => visibleAt <= now() && !(passedOver > 0 && random() < passedOver),
       )
       const rank = new Map(visible.map((message) => [message, lies.disorder ? random() : message.visibleAt]))
-      const given = lies.shortBatches ? 1 + Math.floor(random() * most) : most
-      const chosen = visible.sort((a, b) => (rank.get(a) ?? 0) - (rank.get(b) ?? 0)).slice(0, given)
+      const given = lies.shortBatches ? Math.min(room, 1 + Math.floor(random() * most)) : room
+      const chosen = visible
+        .sort((a, b) => noise(a) - noise(b) || (rank.get(a) ?? 0) - (rank.get(b) ?? 0))
+        .slice(0, Math.max(0, given))
       return chosen.filter((message) => {
         if (queue.deadLetters && message.receives >= queue.mostReceives) {
           queue.messages = queue.messages.filter((other) => other !== message)
@@ -181,6 +228,7 @@ export function createBroker({ lies, now, random }: Dependencies) {
         }
         message.receives += 1
         message.firstReceivedAt ??= now()
+        message.lastReceivedAt = now()
         message.receipt = randomUUID()
         message.visibleAt = now() + hiddenSeconds * 1000
         if (random() < lies.twice) queue.messages.push({ ...message, visibleAt: now(), receipt: undefined })
@@ -193,12 +241,14 @@ export function createBroker({ lies, now, random }: Dependencies) {
       queue.messages = queue.messages.filter((message) => message.receipt !== receipt)
     },
 
-    /** Hides a message that is being worked on for so long from now on; false where it is not. */
-    hide({ messages }: Queue, receipt: string, seconds: number): boolean {
-      const message = messages.find((candidate) => candidate.receipt === receipt)
-      if (!message || message.visibleAt <= now()) return false
-      message.visibleAt = now() + seconds * 1000
-      return true
+    /** Hides a message in flight for so long from now on, but not for longer than 12 hours in all. */
+    hide(queue: Queue, receipt: string, seconds: number): 'hidden' | 'not in flight' | 'too long' {
+      const message = listInFlight(queue).find((candidate) => candidate.receipt === receipt)
+      if (!message) return 'not in flight'
+      const visibleAt = now() + seconds * 1000
+      if (visibleAt > (message.lastReceivedAt ?? now()) + MAX_HIDDEN_MS) return 'too long'
+      message.visibleAt = visibleAt
+      return 'hidden'
     },
 
     /** Takes every message of a queue away in a minute; false where that is under way. */

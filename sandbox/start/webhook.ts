@@ -9,7 +9,7 @@ export type LocalWebhook = {
   /** Where deliveries are sent to. */
   readonly url: string
   readonly secret: string
-  /** A key of the client's with the scope `webhooks`, which belongs on a server. */
+  /** A key of the client's with the scopes `webhooks` and `vaults`, which belongs on a server. */
   readonly apiKey: string
   /** What has arrived. */
   readonly receivedUrl: string
@@ -24,7 +24,11 @@ export async function registerReceiver(
   receiver: Receiver,
   { clientId, baseUrl, receivedUrl }: { clientId: string; baseUrl: string; receivedUrl: string },
 ): Promise<LocalWebhook> {
-  const { text: apiKey } = await issueKey(admin, { clientId, name: 'server', limits: { scopes: ['webhooks'] } })
+  const { text: apiKey } = await issueKey(admin, {
+    clientId,
+    name: 'server',
+    limits: { scopes: ['webhooks', 'vaults'] },
+  })
   const { status, text } = await exchange(`${baseUrl}/webhooks`, {
     headers: { 'x-join-key': apiKey, 'content-type': 'application/json' },
     body: JSON.stringify({ url: receiver.url, finality: 'latest' }),

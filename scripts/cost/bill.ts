@@ -190,6 +190,9 @@ export function billEdgeRequests(requests: number, egressUsd: number): number {
   return requests * (edgeRequest + firewallRequest) - egressUsd * (1 - edgeEgressGb / egressGb)
 }
 
+/** The name of events among what users cause. */
+export const EVENTS = 'events to webhooks'
+
 /** What so many registered users cost in a month besides a stage without them, by endpoint, and the requests that they make. */
 export function billUsers({ endpoints: counted, event, stage }: Counted, users: number) {
   const opens = users * OPENS_PER_MONTH
@@ -207,7 +210,7 @@ export function billUsers({ endpoints: counted, event, stage }: Counted, users: 
   const invocations = Object.keys(consumers).length
   const one = billWork(event, { ms: cpuMs(event, 0) * invocations, memoryMiB: stage.memoryMiB.others })
   const events = opens * EVENTS_PER_OPEN
-  return [...calls, { name: 'events to webhooks', calls: events, bill: times(one, events) }]
+  return [...calls, { name: EVENTS, calls: events, bill: times(one, events) }]
 }
 
 /** What so many registered users ask for in the busiest second. */

@@ -8,6 +8,7 @@ import {
   billIdleEdge,
   billUsers,
   busiestSecond,
+  EVENTS,
   ITEMS,
   sumOf,
   totalOf,
@@ -51,6 +52,7 @@ export function buildPage(counted: Counted): string {
     '## Users',
     `On each day one user in ten opens the wallet three times: ${OPENS_PER_MONTH} times a month per user. Each time the wallet sends the model's ${number(Object.values(PER_OPEN).reduce((sum, calls) => sum + calls, 0))} requests, and ${number(EVENTS_PER_OPEN)} events go to two webhooks each. Counted with ${counted.size.vaults} vaults on ${counted.size.chainsWithVaults} chains, ${counted.size.chains} chains for balances, and ${counted.size.tokens.toLocaleString('en')} tokens.`,
     users(counted),
+    events(counted),
     drivers(counted),
     '## An edge, where a stage has one',
     'A month, in addition to the stage ([the edge](operate/edge.md)), without the free tier.',
@@ -112,6 +114,14 @@ function users(counted: Counted): string {
       ['a user', ...bills.map((bill, index) => dollars((totalOf(bill) + fixed) / (SIZES[index] ?? 1), 4))],
     ],
   )
+}
+
+/** What a million events cost, and of what. */
+function events(counted: Counted): string {
+  const { bill, calls = 0 } = billUsers(counted, 1).find(({ name }) => name === EVENTS) ?? {}
+  const { requests, readUnits, writeUnits } = counted.event.table
+  const million = bill && calls > 0 ? dollars((totalOf(bill) / calls) * MILLION, 0) : ''
+  return `A million events, each recorded by itself and sent to two webhooks, cost ${million}: ${requests} table requests, ${number(readUnits)} read units and ${number(writeUnits)} write units an event. Events that are recorded together cost less.`
 }
 
 function busiest(counted: Counted): string {

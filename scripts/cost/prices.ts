@@ -29,7 +29,8 @@ export const AWS_PRICES = {
   writeUnit: 0.625 / 1e6,
   secretsRequest: 0.05 / 1e4,
   secretMonth: 0.4,
-  queueRequest: 0.4 / 1e6,
+  // Messages with a group cost $0.10 more than others (fair queues).
+  queueRequest: 0.5 / 1e6,
   scheduledRun: 1 / 1e6,
   /** What leaves AWS for the internet, of the first 10 TB of a month. */
   egressGb: 0.09,

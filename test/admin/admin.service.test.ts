@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -27,15 +27,15 @@ import { identifyClient } from '../../lib/clients/identify.ts'
 import type { VaultDescription } from '../../lib/protocols/describe.ts'
 import { sha256 } from '../../lib/sha256.ts'
 import { pinStore } from '../../lib/vaults/pin-store.ts'
-import { deliveryStore } from '../../lib/webhooks/delivery-store.ts'
+import { attemptsOf } from '../../lib/webhooks/attempts.ts'
+import { attemptsStore } from '../../lib/webhooks/attempts-store.ts'
 import { eventLogStore } from '../../lib/webhooks/log-store.ts'
-import { deliveryKey, webhooksStore } from '../../lib/webhooks/store.ts'
+import { webhooksStore } from '../../lib/webhooks/store.ts'
 import { createTables } from '../../sandbox/dynamo.ts'
 import { someClient, someVault } from '../support/clients.ts'
 import { test as base } from '../support/dynamo-server.ts'
 import { someTransfer } from '../support/some-transfer.ts'
 import { scanTable } from '../support/tables.ts'
-import { someDelivery } from '../support/webhooks.ts'
 
 const LOCAL_AWS = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'any', AWS_SECRET_ACCESS_KEY: 'any' }
 const SCRIPT = resolve('admin/main.ts')
@@ -79,11 +79,12 @@ const test = base
       webhooks: webhooksAdmin({
         webhooks: webhooksStore(tables.webhooks),
         eventLog: eventLogStore(tables.webhooks),
-        deliveries: deliveryStore(tables.webhooks),
+        attempts: attemptsStore(tables.webhooks),
         readWebhookKeys: async () => ['k'.repeat(64)],
         webhookReach: 'public',
-        wakeDeliveries: async () => {},
+        enqueue: async () => {},
         randomBytes,
+        randomUUID,
         now,
       }),
       deadLetters: {
@@ -641,41 +642,78 @@ describe('Webhooks', () => {
     const of = ['--client', clientId]
     const added = await run('add-webhook', ...of, '--url', URL, '--types', 'deposit.completed, vault.paused')
     const [, secret = '', id = ''] = /^(whsec_\S{44})\n\nWebhook (wh_[0-9a-f]{24}) of client/.exec(added) ?? []
-    expect(added).toContain(`is told deposit.completed,vault.paused at ${URL}.`)
+    expect(added).toContain(`gets deposit.completed,vault.paused at ${URL}.`)
     const list = await run('list-webhooks', ...of)
     expect(list).toMatch(
       new RegExp(
-        `^${clientId}  ${id}  ${URL}  deposit.completed,vault.paused  final  .*  active +0 +none +0 +none$`,
+        `^${clientId}  ${id}  ${URL}  deposit.completed,vault.paused  final  .*  active +none +0 +none +0 +none$`,
         'm',
       ),
     )
     expect(await run('list-webhooks')).toContain(`${clientId}  ${id} `)
     expect(list).not.toContain(secret)
     expect(await run('add-webhook', ...of, '--url', URL)).toContain('Webhook already registered')
-    expect(await run('remove-webhook', ...of, '--webhook', id)).toContain(`has the webhook ${id} no longer`)
+    expect(await run('remove-webhook', ...of, '--webhook', id)).toContain(`no longer has the webhook ${id}`)
     expect(await run('remove-webhook', ...of, '--webhook', id)).toContain(`has no webhook ${id}`)
     expect(await run('list-webhooks', ...of)).toBe('None.')
   })
 
-  test('that takes nothing are told so', async ({ admin, run, tables }) => {
+  test('that take nothing are listed as such', async ({ admin, run, tables }) => {
     const { clientId } = await createClient(admin, 'Some wallet')
     const store = webhooksStore(tables.webhooks)
-    const { webhook: gone } = await admin.webhooks.add(clientId, { url: `${URL}/gone`, finality: 'final' })
-    const { webhook: late } = await admin.webhooks.add(clientId, { url: `${URL}/late`, finality: 'latest' })
-    await store.disable(clientId, gone, { at: new Date('2026-05-30T00:00:00.000Z'), reason: 'gone' })
-    const failingSince = Date.parse('2026-05-31T00:00:00.000Z')
-    const delivery = someDelivery(late.createdAt.toISOString(), {
-      ...{ failures: 2, untaken: 2, failingSince, retries: { 1: { page: 1, attempts: 1, dueAt: failingSince } } },
-      lastFailure: { at: failingSince, reason: 'timeout' },
-    })
-    await tables.webhooks.putMany([{ ...deliveryKey({ clientId, webhookId: late.id }), ...delivery }])
-    const list = await run('list-webhooks', '--client', clientId)
-    expect(list).toMatch(/\/gone +all +final .* disabled since 2026-05-30T00:00:00.000Z: gone +0 +none +0 +none$/m)
-    expect(list).toMatch(
-      /\/late +all +latest .* failing since 2026-05-31T00:00:00.000Z +1 +2026-06-01T00:00:00.000Z +0 +2026-05-31T00:00:00.000Z: timeout$/m,
+    for (const name of ['gone', 'down', 'late']) {
+      await admin.webhooks.add(clientId, { url: `${URL}/${name}`, finality: name === 'late' ? 'latest' : 'final' })
+    }
+    const find = async (name: string) => {
+      const webhook = (await store.list(clientId)).find(({ url }) => url.endsWith(name))
+      if (!webhook) throw new Error(`There is no webhook ${name}.`)
+      return webhook
+    }
+    const gone = await find('gone')
+    const disabled = { disabledAt: new Date('2026-05-30T00:00:00.000Z'), disabledReason: 'gone' } as const
+    await store.replace(clientId, gone, { ...gone, ...disabled })
+    const down = await find('down')
+    const probeAt = Date.parse('2026-06-01T00:05:00.000Z')
+    await store.replace(clientId, down, { ...down, behind: { from: 7, probeAt, isLive: false } })
+    const late = await find('late')
+    const at = Date.parse('2026-05-31T00:00:00.000Z')
+    const given = { ...attemptsOf(late, undefined), untaken: 2, failingSince: at, givenUpBefore: 2 }
+    await attemptsStore(tables.webhooks).put(
+      { clientId, webhookId: late.id },
+      undefined,
+      { ...given, waiting: { 1: { page: 1, attempts: 1, dueAt: at } }, lastFailure: { at, reason: 'timeout' } },
+      at,
     )
-    expect(await store.enable(clientId, gone)).toBe(true)
-    expect(await run('list-webhooks', '--client', clientId)).toMatch(/\/gone +all +final .* active +0 +none +0 +none$/m)
+    const list = await run('list-webhooks', '--client', clientId)
+    expect(list).toMatch(/ BEHIND FROM +WAITING +NEXT ATTEMPT +GIVEN UP +LAST FAILURE$/m)
+    expect(list).toMatch(
+      /\/gone +all +final .* disabled since 2026-05-30T00:00:00.000Z: gone +none +0 +none +0 +none$/m,
+    )
+    expect(list).toMatch(/\/down +all +final .* active +7 +0 +2026-06-01T00:05:00.000Z +0 +none$/m)
+    expect(list).toMatch(
+      /\/late +all +latest .* failing since 2026-05-31T00:00:00.000Z +none +1 +2026-06-01T00:00:00.000Z +2 +2026-05-31T00:00:00.000Z: timeout$/m,
+    )
+    expect(await run('resume-webhooks', '--client', clientId)).toBe('Webhooks that get what they did not take: 2.')
+    expect(await run('list-webhooks', '--client', clientId)).toMatch(
+      /\/down .* active +7 +0 +2026-06-01T00:00:00.000Z/m,
+    )
+  })
+
+  test('get no given-up event again once an operator drops them', async ({ admin, run, tables }) => {
+    const { clientId } = await createClient(admin, 'Some wallet')
+    const { webhook } = await admin.webhooks.add(clientId, { url: URL, finality: 'final' })
+    const at = Date.parse('2026-05-31T00:00:00.000Z')
+    await attemptsStore(tables.webhooks).put(
+      { clientId, webhookId: webhook.id },
+      undefined,
+      { ...attemptsOf(webhook, undefined), givenUp: [{ sequence: 3, page: 3, at }] },
+      at,
+    )
+    const of = ['--client', clientId]
+    expect(await run('list-given-up', ...of)).toMatch(/ 3 +no longer in the log +2026-05-31T00:00:00.000Z$/m)
+    expect(await run('drop-given-up', ...of)).toContain('never be sent again: 1, of webhooks: 1. Add --yes')
+    expect(await run('drop-given-up', ...of, '--yes')).toBe('Events that are never sent again: 1.')
+    expect(await run('list-given-up', ...of)).toBe('None.')
   })
 
   test.for([

@@ -540,7 +540,7 @@ describe('It finds', () => {
     const [pin] = await store.get([vault])
     if (pin) await store.replace(vault, { ...pin, changedAt: new Date() })
     const queues = sqsClient(localConfig(backends.queues.endpoint))
-    await sendMessages(await findQueueUrl('vaultline-local-events-dead', queues), [{}], { client: queues })
+    await sendMessages(await findQueueUrl('vaultline-local-deliveries-dead', queues), [{}], { client: queues })
 
     const { code, text } = await examineLocal()
     expect(code).toBe(0)
@@ -554,7 +554,7 @@ describe('It finds', () => {
     expect(text).toContain(`confirm-vault --chain 8453 --address ${vault.address}`)
     expect(text).toMatch(/^WARN {2}vaults that changed +8453:0x/m)
     expect(text).toMatch(
-      /^WARN {2}dead letters +1 of vaultline-local-events\n {6}npm run admin -- list-dead-letters, and docs/m,
+      /^WARN {2}dead letters +1 of vaultline-local-deliveries\n {6}npm run admin -- list-dead-letters, and docs/m,
     )
     backends.queues.clear()
   })

@@ -304,7 +304,7 @@ describe('The document', () => {
     expect(operations).toEqual(expect.arrayContaining(Object.keys(examples)))
   })
 
-  test('describes every delivery of a webhook: what it means, its headers, its body, and what each answer leads to', ({
+  test('describes every delivery of a webhook: its meaning, headers and body, an example, and what each answer leads to', ({
     document,
   }) => {
     expect(Object.keys(document.webhooks)).toEqual([...EventType.options, 'webhook.test'])
@@ -318,9 +318,9 @@ describe('The document', () => {
       expect(post.parameters.map(({ name, in: place, required }) => [name, place, required])).toEqual(
         ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => [name, 'header', true]),
       )
-      expect(post.requestBody?.content['application/json'].schema).toMatchObject({
-        properties: { type: { const: type } },
-      })
+      const { schema, example } = post.requestBody?.content['application/json'] ?? {}
+      expect(schema).toMatchObject({ properties: { type: { const: type } } })
+      expect(problemsOf(closed(schema ?? {}), example), type).toBeUndefined()
       expect(Object.keys(post.responses).sort()).toEqual(['2XX', '410', '429', 'default'])
     }
   })

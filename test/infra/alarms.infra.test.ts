@@ -152,10 +152,9 @@ describe('Of a job an alarm goes off', () => {
     await operate('confirm-vault', '--confirm', digest)
     await lagoon.upgrade('0.5.1')
     await finalize(lagoon.chain)
-    service.backends.queues.lies.down = true
-    const untold = await runBase().finally(() => {
-      service.backends.queues.lies.down = false
-    })
+    const { webhooks } = service.backends.dynamo.tableNames
+    service.table.fails = ({ table }) => table === webhooks
+    const untold = await runBase()
     const cloud = after()
     play(cloud, 'jobs/refresh-chain', untold, LATELY)
     expect(alarmsOf(cloud)).toEqual(['jobs/RefreshChain8453Changedvaults', 'jobs/RefreshChainUntoldvaults1'])
@@ -290,6 +289,23 @@ describe('Of the edge an alarm goes off', () => {
   })
 })
 
+const ofQueue = (name: string, queue: string) => ({
+  ...{ namespace: 'AWS/SQS', name },
+  dimensions: { QueueName: `${queue}.QueueName` },
+})
+
+/** Messages that wait in a queue, and those that it hands out in five minutes. */
+function wait(
+  cloud: Cloud,
+  queue: string,
+  { waiting, received, minutes = 30 }: { waiting: number; received: number; minutes?: number },
+): void {
+  for (let minute = NOW - minutes; minute < NOW; minute += 1) {
+    cloud.measure(ofQueue('ApproximateNumberOfMessagesVisible', queue), waiting, minute)
+    cloud.measure(ofQueue('NumberOfMessagesReceived', queue), received / 5, minute)
+  }
+}
+
 describe('Of webhooks an alarm goes off', () => {
   test('where messages cannot be worked on, wait, or are given up; where runs are given up', async ({ after }) => {
     const record = { messageId: randomUUID(), body: '{}', attributes: { ApproximateReceiveCount: '1' } }
@@ -297,17 +313,20 @@ describe('Of webhooks an alarm goes off', () => {
     const cloud = after()
     play(cloud, 'queues/deliver-events', failing, times(3))
     expect(alarmsOf(cloud)).toEqual(['queues/DeliverEventsAlarm'])
-    const ofQueue = (name: string, queue: string) => ({
-      ...{ namespace: 'AWS/SQS', name },
-      dimensions: { QueueName: `${queue}.QueueName` },
-    })
-    cloud.measure(ofQueue('ApproximateAgeOfOldestMessage', 'shared/eventQueue'), 1800, NOW - 1)
+    wait(cloud, 'shared/deliveryQueue', { waiting: 40, received: 30 })
     cloud.measure(ofQueue('ApproximateNumberOfMessagesVisible', 'shared/deliveryQueuedeadletters'), 1, NOW - 1)
     cloud.measure(ofQueue('ApproximateNumberOfMessagesVisible', 'jobs/DeadLetters'), 1, NOW - 1)
     expect(alarmsOf(cloud)).toEqual([
-      ...['jobs/DeadLettersAlarm', 'queues/Backlogqueuesrelayevents', 'queues/DeliverEventsAlarm'],
+      ...['jobs/DeadLettersAlarm', 'queues/Backlogqueuesdeliverevents', 'queues/DeliverEventsAlarm'],
       'queues/Undonequeuesdeliverevents',
     ])
+  })
+
+  test('or not: where a busy queue always has some messages, and where many wait for a moment', ({ after }) => {
+    const cloud = after()
+    wait(cloud, 'shared/deliveryQueue', { waiting: 200, received: 3_000 })
+    wait(cloud, 'shared/shardQueue', { waiting: 1_000, received: 0, minutes: 20 })
+    expect(alarmsOf(cloud)).toEqual([])
   })
 
   test('where shards of vaults cannot be recorded, wait, or are given up, and not where nodes fail for a moment', async ({
@@ -331,11 +350,7 @@ describe('Of webhooks an alarm goes off', () => {
       )
     }
     expect(alarmsOf(cloud)).toEqual(['queues/RefreshShardAlarm'])
-    const ofQueue = (name: string, queue: string) => ({
-      ...{ namespace: 'AWS/SQS', name },
-      dimensions: { QueueName: `${queue}.QueueName` },
-    })
-    cloud.measure(ofQueue('ApproximateAgeOfOldestMessage', 'shared/shardQueue'), 1800, NOW - 1)
+    wait(cloud, 'shared/shardQueue', { waiting: 1, received: 0 })
     cloud.measure(ofQueue('ApproximateNumberOfMessagesVisible', 'shared/shardQueuedeadletters'), 1, NOW - 1)
     expect(alarmsOf(cloud)).toEqual([
       ...['queues/Backlogqueuesrefreshshard', 'queues/RefreshShardAlarm', 'queues/Undonequeuesrefreshshard'],

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { consumers, endpoints, jobs } from '../../functions/contracts.ts'
 import { STAGES } from '../../infra/environments.ts'
-import { MOST_RECEIVES, QUEUE_KEYS, QUEUES } from '../../infra/queues.ts'
+import { QUEUE_KEYS, QUEUES } from '../../infra/queues.ts'
 import { readStages, type StageEnvironment } from '../../infra/stages.ts'
 import { TABLES, type TableDefinition } from '../../infra/tables.ts'
 import { RateLimits } from '../../lib/accounts/rate-limits.ts'
@@ -63,7 +63,6 @@ type Target = { readonly Arn: string; readonly RoleArn: string }
 
 /** Where the stack has the queues that functions send to. */
 const QUEUE_PLACES = [
-  ['eventQueue', 'shared/eventQueue'],
   ['deliveryQueue', 'shared/deliveryQueue'],
   ['shardQueue', 'shared/shardQueue'],
 ] as const
@@ -97,7 +96,6 @@ const VALUES: Record<string, unknown> = {
   USERS_TABLE: 'shared/userstable',
   WEBHOOKS_TABLE: 'shared/webhookstable',
   CACHE_TABLE: 'shared/cachetable',
-  EVENT_QUEUE_URL: 'shared/eventQueue',
   DELIVERY_QUEUE_URL: 'shared/deliveryQueue',
   SHARD_QUEUE_URL: 'shared/shardQueue',
   WEBHOOK_KEY_SECRET: 'shared/WebhookKey',
@@ -550,13 +548,14 @@ describe.each(STAGES)('%s', (stage) => {
   })
 
   test.each(QUEUE_KEYS)('the queue %s is safe, and keeps for two weeks what could not be done', (key) => {
-    const { name, visibilitySeconds } = QUEUES[key]
+    const { name, visibilitySeconds, maxReceives, keptDays } = QUEUES[key]
     const deadLetters = `shared/${key}deadletters`
     expect(resources[`shared/${key}`]).toEqual({
       Type: 'AWS::SQS::Queue',
       Properties: {
         QueueName: `vaultline-${stage}-${name}`,
-        RedrivePolicy: { deadLetterTargetArn: deadLetters, maxReceiveCount: MOST_RECEIVES },
+        MessageRetentionPeriod: keptDays * 86_400,
+        RedrivePolicy: { deadLetterTargetArn: deadLetters, maxReceiveCount: maxReceives },
         SqsManagedSseEnabled: true,
         VisibilityTimeout: visibilitySeconds,
       },

@@ -244,7 +244,7 @@ test('every endpoint does for a wallet what it is for, with the permissions that
   }
   const environment = {
     WEBHOOKS_TABLE: tableName('dev', 'webhooks'),
-    EVENT_QUEUE_URL: await findQueueUrl(queueName('dev', 'eventQueue')),
+    DELIVERY_QUEUE_URL: await findQueueUrl(queueName('dev', 'deliveryQueue')),
   }
   const costs = costMeter(meter, { url: template.url, key: apiKey })
   const jobs = await countJobs(template, backends, costs)
@@ -311,7 +311,7 @@ test.for<[string, Parameters<typeof change>[1][number], string]>([
   ],
   [
     'a function that may not take from its queue',
-    ['AWS::IAM::Policy', 'queues/RelayEventsRole', withoutGrant('sqs:ReceiveMessage')],
+    ['AWS::IAM::Policy', 'queues/DeliverEventsRole', withoutGrant('sqs:ReceiveMessage')],
     'does not have permissions to call sqs:ReceiveMessage',
   ],
   [
@@ -456,7 +456,7 @@ test('who is not known to AWS is refused', async ({ stage: { template } }) => {
   const endpoint = template.operator['AWS_ENDPOINT_URL'] ?? ''
   const client = sqsClient({ ...localConfig(endpoint), maxAttempts: 1 })
   onTestFinished(() => client.destroy())
-  const asked = findQueueUrl(queueName('dev', 'eventQueue'), client)
+  const asked = findQueueUrl(queueName('dev', 'deliveryQueue'), client)
   await expect(asked).rejects.toThrow('The security token included in the request is invalid.')
 })
 

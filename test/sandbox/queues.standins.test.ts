@@ -2,6 +2,8 @@ import {
   ChangeMessageVisibilityCommand,
   DeleteMessageCommand,
   GetQueueAttributesCommand,
+  type Message,
+  type MessageSystemAttributeName,
   PurgeQueueCommand,
   ReceiveMessageCommand,
   StartMessageMoveTaskCommand,
@@ -11,7 +13,8 @@ import { test as base, describe, expect, onTestFinished, vi } from 'vitest'
 import type { Admin } from '../../admin/admin.ts'
 import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
 import { deadLettersOf } from '../../admin/dead-letters.ts'
-import { sendMessages, sqsClient } from '../../lib/aws/queue.ts'
+import { QUEUES } from '../../infra/queues.ts'
+import { hideMessage, sendMessages, sqsClient } from '../../lib/aws/queue.ts'
 import { createConsumers, localMappings } from '../../sandbox/consumers.ts'
 import { localConfig } from '../../sandbox/dynamo.ts'
 import { startQueues } from '../../sandbox/queues.ts'
@@ -47,11 +50,35 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
       random = next
     },
     send: (messages: readonly object[], delaySeconds = 0) => sendMessages(QueueUrl, messages, { delaySeconds, client }),
-    receive: async ({ waitSeconds: WaitTimeSeconds = 0 } = {}) => {
-      const asked = { QueueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds }
-      const { Messages = [] } = await client.send(new ReceiveMessageCommand(asked))
-      return Messages
+    /** Sends so many messages of each tenant. */
+    sendOf: (counts: Readonly<Record<string, number>>) =>
+      sendMessages(
+        QueueUrl,
+        Object.entries(counts).flatMap(([tenant, count]) => Array.from({ length: count }, () => ({ tenant }))),
+        { groupOf: ({ tenant }) => tenant, client },
+      ),
+    receive: async ({
+      waitSeconds: WaitTimeSeconds = 0,
+      most = 10,
+      attributes = [],
+    }: {
+      waitSeconds?: number
+      most?: number
+      attributes?: MessageSystemAttributeName[]
+    } = {}) => {
+      const messages: Message[] = []
+      for (let left = most; left > 0; left -= 10) {
+        const { Messages = [] } = await client.send(
+          new ReceiveMessageCommand({
+            ...{ QueueUrl, WaitTimeSeconds, MessageSystemAttributeNames: attributes },
+            MaxNumberOfMessages: Math.min(10, left),
+          }),
+        )
+        messages.push(...Messages)
+      }
+      return messages
     },
+    hide: ({ ReceiptHandle = '' }: Message, seconds: number) => hideMessage(QueueUrl, ReceiptHandle, seconds, client),
     /** Puts so many messages among the dead letters. */
     giveUp: (count: number) =>
       sendMessages(
@@ -62,7 +89,7 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
     /** As an operator has it done, whose pauses pass at once. */
     redrive: async () => {
       const said: string[] = []
-      const [, ofDeliveries] = await deadLettersOf(client, 'local', {
+      const [ofDeliveries] = await deadLettersOf(client, 'local', {
         sleep,
         say: (line) => said.push(line),
       }).redrive()
@@ -150,10 +177,10 @@ describe('A message', () => {
     expect(queues.list('deliveryQueue')).toEqual([])
   })
 
-  test('that was handed out five times goes to the dead letters', async ({ sqs }) => {
+  test('that was handed out as often as its queue allows goes to the dead letters', async ({ sqs }) => {
     const { send, receive, pass, queues } = sqs
     await send([{ i: 1 }])
-    for (let times = 1; times <= 5; times += 1) {
+    for (let times = 1; times <= QUEUES.deliveryQueue.maxReceives; times += 1) {
       expect(await receive()).toHaveLength(1)
       pass(180)
     }
@@ -251,6 +278,125 @@ describe('A message', () => {
   })
 })
 
+describe('A message that is hidden for longer', () => {
+  test('is visible again after at most twelve hours from its receipt', async ({
+    sqs: { send, receive, pass, hide },
+  }) => {
+    await send([{ i: 1 }])
+    const [message = {}] = await receive()
+    pass(60)
+    await expect(hide(message, 12 * 3600)).rejects.toMatchObject({
+      name: 'InvalidParameterValue',
+      message: expect.stringContaining('Total VisibilityTimeout for the message is beyond the limit [43200 seconds]'),
+    })
+    await hide(message, 12 * 3600 - 60)
+    pass(12 * 3600 - 61)
+    expect(await receive()).toEqual([])
+    pass(1)
+    expect(await receive()).toHaveLength(1)
+  })
+
+  test('may be hidden for twelve hours again once it is received again', async ({
+    sqs: { send, receive, pass, hide },
+  }) => {
+    await send([{ i: 1 }])
+    for (let times = 1; times <= 3; times += 1) {
+      const [message = {}] = await receive({ attributes: ['ApproximateReceiveCount'] })
+      expect(message.Attributes).toEqual({ ApproximateReceiveCount: String(times) })
+      await hide(message, 12 * 3600)
+      pass(12 * 3600)
+    }
+  })
+
+  test('is no longer hidden by who has an old receipt', async ({ sqs: { send, receive, pass, hide } }) => {
+    await send([{ i: 1 }])
+    const [message = {}] = await receive()
+    pass(180)
+    await expect(hide(message, 60)).rejects.toMatchObject({ name: 'MessageNotInflight' })
+  })
+})
+
+describe('A queue with as many messages in flight as SQS allows', () => {
+  test('allows 120,000', ({ sqs: { queues } }) => {
+    expect(queues.lies.maxInFlight).toBe(120_000)
+  })
+
+  test('refuses a receiver that does not wait, and gives nothing to one that waits', async ({ sqs }) => {
+    sqs.queues.lies.maxInFlight = 3
+    await sqs.send([{ i: 1 }, { i: 2 }, { i: 3 }, { i: 4 }])
+    const [message = {}] = await sqs.receive({ most: 3 })
+    await expect(sqs.receive()).rejects.toMatchObject({ name: 'OverLimit' })
+    expect(await sqs.receive({ waitSeconds: 1 })).toEqual([])
+    const { QueueUrl } = sqs
+    await sqs.client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: message.ReceiptHandle }))
+    expect(await sqs.receive({ waitSeconds: 1, most: 1 })).toHaveLength(1)
+  })
+
+  test('counts those that wait for a pause', async ({ sqs: { queues, send, receive, hide, pass } }) => {
+    queues.lies.maxInFlight = 1
+    await send([{ i: 1 }, { i: 2 }])
+    const [message = {}] = await receive({ most: 1 })
+    await hide(message, 3600)
+    pass(3599)
+    await expect(receive()).rejects.toMatchObject({ name: 'OverLimit' })
+    pass(1)
+    expect(await receive({ most: 1 })).toHaveLength(1)
+  })
+})
+
+describe('A tenant', () => {
+  const tenantsOf = (messages: readonly Message[]) => bodiesOf(messages).map(({ tenant }) => tenant)
+
+  test('comes back with a message if it is asked for', async ({ sqs: { sendOf, receive } }) => {
+    await sendOf({ a: 2 })
+    expect((await receive({ most: 1, attributes: ['MessageGroupId'] }))[0]?.Attributes).toEqual({ MessageGroupId: 'a' })
+    expect((await receive())[0]?.Attributes).toBeUndefined()
+  })
+
+  test('with thirty messages in flight, more than a tenth of all, comes after others', async ({ sqs }) => {
+    await sqs.sendOf({ noisy: 40 })
+    await sqs.receive({ most: 30 })
+    sqs.pass(1)
+    await sqs.sendOf({ quiet: 2 })
+    expect(tenantsOf(await sqs.receive({ most: 4 }))).toEqual(['quiet', 'quiet', 'noisy', 'noisy'])
+  })
+
+  test('with fewer messages in flight comes in its turn', async ({ sqs }) => {
+    await sqs.sendOf({ loud: 40 })
+    await sqs.receive({ most: 29 })
+    sqs.pass(1)
+    await sqs.sendOf({ quiet: 2 })
+    expect(tenantsOf(await sqs.receive({ most: 1 }))).toEqual(['loud'])
+  })
+
+  test('with a tenth of all messages in flight comes in its turn', async ({ sqs }) => {
+    await sqs.send(Array.from({ length: 270 }, () => ({})))
+    await sqs.receive({ most: 270 })
+    await sqs.sendOf({ loud: 40 })
+    await sqs.receive({ most: 30 })
+    sqs.pass(1)
+    await sqs.sendOf({ quiet: 2 })
+    expect(tenantsOf(await sqs.receive({ most: 1 }))).toEqual(['loud'])
+  })
+
+  test('that is noisier comes after one that is less so', async ({ sqs }) => {
+    await sqs.sendOf({ noisier: 32 })
+    await sqs.receive({ most: 31 })
+    await sqs.sendOf({ noisy: 31 })
+    // Without the last one of the noisier, which waits for others.
+    await sqs.receive({ most: 30 })
+    expect(tenantsOf(await sqs.receive())).toEqual(['noisy', 'noisier'])
+  })
+
+  test('is each message that names none', async ({ sqs }) => {
+    await sqs.send(Array.from({ length: 40 }, () => ({ tenant: 'none' })))
+    await sqs.receive({ most: 30 })
+    sqs.pass(1)
+    await sqs.sendOf({ quiet: 1 })
+    expect(tenantsOf(await sqs.receive({ most: 1 }))).toEqual(['none'])
+  })
+})
+
 describe('A move of dead letters', () => {
   const SourceArn = 'arn:aws:sqs:eu-west-1:000000000000:vaultline-local-deliveries-dead'
   const DestinationArn = 'arn:aws:sqs:eu-west-1:000000000000:vaultline-local-deliveries'
@@ -304,8 +450,7 @@ describe('An operator', () => {
     sqs.queues.lies.shortBatches = true
     const lines = (await sqs.run('list-dead-letters')).split('\n')
     expect(lines.filter((line) => line.includes('{"i":'))).toHaveLength(100)
-    expect(lines.slice(-3)).toEqual([
-      'Listed of vaultline-local-events: 0, of about 0.',
+    expect(lines.slice(-2)).toEqual([
       'Listed of vaultline-local-deliveries: 100, of about 130.',
       'Listed of vaultline-local-shards: 0, of about 0.',
     ])
@@ -333,13 +478,13 @@ describe('An operator', () => {
   })
 
   test('learns that SQS refuses, and which queues there are', async ({ sqs }) => {
-    const QueueUrl = sqs.QueueUrl.replace('deliveries', 'events-dead')
+    const QueueUrl = sqs.QueueUrl.replace('deliveries', 'shards-dead')
     await sqs.client.send(new PurgeQueueCommand({ QueueUrl }))
-    expect(await sqs.run('drop-dead-letters', '--queue', 'vaultline-local-events', '--yes')).toBe(
-      'Error: PurgeQueueInProgress: Only one PurgeQueue operation on vaultline-local-events-dead is allowed every 60 seconds.',
+    expect(await sqs.run('drop-dead-letters', '--queue', 'vaultline-local-shards', '--yes')).toBe(
+      'Error: PurgeQueueInProgress: Only one PurgeQueue operation on vaultline-local-shards-dead is allowed every 60 seconds.',
     )
     expect(await sqs.run('drop-dead-letters', '--queue', 'shards', '--yes')).toBe(
-      'Error: There is no queue shards, but vaultline-local-events, vaultline-local-deliveries, vaultline-local-shards.',
+      'Error: There is no queue shards, but vaultline-local-deliveries, vaultline-local-shards.',
     )
   })
 })

@@ -464,6 +464,16 @@ describe('The receiver of webhooks', () => {
     expect(printed).toMatch(/ s {2}Event deposit\.completed \(.*\): 1 USDC, Cove USDC Savings, -?\d+\.\d s after/)
   })
 
+  test('gets the deposit of an event, which both nodes of its chain agree on', async ({
+    state: { baseUrl, webhook },
+  }) => {
+    const list = await fetch(`${baseUrl}/webhooks/events?limit=100`, { headers: { 'x-join-key': webhook.apiKey } })
+    const { events } = (await list.json()) as { events: { type: string; data: { depositId: string; entry: object } }[] }
+    const deposits = events.filter(({ type }) => type === 'deposit.completed')
+    expect(deposits).not.toEqual([])
+    for (const { data } of deposits) expect(data.entry).toMatchObject({ depositId: data.depositId })
+  })
+
   test('is registered with a key of its own: that of the wallet, which is in a page, may not see webhooks', async ({
     state: { baseUrl, apiKey, webhook },
   }) => {

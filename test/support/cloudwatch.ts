@@ -127,6 +127,7 @@ export function cloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
     if (stat === 'SampleCount') return values.length
     if (stat === 'Sum') return values.reduce((sum, value) => sum + value)
     if (stat === 'Maximum') return values.at(-1)
+    if (stat === 'Minimum') return values[0]
     if (stat === 'Average') return values.reduce((sum, value) => sum + value) / values.length
     const [, percent] = /^p(\d+)$/.exec(stat) ?? []
     if (!percent) throw new Error(`No statistic ${stat}`)

@@ -13,7 +13,8 @@ import { VaultOnChain } from '../../lib/protocols/vault-on-chain.ts'
 import { pinStore } from '../../lib/vaults/pin-store.ts'
 import { priceStore } from '../../lib/vaults/price-store.ts'
 import { stateStore } from '../../lib/vaults/state-store.ts'
-import { eventLogStore } from '../../lib/webhooks/log-store.ts'
+import { yieldLookup } from '../../lib/vaults/yields.ts'
+import { appendingLogStore } from '../../lib/webhooks/log-store.ts'
 import { webhooksStore } from '../../lib/webhooks/store.ts'
 import { someVault } from './clients.ts'
 import type { Tables } from './tables.ts'
@@ -21,10 +22,12 @@ import type { Tables } from './tables.ts'
 /** What the job works with besides the chain and the clock, and the messages that it has sent to shards. */
 export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clients' | 'deposits' | 'webhooks'>) {
   const messages: z.output<typeof contract.message>[] = []
+  const [records, prices] = [recordingStore(deposits), priceStore(deposits)]
   const services = {
     listedVaults: listedVaultsStore(clients),
-    records: recordingStore(deposits),
-    prices: priceStore(deposits),
+    records,
+    prices,
+    getYield: yieldLookup({ records, prices, now: Date.now }),
     openRequests: openRequestsStore(deposits),
     states: stateStore(deposits),
     pinStore: pinStore(deposits),
@@ -32,9 +35,10 @@ export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clien
     quotes: quotesStore(deposits),
     sources: depositSourceStore(deposits),
     fetchHint: async () => ({}),
-    eventLog: eventLogStore(webhooks),
+    eventLog: appendingLogStore(webhooks),
     webhooks: webhooksStore(webhooks),
-    wakeRelays: async () => {},
+    enqueue: async (_: readonly object[]) => {},
+    random: () => 0,
     sleep: async (_: number) => {},
     measure: (..._: Parameters<typeof measure>) => {},
     enqueueShards: async (asked: readonly object[]) => {

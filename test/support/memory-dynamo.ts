@@ -329,7 +329,7 @@ export function memoryDynamo({
       async transactWriteItems({ table, writes, token }) {
         const names = writes.map((write) => nameOf(table, keyOf(write)))
         try {
-          return await attempt('TransactWriteItems', { table, writes, token }, async () => {
+          return await attempt('TransactWriteItems', { table, writes, token }, async (tried) => {
             if (writes.length === 0 || writes.length > 100) throw invalid('A transaction has 1 to 100 actions')
             if (new Set(names).size < names.length) {
               throw invalid('Transaction request cannot include multiple operations on one item')
@@ -353,6 +353,8 @@ export function memoryDynamo({
               })
             }
             const prepared = writes.map((write) => prepare(table, write))
+            // Twice a single write's, also where it is refused.
+            tried.units = prepared.reduce((sum, one) => sum + 2 * writeUnits(one?.size), 0)
             const refusedAt = prepared.flatMap((one, index) => (one ? [] : [index]))
             if (refusedAt.length > 0) return { refusedAt }
             if (prepared.reduce((sum, one) => sum + (one?.size ?? 0), 0) > MAX.transaction) {

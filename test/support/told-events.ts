@@ -23,3 +23,35 @@ export async function toldTo(service: Service, key: string): Promise<Told[]> {
   }
   return told
 }
+
+/** A deposit or withdrawal as a receiver stores it; null once it no longer exists. */
+type Stored = { readonly version: number; readonly entry: Readonly<Record<string, unknown>> | null }
+
+/** The deposits and withdrawals that a receiver has after these events, by id: the highest version counts, the last of equals. */
+export function receive(events: readonly Told[]): ReadonlyMap<string, Stored> {
+  const stored = new Map<string, Stored>()
+  for (const { type, data } of events) {
+    const id = data['depositId'] ?? data['withdrawalId']
+    if (!('entry' in data) || typeof id !== 'string') continue
+    const [entry, version] = [data['entry'] as Stored['entry'], Number(data['version'])]
+    const isKnown = entry !== null || type.endsWith('.reverted')
+    if (isKnown && version >= (stored.get(id)?.version ?? 0)) stored.set(id, { version, entry })
+  }
+  return stored
+}
+
+/** The deposits and withdrawals of an account that the API shows, by id, with the fields that events have. */
+export async function shownTo(
+  service: Service,
+  key: string,
+  account: string,
+): Promise<ReadonlyMap<string, Stored['entry']>> {
+  const shown = new Map<string, Stored['entry']>()
+  for (const what of ['deposits', 'withdrawals'] as const) {
+    const { body } = await service.call('GET', `/defi-vaults/v1/defi/user/${account}/${what}?limit=100`, { key })
+    for (const { vaultName: _, source: __, ...entry } of body[what]) {
+      shown.set(entry.depositId ?? entry.withdrawalId, entry)
+    }
+  }
+  return shown
+}

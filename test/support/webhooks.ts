@@ -1,9 +1,9 @@
-import type * as z from 'zod'
 import type { Item, PageKey, TransactingDynamo } from '../../lib/aws/requests.ts'
-import { eventLog, wakeRelays, webhooks } from '../../lib/services.ts'
-import type { DeliveryState } from '../../lib/webhooks/delivery-state.ts'
+import { appendingLog, enqueueDeliveries, webhooks } from '../../lib/services.ts'
+import { publish } from '../../lib/webhooks/append.ts'
 import type { Notice } from '../../lib/webhooks/event.ts'
-import { publish } from '../../lib/webhooks/publish.ts'
+import { buildWebhookId } from '../../lib/webhooks/ids.ts'
+import type { Webhook } from '../../lib/webhooks/webhook.ts'
 import type { Service } from './service.ts'
 
 type Completed = Extract<Notice, { type: 'deposit.completed' }>
@@ -25,7 +25,9 @@ export function someNotice(
       userAddress: '0x00000000000000000000000000000000000000b2',
       transactionHash: `0x${'1'.repeat(64)}`,
       blockNumber: 1,
-      depositIds: [],
+      depositId: null,
+      entry: null,
+      version: 1,
       assets: 1n,
       shares: 1n,
       ...data,
@@ -33,23 +35,27 @@ export function someNotice(
   }
 }
 
-/** How far a webhook has been told, as the table has it; what a test does not name has no meaning for it. */
-export function someDelivery(createdAt: string, overrides: Partial<z.input<typeof DeliveryState>> = {}) {
-  return { state: { createdAt, next: 1, page: 1, retries: {}, givenUp: [], failures: 0, ...overrides } }
+/** A client's webhook, registered when its log was empty; what a test does not name has no meaning for it. */
+export function someWebhook(clientId: string, overrides: Partial<Webhook> = {}): Webhook {
+  const url = overrides.url ?? 'https://receiver.example/'
+  return {
+    ...{ id: buildWebhookId(clientId, url), version: 'first', url, types: null, finality: 'final' },
+    ...{ secret: { version: 'one' }, createdAt: new Date('2026-11-02T00:00:00.000Z'), after: 0, ...overrides },
+  }
 }
 
-/** Tells a client of what happened, as the jobs do, and has the log of it written. */
+/** Publishes notices to a client, as the job does, and has them delivered. */
 export async function tell(service: Service, clientId: string, notices: readonly Notice[]): Promise<void> {
   await publishTo(service, clientId, notices)
   await service.consume()
 }
 
-/** Has a client told of what happened, as soon as the functions of queues are at work. */
+/** Publishes notices to a client; they are delivered once the functions of queues are at work. */
 export async function publishTo(service: Service, clientId: string, notices: readonly Notice[]): Promise<void> {
-  const { EVENT_QUEUE_URL: eventQueue = '', WEBHOOKS_TABLE: table = '' } = service.backends.environment
-  const env = { eventQueue, webhooks: table }
-  const services = { eventLog: eventLog(env), webhooks: webhooks(env), wakeRelays: wakeRelays(env), now: Date.now }
-  await publish(services, notices, () => [clientId])
+  const { DELIVERY_QUEUE_URL: deliveryQueue = '', WEBHOOKS_TABLE: table = '' } = service.backends.environment
+  const env = { deliveryQueue, webhooks: table }
+  const services = { eventLog: appendingLog(env), webhooks: webhooks(env), enqueue: enqueueDeliveries(env) }
+  await publish({ ...services, now: Date.now, random: Math.random }, notices, () => [clientId])
 }
 
 /** Passes a request on when its turn has come, or throws, before it or after it, when whoever makes it is killed. */

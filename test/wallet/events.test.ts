@@ -11,7 +11,7 @@ const findVault = (_: number, address: string) => (address === VAULT ? HARBOR : 
 
 const movement = {
   ...{ chainId: 8453, vaultAddress: VAULT, userAddress: ALICE, transactionHash: HASH, blockNumber: 7 },
-  ...{ depositIds: ['8453-0xaa-1'], assets: '25000000', shares: null },
+  ...{ depositId: '8453-0xaa-1', entry: null, assets: '25000000', shares: null },
 }
 
 type Told = { type: string; final?: boolean; data?: object }
@@ -55,8 +55,8 @@ test('A deposit that waits is told with how long settlements take, where that is
 
 test('An amount is told in shares where the assets are not known, and left out where nothing is', () => {
   const withdrawal = (amounts: object) => {
-    const [arrival] = arrivals({ type: 'withdrawal.pending', data: { withdrawalIds: ['8453-0xaa-2'], ...amounts } })
-    return JSON.parse(JSON.stringify([arrival], (name, value) => (name === 'depositIds' ? undefined : value)))
+    const [arrival] = arrivals({ type: 'withdrawal.pending', data: { withdrawalId: '8453-0xaa-2', ...amounts } })
+    return JSON.parse(JSON.stringify([arrival], (name, value) => (name === 'depositId' ? undefined : value)))
   }
   const textOf = (amounts: object) => listNews(withdrawal(amounts), owner, findVault)[0]?.text
   const shares = { assets: null, shares: '1500000000000000000' }
@@ -73,12 +73,12 @@ test('What was claimed since is not said to be claimable, unless the claim is un
   expect(textOf(claim)).toBe('Your deposit of 25 USDC into Harbor was settled and claimed')
   const undone = { type: 'deposit.reverted', data: { eventId: 'evt_2' } }
   expect(textOf(claim, undone)).toContain('can be claimed')
-  expect(textOf({ ...claim, data: { ...claim.data, depositIds: ['8453-0xbb-1'] } })).toContain('can be claimed')
+  expect(textOf({ ...claim, data: { ...claim.data, depositId: '8453-0xbb-1' } })).toContain('can be claimed')
 })
 
 test('News of a withdrawal speaks of no settlement: it may have waited for a cooldown', () => {
   const told = (type: string) => {
-    const withdrawal = { withdrawalIds: ['8453-0xaa-2'], depositIds: undefined }
+    const withdrawal = { withdrawalId: '8453-0xaa-2', depositId: undefined }
     return { type, data: { ...withdrawal, assets: '25000000', shares: '25' } }
   }
   const textsOf = (...events: readonly Told[]) => {
@@ -131,7 +131,13 @@ test('A transfer is the news of whoever has sent it in this browser', () => {
   const sentAs = (source: string) => ({
     type: 'transfer.completed',
     data: {
-      ...{ userAddress: undefined, transactionHash: undefined, depositIds: undefined, transactions: { source } },
+      ...{
+        userAddress: undefined,
+        transactionHash: undefined,
+        depositId: undefined,
+        entry: undefined,
+        transactions: { source },
+      },
       ...{ srcChain: { id: 42161 }, inputAmount: '26000000', outputAmount: '25000000' },
     },
   })

@@ -262,7 +262,14 @@ test('A page reads anew what an event is about, without waiting', async ({ visit
   const received = '**/sandbox/webhooks/received*'
   const [vault] = sandbox.vaults
   const place = { chainId: vault?.chainId, vaultAddress: vault?.address }
-  const data = { ...place, userAddress: sandbox.accounts.at(-1)?.address, transactionHash: null, depositIds: [] }
+  const data = {
+    ...place,
+    userAddress: sandbox.accounts.at(-1)?.address,
+    transactionHash: null,
+    depositId: null,
+    entry: null,
+    version: 1,
+  }
   const event = {
     id: 'evt_1',
     type: 'deposit.completed',

@@ -132,18 +132,18 @@ function amountOf({ data }: WebhookEvent, { asset, shareDecimals }: NamedVault):
   return data.shares === null ? undefined : `${formatAmount(BigInt(data.shares), shareDecimals)} shares`
 }
 
-/** The requests that an event is about, each with whose it is and where. */
-function listRequests({ data }: WebhookEvent): string[] {
-  const ids = 'depositIds' in data ? data.depositIds : 'withdrawalIds' in data ? data.withdrawalIds : []
-  return 'userAddress' in data ? ids.map((id) => [data.chainId, data.vaultAddress, data.userAddress, id].join(' ')) : []
+/** The deposit or withdrawal that an event is about; null if unknown. */
+function requestOf({ data }: WebhookEvent): string | null {
+  if (!('entry' in data)) return null
+  return 'depositId' in data ? data.depositId : data.withdrawalId
 }
 
-/** How many events of this kind are about requests of this event, and how much they are of, in what is requested; null where that is unknown. */
+/** How many events of this kind are about the request of this event, and how much they are of, in what is requested; null where that is unknown. */
 function sumOf(event: WebhookEvent, kind: string, standing: readonly WebhookEvent[]) {
-  const requests = new Set(listRequests(event))
+  const request = requestOf(event)
   const [side] = event.type.split('.')
   const told = standing.filter(
-    (other) => other.type === `${side}.${kind}` && listRequests(other).some((request) => requests.has(request)),
+    (other) => request !== null && other.type === `${side}.${kind}` && requestOf(other) === request,
   )
   const amounts = told.flatMap(({ data }) => ('assets' in data ? [side === 'deposit' ? data.assets : data.shares] : []))
   const known = amounts.filter((amount) => amount !== null)
@@ -174,11 +174,11 @@ function claimedOf(event: WebhookEvent, standing: readonly WebhookEvent[]): 'all
 }
 
 /** What happened, whether it was final when it was told or not. */
-function keyOf({ type, data }: WebhookEvent): string {
+function keyOf(event: WebhookEvent): string {
+  const { type, data } = event
   const { chainId, vaultAddress } = data
   const place = [type, chainId, vaultAddress]
   if ('transactions' in data) return [...place, data.transactions.source].join(' ')
-  if (!('userAddress' in data)) return place.join(' ')
-  const ids = 'depositIds' in data ? data.depositIds : data.withdrawalIds
-  return [...place, data.userAddress, data.transactionHash, ...ids].join(' ')
+  if (!('transactionHash' in data)) return place.join(' ')
+  return [...place, data.userAddress, data.transactionHash, requestOf(event)].join(' ')
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { DepositResponse, HistoryPage, HistoryQuery } from '../../../lib/activity/responses.ts'
+import { DepositResponse } from '../../../lib/activity/entry-responses.ts'
+import { HistoryPage, HistoryQuery } from '../../../lib/activity/responses.ts'
 import { UserAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'

@@ -1,6 +1,6 @@
+import { depositResponse } from '../../../lib/activity/entry-responses.ts'
 import { buildDeposits } from '../../../lib/activity/history.ts'
 import { readHistoryPage } from '../../../lib/activity/history-page.ts'
-import { depositResponse } from '../../../lib/activity/responses.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { contract } from './contract.ts'

@@ -1,11 +1,6 @@
 import * as z from 'zod'
-import {
-  CancelledDeposit,
-  CancelledRedeemShares,
-  DepositResponse,
-  PositionResponse,
-  shareNow,
-} from '../../../lib/activity/responses.ts'
+import { DepositResponse, shareNow } from '../../../lib/activity/entry-responses.ts'
+import { CancelledDeposit, CancelledRedeemShares, PositionResponse } from '../../../lib/activity/responses.ts'
 import { EvidenceList } from '../../../lib/chain/evidence.ts'
 import { VaultChainIdText } from '../../../lib/chain/registry.ts'
 import { Amount, SharePrice, Timestamp, UserAddress, VaultAddress } from '../../../lib/codecs.ts'

@@ -1,6 +1,7 @@
 import { readAccountVaults } from '../../../lib/activity/account-vaults.ts'
+import { buildShareNow, depositResponse } from '../../../lib/activity/entry-responses.ts'
 import { buildPosition } from '../../../lib/activity/position.ts'
-import { buildShareNow, depositResponse, positionResponse } from '../../../lib/activity/responses.ts'
+import { positionResponse } from '../../../lib/activity/responses.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { totalCancelled } from '../../../lib/protocols/protocol.ts'

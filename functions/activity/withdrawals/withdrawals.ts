@@ -1,5 +1,5 @@
+import { withdrawalResponse } from '../../../lib/activity/entry-responses.ts'
 import { readHistoryPage } from '../../../lib/activity/history-page.ts'
-import { withdrawalResponse } from '../../../lib/activity/responses.ts'
 import { buildWithdrawals } from '../../../lib/activity/withdrawals.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import type { Services } from '../../../lib/services.ts'

@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import type { QueueContract } from '../../../lib/frame/contract.ts'
+import { EventMessage, ProbeMessage } from '../../../lib/webhooks/queue.ts'
 
 export const contract = {
-  summary: "Sends waiting events to a client's webhook.",
+  summary: 'Sends events to webhooks, and probes webhooks that are behind.',
   uses: {
     webhooks: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
     webhookKey: true,
@@ -10,21 +11,16 @@ export const contract = {
     deliveryQueue: true,
   },
   queue: 'deliveryQueue',
-  message: z.object({
-    clientId: z.string(),
-    webhookId: z.string(),
-    timerAt: z.number().int().optional().describe('Epoch milliseconds at which a delayed message is due'),
-  }),
+  message: z.union([EventMessage, ProbeMessage]),
   report: z.object({
     delivered: z.number().int(),
     failed: z.number().int(),
     givenUp: z.number().int().describe('Events that the service no longer sends until the webhook is resumed'),
   }),
   timeoutSeconds: 30,
-  // Thirty webhooks side by side.
+  // Thirty deliveries side by side.
   mostAtATime: 3,
-  // For what is due later, by one timer a webhook, which ends with what it waits for; and for what is
-  // left when its turn is over, until its log ends.
+  // A webhook that is behind has one probe at a time, which ends once it is live, disabled or removed.
   wakesItself: true,
   impact: 'Webhooks receive events late; the event log has them.',
 } as const satisfies QueueContract

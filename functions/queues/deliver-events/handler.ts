@@ -1,23 +1,23 @@
 import { consumer } from '../../../lib/frame/consumer.ts'
 import {
-  deliveries,
+  attempts,
+  enqueueDeliveries,
   eventLog,
   now,
+  postponeDelivery,
   random,
-  randomUUID,
   sendDelivery,
-  wakeDeliveries,
   webhookKeys,
   webhooks,
 } from '../../../lib/services.ts'
-import { deliverEvents } from '../../../lib/webhooks/delivery.ts'
+import { deliver } from '../../../lib/webhooks/deliver.ts'
 import { contract } from './contract.ts'
 
 export const handler = consumer(
   contract,
   {
-    ...{ webhooks, eventLog, deliveries, webhookKeys, sendDelivery, wakeDeliveries },
-    ...{ randomUUID, now, random },
+    ...{ webhooks, eventLog, attempts, webhookKeys, sendDelivery, now, random },
+    ...{ enqueue: enqueueDeliveries, postpone: postponeDelivery },
   },
-  (services) => (wake) => deliverEvents(services, wake),
+  (services) => (batch) => deliver(services, batch),
 )

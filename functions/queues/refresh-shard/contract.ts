@@ -11,8 +11,8 @@ export const contract = {
   uses: {
     clients: ['Query', 'BatchGetItem'],
     deposits: ['Query', 'BatchGetItem', 'PutItem', 'BatchWriteItem', 'UpdateItem'],
-    webhooks: ['GetItem', 'BatchGetItem', 'BatchWriteItem'],
-    eventQueue: true,
+    webhooks: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem'],
+    deliveryQueue: true,
     config: true,
   },
   queue: 'shardQueue',

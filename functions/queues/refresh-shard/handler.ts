@@ -1,17 +1,19 @@
-import { consumer } from '../../../lib/frame/consumer.ts'
+import { consumer, each } from '../../../lib/frame/consumer.ts'
 import { measure } from '../../../lib/frame/metrics.ts'
 import {
-  eventLog,
+  appendingLog,
+  enqueueDeliveries,
   getAgreedReader,
+  getYield,
   listedVaults,
   now,
   openRequests,
   pinStore,
   prices,
+  random,
   recording,
   sleep,
   states,
-  wakeRelays,
   webhooks,
 } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
@@ -26,15 +28,17 @@ export const handler = consumer(
       prices,
       openRequests,
       states,
+      getYield,
       pinStore,
-      eventLog,
+      eventLog: appendingLog,
       webhooks,
-      wakeRelays,
+      enqueue: enqueueDeliveries,
       sleep,
       now,
+      random,
     },
     getReader: getAgreedReader,
     measure: () => measure,
   },
-  refreshShard,
+  (services) => each(refreshShard(services)),
 )

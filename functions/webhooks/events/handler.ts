@@ -4,5 +4,6 @@ import { contract } from './contract.ts'
 
 export const handler = endpoint(contract, { eventLog, now }, ({ eventLog, now }) => async ({ client, query }) => {
   const { after = 0, limit } = query
-  return { events: await eventLog.list(client.clientId, { after, limit, now: now() }) }
+  const logged = await eventLog.list(client.clientId, { after, limit, now: now() })
+  return { events: logged.map(({ event }) => event) }
 })

@@ -9,7 +9,7 @@ export const contract = {
   tag: 'Webhooks',
   caller: 'client',
   uses: {
-    webhooks: ['GetItem', 'PutItem', 'UpdateItem'],
+    webhooks: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem'],
     deliveryQueue: true,
     webhookKey: true,
     webhookReach: true,

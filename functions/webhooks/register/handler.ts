@@ -1,9 +1,10 @@
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import {
+  enqueueDeliveries,
   eventLog,
   now,
   randomBytes,
-  wakeDeliveries,
+  randomUUID,
   webhookKeys,
   webhookReach,
   webhooks,
@@ -14,7 +15,7 @@ import { contract } from './contract.ts'
 
 export const handler = endpoint(
   contract,
-  { webhooks, eventLog, webhookKeys, webhookReach, wakeDeliveries, randomBytes, now },
+  { webhooks, eventLog, webhookKeys, webhookReach, enqueue: enqueueDeliveries, randomBytes, randomUUID, now },
   (services) =>
     async ({ client, body }) => {
       const { webhook, secret } = await registerWebhook(services, client.clientId, body)

@@ -7,10 +7,15 @@ export const contract = {
   path: '/webhooks/{id}/test',
   title: 'Test webhook',
   summary:
-    'Sends a `webhook.test` event immediately and returns whether it was delivered. A success ends the pause of a failing webhook. It also enables a disabled webhook, which then receives all events that it missed.',
+    'Sends a `webhook.test` event immediately and returns whether it was delivered. After a success, a webhook that is behind gets its events immediately. A disabled webhook is enabled, and gets all events that it missed.',
   tag: 'Webhooks',
   caller: 'client',
-  uses: { webhooks: ['GetItem', 'UpdateItem'], webhookKey: true, webhookReach: true, deliveryQueue: true },
+  uses: {
+    webhooks: ['GetItem', 'BatchGetItem', 'UpdateItem'],
+    webhookKey: true,
+    webhookReach: true,
+    deliveryQueue: true,
+  },
   request: { path: WebhookPath },
   response: z
     .object({

@@ -1,10 +1,10 @@
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import {
-  deliveries,
+  attempts,
+  enqueueDeliveries,
   now,
   randomUUID,
   sendDelivery,
-  wakeDeliveries,
   webhookKeys,
   webhooks,
 } from '../../../lib/services.ts'
@@ -13,6 +13,6 @@ import { sendTest } from './send-test.ts'
 
 export const handler = endpoint(
   contract,
-  { webhooks, deliveries, webhookKeys, sendDelivery, wakeDeliveries, randomUUID, now },
+  { webhooks, attempts, webhookKeys, sendDelivery, enqueue: enqueueDeliveries, randomUUID, now },
   sendTest,
 )

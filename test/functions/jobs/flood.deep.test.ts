@@ -4,6 +4,7 @@ import { openRequestsStore } from '../../../lib/activity/open-requests-store.ts'
 import { recordingStore } from '../../../lib/activity/store.ts'
 import { refreshVaults } from '../../../lib/follow/refresh-vaults.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
+import { NO_YIELDS } from '../../../lib/vaults/apy.ts'
 import { priceStore } from '../../../lib/vaults/price-store.ts'
 import { stateStore } from '../../../lib/vaults/state-store.ts'
 import { countedChain, depositOf, transferOf, virtualClock } from '../../support/counted.ts'
@@ -49,6 +50,7 @@ describe('20,000 transfers of one unit in one of a hundred vaults', () => {
         {
           ...{ reader: chain.reader, records, prices, openRequests, states, now: clock.now },
           publish: async () => {},
+          getYield: async () => NO_YIELDS,
           getWantsLatest: async () => () => false,
         },
         vaults,

@@ -199,6 +199,8 @@ describe('A run of the job', () => {
     await transfers.relayer.fill(transfer.deposit)
     await run()
     await transfers.finalise()
+    const body = { url: 'https://127.0.0.1:9/' }
+    expect((await service.call('POST', '/webhooks', { key: vault.key, body })).status).toBe(201)
     const { lies } = service.backends.queues
     onTestFinished(() => {
       lies.down = false

@@ -18,6 +18,7 @@ import type { Rpc, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { refreshVaults } from '../../../lib/follow/refresh-vaults.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
+import { NO_YIELDS } from '../../../lib/vaults/apy.ts'
 import { agreedReaderOf } from '../../support/agreed.ts'
 import { USERS } from '../../support/service.ts'
 
@@ -117,6 +118,7 @@ const states = { record: async () => {} }
 const prices = { record: async () => {} }
 const publish = async () => {}
 const getWantsLatest = async () => () => false
+const getYield = async () => NO_YIELDS
 const openRequests = {
   record: async () => {},
   put: async () => {},
@@ -160,7 +162,7 @@ describe('A vault whose events contradict each other', () => {
       for (let run = 0; run < 2; run += 1) {
         const reader = nodeWith(logs)
         await refreshVaults(
-          { reader, records, prices, openRequests, states, publish, getWantsLatest, now: Date.now },
+          { reader, records, prices, openRequests, states, publish, getYield, getWantsLatest, now: Date.now },
           [good, bad],
           Date.now() + 60_000,
         )
@@ -192,7 +194,7 @@ describe('A block with more events than a node gives', () => {
     })
     const { records, throughOf } = memory(FINAL - 600_000)
     const report = await refreshVaults(
-      { reader, records, prices, openRequests, states, publish, getWantsLatest, now: Date.now },
+      { reader, records, prices, openRequests, states, publish, getYield, getWantsLatest, now: Date.now },
       [one, other],
       Date.now() + 60_000,
     )
@@ -217,7 +219,7 @@ describe('A node that is too slow for events of many blocks', () => {
         if (isLate) throw new AppError('upstream_timeout')
       })
       await refreshVaults(
-        { reader, records, prices, openRequests, states, publish, getWantsLatest, now: () => clock },
+        { reader, records, prices, openRequests, states, publish, getYield, getWantsLatest, now: () => clock },
         vaults,
         42_000,
       )
@@ -241,7 +243,7 @@ describe('A node that is too slow for events of many blocks', () => {
       if (isLate) throw new AppError('upstream_timeout')
     })
     await refreshVaults(
-      { reader, records, prices, openRequests, states, publish, getWantsLatest, now: () => clock },
+      { reader, records, prices, openRequests, states, publish, getYield, getWantsLatest, now: () => clock },
       vaults,
       42_000,
     )
@@ -256,7 +258,7 @@ test('Nodes that all stand still are behind by the clock, less what finality tak
   const hour = 3_600
   const now = () => (timeOf(FINAL + 1_000) + hour) * 1000
   const report = await refreshVaults(
-    { reader: nodeWith([]), records, prices, openRequests, states, publish, getWantsLatest, now },
+    { reader: nodeWith([]), records, prices, openRequests, states, publish, getYield, getWantsLatest, now },
     [vault(1)],
     now() + 60_000,
   )
@@ -277,7 +279,7 @@ describe('A head that is far too high, of one answer', () => {
     const { records, throughOf } = memory(FINAL - 10)
     const reader = agreedReaderOf(BASE, [lying, honest.request])
     const run = refreshVaults(
-      { reader, records, prices, openRequests, states, publish, getWantsLatest, now: Date.now },
+      { reader, records, prices, openRequests, states, publish, getYield, getWantsLatest, now: Date.now },
       [one],
       Date.now() + 60_000,
     )

@@ -4,7 +4,7 @@ import { callRpc } from '../../../sandbox/rpc.ts'
 import { finalize, recordAll, refresh } from '../../support/records.ts'
 import { runs } from '../../support/runs.ts'
 import { type Service, test, USERS } from '../../support/service.ts'
-import { type Told, toldTo } from '../../support/told-events.ts'
+import { receive, shownTo, type Told, toldTo } from '../../support/told-events.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
 
@@ -186,7 +186,7 @@ test('Each client is told everything that happens in its vaults once and in orde
         for (const { address } of vaults) {
           const ofVault = told.filter(({ data, final }) => final && data['vaultAddress'] === address)
           const expected = happened.get(address) ?? []
-          expect(inOrder(ofVault.map(whatHappened), address === async.address)).toEqual(
+          expect(inOrder(whatHappened(ofVault), address === async.address)).toEqual(
             inOrder(expected, address === async.address),
           )
         }
@@ -197,6 +197,18 @@ test('Each client is told everything that happens in its vaults once and in orde
           const isSo = told.some(({ final, type, data }) => final && type === one.type && isSame(data, one.data))
           expect(reverted.filter((id) => id === one.id)).toHaveLength(isSo ? 0 : 1)
         }
+        // A receiver has every deposit and withdrawal as the API shows it, but for those that could not be read.
+        const ofId = new Map(told.map(({ id, data }) => [id, idOf(data)]))
+        const unread = new Set(
+          told.flatMap(({ type, data }) =>
+            isUnread(type, data) ? [ofId.get(String(data['eventId'])) ?? idOf(data)] : [],
+          ),
+        )
+        if (!steps.some(({ what }) => what === 'kill' || what === 'lose chain')) expect(unread).toEqual(new Set())
+        const stored = [...receive(told)].flatMap(([id, { entry }]) => (entry ? [[id, entry] as const] : []))
+        const shown = await Promise.all(ACCOUNTS.map((account) => shownTo(service, key, account)))
+        const isRead = ([id]: readonly [string, unknown]) => !unread.has(id)
+        expect(withoutLeft(stored.filter(isRead))).toEqual(withoutLeft(shown.flatMap((of) => [...of]).filter(isRead)))
       }
     }),
     { numRuns: runs(2), endOnFailure: true },
@@ -316,10 +328,34 @@ const sumOf = (told: readonly Told[]) => told.reduce((sum, { data }) => sum + Bi
 const isSame = (left: Told['data'], right: Told['data']) =>
   ['userAddress', 'transactionHash', 'blockNumber'].every((name) => left[name] === right[name])
 
-function whatHappened({ type, data }: Told): Happened {
-  const isDeposit = type.startsWith('deposit.')
-  const user = ACCOUNTS.map(String).indexOf(String(data['userAddress']))
-  return { type, user, amount: BigInt(String(data[isDeposit ? 'assets' : 'shares'])) }
+/** What happened by these events: those of one claim or cancellation, which are of one request each, together. */
+function whatHappened(told: readonly Told[]): Happened[] {
+  const happened = new Map<string, Happened>()
+  for (const { id, type, data } of told) {
+    const isDeposit = type.startsWith('deposit.')
+    const user = ACCOUNTS.map(String).indexOf(String(data['userAddress']))
+    const amount = BigInt(String(data[isDeposit ? 'assets' : 'shares']))
+    const isWhole = type.endsWith('.claimable') || type.endsWith('.pending')
+    const key = isWhole ? id : [type, user, data['transactionHash']].join(' ')
+    happened.set(key, { type, user, amount: amount + (happened.get(key)?.amount ?? 0n) })
+  }
+  return [...happened.values()]
+}
+
+const idOf = (data: Told['data']) => data['depositId'] ?? data['withdrawalId']
+
+function isUnread(type: string, data: Told['data']): boolean {
+  return type.endsWith('.reverted') ? idOf(data) === null : data['entry'] === null
+}
+
+/** Entries by id, without the shares that are left, which leave a deposit without an event of it, and the price of now. */
+function withoutLeft(entries: readonly (readonly [string, Readonly<Record<string, unknown>> | null])[]) {
+  return new Map(
+    entries.map(([id, entry]) => {
+      const { vault: _, amounts, ...others } = entry ?? {}
+      return [id, { ...others, amounts: { ...(amounts as object), currentShares: undefined } }]
+    }),
+  )
 }
 
 /** What happened in order, but for what was settled together; what is found by asking is told some time after. */

@@ -177,9 +177,15 @@ describe('A cooldown vault', () => {
       'withdrawal.claimable',
       'withdrawal.claimable',
       'withdrawal.completed',
+      'withdrawal.completed',
     ])
-    const ids = paid.withdrawals.map(({ withdrawalId }: { withdrawalId: string }) => withdrawalId)
-    expect(told.at(-1)?.data).toMatchObject({ withdrawalIds: ids, assets: `${all}`, transactionHash: paidBy })
+    const [oldest, other] = paid.withdrawals
+    const completed = told.slice(-2).map(({ data }) => [data['withdrawalId'], data['assets'], data['transactionHash']])
+    expect(completed).toEqual([
+      [oldest.withdrawalId, '100000000', paidBy],
+      [other.withdrawalId, `${all - 100_000_000n}`, paidBy],
+    ])
+    expect(told.at(-1)?.data['entry']).toMatchObject({ status: 'completed', claimTransactionHash: paidBy })
   })
 
   test('takes everything by shares', async ({ held }) => {

@@ -3,15 +3,14 @@ import { toHex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { readLiveAccount } from '../../../lib/activity/account-vaults.ts'
-import { buildPosition, isPlausible } from '../../../lib/activity/position.ts'
 import {
   DepositResponse,
   depositResponse,
-  PositionResponse,
-  positionResponse,
   WithdrawalResponse,
   withdrawalResponse,
-} from '../../../lib/activity/responses.ts'
+} from '../../../lib/activity/entry-responses.ts'
+import { buildPosition, isPlausible } from '../../../lib/activity/position.ts'
+import { PositionResponse, positionResponse } from '../../../lib/activity/responses.ts'
 import { buildWithdrawals } from '../../../lib/activity/withdrawals.ts'
 import { chainReader } from '../../../lib/chain/reader.ts'
 import { EVM_CHAINS, type EvmChain } from '../../../lib/chain/registry.ts'

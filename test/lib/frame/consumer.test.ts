@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as z from 'zod'
 import { Amount } from '../../../lib/codecs.ts'
 import { AppError } from '../../../lib/errors.ts'
-import { consumer } from '../../../lib/frame/consumer.ts'
+import { consumer, each } from '../../../lib/frame/consumer.ts'
 import type { QueueContract } from '../../../lib/frame/contract.ts'
 import { version } from '../../../lib/services.ts'
 import { someContext } from '../../support/lambda.ts'
@@ -12,7 +12,7 @@ import { captureLogs } from '../../support/logs.ts'
 const contract = {
   summary: 'Does something when it is told.',
   uses: { version: true },
-  queue: 'eventQueue',
+  queue: 'deliveryQueue',
   message: z.object({ of: Amount }),
   report: z.object({ done: Amount }),
   timeoutSeconds: 30,
@@ -45,29 +45,33 @@ describe('A batch of messages', () => {
     const { lines } = captureLogs()
     const together = Promise.withResolvers<void>()
     const begun: bigint[] = []
-    const handler = consumer(contract, { version }, () => async ({ of }: { of: bigint }) => {
-      begun.push(of)
-      if (begun.length === 2) together.resolve()
-      await together.promise
-      return { done: of, hunter2: 'hunter2' }
-    })
+    const handler = consumer(contract, { version }, () =>
+      each(async ({ of }: { of: bigint }) => {
+        begun.push(of)
+        if (begun.length === 2) together.resolve()
+        await together.promise
+        return { done: of, hunter2: 'hunter2' }
+      }),
+    )
     const context = someContext()
     const event = someMessages('{"of":"1","more":"hunter2"}', '{"of":"2"}')
     expect(await handler(event, context)).toEqual({ batchItemFailures: [] })
     expect(begun).toEqual([1n, 2n])
     expect(lines).toMatchObject([
-      { message: 'report', messageId: 'm0', report: { done: '1' }, function_request_id: context.awsRequestId },
-      { message: 'report', messageId: 'm1', report: { done: '2' } },
+      { message: 'report', report: { done: '1' }, function_request_id: context.awsRequestId },
+      { message: 'report', report: { done: '2' } },
     ])
     expect(JSON.stringify(lines)).not.toContain('hunter2')
   })
 
   test('of which some fail is answered with all of those, and their reasons are logged', async () => {
     const { lines, text } = captureLogs()
-    const handler = consumer(contract, { version }, () => async ({ of }: { of: bigint }) => {
-      if (of % 2n === 0n) return { done: of }
-      throw new AppError('upstream_unavailable', { cause: new Error(`the very reason of ${of}`) })
-    })
+    const handler = consumer(contract, { version }, () =>
+      each(async ({ of }: { of: bigint }) => {
+        if (of % 2n === 0n) return { done: of }
+        throw new AppError('upstream_unavailable', { cause: new Error(`the very reason of ${of}`) })
+      }),
+    )
     const event = someMessages('{"of":"1"}', '{"of":"2"}', '{"of":"3"}')
     expect(await handler(event, someContext())).toEqual({
       batchItemFailures: [{ itemIdentifier: 'm0' }, { itemIdentifier: 'm2' }],
@@ -84,7 +88,7 @@ describe('A batch of messages', () => {
     async (body) => {
       const { text } = captureLogs()
       const run = vi.fn(async ({ of }: { of: bigint }) => ({ done: of }))
-      const handler = consumer(contract, { version }, () => run)
+      const handler = consumer(contract, { version }, () => each(run))
       expect(await handler(someMessages(body, '{"of":"2"}'), someContext())).toEqual({
         batchItemFailures: [{ itemIdentifier: 'm0' }],
       })
@@ -94,17 +98,28 @@ describe('A batch of messages', () => {
   )
 
   test('whose report is not what the contract declares fails', async () => {
-    captureLogs()
-    const handler = consumer(contract, { version }, () => async () => ({ done: -1n }))
-    expect(await handler(someMessages('{"of":"2"}'), someContext())).toEqual({
-      batchItemFailures: [{ itemIdentifier: 'm0' }],
+    const { lines } = captureLogs()
+    const handler = consumer(contract, { version }, () => each(async () => ({ done: -1n })))
+    await expect(handler(someMessages('{"of":"2"}'), someContext())).rejects.toThrow()
+    expect(lines).toMatchObject([{ level: 'ERROR', message: 'batch failed' }])
+  })
+
+  test('is handed out again where its work says so, and no error is logged', async () => {
+    const { lines } = captureLogs()
+    const handler = consumer(contract, { version }, () => async (batch) => ({
+      reports: [],
+      again: batch.filter(({ message }) => message.of === 2n),
+    }))
+    expect(await handler(someMessages('{"of":"1"}', '{"of":"2"}'), someContext())).toEqual({
+      batchItemFailures: [{ itemIdentifier: 'm1' }],
     })
+    expect(lines).toEqual([])
   })
 
   test('of a misconfigured function fails as a whole, and the next works when it is mended', async () => {
     const { lines } = captureLogs()
     vi.stubEnv('SERVICE_VERSION', undefined)
-    const handler = consumer(contract, { version }, () => async ({ of }: { of: bigint }) => ({ done: of }))
+    const handler = consumer(contract, { version }, () => each(async ({ of }: { of: bigint }) => ({ done: of })))
     await expect(handler(someMessages('{"of":"2"}'), someContext())).rejects.toThrow('SERVICE_VERSION')
     expect(lines).toMatchObject([{ level: 'ERROR', message: 'batch failed' }])
     vi.stubEnv('SERVICE_VERSION', '1.2.3')

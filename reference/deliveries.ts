@@ -1,17 +1,23 @@
 import * as z from 'zod'
-import { type EventType, WebhookEvent, WebhookTestEvent } from './event.ts'
+import { type EventType, WebhookEvent, WebhookTestEvent } from '../lib/webhooks/event.ts'
 
 /** What a delivery is, as Markdown. */
 export const DELIVERY = `A delivery is a \`POST\` of one event as JSON to the URL of a webhook. It is signed by
 [Standard Webhooks](https://www.standardwebhooks.com).
 
-* **At least once.** An event can arrive twice: skip an \`id\` that you already have.
-* **In any order.** Of two events, the one with the higher \`sequence\` is newer.
+* **At least once.** An event can arrive twice, with the same \`id\`.
+* **In any order.** Store \`data.entry\` by its id, unless you have stored a higher \`data.version\`. Of events with the same version,
+  the one with the higher \`sequence\` is newer.
+* **Ten attempts.** If you refuse an event, the service sends it again: ten attempts in three days. Other events do not wait
+  for it.
+* **All of them.** While your server is down, events wait in the log. The service tries one every five minutes. Once you take one,
+  the others follow; some can come again.
 * **Final.** The service sends an event once its block is final. Most chains finalize their blocks. On OP Mainnet, Base and
   Arbitrum One a block is final when it is two minutes old and its data is on Ethereum. A deep reorganisation of Ethereum could
   still undo such a block; there was none since Ethereum has proof of stake.
-* **Latest.** A webhook with \`finality: "latest"\` also gets the event within about 20 seconds of its block, with \`final: false\`. Later it gets the
-  event with \`final: true\` and another \`id\`, or a \`….reverted\` event. \`data.eventId\` of that one names the reverted event.
+* **Latest.** A webhook with \`finality: "latest"\` also gets the event before, with \`final: false\`: 95 of 100 within 20 seconds of the
+  block. Later it gets the event with \`final: true\` and another \`id\`, or a \`….reverted\` event. \`data.eventId\` of that one names
+  the reverted event.
 * **Kept.** \`GET /webhooks/events\` lists every event of the last 30 days, delivered or not.`
 
 /** The headers of a delivery (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md). */
@@ -42,37 +48,39 @@ export const DELIVERY_ANSWERS = {
   429: {
     name: 'DeliveryPostponed',
     description:
-      'The service waits as long as `Retry-After` says, at most a day, or a minute without it. Then it retries the event. It does the same after 502 and 504, and after every other failure with `Retry-After`.',
+      'The service sends nothing for a minute, or for a longer time in `Retry-After`, at most a day. Then it tries one event; once you take it, the others follow. It does the same after 502 and 504, and after every other failure with `Retry-After`.',
   },
   default: {
     name: 'DeliveryFailed',
     description:
-      'All else is a failure: any other status, a redirect (which is not followed), or no response within 5 seconds. The service retries the event after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h. With any other 4xx only that event waits. Else, after two failures in a row, new events wait too. A webhook without a success for three days is disabled.',
+      'Any other status is a failure. So are a redirect, which the service does not follow, and no response within 5 seconds. The service sends the event again after 5 s, 5 min, 1 h, then six times after 12 h: ten attempts in three days. Each pause is 2 to 10 % shorter. After a 4xx, except 408 and 425, only this event waits. At most 100 refused events wait; the service gives up further ones immediately. After two other failures in a row, all events wait. Then the service tries one every five minutes; once you take it, the others follow. The service disables a webhook after three days without a success.',
   },
 } as const
 
 const REVERTED =
   'An earlier event with `final: false` no longer holds: a reorganisation of the chain removed its block. Sent to webhooks with `finality: "latest"`, in place of the event with `final: true`. If it happens again in another block, the service sends a new event.'
 
+const ofSeveral = (what: string) =>
+  `${what} has one event for each of the first 20, and one without an id for the rest.`
+
+const revertedEntry = (what: 'deposit' | 'withdrawal') =>
+  `${REVERTED} It comes before the event that takes its place. \`entry\` is the ${what} as it stands now. If it is null and the id is not, delete the ${what}. If the id is null, read the ${what} again.`
+
 const MEANINGS: Readonly<Record<EventType | 'webhook.test', string>> = {
   'deposit.pending':
     'A user requested a deposit into an asynchronous vault. The vault has the assets and settles the request later. Sent once for each request. Followed by `deposit.claimable` or `deposit.cancelled`.',
   'deposit.claimable':
     'A vault settled a requested deposit, or part of it: its shares can be claimed. Sent at each settlement. `assets` is the amount of the request that this one settled. `shares` is null where the settlement does not tell it. Follows `deposit.pending`; followed by `deposit.completed` once the shares are claimed.',
-  'deposit.completed':
-    'A user received shares, by an instant deposit or by a claim. Sent for each of these. A claim follows `deposit.claimable`. Nothing follows, except the next claim of a partly claimed deposit.',
-  'deposit.cancelled':
-    'A user cancelled a requested deposit before its settlement. Sent when the vault returns the assets. Follows `deposit.pending`; nothing follows.',
-  'deposit.reverted': REVERTED,
+  'deposit.completed': `A user received shares, by an instant deposit or by a claim. Sent for each of these. A claim follows \`deposit.claimable\`. ${ofSeveral('A claim of several deposits')} Nothing follows, except the next claim of a partly claimed deposit.`,
+  'deposit.cancelled': `A user cancelled a requested deposit before its settlement. Sent when the vault returns the assets. ${ofSeveral('A cancellation of several deposits')} Follows \`deposit.pending\`; nothing follows.`,
+  'deposit.reverted': revertedEntry('deposit'),
   'withdrawal.pending':
     'A user requested a withdrawal, or began one with a cooldown. A requested one is settled later. With a cooldown the shares are burned, and `assets` is fixed. Sent once for each of these. Followed by `withdrawal.claimable`, or `withdrawal.cancelled` for a request.',
   'withdrawal.claimable':
     'A vault settled a requested withdrawal, or part of it: its assets can be claimed. Sent at each settlement. After a cooldown it is sent at the end, only with `final: true`. `shares` is the amount of the request that this one settled. `assets` is null where the settlement does not tell it. Follows `withdrawal.pending`; followed by `withdrawal.completed` once the assets are claimed.',
-  'withdrawal.completed':
-    'A user received assets, by an instant withdrawal or by a claim. Sent for each of these. A claim follows `withdrawal.claimable`. Nothing follows, except the next claim of a partly claimed withdrawal.',
-  'withdrawal.cancelled':
-    'A user cancelled a requested withdrawal before its settlement. Sent when the vault returns the shares. Follows `withdrawal.pending`; nothing follows.',
-  'withdrawal.reverted': REVERTED,
+  'withdrawal.completed': `A user received assets, by an instant withdrawal or by a claim. Sent for each of these. A claim follows \`withdrawal.claimable\`. ${ofSeveral('A claim of several withdrawals')} Nothing follows, except the next claim of a partly claimed withdrawal.`,
+  'withdrawal.cancelled': `A user cancelled a requested withdrawal before its settlement. Sent when the vault returns the shares. ${ofSeveral('A cancellation of several withdrawals')} Follows \`withdrawal.pending\`; nothing follows.`,
+  'withdrawal.reverted': revertedEntry('withdrawal'),
   'transfer.completed':
     'A transfer between chains arrived and did what it was for. Sent once for each transfer. The deposit at its end, or the withdrawal at its start, has its own `deposit.…` or `withdrawal.…` events. Nothing follows.',
   'transfer.failed':
@@ -81,11 +89,13 @@ const MEANINGS: Readonly<Record<EventType | 'webhook.test', string>> = {
     'A transfer between chains was not delivered in time, and the bridge refunded it on the source chain. Sent once the service finds the refund. Nothing follows.',
   'transfer.reverted': REVERTED,
   'vault.paused':
-    'A vault is paused: it takes no deposits and pays nothing out. Sent once for each pause. No event says that the pause ends: read `GET …/vault/{vaultAddress}`.',
+    'A vault is paused: it takes no deposits and pays nothing out. Sent once for each pause. Followed by `vault.resumed`.',
+  'vault.resumed':
+    'A paused vault is no longer paused. Sent once for each pause. Follows `vault.paused`. That one is missing if the vault was paused when you added it.',
   'vault.changed':
     'A vault differs from what an operator checked: its code changed, or its share price moved by over a tenth. Deposits return 409 `vault_has_changed` from now on. Sent once for each change. No event says that an operator confirmed it: read `hasChanged` of the vault.',
   'vault.reverted':
-    'A pause that an earlier `vault.paused` with `final: false` reported ended before it was final, or a reorganisation of the chain removed it. Sent to webhooks with `finality: "latest"`, in place of the event with `final: true`.',
+    'An earlier `vault.paused` or `vault.resumed` with `final: false` no longer holds: the vault changed back before it was final, or a reorganisation of the chain removed its block. Sent to webhooks with `finality: "latest"`, in place of the event with `final: true`.',
   'webhook.test':
     'A test delivery, to check that the webhook can be reached. Sent when you call `POST /webhooks/{id}/test`, whatever `types` the webhook has. It has no `sequence` and appears in no log. Answer 2xx and store nothing.',
 }

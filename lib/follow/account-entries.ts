@@ -1,0 +1,58 @@
+import type { Address } from 'viem'
+import { isNothing } from '../activity/ledger-entry.ts'
+import type { RecordsStore, VaultProgress } from '../activity/store.ts'
+import type { LedgerEntry } from '../protocols/ledger-entry.ts'
+import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
+
+/** Maximum number of an account's entries in a vault that are searched for its requests. */
+const MAX_SEARCHED = 1_000
+
+/** One vault's entries of a slice, and the last block before it. */
+type EntriesOfSlice = {
+  readonly vault: VaultOnChain
+  readonly progress: Pick<VaultProgress, 'through'>
+  readonly entries: readonly LedgerEntry[]
+}
+
+/** Finds an account's entries in a vault up to the end of a slice; undefined if they are too many. */
+type FindEntries = (account: Address) => Promise<readonly LedgerEntry[] | undefined>
+
+/** All entries of accounts, and those that are requests, claims or cancellations; each account is read once. */
+export type AccountEntries = {
+  readonly all: FindEntries
+  readonly ofRequests: FindEntries
+  readonly isRead: (account: Address) => boolean
+}
+
+/** Returns the functions that find entries of accounts in a vault up to the end of a slice. */
+export function accountEntries(
+  records: Pick<RecordsStore, 'listEntries'>,
+  { vault, progress: { through }, entries }: EntriesOfSlice,
+): AccountEntries {
+  const ofSlice = Map.groupBy(entries, ({ account }) => account)
+  const read = new Set<Address>()
+  const all = once(async (account) => {
+    read.add(account)
+    const [recorded] = await records.listEntries(account, [vault])
+    const before = recorded?.filter(({ blockNumber }) => blockNumber <= through)
+    return before && [...before, ...(ofSlice.get(account) ?? [])]
+  })
+  const ofRequests = once(async (account) => {
+    const found = (await all(account))?.filter((entry) => isOfRequests(entry) && !isNothing(entry))
+    return found && found.length <= MAX_SEARCHED ? found : undefined
+  })
+  return { all, ofRequests, isRead: (account) => read.has(account) }
+}
+
+function isOfRequests({ kind }: LedgerEntry): boolean {
+  return kind !== 'receive' && kind !== 'send'
+}
+
+function once(find: FindEntries): FindEntries {
+  const found = new Map<Address, ReturnType<FindEntries>>()
+  return (account) => {
+    const known = found.get(account) ?? find(account)
+    found.set(account, known)
+    return known
+  }
+}

@@ -1,0 +1,181 @@
+import type { Address } from 'viem'
+import { readLiveAccount } from '../activity/account-vaults.ts'
+import { depositEntry, withdrawalEntry } from '../activity/entry-responses.ts'
+import { buildDeposits } from '../activity/history.ts'
+import { buildEntryId } from '../activity/ledger-entry.ts'
+import { isPlausible } from '../activity/position.ts'
+import { buildWithdrawals } from '../activity/withdrawals.ts'
+import { readingResults } from '../chain/agreed-reader.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import { logger } from '../logger.ts'
+import { getProtocol } from '../protocols/protocols.ts'
+import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
+import { toResult } from '../result.ts'
+import { sideBySide } from '../side-by-side.ts'
+import { toDate } from '../time.ts'
+import { getEntryId, isOfEntry, type Notice } from '../webhooks/event.ts'
+import type { AccountEntries } from './account-entries.ts'
+import type { Run, VaultRun } from './run.ts'
+
+/**
+ * Accounts, each in one vault, whose entries are read for a slice, and the milliseconds after which no more are begun. An attacker
+ * can make events of thousands.
+ */
+const MAX_READ = 150
+const READ_MS = 5_000
+
+/**
+ * Accounts of a run that are not read before: each is a table request. A run over 2,000 vaults makes at most 250, of which the
+ * vaults need most.
+ */
+export function maxQueries(vaults: number): number {
+  return Math.max(0, 150 - Math.ceil(vaults / 20))
+}
+
+/** A vault's notices, and the entries of its accounts. */
+type Group = {
+  readonly vaultRun: VaultRun
+  readonly notices: readonly Notice[]
+  readonly accounts: AccountEntries
+  /** Keys of notices that were published before: nothing is read for them. */
+  readonly known?: ReadonlySet<string>
+  /** The version, if it is above the block. */
+  readonly version?: number
+}
+
+/** An account's deposits and withdrawals in a vault: the ids of all, and as events show them, by id, if they could be read. */
+type Shown = {
+  readonly ids: ReadonlySet<string>
+  readonly deposits?: ReadonlyMap<string, ReturnType<typeof depositEntry>>
+  readonly withdrawals?: ReadonlyMap<string, ReturnType<typeof withdrawalEntry>>
+}
+
+/**
+ * Returns the function that gives notices their entries as the API shows them at a block, up to which events are known, with one
+ * request for all accounts. Entries that cannot be read are null; it never throws. With `isRead: false` it reads nothing from the
+ * chain.
+ */
+export function entriesAt(
+  run: Pick<Run, 'reader' | 'getYield' | 'now' | 'until' | 'entryQueries'>,
+  block: bigint,
+  { isRead = true }: { readonly isRead?: boolean } = {},
+) {
+  const until = Math.min(run.until, run.now() + READ_MS)
+  let left = MAX_READ
+  const isWanted = ({ key, data }: Notice, known?: Group['known']) => !known?.has(key) && (isRead || 'eventId' in data)
+  return async <Of extends Group>(groups: readonly Of[]): Promise<Of[]> => {
+    const wanted = groups.flatMap(({ vaultRun: { vault }, notices, accounts, known }) => {
+      const named = new Set(notices.flatMap((notice) => (isWanted(notice, known) ? (accountOf(notice) ?? []) : [])))
+      return [...named].map((account) => ({ vault, account, accounts }))
+    })
+    const read = wanted.filter(({ account, accounts }) => {
+      const isQuery = !accounts.isRead(account)
+      if (left === 0 || (isQuery && run.entryQueries.left === 0)) return false
+      left -= 1
+      if (isQuery) run.entryQueries.left -= 1
+      return true
+    })
+    const shown = await readShown({ ...run, until }, read, isRead ? block : undefined).catch((error: unknown) => {
+      warn(run.reader, error)
+      return new Map<string, Shown>()
+    })
+    return groups.map((group) => {
+      const { vault } = group.vaultRun
+      const version = group.version ?? Number(block)
+      const notices = group.notices.map((notice) => {
+        const account = accountOf(notice)
+        return withEntry(notice, account && shown.get(nameOf(vault, account)), version)
+      })
+      return { ...group, notices }
+    })
+  }
+}
+
+/** The account whose entry a notice names; undefined for none. */
+function accountOf(notice: Notice): Address | undefined {
+  if (!isOfEntry(notice) || getEntryId(notice) === null) return undefined
+  return notice.data.userAddress ?? undefined
+}
+
+function nameOf({ address }: VaultOnChain, account: Address): string {
+  return `${address} ${account}`
+}
+
+/** Gives a notice its entry. One that reverts another names no id unless its entry is known, or known to be gone. */
+function withEntry(notice: Notice, shown: Shown | undefined, lowest: number): Notice {
+  if (!isOfEntry(notice)) return notice
+  const id = getEntryId(notice)
+  const version = Math.max(notice.data.version, lowest)
+  const deposit = { depositId: id, entry: (id && shown?.deposits?.get(id)) || null, version }
+  const withdrawal = { withdrawalId: id, entry: (id && shown?.withdrawals?.get(id)) || null, version }
+  const isGone = id !== null && shown?.ids.has(id) === false
+  switch (notice.type) {
+    case 'deposit.reverted':
+      return { ...notice, data: { ...notice.data, ...deposit, depositId: deposit.entry || isGone ? id : null } }
+    case 'withdrawal.reverted':
+      return {
+        ...notice,
+        data: { ...notice.data, ...withdrawal, withdrawalId: withdrawal.entry || isGone ? id : null },
+      }
+    case 'deposit.pending':
+      return { ...notice, data: { ...notice.data, ...deposit } }
+    case 'withdrawal.pending':
+      return { ...notice, data: { ...notice.data, ...withdrawal } }
+    case 'deposit.claimable':
+    case 'deposit.completed':
+    case 'deposit.cancelled':
+      return { ...notice, data: { ...notice.data, ...deposit } }
+    default:
+      return { ...notice, data: { ...notice.data, ...withdrawal } }
+  }
+}
+
+type Wanted = { readonly vault: VaultOnChain; readonly account: Address; readonly accounts: AccountEntries }
+
+/** Reads what is shown of accounts at a block; without one, the ids. Throws when the table cannot be reached. */
+async function readShown(
+  { reader, getYield, now, until }: Pick<Run, 'reader' | 'getYield' | 'now' | 'until'>,
+  wanted: readonly Wanted[],
+  at: bigint | undefined,
+): Promise<Map<string, Shown>> {
+  const shown = new Map<string, Shown>()
+  if (wanted.length === 0) return shown
+  const compared = readingResults(reader)
+  const plans = wanted.map(({ vault, account }) => getProtocol(vault).account(vault, account))
+  const read = at === undefined ? undefined : await toResult(compared.readEach(plans, { at }))
+  if (read && 'error' in read) warn(reader, read.error)
+  const { values, block } = read && 'value' in read ? read.value : { values: [] }
+  await sideBySide(wanted.entries(), async ([index, { vault, account, accounts }]) => {
+    const reading = values[index]
+    const entries = now() < until ? await accounts.all(account) : undefined
+    if (!entries) return
+    const ids = new Set(entries.map(buildEntryId))
+    shown.set(nameOf(vault, account), { ids })
+    // An account with too many requests takes too long to divide.
+    if (!reading || !block || !(await accounts.ofRequests(account))) return
+    const live = await toResult(readLiveAccount(reading, compared, block.number, async () => entries))
+    if ('error' in live || !isPlausible(entries, live.value)) return
+    const ofVault = { vault, live: live.value }
+    const { annualYield } = await getYield(vault, live.value.sharePrice, toDate(block.timestamp))
+    shown.set(nameOf(vault, account), {
+      ids,
+      deposits: new Map(
+        buildDeposits(entries, live.value).map((of) => [
+          buildEntryId(of.entry),
+          depositEntry(ofVault, of, annualYield),
+        ]),
+      ),
+      withdrawals: new Map(
+        buildWithdrawals(entries, live.value).map((of) => [
+          buildEntryId(of.entry),
+          withdrawalEntry(ofVault, of, annualYield),
+        ]),
+      ),
+    })
+  })
+  return shown
+}
+
+function warn({ chain }: ChainReader, error: unknown): void {
+  logger.warn('entries of events not read', { chainId: chain.id, reason: String(error) })
+}

@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sideBySide } from '../side-by-side.ts'
+import type { Notice } from './event.ts'
+import { buildEventId } from './ids.ts'
+import { type AppendingLogStore, countFitting, type Head, type LoggedEvent, type Unlogged } from './log-store.ts'
+import { type Enqueue, messagesOf } from './queue.ts'
+import type { WebhooksStore } from './store.ts'
+import { isLive, wants } from './webhook.ts'
+
+type Dependencies = {
+  readonly eventLog: Pick<AppendingLogStore, 'getHeads' | 'listLogged' | 'append' | 'list' | 'markQueued'>
+  readonly webhooks: Pick<WebhooksStore, 'listOf'>
+  readonly enqueue: Enqueue
+  /** Epoch milliseconds. */
+  readonly now: () => number
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+}
+
+/** Number of times that an append is tried while other runs append to the same log; and the longest pause before each. */
+const [TRIES, MAX_PAUSE_MS] = [20, 100]
+/** Maximum number of events in one read. */
+const AT_ONCE = 100
+
+/**
+ * Appends notices to the logs of the clients that have the vault, in this order, each once by its key; then queues them for
+ * webhooks. Returns the number of events that were new. A notice that is not final goes only to clients with a webhook for
+ * those; one that reverts another only to logs that have it. When this throws, some are appended and some are not: do it again,
+ * and none is appended twice or missing, and what may not be queued is queued again.
+ */
+export async function publish(
+  dependencies: Dependencies,
+  notices: readonly Notice[],
+  clientsOf: (notice: Notice) => readonly string[],
+): Promise<number> {
+  const { eventLog } = dependencies
+  const built = notices.flatMap((notice) => clientsOf(notice).map((clientId) => build(clientId, notice)))
+  const wanted = await listWanted(dependencies, built)
+  const heads = await eventLog.getHeads([...wanted.keys()])
+  const unqueued = new Map<string, readonly LoggedEvent[]>()
+  let count = 0
+  await sideBySide(wanted, async ([clientId, events]) => {
+    const head = heads.get(clientId) ?? EMPTY
+    const { appended, next } = await appendAll(dependencies, clientId, head, events)
+    count += appended.length
+    const last = next - 1
+    // Events before ours may not be queued: another run was killed, or is about to queue them.
+    const isAll = appended.length === last - head.queued
+    unqueued.set(clientId, isAll ? appended : await listUnqueued(dependencies, clientId, { after: head.queued, last }))
+  })
+  await queue(dependencies, unqueued)
+  return count
+}
+
+/** The log of a client without events. */
+const EMPTY: Head = { next: 1, queued: 0 }
+
+type Built = { readonly clientId: string; readonly event: Unlogged }
+
+function build(clientId: string, { key, ...notice }: Notice): Built {
+  const event: Unlogged = { ...notice, id: buildEventId(clientId, key) }
+  // The reverted event has another id for each client.
+  if ('eventId' in event.data) event.data = { ...event.data, eventId: buildEventId(clientId, event.data.eventId) }
+  return { clientId, event }
+}
+
+/**
+ * The events that each client wants and its log may lack. The job repeats events that are not final: of these the log lacks
+ * those without a mark, which may be none.
+ */
+async function listWanted(
+  { eventLog, webhooks }: Dependencies,
+  built: readonly Built[],
+): Promise<ReadonlyMap<string, readonly Built[]>> {
+  const early = built.filter(({ event }) => !event.final)
+  const [registered, logged] = await Promise.all([
+    webhooks.listOf([...new Set(early.map(({ clientId }) => clientId))]),
+    eventLog.listLogged(
+      early.flatMap(({ clientId, event: { id, data } }) => [
+        { clientId, id },
+        ...('eventId' in data ? [{ clientId, id: data.eventId }] : []),
+      ]),
+    ),
+  ])
+  const wantsLatest = (clientId: string) =>
+    registered.get(clientId)?.some(({ finality }) => finality === 'latest') === true
+  const wanted = built.filter(({ clientId, event: { final, data } }) => {
+    if (final) return true
+    return 'eventId' in data ? logged.has(data.eventId) : wantsLatest(clientId)
+  })
+  const ofClients = Map.groupBy(wanted, ({ clientId }) => clientId)
+  return new Map(
+    [...ofClients].map(([clientId, events]) => [clientId, events.filter(({ event }) => !logged.has(event.id))]),
+  )
+}
+
+/** Appends those of these events that a client's log lacks, page by page. Returns them, and where the log ends then. */
+async function appendAll(
+  { eventLog, now, random }: Dependencies,
+  clientId: string,
+  head: Head,
+  events: readonly Built[],
+): Promise<{ readonly appended: readonly LoggedEvent[]; readonly next: number }> {
+  const appended: LoggedEvent[] = []
+  let { next } = head
+  let rest = [...new Map(events.map(({ event }) => [event.id, event])).values()]
+  for (let tries = 0; rest.length > 0; ) {
+    const page = rest.slice(0, countFitting(rest))
+    const outcome = await eventLog.append(clientId, { next, events: page, now: now() })
+    if ('appended' in outcome) {
+      appended.push(...outcome.appended)
+      rest = rest.slice(page.length)
+      next += page.length
+    } else if ('logged' in outcome) {
+      rest = rest.filter(({ id }) => !outcome.logged.has(id))
+    } else {
+      tries += 1
+      if (tries === TRIES) throw new Error('Other runs append to the log all the time.')
+      await sleep(random() * MAX_PAUSE_MS)
+      next = ((await eventLog.getHeads([clientId])).get(clientId) ?? EMPTY).next
+    }
+  }
+  return { appended, next }
+}
+
+/** Lists the events of a log after a sequence up to another one. */
+async function listUnqueued(
+  { eventLog, now }: Dependencies,
+  clientId: string,
+  { after, last }: { readonly after: number; readonly last: number },
+): Promise<LoggedEvent[]> {
+  const found: LoggedEvent[] = []
+  for (let at = after; at < last; at = found.at(-1)?.sequence ?? last) {
+    const listed = await eventLog.list(clientId, { after: at, limit: AT_ONCE, now: now(), last })
+    const wanted = listed.filter(({ sequence }) => sequence <= last)
+    if (wanted.length === 0) break
+    found.push(...wanted)
+  }
+  return found
+}
+
+/** Queues logged events, in order, for the live webhooks that want them; then notes it. */
+async function queue(
+  { eventLog, webhooks, enqueue }: Dependencies,
+  unqueued: ReadonlyMap<string, readonly LoggedEvent[]>,
+): Promise<void> {
+  const clients = [...unqueued].filter(([, events]) => events.length > 0)
+  if (clients.length === 0) return
+  // Read after the events are in the log: a webhook that goes live meanwhile reads the log after it does.
+  const registered = await webhooks.listOf(clients.map(([clientId]) => clientId))
+  await enqueue(
+    clients.flatMap(([clientId, events]) =>
+      (registered.get(clientId) ?? []).filter(isLive).flatMap((webhook) =>
+        messagesOf(
+          { clientId, webhookId: webhook.id },
+          events.filter(({ event }) => wants(webhook, event)),
+        ),
+      ),
+    ),
+  )
+  await sideBySide(clients, async ([clientId, events]) => {
+    await eventLog.markQueued(clientId, Math.max(...events.map(({ sequence }) => sequence)))
+  })
+}

@@ -1,0 +1,237 @@
+import * as z from 'zod'
+import { Timestamp } from '../codecs.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts'
+import type { EventLocation } from './log-store.ts'
+import { SendFailure, type Sent } from './sent.ts'
+import type { DisabledReason } from './webhook.ts'
+
+const Millis = z.number().int()
+
+/** A failed event: its page, attempts made, and when the next is due. */
+const Waiting = z.object({ page: z.number().int(), attempts: z.number().int(), dueAt: Millis })
+
+/** An event that is no longer sent. */
+const GivenUp = z.object({ sequence: z.number().int(), page: z.number().int(), at: Millis })
+export type GivenUp = z.output<typeof GivenUp>
+
+/** How deliveries to a webhook go; times in epoch milliseconds. */
+export const Attempts = z.object({
+  /** Registration time of the webhook: a URL that is registered again begins anew. */
+  createdAt: Timestamp,
+  /** Failures in a row that say that the server is down, and the lowest sequence of them. */
+  downs: z.number().int(),
+  downFrom: z.number().int().optional(),
+  /** Events in a row that were not taken at their first attempt, and the time of the first failure. */
+  untaken: z.number().int(),
+  failingSince: Millis.optional(),
+  /** Last failed delivery. */
+  lastFailure: z.object({ at: Millis, reason: SendFailure, status: z.number().int().optional() }).optional(),
+  /** Events that failed and have a message in the queue, by sequence. */
+  waiting: z.record(z.string(), Waiting),
+  /** The newest events that were given up, and the number of those before. */
+  givenUp: z.array(GivenUp),
+  givenUpBefore: z.number().int(),
+})
+export type Attempts = z.output<typeof Attempts>
+
+/** A sent event: its place and the outcome. */
+export type Attempt = EventLocation & { readonly sent: Sent }
+
+/** What follows from attempts. */
+export type Judgement = {
+  readonly attempts: Attempts
+  /** Milliseconds until the next attempt of each event that waits by itself, by sequence. */
+  readonly pauses: ReadonlyMap<number, number>
+  readonly givenUp: number
+  /** The lowest sequence that a webhook that is behind now has not taken, and when it is probed. */
+  readonly behind?: { readonly from: number; readonly probeAt: number }
+  readonly disabled?: DisabledReason
+}
+
+/** Pauses after the first failure, the second and so on: three days. */
+const PAUSES_MS = [5_000, 5 * MINUTE_MS, HOUR_MS, ...Array.from({ length: 6 }, () => 12 * HOUR_MS)]
+/**
+ * Pauses are shorter by a share between these. SQS hides a message for at most 12 hours after its receipt, and events that
+ * failed together do not come again together.
+ */
+const [MIN_JITTER, MAX_JITTER] = [0.02, 0.1]
+const MAX_ATTEMPTS = PAUSES_MS.length + 1
+/** Pause between two probes of a webhook that is behind. */
+const PROBE_MS = 5 * MINUTE_MS
+/** A webhook is behind after this many failures in a row that say that its server is down. */
+const MAX_DOWNS = 2
+/** A webhook that takes nothing for so long is disabled; one that refuses events, only after this many of them. */
+const MAX_FAILING_MS = 3 * DAY_MS
+const MIN_UNTAKEN = 2
+
+/** Refusals (4xx) that are about the server, not about the event. */
+const OF_SERVER: ReadonlySet<number> = new Set([408, 425, 429])
+/** Statuses of a busy server: it is behind after one of them. */
+const THROTTLED: ReadonlySet<number> = new Set([429, 502, 504])
+/** A busy server is left alone for as long as `Retry-After` says, within these. */
+const [MIN_RETRY_AFTER_MS, MAX_RETRY_AFTER_MS] = [MINUTE_MS, DAY_MS]
+const GONE = 410
+
+/** How long a queue keeps a message: an event that waits longer is given up. */
+const QUEUED_MS = 14 * DAY_MS
+/** Failed events of a webhook that wait: messages in flight, of which a queue has 120,000. Further ones are given up. */
+const MAX_WAITING = 100
+/** Events that were given up and are listed, and for how long: as long as the log has them. */
+const MAX_GIVEN_UP = 100
+const GIVEN_UP_MS = 30 * DAY_MS
+
+/** The attempts of a webhook without failures. */
+function begin(createdAt: Date): Attempts {
+  return { createdAt, downs: 0, untaken: 0, waiting: {}, givenUp: [], givenUpBefore: 0 }
+}
+
+/** A webhook's attempts by the stored ones, which may be of an earlier registration of its URL. */
+export function attemptsOf({ createdAt }: { readonly createdAt: Date }, stored: Attempts | undefined): Attempts {
+  return stored?.createdAt.getTime() === createdAt.getTime() ? stored : begin(createdAt)
+}
+
+/** The events that were given up and that the log still has, the newest first. */
+export function listGivenUp({ givenUp }: Pick<Attempts, 'givenUp'>, now: number): GivenUp[] {
+  return givenUp.filter(({ at }) => at > now - GIVEN_UP_MS)
+}
+
+/** The events that failed and wait, or were given up and are still in the log. */
+export function listUntaken({ waiting, ...attempts }: Attempts, now: number): EventLocation[] {
+  const waits = Object.entries(waiting).map(([sequence, { page }]) => ({ sequence: Number(sequence), page }))
+  return [...waits, ...listGivenUp(attempts, now).map(({ sequence, page }) => ({ sequence, page }))]
+}
+
+/** The attempts of a webhook to which these events are sent again from `now` on. */
+export function beginAgain(
+  { createdAt, lastFailure }: Attempts,
+  untaken: readonly EventLocation[],
+  now: number,
+): Attempts {
+  const waiting = Object.fromEntries(untaken.map(({ sequence, page }) => [sequence, { page, attempts: 0, dueAt: now }]))
+  return { ...begin(createdAt), waiting, ...(lastFailure && { lastFailure }) }
+}
+
+/** Time since when every delivery fails, in epoch milliseconds; undefined if one succeeds. */
+export function failingSince({ untaken, downs, failingSince }: Attempts): number | undefined {
+  return untaken >= MIN_UNTAKEN || downs >= MAX_DOWNS ? failingSince : undefined
+}
+
+/** Time of the next attempt of an event that waits, in epoch milliseconds; undefined if none waits. */
+export function nextDueAt({ waiting }: Attempts, now: number): number | undefined {
+  const due = Object.values(waiting).map(({ dueAt }) => Math.max(now, dueAt))
+  return due.length > 0 ? Math.min(...due) : undefined
+}
+
+/** Milliseconds, in whole seconds, before an event is handed out again of which this was the attempt; `random` is in [0, 1). */
+export function pauseAfter(attempt: number, random: () => number): number {
+  const pause = PAUSES_MS[Math.min(attempt, PAUSES_MS.length) - 1] ?? 0
+  const jitter = MIN_JITTER + (MAX_JITTER - MIN_JITTER) * random()
+  return Math.ceil((pause * (1 - jitter)) / 1000) * 1000
+}
+
+/** When attempts were made, and whether by a probe; `random` is uniform in [0, 1). */
+type Circumstances = { readonly now: number; readonly random: () => number; readonly isBehind: boolean }
+
+/**
+ * What follows from attempts made side by side, at least one. A refused event waits by itself. A webhook whose server is down,
+ * or asks to be left alone, is behind: the log keeps its events.
+ */
+export function judge(before: Attempts, made: readonly Attempt[], at: Circumstances): Judgement {
+  const { now } = at
+  const failed = made.filter(({ sent }) => !sent.delivered)
+  const { behind, ...server } = judgeServer(before, made, at)
+  const { waiting, pauses, tired } = judgeEvents(before, made, behind?.from, at)
+  const givenUp = [...tired, ...listGivenUp(before, now)]
+
+  const isTaken = failed.length < made.length
+  const isWaiting = behind !== undefined || Object.keys(waiting).length > 0
+  const since = isTaken || !isWaiting ? undefined : (before.failingSince ?? now)
+  const fresh = failed.filter(({ sequence }) => attemptsMade(before, sequence) === 0).length
+  const untaken = since === undefined ? 0 : before.untaken + fresh
+  const last = failed.at(-1)?.sent
+  const lastFailure = last ? failureOf(last, now) : before.lastFailure
+  const isGone = failed.some(({ sent: { status } }) => status === GONE)
+  const isOver =
+    since !== undefined && now - since >= MAX_FAILING_MS && (behind !== undefined || untaken >= MIN_UNTAKEN)
+  const disabled = isGone ? 'gone' : isOver ? 'failing' : undefined
+  return {
+    attempts: {
+      ...{ createdAt: before.createdAt, ...server, untaken, waiting },
+      ...(since !== undefined && { failingSince: since }),
+      ...(lastFailure && { lastFailure }),
+      givenUp: givenUp.slice(0, MAX_GIVEN_UP),
+      givenUpBefore: before.givenUpBefore + Math.max(0, givenUp.length - MAX_GIVEN_UP),
+    },
+    ...{ pauses, givenUp: tired.length, ...(behind && { behind }), ...(disabled && { disabled }) },
+  }
+}
+
+/** What attempts say about the server. */
+function judgeServer(before: Attempts, made: readonly Attempt[], { now, isBehind }: Circumstances) {
+  const down = made.filter(({ sent }) => !sent.delivered && !isRefusal(sent))
+  if (down.length === 0) return { downs: 0 }
+  const isUp = down.length < made.length
+  const downs = isUp ? 0 : before.downs + down.length
+  const earlier = isUp ? undefined : before.downFrom
+  const from = Math.min(...down.map(({ sequence }) => sequence), earlier ?? Number.POSITIVE_INFINITY)
+  const isFull = Object.keys(before.waiting).length >= MAX_WAITING
+  const isDown = (isBehind && !isUp) || isFull || downs >= MAX_DOWNS || down.some(({ sent }) => isThrottled(sent))
+  const probeAt = now + Math.max(...down.map(({ sent }) => probePause(sent)))
+  return { downs, ...(!isUp && { downFrom: from }), ...(isDown && { behind: { from, probeAt } }) }
+}
+
+/** The events that wait by themselves, their pauses, and those that are given up. Events from `from` on are left to the log. */
+function judgeEvents(
+  before: Attempts,
+  made: readonly Attempt[],
+  from: number | undefined,
+  { now, random }: Circumstances,
+) {
+  const isLeft = (sequence: number) => from !== undefined && sequence >= from
+  const waiting: Attempts['waiting'] = {}
+  const pauses = new Map<number, number>()
+  const tired: GivenUp[] = []
+  for (const [sequence, { page, ...one }] of Object.entries(before.waiting)) {
+    if (isLeft(Number(sequence)) || made.some((other) => sequence === String(other.sequence))) continue
+    if (one.dueAt > now - QUEUED_MS) waiting[sequence] = { page, ...one }
+    else tired.push({ sequence: Number(sequence), page, at: now })
+  }
+  for (const { sequence, page, sent } of made) {
+    if (sent.delivered || (isLeft(sequence) && !isRefusal(sent))) continue
+    const attempts = attemptsMade(before, sequence) + 1
+    const hasRoom = sequence in before.waiting || Object.keys(waiting).length < MAX_WAITING
+    if (attempts < MAX_ATTEMPTS && hasRoom) {
+      const pause = pauseAfter(attempts, random)
+      pauses.set(sequence, pause)
+      waiting[sequence] = { page, attempts, dueAt: now + pause }
+    } else tired.unshift({ sequence, page, at: now })
+  }
+  return { waiting, pauses, tired }
+}
+
+function attemptsMade({ waiting }: Attempts, sequence: number): number {
+  return waiting[sequence]?.attempts ?? 0
+}
+
+function failureOf(sent: Sent, at: number): Attempts['lastFailure'] {
+  if (sent.delivered) return undefined
+  const { reason, status } = sent
+  return { at, reason, ...(status !== undefined && { status }) }
+}
+
+/** True if the server is up and does not want this event. */
+function isRefusal(sent: Sent): boolean {
+  const { status = 0 } = sent
+  return status >= 400 && status < 500 && status !== GONE && !OF_SERVER.has(status) && !isThrottled(sent)
+}
+
+/** Milliseconds until the probe after a failure. */
+function probePause(sent: Sent): number {
+  if (sent.delivered || !isThrottled(sent)) return PROBE_MS
+  return Math.max(MIN_RETRY_AFTER_MS, Math.min(sent.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS))
+}
+
+/** True if a server asks to be left alone. */
+function isThrottled(sent: Sent): boolean {
+  return !sent.delivered && ((sent.retryAfterMs ?? 0) > 0 || THROTTLED.has(sent.status ?? 0))
+}

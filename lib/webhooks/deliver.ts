@@ -1,0 +1,321 @@
+import type { Received } from '../aws/queue.ts'
+import type { KeysByAge } from '../keys-by-age.ts'
+import { logger } from '../logger.ts'
+import { type Attempt, attemptsOf, type Judgement, judge, pauseAfter } from './attempts.ts'
+import type { AttemptsStore } from './attempts-store.ts'
+import { WebhookEvent } from './event.ts'
+import type { EventLogStore, LoggedEvent } from './log-store.ts'
+import {
+  type DeliveryMessage,
+  type Enqueue,
+  type EventMessage,
+  messagesOf,
+  type Postpone,
+  type ProbeMessage,
+} from './queue.ts'
+import { listSecrets } from './secret.ts'
+import type { Send } from './send.ts'
+import { signatureHeaders } from './signature.ts'
+import type { WebhooksStore } from './store.ts'
+import { type Behind, type DisabledReason, isLive, type Webhook, type WebhookKey, wants } from './webhook.ts'
+
+/** The services of deliveries. */
+type Services = {
+  readonly webhooks: Pick<WebhooksStore, 'get' | 'listOf' | 'replace' | 'change'>
+  readonly eventLog: Pick<EventLogStore, 'list' | 'getEvents'>
+  readonly attempts: Pick<AttemptsStore, 'list' | 'put'>
+  readonly webhookKeys: KeysByAge
+  readonly sendDelivery: Send
+  readonly enqueue: Enqueue
+  readonly postpone: Postpone
+  /** Epoch milliseconds. */
+  readonly now: () => number
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+}
+
+/** Numbers of events that were delivered, failed and were given up. */
+export type DeliveryReport = { readonly delivered: number; readonly failed: number; readonly givenUp: number }
+
+/** Events that are sent side by side to one webhook; the first of a probe is sent by itself. */
+const BATCH = 10
+/** Events that a probe reads from the log at once. */
+const READ = 100
+/** A probe works for so long; then another message continues, so that others have their turn. */
+const TURN_MS = 10_000
+/** Longer than a function runs: a claim that stands longer is of a killed one. */
+const CLAIM_MS = 40_000
+/** Number of times that a write is tried while others write the same item. */
+const TRIES = 10
+/** A message that continues a probe comes after what its sender still writes. */
+const NEXT_SECONDS = 1
+const MAX_DELAY_SECONDS = 900
+const MAX_HIDDEN_SECONDS = 43_000
+
+/**
+ * Works on messages of the queue of deliveries. Returns the report, and the messages that are to be handed out again. Every
+ * event is sent at least once to each webhook that wants it. Throws when the table cannot be reached.
+ */
+export async function deliver(
+  services: Services,
+  received: readonly Received<DeliveryMessage>[],
+): Promise<{ readonly reports: readonly DeliveryReport[]; readonly again: readonly Received<DeliveryMessage>[] }> {
+  const registered = await services.webhooks.listOf([...new Set(received.map(({ message }) => message.clientId))])
+  const total = { delivered: 0, failed: 0, givenUp: 0 }
+  const again: Received<DeliveryMessage>[] = []
+  const keys = new Map(received.map(({ message: { clientId, webhookId } }) => [webhookId, { clientId, webhookId }]))
+  await Promise.all(
+    [...keys.values()].map(async (key) => {
+      const webhook = registered.get(key.clientId)?.find(({ id }) => id === key.webhookId)
+      if (!webhook) return
+      const of = ofWebhook(services, key, total)
+      const group = received.filter(({ message }) => message.webhookId === key.webhookId)
+      const events = group.filter((one): one is Received<EventMessage> => 'sequence' in one.message)
+      const probes = group.filter((one): one is Received<ProbeMessage> => 'probeAt' in one.message)
+      try {
+        again.push(...(await of.sendEvents(webhook, events)))
+        for (const probe of probes) if (await of.probe(probe)) again.push(probe)
+      } catch (error) {
+        for (const { messageId, receives } of group) logger.error('message failed', { messageId, receives, error })
+        again.push(...group)
+      }
+    }),
+  )
+  return { reports: [total], again: [...new Set(again)] }
+}
+
+/** Works on the messages of one webhook, and counts in `total`. */
+function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name in keyof DeliveryReport]: number }) {
+  const { webhooks, eventLog, attempts, webhookKeys, sendDelivery, enqueue, postpone, now, random } = services
+  const { clientId } = key
+
+  async function send(webhook: Webhook, events: readonly LoggedEvent[]): Promise<Attempt[]> {
+    const secrets = listSecrets(webhookKeys, clientId, webhook, now())
+    return await Promise.all(
+      events.map(async ({ event, sequence, page }) => {
+        const body = JSON.stringify(WebhookEvent.encode(event))
+        const headers = signatureHeaders({ id: event.id, now: now(), body }, secrets)
+        return { sequence, page, sent: await sendDelivery(webhook.url, { headers, body }) }
+      }),
+    )
+  }
+
+  /** Stores what follows from attempts, unless all is well, and returns it. */
+  async function record(webhook: Webhook, made: readonly Attempt[], isBehind: boolean): Promise<Judgement> {
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const [stored] = await attempts.list([key])
+      const before = attemptsOf(webhook, stored?.attempts)
+      const judgement = judge(before, made, { now: now(), random, isBehind })
+      const isClean = JSON.stringify(judgement.attempts) === JSON.stringify(before)
+      if (isClean || (await attempts.put(key, stored, judgement.attempts, now()))) {
+        report(made, judgement)
+        return judgement
+      }
+    }
+    throw new Error('The attempts of a webhook are written all the time.')
+  }
+
+  function report(made: readonly Attempt[], { attempts: { downs, lastFailure }, givenUp }: Judgement): void {
+    const sequences = made.flatMap(({ sequence, sent }) => (sent.delivered ? [] : sequence))
+    const failed = sequences.length
+    const { at: _, ...why } = lastFailure ?? {}
+    if (failed > 0) {
+      logger.warn('deliveries failed', { ...key, failed, of: made.length, failures: downs, sequences, ...why })
+    }
+    if (givenUp > 0) logger.warn('events given up', { ...key, events: givenUp, ...why })
+    total.delivered += made.length - failed
+    total.failed += failed
+    total.givenUp += givenUp
+  }
+
+  const change = (webhook: Webhook, to: (webhook: Webhook) => Webhook) => webhooks.change(key, to, webhook)
+
+  /** Has a live webhook fall behind, from a sequence on; or disables it. */
+  async function fallBehind(webhook: Webhook, { behind, disabled }: Judgement, from: number): Promise<void> {
+    const probeAt = behind?.probeAt ?? now()
+    // Sent before it is needed: if this is killed between, the event's message comes again.
+    if (!disabled) await enqueueProbe(probeAt)
+    await change(webhook, (current) => ({
+      ...current,
+      ...disabledBy(disabled),
+      behind: { from: Math.min(from, current.behind?.from ?? from), probeAt, isLive: false },
+    }))
+  }
+
+  function disabledBy(reason: DisabledReason | undefined): Pick<Webhook, 'disabledAt' | 'disabledReason'> {
+    if (!reason) return {}
+    logger.warn('webhook switched off', { ...key, disabledReason: reason })
+    return { disabledAt: new Date(now()), disabledReason: reason }
+  }
+
+  function enqueueProbe(probeAt: number): Promise<void> {
+    const delaySeconds = Math.min(MAX_DELAY_SECONDS, Math.max(NEXT_SECONDS, Math.ceil((probeAt - now()) / 1000)))
+    return enqueue([{ ...key, probeAt }], { delaySeconds })
+  }
+
+  async function hide({ receipt }: Received<DeliveryMessage>, milliseconds: number): Promise<void> {
+    // If this fails, the message comes earlier.
+    const seconds = Math.min(MAX_HIDDEN_SECONDS, Math.max(0, Math.ceil(milliseconds / 1000)))
+    await postpone(receipt, seconds).catch((error: unknown) => logger.warn('message not postponed', { ...key, error }))
+  }
+
+  return {
+    /** Sends the events of messages; returns those messages that are to be handed out again. */
+    async sendEvents(
+      webhook: Webhook,
+      received: readonly Received<EventMessage>[],
+    ): Promise<readonly Received<EventMessage>[]> {
+      if (received.length === 0) return []
+      if (!isLive(webhook)) return await leaveToLog(webhook, received)
+      const logged = await eventLog.getEvents(
+        clientId,
+        received.map(({ message }) => message),
+      )
+      const bySequence = new Map(received.map((one) => [one.message.sequence, one]))
+      const events = logged.flatMap((event) => {
+        const one = bySequence.get(event.sequence)
+        return one && wants(webhook, event) ? [{ ...one.message, event }] : []
+      })
+      if (events.length === 0) return []
+      const made = await send(webhook, events)
+      const judgement = await record(webhook, made, false)
+      const { behind, disabled, pauses } = judgement
+      if (behind || disabled) {
+        await fallBehind(webhook, judgement, behind?.from ?? Math.max(...made.map(({ sequence }) => sequence)) + 1)
+      }
+      const waiting = received.filter(({ message }) => pauses.has(message.sequence))
+      await Promise.all(waiting.map((one) => hide(one, pauses.get(one.message.sequence) ?? 0)))
+      return waiting
+    },
+
+    /**
+     * Works on a probe: sends what the log has from the webhook's place on, until it has all, its server is down or the turn is
+     * over. Returns true if the message is to be handed out again.
+     */
+    async probe(received: Received<ProbeMessage>): Promise<boolean> {
+      const { probeAt } = received.message
+      const webhook = await webhooks.get(key)
+      if (!webhook?.behind || webhook.disabledAt || probeAt < webhook.behind.probeAt) return false
+      const dueAt = Math.max(probeAt, webhook.behind.claimedUntil ?? 0)
+      if (dueAt > now()) {
+        await hide(received, dueAt - now())
+        return true
+      }
+      const claim = { ...webhook.behind, probeAt, claimedUntil: now() + CLAIM_MS }
+      const claimed = await webhooks.replace(clientId, webhook, { ...webhook, behind: claim })
+      if (!claimed?.behind) {
+        await hide(received, NEXT_SECONDS * 1000)
+        return true
+      }
+      await catchUp(claimed, claimed.behind)
+      return false
+    },
+  }
+
+  /** Leaves events to the log of a webhook that is behind or disabled; those that wait by themselves go on waiting. */
+  async function leaveToLog(
+    webhook: Webhook,
+    received: readonly Received<EventMessage>[],
+  ): Promise<readonly Received<EventMessage>[]> {
+    const [stored] = await attempts.list([key])
+    const { waiting: known } = attemptsOf(webhook, stored?.attempts)
+    const { waiting = [], others = [] } = Object.groupBy(received, ({ message }) =>
+      message.sequence in known ? 'waiting' : 'others',
+    )
+    const from = webhook.behind?.from ?? Number.POSITIVE_INFINITY
+    const before = others.filter(({ message }) => message.sequence < from)
+    if (before.length > 0) {
+      // These may never have been sent: the place goes back to the first of them.
+      const lowest = Math.min(...before.map(({ message }) => message.sequence))
+      const changed = await change(webhook, (current) => {
+        if (isLive(current) || (current.behind && current.behind.from <= lowest)) return current
+        return { ...current, behind: { probeAt: now(), isLive: false, ...current.behind, from: lowest } }
+      })
+      if (changed && isLive(changed)) return received
+    }
+    // Those of a disabled webhook are sent again once it is enabled.
+    if (webhook.disabledAt) return []
+    await Promise.all(waiting.map((one) => hide(one, pauseAfter(one.receives, random))))
+    return waiting
+  }
+
+  /**
+   * Continues from the place of a webhook whose claim is ours, until it has all, its server is down or the turn is over. Once it
+   * has all, its events are queued again; then those of the meantime are looked for.
+   */
+  async function catchUp(claimed: Webhook, claim: Behind): Promise<void> {
+    const endsAt = now() + TURN_MS
+    let [webhook, place] = [claimed, claim]
+    let size = 1
+    for (;;) {
+      const listed = await eventLog.list(clientId, { after: place.from - 1, limit: READ, now: now() })
+      const rest = listed.filter(({ event }) => wants(webhook, event))
+      const end = (listed.at(-1)?.sequence ?? place.from - 1) + 1
+      if (place.isLive) {
+        if (listed.length === 0) return await endPlace(webhook)
+        await enqueue(messagesOf(key, rest))
+        place = { ...place, from: end }
+        continue
+      }
+      let stop: Judgement | undefined
+      while (rest.length > 0 && !stop && now() < endsAt) {
+        const batch = rest.splice(0, size)
+        const made = await send(webhook, batch)
+        const judgement = await record(webhook, made, true)
+        await enqueueWaiting(made, judgement)
+        if (judgement.behind || judgement.disabled) stop = judgement
+        size = BATCH
+      }
+      const from = stop?.behind?.from ?? rest[0]?.sequence ?? end
+      if (stop?.disabled) {
+        await moveOn(webhook, { from, probeAt: now(), isLive: false }, stop.disabled)
+        return
+      }
+      if (stop || (now() >= endsAt && listed.length > 0)) {
+        const probeAt = stop?.behind?.probeAt ?? now()
+        await enqueueProbe(probeAt)
+        await moveOn(webhook, { from, probeAt, isLive: false })
+        return
+      }
+      const moved = await moveOn(webhook, { ...place, from, isLive: listed.length === 0 })
+      if (!moved?.behind) return
+      ;[webhook, place] = [moved, moved.behind]
+    }
+  }
+
+  /** Has refused events of a probe sent again, each by a message of its own. */
+  async function enqueueWaiting(made: readonly Attempt[], { pauses }: Judgement): Promise<void> {
+    const waiting = made.filter(({ sequence }) => pauses.has(sequence))
+    const seconds = Math.ceil(Math.max(0, ...pauses.values()) / 1000)
+    if (waiting.length > 0)
+      await enqueue(messagesOf(key, waiting), { delaySeconds: Math.min(MAX_DELAY_SECONDS, seconds) })
+  }
+
+  /** Ends the place of a webhook that has all. */
+  async function endPlace(webhook: Webhook): Promise<void> {
+    await change(webhook, (current) => {
+      if (!isClaimedLike(webhook, current)) return current
+      const { behind: _, ...live } = current
+      return live
+    })
+  }
+
+  /** Moves the place of a webhook whose claim is ours. Returns the webhook; undefined if it is no longer ours. */
+  async function moveOn(webhook: Webhook, behind: Behind, disabled?: DisabledReason): Promise<Webhook | undefined> {
+    let isOurs = false
+    const moved = await change(webhook, (current) => {
+      isOurs = isClaimedLike(webhook, current)
+      if (!isOurs || !current.behind) return current
+      // Another function found an event that was never sent.
+      const isLowered = current.behind.from !== webhook.behind?.from
+      const place = isLowered ? { ...behind, from: current.behind.from, isLive: false } : behind
+      return { ...current, ...disabledBy(disabled), behind: place }
+    })
+    return isOurs ? moved : undefined
+  }
+}
+
+/** True if a webhook still has the claim that it had when it was read. */
+function isClaimedLike(read: Webhook, current: Webhook): boolean {
+  return current.behind?.claimedUntil === read.behind?.claimedUntil
+}

@@ -1,0 +1,45 @@
+import { attemptsOf, beginAgain, listUntaken } from './attempts.ts'
+import type { AttemptsStore } from './attempts-store.ts'
+import { type Enqueue, messagesOf } from './queue.ts'
+import type { WebhooksStore } from './store.ts'
+import type { WebhookKey } from './webhook.ts'
+
+type Services = {
+  readonly webhooks: Pick<WebhooksStore, 'get' | 'change'>
+  readonly attempts: Pick<AttemptsStore, 'list' | 'put'>
+  readonly enqueue: Enqueue
+  /** Epoch milliseconds. */
+  readonly now: () => number
+}
+
+/** Messages that are sent before the write that they need come after it: no request takes longer. */
+const DELAY_SECONDS = 40
+/**
+ * Probes a webhook that is behind at once. With `isAnew` it is also enabled, and gets again all that it did not take: what
+ * waits, and what was given up. Throws when the table or the queue cannot be reached: it is then to be called again.
+ */
+export async function resume(
+  { webhooks, attempts, enqueue, now }: Services,
+  key: WebhookKey,
+  { isAnew }: { readonly isAnew: boolean },
+): Promise<void> {
+  const probeAt = now()
+  const webhook = await webhooks.get(key)
+  if (!webhook) return
+  if (isAnew) {
+    const [stored] = await attempts.list([key])
+    const untaken = listUntaken(attemptsOf(webhook, stored?.attempts), probeAt)
+    // While it is disabled, its messages are dropped.
+    await enqueue(messagesOf(key, untaken), { delaySeconds: webhook.disabledAt ? DELAY_SECONDS : 0 })
+    if (stored) await attempts.put(key, stored, beginAgain(stored.attempts, untaken, probeAt), now())
+  }
+  if (!webhook.behind && !webhook.disabledAt) return
+  // If this is killed after the write, this one probes.
+  await enqueue([{ ...key, probeAt }], { delaySeconds: DELAY_SECONDS })
+  await webhooks.change(key, (current) => {
+    const { disabledAt: _, disabledReason: __, ...enabled } = current
+    const { behind, ...others } = isAnew ? enabled : current
+    return { ...others, ...(behind && { behind: { ...behind, probeAt } }) }
+  })
+  await enqueue([{ ...key, probeAt }])
+}

@@ -1,0 +1,346 @@
+import fc from 'fast-check'
+import { describe, expect } from 'vitest'
+import type { TransactingDynamo } from '../../../lib/aws/requests.ts'
+import { createTable } from '../../../lib/aws/table.ts'
+import { createTransactingTable } from '../../../lib/aws/transactions.ts'
+import { publish } from '../../../lib/webhooks/append.ts'
+import type { Notice } from '../../../lib/webhooks/event.ts'
+import { buildEventId } from '../../../lib/webhooks/ids.ts'
+import { appendingLogStore } from '../../../lib/webhooks/log-store.ts'
+import type { DeliveryMessage } from '../../../lib/webhooks/queue.ts'
+import { webhooksStore } from '../../../lib/webhooks/store.ts'
+import type { Webhook } from '../../../lib/webhooks/webhook.ts'
+import { test as base } from '../../support/dynamo.ts'
+import type { Connection } from '../../support/memory-dynamo.ts'
+import { runs } from '../../support/runs.ts'
+import { TEST_TABLES } from '../../support/tables.ts'
+import { type Gate, gated, interleave, killedAfter, passing, someNotice, someWebhook } from '../../support/webhooks.ts'
+
+const [CLIENT, OTHER] = ['clientAAAA', 'clientBBBB']
+const NOW = Date.parse('2026-11-02T00:00:00.000Z')
+const MONTH_MS = 30 * 86_400_000
+
+/** The job's part of the outbox with a table and a queue, whose requests wait at a gate. */
+function outbox({ dynamo }: Connection) {
+  const tableAt = (gate: Gate) => createTransactingTable(gated(dynamo, gate), TEST_TABLES.webhooks)
+  const log = appendingLogStore(tableAt(passing))
+  const queued: DeliveryMessage[] = []
+  return {
+    log,
+    webhooks: webhooksStore(createTable(dynamo, TEST_TABLES.webhooks)),
+    queued,
+    list: async (clientId: string, now = NOW) =>
+      (await log.list(clientId, { after: 0, limit: 1000, now })).map(({ event }) => event),
+    publishBy: (of: TransactingDynamo, notices: readonly Notice[]) => {
+      const table = createTransactingTable(of, TEST_TABLES.webhooks)
+      return publish(
+        {
+          ...{ eventLog: appendingLogStore(table), webhooks: webhooksStore(table), now: () => NOW, random: () => 0 },
+          enqueue: async (messages) => {
+            queued.push(...messages)
+          },
+        },
+        notices,
+        () => [CLIENT],
+      )
+    },
+    publish: (notices: readonly Notice[], clientIds = [CLIENT], gate = passing, now = NOW) =>
+      publish(
+        {
+          ...{ eventLog: appendingLogStore(tableAt(gate)), webhooks: webhooksStore(tableAt(gate)) },
+          ...{ now: () => now, random: () => 0 },
+          enqueue: (messages) =>
+            gate(async () => {
+              queued.push(...messages)
+            }),
+        },
+        notices,
+        () => clientIds,
+      ),
+  }
+}
+
+const test = base.extend('outbox', ({ memory }) => outbox(memory))
+
+const keysOf = (count: number, prefix = 'key') =>
+  Array.from({ length: count }, (_, index) => `${prefix}-${`${index}`.padStart(4, '0')}`)
+const noticesOf = (keys: readonly string[]) => keys.map((key) => someNotice(key))
+const idsOf = (clientId: string, keys: readonly string[]) => keys.map((key) => buildEventId(clientId, key))
+
+/** Three notices, of which two are a page. */
+const LARGE = keysOf(3).map((key) => someNotice(key, { data: { depositId: 'x'.repeat(90_000) } }))
+const LARGE_KEYS = LARGE.map(({ key }) => key)
+
+/** A new log for each try, in one table. */
+let tries = 0
+function someClientId(): string {
+  tries += 1
+  return `client${`${tries}`.padStart(4, '0')}`
+}
+
+describe('A log', () => {
+  test('has each event once, in the order in which it was published, with the sequences 1, 2, 3', async ({
+    outbox,
+  }) => {
+    const keys = keysOf(120)
+    expect(await outbox.publish(noticesOf(keys.slice(0, 70)))).toBe(70)
+    expect(await outbox.publish(noticesOf(keys))).toBe(50)
+    expect(await outbox.publish(noticesOf(keys))).toBe(0)
+    const log = await outbox.list(CLIENT)
+    expect(log.map(({ id }) => id)).toEqual(idsOf(CLIENT, keys))
+    expect(log.map(({ sequence }) => sequence)).toEqual(keys.map((_, index) => index + 1))
+  })
+
+  test('of one client has other ids than that of another', async ({ outbox }) => {
+    await outbox.publish(noticesOf(keysOf(2)), [CLIENT, OTHER])
+    for (const clientId of [CLIENT, OTHER]) {
+      expect((await outbox.list(clientId)).map(({ id }) => id)).toEqual(idsOf(clientId, keysOf(2)))
+    }
+    expect(idsOf(CLIENT, keysOf(2))).not.toEqual(idsOf(OTHER, keysOf(2)))
+  })
+
+  test('costs at most 2.5 write units an event, and 7 for a single one', async ({ outbox, memory }) => {
+    const unitsOf = async (keys: readonly string[]) => {
+      memory.tries.length = 0
+      await outbox.publish(noticesOf(keys))
+      const writes = memory.tries.filter(({ action }) => /Write|Put|Update/.test(action))
+      return writes.reduce((sum, { units }) => sum + units, 0)
+    }
+    expect((await unitsOf(keysOf(100))) / 100).toBeLessThanOrEqual(2.5)
+    expect(await unitsOf(['single'])).toBeLessThanOrEqual(7)
+  })
+
+  test('of a client costs five requests for up to fifty events, whatever webhooks it has', async ({
+    outbox,
+    requests,
+  }) => {
+    await outbox.webhooks.add(CLIENT, someWebhook(CLIENT))
+    requests.length = 0
+    await outbox.publish(noticesOf(keysOf(50)))
+    expect(requests.toSorted()).toEqual(['BatchGetItem', 'BatchGetItem', 'TransactWriteItems', 'UpdateItem'])
+  })
+
+  test('has events that are not final only once the client has a webhook for them', async ({ outbox }) => {
+    const [first, second] = keysOf(2).map((key) => someNotice(key, { final: false }))
+    await outbox.publish([first as Notice])
+    await outbox.webhooks.add(CLIENT, someWebhook(CLIENT, { finality: 'latest' }))
+    expect(await outbox.publish([second as Notice], [CLIENT, OTHER])).toBe(1)
+    expect((await outbox.list(CLIENT)).map(({ id }) => id)).toEqual(idsOf(CLIENT, ['key-0001']))
+  })
+
+  test('costs reads only where events that are not final are published again', async ({ outbox, requests }) => {
+    const early = keysOf(5).map((key) => someNotice(key, { final: false }))
+    await outbox.webhooks.add(CLIENT, someWebhook(CLIENT, { finality: 'latest' }))
+    await outbox.publish(early)
+    requests.length = 0
+    await outbox.publish(early)
+    expect(requests).toEqual(['BatchGetItem', 'BatchGetItem', 'BatchGetItem'])
+  })
+
+  test('has a revert of what it has, also without such a webhook, and no other', async ({ outbox }) => {
+    const early = someNotice('early', { final: false })
+    const revert = (eventId: string): Notice => ({
+      ...{ key: `${eventId}#reverted`, type: 'vault.reverted', timestamp: early.timestamp, final: false },
+      data: { chainId: 8453, vaultAddress: early.data.vaultAddress, eventId },
+    })
+    await outbox.webhooks.add(CLIENT, someWebhook(CLIENT, { finality: 'latest' }))
+    await outbox.publish([early], [CLIENT, OTHER])
+    await outbox.webhooks.remove(CLIENT, someWebhook(CLIENT).id)
+    expect(await outbox.publish([revert('early'), revert('unknown')], [CLIENT, OTHER])).toBe(1)
+    const [told, reverted] = await outbox.list(CLIENT)
+    expect(reverted).toMatchObject({ type: 'vault.reverted', data: { eventId: told?.id } })
+    expect(await outbox.list(OTHER)).toEqual([])
+  })
+
+  test('is listed a megabyte at a time, and no event is left out', async ({ outbox }) => {
+    await outbox.publish(keysOf(8).map((key) => someNotice(key, { data: { depositId: 'x'.repeat(190 * 1024) } })))
+    const first = await outbox.list(CLIENT)
+    const second = await outbox.log.list(CLIENT, { after: first.length, limit: 100, now: NOW })
+    expect([first.length, second.length]).toEqual([5, 3])
+    expect([...first, ...second].map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+  })
+
+  test('is listed from the next event on, though a query passes its page before that is appended', async ({
+    outbox,
+    memory,
+  }) => {
+    const late = createTransactingTable(
+      {
+        ...memory.dynamo,
+        async query(input) {
+          const page = await memory.dynamo.query(input)
+          // The first query read the end of the log just before both pages; it found only the second of them.
+          await outbox.publish(noticesOf(['first']))
+          await outbox.publish(noticesOf(['second']))
+          const both = await memory.dynamo.query(input)
+          return page.items.length > 0 ? page : { items: both.items.slice(1) }
+        },
+      },
+      TEST_TABLES.webhooks,
+    )
+    const listed = await appendingLogStore(late).list(CLIENT, { after: 0, limit: 10, now: NOW })
+    expect(listed.map(({ sequence }) => sequence)).toEqual([1, 2])
+  })
+
+  test('forgets events after thirty days, whenever the table deletes them', async ({ outbox }) => {
+    await outbox.publish(noticesOf(['key-0000']))
+    await outbox.publish(noticesOf(['key-0001']), [CLIENT], passing, NOW + MONTH_MS - 1000)
+    expect(await outbox.list(CLIENT, NOW + MONTH_MS - 1000)).toHaveLength(2)
+    expect((await outbox.list(CLIENT, NOW + MONTH_MS)).map(({ sequence }) => sequence)).toEqual([2])
+  })
+})
+
+describe('An event', () => {
+  test('is queued for the webhooks that want it, and for none that is behind or disabled', async ({ outbox }) => {
+    const at = (path: string, overrides: Partial<Webhook> = {}) =>
+      someWebhook(CLIENT, { url: `https://receiver.example/${path}`, ...overrides })
+    const behind = { from: 1, probeAt: NOW, isLive: false }
+    const wanting = [
+      at('all'),
+      at('deposits', { types: ['deposit.completed'] }),
+      at('live-again', { behind: { ...behind, isLive: true } }),
+    ]
+    const others = [
+      at('withdrawals', { types: ['withdrawal.completed'] }),
+      at('disabled', { disabledAt: new Date(NOW), disabledReason: 'gone' }),
+      at('behind', { behind }),
+      at('later', { after: 1 }),
+    ]
+    for (const webhook of [...wanting, ...others]) await outbox.webhooks.add(CLIENT, webhook)
+    await outbox.publish(noticesOf(['key-0000']))
+    const expected = wanting.map(({ id }) => ({ clientId: CLIENT, webhookId: id, sequence: 1, page: 1 }))
+    const inOrder = (messages: readonly { readonly webhookId: string }[]) =>
+      messages.toSorted((one, other) => (one.webhookId < other.webhookId ? -1 : 1))
+    expect(inOrder(outbox.queued)).toEqual(inOrder(expected))
+  })
+
+  test('is appended once, and queued at least once, wherever a run is killed that the next one repeats', async ({
+    outbox,
+  }) => {
+    const early = LARGE.map((notice) => ({ ...notice, final: false }))
+    for (const notices of [LARGE, early])
+      for (let passed = 0, isOver = false; !isOver; passed += 1) {
+        const clientId = someClientId()
+        await outbox.webhooks.add(clientId, someWebhook(clientId, { finality: 'latest' }))
+        await outbox.publish(noticesOf(['before']), [clientId])
+        outbox.queued.length = 0
+        const killed = killedAfter(passed)
+        await outbox.publish(notices, [clientId], killed.gate).catch(() => {})
+        isOver = killed.count() <= passed
+        await outbox.publish(notices, [clientId])
+        const log = await outbox.list(clientId)
+        expect(log.map(({ id }) => id)).toEqual(idsOf(clientId, ['before', ...LARGE_KEYS]))
+        expect(log.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4])
+        expect(sequencesOf(outbox.queued)).toEqual([2, 3, 4])
+        const before = outbox.queued.length
+        await outbox.publish(notices, [clientId])
+        expect(outbox.queued).toHaveLength(before)
+      }
+  })
+
+  test('is appended by each of two runs at once', async ({ outbox }) => {
+    await Promise.all([outbox.publish(noticesOf(keysOf(60, 'one'))), outbox.publish(noticesOf(keysOf(60, 'two')))])
+    const log = await outbox.list(CLIENT)
+    expect(log.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 120 }, (_, index) => index + 1))
+    expect(log.map(({ id }) => id).toSorted()).toEqual(
+      idsOf(CLIENT, [...keysOf(60, 'one'), ...keysOf(60, 'two')]).toSorted(),
+    )
+  })
+
+  test('of a run that is killed is queued by the next one of another chain', async ({ outbox }) => {
+    await outbox.webhooks.add(CLIENT, someWebhook(CLIENT))
+    const killedAtQueue: Gate = async (request) => {
+      const before = (await outbox.list(CLIENT)).length
+      if (before > 0) throw new Error('killed')
+      return await request()
+    }
+    await expect(outbox.publish(noticesOf(keysOf(2)), [CLIENT], killedAtQueue)).rejects.toThrow('killed')
+    expect([(await outbox.list(CLIENT)).length, outbox.queued.length]).toEqual([2, 0])
+    await outbox.publish(noticesOf(['other']))
+    expect(sequencesOf(outbox.queued)).toEqual([1, 2, 3])
+  })
+
+  test('of a killed run is queued by the next one, though a query does not see its page at first', async ({
+    outbox,
+    memory,
+  }) => {
+    await outbox.webhooks.add(CLIENT, someWebhook(CLIENT))
+    const dying = { ...memory.dynamo, transactWriteItems: memory.dynamo.transactWriteItems }
+    dying.transactWriteItems = async (input) => {
+      await memory.dynamo.transactWriteItems(input)
+      throw new Error('killed')
+    }
+    await expect(outbox.publishBy(dying, noticesOf(keysOf(2)))).rejects.toThrow('killed')
+    let queries = 0
+    // DynamoDB promises no atomic view of a transaction's items to a query.
+    const late = { ...memory.dynamo, query: memory.dynamo.query }
+    late.query = async (input) => {
+      const { items, ...page } = await memory.dynamo.query(input)
+      queries += 1
+      return { ...page, items: queries < 3 ? items.slice(1) : items }
+    }
+    await outbox.publishBy(late, noticesOf(['other']))
+    expect(sequencesOf(outbox.queued)).toEqual([1, 2, 3])
+  })
+
+  test('is queued though another run appends while that is noted', async ({ outbox, memory }) => {
+    await outbox.webhooks.add(CLIENT, someWebhook(CLIENT))
+    const busy = { ...memory.dynamo, updateItem: memory.dynamo.updateItem }
+    busy.updateItem = async () => {
+      throw Object.assign(new Error('Transaction is ongoing for the item'), { name: 'TransactionConflictException' })
+    }
+    expect(await outbox.publishBy(busy, noticesOf(['one']))).toBe(1)
+    expect(sequencesOf(outbox.queued)).toEqual([1])
+  })
+
+  test('is appended once though the response to each write is lost at first', async ({ outbox, loseAnswers }) => {
+    loseAnswers()
+    await outbox.publish(LARGE)
+    expect((await outbox.list(CLIENT)).map(({ id }) => id)).toEqual(idsOf(CLIENT, LARGE_KEYS))
+  })
+
+  test('is appended once and no sequence twice, and queued, whoever else appends or is killed', async ({ outbox }) => {
+    const others = LARGE.slice(1).map((notice) => ({ ...notice, key: `other-${notice.key}` }))
+    const kill = fc.option(fc.nat(15))
+    const turn = fc.nat({ max: 9 })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(turn, { minLength: 100, maxLength: 100 }),
+        fc.tuple(kill, kill, kill),
+        async (turns, kills) => {
+          const clientId = someClientId()
+          await outbox.webhooks.add(clientId, someWebhook(clientId))
+          outbox.queued.length = 0
+          const gateOf = (passed: number | null) => (passed === null ? passing : killedAfter(passed).gate)
+          const published = [LARGE, others, LARGE]
+          const runsAtOnce = kills.map((passed, index) => (gate: Gate) => {
+            const own = gateOf(passed)
+            return outbox.publish(published[index] ?? [], [clientId], (request) => gate(() => own(request)))
+          })
+          const order = turns.values()
+          await interleave(runsAtOnce, (waiting) => (order.next().value ?? 0) % waiting)
+          for (const notices of [LARGE, others]) await outbox.publish(notices, [clientId])
+          const log = await outbox.list(clientId)
+          const keys = [...LARGE, ...others].map(({ key }) => key)
+          expect(log.map(({ id }) => id).toSorted()).toEqual(idsOf(clientId, keys).toSorted())
+          expect(log.map(({ sequence }) => sequence)).toEqual(log.map((_, index) => index + 1))
+          for (const notices of [LARGE, others]) {
+            const ids = idsOf(
+              clientId,
+              notices.map(({ key }) => key),
+            )
+            expect(log.map(({ id }) => id).filter((id) => ids.includes(id))).toEqual(ids)
+          }
+          expect(sequencesOf(outbox.queued)).toEqual(log.map(({ sequence }) => sequence))
+        },
+      ),
+      { numRuns: runs(20) },
+    )
+  })
+})
+
+/** The sequences of messages, each once, in order. */
+function sequencesOf(messages: readonly DeliveryMessage[]): number[] {
+  const sequences = messages.flatMap((message) => ('sequence' in message ? message.sequence : []))
+  return [...new Set(sequences)].toSorted((one, other) => one - other)
+}

@@ -1,0 +1,729 @@
+import fc from 'fast-check'
+import { describe, expect, vi } from 'vitest'
+import { listSecrets } from '../../../lib/webhooks/secret.ts'
+import type { Sent } from '../../../lib/webhooks/sent.ts'
+import { DOWN, deliveries, type Got, KEY, OK, REFUSED, START } from '../../support/deliveries.ts'
+import { test as base } from '../../support/dynamo.ts'
+import { captureLogs } from '../../support/logs.ts'
+import { runs } from '../../support/runs.ts'
+import { verifyDelivery } from '../../support/webhook-signatures.ts'
+import { killedAfter, passing, someNotice } from '../../support/webhooks.ts'
+
+const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000]
+const PAUSES = [5 * SECOND, 5 * MINUTE, HOUR, ...Array.from({ length: 6 }, () => 12 * HOUR)].map(
+  (ms) => Math.ceil((ms * 0.98) / SECOND) * SECOND,
+)
+const BUSY: Sent = { delivered: false, reason: 'status', status: 429, retryAfterMs: MINUTE }
+const GONE: Sent = { delivered: false, reason: 'status', status: 410 }
+
+const test = base.extend('world', ({ memory }) => deliveries(memory))
+
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
+
+/** A new client for each try, in one table. */
+let clients = 0
+
+/** The pauses between the attempts of an event, in milliseconds. */
+function pausesOf(got: readonly Got[], sequence: number): number[] {
+  const attempts = got.filter((one) => one.sequence === sequence).map(({ at }) => at)
+  return attempts.slice(1).map((at, index) => at - (attempts[index] ?? at))
+}
+
+describe('A webhook', () => {
+  test('gets an event of the log, in its very bytes, signed by each of its secrets', async ({ world }) => {
+    const until = new Date(START + HOUR)
+    const webhook = await world.register({ secret: { version: 'two', before: { version: 'one', until } } })
+    await world.publish(1)
+    await world.drain()
+    const [got] = world.got
+    const [logged] = await world.log.list('clientAAAA', { after: 0, limit: 1, now: START })
+    expect(JSON.parse(got?.body ?? '')).toMatchObject({ id: logged?.event.id, sequence: 1, data: { assets: '1' } })
+    const secrets = listSecrets([KEY], 'clientAAAA', webhook, START)
+    expect(secrets).toHaveLength(2)
+    const { headers = {}, body = '' } = got ?? {}
+    // The library compares the time with its own clock.
+    vi.setSystemTime(START)
+    for (const secret of secrets) expect(verifyDelivery({ headers, body }, secret)).toEqual(JSON.parse(body))
+    vi.useRealTimers()
+  })
+
+  test('gets ten events with three requests to the table, none of which writes', async ({ world, requests }) => {
+    await world.register()
+    await world.publish(10)
+    requests.length = 0
+    await world.drain()
+    expect(world.sequences()).toEqual(upTo(10))
+    expect(requests).toEqual(['BatchGetItem', 'BatchGetItem', 'BatchGetItem'])
+  })
+
+  test('gets only what it wants, from its registration on', async ({ world }) => {
+    await world.register({ types: ['withdrawal.completed'], url: 'https://receiver.example/other' })
+    const webhook = await world.register({ types: ['deposit.completed'], after: 2 })
+    await world.publish(4)
+    await world.drain()
+    expect(world.got.map(({ webhookId, sequence }) => [webhookId, sequence])).toEqual([
+      [webhook.id, 3],
+      [webhook.id, 4],
+    ])
+  })
+
+  test('that is removed or disabled gets nothing more', async ({ world }) => {
+    const webhook = await world.register()
+    await world.publish(1)
+    await world.webhooks.replace('clientAAAA', webhook, {
+      ...webhook,
+      ...{ disabledAt: new Date(START), disabledReason: 'failing', behind: { from: 1, probeAt: START, isLive: false } },
+    })
+    await world.drain()
+    await world.webhooks.remove('clientAAAA', webhook.id)
+    await world.publish(1)
+    await world.drain()
+    expect(world.got).toEqual([])
+  })
+
+  test('that is registered again at the same URL begins anew', async ({ world }) => {
+    const webhook = await world.register()
+    world.respond = () => REFUSED
+    await world.publish(1)
+    await world.drain(MINUTE)
+    expect((await world.attempts(webhook)).waiting).toHaveProperty('1')
+    const again = { ...webhook, createdAt: new Date(START + 1), after: 1 }
+    expect((await world.attempts(again)).waiting).toEqual({})
+  })
+})
+
+describe('A webhook whose server is down', () => {
+  test('is behind after two failures in a row: nothing more is queued, and one probe each five minutes is sent', async ({
+    world,
+  }) => {
+    const webhook = await world.register()
+    world.respond = () => DOWN
+    await world.publish(1)
+    await world.drain(SECOND)
+    expect(world.queue()).toHaveLength(1)
+    expect((await world.webhook())?.behind).toBeUndefined()
+    await world.publish(3)
+    await world.drain(MINUTE)
+    expect((await world.webhook())?.behind).toMatchObject({ from: 1 })
+    expect(world.queue()).toHaveLength(1)
+    await world.publish(500)
+    expect(world.queue()).toHaveLength(1)
+    const before = world.got.length
+    await world.drain(HOUR)
+    expect(world.got.length - before).toBeLessThanOrEqual(12)
+    expect(world.got.slice(before).map(({ sequence }) => sequence)).toEqual(Array(world.got.length - before).fill(1))
+    expect((await world.attempts(webhook)).waiting).toEqual({})
+  })
+
+  test('is not behind after a failure, a success and a failure', async ({ world }) => {
+    await world.register()
+    for (const sent of [DOWN, OK, DOWN]) {
+      world.respond = () => sent
+      await world.publish(1)
+      await world.drain(SECOND)
+    }
+    expect(await world.webhook()).not.toHaveProperty('behind')
+  })
+
+  test('is behind at once while a hundred refused events wait', async ({ world }) => {
+    await world.register()
+    world.respond = () => REFUSED
+    for (let published = 0; published < 100; published += 50) {
+      await world.publish(50)
+      await world.drain(SECOND)
+    }
+    world.respond = () => DOWN
+    await world.publish(1)
+    await world.take()
+    expect((await world.webhook())?.behind).toMatchObject({ from: 101 })
+  })
+
+  test('keeps its place where two functions find it down at once', async ({ world }) => {
+    await world.register()
+    await world.publish(20)
+    let other: Promise<void> | undefined
+    world.respond = async ({ sequence }) => {
+      // The second ten fail while the first ten are sent.
+      if (sequence <= 10) {
+        other ??= world.take()
+        await other
+      }
+      return DOWN
+    }
+    await world.take()
+    expect((await world.webhook())?.behind).toMatchObject({ from: 1 })
+    world.respond = () => OK
+    await world.drain(HOUR)
+    expect(world.sequences()).toEqual(upTo(20))
+  })
+
+  test('catches up although it fails now and then', async ({ world }) => {
+    await world.register()
+    world.respond = () => DOWN
+    await world.publish(300)
+    await world.drain(SECOND)
+    let sent = 0
+    world.respond = () => {
+      sent += 1
+      return sent % 7 === 0 ? DOWN : OK
+    }
+    await world.drain(HOUR)
+    expect(world.sequences()).toEqual(upTo(300))
+    expect(await world.webhook()).not.toHaveProperty('behind')
+  })
+
+  test('gets all that it missed as soon as it takes one event, and is live again', async ({ world }) => {
+    await world.register()
+    world.respond = () => DOWN
+    await world.publish(3)
+    await world.drain(MINUTE)
+    await world.publish(250)
+    world.respond = () => OK
+    await world.drain(5 * MINUTE)
+    expect(world.sequences()).toEqual(upTo(253))
+    expect((await world.webhook())?.behind).toBeUndefined()
+    await world.publish(1)
+    await world.drain(SECOND)
+    expect(world.got.at(-1)?.sequence).toBe(254)
+  })
+
+  test('is disabled after three days, and a test brings it back with all that it missed', async ({ world }) => {
+    const webhook = await world.register()
+    world.respond = () => DOWN
+    await world.publish(2)
+    await world.drain(3 * DAY - HOUR)
+    expect((await world.webhook())?.disabledAt).toBeUndefined()
+    await world.drain(2 * HOUR)
+    expect(await world.webhook()).toMatchObject({ disabledReason: 'failing', behind: { from: 1 } })
+    expect(world.queue()).toEqual([])
+    await world.publish(5)
+    expect(world.queue()).toEqual([])
+    world.respond = () => OK
+    world.got.length = 0
+    await world.resume(webhook, true)
+    await world.drain(MINUTE)
+    expect(world.sequences()).toEqual(upTo(7))
+    expect(await world.webhook()).not.toHaveProperty('disabledAt')
+  })
+
+  test('that asks to be left alone is, as long as it says, but at most a day', async ({ world }) => {
+    await world.register()
+    for (const [sent, pause] of [
+      [{ ...DOWN, status: 429, retryAfterMs: 2 * HOUR }, 2 * HOUR],
+      [{ ...DOWN, status: 429, retryAfterMs: SECOND }, MINUTE],
+      [{ ...DOWN, status: 502 }, MINUTE],
+      [{ ...REFUSED, retryAfterMs: 7 * DAY }, DAY],
+      [{ ...DOWN, status: 503 }, 5 * MINUTE],
+    ] as const) {
+      world.got.length = 0
+      world.respond = () => sent
+      await world.publish(2)
+      await world.drain(SECOND)
+      const { length } = world.got
+      expect(length).toBe(2)
+      world.respond = () => OK
+      await world.drain(pause - 2 * SECOND)
+      expect(world.got).toHaveLength(length)
+      await world.drain(10 * SECOND)
+      expect(world.got.length).toBeGreaterThanOrEqual(length + 2)
+      expect((await world.webhook())?.behind).toBeUndefined()
+    }
+  })
+
+  test('and that says that it is gone is disabled at once', async ({ world }) => {
+    await world.register()
+    world.respond = () => GONE
+    await world.publish(1)
+    await world.drain()
+    expect(await world.webhook()).toMatchObject({ disabledReason: 'gone' })
+    expect(world.got).toHaveLength(1)
+  })
+
+  test('is logged each time with the reason, and nothing of its URL', async ({ world }) => {
+    const { lines, text } = captureLogs()
+    const webhook = await world.register({ url: 'https://receiver.example/hunter2' })
+    world.respond = () => DOWN
+    await world.publish(2)
+    await world.drain(MINUTE)
+    expect(lines).toMatchObject([
+      {
+        level: 'WARN',
+        message: 'deliveries failed',
+        webhookId: webhook.id,
+        failed: 2,
+        of: 2,
+        reason: 'status',
+        status: 500,
+      },
+    ])
+    expect(text()).not.toContain('hunter2')
+  })
+
+  test('is probed at once by a test, and again each five minutes', async ({ world }) => {
+    const webhook = await world.register()
+    world.respond = () => DOWN
+    await world.publish(2)
+    await world.drain(SECOND)
+    world.got.length = 0
+    await world.resume(webhook, false)
+    await world.drain(3 * SECOND)
+    expect(world.got).toHaveLength(1)
+    await world.drain(HOUR)
+    expect(world.got.length).toBeLessThanOrEqual(13)
+  })
+})
+
+describe('An event that a server refuses', () => {
+  test('is sent ten times in three days, holds up no other, and is given up', async ({ world }) => {
+    const webhook = await world.register()
+    world.respond = ({ sequence }) => (sequence === 1 ? REFUSED : OK)
+    await world.publish(3)
+    await world.drain(DAY)
+    await world.publish(1)
+    await world.drain(SECOND)
+    expect(world.sequences()).toEqual([1, 2, 3, 4])
+    await world.drain()
+    expect(pausesOf(world.got, 1)).toEqual(PAUSES)
+    expect(world.got.filter(({ sequence }) => sequence > 1)).toHaveLength(3)
+    const attempts = await world.attempts(webhook)
+    expect(attempts).toMatchObject({ waiting: {}, givenUp: [{ sequence: 1 }], givenUpBefore: 0 })
+    expect((await world.webhook())?.disabledAt).toBeUndefined()
+  })
+
+  test('is given up at once while a hundred others wait; the last hundred of these are listed', async ({ world }) => {
+    const webhook = await world.register()
+    world.respond = () => REFUSED
+    for (let published = 0; published < 250; published += 50) {
+      await world.publish(50)
+      await world.drain(SECOND)
+    }
+    expect(world.queue()).toHaveLength(100)
+    const { waiting, givenUp, givenUpBefore } = await world.attempts(webhook)
+    expect([Object.keys(waiting).length, givenUp.length, givenUpBefore]).toEqual([100, 100, 50])
+    world.respond = ({ sequence }) => (sequence > 250 ? OK : REFUSED)
+    await world.publish(1)
+    await world.drain(SECOND)
+    expect(world.sequences()).toEqual(upTo(251))
+  })
+
+  test('like all others has the webhook disabled after three days, and a test sends them again', async ({ world }) => {
+    const webhook = await world.register()
+    world.respond = () => REFUSED
+    for (let day = 0; day < 3; day += 1) {
+      await world.publish(1)
+      await world.drain(DAY)
+    }
+    expect((await world.webhook())?.disabledAt).toBeUndefined()
+    await world.drain(DAY)
+    expect(await world.webhook()).toMatchObject({ disabledReason: 'failing' })
+    world.respond = () => OK
+    world.got.length = 0
+    await world.resume(webhook, true)
+    await world.drain()
+    expect(world.sequences()).toEqual([1, 2, 3])
+    expect(await world.attempts(webhook)).toMatchObject({ waiting: {}, givenUp: [] })
+  })
+
+  test('waits while its server is down, and is sent by itself after that', async ({ world }) => {
+    await world.register()
+    world.respond = ({ sequence }) => (sequence === 1 ? REFUSED : OK)
+    await world.publish(10)
+    await world.drain(SECOND)
+    world.respond = () => DOWN
+    await world.publish(20)
+    await world.drain(MINUTE)
+    expect((await world.webhook())?.behind).toMatchObject({ from: 11 })
+    world.respond = () => OK
+    world.got.length = 0
+    await world.drain()
+    expect(world.sequences()).toEqual([1, ...upTo(30).slice(10)])
+    expect(world.got.filter(({ sequence }) => sequence === 1)).toHaveLength(1)
+  })
+
+  test('by a probe is sent again by itself, and the others go on', async ({ world }) => {
+    await world.register()
+    world.respond = () => DOWN
+    await world.publish(30)
+    await world.drain(SECOND)
+    world.respond = ({ sequence }) => (sequence % 7 === 1 ? REFUSED : OK)
+    world.got.length = 0
+    await world.drain(10 * MINUTE)
+    expect(world.sequences()).toEqual(upTo(30))
+    world.respond = () => OK
+    await world.drain()
+    const taken = world.got.filter(({ sequence }) => sequence % 7 !== 1)
+    expect(taken).toHaveLength(25)
+    expect((await world.webhook())?.behind).toBeUndefined()
+  })
+
+  test('by a probe whose server is down again is not sent before it, nor has the others sent again', async ({
+    world,
+  }) => {
+    await world.register()
+    world.respond = () => DOWN
+    await world.publish(30)
+    await world.drain(SECOND)
+    world.respond = ({ sequence }) => (sequence === 3 ? REFUSED : sequence > 20 ? DOWN : OK)
+    world.got.length = 0
+    await world.drain(20 * MINUTE)
+    expect(world.got.filter(({ sequence }) => sequence <= 20 && sequence !== 3)).toHaveLength(19)
+    world.respond = () => OK
+    await world.drain()
+    expect(world.sequences()).toEqual(upTo(30))
+    expect(world.got.filter(({ sequence }) => sequence === 1)).toHaveLength(1)
+  })
+
+  test('has ten attempts, whatever receives its message had while its webhook was behind', async ({ world }) => {
+    await world.register()
+    world.respond = ({ sequence }) => (sequence === 1 ? REFUSED : OK)
+    await world.publish(10)
+    await world.drain(SECOND)
+    world.respond = () => DOWN
+    await world.publish(20)
+    await world.drain(2 * DAY)
+    world.respond = ({ sequence }) => (sequence === 1 ? REFUSED : OK)
+    await world.drain()
+    expect(world.got.filter(({ sequence }) => sequence === 1)).toHaveLength(10)
+  })
+
+  test('has ten attempts, whatever faults of ours its message saw before', async ({ world }) => {
+    await world.register()
+    await world.publish(1)
+    for (let faults = 0; faults < 12; faults += 1) {
+      await world.take(killedAfter(0).gate).catch(() => {})
+      world.pass(HOUR)
+    }
+    world.respond = () => REFUSED
+    await world.drain()
+    expect(world.got).toHaveLength(10)
+  })
+
+  test('waits while its server is down for three days, and is sent when a test brings the webhook back', async ({
+    world,
+  }) => {
+    const webhook = await world.register()
+    world.respond = ({ sequence }) => (sequence === 1 ? REFUSED : OK)
+    await world.publish(10)
+    await world.drain(SECOND)
+    world.respond = () => DOWN
+    await world.publish(20)
+    await world.drain(4 * DAY)
+    world.respond = () => OK
+    world.got.length = 0
+    await world.resume(webhook, true)
+    await world.drain()
+    expect(world.sequences()).toEqual([1, ...upTo(30).slice(10)])
+  })
+
+  test('by a probe that takes long is sent again', async ({ world }) => {
+    await world.register()
+    world.respond = () => DOWN
+    await world.publish(100)
+    await world.drain(SECOND)
+    const refused = new Set<number>()
+    world.respond = ({ sequence }) => {
+      world.pass(200)
+      if (sequence !== 3 || refused.has(3)) return OK
+      refused.add(3)
+      return REFUSED
+    }
+    world.got.length = 0
+    await world.drain()
+    expect(world.got.filter(({ sequence }) => sequence === 3)).toHaveLength(2)
+  })
+
+  test('and is given up is sent again when an operator resumes the webhook, and the list is empty then', async ({
+    world,
+  }) => {
+    const webhook = await world.register()
+    world.respond = () => REFUSED
+    await world.publish(1)
+    await world.drain()
+    world.respond = () => OK
+    await world.resume(webhook, true)
+    await world.drain()
+    expect(world.got.at(-1)).toMatchObject({ sequence: 1 })
+    expect(world.got).toHaveLength(11)
+    expect(await world.attempts(webhook)).toMatchObject({ givenUp: [], waiting: {} })
+  })
+})
+
+describe('A probe', () => {
+  test('gives way after ten seconds, and another message continues', async ({ world }) => {
+    await world.register()
+    world.respond = () => DOWN
+    await world.publish(300)
+    await world.drain(SECOND)
+    world.respond = () => {
+      world.pass(150)
+      return OK
+    }
+    world.got.length = 0
+    await world.drain(5 * MINUTE)
+    expect(new Set(world.got.map(({ sequence }) => sequence)).size).toBeLessThan(300)
+    await world.drain()
+    expect(world.sequences()).toEqual(upTo(300))
+    expect((await world.webhook())?.behind).toBeUndefined()
+  })
+
+  test('is one at a time, however often it is asked for', async ({ world }) => {
+    const webhook = await world.register()
+    world.respond = () => DOWN
+    await world.publish(2)
+    await world.drain(SECOND)
+    for (let asked = 0; asked < 5; asked += 1) await world.resume(webhook, false)
+    world.got.length = 0
+    await world.drain(HOUR)
+    expect(world.got.length).toBeLessThanOrEqual(14)
+    expect(world.queue()).toHaveLength(1)
+  })
+})
+
+describe('Whatever happens,', () => {
+  test('each event is sent at least once, wherever a function is killed', async ({ world, memory: _ }) => {
+    const webhook = await world.register()
+    for (let passed = 0, isOver = false; !isOver; passed += 1) {
+      const before = world.sequences().at(-1) ?? 0
+      world.respond = ({ sequence }) => (sequence === before + 1 ? DOWN : OK)
+      await world.publish(3)
+      const { gate, count } = killedAfter(passed)
+      await world.take(gate).catch(() => {})
+      isOver = count() <= passed
+      world.respond = () => OK
+      await world.drain()
+      expect(world.sequences()).toEqual(upTo(before + 3))
+      expect(await world.webhook(webhook.id)).not.toHaveProperty('behind')
+    }
+  })
+
+  test('a webhook that falls behind gets each event, wherever the function is killed', async ({ world }) => {
+    await world.register()
+    for (let passed = 0, isOver = false; !isOver; passed += 1) {
+      const before = world.sequences().at(-1) ?? 0
+      world.respond = () => DOWN
+      await world.publish(12)
+      const { gate, count } = killedAfter(passed)
+      await world.take(gate).catch(() => {})
+      isOver = count() <= passed
+      await world.publish(1)
+      world.respond = () => OK
+      world.got.length = 0
+      await world.drain()
+      expect(world.sequences()).toEqual(upTo(before + 13).slice(before))
+      expect(await world.webhook()).not.toHaveProperty('behind')
+    }
+  })
+
+  test('a webhook gets an event that the queue hands out late, while a probe is at work behind it', async ({
+    world,
+  }) => {
+    const webhook = await world.register()
+    await world.publish(20)
+    const probeAt = world.clock()
+    await world.webhooks.replace('clientAAAA', webhook, { ...webhook, behind: { from: 11, probeAt, isLive: false } })
+    const late = world.queue().map(({ message }) => message)
+    world.queue().length = 0
+    await world.enqueue([{ ...world.keyOf(webhook), probeAt }])
+    let sent = 0
+    world.respond = async () => {
+      sent += 1
+      if (sent === 2) {
+        await world.enqueue(late.slice(0, 10))
+        await world.take()
+      }
+      return OK
+    }
+    await world.take()
+    await world.drain()
+    expect(world.sequences()).toEqual(upTo(20))
+    expect(await world.webhook()).not.toHaveProperty('behind')
+  })
+
+  test('a webhook gets events whose function was killed before it sent them, though it is disabled meanwhile', async ({
+    world,
+  }) => {
+    for (let passed = 0; passed < 8; passed += 1) {
+      const before = world.sequences().at(-1) ?? 0
+      const webhook = (await world.webhook()) ?? (await world.register())
+      await world.publish(20)
+      await world.take(killedAfter(passed).gate).catch(() => {})
+      world.respond = () => GONE
+      await world.take()
+      await world.drain()
+      world.respond = () => OK
+      world.got.length = 0
+      await world.resume(webhook, true)
+      await world.drain()
+      expect(world.sequences()).toEqual(upTo(before + 20).slice(before))
+    }
+  })
+
+  test('a webhook gets events that come late while its probe ends', async ({ world }) => {
+    const webhook = await world.register()
+    await world.publish(20)
+    const probeAt = world.clock()
+    await world.webhooks.replace('clientAAAA', webhook, { ...webhook, behind: { from: 11, probeAt, isLive: false } })
+    const late = world.queue().map(({ message }) => message)
+    for (let at = 1; at < 6; at += 1) {
+      world.queue().length = 0
+      await world.enqueue(late.slice(0, 10))
+      let requests = 0
+      await world.take(async (request) => {
+        requests += 1
+        if (requests === at) {
+          await world.enqueue([{ ...world.keyOf(webhook), probeAt }])
+          await world.take()
+        }
+        return await request()
+      })
+      await world.drain()
+    }
+    expect(world.sequences()).toEqual(upTo(20))
+  })
+
+  test('one webhook whose attempts cannot be stored keeps no other waiting', async ({ world, memory }) => {
+    const [one, other] = [
+      await world.register({ url: 'https://receiver.example/one' }),
+      await world.register({ url: 'https://receiver.example/other' }),
+    ]
+    world.respond = ({ webhookId }) => (webhookId === one.id ? DOWN : OK)
+    memory.fails = ({ action, body }) => action === 'UpdateItem' && body.includes(one.id)
+    captureLogs()
+    await world.publish(2)
+    await world.take()
+    memory.fails = undefined
+    expect(world.queue().map(({ message }) => message.webhookId)).toEqual([one.id, one.id])
+    expect(world.sequences(other)).toEqual([1, 2])
+  })
+
+  test('a webhook that goes live misses nothing that is published meanwhile, and gets little of it twice', async ({
+    world,
+  }) => {
+    await world.register()
+    for (let at = 1, requests = at; requests >= at; at += 1) {
+      const before = world.sequences().at(-1) ?? 0
+      world.respond = () => DOWN
+      await world.publish(2)
+      await world.take()
+      world.respond = () => OK
+      world.got.length = 0
+      world.pass(5 * MINUTE)
+      requests = 0
+      await world.take(async (request) => {
+        requests += 1
+        if (requests === at) await world.publish(1)
+        return await request()
+      })
+      const published = requests >= at ? 3 : 2
+      await world.drain()
+      expect(world.sequences()).toEqual(upTo(before + published).slice(before))
+      expect(world.got.length).toBeLessThanOrEqual(published + 1)
+      expect(await world.webhook()).not.toHaveProperty('behind')
+    }
+  })
+
+  test('a webhook that a test brings back gets each event, wherever that is killed', async ({ world }) => {
+    const webhook = await world.register()
+    for (let passed = 0, isOver = false; !isOver; passed += 1) {
+      const before = world.sequences().at(-1) ?? 0
+      world.respond = ({ sequence }) => (sequence % 3 === 0 ? GONE : REFUSED)
+      await world.publish(3)
+      await world.drain()
+      expect(await world.webhook()).toMatchObject({ disabledReason: 'gone' })
+      await world.publish(3)
+      world.respond = () => OK
+      world.got.length = 0
+      const { gate, count } = killedAfter(passed)
+      await world.resume(webhook, true, gate).catch(() => {})
+      isOver = count() <= passed
+      if (!isOver) await world.resume(webhook, true)
+      await world.drain()
+      expect(world.sequences()).toEqual(upTo(before + 6).slice(before))
+      expect(await world.webhook()).not.toHaveProperty('disabledAt')
+    }
+  })
+
+  test('a webhook that is behind gets each event, wherever its probe is killed', async ({ world }) => {
+    await world.register()
+    for (let passed = 0, isOver = false; !isOver; passed += 1) {
+      const before = world.sequences().at(-1) ?? 0
+      world.respond = () => DOWN
+      await world.publish(25)
+      await world.take()
+      world.respond = () => OK
+      world.got.length = 0
+      world.pass(5 * MINUTE)
+      const { gate, count } = killedAfter(passed)
+      await world.take(gate).catch(() => {})
+      isOver = count() <= passed
+      await world.publish(1)
+      await world.drain()
+      expect(world.sequences()).toEqual(upTo(before + 26).slice(before))
+      expect(await world.webhook()).not.toHaveProperty('behind')
+    }
+  })
+
+  test('of any responses, kills, tests and lies of the queue, each event is taken or given up in the end', async ({
+    memory,
+  }) => {
+    const response = fc.constantFrom<Sent>(OK, OK, OK, DOWN, REFUSED, BUSY)
+    const step = fc.oneof(
+      fc.record({ do: fc.constant('publish' as const), count: fc.integer({ min: 1, max: 15 }) }),
+      fc.record({ do: fc.constant('take' as const), kill: fc.option(fc.nat(30)) }),
+      fc.record({ do: fc.constant('pass' as const), ms: fc.constantFrom(SECOND, 6 * SECOND, 6 * MINUTE, 2 * HOUR) }),
+      fc.record({ do: fc.constant('test' as const) }),
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(response, { minLength: 30, maxLength: 30 }),
+        fc.array(step, { maxLength: 30 }),
+        fc.array(fc.nat(1000), { minLength: 200, maxLength: 200 }),
+        async (responses, steps, choices) => {
+          const chosen = choices.values()
+          clients += 1
+          const choose = (below: number) => (chosen.next().value ?? 0) % below
+          const world = deliveries(memory, { choose, clientId: `client${clients}` })
+          const webhook = await world.register()
+          const taken = new Set<number>()
+          let sent = 0
+          world.respond = ({ sequence }) => {
+            const of = responses[sent % responses.length] ?? OK
+            sent += 1
+            if (of.delivered) taken.add(sequence)
+            return of
+          }
+          let published = 0
+          for (const one of steps) {
+            if (one.do === 'publish') {
+              await world.publish(one.count)
+              published += one.count
+            } else if (one.do === 'take') {
+              await world.take(one.kill === null ? passing : killedAfter(one.kill).gate).catch(() => {})
+            } else if (one.do === 'pass') world.pass(one.ms)
+            else await world.resume(webhook, false)
+          }
+          world.respond = ({ sequence }) => {
+            taken.add(sequence)
+            return OK
+          }
+          await world.drain()
+          const { givenUp, givenUpBefore } = await world.attempts(webhook)
+          const done = new Set([...taken, ...givenUp.map(({ sequence }) => sequence)])
+          expect([givenUpBefore, [...done].toSorted((one, other) => one - other)]).toEqual([0, upTo(published)])
+          expect(await world.webhook()).not.toHaveProperty('behind')
+        },
+      ),
+      { numRuns: runs(60) },
+    )
+  })
+
+  test('what a client is no longer asked about costs nothing: an unknown event of the log is dropped', async ({
+    world,
+  }) => {
+    await world.register()
+    await world.publish([someNotice('only')])
+    world.pass(31 * DAY)
+    await world.drain()
+    expect(world.queue()).toEqual([])
+  })
+})

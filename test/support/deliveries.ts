@@ -1,0 +1,174 @@
+import { createTable } from '../../lib/aws/table.ts'
+import { createTransactingTable } from '../../lib/aws/transactions.ts'
+import { publish } from '../../lib/webhooks/append.ts'
+import { attemptsOf } from '../../lib/webhooks/attempts.ts'
+import { attemptsStore } from '../../lib/webhooks/attempts-store.ts'
+import { deliver } from '../../lib/webhooks/deliver.ts'
+import type { Notice } from '../../lib/webhooks/event.ts'
+import { buildWebhookId } from '../../lib/webhooks/ids.ts'
+import { appendingLogStore } from '../../lib/webhooks/log-store.ts'
+import type { DeliveryMessage, Enqueue } from '../../lib/webhooks/queue.ts'
+import { resume } from '../../lib/webhooks/resume.ts'
+import type { Sent } from '../../lib/webhooks/sent.ts'
+import { webhooksStore } from '../../lib/webhooks/store.ts'
+import type { Webhook } from '../../lib/webhooks/webhook.ts'
+import type { Connection } from './memory-dynamo.ts'
+import { TEST_TABLES } from './tables.ts'
+import { type Gate, gated, passing, someNotice, someWebhook } from './webhooks.ts'
+
+/** When the clock of deliveries begins, in epoch milliseconds. */
+export const START = Date.parse('2026-11-02T00:00:00.000Z')
+/** A key from which secrets follow. */
+export const KEY = 'k'.repeat(64)
+/** Responses of a receiver. */
+export const OK: Sent = { delivered: true, status: 200 }
+export const DOWN: Sent = { delivered: false, reason: 'status', status: 500 }
+export const REFUSED: Sent = { delivered: false, reason: 'status', status: 404 }
+
+const VISIBILITY_MS = 180_000
+const BATCH = 10
+
+/** A delivery as a receiver gets it. */
+export type Got = {
+  readonly webhookId: string
+  readonly sequence: number
+  readonly id: string
+  readonly at: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+type Queued = { readonly id: number; readonly message: DeliveryMessage; at: number; receives: number }
+
+/** With `choose`, which returns an integer below its argument, the queue hands out messages in any order, and some twice. */
+type Options = { readonly choose?: (below: number) => number; readonly clientId?: string }
+
+/** The outbox of one client with a table, a queue and receivers, by a clock of its own. */
+export function deliveries({ dynamo }: Connection, { choose, clientId: CLIENT = 'clientAAAA' }: Options = {}) {
+  const open = (gate: Gate = passing) => createTable(gated(dynamo, gate), TEST_TABLES.webhooks)
+  let time = START
+  let ids = 0
+  let queue: Queued[] = []
+  const webhooks = webhooksStore(open())
+  const attempts = attemptsStore(open())
+  const log = appendingLogStore(createTransactingTable(dynamo, TEST_TABLES.webhooks))
+  const enqueueAt =
+    (gate: Gate): Enqueue =>
+    (messages, { delaySeconds = 0 } = {}) =>
+      gate(async () => {
+        if (delaySeconds > 900 || !Number.isInteger(delaySeconds))
+          throw new Error('SQS delays by whole seconds, up to 900.')
+        for (const message of messages) {
+          const isTwice = choose !== undefined && choose(10) === 0
+          for (let copies = isTwice ? 2 : 1; copies > 0; copies -= 1) {
+            ids += 1
+            queue.push({ id: ids, message, at: time + delaySeconds * 1000, receives: 0 })
+          }
+        }
+      })
+  const world = {
+    ...{ webhooks, log },
+    got: [] as Got[],
+    queue: () => queue,
+    enqueue: enqueueAt(passing),
+    keyOf: ({ id }: Pick<Webhook, 'id'>) => ({ clientId: CLIENT, webhookId: id }),
+    clock: () => time,
+    pass: (ms: number) => {
+      time += ms
+    },
+    /** How receivers respond. */
+    respond: (_: Got): Sent | Promise<Sent> => OK,
+    async register(overrides: Partial<Webhook> = {}): Promise<Webhook> {
+      const webhook = someWebhook(CLIENT, overrides)
+      if (!(await webhooks.add(CLIENT, webhook))) throw new Error('Not registered.')
+      return webhook
+    },
+    webhook: async (id?: string) => (await webhooks.list(CLIENT)).find((one) => id === undefined || one.id === id),
+    async attempts(webhook: Webhook) {
+      const [stored] = await attempts.list([{ clientId: CLIENT, webhookId: webhook.id }])
+      return attemptsOf(webhook, stored?.attempts)
+    },
+    /** Publishes so many new events, or these notices. */
+    async publish(notices: number | readonly Notice[], gate = passing): Promise<void> {
+      const from = typeof notices === 'number' ? ((await log.getHeads([CLIENT])).get(CLIENT)?.next ?? 1) : 0
+      const all =
+        typeof notices === 'number'
+          ? Array.from({ length: notices }, (_, index) => someNotice(`key-${from + index}`))
+          : notices
+      await publish(
+        {
+          eventLog: appendingLogStore(createTransactingTable(gated(dynamo, gate), TEST_TABLES.webhooks)),
+          ...{ webhooks: webhooksStore(open(gate)), enqueue: enqueueAt(gate), now: () => time, random: () => 0 },
+        },
+        all,
+        () => [CLIENT],
+      )
+    },
+    resume: (webhook: Webhook, isAnew: boolean, gate = passing) =>
+      resume(
+        {
+          ...{ webhooks: webhooksStore(open(gate)), attempts: attemptsStore(open(gate)) },
+          ...{ enqueue: enqueueAt(gate), now: () => time },
+        },
+        { clientId: CLIENT, webhookId: webhook.id },
+        { isAnew },
+      ),
+    /** Hands a batch of due messages to the function, which may be killed. */
+    async take(gate = passing): Promise<void> {
+      const due = queue.filter(({ at }) => at <= time)
+      const batch: Queued[] = []
+      while (batch.length < BATCH && due.length > 0) batch.push(...due.splice(choose?.(due.length) ?? 0, 1))
+      for (const one of batch) Object.assign(one, { receives: one.receives + 1, at: time + VISIBILITY_MS })
+      const received = batch.map(({ id, message, receives }) => ({
+        message,
+        messageId: `${id}`,
+        receives,
+        receipt: `${id}`,
+      }))
+      const { again } = await deliver(
+        {
+          ...{
+            webhooks: webhooksStore(open(gate)),
+            eventLog: appendingLogStore(createTransactingTable(gated(dynamo, gate), TEST_TABLES.webhooks)),
+          },
+          ...{ attempts: attemptsStore(open(gate)), webhookKeys: [KEY], enqueue: enqueueAt(gate) },
+          ...{ now: () => time, random: () => 0 },
+          postpone: (receipt, seconds) =>
+            gate(async () => {
+              if (seconds > 43_200) throw new Error('SQS hides a message for 12 hours.')
+              for (const one of batch) if (`${one.id}` === receipt) one.at = time + seconds * 1000
+            }),
+          sendDelivery: (url, { headers, body }) =>
+            gate(async () => {
+              const { sequence, id } = JSON.parse(body)
+              const webhookId = buildWebhookId(CLIENT, url)
+              const got = { ...{ webhookId, sequence, id, at: time, headers, body } }
+              world.got.push(got)
+              return await world.respond(got)
+            }),
+        },
+        received,
+      )
+      const kept = new Set(received.flatMap((one, index) => (again.includes(one) ? (batch[index]?.id ?? []) : [])))
+      const done = new Set(batch.flatMap(({ id }) => (kept.has(id) ? [] : id)))
+      queue = queue.filter(({ id }) => !done.has(id))
+    },
+    /** Works on the queue until nothing is left, or for so long; the clock goes on to each message. */
+    async drain(ms = Number.POSITIVE_INFINITY): Promise<void> {
+      const until = time + ms
+      while (queue.length > 0) {
+        const next = Math.min(...queue.map(({ at }) => at))
+        if (next > until) break
+        time = Math.max(time, next)
+        await world.take()
+      }
+      if (Number.isFinite(until)) time = Math.max(time, until)
+    },
+    /** The sequences that a webhook got, each once, in order. */
+    sequences: (webhook?: Webhook) =>
+      [
+        ...new Set(world.got.filter((one) => !webhook || one.webhookId === webhook.id).map(({ sequence }) => sequence)),
+      ].sort((one, other) => one - other),
+  }
+  return world
+}

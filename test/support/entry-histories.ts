@@ -1,0 +1,125 @@
+import fc from 'fast-check'
+
+const mostly = fc.integer({ min: 0, max: 9 }).map((number) => number > 0)
+const seldom = fc.integer({ min: 0, max: 4 }).map((number) => number === 0)
+const pick = fc.nat(999)
+const kind = <const Kind extends string>(name: Kind) => fc.constant(name)
+
+const STEP = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ kind: kind('mine'), pick }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: kind('reorganise'), picks: fc.array(pick, { minLength: 1, maxLength: 4 }) }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: kind('publish'), isRead: mostly, isNamed: mostly }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: kind('deliver'), pick, isLocked: seldom, isRepeated: seldom, isLost: seldom }),
+  },
+)
+
+/**
+ * Steps of a history: a block, other blocks in the place of the last ones, a run of the job, and a delivery of any event that waits. Some runs read no
+ * entries, or know no ids. Some deliveries find the receiver's table locked, come again later, or never come.
+ */
+export const HISTORY = fc.array(STEP, { minLength: 10, maxLength: 80 })
+export type Step = typeof STEP extends fc.Arbitrary<infer Of> ? Of : never
+
+/** A deposit or a withdrawal; each change of it gives it another number. */
+export type Entry = {
+  readonly status: string
+  readonly change: number
+  readonly depositId?: string
+  readonly withdrawalId?: string
+}
+
+/** An event as it is in the log, and what a test looks at. */
+export type Logged = { readonly id: string; readonly type: string; readonly sequence: number; readonly final: boolean }
+
+type Change = { readonly id: string; readonly entry: Entry }
+type Early = { readonly eventId: string; readonly isNamed: boolean }
+
+const NEXT: Readonly<Record<string, string>> = { pending: 'claimable', claimable: 'completed' }
+const ENTRIES = 4
+const FINAL_DEPTH = 5
+
+/** Creates an empty chain, and the log of what the service publishes of it. `name` begins the ids of its entries. */
+export function createHistory(name: string, userAddress: string) {
+  /** The changes of each block. */
+  let blocks: Change[][] = [[]]
+  let [changes, finalBlock] = [0, 0]
+  const log: Logged[] = []
+  /** The changes that were published before they are final. */
+  const early = new Map<Change, Early>()
+
+  const head = () => blocks.length - 1
+  const between = (after: number, to: number) => blocks.slice(after + 1, to + 1).flat()
+  const stateAt = (block: number) => new Map(between(-1, block).map(({ id, entry }) => [id, entry]))
+  const kindOf = (id: string) => (id.includes('deposit') ? 'deposit' : 'withdrawal')
+
+  const idOf = (id: string, value: string | null = id) => ({ [`${kindOf(id)}Id`]: value })
+
+  function append(type: string, final: boolean, data: object): string {
+    const sequence = log.length + 1
+    const id = `evt_${name}_${sequence}`
+    const where = { chainId: 8453, vaultAddress: `0x${'a'.repeat(40)}`, userAddress }
+    const event = { id, type, timestamp: new Date().toISOString(), sequence, final, data: { ...where, ...data } }
+    log.push(event)
+    return id
+  }
+
+  return {
+    log,
+    /** Mines a block; with a number, the entry of this number changes in it. */
+    mine(number?: number): void {
+      if (number === undefined) return void blocks.push([])
+      const id = `${name}-${number % 2 === 0 ? 'deposit' : 'withdrawal'}-${number % ENTRIES}`
+      changes += 1
+      const status = NEXT[stateAt(head()).get(id)?.status ?? ''] ?? 'pending'
+      blocks.push([{ id, entry: { ...idOf(id), status, change: changes } }])
+    },
+    /** Puts other blocks in the place of the last ones, with changes of the entries of these numbers. */
+    reorganise(numbers: readonly number[]): void {
+      const replaced = numbers.slice(0, head() - finalBlock)
+      blocks = blocks.slice(0, blocks.length - replaced.length)
+      for (const number of replaced) this.mine(number % 2 === 0 ? number / 2 : undefined)
+    },
+    /** Publishes what was reverted, then what is not final, then what is. */
+    publish(isRead: boolean, isNamed: boolean): void {
+      const lastFinal = finalBlock
+      finalBlock = Math.max(lastFinal, head() - FINAL_DEPTH)
+      const about = (id: string, block: number, named: boolean) => ({
+        ...idOf(id, named ? id : null),
+        entry: named ? (stateAt(block).get(id) ?? null) : null,
+      })
+      const canonical = new Set(blocks.flat())
+      for (const [change, { eventId, isNamed: wasNamed }] of early) {
+        if (canonical.has(change)) continue
+        early.delete(change)
+        const data = { ...about(change.id, head(), wasNamed), eventId, version: head() }
+        append(`${kindOf(change.id)}.reverted`, false, data)
+      }
+      const report = ({ id, entry }: Change, block: number, final: boolean) => {
+        const state = about(id, block, isNamed)
+        const data = { ...state, ...(!isRead && { entry: null }), version: block }
+        return append(`${kindOf(id)}.${entry.status}`, final, data)
+      }
+      for (const change of between(finalBlock, head())) {
+        if (!early.has(change)) early.set(change, { eventId: report(change, head(), false), isNamed })
+      }
+      for (const change of between(lastFinal, finalBlock)) {
+        early.delete(change)
+        report(change, finalBlock, true)
+      }
+    },
+    /** The entries as the lists have them: what is final and published. */
+    list: (kind: 'deposit' | 'withdrawal') =>
+      [...stateAt(finalBlock)].flatMap(([id, entry]) => (kindOf(id) === kind ? [entry] : [])),
+    /** Mines and publishes until all is final. Returns the entries that there are. */
+    end(): Entry[] {
+      for (let count = 0; count < FINAL_DEPTH; count += 1) this.mine()
+      this.publish(true, true)
+      return [...stateAt(head()).values()]
+    },
+  }
+}

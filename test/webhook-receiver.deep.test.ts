@@ -1,0 +1,180 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, test as vitest } from 'vitest'
+import { signatureHeaders } from '../lib/webhooks/signature.ts'
+import { createHistory, type Entry, HISTORY, type Logged, type Step } from './support/entry-histories.ts'
+import { extractGuide } from './support/guides.ts'
+import { type Receiver, startReceiver } from './support/receiver.ts'
+import { runs } from './support/runs.ts'
+import { freePort } from './support/sandbox.ts'
+import { serve } from './support/serve.ts'
+
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+const USER = '0x00000000000000000000000000000000000000b2'
+
+const test = vitest.extend('guide', { scope: 'file' }, () => extractGuide('docs/guides/webhooks.md', {}))
+
+/** The service as a receiver knows it: it answers with what `history` gives. */
+function serveHistory(history: () => History): Promise<string> {
+  return serve((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://service')
+    const { log, list } = history()
+    const [, kind] = /(deposit|withdrawal)s$/.exec(pathname) ?? []
+    const after = Number(searchParams.get('after'))
+    const body =
+      kind === 'deposit' || kind === 'withdrawal'
+        ? { [`${kind}s`]: list(kind), nextCursor: null }
+        : { events: log.slice(after, after + 100) }
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
+  })
+}
+
+/** Starts a program of the guide against a service with this history. */
+async function start(folder: string, file: string, history: () => History): Promise<Receiver> {
+  const env = { API_URL: await serveHistory(history), API_KEY: 'jk', WEBHOOK_SECRET: SECRET }
+  return await startReceiver({ folder, file, env, port: await freePort() })
+}
+
+type History = ReturnType<typeof createHistory>
+
+/** Delivers an event, and returns whether it was accepted. */
+async function deliver({ url }: Receiver, event: Logged): Promise<boolean> {
+  const body = JSON.stringify(event)
+  const headers = signatureHeaders({ id: event.id, now: Date.now(), body }, [SECRET])
+  return (await fetch(url, { method: 'POST', headers, body })).ok
+}
+
+/** The same while the table is locked: it is to fail. */
+async function deliverInVain(receiver: Receiver, event: Logged): Promise<boolean> {
+  receiver.database.exec('begin exclusive')
+  try {
+    return await deliver(receiver, event)
+  } finally {
+    receiver.database.exec('rollback')
+  }
+}
+
+/** Lives a history, delivers all of it but what is lost, and returns the entries that there are. */
+async function live(
+  receiver: Receiver,
+  history: History,
+  steps: readonly Step[],
+  { isLatest = true, isLossy = false },
+) {
+  let known = 0
+  const waiting: Logged[] = []
+  const gather = () => {
+    waiting.push(...history.log.slice(known).filter(({ final }) => isLatest || final))
+    known = history.log.length
+  }
+  for (const step of steps) {
+    gather()
+    if (step.kind === 'mine') history.mine(step.pick)
+    if (step.kind === 'reorganise') history.reorganise(step.picks)
+    if (step.kind === 'publish') history.publish(step.isRead, step.isNamed)
+    const [event] = step.kind === 'deliver' ? waiting.splice(step.pick % (waiting.length || 1), 1) : []
+    if (step.kind !== 'deliver' || !event || (isLossy && step.isLost)) continue
+    const isAccepted = await (step.isLocked ? deliverInVain : deliver)(receiver, event)
+    if (!isAccepted || step.isRepeated) waiting.push(event)
+  }
+  const entries = history.end()
+  gather()
+  for (const event of waiting.toReversed()) expect(await deliver(receiver, event)).toBe(true)
+  return entries
+}
+
+/** The entries that the table has. */
+function readTable({ database }: Receiver): Entry[] {
+  const rows = database.prepare('select entry from entries where entry is not null').all()
+  return rows.map(({ entry }) => JSON.parse(String(entry)))
+}
+
+const byChange = (entries: readonly Entry[]) => entries.toSorted((a, b) => a.change - b.change)
+
+/** Checks that the table is right in the end, after each of some random histories. */
+async function check(
+  folder: string,
+  file: string,
+  numRuns: number,
+  options: { isLatest?: boolean; isLossy?: boolean },
+) {
+  let [history, count] = [createHistory('h0', USER), 0]
+  const receiver = await start(folder, file, () => history)
+  return await fc.check(
+    fc.asyncProperty(HISTORY, async (steps) => {
+      receiver.database.exec('delete from entries; delete from progress')
+      history = createHistory(`h${++count}`, USER)
+      const entries = await live(receiver, history, steps, options)
+      if (options.isLossy) {
+        await receiver.restart()
+        const progress = () => receiver.database.prepare('select sequence from progress').get()?.['sequence'] ?? 0
+        await expect.poll(progress, { interval: 5, timeout: 10_000 }).toBe(history.log.length)
+      }
+      expect(byChange(readTable(receiver))).toEqual(byChange(entries))
+    }),
+    { numRuns, endOnFailure: true },
+  )
+}
+
+describe('The receiver of the guide has the right table in the end', () => {
+  test('whatever comes twice, late, in any order, fails or is reverted', async ({ guide: { folder } }) => {
+    expect(fc.defaultReportMessage(await check(folder, 'receiver.ts', runs(60), {}))).toBeUndefined()
+  })
+
+  test('with final events only', async ({ guide: { folder } }) => {
+    expect(fc.defaultReportMessage(await check(folder, 'receiver.ts', runs(40), { isLatest: false }))).toBeUndefined()
+  })
+
+  test('once it has read the list, if events never come', async ({ guide: { folder } }) => {
+    expect(fc.defaultReportMessage(await check(folder, 'receiver.ts', runs(15), { isLossy: true }))).toBeUndefined()
+  })
+})
+
+describe('A receiver has a wrong table in the end', () => {
+  const WHERE = /where \(excluded.version, .*/
+  test.for([
+    ['that stores what comes last', ''],
+    ['that orders by version only', 'where excluded.version >= entries.version'],
+  ] as const)('%s', async ([name, where], { guide: { folder, snippets } }) => {
+    const file = `${name.replaceAll(' ', '-')}.ts`
+    await writeFile(join(folder, file), (snippets.get('receiver.ts') ?? '').replace(WHERE, where))
+    expect(await check(folder, file, 300, {})).toMatchObject({ failed: true })
+  })
+
+  test('that deletes the rows of what is reverted', async ({ guide: { folder, snippets } }) => {
+    const code = (snippets.get('receiver.ts') ?? '').replace(
+      'save(id, data.entry)',
+      "data.entry === null ? database.prepare('delete from entries where id = ? and version <= ?').run(id, data.version) : save(id, data.entry)",
+    )
+    await writeFile(join(folder, 'deletes.ts'), code)
+    expect(await check(folder, 'deletes.ts', 300, {})).toMatchObject({ failed: true })
+  })
+})
+
+describe('The receiver of the guide', () => {
+  test('does not go back to a final state while it has a newer one', async ({ guide: { folder } }) => {
+    const history = createHistory('h', USER)
+    const receiver = await start(folder, 'receiver.ts', () => history)
+    for (const number of [0, 0]) history.mine(number)
+    history.publish(true, true)
+    for (let count = 0; count < 4; count += 1) history.mine()
+    history.publish(true, true)
+    expect(history.log).toMatchObject([{ final: false }, { final: false }, { type: 'deposit.pending', final: true }])
+    for (const event of history.log) await deliver(receiver, event)
+    expect(readTable(receiver)).toMatchObject([{ status: 'claimable' }])
+  })
+
+  test('refuses what the service did not sign, and what is too long', async ({ guide: { folder } }) => {
+    const history = createHistory('h', USER)
+    const receiver = await start(folder, 'receiver.ts', () => history)
+    const post = async (body: string, secret = SECRET) => {
+      const headers = signatureHeaders({ id: 'evt_1', now: Date.now(), body }, [secret])
+      return (await fetch(receiver.url, { method: 'POST', headers, body })).status
+    }
+    const event = JSON.stringify({ id: 'evt_1', type: 'webhook.test', data: {} })
+    const other = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
+    expect(await Promise.all([post(event), post(event, other), post('x'.repeat(70_000))])).toEqual([204, 401, 401])
+    expect(await post(JSON.stringify({ id: 'evt_1', type: 'deposit.blessed', data: {} }))).toBe(204)
+  })
+})
