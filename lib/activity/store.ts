@@ -53,16 +53,14 @@ export const VaultProgress = KnownPrices.extend({
   /** Non-final notices that were published, or are about to be, in the order in which they were seen. */
   latest: z.array(LatestNotice).max(MAX_LATEST).optional(),
   /**
-   * The first block at which the job saw the vault paused, and whether that was published; null while it is not paused. `resumed`
-   * is the same of the end of a final pause.
+   * True if the vault is paused, by final blocks; and a change of that which is not final: the first block at which the job saw
+   * it, and whether it was published.
    */
   paused: z
     .object({
-      since: StoredBlock,
-      published: z.enum(['latest', 'final']).optional(),
-      resumed: z.object({ since: StoredBlock, published: z.literal('latest').optional() }).optional(),
+      isFinal: z.boolean(),
+      change: z.object({ since: StoredBlock, isPublished: z.boolean() }).optional(),
     })
-    .nullable()
     .optional(),
 })
 export type VaultProgress = z.output<typeof VaultProgress>

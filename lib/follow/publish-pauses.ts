@@ -36,9 +36,6 @@ type Paused = VaultProgress['paused']
 /** A vault's pause state at a block, with the last final block at that time. */
 type Look = { readonly isPaused: boolean; readonly block: BlockHeader; readonly final: BlockHeader }
 
-/** A change that is not final: the first block at which it was seen, and whether that was published. */
-type Change = NonNullable<NonNullable<Paused>['resumed']>
-
 /**
  * Follows a vault's pause. Save `begun` before the notices are published, so that another run reports the same change, and
  * `published` afterwards. A vault that is already paused when the job first sees it is not reported until it resumes.
@@ -49,42 +46,22 @@ function followPause(
   { isPaused, block, final }: Look,
 ): { readonly begun: Paused; readonly published: Paused; readonly notices: readonly Notice[] } {
   const keep = (state: Paused) => ({ begun: state, published: state, notices: [] })
-  const since = { number: block.number, timestamp: block.timestamp }
-  if (paused === undefined) return keep(isPaused ? { since, published: 'final' } : null)
-  // The node lags: its block is before the change.
-  if (block.number <= ((paused?.resumed ?? paused)?.since.number ?? -1n)) return keep(paused)
-
-  // What is final, and what has changed since.
-  const isPausedFinal = paused?.published === 'final'
-  const type = isPausedFinal ? 'vault.resumed' : 'vault.paused'
-  const change = (isPausedFinal ? paused.resumed : paused) as Change | null | undefined
-  const withChange = (of: Change | undefined): Paused =>
-    isPausedFinal ? { since: paused.since, published: 'final', resumed: of } : (of ?? null)
-  if (isPaused === isPausedFinal) {
+  if (!paused) return keep({ isFinal: isPaused })
+  const { isFinal, change } = paused
+  // The node lags: its block is before the change, or before what is final.
+  if (block.number <= (change?.since.number ?? final.number)) return keep(paused)
+  const type = isFinal ? 'vault.resumed' : 'vault.paused'
+  const { since } = change ?? { since: { number: block.number, timestamp: block.timestamp } }
+  const latest = change?.isPublished ? [] : [buildPauseNotice(vault, type, since, false)]
+  if (isPaused === isFinal) {
     if (!change) return keep(paused)
-    const reverted = buildPauseRevertedNotice(vault, type, change.since)
-    return { begun: paused, published: withChange(undefined), notices: [...listLatest(change), reverted] }
+    const notices = [...latest, buildPauseRevertedNotice(vault, type, since)]
+    return { begun: paused, published: { isFinal }, notices }
   }
-  if (!change)
-    return {
-      begun: withChange({ since }),
-      published: withChange({ since, published: 'latest' }),
-      notices: listLatest({ since }),
-    }
-  if (final.number < change.since.number) {
-    return {
-      begun: paused,
-      published: withChange({ since: change.since, published: 'latest' }),
-      notices: listLatest(change),
-    }
+  const begun = change ? paused : { isFinal, change: { since, isPublished: false } }
+  if (final.number < since.number) {
+    return { begun, published: { isFinal, change: { since, isPublished: true } }, notices: latest }
   }
-  return {
-    begun: paused,
-    published: isPausedFinal ? null : { since: change.since, published: 'final' },
-    notices: [...listLatest(change), buildPauseNotice(vault, type, change.since, true)],
-  }
-
-  function listLatest({ since, published }: Change): Notice[] {
-    return published ? [] : [buildPauseNotice(vault, type, since, false)]
-  }
+  const notices = [...latest, buildPauseNotice(vault, type, since, true)]
+  return { begun, published: { isFinal: isPaused }, notices }
 }
