@@ -271,10 +271,13 @@ describe('A message', () => {
     expect(bodiesOf(await receive())).toEqual([{ i: 2 }, { i: 3 }, { i: 1 }])
   })
 
-  test('is kept for four days', async ({ sqs: { send, pass, receive } }) => {
+  test('is kept as long as its queue keeps messages', async ({ sqs: { send, pass, receive, queues } }) => {
     await send([{ i: 1 }])
-    pass(4 * 86_400 + 1)
+    pass(QUEUES.deliveryQueue.keptDays * 86_400 - 1)
+    expect(await receive()).toHaveLength(1)
+    pass(2)
     expect(await receive()).toEqual([])
+    expect(queues.list('deliveryQueue')).toEqual([])
   })
 })
 
