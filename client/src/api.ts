@@ -291,9 +291,9 @@ export type DepositData = {
   blockNumber: number
   /** `depositId` of the deposit in `GET …/deposits`; null if unknown */
   depositId: string | null
-  /** The whole deposit after the event; null if it could not be read */
+  /** The whole deposit at block `version`; null if it could not be read */
   entry: DepositEntry | null
-  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Store `entry` by its id unless you have stored a higher version */
+  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Of two states of one id, the one with the higher version is newer; of equal versions, the one with the higher `sequence` */
   version: number
   /** Assets of this event, in the asset's smallest unit; null if unknown */
   assets: Amount | null
@@ -1578,9 +1578,9 @@ export type RequestedDepositData = {
   blockNumber: number
   /** `depositId` of the deposit in `GET …/deposits`; null if unknown */
   depositId: string | null
-  /** The whole deposit after the event; null if it could not be read */
+  /** The whole deposit at block `version`; null if it could not be read */
   entry: DepositEntry | null
-  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Store `entry` by its id unless you have stored a higher version */
+  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Of two states of one id, the one with the higher version is newer; of equal versions, the one with the higher `sequence` */
   version: number
   /** Assets of this event, in the asset's smallest unit; null if unknown */
   assets: Amount | null
@@ -1603,9 +1603,9 @@ export type RequestedWithdrawalData = {
   blockNumber: number
   /** `withdrawalId` of the withdrawal in `GET …/withdrawals`; null if unknown */
   withdrawalId: string | null
-  /** The whole withdrawal after the event; null if it could not be read */
+  /** The whole withdrawal at block `version`; null if it could not be read */
   entry: WithdrawalEntry | null
-  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Store `entry` by its id unless you have stored a higher version */
+  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Of two states of one id, the one with the higher version is newer; of equal versions, the one with the higher `sequence` */
   version: number
   /** Assets of this event, in the asset's smallest unit; null if unknown */
   assets: Amount | null
@@ -1635,9 +1635,9 @@ export type RevertedDepositData = {
   userAddress: Address | null
   /** `depositId` of the deposit in `GET …/deposits`; null if unknown */
   depositId: string | null
-  /** The deposit as it stands now. Null: with a `depositId`, delete the deposit */
+  /** The deposit without the reverted event. Null with a `depositId`: it no longer exists */
   entry: DepositEntry | null
-  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Store `entry` by its id unless you have stored a higher version */
+  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Of two states of one id, the one with the higher version is newer; of equal versions, the one with the higher `sequence` */
   version: number
 }
 
@@ -1652,9 +1652,9 @@ export type RevertedWithdrawalData = {
   userAddress: Address | null
   /** `withdrawalId` of the withdrawal in `GET …/withdrawals`; null if unknown */
   withdrawalId: string | null
-  /** The withdrawal as it stands now. Null: with a `withdrawalId`, delete the withdrawal */
+  /** The withdrawal without the reverted event. Null with a `withdrawalId`: it no longer exists */
   entry: WithdrawalEntry | null
-  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Store `entry` by its id unless you have stored a higher version */
+  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Of two states of one id, the one with the higher version is newer; of equal versions, the one with the higher `sequence` */
   version: number
 }
 
@@ -2764,9 +2764,9 @@ export type WithdrawalData = {
   blockNumber: number
   /** `withdrawalId` of the withdrawal in `GET …/withdrawals`; null if unknown */
   withdrawalId: string | null
-  /** The whole withdrawal after the event; null if it could not be read */
+  /** The whole withdrawal at block `version`; null if it could not be read */
   entry: WithdrawalEntry | null
-  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Store `entry` by its id unless you have stored a higher version */
+  /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Of two states of one id, the one with the higher version is newer; of equal versions, the one with the higher `sequence` */
   version: number
   /** Assets of this event, in the asset's smallest unit; null if unknown */
   assets: Amount | null

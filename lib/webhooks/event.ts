@@ -33,13 +33,13 @@ const WithdrawalId = z
   .describe('`withdrawalId` of the withdrawal in `GET …/withdrawals`; null if unknown')
 
 const Version = BLOCK.describe(
-  'Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Store `entry` by its id unless you have stored a higher version',
+  'Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Of two states of one id, the one with the higher version is newer; of equal versions, the one with the higher `sequence`',
 )
 
 const deposit = {
   ...ofAccount,
   depositId: DepositId,
-  entry: DepositEntry.nullable().describe('The whole deposit after the event; null if it could not be read'),
+  entry: DepositEntry.nullable().describe('The whole deposit at block `version`; null if it could not be read'),
   version: Version,
   ...moved,
 }
@@ -47,7 +47,7 @@ const deposit = {
 const withdrawal = {
   ...ofAccount,
   withdrawalId: WithdrawalId,
-  entry: WithdrawalEntry.nullable().describe('The whole withdrawal after the event; null if it could not be read'),
+  entry: WithdrawalEntry.nullable().describe('The whole withdrawal at block `version`; null if it could not be read'),
   version: Version,
   ...moved,
 }
@@ -92,7 +92,7 @@ const RevertedDeposit = z
     ...ofRevertedAccount,
     depositId: DepositId,
     entry: DepositEntry.nullable().describe(
-      'The deposit as it stands now. Null: with a `depositId`, delete the deposit',
+      'The deposit without the reverted event. Null with a `depositId`: it no longer exists',
     ),
     version: Version,
   })
@@ -102,7 +102,7 @@ const RevertedWithdrawal = z
     ...ofRevertedAccount,
     withdrawalId: WithdrawalId,
     entry: WithdrawalEntry.nullable().describe(
-      'The withdrawal as it stands now. Null: with a `withdrawalId`, delete the withdrawal',
+      'The withdrawal without the reverted event. Null with a `withdrawalId`: it no longer exists',
     ),
     version: Version,
   })
