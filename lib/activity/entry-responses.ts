@@ -11,7 +11,7 @@ import type { Deposit } from './history.ts'
 import { buildEntryId, HistoryStatus } from './ledger-entry.ts'
 import type { Withdrawal } from './withdrawals.ts'
 
-/** What each status of a deposit means, for people. */
+/** Text for users of each status of a deposit. */
 const DEPOSIT_DESCRIPTIONS: Record<HistoryStatus, string> = {
   pending: 'Deposit request submitted, awaiting curator settlement.',
   claimable: 'The curator has settled the epoch; the shares are ready to claim.',
@@ -19,7 +19,7 @@ const DEPOSIT_DESCRIPTIONS: Record<HistoryStatus, string> = {
   cancelled: 'The deposit request was cancelled.',
 }
 
-/** What each status of a withdrawal means, for people. */
+/** Text for users of each status of a withdrawal. */
 const WITHDRAWAL_DESCRIPTIONS: Record<HistoryStatus, string> = {
   pending: 'Redemption request submitted, awaiting curator settlement.',
   claimable: 'The curator has settled the redemption; the assets are ready to claim.',
@@ -44,7 +44,7 @@ export const where = {
   chainId: ChainId,
 }
 
-/** What a share is, and what it is worth now. */
+/** The asset, the share and its price and yield now. */
 export const shareNow = {
   apy: z.string().describe('Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null)'),
   annualYield: Growth.nullable().describe('Growth a year, as of the vaults; null if unknown'),
@@ -129,7 +129,7 @@ export const WithdrawalEntry = WithdrawalResponse.omit({ vaultName: true }).meta
 /** An account's amounts in a vault, whichever client has it. */
 type OnChain = { readonly vault: VaultOnChain; readonly live: LiveAccount }
 
-/** What a vault's share is worth now, with its yield over the last days, null where that is not known. */
+/** The price of a vault's share now, with its yield over the last days; null if unknown. */
 export function buildShareNow({ vault, live }: OnChain, annualYield: Growth | null) {
   return {
     apy: yieldText({ annualYield }),

@@ -152,7 +152,7 @@ export function readingResults(reader: ChainReader): ChainReader {
   const toResults = <T>(plan: ReadPlan<T>): ReadPlan<Results> => ({
     ...plan,
     parse: (results) => {
-      // What cannot be parsed is a failure of this host.
+      // If they cannot be parsed, this host has failed.
       plan.parse(results)
       return results
     },

@@ -14,7 +14,7 @@ import type { Notice } from '../webhooks/event.ts'
 /** An account's entries in a vault, in order; undefined if they are too many to search. */
 type Entries = readonly LedgerEntry[] | undefined
 
-/** What an event did to one deposit or withdrawal; without an id, to those that have no notice of their own. */
+/** Amounts of an event for one deposit or withdrawal; without an id, for those that have no notice of their own. */
 type Part = { readonly id: string | null; readonly assets: bigint | null; readonly shares: bigint | null }
 
 /** An event's type and its parts, at least one. */
