@@ -9,7 +9,7 @@ import { once } from '../once.ts'
 import { type Built, container, type Providers, readEnv, readSecretVersions } from './container.ts'
 import type { QueueContract } from './contract.ts'
 
-/** How many milliseconds a function has until it is killed. */
+/** Milliseconds until the function is killed. */
 type Time = { readonly remainingMs: () => number }
 
 /** The work of a batch of messages: their reports, and those messages that are to be handed out again. */

@@ -37,7 +37,7 @@ export type Attempts = z.output<typeof Attempts>
 /** A sent event: its place and the outcome. */
 export type Attempt = EventLocation & { readonly sent: Sent }
 
-/** What follows from attempts. */
+/** Consequences of attempts. */
 export type Judgement = {
   readonly attempts: Attempts
   /** Milliseconds until the next attempt of each event that waits by itself, by sequence. */
@@ -133,7 +133,7 @@ export function pauseAfter(attempt: number, random: () => number): number {
 type Circumstances = { readonly now: number; readonly random: () => number; readonly isBehind: boolean }
 
 /**
- * What follows from attempts made side by side, at least one. A refused event waits by itself. A webhook whose server is down,
+ * Judges attempts made side by side, at least one. A refused event waits by itself. A webhook whose server is down,
  * or asks to be left alone, is behind: the log keeps its events.
  */
 export function judge(before: Attempts, made: readonly Attempt[], at: Circumstances): Judgement {

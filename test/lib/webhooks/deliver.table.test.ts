@@ -432,6 +432,25 @@ describe('An event that a server refuses', () => {
     expect(world.got.filter(({ sequence }) => sequence === 3)).toHaveLength(2)
   })
 
+  test('is signed by both secrets at its next attempt, if the secret is rotated meanwhile', async ({ world }) => {
+    const webhook = await world.register()
+    world.respond = () => REFUSED
+    await world.publish(1)
+    await world.drain(SECOND)
+    const until = new Date(START + DAY)
+    const secret = { version: 'two', before: { version: 'one', until } }
+    await world.webhooks.change(world.keyOf(webhook), (current) => ({ ...current, secret }))
+    await world.drain(MINUTE)
+    const [first, second] = world.got
+    expect(second?.body).toBe(first?.body)
+    const { headers = {}, body = '', at = 0 } = second ?? {}
+    vi.setSystemTime(at)
+    for (const one of listSecrets([KEY], 'clientAAAA', { ...webhook, secret }, at)) {
+      expect(verifyDelivery({ headers, body }, one)).toEqual(JSON.parse(body))
+    }
+    vi.useRealTimers()
+  })
+
   test('and is given up is sent again when an operator resumes the webhook, and the list is empty then', async ({
     world,
   }) => {
