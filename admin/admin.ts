@@ -10,6 +10,7 @@ import type { PinStore } from '../lib/vaults/pin-store.ts'
 import type { Vault } from '../lib/vaults/vault.ts'
 import type { Nodes } from './check-nodes.ts'
 import type { ClientsAdminStore } from './clients.ts'
+import type { ConfigSecret } from './config-secret.ts'
 import type { DeadLetters } from './dead-letters.ts'
 import type { Examined } from './doctor.ts'
 import type { EdgeKeysSecret } from './edge-keys.ts'
@@ -26,6 +27,7 @@ export type Admin = {
   readonly pinStore: Pick<PinStore, 'get' | 'add' | 'replace'>
   readonly webhooks: WebhooksAdmin
   readonly deadLetters: DeadLetters
+  readonly config: ConfigSecret
   readonly signingKeys: SigningKeysSecret
   /** Only stages have any. */
   readonly edgeKeys: EdgeKeysSecret | undefined

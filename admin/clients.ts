@@ -1,33 +1,22 @@
 import * as z from 'zod'
-import {
-  add,
-  all,
-  any,
-  beginsWith,
-  type Condition,
-  exists,
-  is,
-  missing,
-  set,
-  sizeIs,
-  take,
-} from '../lib/aws/conditions.ts'
+import { all, any, beginsWith, type Condition, exists, is, missing, set, sizeIs, take } from '../lib/aws/conditions.ts'
 import type { OperatorTable } from '../lib/aws/operator-table.ts'
-import type { Write } from '../lib/aws/requests.ts'
 import { buildItem } from '../lib/aws/table.ts'
 import { ApiKey } from '../lib/clients/client.ts'
 import { KeyLimits } from '../lib/clients/key-limits.ts'
-import { chainVaultKey, listedVaultsStore, vaultClientsKey } from '../lib/clients/listed-vaults-store.ts'
+import {
+  chainVaultKey,
+  listedVaultsStore,
+  listing,
+  vaultClientsKey,
+  vaultLister,
+} from '../lib/clients/listed-vaults-store.ts'
 import { apiKeyKey, clientsStore, Profile, profileKey, vaultKey } from '../lib/clients/store.ts'
 import { Timestamp } from '../lib/codecs.ts'
 import { VaultOnChain } from '../lib/protocols/vault-on-chain.ts'
 import { Vault, type VaultKey } from '../lib/vaults/vault.ts'
 
 const StoredKey = z.looseObject({ pk: z.string(), sk: z.string() })
-const StoredClients = z.object({ clients: z.set(z.string()) })
-
-/** A client's vault. */
-type UnlistedVault = { readonly clientId: string; readonly vault: VaultOnChain }
 
 /** The table of clients, read as the service reads it and written. Every method throws when the table cannot be reached or an item does not parse. */
 export function clientsAdminStore(table: OperatorTable) {
@@ -43,6 +32,7 @@ export function clientsAdminStore(table: OperatorTable) {
     ...clientsStore(table),
     listVaultsOnChain: listed.list,
     listClientsOf: listed.listClientsOf,
+    relistVaults: vaultLister(table).relist,
 
     /** All clients, without their vaults, oldest first; reads the whole table. */
     async list(): Promise<Profile[]> {
@@ -121,41 +111,7 @@ export function clientsAdminStore(table: OperatorTable) {
       const [vault] = await table.getMany(VaultOnChain, [chainVaultKey(key)])
       return vault
     },
-
-    /** The vaults of clients that are not listed with their chain, or without the client; reads the whole table. */
-    async findUnlisted(): Promise<UnlistedVault[]> {
-      const items = await scan(any(beginsWith('sk', 'VAULT#'), is('sk', '=', 'CLIENTS')))
-      const keys = new Set<string>()
-      const copies: UnlistedVault[] = []
-      for (const item of items) {
-        const { pk, sk } = item
-        const [kind, clientId = ''] = pk.split('#')
-        if (kind === 'CLIENT') copies.push({ clientId, vault: VaultOnChain.parse(item) })
-        else if (kind === 'CHAIN') keys.add(`${pk} ${sk}`)
-        else for (const client of StoredClients.parse(item).clients) keys.add(`${pk} ${client}`)
-      }
-      return copies.filter(({ clientId, vault }) => {
-        const { pk, sk } = chainVaultKey(vault)
-        return !keys.has(`${pk} ${sk}`) || !keys.has(`${vaultClientsKey(vault).pk} ${clientId}`)
-      })
-    },
-
-    /** Lists a client's vault with its chain, where the client has it still. */
-    async listAgain({ clientId, vault }: UnlistedVault): Promise<void> {
-      await table.transact([
-        { check: vaultKey(clientId, vault.chainId, vault.address), when: exists('pk') },
-        ...listing(clientId, vault),
-      ])
-    },
   }
-}
-
-/** The writes that list a vault with its chain, and the client with the vault. */
-function listing(clientId: string, vault: VaultOnChain): Write[] {
-  return [
-    { update: vaultClientsKey(vault), changes: [add('clients', clientId)] },
-    { put: buildItem(VaultOnChain, chainVaultKey(vault), vault) },
-  ]
 }
 
 function inOrder(profiles: readonly Profile[]): Profile[] {

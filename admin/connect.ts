@@ -47,6 +47,7 @@ import { localConfig } from '../sandbox/dynamo.ts'
 import { type Admin, AdminError } from './admin.ts'
 import { clientsAdminStore } from './clients.ts'
 import { clockOf } from './clock.ts'
+import { configSecret } from './config-secret.ts'
 import { deadLettersOf } from './dead-letters.ts'
 import { countSubscribers } from './doctor/alarms.ts'
 import { checkAccess, tableProbe } from './doctor/aws.ts'
@@ -113,6 +114,7 @@ export function localAdmin({ dynamo, sharedNow, providersUrl, deliveryQueueUrl, 
       enqueue: (messages, options) =>
         sendMessages(deliveryQueueUrl, messages, { ...options, groupOf: groupOfMessage, client: queues }),
     }),
+    config: configSecret(configSecretName('local'), secrets),
     signingKeys: signingKeysSecret(signingSecretName('local'), secrets),
     edgeKeys: undefined,
     restoreItems: itemsRestorer({ dynamo, nameOf: (table) => tables[table], now: Date.now, say }),
@@ -122,6 +124,7 @@ export function localAdmin({ dynamo, sharedNow, providersUrl, deliveryQueueUrl, 
       checkAccess: async () => [],
       stage: undefined,
       countSubscribers: undefined,
+      openAccount: undefined,
     },
   }
 }
@@ -156,6 +159,7 @@ export function connectStage(stage: Stage): Admin {
           groupOf: groupOfMessage,
         }),
     }),
+    config: configSecret(configSecretName(stage)),
     signingKeys: signingKeysSecret(signingSecretName(stage)),
     edgeKeys: edgeKeysSecret(
       edgeSecretName(stage),
@@ -166,6 +170,8 @@ export function connectStage(stage: Stage): Admin {
       ...examined,
       checkAccess: () => checkAccess(client, examined.probeTable),
       stage,
+      // Its clients take a quarter of a second to load, which npm start does not need.
+      openAccount: async () => (await import('./stage/aws-account.ts')).awsAccount(),
       countSubscribers: (...asked) => countSubscribers({ snsIn, sqs: sqsClient() }, ...asked),
     },
     keyEnvironment: stage === 'prod' ? 'live' : 'test',
@@ -185,7 +191,7 @@ function examinedOf(
   stage: Stage | 'local',
   open: (table: TableKey) => Table,
   secrets?: SecretsManagerClient,
-): Omit<Examined, 'stage' | 'checkAccess' | 'countSubscribers'> {
+): Omit<Examined, 'stage' | 'checkAccess' | 'countSubscribers' | 'openAccount'> {
   const names = {
     config: configSecretName(stage),
     identity: identitySecretName(stage),

@@ -8,6 +8,7 @@ import { once } from '../lib/once.ts'
 import type { PinStore } from '../lib/vaults/pin-store.ts'
 import type { ClientsAdminStore } from './clients.ts'
 import type { DeadLetters } from './dead-letters.ts'
+import { checkGrants, checkQuota, type ExaminedAccount } from './doctor/account.ts'
 import { type AlarmsOf, judgeSubscribers, type Subscribers } from './doctor/alarms.ts'
 import { checkTables, type ProbeTable } from './doctor/aws.ts'
 import { judgeClients, judgeVaults } from './doctor/clients.ts'
@@ -30,6 +31,8 @@ export type Examined = {
   readonly readSecret: ReadSecret
   /** Whom alarms reach; only stages have any. */
   readonly countSubscribers: ((stage: Stage, alarmsOf: AlarmsOf) => Promise<Subscribers>) | undefined
+  /** Only stages have one. */
+  readonly openAccount: (() => Promise<ExaminedAccount>) | undefined
   readonly cache: Pick<SharedCache, 'get'>
   readonly fetch: typeof fetch
   /** So long one check may take, and one question to a server outside. */
@@ -38,7 +41,7 @@ export type Examined = {
 }
 
 type Admin = {
-  readonly clients: Pick<ClientsAdminStore, 'listWithKeys' | 'listVaultsOnChain' | 'findUnlisted'>
+  readonly clients: Pick<ClientsAdminStore, 'listWithKeys' | 'listVaultsOnChain'>
   readonly pinStore: Pick<PinStore, 'get'>
   readonly records: Pick<RecordsStore, 'getProgress'>
   readonly deadLetters: Pick<DeadLetters, 'queues' | 'count'>
@@ -63,20 +66,26 @@ export class FailedExamination extends Error {
 /**
  * What is found of an environment, a line each with what to do on the next one. Throws FailedExamination, with the same
  * lines, where something FAILs. Asks each URL of a node five times at most, each source once, the passkeys' domain twice and
- * the edge twice; of AWS it reads the table of clients twice, and asks 45 other questions at most and two more for each hundred
+ * the edge twice; of AWS it reads the table of clients, and asks 53 other questions at most and two more for each hundred
  * vaults. Where AWS cannot be asked, it says that alone.
  */
 export async function runDoctor(admin: Admin, stagesFile: string | undefined): Promise<string[]> {
-  const { limitMs, checkAccess } = admin.examined
+  const { limitMs, checkAccess, openAccount } = admin.examined
   const limits = { limitMs, say: admin.nodes.say }
   const hindrances = await examine([{ name: 'AWS', look: checkAccess }], limits)
-  const findings = hindrances.length > 0 ? hindrances : await examine(listChecks(admin, stagesFile), limits)
+  // Loading its clients would hold up the requests of the other checks.
+  const account = await openAccount?.()
+  const findings = hindrances.length > 0 ? hindrances : await examine(listChecks(admin, account, stagesFile), limits)
   const lines = describeFindings(findings)
   if (findings.some(({ mark }) => mark === 'FAIL')) throw new FailedExamination(lines)
   return lines
 }
 
-function listChecks(admin: Admin, stagesFile: string | undefined): readonly Check[] {
+function listChecks(
+  admin: Admin,
+  account: ExaminedAccount | undefined,
+  stagesFile: string | undefined,
+): readonly Check[] {
   const { clients, pinStore, records, deadLetters, examined, now } = admin
   const { stage, readSecret, countSubscribers } = examined
   const command = (text: string) => `npm run admin -- ${text}${stage ? ` --stage ${stage}` : ''}`
@@ -97,9 +106,17 @@ function listChecks(admin: Admin, stagesFile: string | undefined): readonly Chec
     return await Promise.all(EVM_CHAINS.map((chain) => askNodes({ ...examined, now }, chain, rpcUrls[chain.id])))
   })
 
-  const readEdge = once(async () => stage && (await readStages(stagesFile)).get(stage)?.edge)
+  const readStage = once(async () => (stage ? (await readStages(stagesFile)).get(stage) : undefined))
+
+  const inAccount = (name: string, check: typeof checkQuota) => ({
+    name,
+    look: async (): Promise<readonly Finding[]> =>
+      stage && account ? await check(account, stage) : [{ mark: 'skip', name, found: NOT_LOCAL }],
+  })
 
   return [
+    inAccount('quota', checkQuota),
+    inAccount('grants', checkGrants),
     { name: 'secrets', look: () => checkSecrets(readSecret, command) },
     { name: 'tables', look: () => checkTables(examined.probeTable) },
     {
@@ -118,7 +135,7 @@ function listChecks(admin: Admin, stagesFile: string | undefined): readonly Chec
     {
       name: 'edge',
       look: async () => {
-        const edge = await readEdge()
+        const edge = (await readStage())?.edge
         if (!edge) return [{ mark: 'skip', name: 'edge', found: stage ? 'the stage has none' : NOT_LOCAL }]
         const [found, withKeys] = await Promise.all([checkEdge(examined, edge), listClients()])
         return [...found, ...judgeRates(withKeys, edge)]
@@ -128,8 +145,9 @@ function listChecks(admin: Admin, stagesFile: string | undefined): readonly Chec
       name: 'alarms',
       look: async () => {
         if (!stage || !countSubscribers) return [{ mark: 'skip', name: 'alarms', found: NOT_LOCAL }]
-        // What is wrong with the file, the passkeys tell.
-        const edge = await readEdge().catch(() => undefined)
+        // The passkeys report what is wrong with the file.
+        const { edge, observe } = (await readStage().catch(() => undefined)) ?? {}
+        if (observe === 'none') return [{ mark: 'skip', name: 'alarms', found: 'the stage observes nothing' }]
         const topics: readonly AlarmsOf[] = edge ? ['stage', 'edge'] : ['stage']
         return await Promise.all(
           topics.map(async (alarmsOf) => judgeSubscribers(await countSubscribers(stage, alarmsOf), stage, alarmsOf)),
@@ -141,8 +159,7 @@ function listChecks(admin: Admin, stagesFile: string | undefined): readonly Chec
       name: 'vaults',
       look: async () => {
         const vaults = (await listVaults()).flatMap((ofChain) => ofChain.vaults)
-        const [pins, unlisted] = await Promise.all([pinStore.get(vaults), clients.findUnlisted()])
-        return judgeVaults(vaults, { pins, unlisted: unlisted.map(({ vault }) => vault) }, command)
+        return judgeVaults(vaults, await pinStore.get(vaults), command)
       },
     },
     {

@@ -21,9 +21,11 @@ import { contract as walletsUnlink } from './accounts/wallets-unlink/contract.ts
 import { contract as userDeposits } from './activity/deposits/contract.ts'
 import { contract as userPosition } from './activity/position/contract.ts'
 import { contract as userPositions } from './activity/positions/contract.ts'
+import { contract as userRewards } from './activity/rewards/contract.ts'
 import { contract as userWithdrawals } from './activity/withdrawals/contract.ts'
 import { contract as refreshChain } from './jobs/refresh-chain/contract.ts'
 import { contract as refreshMarket } from './jobs/refresh-market/contract.ts'
+import { contract as refreshRewards } from './jobs/refresh-rewards/contract.ts'
 import { contract as refreshTokens } from './jobs/refresh-tokens/contract.ts'
 import { contract as marketCoin } from './markets/coin/contract.ts'
 import { contract as marketCoins } from './markets/coins/contract.ts'
@@ -43,6 +45,7 @@ import { contract as openapi } from './system/openapi/contract.ts'
 import { contract as unknownRoute } from './system/unknown-route/contract.ts'
 import { contract as cancel } from './vaults/cancel/contract.ts'
 import { contract as claim } from './vaults/claim/contract.ts'
+import { contract as claimRewards } from './vaults/claim-rewards/contract.ts'
 import { contract as crossChainStatus } from './vaults/cross-chain-status/contract.ts'
 import { contract as deposit } from './vaults/deposit/contract.ts'
 import { contract as depositStatus } from './vaults/deposit-status/contract.ts'
@@ -85,6 +88,7 @@ export const endpoints = {
   'vaults/deposit': deposit,
   'vaults/withdraw': withdraw,
   'vaults/claim': claim,
+  'vaults/claim-rewards': claimRewards,
   'vaults/cancel': cancel,
   'vaults/deposit-status': depositStatus,
   'vaults/withdraw-status': withdrawStatus,
@@ -93,6 +97,7 @@ export const endpoints = {
   'activity/position': userPosition,
   'activity/deposits': userDeposits,
   'activity/withdrawals': userWithdrawals,
+  'activity/rewards': userRewards,
   'portfolio/all-balances': allBalances,
   'portfolio/nfts': nfts,
   'portfolio/token-chart-by-id': tokenChartById,
@@ -120,6 +125,7 @@ export const jobs = {
   'jobs/refresh-chain': refreshChain,
   'jobs/refresh-tokens': refreshTokens,
   'jobs/refresh-market': refreshMarket,
+  'jobs/refresh-rewards': refreshRewards,
 } as const satisfies Record<string, JobContract>
 
 /** Every function of the service that takes the messages of a queue, by its folder in `functions/`. */

@@ -1,214 +1,251 @@
-import type { HttpStage } from 'aws-cdk-lib/aws-apigatewayv2'
-import type { Distribution } from 'aws-cdk-lib/aws-cloudfront'
 import {
   Alarm,
+  type AlarmBase,
+  AlarmRule,
+  AlarmState,
   CfnInsightRule,
   ComparisonOperator,
+  CompositeAlarm,
+  type IAlarmAction,
   type IMetric,
   MathExpression,
   Metric,
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch'
-import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { FilterPattern, type ILogGroup } from 'aws-cdk-lib/aws-logs'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions'
-import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Duration, Stack } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
-import { EVM_CHAINS } from '../lib/chain/registry.ts'
-import { type JobContract, METRICS_NAMESPACE } from '../lib/frame/contract.ts'
+import type { JobContract } from '../lib/frame/contract.ts'
 import type { SendFailure } from '../lib/webhooks/sent.ts'
 import type { FunctionName } from './functions.ts'
 import { longestLagSeconds } from './lag.ts'
 import {
-  backlogOf,
+  apiMetric,
+  BACKLOG,
+  backlogMetrics,
   countLogged,
-  failuresOf,
   judgedBy,
   type LoggedMetric,
-  lambdaThrottles,
-  latencyOf,
+  lambdaMetric,
   loggedMetric,
   ofEdge,
   ofMany,
   PERIOD,
-  requestsOf,
   waitingIn,
 } from './metrics.ts'
 import type { QueueKey } from './queues.ts'
 import type { ServiceFunction } from './service-function.ts'
+import type { StageEnvironment } from './stages.ts'
 
-/** Periods of five minutes for which messages of a queue wait before it is an alarm. */
+/** The share of requests that may fail in a month, in percent. */
+const ERROR_BUDGET = 0.1
+/** At this multiple of the budget's pace, an hour uses 2 % of a month's budget (Google's SRE workbook, chapter 5). */
+const BURN_RATE = 14.4
+/** Wakes on-call when 20 % of at least 10 requests in 15 minutes fail. */
+const [MIN_REQUESTS, MAX_FAILED] = [10, 20]
+/** Rolls back a deploy when 5 % of at least 50 calls of the new version fail. */
+const [MIN_CALLS, MAX_ERRORS] = [50, 5]
+/** Periods of five minutes for which messages of a queue wait before an alarm. */
 const BACKLOG_PERIODS = 6
-/** Of so many clients within an hour it is hardly each one's own server. One alone says nothing, and two may share a host. */
+/** One client's server can be down, and two may share a host. */
 const MANY_CLIENTS = 3
-/** Why deliveries fail where it can be through us: with the other reasons a server was reached, or its name leads nowhere public. */
+/** Failures of deliveries that can be ours: with the other reasons a server was reached, or its name is not public. */
 const UNREACHED = ['unresolved', 'connection', 'timeout', 'tls'] as const satisfies readonly SendFailure[]
 /** A host that is given up after three seconds, and the one that is asked in its place, take four together. */
 const LONGEST_LATENCY_MS = 5_000
+/** The metric of each job's lag. The chains have one for all: the worst chain counts. */
+const LAGS: Readonly<Record<string, LoggedMetric>> = {
+  'jobs/refresh-chain': 'lag of chains',
+  'jobs/refresh-market': 'lag of the market',
+  'jobs/refresh-tokens': 'lag of tokens',
+  'jobs/refresh-rewards': 'lag of rewards',
+}
 
-/** The pages of `docs/runbooks` that alarms name: what an alarm means, what users notice, what to check and do. */
+/** Metrics of functions that record chains, besides the lag of the worst. */
+const CHAIN_METRICS = ['lag by chain', 'changed vaults', 'untold vaults'] as const
+
+/** The pages of `docs/runbooks` that alarms name. */
 type Runbook =
   | 'blocked-requests'
   | 'changed-vaults'
   | 'failing-edge'
   | 'failing-jobs'
+  | 'failing-logins'
   | 'failing-requests'
+  | 'failing-transactions'
   | 'failing-webhooks'
   | 'lagging-jobs'
   | 'late-webhooks'
   | 'nodes-disagree'
-  | 'silent-jobs'
   | 'slow-requests'
   | 'switched-off-webhooks'
   | 'throttled-requests'
   | 'uncounted-requests'
-  | 'undone-messages'
   | 'untold-vaults'
 
-type QueueAlarms = {
-  readonly failing: Runbook
-  readonly failures: number
-  /** Periods of 15 minutes in each of which so many fail; one unless given. */
-  readonly periods?: number
-  readonly late: Runbook
-  readonly undone: Runbook
-  /** What messages that are given up mean. */
-  readonly lost: string
-}
-
-type Told = {
+type Described = {
   /** What users notice, as sentences. */
   readonly impact: string
   readonly runbook: Runbook
 }
-type Condition = Told & {
+type Condition = Described & {
   readonly metric: IMetric
   readonly threshold: number
   readonly periods?: number | undefined
-  /** Whether silence is an alarm too. */
+  /** True if missing data sets the alarm off. */
   readonly isSilenceBad?: boolean
 }
 
-/** What a queue's messages are for, and what users notice where they wait. */
-type OfQueue = { readonly of: QueueKey; readonly impact: string }
-
-/** Of each queue where to look when its function fails, and from how many failures on; when messages wait; and when they are given up. */
-const QUEUE_ALARMS: Readonly<Record<QueueKey, QueueAlarms>> = {
-  deliveryQueue: {
-    ...{ failing: 'late-webhooks', failures: 3, late: 'late-webhooks' },
-    ...{ undone: 'undone-messages', lost: 'Some webhooks do not get some events' },
-  },
+/** The failures of a queue's function that are an alarm, in each of so many periods of 15 minutes. */
+const QUEUE_FAILURES = {
+  deliveryQueue: { runbook: 'late-webhooks', threshold: 3, periods: 1 },
   // One minute of a node that is down fails all shards of its chain; a shard that always fails does so 15 times in each period.
-  shardQueue: {
-    ...{ failing: 'failing-jobs', failures: 10, periods: 3, late: 'lagging-jobs', undone: 'failing-jobs' },
-    lost: 'Runs over shards of vaults could not begin five times, as tables or secrets were away',
-  },
+  shardQueue: { runbook: 'failing-jobs', threshold: 10, periods: 3 },
+} as const satisfies Record<QueueKey, Pick<Condition, 'runbook' | 'threshold' | 'periods'>>
+
+/** The names of a queue, and of the one for its dead letters. */
+type QueueNames = { readonly queue: string; readonly deadLetters: string }
+
+type TopicSettings = { readonly topicName: string; readonly email: string | undefined }
+
+/** Adds the topic of a stage's alarms, to which its operators subscribe. */
+export function addAlarmsTopic(scope: Construct, { topicName, email }: TopicSettings): void {
+  const topic = new Topic(new Construct(scope, 'Alarms'), 'Topic', {
+    // Given, not generated: alarms and the operators' command find it by stage.
+    topicName,
+    // Not encrypted with the account's SNS key: alarms may not use that key, and they tell no secret.
+    enforceSSL: true,
+  })
+  // Replaces the default policy, which lets the account's alarms publish.
+  topic.addToResourcePolicy(
+    new PolicyStatement({
+      principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
+      actions: ['sns:Publish'],
+      resources: [topic.topicArn],
+      conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } },
+    }),
+  )
+  if (email) topic.addSubscription(new EmailSubscription(email))
 }
 
-type Settings = {
-  /** As in `vaultline-dev`: what is counted in the stage's logs is a metric of it. */
+type Settings = Pick<StageEnvironment, 'observe'> & {
+  /** As in `vaultline-dev`: the namespace of metrics that are counted in the stage's logs. */
   readonly namespace: string
   readonly topicName: string
-  readonly email: string | undefined
 }
 
-/** Alarms are told to one topic of the stage, and stand beside what they watch. Each says what users notice, and its runbook. */
-export class Alarms extends Construct {
-  readonly #topic: Topic
+/**
+ * The alarms of a stage, all to one topic. Five wake somebody and say when they are over. The others are tickets: their texts
+ * begin with `[ticket]`, and only a stage with `observe: 'all'` has them.
+ */
+export class Alarms {
   readonly #namespace: string
+  readonly #topicName: string
+  readonly #observe: Settings['observe']
 
-  constructor(scope: Construct, { namespace, topicName, email }: Settings) {
-    super(scope, 'Alarms')
+  constructor({ namespace, topicName, observe }: Settings) {
     this.#namespace = namespace
-    this.#topic = new Topic(this, 'Topic', {
-      // Given, not generated: the operators' command asks it by stage whom it reaches.
-      topicName,
-      // Not encrypted with the account's SNS key: alarms may not use that key, and they tell no secret.
-      enforceSSL: true,
-    })
-    // A policy takes the place of the one that a topic has by itself, which lets the account's alarms publish.
-    this.#topic.addToResourcePolicy(
-      new PolicyStatement({
-        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
-        actions: ['sns:Publish'],
-        resources: [this.#topic.topicArn],
-        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
-      }),
-    )
-    if (email) this.#topic.addSubscription(new EmailSubscription(email))
+    this.#topicName = topicName
+    this.#observe = observe
   }
 
-  /**
-   * Alarms when more than one request in twenty fails for a quarter of an hour, when one in a hundred takes longer than a host
-   * and its substitute may, and when the gateway or Lambda turn requests away.
-   */
-  onApi(stack: Stack, api: HttpStage, accessLogs: ILogGroup): void {
-    const requests = requestsOf(api)
-    this.#alarm(stack, 'Failing requests', {
-      impact:
-        'More than 5 % of requests fail: a chain is unreachable, or a function is broken or throttled. The access log names the routes.',
-      runbook: 'failing-requests',
-      // Of a handful of requests one failure says nothing.
-      metric: ofMany(20, requests, '100 * failed / requests', { failed: failuresOf(api) }),
-      threshold: 5,
-      periods: 3,
+  /** Wakes when requests fail so often that the month's error budget ends early, and when transactions or logins fail. */
+  onApi(stack: Stack, apiId: string, accessLogs: ILogGroup): void {
+    this.#onBurnRate(stack, apiId)
+    this.#onFailing(stack, accessLogs, 'transactions', {
+      impact: 'Users cannot deposit, withdraw or claim: one request in five fails.',
+      runbook: 'failing-transactions',
     })
-    this.#alarm(stack, 'Slow requests', {
+    this.#onFailing(stack, accessLogs, 'logins', {
+      impact: 'Users cannot log in: one request in five fails.',
+      runbook: 'failing-logins',
+    })
+    this.#ticket(stack, 'Slow requests', {
       impact: `One request in a hundred takes longer than ${LONGEST_LATENCY_MS / 1000} seconds: users wait, and some give up.`,
       runbook: 'slow-requests',
-      // Of fewer than a hundred, one in a hundred is the slowest.
-      metric: ofMany(100, requests, 'slowest', { slowest: latencyOf(api, 'p99') }),
+      metric: ofMany(100, 'slowest', {
+        requests: apiMetric(apiId, 'Count'),
+        slowest: apiMetric(apiId, 'Latency', { statistic: 'p99' }),
+      }),
       threshold: LONGEST_LATENCY_MS,
       periods: 3,
     })
-    countLogged(this.#namespace, 'requests refused by the gateway', [accessLogs])
+    this.count('requests refused by the gateway', [accessLogs])
     this.#onLogged(stack, 'requests refused by the gateway', 100, {
       impact:
-        'Users of all clients get 429, whatever their keys may: together they ask more often than the stage takes.',
+        'Users of all clients get 429 within the rates of their keys: together they send more than the stage takes.',
       runbook: 'throttled-requests',
     })
-    this.#alarm(stack, 'Throttles', {
-      impact:
-        'Requests fail, and jobs and messages wait: as many functions of the account run as it may run at a time.',
+    this.#ticket(stack, 'Throttles', {
+      impact: 'Requests fail, and jobs and messages wait: the account runs as many functions as it may.',
       runbook: 'throttled-requests',
-      metric: lambdaThrottles(),
+      metric: lambdaMetric('Throttles'),
       threshold: 5,
     })
   }
 
-  /**
-   * Alarms when the edge answers that something is wrong with us, or refuses most of what comes, for a quarter of an hour, and
-   * when its firewall turns away so much that it is no single caller.
-   */
+  /** Two windows: the hour says that it matters, the five minutes that it still goes on. */
+  #onBurnRate(stack: Stack, apiId: string): void {
+    if (this.#observe === 'none') return
+    const told = {
+      impact: `More than ${(BURN_RATE * ERROR_BUDGET).toFixed(2)} % of requests fail, in the last hour and in the last five minutes: a chain is unreachable, or a function is broken or throttled. The access log names the routes.`,
+      runbook: 'failing-requests',
+    } as const
+    const windows = [
+      ['hour', Duration.hours(1), 100],
+      ['five minutes', PERIOD, 20],
+    ] as const
+    const alarms = windows.map(([name, period, least]) => {
+      const [requests, failed] = [apiMetric(apiId, 'Count', { period }), apiMetric(apiId, '5xx', { period })]
+      const metric = ofMany(least, '100 * failed / requests', { requests, failed }, period)
+      return this.#alarm(stack, `Failing within ${name}`, { ...told, metric, threshold: BURN_RATE * ERROR_BUDGET })
+    })
+    const both = new CompositeAlarm(stack, 'Failing requests', {
+      alarmDescription: describe(told),
+      alarmRule: AlarmRule.allOf(...alarms.map((alarm) => AlarmRule.fromAlarm(alarm, AlarmState.ALARM))),
+    })
+    this.#wakeBy(both)
+  }
+
+  #onFailing(stack: Stack, accessLogs: ILogGroup, what: 'transactions' | 'logins', told: Described): void {
+    if (this.#observe === 'none') return
+    const period = Duration.minutes(15)
+    const count = (metricName: LoggedMetric) => {
+      countLogged(this.#namespace, metricName, [accessLogs])
+      return loggedMetric(this.#namespace, metricName, { period })
+    }
+    const metrics = { requests: count(what), failed: count(`${what} failed`) }
+    const metric = ofMany(MIN_REQUESTS, '100 * FILL(failed, 0) / requests', metrics, period)
+    this.#wake(stack, `Failing ${what}`, { ...told, metric, threshold: MAX_FAILED })
+  }
+
+  /** Alarms when the edge fails, refuses most requests, or its firewall refuses too many for a single caller. */
   onEdge(
     stack: Stack,
-    { distribution, firewall }: { readonly distribution: Distribution; readonly firewall: string },
+    { distributionId, firewall }: { readonly distributionId: string; readonly firewall: string },
   ): void {
-    const requests = ofEdge(distribution, 'Requests')
-    const failed = ofEdge(distribution, '5xxErrorRate')
-    this.#alarm(stack, 'Failing edge', {
-      impact:
-        'More than 5 % of what reaches CloudFront fails: where the API itself is well, CloudFront does not reach it.',
+    const requests = ofEdge(distributionId, 'Requests')
+    this.#ticket(stack, 'Failing edge', {
+      impact: 'More than 5 % of requests to CloudFront fail: if the API itself is well, CloudFront does not reach it.',
       runbook: 'failing-edge',
-      metric: ofMany(20, requests, 'failed', { failed }),
+      metric: ofMany(20, 'failed', { requests, failed: ofEdge(distributionId, '5xxErrorRate') }),
       threshold: 5,
       periods: 3,
     })
-    const refused = ofEdge(distribution, '4xxErrorRate')
-    this.#alarm(stack, 'Refusing edge', {
+    this.#ticket(stack, 'Refusing edge', {
       impact:
-        'More than half of what reaches CloudFront is refused: the API does not know its key, or hardly anybody who asks is a client.',
+        'More than half of the requests to CloudFront are refused: the API does not know its key, or few callers are clients.',
       runbook: 'failing-edge',
-      metric: ofMany(100, requests, 'refused', { refused }),
+      metric: ofMany(100, 'refused', { requests, refused: ofEdge(distributionId, '4xxErrorRate') }),
       threshold: 50,
       periods: 3,
     })
-    this.#alarm(stack, 'Blocked requests', {
+    this.#ticket(stack, 'Blocked requests', {
       impact:
-        'The firewall turns away 1,000 requests in five minutes, again and again: somebody attacks, or its limits are too low for users who share an address.',
+        'The firewall refuses 1,000 requests in five minutes, again and again: an attack, or limits too low for users who share an address.',
       runbook: 'blocked-requests',
       metric: judgedBy(firewall, 'BlockedRequests'),
       threshold: 1_000,
@@ -216,61 +253,28 @@ export class Alarms extends Construct {
     })
   }
 
-  /** Alarms when the functions whose requests are counted let them through uncounted so often that it is no single failure. */
-  onUncounted(stack: Stack): void {
-    this.#onLogged(stack, 'requests not counted', 10, {
-      impact:
-        'Users notice nothing, and keys may ask more often than their rate: the table `cache` does not answer within a second.',
-      runbook: 'uncounted-requests',
-    })
+  /** Alarms when an endpoint crashed or returned an error of ours. */
+  onEndpoint(name: FunctionName, deployed: ServiceFunction, impact: string): void {
+    this.#onErrors(name, deployed, { impact, runbook: 'failing-requests', threshold: 1 })
   }
 
-  /**
-   * Alarms for each chain of which nodes contradicted each other, or a second one was silent, three times: who asks again, and
-   * the job each minute, makes good one failure.
-   */
-  onDisagreement(stack: Stack, metricName: LoggedMetric, impact: string): void {
-    for (const { id, name } of EVM_CHAINS) {
-      this.#alarm(stack, `Disagreements ${id}`, {
-        impact: `${impact}: two nodes of ${name} contradict each other, or one is silent. The log has their places.`,
-        runbook: 'nodes-disagree',
-        metric: loggedMetric(this.#namespace, metricName, id),
-        threshold: 3,
-      })
-    }
-  }
-
-  /** Has the logs of these functions of a stack add to what is counted in the stage. */
-  count(metricName: LoggedMetric, functions: readonly ServiceFunction[]): void {
-    countLogged(
-      this.#namespace,
-      metricName,
-      functions.map(({ logGroup }) => logGroup),
-    )
-  }
-
-  /** Alarms when an endpoint crashed or answered that something went wrong on our side. */
-  onEndpoint(name: FunctionName, deployed: ServiceFunction, impact: string): Alarm {
-    return this.#onErrors(name, deployed, { impact, runbook: 'failing-requests' }, { period: PERIOD, threshold: 1 })
-  }
-
-  /**
-   * Alarms on repeated failures within 15 minutes; retries cover single ones.
-   */
-  onConsumer(name: FunctionName, deployed: ServiceFunction, { impact, of }: OfQueue): Alarm {
-    const { failing: runbook, failures: threshold, periods } = QUEUE_ALARMS[of]
-    return this.#onErrors(name, deployed, { impact, runbook }, { period: Duration.minutes(15), threshold, periods })
+  /** Alarms on repeated failures of a queue's function; retries cover single ones. */
+  onConsumer(
+    name: FunctionName,
+    deployed: ServiceFunction,
+    { impact, queue }: { readonly impact: string; readonly queue: QueueKey },
+  ): void {
+    this.#onErrors(name, deployed, { impact, ...QUEUE_FAILURES[queue], period: Duration.minutes(15) })
   }
 
   #onErrors(
     name: FunctionName,
     deployed: ServiceFunction,
-    told: Told,
-    { period, ...limits }: { readonly period: Duration } & Pick<Condition, 'threshold' | 'periods'>,
-  ): Alarm {
-    const { lambda, logGroup } = deployed
-    // The frame answers a failure of ours with 500 and logs it as an error: to Lambda that is a success.
-    const logged = logGroup.addMetricFilter('Errors', {
+    { period = PERIOD, ...condition }: Omit<Condition, 'metric'> & { readonly period?: Duration },
+  ): void {
+    if (this.#observe !== 'all') return
+    // The frame turns a failure of ours into a 500 and logs it as an error: to Lambda that is a success.
+    const logged = deployed.logGroup.addMetricFilter('Errors', {
       filterPattern: FilterPattern.stringValue('$.level', '=', 'ERROR'),
       metricNamespace: this.#namespace,
       metricName: `${name} errors`,
@@ -278,54 +282,68 @@ export class Alarms extends Construct {
     const metric = new MathExpression({
       expression: 'FILL(crashed, 0) + FILL(logged, 0)',
       usingMetrics: {
-        crashed: lambda.metricErrors({ period }),
+        crashed: lambdaMetric('Errors', { FunctionName: deployed.functionName }, period),
         logged: logged.metric({ statistic: 'Sum', period }),
       },
       period,
     })
-    return this.#alarm(deployed, 'Alarm', { ...told, metric, ...limits })
+    this.#ticket(deployed, 'Alarm', { ...condition, metric })
   }
 
   /**
-   * Alarms when messages wait all the time: their function is throttled, or cannot keep up. Messages that are hidden after a
-   * failure do not count.
+   * Alarms when messages of webhooks wait for half an hour, or are given up for a fault of ours. Messages that pause after a
+   * failure do not count, nor do events that a client's server refused.
    */
-  onBacklog(stack: Stack, name: FunctionName, queue: Queue, { impact, of }: OfQueue): void {
-    this.#alarm(stack, `Backlog ${name}`, {
-      impact: `${impact} For half an hour more messages wait than ${name} takes in five minutes: it is throttled, or cannot keep up.`,
-      runbook: QUEUE_ALARMS[of].late,
-      metric: backlogOf(queue),
+  onLateWebhooks(stack: Stack, { queue, deadLetters }: QueueNames): void {
+    this.#wake(stack, 'Late webhooks', {
+      impact:
+        'Webhooks come late or not at all: for half an hour more messages wait than are handed out, or some failed for good.',
+      runbook: 'late-webhooks',
+      metric: new MathExpression({
+        // MAX leaves out what has no data, as a dead-letter queue that nobody uses.
+        expression: `MAX([${BACKLOG}, dead])`,
+        usingMetrics: { ...backlogMetrics(queue), dead: waitingIn(deadLetters) },
+        period: PERIOD,
+      }),
       threshold: 1,
       periods: BACKLOG_PERIODS,
     })
   }
 
-  /** Alarms while a dead-letter queue holds messages that a function could not work on: never what a client's server refused. */
-  onUndone(stack: Stack, name: FunctionName, deadLetters: Queue, { of }: OfQueue): void {
-    const { undone, lost } = QUEUE_ALARMS[of]
-    this.#alarm(stack, `Undone ${name}`, {
-      impact: `${lost}: ${name} could not work on messages. Mend what its log says, then admin redrive-dead-letters.`,
-      runbook: undone,
+  /** Alarms when messages with shards of vaults wait, or are given up. */
+  onShards(stack: Stack, { queue, deadLetters }: QueueNames): void {
+    this.#ticket(stack, 'Backlog of shards', {
+      impact:
+        'On chains with more than 1,000 vaults, positions get old. For half an hour more messages wait than are handed out.',
+      runbook: 'lagging-jobs',
+      metric: new MathExpression({ expression: BACKLOG, usingMetrics: backlogMetrics(queue), period: PERIOD }),
+      threshold: 1,
+      periods: BACKLOG_PERIODS,
+    })
+    this.#ticket(stack, 'Undone shards', {
+      impact: 'Runs over shards of vaults could not begin five times, because tables or secrets were unreachable.',
+      runbook: 'failing-jobs',
       metric: waitingIn(deadLetters),
       threshold: 1,
     })
   }
 
   /**
-   * Counts the events that webhooks took, did not take, and were sent ten times in vain, which is their clients' own matter, and
-   * alarms when the servers of so many clients are not reached that it is ours, for which there must be as many, and when a
-   * webhook is disabled.
+   * Counts events that webhooks took, did not take, and were sent ten times in vain. Alarms when the servers of so many clients
+   * are not reached that the fault is ours, and when a webhook is disabled.
    */
-  onDeliveries(stack: Stack, functions: readonly ServiceFunction[]): void {
-    for (const name of ['events delivered', 'deliveries failed', 'events given up'] as const)
-      this.count(name, functions)
+  onDeliveries(stack: Stack, { logGroup }: ServiceFunction): void {
+    if (this.#observe !== 'all') return
+    for (const name of ['events delivered', 'deliveries failed', 'events given up', 'webhooks switched off'] as const) {
+      this.count(name, [logGroup])
+    }
     const ruleName = `${stack.stackName}-failing-webhooks`
     const rule = new CfnInsightRule(stack, 'FailingWebhooks', {
       ruleName,
       ruleState: 'ENABLED',
       ruleBody: stack.toJsonString({
         Schema: { Name: 'CloudWatchLogRule', Version: 1 },
-        LogGroupNames: functions.map(({ logGroup }) => logGroup.logGroupName),
+        LogGroupNames: [logGroup.logGroupName],
         LogFormat: 'JSON',
         Contribution: {
           Keys: ['$.clientId'],
@@ -339,8 +357,8 @@ export class Alarms extends Construct {
         AggregateOn: 'Count',
       }),
     })
-    const failing = this.#alarm(stack, 'Failing webhooks', {
-      impact: `Deliveries to ${MANY_CLIENTS} clients or more did not reach their servers within an hour, which is hardly theirs: look at DNS, the network and certificates. The rule ${ruleName} names the clients.`,
+    const failing = this.#ticket(stack, 'Failing webhooks', {
+      impact: `Deliveries did not reach the servers of ${MANY_CLIENTS} clients or more within an hour, which is hardly theirs: look at DNS, the network and certificates. The rule ${ruleName} names the clients.`,
       runbook: 'failing-webhooks',
       metric: new MathExpression({
         expression: `INSIGHT_RULE_METRIC("${ruleName}", "UniqueContributors")`,
@@ -349,8 +367,7 @@ export class Alarms extends Construct {
       }),
       threshold: MANY_CLIENTS,
     })
-    failing.node.addDependency(rule)
-    this.count('webhooks switched off', functions)
+    failing?.node.addDependency(rule)
     this.#onLogged(stack, 'webhooks switched off', 1, {
       impact: 'A webhook of a client is disabled and gets nothing: the log has its id, and the client should know.',
       runbook: 'switched-off-webhooks',
@@ -358,152 +375,178 @@ export class Alarms extends Construct {
   }
 
   /**
-   * Alarms when within five minutes, or where a job runs less often in one run, as many runs failed as the job has inputs, and
-   * three at least: the next run makes good one failure, and an input that always fails is silent.
+   * Alarms when a job's data lags, or an input of it has no run that succeeds, for three periods. The job of the chains wakes:
+   * its metric is that of the worst chain with vaults.
    */
-  onJob(deployed: ServiceFunction, { impact, everyMinutes, runs }: JobContract): Alarm {
-    const minutes = Math.max(5, everyMinutes)
-    return this.#alarm(deployed, 'Alarm', {
-      impact,
-      runbook: 'failing-jobs',
-      metric: deployed.lambda.metricErrors({ period: Duration.minutes(minutes) }),
-      threshold: Math.max(runs.length, Math.min(3, Math.floor(minutes / everyMinutes))),
+  onJob(name: FunctionName, deployed: ServiceFunction, { impact, everyMinutes, runs }: JobContract): void {
+    const lag = LAGS[name]
+    const isOfChains = lag === 'lag of chains'
+    if (!lag || this.#observe === 'none' || (this.#observe === 'slo' && !isOfChains)) return
+    if (isOfChains) this.countChains(deployed)
+    else this.count(lag, [deployed.logGroup])
+    const minutes = Math.max(5, 2 * everyMinutes)
+    const period = Duration.minutes(minutes)
+    const runsOfInput = minutes / everyMinutes
+    const ofFunction = { FunctionName: deployed.functionName }
+    const limit = longestLagSeconds({ everyMinutes })
+    // Without one whole input, less what the clock may move into another period.
+    const tooFew = runs.length * runsOfInput - 0.8 * runsOfInput
+    const add = isOfChains ? this.#wake : this.#ticket
+    add.call(this, deployed, 'Late', {
+      impact: isOfChains ? `${impact} The worst chain with vaults is late, or fails in each run.` : impact,
+      runbook: 'lagging-jobs',
+      metric: new MathExpression({
+        // MAX leaves out what has no data, as the lag of a stage without vaults.
+        expression: `MAX([IF(FILL(ran, 0) - FILL(failed, 0) <= ${tooFew}, ${limit}, 0), lag])`,
+        usingMetrics: {
+          ran: lambdaMetric('Invocations', ofFunction, period),
+          failed: lambdaMetric('Errors', ofFunction, period),
+          lag: loggedMetric(this.#namespace, lag, { statistic: 'Maximum', period }),
+        },
+        period,
+      }),
+      threshold: limit,
+      periods: 3,
+      isSilenceBad: true,
     })
   }
 
-  /**
-   * Alarms when a run has reported nothing three times in a row: its schedule does not run, or each of its runs fails. One
-   * alarm watches ten inputs, as what silences one is rarely its own.
-   */
-  onSilence(deployed: ServiceFunction, contract: JobContract): void {
-    const { heartbeat, impact } = contract
-    const silent = (run: string) => `IF(FILL(${run}, 0) < 1, 1, 0)`
-    for (const { id, inputs, metric } of inTens(runMetrics(deployed, contract, heartbeat, 'SampleCount'), silent)) {
-      const of = inputs.filter((input) => input !== '').join(', ')
-      this.#alarm(deployed, `Silence ${id}`, {
-        impact: `${impact} No run${of && ` of one of ${of}`} has reported anything for ${3 * minutesOfPeriod(contract)} minutes.`,
-        runbook: 'silent-jobs',
-        metric,
-        threshold: 1,
-        periods: 3,
-        isSilenceBad: true,
-      })
-    }
+  /** Has the log of a function that records chains add to the metrics of chains. */
+  countChains({ logGroup }: ServiceFunction): void {
+    if (this.#observe !== 'none') countLogged(this.#namespace, 'lag of chains', [logGroup])
+    for (const name of CHAIN_METRICS) this.count(name, [logGroup])
   }
 
-  /**
-   * Alarms when what a job keeps falls behind. Each run's input has its own alarm: one chain's lag is not hidden by the
-   * others.
-   */
-  onLag(deployed: ServiceFunction, contract: JobContract): void {
-    const threshold = longestLagSeconds(contract)
-    for (const { input, metric } of runMetrics(deployed, contract, 'lagSeconds', 'Maximum')) {
-      const impact = `${contract.impact}${input && ` It is ${input} that is behind.`}`
-      this.#alarm(deployed, `${input} Lag`, { impact, runbook: 'lagging-jobs', metric, threshold, periods: 3 })
-    }
+  /** Counts in this function's log how often two hosts disagree. */
+  countDisagreements({ logGroup }: ServiceFunction): void {
+    this.count('nodes disagree on what is recorded', [logGroup])
   }
 
-  /** Alarms while vaults are not what an operator confirmed; each run's input has its own alarm. */
-  onChangedVaults(deployed: ServiceFunction, contract: JobContract): void {
-    for (const { input, metric } of runMetrics(deployed, contract, 'changedVaults', 'Maximum')) {
-      this.#alarm(deployed, `${input} Changed vaults`, {
-        impact:
-          'Users cannot deposit into vaults whose code, or price at once, has changed. The log names them; admin confirm-vault shows what is new, and lets deposits go on.',
-        runbook: 'changed-vaults',
-        metric,
-        threshold: 1,
-      })
-    }
+  /** Alarms when vaults are not as confirmed, when clients get no events, and when nodes disagree on what is recorded. */
+  onChains(stack: Stack): void {
+    this.#onLogged(stack, 'changed vaults', 1, {
+      impact:
+        'Users cannot deposit into vaults whose code, or instant price, has changed. The log names them; admin confirm-vault shows what is new, and allows deposits again.',
+      runbook: 'changed-vaults',
+    })
+    this.#onLogged(stack, 'untold vaults', 1, {
+      impact:
+        'Clients and their webhooks get no events of vaults, and the job stops recording these vaults. The next run that reaches the table of webhooks and the queue of deliveries makes up for it. It does not report what is a day old by then.',
+      runbook: 'untold-vaults',
+      periods: 3,
+    })
+    this.#onLogged(stack, 'nodes disagree on what is recorded', 3, {
+      impact:
+        'The service records nothing more of a chain: two nodes contradict each other, or one is silent. The log names both.',
+      runbook: 'nodes-disagree',
+    })
   }
 
-  /**
-   * Alarms when in each of 15 minutes there was a run that could not tell clients what happened. One alarm watches ten inputs:
-   * what they are told through is the same for all.
-   */
-  onUntoldVaults(deployed: ServiceFunction, contract: JobContract): void {
-    const untold = (run: string) => `FILL(${run}, 0)`
-    for (const { id, metric } of inTens(runMetrics(deployed, contract, 'untoldVaults', 'Maximum'), untold)) {
-      this.#alarm(deployed, `Untold vaults ${id}`, {
-        impact:
-          'Clients and their webhooks get no events of vaults, and the job stops recording these vaults. The next run that reaches the table of webhooks and the queue of deliveries makes up for it. It does not report what is a day old by then.',
-        runbook: 'untold-vaults',
-        metric,
-        threshold: 1,
-        periods: 3,
-      })
-    }
+  /** Has these logs add to a metric that only tickets and the dashboard read. */
+  count(metricName: LoggedMetric, logs: readonly ILogGroup[]): void {
+    if (this.#observe === 'all') countLogged(this.#namespace, metricName, logs)
   }
 
-  /** Alarms when runs failed for good: their inputs wait in the queue to be looked at. */
-  onDeadLetters(queue: Queue): void {
-    this.#alarm(queue, 'Alarm', {
+  /** Alarms on what functions of several areas count. */
+  onCounted(stack: Stack): void {
+    this.#onLogged(stack, 'nodes disagree on what is signed', 3, {
+      impact:
+        'Users get no transactions to sign, and link no contract accounts: two nodes of a chain contradict each other, or one is silent. The log names both.',
+      runbook: 'nodes-disagree',
+    })
+    this.#onLogged(stack, 'requests not counted', 10, {
+      impact:
+        'Users notice nothing, and keys may exceed their rate: the table `cache` does not answer within a second.',
+      runbook: 'uncounted-requests',
+    })
+  }
+
+  /** Alarms when runs failed for good: their inputs wait in this queue. */
+  onDeadLetters(stack: Stack, queueName: string): void {
+    this.#ticket(stack, 'Undone runs', {
       impact: 'Runs of a job failed for good; the queue holds their inputs.',
       runbook: 'failing-jobs',
-      metric: waitingIn(queue),
+      metric: waitingIn(queueName),
       threshold: 1,
     })
   }
 
-  #onLogged(stack: Stack, metricName: LoggedMetric, threshold: number, told: Told): void {
-    this.#alarm(stack, metricName, { ...told, metric: loggedMetric(this.#namespace, metricName), threshold })
+  #onLogged(
+    stack: Stack,
+    metricName: LoggedMetric,
+    threshold: number,
+    condition: Described & { readonly periods?: number },
+  ): void {
+    const metric = loggedMetric(this.#namespace, metricName)
+    this.#ticket(stack, metricName, { ...condition, threshold, metric })
   }
 
-  #alarm(scope: Construct, id: string, condition: Condition): Alarm {
-    const { impact, runbook, metric, threshold, periods = 1, isSilenceBad = false } = condition
-    const alarm = new Alarm(scope, id, {
-      alarmDescription: `${impact} Runbook: docs/runbooks/${runbook}.md`,
-      metric,
-      threshold,
+  #wake(scope: Construct, id: string, condition: Condition): void {
+    if (this.#observe === 'none') return
+    this.#wakeBy(this.#alarm(scope, id, condition))
+  }
+
+  #wakeBy(alarm: AlarmBase): void {
+    alarm.addAlarmAction(this.#action(alarm))
+    alarm.addOkAction(this.#action(alarm))
+  }
+
+  #ticket(scope: Construct, id: string, condition: Condition): Alarm | undefined {
+    if (this.#observe !== 'all') return undefined
+    const alarm = this.#alarm(scope, id, { ...condition, impact: `[ticket] ${condition.impact}` })
+    alarm.addAlarmAction(this.#action(alarm))
+    return alarm
+  }
+
+  #alarm(scope: Construct, id: string, { periods = 1, isSilenceBad = false, ...condition }: Condition): Alarm {
+    return new Alarm(scope, id, {
+      alarmDescription: describe(condition),
+      metric: condition.metric,
+      threshold: condition.threshold,
       evaluationPeriods: periods,
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
       treatMissingData: isSilenceBad ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
     })
-    alarm.addAlarmAction(new SnsAction(this.#topic))
-    return alarm
+  }
+
+  /** Names the topic, whose name is given: no stack reads it from another. */
+  #action(alarm: AlarmBase): IAlarmAction {
+    const alarmActionArn = Stack.of(alarm).formatArn({ service: 'sns', resource: this.#topicName })
+    return { bind: () => ({ alarmActionArn }) }
   }
 }
 
-type RunMetric = { readonly input: string; readonly metric: Metric }
-
-/** A metric of a job's report for each input of its runs; none of a job that does not have it. */
-function runMetrics(
-  { measuredAs = '' }: ServiceFunction,
-  contract: JobContract,
-  metricName: string,
-  statistic: 'Maximum' | 'SampleCount',
-): RunMetric[] {
-  if (!contract.metrics[metricName]) return []
-  return contract.runs.map((run) => {
-    const input = Object.fromEntries(Object.entries(run).map(([field, value]) => [field, String(value)]))
-    const metric = new Metric({
-      namespace: METRICS_NAMESPACE,
-      metricName,
-      dimensionsMap: { service: measuredAs, ...input },
-      statistic,
-      period: Duration.minutes(minutesOfPeriod(contract)),
-    })
-    return { input: Object.values(input).join(' '), metric }
+/**
+ * The alarm that stops a deploy: errors of the new version, of which there must be many calls. It has no action; CodeDeploy
+ * reads its state.
+ */
+export function newVersionAlarm(deployed: ServiceFunction, namespace: string, name: FunctionName): Alarm {
+  const period = Duration.minutes(10)
+  const { version } = deployed.lambda.currentVersion
+  const metricName = `${name} errors by version`
+  deployed.logGroup.addMetricFilter('ErrorsByVersion', {
+    filterPattern: FilterPattern.stringValue('$.level', '=', 'ERROR'),
+    metricNamespace: namespace,
+    metricName,
+    dimensions: { version: '$.version' },
+  })
+  const { functionName } = deployed
+  const ofVersion = { FunctionName: functionName, Resource: `${functionName}:live`, ExecutedVersion: version }
+  const logged = new Metric({ namespace, metricName, dimensionsMap: { version }, statistic: 'Sum', period })
+  const [requests, crashed] = [
+    lambdaMetric('Invocations', ofVersion, period),
+    lambdaMetric('Errors', ofVersion, period),
+  ]
+  return new Alarm(deployed, 'NewVersion', {
+    alarmDescription: `The new version of ${name} fails in ${MAX_ERRORS} % of at least ${MIN_CALLS} calls: its deploy is rolled back.`,
+    metric: ofMany(MIN_CALLS, '100 * (crashed + FILL(logged, 0)) / requests', { requests, crashed, logged }, period),
+    threshold: MAX_ERRORS,
+    evaluationPeriods: 1,
+    comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+    treatMissingData: TreatMissingData.NOT_BREACHING,
   })
 }
 
-/** In so much time there is a run of each input, however its schedule falls. */
-function minutesOfPeriod({ everyMinutes }: JobContract): number {
-  return Math.max(5, 2 * everyMinutes)
-}
-
-/** Sums of what these metrics come to, ten in each: an alarm takes no more. */
-function inTens(metrics: readonly RunMetric[], expressionOf: (name: string) => string) {
-  return Array.from({ length: Math.ceil(metrics.length / 10) }, (_, ten) => {
-    const some = metrics.slice(10 * ten, 10 * (ten + 1))
-    const named = some.map(({ metric }, index) => [`run${index}`, metric] as const)
-    return {
-      id: ten + 1,
-      inputs: some.map(({ input }) => input),
-      metric: new MathExpression({
-        expression: named.map(([name]) => expressionOf(name)).join(' + '),
-        usingMetrics: Object.fromEntries(named),
-        ...(some[0] && { period: some[0].metric.period }),
-      }),
-    }
-  })
+function describe({ impact, runbook }: Described): string {
+  return `${impact} Runbook: docs/runbooks/${runbook}.md`
 }

@@ -1,5 +1,5 @@
-import type { HttpStage } from 'aws-cdk-lib/aws-apigatewayv2'
 import {
+  CfnInsightRule,
   ConcreteWidget,
   Dashboard,
   GraphWidget,
@@ -8,36 +8,29 @@ import {
   MathExpression,
   PeriodOverride,
 } from 'aws-cdk-lib/aws-cloudwatch'
-import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import type { ILogGroup } from 'aws-cdk-lib/aws-logs'
-import type { Queue } from 'aws-cdk-lib/aws-sqs'
-import { Aws } from 'aws-cdk-lib/core'
-import type { Construct } from 'constructs'
-import { EVM_CHAINS } from '../lib/chain/registry.ts'
-import { METRICS_NAMESPACE } from '../lib/frame/contract.ts'
+import { Aws, type Stack } from 'aws-cdk-lib/core'
 import { EDGE_REGION } from './environments.ts'
 import {
-  failuresOf,
+  apiMetric,
+  consumedOf,
   judgedBy,
   type LoggedMetric,
-  lambdaConcurrency,
-  lambdaThrottles,
-  latencyOf,
+  lambdaMetric,
   loggedMetric,
   PERIOD,
-  requestsOf,
   waitingIn,
 } from './metrics.ts'
 
 type Settings = {
-  /** As in `vaultline-dev`: the dashboard's name, and what the names of the stage's functions and logs begin with. */
+  /** As in `vaultline-dev`: the dashboard's name, and the beginning of the names of the stage's functions and logs. */
   readonly name: string
-  readonly api: HttpStage
+  readonly apiId: string
   readonly accessLogs: ILogGroup
-  /** What counts errors by their codes, and by what an upstream answered. */
-  readonly rules: { readonly codes: string; readonly upstreams: string }
-  readonly tables: Readonly<Record<string, Table>>
-  readonly queues: Readonly<Record<string, { readonly queue: Queue; readonly deadLetters: Queue }>>
+  /** Names of tables. */
+  readonly tables: readonly string[]
+  /** Names of queues. */
+  readonly queues: readonly { readonly queue: string; readonly deadLetters: string }[]
   /** The names of the stacks that have functions. */
   readonly areas: readonly string[]
   readonly hasEdge: boolean
@@ -47,27 +40,31 @@ const WIDTH = 8
 const HEIGHT = 6
 
 /**
- * The dashboard of a stage. What other stacks have is found by the words in its name (`SEARCH`), so that this one refers to
- * none of them and shows each function and chain that there is.
+ * The dashboard of a stage, and the rules that it shows. `SEARCH` finds by the words in its name what other stacks have: each
+ * function and chain that there is.
  */
-export function addDashboard(scope: Construct, settings: Settings): void {
-  const { name, api, accessLogs, rules, tables, queues, areas, hasEdge } = settings
+export function addDashboard(stack: Stack, settings: Settings): void {
+  const { name, apiId, accessLogs, tables, queues, areas, hasEdge } = settings
   const words = name.replaceAll('-', ' ')
-  const counted = (metric: LoggedMetric, chainId?: number) => loggedMetric(name, metric, chainId)
+  const counted = (metric: LoggedMetric) => loggedMetric(name, metric)
+  const lag = (metric: LoggedMetric) => loggedMetric(name, metric, { statistic: 'Maximum' })
   const ofFunctions = (metric: string, statistic: string, more = '') =>
     `SEARCH('{AWS/Lambda,FunctionName} MetricName="${metric}" ${words}${more && ` ${more}`}', '${statistic}')`
-  const ofRuns = (metric: string, statistic: string, dimensions: string) =>
-    `SEARCH('{${METRICS_NAMESPACE},${dimensions}} MetricName="${metric}" ${words}', '${statistic}')`
-  const ofChains = (metric: LoggedMetric) =>
-    EVM_CHAINS.map((chain) => counted(metric, chain.id).with({ label: `${chain.name}, ${metric}` }))
 
-  new Dashboard(scope, 'Dashboard', {
+  new Dashboard(stack, 'Dashboard', {
     dashboardName: name,
     periodOverride: PeriodOverride.INHERIT,
     widgets: [
       [
-        graph('Requests', [requestsOf(api), failuresOf(api), counted('requests refused by the gateway')]),
-        graph('Milliseconds that requests take', [latencyOf(api, 'p50'), latencyOf(api, 'p99')]),
+        graph('Requests', [
+          apiMetric(apiId, 'Count'),
+          apiMetric(apiId, '5xx'),
+          counted('requests refused by the gateway'),
+        ]),
+        graph(
+          'Milliseconds that requests take',
+          ['p50', 'p99'].map((statistic) => apiMetric(apiId, 'Latency', { statistic })),
+        ),
         new LogQueryWidget({
           title: 'Requests that failed, by route',
           logGroupNames: [accessLogs.logGroupName],
@@ -83,29 +80,34 @@ export function addDashboard(scope: Construct, settings: Settings): void {
       ],
       ...(hasEdge ? [edgeRow(name)] : []),
       [
-        new RuleWidget('Errors by code', rules.codes),
-        new RuleWidget('What nodes and sources answered that failed', rules.upstreams),
+        new RuleWidget('Errors by code', countErrors(stack, name, 'errors', ['$.code'])),
+        new RuleWidget(
+          'What nodes and sources answered that failed',
+          countErrors(stack, name, 'upstreams', ['$.code', '$.cause']),
+        ),
         graph('Failures of ours by function', [
           search(`SEARCH('{"${name}"} errors', 'Sum')`),
           counted('requests not counted'),
         ]),
       ],
       [
-        graph('Seconds that each chain is behind', [search(ofRuns('lagSeconds', 'Maximum', 'chainId,service'))]),
-        graph('Nodes that disagree', [
-          ...ofChains('nodes disagree on what is signed'),
-          ...ofChains('nodes disagree on what is recorded'),
+        graph('Seconds that each chain with vaults is behind', [
+          search(`SEARCH('{"${name}",chainId} MetricName="lag by chain"', 'Maximum')`),
         ]),
-        graph('Reports of each chain: none is silence', [
-          search(ofRuns('openTransfers', 'SampleCount', 'chainId,service')),
+        graph('Nodes that disagree', [
+          counted('nodes disagree on what is signed'),
+          counted('nodes disagree on what is recorded'),
+        ]),
+        graph('Seconds that the market, the tokens and the rewards are behind', [
+          lag('lag of the market'),
+          lag('lag of tokens'),
+          lag('lag of rewards'),
         ]),
       ],
       [
-        graph('Seconds that the market and the tokens are behind', [
-          search(ofRuns('lagSeconds', 'Maximum', 'service')),
-        ]),
         graph('Longest runs of jobs, in milliseconds', [search(ofFunctions('Duration', 'Maximum', 'jobs'))]),
         graph('Failed runs of jobs', [search(ofFunctions('Errors', 'Sum', 'jobs'))]),
+        graph('Runs of jobs', [search(ofFunctions('Invocations', 'Sum', 'jobs'))]),
       ],
       [
         graph('Events to webhooks', [
@@ -116,17 +118,17 @@ export function addDashboard(scope: Construct, settings: Settings): void {
         ]),
         graph(
           'Messages that wait',
-          Object.values(queues).map(({ queue }) => waitingIn(queue)),
+          queues.map(({ queue }) => waitingIn(queue)),
         ),
         graph(
           'Messages that could not be worked on',
-          Object.values(queues).map(({ deadLetters }) => waitingIn(deadLetters)),
+          queues.map(({ deadLetters }) => waitingIn(deadLetters)),
         ),
       ],
       [
         graph('Functions at a time, and those that had no room, of the account', [
-          lambdaConcurrency(),
-          lambdaThrottles(),
+          lambdaMetric('ConcurrentExecutions'),
+          lambdaMetric('Throttles'),
         ]),
         graph(
           'Seconds of Lambda',
@@ -140,15 +142,11 @@ export function addDashboard(scope: Construct, settings: Settings): void {
       [
         graph(
           'Units read of tables',
-          Object.values(tables).map((table) =>
-            table.metricConsumedReadCapacityUnits({ period: PERIOD, statistic: 'Sum' }),
-          ),
+          tables.map((table) => consumedOf(table, 'Read')),
         ),
         graph(
           'Units written to tables',
-          Object.values(tables).map((table) =>
-            table.metricConsumedWriteCapacityUnits({ period: PERIOD, statistic: 'Sum' }),
-          ),
+          tables.map((table) => consumedOf(table, 'Write')),
         ),
         graph('Bytes of logs', [
           search(`SUM(SEARCH('{AWS/Logs,LogGroupName} MetricName="IncomingBytes" ${words}', 'Sum'))`, 'logs'),
@@ -156,6 +154,23 @@ export function addDashboard(scope: Construct, settings: Settings): void {
       ],
     ],
   })
+}
+
+/** Counts what the functions of the stage log with these fields, by their values; returns the rule's name. */
+function countErrors(stack: Stack, name: string, what: string, Keys: readonly string[]): string {
+  const ruleName = `${name}-${what}`
+  new CfnInsightRule(stack, `${what} rule`, {
+    ruleName,
+    ruleState: 'ENABLED',
+    ruleBody: stack.toJsonString({
+      Schema: { Name: 'CloudWatchLogRule', Version: 1 },
+      LogGroupNames: [`${name}-*`],
+      LogFormat: 'JSON',
+      Contribution: { Keys, Filters: [{ Match: '$.level', In: ['WARN'] }] },
+      AggregateOn: 'Count',
+    }),
+  })
+  return ruleName
 }
 
 /** What the firewall of this name and CloudFront measure, which is in their own region. CloudFront's names tell no stage. */

@@ -19,17 +19,17 @@ import { CfnOutput, Duration, SecretValue, Stack, type StackProps, Validations }
 import type { Construct } from 'constructs'
 import type { EndpointContract } from '../lib/frame/contract.ts'
 import { EDGE_HEADER } from '../lib/frame/edge.ts'
-import { Alarms } from './alarms.ts'
+import { Alarms, addAlarmsTopic } from './alarms.ts'
 import { EDGE_REGION, edgeAlarmsTopicName, edgeSecretName, type Stage } from './environments.ts'
 import { Firewall } from './firewall.ts'
-import type { EdgeEnvironment } from './stages.ts'
+import type { EdgeEnvironment, StageEnvironment } from './stages.ts'
 
-type Settings = StackProps & {
-  readonly stage: Stage
-  readonly edge: EdgeEnvironment
-  readonly endpoints: readonly EndpointContract[]
-  readonly alarmEmail: string | undefined
-}
+type Settings = StackProps &
+  Pick<StageEnvironment, 'observe' | 'alarmEmail'> & {
+    readonly stage: Stage
+    readonly edge: EdgeEnvironment
+    readonly endpoints: readonly EndpointContract[]
+  }
 
 /** The failures of the API's that CloudFront would keep for ten seconds, for all who ask for the same path, unless it is told not to. */
 const KEPT_ERRORS = [400, 403, 404, 405, 414, 416, 500, 501, 502, 503, 504]
@@ -39,7 +39,7 @@ const KEPT_ERRORS = [400, 403, 404, 405, 414, 416, 500, 501, 502, 503, 504]
  * certificates and firewalls from and where its metrics are, and nothing of it refers to another stack.
  */
 export class EdgeStack extends Stack {
-  constructor(scope: Construct, { stage, edge, endpoints, alarmEmail, ...props }: Settings) {
+  constructor(scope: Construct, { stage, edge, endpoints, observe, alarmEmail: email, ...props }: Settings) {
     super(scope, 'edge', { ...props, env: { region: EDGE_REGION } })
     const name = `vaultline-${stage}`
     const firewall = new Firewall(this, { ...edge, name, endpoints })
@@ -78,10 +78,10 @@ export class EdgeStack extends Stack {
         reason: "Its logs would have callers' addresses beside wallets' addresses; the gateway's log has the routes.",
       },
     )
-    new Alarms(this, { namespace: name, topicName: edgeAlarmsTopicName(stage), email: alarmEmail }).onEdge(this, {
-      distribution,
-      firewall: name,
-    })
+    const topicName = edgeAlarmsTopicName(stage)
+    addAlarmsTopic(this, { topicName, email })
+    const { distributionId } = distribution
+    new Alarms({ namespace: name, topicName, observe }).onEdge(this, { distributionId, firewall: name })
     new CfnOutput(this, 'EdgeUrl', { value: `https://${edge.domain.name}` })
     new CfnOutput(this, 'EdgeDnsTarget', { value: distribution.domainName })
   }

@@ -15,22 +15,19 @@ const WORK = {
   timeout: Duration.seconds(10),
 }
 
-/** The endpoints of one area: their functions, routes and alarms. */
+/** The endpoints of one area: their functions and alarms. */
 export class EndpointsStack extends Stack {
   constructor(scope: Construct, area: string, { shared, endpoints, ...props }: Settings) {
     super(scope, area, props)
-    const deploys = new GradualDeploys(this, shared)
-    const agreeing: ServiceFunction[] = []
-    const counted: ServiceFunction[] = []
+    const { alarms } = shared
+    const deploys = shared.isGradual ? new GradualDeploys(this, shared.name) : undefined
     for (const [name, contract] of endpoints) {
-      const deployed = new ServiceFunction(this, name, { ...WORK, ...shared.settingsFor(contract) })
-      shared.api.route(deployed, contract)
-      deploys.add(deployed, shared.alarms.onEndpoint(name, deployed, contract.impact))
-      if (contract.caller !== 'anyone') counted.push(deployed)
+      const deployed = new ServiceFunction(this, name, { ...WORK, ...shared.settingsFor(name, contract) })
+      deploys?.add(name, deployed)
+      alarms.onEndpoint(name, deployed, contract.impact)
+      if (contract.caller !== 'anyone') alarms.count('requests not counted', [deployed.logGroup])
       const errors: readonly ErrorCode[] = contract.errors ?? []
-      if (errors.includes('nodes_disagree')) agreeing.push(deployed)
+      if (errors.includes('nodes_disagree')) alarms.count('nodes disagree on what is signed', [deployed.logGroup])
     }
-    shared.alarms.count('nodes disagree on what is signed', agreeing)
-    shared.alarms.count('requests not counted', counted)
   }
 }

@@ -66,6 +66,11 @@ export function accountSettings({ corsOrigins, relyingParty, rateLimits }: Envir
   }
 }
 
+/** The name of a stage's stack, as `shared` or an area of the API. */
+export function stackName(stage: Stage, stack: string): string {
+  return `vaultline-${stage}-${stack}`
+}
+
 /** The name of the secret with a stage's own key. */
 export function identitySecretName(stage: Stage | 'local'): string {
   return `vaultline/${stage}/identity`

@@ -1,6 +1,8 @@
+import { dirname } from 'node:path/posix'
 import { consumers, endpoints, jobs } from '../functions/contracts.ts'
 import type { EndpointContract, JobContract, QueueContract } from '../lib/frame/contract.ts'
 import type { Access } from '../lib/frame/resources.ts'
+import { type Stage, stackName } from './environments.ts'
 import type { TABLES, TableKey } from './tables.ts'
 
 /** The folder of one function in `functions/`. */
@@ -30,3 +32,14 @@ export const CONSUMERS = Object.entries(consumersByName) as readonly (readonly [
   keyof typeof consumers,
   QueueContract,
 ])[]
+
+/** The name under which a stage's function exists in AWS. */
+export function functionName(stage: string, name: FunctionName): string {
+  return `vaultline-${stage}-${name.replace('/', '-')}`
+}
+
+/** The names of all stacks that a stage can have. */
+export function stackNames(stage: Stage): string[] {
+  const areas = new Set(ENDPOINTS.map(([name]) => dirname(name)))
+  return ['shared', ...areas, 'jobs', 'queues', 'api', 'edge', 'deployer', 'sites'].map((one) => stackName(stage, one))
+}

@@ -1,23 +1,23 @@
-import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch'
 import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy'
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { type Stack, Validations } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
+import { newVersionAlarm } from './alarms.ts'
+import type { FunctionName } from './functions.ts'
 import type { ServiceFunction } from './service-function.ts'
-import type { SharedStack } from './shared-stack.ts'
 
 /**
- * Gives new versions of a stack's functions a tenth of their traffic for ten minutes, and takes it away where their alarms
- * go off: CloudFormation then takes the whole stack back. Ten, for alarms look at periods of five.
+ * Gives a new version a tenth of its function's traffic for ten minutes, then all. If the version's alarm goes off, CodeDeploy
+ * takes the traffic back, and CloudFormation rolls the stack back.
  */
 export class GradualDeploys extends Construct {
   readonly #application: LambdaApplication
   readonly #role: Role
-  readonly #isGradual: boolean
+  readonly #namespace: string
 
-  constructor(stack: Stack, { isGradual }: Pick<SharedStack, 'isGradual'>) {
+  constructor(stack: Stack, namespace: string) {
     super(stack, 'Deploys')
-    this.#isGradual = isGradual
+    this.#namespace = namespace
     this.#application = new LambdaApplication(this, 'Application')
     this.#role = new Role(this, 'Role', {
       assumedBy: new ServicePrincipal('codedeploy.amazonaws.com'),
@@ -30,16 +30,14 @@ export class GradualDeploys extends Construct {
     })
   }
 
-  /** The same for one function; at once, and whatever its alarm says, where the stage is not gradual. */
-  add(deployed: ServiceFunction, alarm: Alarm): void {
+  /** The same for one function. */
+  add(name: FunctionName, deployed: ServiceFunction): void {
     new LambdaDeploymentGroup(deployed, 'Deploys', {
       application: this.#application,
       role: this.#role,
       alias: deployed.live,
-      deploymentConfig: this.#isGradual
-        ? LambdaDeploymentConfig.CANARY_10PERCENT_10MINUTES
-        : LambdaDeploymentConfig.ALL_AT_ONCE,
-      ...(this.#isGradual && { alarms: [alarm] }),
+      deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_10MINUTES,
+      alarms: [newVersionAlarm(deployed, this.#namespace, name)],
     })
   }
 }

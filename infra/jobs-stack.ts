@@ -6,7 +6,6 @@ import { Duration, Stack, type StackProps } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import type { JobContract } from '../lib/frame/contract.ts'
 import { JOBS } from './functions.ts'
-import { GradualDeploys } from './gradual-deploys.ts'
 import { type FunctionSettings, ServiceFunction } from './service-function.ts'
 import type { SharedStack } from './shared-stack.ts'
 
@@ -21,26 +20,18 @@ export class JobsStack extends Stack {
       retentionPeriod: Duration.days(14),
       removalPolicy: shared.removalPolicy,
     })
-    const deploys = new GradualDeploys(this, shared)
-    const agreeing: ServiceFunction[] = []
     for (const [name, contract] of JOBS) {
       const deployed = new ServiceFunction(this, name, {
         ...work(contract),
-        ...shared.settingsFor(contract),
-        measuredAs: shared.metricsName(name),
+        ...shared.settingsFor(name, contract),
         deadLetters,
       })
       schedule(deployed, contract, deadLetters)
-      deploys.add(deployed, shared.alarms.onJob(deployed, contract))
-      shared.alarms.onSilence(deployed, contract)
-      shared.alarms.onLag(deployed, contract)
-      shared.alarms.onChangedVaults(deployed, contract)
-      shared.alarms.onUntoldVaults(deployed, contract)
-      if (contract.needsAgreement) agreeing.push(deployed)
+      if (contract.needsAgreement) shared.alarms.countDisagreements(deployed)
+      shared.alarms.onJob(name, deployed, contract)
     }
-    shared.alarms.count('nodes disagree on what is recorded', agreeing)
-    shared.alarms.onDisagreement(this, 'nodes disagree on what is recorded', 'Nothing more is recorded of a chain')
-    shared.alarms.onDeadLetters(deadLetters)
+    shared.alarms.onChains(this)
+    shared.alarms.onDeadLetters(this, deadLetters.queueName)
   }
 }
 

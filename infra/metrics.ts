@@ -1,25 +1,32 @@
-import type { HttpStage } from 'aws-cdk-lib/aws-apigatewayv2'
-import type { Distribution } from 'aws-cdk-lib/aws-cloudfront'
 import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch'
-import { FilterPattern, type IFilterPattern, type ILogGroup } from 'aws-cdk-lib/aws-logs'
-import type { Queue } from 'aws-cdk-lib/aws-sqs'
+import { FilterPattern, type IFilterPattern, type ILogGroup, type JsonPattern } from 'aws-cdk-lib/aws-logs'
 import { Duration } from 'aws-cdk-lib/core'
 
-/** For so long what is counted is added up. */
+/** The period in which metrics are added up, unless an alarm needs another. */
 export const PERIOD = Duration.minutes(5)
 
-/** What is counted in the logs of a stage, by the name of its metric: lines of the log, or what a field of theirs says. */
+const TRANSACTIONS = route('POST /defi-vaults/v1/defi/vault/*')
+const LOGINS = route('POST /auth/login*')
+const FAILED = FilterPattern.stringValue('$.status', '=', '5*')
+
+/** Metrics counted in the logs of a stage: the number of matching lines, or the value of a field in them. */
 const LOGGED = {
-  'nodes disagree on what is signed': {
-    pattern: messages('nodes disagree', 'second node silent'),
-    dimensions: { chainId: '$.chainId' },
-  },
-  'nodes disagree on what is recorded': {
-    pattern: messages('nodes disagree', 'second node silent'),
-    dimensions: { chainId: '$.chainId' },
-  },
+  transactions: { pattern: TRANSACTIONS },
+  'transactions failed': { pattern: FilterPattern.all(TRANSACTIONS, FAILED) },
+  logins: { pattern: LOGINS },
+  'logins failed': { pattern: FilterPattern.all(LOGINS, FAILED) },
+  // Runs of chains without vaults report none. The zero keeps the metric alive in a stage without vaults.
+  'lag of chains': { ...fieldOf('lagSeconds'), defaultValue: 0 },
+  'lag by chain': { ...fieldOf('lagSeconds'), dimensions: { chainId: '$.report.chainId' } },
+  'lag of the market': fieldOf('lagSeconds'),
+  'lag of tokens': fieldOf('lagSeconds'),
+  'lag of rewards': fieldOf('lagSeconds'),
+  'changed vaults': fieldOf('changedVaults'),
+  'untold vaults': fieldOf('untoldVaults'),
+  'nodes disagree on what is signed': { pattern: messages('nodes disagree', 'second node silent') },
+  'nodes disagree on what is recorded': { pattern: messages('nodes disagree', 'second node silent') },
   'requests not counted': { pattern: messages('requests are not counted') },
-  // A refusal of a key's, or of a source's, comes from a function, and then has its time.
+  // The gateway's own refusals only: those of a key or a source come from a function and have its time.
   'requests refused by the gateway': {
     pattern: FilterPattern.all(
       FilterPattern.stringValue('$.status', '=', '429'),
@@ -39,57 +46,50 @@ type Logged = {
   readonly pattern: IFilterPattern
   /** The field that says how much a line counts; 1 unless given. */
   readonly value?: string
+  /** The value of lines that do not match. */
+  readonly defaultValue?: number
   readonly dimensions?: Readonly<Record<string, string>>
 }
 
-/** What is counted in logs. */
+/** A metric counted in logs. */
 export type LoggedMetric = keyof typeof LOGGED
 
 /** Has these logs add to a metric. */
 export function countLogged(namespace: string, metricName: LoggedMetric, logGroups: readonly ILogGroup[]): void {
-  const { pattern, value, dimensions }: Logged = LOGGED[metricName]
+  const { pattern, value, defaultValue, dimensions }: Logged = LOGGED[metricName]
   for (const logGroup of logGroups) {
     logGroup.addMetricFilter(metricName, {
       filterPattern: pattern,
       metricNamespace: namespace,
       metricName,
       ...(value && { metricValue: value }),
+      ...(defaultValue !== undefined && { defaultValue }),
       ...(dimensions && { dimensions }),
     })
   }
 }
 
-/** How much is counted in logs in a period, of a chain where it is counted by chain. */
-export function loggedMetric(namespace: string, metricName: LoggedMetric, chainId?: number): Metric {
-  return new Metric({
-    namespace,
-    metricName,
-    ...(chainId !== undefined && { dimensionsMap: { chainId: String(chainId) } }),
-    statistic: 'Sum',
-    period: PERIOD,
-  })
+/** A metric counted in logs, in a period. */
+export function loggedMetric(
+  namespace: string,
+  metricName: LoggedMetric,
+  { statistic = 'Sum', period = PERIOD }: { readonly statistic?: 'Sum' | 'Maximum'; readonly period?: Duration } = {},
+): Metric {
+  return new Metric({ namespace, metricName, statistic, period })
 }
 
-/** The requests of an API in a period. */
-export function requestsOf(api: HttpStage): Metric {
-  return api.metricCount({ period: PERIOD })
-}
-
-/** The requests of an API that failed on our side in a period. */
-export function failuresOf(api: HttpStage): Metric {
-  return api.metricServerError({ statistic: 'Sum', period: PERIOD })
-}
-
-/** How long requests of an API take, in milliseconds, as a percentile. */
-export function latencyOf(api: HttpStage, statistic: 'p50' | 'p99'): Metric {
-  return api.metricLatency({ statistic, period: PERIOD })
+/** A metric of the API with this id, over all its routes. */
+export function apiMetric(
+  apiId: string,
+  metricName: 'Count' | '5xx' | 'Latency',
+  { statistic = 'Sum', period = PERIOD }: { readonly statistic?: string; readonly period?: Duration } = {},
+): Metric {
+  const dimensionsMap = { ApiId: apiId, Stage: '$default' }
+  return new Metric({ namespace: 'AWS/ApiGateway', metricName, dimensionsMap, statistic, period })
 }
 
 /** A metric of a distribution, where its metrics are: CDK's own lacks a dimension, without which there is no data. */
-export function ofEdge(
-  { distributionId }: Distribution,
-  metricName: 'Requests' | '4xxErrorRate' | '5xxErrorRate',
-): Metric {
+export function ofEdge(distributionId: string, metricName: 'Requests' | '4xxErrorRate' | '5xxErrorRate'): Metric {
   return new Metric({
     namespace: 'AWS/CloudFront',
     metricName,
@@ -99,7 +99,7 @@ export function ofEdge(
   })
 }
 
-/** How many requests a firewall of this name turned away in a period, or let through; where it is, its metrics are. */
+/** Number of requests that a firewall of this name refused in a period, or let through. */
 export function judgedBy(firewall: string, metricName: 'BlockedRequests' | 'AllowedRequests'): Metric {
   return new Metric({
     namespace: 'AWS/WAFV2',
@@ -110,48 +110,64 @@ export function judgedBy(firewall: string, metricName: 'BlockedRequests' | 'Allo
   })
 }
 
-/** How often functions of the account could not be started, as so many ran already: all stages in it share that limit. */
-export function lambdaThrottles(): Metric {
-  return lambdaMetric('Throttles', 'Sum')
+/** A metric of a function, of one version behind its alias, or of all functions of the account. */
+export function lambdaMetric(
+  metricName: 'Invocations' | 'Errors' | 'Throttles' | 'ConcurrentExecutions',
+  dimensionsMap: Readonly<Record<string, string>> = {},
+  period = PERIOD,
+): Metric {
+  const statistic = metricName === 'ConcurrentExecutions' ? 'Maximum' : 'Sum'
+  return new Metric({ namespace: 'AWS/Lambda', metricName, dimensionsMap, statistic, period })
 }
 
-/** How many functions of the account ran at a time at most. */
-export function lambdaConcurrency(): Metric {
-  return lambdaMetric('ConcurrentExecutions', 'Maximum')
+/** Units of a table's capacity that were consumed in a period. */
+export function consumedOf(tableName: string, of: 'Read' | 'Write'): Metric {
+  const metricName = `Consumed${of}CapacityUnits`
+  const dimensionsMap = { TableName: tableName }
+  return new Metric({ namespace: 'AWS/DynamoDB', metricName, dimensionsMap, statistic: 'Sum', period: PERIOD })
 }
 
-function lambdaMetric(metricName: string, statistic: string): Metric {
-  return new Metric({ namespace: 'AWS/Lambda', metricName, statistic, period: PERIOD })
-}
-
-/** How many messages wait in a queue. */
-export function waitingIn(queue: Queue): Metric {
-  return queue.metricApproximateNumberOfMessagesVisible({ period: PERIOD, statistic: 'Maximum' })
+/** Number of messages waiting in the queue with this name. */
+export function waitingIn(queueName: string, statistic: 'Maximum' | 'Minimum' = 'Maximum'): Metric {
+  return queueMetric(queueName, 'ApproximateNumberOfMessagesVisible', statistic)
 }
 
 /**
- * Number of messages of a queue that wait, if more wait than it hands out in a period; otherwise 0. The age of the oldest one
- * says nothing of this: it counts messages that wait for a pause, and leaves out those that were received three times.
+ * Metrics of a queue for the expression `BACKLOG`: the number of waiting messages if the queue hands out fewer in a period, else 0.
+ * The age of the oldest message is no measure: it counts messages that pause, and leaves out those received three times.
  * Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
  */
-export function backlogOf(queue: Queue): MathExpression {
-  return new MathExpression({
-    expression: 'IF(waiting > FILL(received, 0), waiting, 0)',
-    usingMetrics: {
-      waiting: queue.metricApproximateNumberOfMessagesVisible({ period: PERIOD, statistic: 'Minimum' }),
-      received: queue.metricNumberOfMessagesReceived({ period: PERIOD, statistic: 'Sum' }),
-    },
-    period: PERIOD,
-  })
+export function backlogMetrics(queueName: string): Record<'waiting' | 'received', Metric> {
+  return {
+    waiting: waitingIn(queueName, 'Minimum'),
+    received: queueMetric(queueName, 'NumberOfMessagesReceived', 'Sum'),
+  }
 }
 
-/** The metric where so many requests came in a period that it says something, else 0. */
-export function ofMany(least: number, requests: IMetric, expression: string, metrics: Record<string, IMetric>) {
-  return new MathExpression({
-    expression: `IF(requests < ${least}, 0, ${expression})`,
-    usingMetrics: { ...metrics, requests },
-    period: PERIOD,
-  })
+/** The expression over `backlogMetrics`. */
+export const BACKLOG = 'IF(waiting > FILL(received, 0), waiting, 0)'
+
+/** The value of an expression if the period has at least so many `requests`, else 0. */
+export function ofMany(
+  least: number,
+  expression: string,
+  usingMetrics: { readonly requests: IMetric } & Readonly<Record<string, IMetric>>,
+  period = PERIOD,
+): MathExpression {
+  return new MathExpression({ expression: `IF(requests < ${least}, 0, ${expression})`, usingMetrics, period })
+}
+
+function queueMetric(queueName: string, metricName: string, statistic: string): Metric {
+  const dimensionsMap = { QueueName: queueName }
+  return new Metric({ namespace: 'AWS/SQS', metricName, dimensionsMap, statistic, period: PERIOD })
+}
+
+function route(wanted: string): JsonPattern {
+  return FilterPattern.stringValue('$.route', '=', wanted)
+}
+
+function fieldOf(field: string) {
+  return { pattern: FilterPattern.numberValue(`$.report.${field}`, '>=', 0), value: `$.report.${field}` }
 }
 
 function messages(...texts: readonly string[]): IFilterPattern {

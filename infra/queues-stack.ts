@@ -1,4 +1,5 @@
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
+import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Duration, Stack, type StackProps } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import { CONSUMERS } from './functions.ts'
@@ -15,8 +16,9 @@ const BATCH = 10
 export class QueuesStack extends Stack {
   constructor(scope: Construct, { shared, ...props }: Settings) {
     super(scope, 'queues', props)
-    const deploys = new GradualDeploys(this, shared)
-    const deployed = CONSUMERS.map(([name, contract]) => {
+    const { alarms } = shared
+    const deploys = shared.isGradual ? new GradualDeploys(this, shared.name) : undefined
+    for (const [name, contract] of CONSUMERS) {
       const {
         queue,
         timeoutSeconds,
@@ -24,20 +26,17 @@ export class QueuesStack extends Stack {
         batchSize = BATCH,
         wakesItself = false,
         needsAgreement,
-        measuredAs,
         impact,
       } = contract
       const consumer = new ServiceFunction(this, name, {
-        ...shared.settingsFor(contract),
-        measuredAs: measuredAs && shared.metricsName(measuredAs),
+        ...shared.settingsFor(name, contract),
         // It waits for tables and for others' servers, and nobody waits for it.
         memoryMiB: 512,
         timeout: Duration.seconds(timeoutSeconds),
         wakesItself,
       })
-      const { queue: source, deadLetters } = shared.queues[queue]
       consumer.live.addEventSource(
-        new SqsEventSource(source, {
+        new SqsEventSource(Queue.fromQueueArn(this, queue, shared.queueArn(queue)), {
           batchSize,
           // Else one failure has the whole batch come again.
           reportBatchItemFailures: true,
@@ -46,12 +45,15 @@ export class QueuesStack extends Stack {
           maxConcurrency: mostAtATime,
         }),
       )
-      deploys.add(consumer, shared.alarms.onConsumer(name, consumer, { impact, of: queue }))
-      shared.alarms.onBacklog(this, name, source, { impact, of: queue })
-      shared.alarms.onUndone(this, name, deadLetters, { impact, of: queue })
-      if (needsAgreement) shared.alarms.count('nodes disagree on what is recorded', [consumer])
-      return consumer
-    })
-    shared.alarms.onDeliveries(this, deployed)
+      deploys?.add(name, consumer)
+      alarms.onConsumer(name, consumer, { impact, queue })
+      if (needsAgreement) {
+        alarms.countChains(consumer)
+        alarms.countDisagreements(consumer)
+      }
+      if (queue === 'deliveryQueue') alarms.onDeliveries(this, consumer)
+    }
+    alarms.onLateWebhooks(this, shared.queueNames('deliveryQueue'))
+    alarms.onShards(this, shared.queueNames('shardQueue'))
   }
 }

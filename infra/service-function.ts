@@ -21,6 +21,8 @@ import type { FunctionName } from './functions.ts'
 
 /** What is chosen for one function. */
 export type FunctionSettings = {
+  /** Given, so that other stacks know it without reading it from this one. */
+  readonly functionName: string
   readonly description: string
   readonly variables: Readonly<Record<string, string>>
   readonly permissions: readonly PolicyStatement[]
@@ -30,8 +32,6 @@ export type FunctionSettings = {
   readonly retries?: Pick<EventInvokeConfigOptions, 'retryAttempts' | 'maxEventAge'>
   /** Whether messages that it sends itself are handed to it however many follow from each other. */
   readonly wakesItself?: boolean
-  /** The `service` dimension of the metrics that it publishes. */
-  readonly measuredAs?: string | undefined
   /** Where the input of a run goes that failed for good. */
   readonly deadLetters?: Queue
   readonly logs: { readonly retention: RetentionDays; readonly removalPolicy: RemovalPolicy }
@@ -43,11 +43,12 @@ export class ServiceFunction extends Construct {
   /** The version that is in use, and during a deploy the one before: what everything calls. */
   readonly live: Alias & IFunction
   readonly logGroup: LogGroup
-  readonly measuredAs: string | undefined
+  /** A literal. */
+  readonly functionName: string
 
   constructor(scope: Construct, name: FunctionName, settings: FunctionSettings) {
     super(scope, pascalCase(basename(name)))
-    this.measuredAs = settings.measuredAs
+    this.functionName = settings.functionName
     this.logGroup = new LogGroup(this, 'Logs', settings.logs)
 
     const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
@@ -55,6 +56,7 @@ export class ServiceFunction extends Construct {
     for (const permission of settings.permissions) role.addToPolicy(permission)
 
     this.lambda = new LambdaFunction(this, 'Function', {
+      functionName: settings.functionName,
       description: settings.description,
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -64,10 +66,7 @@ export class ServiceFunction extends Construct {
       timeout: settings.timeout,
       ...(settings.wakesItself && { recursiveLoop: RecursiveLoop.ALLOW }),
       ...(settings.deadLetters && { deadLetterQueue: settings.deadLetters }),
-      environment: {
-        ...settings.variables,
-        ...(settings.measuredAs && { POWERTOOLS_SERVICE_NAME: settings.measuredAs }),
-      },
+      environment: settings.variables,
       role,
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,

@@ -1,24 +1,14 @@
-import { dirname } from 'node:path/posix'
-import { CfnInsightRule } from 'aws-cdk-lib/aws-cloudwatch'
 import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb'
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
-import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
-import { CfnOutput, Duration, RemovalPolicy, Stack, type StackProps, Validations } from 'aws-cdk-lib/core'
+import { ArnFormat, Duration, RemovalPolicy, Stack, type StackProps, Validations } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import { type Contract, listUses } from '../lib/frame/contract.ts'
 import { EDGE_VARIABLE, type Edge } from '../lib/frame/edge.ts'
-import {
-  buildVariables,
-  type QueueResource,
-  type Resource,
-  type SecretResource,
-  type Uses,
-} from '../lib/frame/resources.ts'
-import { Alarms } from './alarms.ts'
+import { buildVariables, type Resource, type SecretResource, type Uses } from '../lib/frame/resources.ts'
+import { Alarms, addAlarmsTopic } from './alarms.ts'
 import { addBudget } from './budget.ts'
-import { addDashboard } from './dashboard.ts'
 import {
   accountSettings,
   alarmsTopicName,
@@ -28,9 +18,8 @@ import {
   signingSecretName,
   webhookKeySecretName,
 } from './environments.ts'
-import { CONSUMERS, ENDPOINTS, JOBS } from './functions.ts'
-import { ServiceApi } from './http-api.ts'
-import { deadLettersName, QUEUES, type QueueKey, queueName } from './queues.ts'
+import { type FunctionName, functionName } from './functions.ts'
+import { deadLettersName, QUEUE_KEYS, QUEUES, type QueueKey, queueName } from './queues.ts'
 import type { FunctionSettings } from './service-function.ts'
 import type { StageEnvironment } from './stages.ts'
 import { TABLE_KEYS, TABLES, type TableDefinition, type TableKey, tableName } from './tables.ts'
@@ -43,133 +32,65 @@ const A_KEY = {
   excludePunctuation: true,
 }
 
+const SECRETS = ['config', 'identity', 'signing', 'webhookKey'] as const satisfies readonly SecretResource[]
+
 type Settings = StackProps & {
   readonly stage: Stage
   readonly environment: StageEnvironment
   readonly version: string
 }
 
-/** A queue, and where its messages go that were handed out too often. */
-export type QueueWithDeadLetters = { readonly queue: Queue; readonly deadLetters: Queue }
-
-/** What the functions of a stage share: its tables, queues and secrets, its API, and who is told of its alarms. */
+/** The tables, queues and secrets that functions of a stage share, and the topic of its alarms. */
 export class SharedStack extends Stack {
-  readonly api: ServiceApi
   readonly alarms: Alarms
-  /** Each queue that functions take messages of, with what could not be done. */
-  readonly queues: Readonly<Record<QueueKey, QueueWithDeadLetters>>
-  readonly #environment: StageEnvironment
   /** As in `vaultline-dev`. */
-  readonly #name: string
-  readonly #tables: Readonly<Record<TableKey, Table>>
-  readonly #queues: Readonly<Record<QueueResource, Queue>>
-  readonly #secrets: Readonly<Record<SecretResource, Secret>>
+  readonly name: string
+  readonly #stage: Stage
+  readonly #environment: StageEnvironment
   /** What a function's environment tells of each resource. */
   readonly #values: Readonly<Record<Resource, string>>
 
   constructor(scope: Construct, { stage, environment, version, ...props }: Settings) {
     super(scope, 'shared', props)
+    this.name = `vaultline-${stage}`
+    this.#stage = stage
     this.#environment = environment
-    this.#tables = {
-      clients: this.#table(stage, 'clients'),
-      deposits: this.#table(stage, 'deposits'),
-      users: this.#table(stage, 'users'),
-      webhooks: this.#table(stage, 'webhooks'),
-      cache: this.#table(stage, 'cache'),
-    }
-    const deliveries = this.#queue(stage, 'deliveryQueue')
-    const shards = this.#queue(stage, 'shardQueue')
-    this.queues = { deliveryQueue: deliveries, shardQueue: shards }
-    this.#queues = { deliveryQueue: deliveries.queue, shardQueue: shards.queue }
-    this.#secrets = {
-      config: this.#configSecret(stage),
-      identity: this.#identitySecret(stage),
-      signing: this.#signingSecret(stage),
-      webhookKey: this.#webhookKeySecret(stage),
-    }
-    for (const secret of Object.values(this.#secrets)) {
-      Validations.of(secret).acknowledge({
-        id: 'AwsSolutions::AwsSolutions-SMG4',
-        reason:
-          'AWS can rotate none: URLs of others, the keys that signatures need two of, and keys on which what users hold rests.',
-      })
-    }
+    for (const key of TABLE_KEYS) this.#addTable(key)
+    for (const key of QUEUE_KEYS) this.#addQueue(key)
+    this.#addSecrets()
     this.#values = {
-      clients: this.#tables.clients.tableName,
-      deposits: this.#tables.deposits.tableName,
-      users: this.#tables.users.tableName,
-      webhooks: this.#tables.webhooks.tableName,
-      cache: this.#tables.cache.tableName,
-      deliveryQueue: this.#queues.deliveryQueue.queueUrl,
-      shardQueue: this.#queues.shardQueue.queueUrl,
-      config: this.#secrets.config.secretArn,
-      identity: this.#secrets.identity.secretArn,
-      signing: this.#secrets.signing.secretArn,
-      webhookKey: this.#secrets.webhookKey.secretArn,
+      clients: tableName(stage, 'clients'),
+      deposits: tableName(stage, 'deposits'),
+      users: tableName(stage, 'users'),
+      webhooks: tableName(stage, 'webhooks'),
+      cache: tableName(stage, 'cache'),
+      deliveryQueue: this.#queueUrl('deliveryQueue'),
+      shardQueue: this.#queueUrl('shardQueue'),
+      config: configSecretName(stage),
+      identity: identitySecretName(stage),
+      signing: signingSecretName(stage),
+      webhookKey: webhookKeySecretName(stage),
       ...accountSettings(environment),
       webhookReach: 'public',
       version,
     }
-
-    const name = `vaultline-${stage}`
-    this.#name = name
-    const accessLogs = new LogGroup(this, 'AccessLogs', {
-      ...this.logs,
-      // Logs that AWS services write themselves need no place in the account's log policy under this prefix.
-      logGroupName: `/aws/vendedlogs/${name}/access`,
-    })
-    this.alarms = new Alarms(this, {
-      namespace: name,
-      topicName: alarmsTopicName(stage),
-      email: environment.alarmEmail,
-    })
-    this.api = new ServiceApi(this, {
-      ...environment,
-      name,
-      methods: ENDPOINTS.map(([, { method }]) => method),
-      accessLogs,
-    })
-    this.alarms.onApi(this, this.api.stage, accessLogs)
-    this.alarms.onUncounted(this)
-    const impact = 'Users get no transactions to sign, and link no contract accounts'
-    this.alarms.onDisagreement(this, 'nodes disagree on what is signed', impact)
-    const { monthlyBudgetUsd: monthlyUsd, alarmEmail: email } = environment
-    if (monthlyUsd && email) addBudget(this, { name, monthlyUsd, email })
-    addDashboard(this, {
-      ...{ name, accessLogs, api: this.api.stage, tables: this.#tables, queues: this.queues },
-      hasEdge: environment.edge !== undefined,
-      areas: [...new Set([...ENDPOINTS, ...JOBS, ...CONSUMERS].map(([folder]) => dirname(folder)))],
-      rules: {
-        codes: this.#countErrors(name, 'errors', ['$.code']),
-        upstreams: this.#countErrors(name, 'upstreams', ['$.code', '$.cause']),
-      },
-    })
-    new CfnOutput(this, 'ApiUrl', { value: this.api.url })
+    const { observe, alarmEmail: email, monthlyBudgetUsd: monthlyUsd } = environment
+    const topicName = alarmsTopicName(stage)
+    addAlarmsTopic(this, { topicName, email })
+    this.alarms = new Alarms({ namespace: this.name, topicName, observe })
+    if (monthlyUsd && email) addBudget(this, { name: this.name, monthlyUsd, email })
   }
 
-  /** Counts what the functions of the stage log with these fields, by their values; the name of the rule that does. */
-  #countErrors(name: string, what: string, Keys: readonly string[]): string {
-    const ruleName = `${name}-${what}`
-    new CfnInsightRule(this, `${what} rule`, {
-      ruleName,
-      ruleState: 'ENABLED',
-      ruleBody: this.toJsonString({
-        Schema: { Name: 'CloudWatchLogRule', Version: 1 },
-        LogGroupNames: [`${name}-*`],
-        LogFormat: 'JSON',
-        Contribution: { Keys, Filters: [{ Match: '$.level', In: ['WARN'] }] },
-        AggregateOn: 'Count',
-      }),
-    })
-    return ruleName
-  }
-
-  /** What a function gets for its contract: its variables, the permissions for what it uses, and a place for its logs. */
-  settingsFor(contract: Contract): Pick<FunctionSettings, 'description' | 'variables' | 'permissions' | 'logs'> {
+  /** Name, variables, permissions and log group of a function, as its contract asks for them. */
+  settingsFor(
+    name: FunctionName,
+    contract: Contract,
+  ): Pick<FunctionSettings, 'functionName' | 'description' | 'variables' | 'permissions' | 'logs'> {
     const uses = listUses(contract)
     // A contract's uses have no other names.
     const resources = Object.keys(uses) as Resource[]
     return {
+      functionName: functionName(this.#stage, name),
       description: contract.summary,
       variables: {
         ...buildVariables(Object.fromEntries(resources.map((resource) => [resource, this.#values[resource]]))),
@@ -184,9 +105,20 @@ export class SharedStack extends Stack {
     }
   }
 
-  /** The name under which a job's metrics are published, by whichever function. */
-  metricsName(job: string): string {
-    return `${this.#name}-${job}`
+  // Names are given, and ARNs are built from them: a stack that reads another's output could not be replaced without it.
+
+  /** The ARN of a queue. */
+  queueArn(key: QueueKey): string {
+    return this.formatArn({ service: 'sqs', resource: queueName(this.#stage, key) })
+  }
+
+  /** The names of a queue, and of the one for its dead letters. */
+  queueNames(key: QueueKey) {
+    return { queue: queueName(this.#stage, key), deadLetters: deadLettersName(this.#stage, key) }
+  }
+
+  #queueUrl(key: QueueKey): string {
+    return `https://sqs.${this.region}.${this.urlSuffix}/${this.account}/${queueName(this.#stage, key)}`
   }
 
   /** By what endpoints know CloudFront; nothing where none stands before them. */
@@ -201,12 +133,6 @@ export class SharedStack extends Stack {
     return { retention: this.#environment.logRetentionDays, removalPolicy: this.removalPolicy }
   }
 
-  /** Where callers find the API, without a slash at its end. */
-  get publicUrl(): string {
-    const { edge } = this.#environment
-    return edge ? `https://${edge.domain.name}` : this.api.url
-  }
-
   /** Whether a new version gets its traffic by parts, and loses it where an alarm goes off. */
   get isGradual(): boolean {
     return this.#environment.gradual
@@ -217,11 +143,11 @@ export class SharedStack extends Stack {
     return this.#environment.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY
   }
 
-  #table(stage: Stage, key: TableKey): Table {
+  #addTable(key: TableKey): void {
     const { partitionKey, sortKey, indexes, timeToLive }: TableDefinition = TABLES[key]
     const table = new Table(this, `${key}-table`, {
       // Given, not generated: the operators' command addresses the tables by stage.
-      tableName: tableName(stage, key),
+      tableName: tableName(this.#stage, key),
       partitionKey: attribute(partitionKey),
       sortKey: attribute(sortKey),
       billingMode: BillingMode.PAY_PER_REQUEST,
@@ -240,29 +166,43 @@ export class SharedStack extends Stack {
         sortKey: attribute(keys.sortKey),
       })
     }
-    return table
   }
 
   /**
    * SQS's own key encrypts what waits: it costs nothing, and no function needs a permission for it. Messages carry the ids of
    * clients and webhooks, and no more.
    */
-  #queue(stage: Stage, key: QueueKey): QueueWithDeadLetters {
+  #addQueue(key: QueueKey): void {
     const safe = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true, removalPolicy: this.removalPolicy }
     const deadLetters = new Queue(this, `${key}-dead-letters`, {
       ...safe,
       // Given, not generated: the operators' command addresses the queues by stage.
-      queueName: deadLettersName(stage, key),
+      queueName: deadLettersName(this.#stage, key),
       retentionPeriod: Duration.days(14),
     })
-    const queue = new Queue(this, key, {
+    new Queue(this, key, {
       ...safe,
-      queueName: queueName(stage, key),
+      queueName: queueName(this.#stage, key),
       visibilityTimeout: Duration.seconds(QUEUES[key].visibilitySeconds),
       retentionPeriod: Duration.days(QUEUES[key].keptDays),
       deadLetterQueue: { queue: deadLetters, maxReceiveCount: QUEUES[key].maxReceives },
     })
-    return { queue, deadLetters }
+  }
+
+  #addSecrets(): void {
+    const secrets = [
+      this.#configSecret(this.#stage),
+      this.#identitySecret(this.#stage),
+      this.#signingSecret(this.#stage),
+      this.#webhookKeySecret(this.#stage),
+    ]
+    for (const secret of secrets) {
+      Validations.of(secret).acknowledge({
+        id: 'AwsSolutions::AwsSolutions-SMG4',
+        reason:
+          'AWS can rotate none: URLs of others, the keys that signatures need two of, and keys on which what users hold rests.',
+      })
+    }
   }
 
   /**
@@ -320,7 +260,8 @@ export class SharedStack extends Stack {
   #tablePermissions(uses: Uses): PolicyStatement[] {
     return TABLE_KEYS.flatMap((key) =>
       (uses[key] ?? []).map((access) => {
-        const { tableArn } = this.#tables[key]
+        const resourceName = tableName(this.#stage, key)
+        const tableArn = this.formatArn({ service: 'dynamodb', resource: 'table', resourceName })
         const [action, index] = access.split(' ')
         return new PolicyStatement({
           actions: [`dynamodb:${action}`],
@@ -331,18 +272,19 @@ export class SharedStack extends Stack {
   }
 
   #queuePermissions(resources: readonly Resource[]): PolicyStatement[] {
-    return Object.entries(this.#queues)
-      .filter(([name]) => resources.some((resource) => resource === name))
-      .map(([, { queueArn }]) => new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [queueArn] }))
+    return QUEUE_KEYS.filter((key) => resources.includes(key)).map(
+      (key) => new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.queueArn(key)] }),
+    )
   }
 
+  /** Secrets Manager ends the ARN of a secret with six characters of its own. */
   #secretPermissions(resources: readonly Resource[]): PolicyStatement[] {
-    return Object.entries(this.#secrets)
-      .filter(([name]) => resources.some((resource) => resource === name))
-      .map(
-        ([, { secretArn }]) =>
-          new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [secretArn] }),
-      )
+    return SECRETS.filter((key) => resources.includes(key)).map((key) => {
+      const arnFormat = ArnFormat.COLON_RESOURCE_NAME
+      const resourceName = `${this.#values[key]}-??????`
+      const secretArn = this.formatArn({ service: 'secretsmanager', resource: 'secret', resourceName, arnFormat })
+      return new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [secretArn] })
+    })
   }
 }
 

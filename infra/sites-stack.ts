@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
-import { LogGroup } from 'aws-cdk-lib/aws-logs'
+import { LogGroup, type LogGroupProps } from 'aws-cdk-lib/aws-logs'
 import { CfnBucket } from 'aws-cdk-lib/aws-s3'
 import { Source } from 'aws-cdk-lib/aws-s3-deployment'
 import { Annotations, CfnOutput, IgnoreMode, Stack, type StackProps, Validations } from 'aws-cdk-lib/core'
@@ -9,7 +9,6 @@ import type { Construct } from 'constructs'
 import { EVM_CHAINS } from '../lib/chain/registry.ts'
 import { parseApiKey } from '../lib/clients/api-key.ts'
 import { docsPolicy } from './docs-policy.ts'
-import type { SharedStack } from './shared-stack.ts'
 import { type Copying, Site } from './site.ts'
 import type { SiteDomain, Sites, StageEnvironment } from './stages.ts'
 import { type WalletConfig, walletPolicy } from './wallet-config.ts'
@@ -19,7 +18,9 @@ export type BuiltFolders = { readonly docs: string; readonly wallet: string }
 
 type Settings = StackProps &
   Pick<StageEnvironment, 'corsOrigins' | 'relyingParty'> & {
-    readonly shared: SharedStack
+    /** Where the pages find the API. */
+    readonly publicUrl: string
+    readonly logs: Pick<LogGroupProps, 'retention' | 'removalPolicy'>
     readonly sites: Sites
     readonly built: BuiltFolders
   }
@@ -31,7 +32,7 @@ export class SitesStack extends Stack {
   constructor(scope: Construct, settings: Settings) {
     super(scope, 'sites', settings)
     this.#settings = settings
-    const logGroup = new LogGroup(this, 'CopyingLogs', settings.shared.logs)
+    const logGroup = new LogGroup(this, 'CopyingLogs', settings.logs)
     const role = new Role(this, 'CopyingRole', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
     logGroup.grantWrite(role)
 
@@ -45,17 +46,17 @@ export class SitesStack extends Stack {
   }
 
   #addReference(domain: SiteDomain | undefined, copying: Copying): void {
-    const { shared, built } = this.#settings
+    const { publicUrl, built } = this.#settings
     this.#show(
       'Reference',
       new Site(this, 'Reference', {
         ...{ domain, copying },
         pages: 'folder',
-        contentSecurityPolicy: docsPolicy(shared.publicUrl),
+        contentSecurityPolicy: docsPolicy(publicUrl),
         lasting: Source.asset(built.docs, { exclude: ['/*', '!/assets'], ignoreMode: IgnoreMode.GIT }),
         changing: [
           Source.asset(built.docs, { exclude: ['/assets', '/config.json'], ignoreMode: IgnoreMode.GIT }),
-          Source.jsonData('config.json', { apiUrl: shared.publicUrl }),
+          Source.jsonData('config.json', { apiUrl: publicUrl }),
         ],
       }),
       domain,
@@ -63,12 +64,12 @@ export class SitesStack extends Stack {
   }
 
   #addWallet({ domain, apiKey, signingKeys }: NonNullable<Sites['wallet']>, copying: Copying): void {
-    const { shared, built } = this.#settings
+    const { publicUrl, built } = this.#settings
     const config: WalletConfig = {
-      apiUrl: shared.publicUrl,
+      apiUrl: publicUrl,
       apiKey,
       signingKeys,
-      chains: EVM_CHAINS.map(({ id, rpcUrls: [rpcUrl] }) => ({ chainId: id, rpcUrl })),
+      chains: EVM_CHAINS.map(({ id, rpcUrls: [rpcUrl], explorerUrl }) => ({ chainId: id, rpcUrl, explorerUrl })),
     }
     this.#show(
       'Wallet',

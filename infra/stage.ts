@@ -1,10 +1,10 @@
 import { dirname } from 'node:path/posix'
-import { Stage as CdkStage, type StackProps } from 'aws-cdk-lib/core'
-import type { Construct } from 'constructs'
+import { Construct } from 'constructs'
+import { ApiStack } from './api-stack.ts'
 import { DeployerStack } from './deployer-stack.ts'
 import { EdgeStack } from './edge-stack.ts'
 import { EndpointsStack } from './endpoints-stack.ts'
-import { EDGE_REGION, type Stage } from './environments.ts'
+import { EDGE_REGION, type Stage, stackName } from './environments.ts'
 import { ENDPOINTS } from './functions.ts'
 import { JobsStack } from './jobs-stack.ts'
 import { QueuesStack } from './queues-stack.ts'
@@ -13,43 +13,58 @@ import { type BuiltFolders, SitesStack } from './sites-stack.ts'
 import type { Sites, StageEnvironment } from './stages.ts'
 
 /**
- * One stage of the service on AWS, what the contracts ask for and nothing else: a stack for each folder of `functions/`,
- * which depends on the stack of what all share and on no other; one of what stands before its API, where something does; and one
- * for who deploys it, where that is a workflow.
+ * One stage of the service on AWS, what the contracts ask for and nothing else. A stack for each folder of `functions/` follows
+ * the stack of what all share; the stack of the API follows those. An edge before the API, and the roles of a workflow that
+ * deploys, have stacks of their own. It is no Stage of CDK, whose stacks `cdk deploy --all` does not find.
  */
-export class ServiceStage extends CdkStage {
+export class ServiceStage extends Construct {
   readonly #shared: SharedStack
-  readonly #props: StackProps
+  readonly #api: ApiStack
+  readonly #stage: Stage
   readonly #environment: StageEnvironment
 
   constructor(scope: Construct, stage: Stage, environment: StageEnvironment, version: string) {
     super(scope, `vaultline-${stage}`)
+    this.#stage = stage
     this.#environment = environment
-    this.#props = {
-      description: `The Vaultline wallet service, ${stage}`,
-      tags: { service: 'vaultline', stage },
-      terminationProtection: environment.retain,
-    }
-    this.#shared = new SharedStack(this, { ...this.#props, stage, environment, version })
-    for (const [area, endpoints] of Map.groupBy(ENDPOINTS, ([name]) => dirname(name))) {
-      new EndpointsStack(this, area, { ...this.#props, shared: this.#shared, endpoints })
-    }
-    new JobsStack(this, { ...this.#props, shared: this.#shared })
-    new QueuesStack(this, { ...this.#props, shared: this.#shared })
-    const { deployedFrom, edge, alarmEmail } = environment
+    const shared = new SharedStack(this, { ...this.#propsOf('shared'), stage, environment, version })
+    this.#shared = shared
+    const areas = [...Map.groupBy(ENDPOINTS, ([name]) => dirname(name))].map(
+      ([area, endpoints]) => new EndpointsStack(this, area, { ...this.#propsOf(area), shared, endpoints }),
+    )
+    const others = [
+      new JobsStack(this, { ...this.#propsOf('jobs'), shared }),
+      new QueuesStack(this, { ...this.#propsOf('queues'), shared }),
+    ]
+    for (const stack of [...areas, ...others]) stack.addStackDependency(shared)
+    this.#api = new ApiStack(this, { ...this.#propsOf('api'), stage, environment, shared })
+    for (const area of areas) this.#api.addStackDependency(area)
+    const { deployedFrom, edge } = environment
     if (edge) {
       const endpoints = ENDPOINTS.map(([, contract]) => contract)
-      new EdgeStack(this, { ...this.#props, stage, edge, endpoints, alarmEmail })
+      const { observe, alarmEmail } = environment
+      new EdgeStack(this, { ...this.#propsOf('edge'), stage, edge, endpoints, observe, alarmEmail })
     }
     const regions = edge ? [EDGE_REGION] : []
-    if (deployedFrom) new DeployerStack(this, { ...this.#props, stage, deployedFrom, regions })
+    if (deployedFrom) new DeployerStack(this, { ...this.#propsOf('deployer'), stage, deployedFrom, regions })
   }
 
   /** Adds the stack of these sites, from what was built in these folders; none where there are none. */
   addSites(sites: Sites = {}, built: BuiltFolders): void {
     if (Object.keys(sites).length === 0) return
-    const shared = this.#shared
+    const { publicUrl } = this.#api
+    const { logs } = this.#shared
     const { corsOrigins, relyingParty } = this.#environment
-    new SitesStack(this, { ...this.#props, shared, sites, corsOrigins, relyingParty, built })
+    new SitesStack(this, { ...this.#propsOf('sites'), publicUrl, logs, sites, corsOrigins, relyingParty, built })
+  }
+
+  /** Properties that all stacks of the stage share, with the name of this one. */
+  #propsOf(stack: string) {
+    return {
+      stackName: stackName(this.#stage, stack),
+      description: `The Vaultline wallet service, ${this.#stage}`,
+      tags: { service: 'vaultline', stage: this.#stage },
+      terminationProtection: this.#environment.retain,
+    }
   }
 }

@@ -89,10 +89,15 @@ const StageEnvironment = z.strictObject({
     .describe('Whether data, secrets and logs outlive the stack, and stack and tables refuse to be deleted'),
   gradual: z
     .boolean()
+    .default(false)
     .describe(
-      'Whether a new version of a function gets a tenth of its traffic for ten minutes first, and none any more where its alarm goes off',
+      'Whether a new version of an endpoint gets a tenth of its traffic for ten minutes, and none if its alarm goes off; one alarm each',
     ),
-  alarmEmail: z.email().optional().describe('Who is told of alarms; AWS asks the address for a confirmation first'),
+  observe: z
+    .enum(['none', 'slo', 'all'])
+    .default('slo')
+    .describe('Which alarms there are: none, five that wake somebody, or also tickets, a dashboard and rules'),
+  alarmEmail: z.email().optional().describe('The address that gets alarms; AWS asks it for a confirmation first'),
   monthlyBudgetUsd: z
     .int()
     .positive()
@@ -123,21 +128,18 @@ const DEFAULTS = {
     rateLimits: RATE_LIMITS,
     logRetentionDays: 7,
     throttling: { requestsPerSecond: 20, burst: 40 },
-    gradual: false,
     retain: false,
   },
   staging: {
     rateLimits: RATE_LIMITS,
     logRetentionDays: 30,
     throttling: { requestsPerSecond: 50, burst: 100 },
-    gradual: true,
     retain: false,
   },
   prod: {
     rateLimits: RATE_LIMITS,
     logRetentionDays: 90,
     throttling: { requestsPerSecond: 200, burst: 400 },
-    gradual: true,
     retain: true,
   },
 } as const satisfies Record<Stage, Partial<StageEnvironment>>
@@ -172,7 +174,8 @@ export function parseStages(text: string): ReadonlyMap<Stage, StageEnvironment> 
         problems.push('monthlyBudgetUsd: nobody would be told without alarmEmail')
       }
       problems.push(...listEdgeProblems(environment))
-      if (stage === 'prod' && !environment.alarmEmail) problems.push('alarmEmail: its alarms would reach nobody')
+      if (stage === 'prod' && environment.observe !== 'none' && !environment.alarmEmail)
+        problems.push('alarmEmail: its alarms would reach nobody')
       if (problems.length > 0) throw new Error(`Stage ${stage} cannot be deployed:\n${problems.join('\n')}`)
       return [stage, environment]
     }),
@@ -190,7 +193,8 @@ export async function readStages(path: string | undefined): Promise<ReadonlyMap<
   }
 }
 
-const STAGES_FILE = 'stages.json'
+/** The operator's file of stages, unless another one is named. */
+export const STAGES_FILE = 'stages.json'
 
 /** What is not the operator's own: names that nobody can have (RFC 2606, RFC 6761), and the applications of the example. */
 function* listExamples({ corsOrigins, relyingParty, alarmEmail, edge }: StageEnvironment): Iterable<string> {

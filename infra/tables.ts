@@ -23,14 +23,15 @@ export const TABLES = {
     partitionKey: PK,
     sortKey: SK,
     indexes: [
-      // Transfers that the job follows, by their source chain and the time when it reads them next.
+      // Transfers that the job follows, by their source chain and the time when it reads them next. Below zero, by the chain's id, are
+      // the accounts whose rewards clients watch.
       {
         name: 'followedTransfers',
         partitionKey: { name: 'followedOnChain', type: 'N' },
         sortKey: { name: 'lookAt', type: 'N' },
       },
     ],
-    // Quotes only: all else stays.
+    // Quotes and watched accounts only: all else stays.
     timeToLive: 'expiresAt',
   },
   users: {

@@ -10,7 +10,12 @@ export type WalletConfig = {
   readonly apiKey: string
   /** The public keys of the stage's signatures: the wallet sends nothing that they have not signed. */
   readonly signingKeys: readonly SigningKey[]
-  readonly chains: readonly { readonly chainId: number; readonly rpcUrl: string }[]
+  readonly chains: readonly {
+    readonly chainId: number
+    readonly rpcUrl: string
+    /** The chain's block explorer, without a slash at the end: it has `/tx/<hash>` and `/address/<address>`. */
+    readonly explorerUrl: string
+  }[]
   readonly sandbox?: {
     readonly accounts: readonly Address[]
     readonly controlsUrl: string
@@ -21,9 +26,9 @@ export type WalletConfig = {
 
 /**
  * The `Content-Security-Policy` of the wallet's pages: they run and show what is theirs, and talk to the API and the
- * chains alone. `apiUrl` has no path.
+ * chains alone. Only the control room of the sandbox shows them in a frame. `apiUrl` has no path.
  */
-export function walletPolicy({ apiUrl, chains }: WalletConfig): string {
+export function walletPolicy({ apiUrl, chains, sandbox }: WalletConfig): string {
   const rpcOrigins = chains.map(({ rpcUrl }) => new URL(rpcUrl).origin)
   return [
     "default-src 'self'",
@@ -32,6 +37,6 @@ export function walletPolicy({ apiUrl, chains }: WalletConfig): string {
     "object-src 'none'",
     "base-uri 'none'",
     "form-action 'self'",
-    "frame-ancestors 'none'",
+    `frame-ancestors ${sandbox ? "'self'" : "'none'"}`,
   ].join('; ')
 }

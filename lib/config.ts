@@ -2,7 +2,8 @@ import * as z from 'zod'
 import { BridgeApi } from './bridge/apis.ts'
 import { RpcUrls } from './chain/readers.ts'
 import { CoinGeckoApi, DefiLlamaApi, LiFiApi } from './markets/apis.ts'
-import { GoldRushApi, SolanaNftsApi } from './portfolio/apis.ts'
+import { AlchemyApi, GoldRushApi, SolanaNftsApi, TokenIndexes } from './portfolio/apis.ts'
+import { MerklApi } from './rewards/merkl.ts'
 
 /** The content of a stage's secret: what configures the stage and must not be seen. */
 export const Config = z.object({
@@ -12,6 +13,9 @@ export const Config = z.object({
   defiLlama: DefiLlamaApi.prefault({}),
   liFi: LiFiApi.prefault({}),
   goldRush: GoldRushApi.prefault({}),
+  alchemy: AlchemyApi.prefault({}),
+  tokenIndexes: TokenIndexes,
+  merkl: MerklApi.prefault({}),
   solanaNfts: SolanaNftsApi.optional(),
 })
 export type Config = z.output<typeof Config>

@@ -255,7 +255,7 @@ export const ERRORS = {
   missing_or_invalid_chain_id: {
     status: 400,
     error: 'Missing or invalid chainId',
-    message: 'Send the id of a supported chain, or leave it out.',
+    message: 'Send the id of a supported chain. Leave it out only where it is optional.',
   },
   missing_or_invalid_src_chain_id: {
     status: 400,
@@ -404,6 +404,11 @@ export const ERRORS = {
     error: 'No claimable withdrawal',
     message: 'Wait for the settlement or the cooldown, then claim. Details give the end of a cooldown.',
   },
+  no_claimable_rewards: {
+    status: 404,
+    error: 'No claimable rewards',
+    message: 'Nothing can be claimed now. If rewards are left out, details say why.',
+  },
   claim_not_applicable: {
     status: 400,
     error: 'Claim deposit is only applicable to async vaults',
@@ -429,6 +434,11 @@ export const ERRORS = {
     status: 400,
     error: 'Invalid asset',
     message: 'Send the address of a token, or leave it out. A mixed-case address needs a correct checksum.',
+  },
+  invalid_tokens: {
+    status: 400,
+    error: 'Invalid tokens',
+    message: 'Send 1 to 50 addresses of tokens, or leave them out for all rewards.',
   },
   invalid_type: { status: 400, error: 'Invalid type', message: 'Send async or sync, or leave it out.' },
   invalid_sort: {

@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type * as z from 'zod'
 import { AppError, badAnswer, type UpstreamError } from './errors.ts'
 import { parseJson } from './json.ts'
+import type { Fetch, Fetched } from './outbound.ts'
 
 /** What the outbound HTTP client needs of the world. */
 export type HttpEnvironment = {
-  readonly fetch: typeof fetch
+  readonly fetch: Fetch
   /** Uniform in [0, 1). */
   readonly random: () => number
   /** Milliseconds since any fixed moment. */
@@ -45,6 +46,8 @@ export type UpstreamOptions = {
   readonly headers?: Readonly<Record<string, string>>
   readonly deadlineMs?: number
   readonly pause?: Pause
+  /** True if its limits are by the second: a 429 without Retry-After is retried once, and begins no pause. */
+  readonly isLimitedBySecond?: boolean
 }
 
 /** A request below a service's base URL; with a `body` it is a POST. */
@@ -203,10 +206,10 @@ export function toAppError({ code, message, retryAfterSeconds }: FailedTry, name
 
 /**
  * An Upstream: each request has its deadline in all, and one retry, after a jittered pause, unless the service limits us: a
- * 429, or a refusal with Retry-After, begins its pause.
+ * 429, or a refusal with Retry-After, begins its pause (see `isLimitedBySecond`).
  */
 export function createUpstream(options: UpstreamOptions, environment: HttpEnvironment): Upstream {
-  const { name, url, headers = {}, deadlineMs = DEADLINE_MS, pause } = options
+  const { name, url, headers = {}, deadlineMs = DEADLINE_MS, pause, isLimitedBySecond = false } = options
   return async ({ path, query = {}, body }) => {
     const search = new URLSearchParams(query).toString()
     const request = {
@@ -217,8 +220,10 @@ export function createUpstream(options: UpstreamOptions, environment: HttpEnviro
     const ask = async (signal: AbortSignal) => {
       const answer = await sendOnce(environment, request, signal)
       const { status } = answer
-      const retryAfterSeconds = answer.retryAfterSeconds ?? (status === 429 ? PAUSE_SECONDS : undefined)
-      if (status < 400 || (status < 500 && retryAfterSeconds === undefined)) return { status, body: answer.body }
+      const isLimit = status === 429
+      const retryAfterSeconds = answer.retryAfterSeconds ?? (isLimit && !isLimitedBySecond ? PAUSE_SECONDS : undefined)
+      if (status < 400 || (status < 500 && !isLimit && retryAfterSeconds === undefined))
+        return { status, body: answer.body }
       throw new FailedTry('upstream_unavailable', `HTTP status ${status}`, {
         isTransient: retryAfterSeconds === undefined,
         retryAfterSeconds,
@@ -258,13 +263,13 @@ export function parseRows<Schema extends z.ZodType>(schema: Schema, rows: readon
 }
 
 /** The JSON of a response; of a refusal that has none, undefined. */
-async function readJson(response: Response, mostBytes: number): Promise<unknown> {
+async function readJson(response: Fetched, mostBytes: number): Promise<unknown> {
   const json = parseJson(await readText(response, mostBytes))
   if (json === undefined && response.status < 400) throw new FailedTry('upstream_bad_answer', 'not JSON')
   return json
 }
 
-async function readText({ body }: Response, mostBytes: number): Promise<string> {
+async function readText({ body }: Fetched, mostBytes: number): Promise<string> {
   const decoder = new TextDecoder()
   let bytes = 0
   let text = ''
@@ -280,7 +285,7 @@ async function readText({ body }: Response, mostBytes: number): Promise<string> 
  * Whole seconds; undefined where the header tells none. A date counts from the Date of the same answer, so that no two clocks
  * are compared (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3).
  */
-function retryAfter(headers: Headers): number | undefined {
+function retryAfter(headers: Fetched['headers']): number | undefined {
   const text = headers.get('retry-after') ?? ''
   const seconds = /^\d{1,9}$/.test(text)
     ? Number(text)

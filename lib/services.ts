@@ -8,13 +8,13 @@ import { depositSourceStore } from './activity/deposit-source-store.ts'
 import { openRequestsStore } from './activity/open-requests-store.ts'
 import { recordingStore, recordsStore } from './activity/store.ts'
 import { openTable } from './aws/dynamo.ts'
+import { openOperatorTable } from './aws/operator-table.ts'
 import { hideMessage, sendMessages } from './aws/queue.ts'
 import { readLatestSecretJson } from './aws/secrets.ts'
 import { openTransactingTable } from './aws/transactions.ts'
 import { createAcross, shareQuotes } from './bridge/across.ts'
 import { quotesStore } from './bridge/quote-store.ts'
 import { transfersStore } from './bridge/store.ts'
-import { clientBudgets } from './cache/budget.ts'
 import { sharedCache } from './cache/cache.ts'
 import { sharedPause } from './cache/pause.ts'
 import { cacheStore } from './cache/store.ts'
@@ -23,28 +23,33 @@ import { agreedReaders } from './chain/agreed-reader.ts'
 import { createRpc } from './chain/nodes.ts'
 import { chainReaders } from './chain/readers.ts'
 import { SOLANA } from './chain/registry.ts'
-import { leases } from './clients/leases.ts'
-import { leasesStore } from './clients/leases-store.ts'
-import { listedVaultsStore } from './clients/listed-vaults-store.ts'
-import { meter } from './clients/meter.ts'
-import { type Direction, quoteSubjects } from './clients/quote-limits.ts'
+import { listedVaultsStore, vaultLister } from './clients/listed-vaults-store.ts'
 import { Config } from './config.ts'
 import type { EnqueueShards } from './follow/shards.ts'
 import type { Built } from './frame/container.ts'
 import type { Env } from './frame/resources.ts'
 import { createUpstream, type UpstreamOptions } from './http.ts'
 import { KeysByAge } from './keys-by-age.ts'
+import { logger } from './logger.ts'
 import { createCoinGecko } from './markets/coingecko.ts'
 import { createDefiLlama } from './markets/defillama.ts'
 import { createLiFi } from './markets/lifi.ts'
 import { listedCoins } from './markets/listed-coins.ts'
 import type { PriceSources } from './markets/source.ts'
 import { tokenValues } from './markets/token-values.ts'
-import { oncePer } from './once.ts'
+import { type PayFor, UNITS } from './meter/meter.ts'
+import { oncePer, refreshed } from './once.ts'
+import { fetchDirectly } from './outbound.ts'
+import { createAlchemy } from './portfolio/alchemy.ts'
 import { createGoldRush } from './portfolio/goldrush.ts'
 import { createSolanaNfts } from './portfolio/solana-nfts.ts'
+import { inOrder, type TokenIndex } from './portfolio/token-index.ts'
 import type { BridgeServices } from './prepare/transfer.ts'
+import { campaignsReader } from './rewards/campaigns.ts'
+import { createMerkl } from './rewards/merkl.ts'
+import { watchedStore } from './rewards/watched-store.ts'
 import { signingKeysIn } from './signing/secret.ts'
+import { HOUR_MS } from './time.ts'
 import { pinStore as createPinStore } from './vaults/pin-store.ts'
 import { cachedPins } from './vaults/pins.ts'
 import { priceStore } from './vaults/price-store.ts'
@@ -68,7 +73,7 @@ export type Services<Name extends keyof typeof import('./services.ts')> = Built<
   Pick<typeof import('./services.ts'), Name>
 >
 
-const OUTSIDE = { fetch, random: Math.random, now: () => performance.now() }
+const OUTSIDE = { fetch: fetchDirectly, random: Math.random, now: () => performance.now() }
 
 const upstream = (env: Env<'cache'>, options: UpstreamOptions) =>
   createUpstream({ ...options, pause: sharedPause({ cache: cache(env), now: Date.now }, options.name) }, OUTSIDE)
@@ -119,6 +124,17 @@ export const limitTries = (env: Env<'users' | 'rateLimits'>) =>
 
 /** The vaults that any client has, and which clients. */
 export const listedVaults = (env: Env<'clients'>) => listedVaultsStore(openTable(env.clients))
+
+/** Lists the clients' vaults that the list lacks, once an hour and container: so also right after each deploy. */
+export const relistVaults = (env: Env<'clients'>) =>
+  refreshed(
+    async () => {
+      const relisted = await vaultLister(openOperatorTable(env.clients)).relist()
+      if (relisted > 0) logger.warn('vaults listed again', { vaults: relisted })
+    },
+    HOUR_MS,
+    Date.now,
+  )
 
 /** Milliseconds for which a container remembers how far vaults are recorded. */
 const PROGRESS_MS = 30_000
@@ -171,25 +187,15 @@ export const getAgreedReader = async (env: Env<'config'>) => agreedReaders((awai
 /** Runs work on two hosts of a chain and returns what both agree on: for what users sign. */
 export const agree = async (env: Env<'config'>) => agreement((await config(env)).rpcUrls, OUTSIDE)
 
-/** Across, metered by who asks, and our id there. */
+/** Across, whose quotes a request pays for, and our id there. */
 export const bridge = async (env: Env<'config' | 'cache'>) => {
-  const { integratorId, questionsPerClient, ...api } = (await config(env)).bridge
+  const { integratorId, ...api } = (await config(env)).bridge
   const { fetchQuote } = createAcross(upstream(env, { ...api, name: 'Across' }))
   const quotesPaidBy = shareQuotes({ fetchQuote, now: Date.now })
-  const charge = meter(leases({ take: leasesStore(openTable(env.cache)).take, now: Date.now }))
-  return ({ client, requestContext }: Asker, direction: Direction): Omit<BridgeServices, 'getReader'> => {
-    const subjects = quoteSubjects(
-      { clientId: client.clientId, sourceIp: requestContext.http.sourceIp, direction },
-      questionsPerClient,
-    )
-    return { fetchQuote: quotesPaidBy(() => charge(subjects)), integratorId }
-  }
-}
-
-/** The client and the network address of a request. */
-type Asker = {
-  readonly client: { readonly clientId: string }
-  readonly requestContext: { readonly http: { readonly sourceIp: string } }
+  return ({ payFor }: { readonly payFor: PayFor }): Omit<BridgeServices, 'getReader'> => ({
+    fetchQuote: quotesPaidBy(payFor(UNITS.quote, 'quotes').pay),
+    integratorId,
+  })
 }
 
 /** Milliseconds for a hint: without one the chain is searched. */
@@ -199,18 +205,6 @@ const HINT_DEADLINE_MS = 1_000
 export const fetchHint = async (env: Env<'config' | 'cache'>) => {
   const { url, headers } = (await config(env)).bridge
   return createAcross(upstream(env, { url, headers, name: 'Across status', deadlineMs: HINT_DEADLINE_MS })).fetchHint
-}
-
-/** Counts what clients ask of services. */
-export const budgets = async (env: Env<'config' | 'cache'>) => {
-  const { coinGecko, defiLlama, goldRush, solanaNfts } = await config(env)
-  const limits = {
-    coingecko: coinGecko.questionsPerClient,
-    defillama: defiLlama.questionsPerClient,
-    goldrush: goldRush.questionsPerClient,
-    das: solanaNfts?.questionsPerClient ?? 0,
-  }
-  return clientBudgets({ count: cacheStore(openTable(env.cache)).count, limits, now: Date.now })
 }
 
 /** The webhooks of clients. */
@@ -258,6 +252,9 @@ export const cache = (env: Env<'cache'>) => sharedCache({ table: cacheStore(open
 /** Reads what tokens are worth in US dollars. */
 export const getTokenValues = (env: Env<'cache'>) => tokenValues({ cache: cache(env) })
 
+/** Reads what campaigns of vaults pay. */
+export const getCampaigns = (env: Env<'cache'>) => campaignsReader({ cache: cache(env), now: Date.now })
+
 /** CoinGecko; a request takes 3 s at most unless told. */
 export const coinGecko = async (env: Env<'config' | 'cache'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>
   createCoinGecko(upstream(env, { ...(await config(env)).coinGecko, name: 'CoinGecko', ...limits }))
@@ -282,12 +279,36 @@ export const liFi = async (env: Env<'config' | 'cache'>, limits: Pick<UpstreamOp
 export const solana = async (env: Env<'config'>) =>
   createRpc((await config(env)).rpcUrls[SOLANA.id] ?? SOLANA.rpcUrls, OUTSIDE)
 
-/** The index of wallets; undefined where the configuration has no key for it. */
-export const goldRush = async (env: Env<'config' | 'cache'>) => {
-  const { url, apiKey } = (await config(env)).goldRush
-  if (apiKey === undefined) return undefined
-  return createGoldRush(upstream(env, { name: 'GoldRush', url, headers: { authorization: `Bearer ${apiKey}` } }))
+/** The indexes of wallets as one; undefined where the configuration has no key for any. */
+export const tokenIndex = async (env: Env<'config' | 'cache'>) => {
+  const { alchemy, goldRush, tokenIndexes } = await config(env)
+  const created: Readonly<Record<(typeof tokenIndexes)[number], TokenIndex | undefined>> = {
+    alchemy: alchemy.apiKey
+      ? createAlchemy(
+          upstream(env, { name: 'Alchemy', url: '', isLimitedBySecond: true }),
+          { ...alchemy, apiKey: alchemy.apiKey },
+          Date.now,
+        )
+      : undefined,
+    goldRush: goldRush.apiKey
+      ? createGoldRush(
+          upstream(env, {
+            name: 'GoldRush',
+            url: goldRush.url,
+            headers: { authorization: `Bearer ${goldRush.apiKey}` },
+          }),
+        )
+      : undefined,
+  }
+  return inOrder(tokenIndexes.flatMap((name) => created[name] ?? []))
 }
+
+/** Merkl, the source of rewards and campaigns. */
+export const merkl = async (env: Env<'config' | 'cache'>) =>
+  createMerkl(upstream(env, { ...(await config(env)).merkl, name: 'Merkl', isLimitedBySecond: true }))
+
+/** The accounts whose rewards clients watch. */
+export const watchedAccounts = (env: Env<'deposits'>) => watchedStore(openTable(env.deposits))
 
 /** The source of Solana's NFTs; undefined where the configuration names none. */
 export const solanaNfts = async (env: Env<'config' | 'cache'>) => {

@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises'
+
 const AT_A_TIME = 8
 
 /**
@@ -19,4 +21,12 @@ export async function sideBySide<T>(tasks: Iterable<T>, run: (task: T) => Promis
   }
   await Promise.all(Array.from({ length: AT_A_TIME }, worker))
   if (failures.length > 0) throw failures[0]
+}
+
+/** Returns what `reading` resolves to. Throws if that takes longer than so many milliseconds. */
+export async function within<T>(milliseconds: number, reading: Promise<T>): Promise<T> {
+  const late = setTimeout(milliseconds, undefined, { ref: false }).then(() => {
+    throw new Error('it takes too long')
+  })
+  return Promise.race([reading, late])
 }

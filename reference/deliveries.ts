@@ -96,6 +96,10 @@ const MEANINGS: Readonly<Record<EventType | 'webhook.test', string>> = {
     'A vault differs from what an operator checked: its code changed, or its share price moved by over a tenth. Deposits return 409 `vault_has_changed` from now on. Sent once for each change. No event says that an operator confirmed it: read `hasChanged` of the vault.',
   'vault.reverted':
     'An earlier `vault.paused` or `vault.resumed` with `final: false` no longer holds: the vault changed back before it was final, or a reorganisation of the chain removed its block. Sent to webhooks with `finality: "latest"`, in place of the event with `final: true`.',
+  'reward.claimable':
+    'A user can claim a reward that is worth at least a dollar. Sent to you if the user asked for rewards through you in the last seven days, and had some then. The service checks each user once a day, at the newest block. It sends the event once for each amount, and again after 40 days. Followed by `reward.claimed` once the user claims.',
+  'reward.claimed':
+    'A user claimed a reward, through you or elsewhere. Sent once for each token of a claim, to you under the same condition as `reward.claimable`. Nothing follows.',
   'webhook.test':
     'A test delivery, to check that the webhook can be reached. Sent when you call `POST /webhooks/{id}/test`, whatever `types` the webhook has. It has no `sequence` and appears in no log. Answer 2xx and store nothing.',
 }

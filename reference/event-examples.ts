@@ -15,6 +15,10 @@ const BLOCK = 38_412_345
 const SETTLEMENTS = { p50: 86_400, p90: 172_800 }
 const { chainId, vaultAddress, userAddress, transactionHash, timestamp: AT } = DEPOSIT
 const VAULT = { chainId, vaultAddress }
+const REWARD = {
+  ...{ chainId, userAddress, token: '0xBAa5CC21fd487B8Fcc2F632f3F4E8D37262a0842' },
+  amount: '12500000000000000000',
+}
 
 function first<Item>([item]: readonly Item[]): Item {
   if (item === undefined) throw new Error('A recorded list is empty. Run: npm run examples')
@@ -118,6 +122,8 @@ const DATA: Readonly<Record<EventType, object>> = {
   'vault.resumed': { ...VAULT, blockNumber: BLOCK },
   'vault.changed': { ...VAULT, blockNumber: BLOCK },
   'vault.reverted': reverted({}),
+  'reward.claimable': { ...REWARD, symbol: 'MORPHO', decimals: 18, usd: 21.34 },
+  'reward.claimed': { ...REWARD, transactionHash, blockNumber: BLOCK },
 }
 
 const TEST = { type: 'webhook.test', timestamp: AT, data: { webhookId: recorded.testWebhook.parameters.id } }

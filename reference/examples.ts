@@ -59,12 +59,12 @@ export function jsonBlock(value: unknown): string {
 
 function curlText({ method, caller }: EndpointContract, { path, headers, body }: ExampleRequest): string {
   const sent = [
-    ...(caller === 'anyone' ? [] : ['x-join-key: $API_KEY']),
+    ...(caller === 'anyone' ? [] : ['x-join-key: $VAULTLINE_KEY']),
     ...(caller === 'user' ? ['authorization: Bearer $TOKEN'] : []),
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ]
   return [
-    `curl "$BASE_URL${path}"${method === 'GET' || body !== undefined ? '' : ` -X ${method}`}`,
+    `curl "$VAULTLINE_URL${path}"${method === 'GET' || body !== undefined ? '' : ` -X ${method}`}`,
     ...sent.map((header) => `-H "${header}"`),
     ...(body === undefined ? [] : [`-d '${jsonText(body)}'`]),
   ].join(' \\\n  ')
@@ -80,7 +80,7 @@ function clientText(contract: EndpointContract): string {
   return [
     `import { ${id} } from '@vaultline/client'`,
     '',
-    `const client = { url: BASE_URL, key: API_KEY${session} }`,
+    `const client = { url: VAULTLINE_URL, key: VAULTLINE_KEY${session} }`,
     `const result = await ${id}(${args.join(', ')})`,
     'if (!result.ok) throw new Error(result.error.code)',
     ...(contract.status === 204 ? [] : ['console.log(result.data)']),

@@ -60,7 +60,7 @@ function indexPage(contracts: readonly EndpointContract[]): string {
     '# API reference',
     'Written from the contracts that the functions run on: `npm run docs`. The same as OpenAPI 3.1: `GET /openapi.json`.',
     'The examples follow one user through a service on one machine. Long lists and long texts are cut short.',
-    'Set `BASE_URL` and `API_KEY` as the [quick start](../guides/quick-start.md#start-the-service) does. `TOKEN` is the `token` of a login.',
+    'Load `.local/.env` as the [quick start](../guides/quick-start.md#start-the-service) does, or set `VAULTLINE_URL` and `VAULTLINE_KEY` yourself. `TOKEN` is the `token` of a login.',
     ...groups,
     '## What holds for every operation',
     INTRODUCTION.replaceAll(/\bdocs\/([\w/-]+\.md)/g, '[$1](../$1)'),

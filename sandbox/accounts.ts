@@ -7,7 +7,7 @@ export type LocalAccount = { readonly address: Address; readonly privateKey: Hex
 export const TEST_MNEMONIC = 'test test test test test test test test test test test junk'
 
 // Written out, because deriving them takes longer than starting a chain; a test compares them with the mnemonic.
-const [admin, safe, valuationManager, feeReceiver, alice, bob, carol, dave, anchor, relayer, ...states] = [
+const [admin, safe, valuationManager, feeReceiver, alice, bob, carol, dave, anchor, relayer, smart, ...states] = [
   account(
     '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
     '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
@@ -80,12 +80,16 @@ const [admin, safe, valuationManager, feeReceiver, alice, bob, carol, dave, anch
     '0xbDA5747bFD65F08deb54cb465eB87D40e51B197E',
     '0x689af8efa8c651a91ad287602527f3af2fe9f6501a7ac4b061667b5a93e037fd',
   ),
+  account(
+    '0xdD2FD4581271e230360230F9337D5c0430Bf44C0',
+    '0xde9be858da4a475276426320d5e9262ecfc3ba460bfac56360bfa6c4c28b4ee0',
+  ),
 ]
 
 /**
  * The funded accounts by what they do. `users` are free to use; `admin` deploys and owns every contract; `safe` holds
  * the async vaults' assets and settles; `anchor` makes the first deposit of every vault; `relayer` fills transfers;
- * `states` are those whose deposits, withdrawals and transfers stand in every state that there is.
+ * `smart` has code that batches its calls (EIP-7702); `states` are those whose deposits, withdrawals and transfers stand in every state that there is.
  */
 export const ACCOUNTS = {
   admin,
@@ -94,6 +98,7 @@ export const ACCOUNTS = {
   feeReceiver,
   anchor,
   relayer,
+  smart,
   users: [alice, bob, carol, dave],
   states,
 } as const

@@ -77,10 +77,7 @@ export async function readStacks(directory: string): Promise<SynthesizedStack[]>
 }
 
 /** The artifacts of one form in the manifest of a folder, by their ids. */
-export async function readArtifacts<T extends z.ZodType>(
-  directory: string,
-  form: T,
-): Promise<Map<string, z.output<T>>> {
+async function readArtifacts<T extends z.ZodType>(directory: string, form: T): Promise<Map<string, z.output<T>>> {
   const { artifacts } = Manifest.parse(await readJson(join(directory, 'manifest.json')))
   return new Map(
     Object.entries(artifacts).flatMap(([id, artifact]) => {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type * as z from 'zod'
 import type { Admin } from '../admin/admin.ts'
 import { localAdmin } from '../admin/connect.ts'
 import {
@@ -12,6 +13,7 @@ import {
 import type { RpcUrls } from '../lib/chain/readers.ts'
 import { CHAINS } from '../lib/chain/registry.ts'
 import { buildVariables } from '../lib/frame/resources.ts'
+import type { TokenIndexes } from '../lib/portfolio/apis.ts'
 import { createSigningKey, publicKeyOf, SigningKeys } from '../lib/signing/keys.ts'
 import type { PublicKey } from '../lib/signing/public-key.ts'
 import { deployBridge, deployBridgeTokens } from './bridge.ts'
@@ -22,14 +24,18 @@ import { type RunningChain, startChain } from './chains.ts'
 import { type Database, localCredentials, startDynamo } from './dynamo.ts'
 import { NODE_PROFILES, type NodeProfileName } from './node-profiles.ts'
 import { type Node, startNode } from './nodes.ts'
+import { ALCHEMY_KEY } from './providers/alchemy.ts'
 import { GOLDRUSH_KEY } from './providers/goldrush.ts'
 import { type Providers, startProviders } from './providers.ts'
 import { type LocalQueues, startQueues } from './queues.ts'
 import { createRelayer, type Relayer } from './relayer.ts'
+import { createRewards, type Rewards } from './rewards.ts'
 
 /** Everything that the functions talk to, on this machine. */
 export type Backends = {
   readonly chains: readonly (RunningChain & LocalWorld)[]
+  /** The hosts in front of each chain by its id; none where the functions read the chain itself. */
+  readonly hosts: Readonly<Record<number, readonly Node[]>>
   /** The URLs at which the functions read these chains by default. */
   readonly rpcUrls: RpcUrls
   readonly dynamo: Database
@@ -37,6 +43,8 @@ export type Backends = {
   readonly providers: Providers
   /** Fills transfers between the chains, when it is told to or once it is started. */
   readonly relayer: Relayer
+  /** Posts the trees of rewards. */
+  readonly rewards: Rewards
   /** Where chains have a past: what stands in every state that the service can show. */
   readonly states: States | undefined
   /** The environment in which the functions run; the same names as in AWS. */
@@ -51,19 +59,28 @@ export type Backends = {
   /** Changes other parts of the configuration for functions that start from now on. */
   configure(
     changes: {
-      readonly [Api in 'bridge' | 'coinGecko' | 'defiLlama' | 'goldRush' | 'solanaNfts']?: object | undefined
+      readonly [Api in
+        | 'alchemy'
+        | 'bridge'
+        | 'coinGecko'
+        | 'defiLlama'
+        | 'goldRush'
+        | 'merkl'
+        | 'solanaNfts'
+        | 'tokenIndexes']?: object | undefined
     },
   ): void
   stop(): Promise<void>
 }
 
 const CHAIN_IDS = [8453, 42161]
-/** What is asked on one machine uses up nobody's limits. */
-const MOST_QUESTIONS = 100_000
 const CONFIG_SECRET = configSecretName('local')
 const WEBHOOK_KEY_SECRET = webhookKeySecretName('local')
 const IDENTITY_SECRET = identitySecretName('local')
 const SIGNING_SECRET = signingSecretName('local')
+
+/** An index of wallets, as the configuration names it. */
+export type IndexName = z.output<typeof TokenIndexes>[number]
 
 /** How to start the backends. */
 export type BackendsOptions = {
@@ -76,6 +93,8 @@ export type BackendsOptions = {
   readonly withPast?: boolean
   /** Whether that past ends with something in every state that the service can show. */
   readonly withStates?: boolean
+  /** The indexes of wallets that have a key, in the order in which they are asked; GoldRush by default. */
+  readonly indexes?: readonly IndexName[]
   /** Whether the real market services are asked instead of the made-up market. */
   readonly realMarkets?: boolean
   /** The kinds of nodes at which the functions read the chains, in the order of their URLs; the chains themselves by default. */
@@ -87,7 +106,7 @@ export type BackendsOptions = {
 /** Starts both chains with their contracts, DynamoDB with its tables, SQS with its queues, and the providers. */
 export async function startBackends(options: BackendsOptions = {}): Promise<Backends> {
   const { blockSeconds, chainIds = CHAIN_IDS, bridgedChainIds = [], withPast = false, realMarkets = false } = options
-  const { nodes: profiles = [], withStates = false } = options
+  const { nodes: profiles = [], withStates = false, indexes = ['goldRush'] } = options
   const [dynamo, queues, ...chains] = await Promise.all([
     options.database ?? startDynamo(),
     startQueues(),
@@ -101,16 +120,16 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
         : { tokens: await deployBridgeTokens(chain, ['USDC', 'USDT']), vaults: [] }
       await deployBridge(chain, world.tokens)
       if (!withPast) return { ...chain, ...world }
-      await playHistory(chain, world, Date.now)
-      return { ...chain, blockSeconds, ...world }
+      return { ...chain, blockSeconds, ...(await playHistory(chain, world, Date.now)) }
     }),
   ])
   const relayer = createRelayer({ chains })
+  const rewards = createRewards({ chains })
   const toNow = () => Promise.all(chains.map((chain) => moveToNow(chain, Date.now)))
-  const states = withPast && withStates ? await playStates(chains, relayer, toNow) : undefined
+  const states = withPast && withStates ? await playStates(chains, { relayer, rewards }, toNow) : undefined
   if (withPast && !withStates) await toNow()
   if (withPast && blockSeconds) await Promise.all(chains.map((chain) => chain.keepTime(blockSeconds)))
-  const bridge = { url: '', questionsPerClient: MOST_QUESTIONS }
+  const bridge = { url: '' }
   const config: { rpcUrls: RpcUrls; bridge: typeof bridge } = { rpcUrls: {}, bridge }
   const signingKey = createSigningKey(new Date())
   const secrets = {
@@ -119,11 +138,14 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
     [WEBHOOK_KEY_SECRET]: { key: randomBytes(32).toString('hex') },
     [SIGNING_SECRET]: SigningKeys.encode({ keys: [signingKey] }),
   }
-  const providers = await startProviders({ secrets, chains, relayer })
+  const providers = await startProviders({ secrets, chains, relayer, rewards })
   bridge.url = `${providers.url}/api`
   Object.assign(config, {
-    goldRush: { url: `${providers.url}/goldrush`, apiKey: GOLDRUSH_KEY },
+    goldRush: { url: `${providers.url}/goldrush`, ...(indexes.includes('goldRush') && { apiKey: GOLDRUSH_KEY }) },
+    alchemy: { url: `${providers.url}/alchemy/{network}`, ...(indexes.includes('alchemy') && { apiKey: ALCHEMY_KEY }) },
+    tokenIndexes: indexes,
     solanaNfts: { url: `${providers.url}/solana` },
+    merkl: { url: `${providers.url}/merkl` },
   })
   const otherRpcUrls: RpcUrls = Object.fromEntries(
     CHAINS.map(({ kind, id }): [number, [string]] => [
@@ -134,31 +156,33 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
   const setRpcUrls = (rpcUrls: RpcUrls) => {
     config.rpcUrls = { ...otherRpcUrls, ...rpcUrls }
   }
-  const nodes: Node[] = []
+  const hosts: Record<number, readonly Node[]> = {}
   const rpcUrls: RpcUrls = {}
   for (const chain of chains) {
     const { chainId } = chain
     const own = await Promise.all(profiles.map((name) => startNode(NODE_PROFILES[name], chain.nodes.url)))
-    nodes.push(...own)
+    hosts[chainId] = own
     const [first = chain.nodes.url, ...others] = own.map(({ url }) => url)
     rpcUrls[chainId] = [first, ...others]
   }
   setRpcUrls(rpcUrls)
   if (!realMarkets) {
     Object.assign(config, {
-      coinGecko: { url: `${providers.url}/coingecko`, questionsPerClient: MOST_QUESTIONS },
-      defiLlama: { url: `${providers.url}/defillama`, questionsPerClient: MOST_QUESTIONS },
+      coinGecko: { url: `${providers.url}/coingecko` },
+      defiLlama: { url: `${providers.url}/defillama` },
       liFi: { url: `${providers.url}/lifi` },
     })
   }
   const { endpoint: dynamoEndpoint, tableNames: tables } = dynamo
   return {
     chains,
+    hosts,
     rpcUrls,
     dynamo,
     queues,
     providers,
     relayer,
+    rewards,
     states,
     environment: {
       ...localCredentials,
@@ -190,8 +214,12 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
     setRpcUrls,
     configure: (changes) => Object.assign(config, changes),
     async stop() {
-      await relayer.stop()
-      await Promise.all([...nodes, ...chains, dynamo, queues, providers].map((backend) => backend.stop()))
+      // Together: a chain that has ended refuses what the relayer would wait for.
+      await Promise.all(
+        [relayer, ...Object.values(hosts).flat(), ...chains, dynamo, queues, providers].map((backend) =>
+          backend.stop(),
+        ),
+      )
     },
   }
 }

@@ -1,31 +1,56 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { encodeFunctionData, numberToHex, parseAbi } from 'viem'
+import { type Address, encodeFunctionData, formatUnits, getAddress, numberToHex, parseAbi } from 'viem'
 import * as z from 'zod'
 import { ACCOUNTS } from './accounts.ts'
+import type { LocalWorld } from './chains/world.ts'
 import type { RunningChain } from './chains.ts'
-import { AnyAddress, type Control, control, Digits, Seconds } from './controls/control.ts'
+import {
+  Account,
+  type Control,
+  chainName,
+  control,
+  Digits,
+  jsonOnly,
+  requireToken,
+  Seconds,
+  type Switched,
+  TokenAddress,
+  VaultAddress,
+} from './controls/control.ts'
+import { nodeControls } from './controls/nodes.ts'
+import { rewardControls } from './controls/rewards.ts'
+import type { ShownState } from './controls/states.ts'
 import { transferControls } from './controls/transfers.ts'
 import { webhookControls } from './controls/webhooks.ts'
 import type { Curator } from './curator.ts'
 import { upgradeToCopy } from './deploy.ts'
 import type { Fake } from './fake.ts'
 import { listen } from './listen.ts'
+import type { Node } from './nodes.ts'
 import type { Receiver } from './receiver.ts'
-import type { Relayer } from './relayer.ts'
+import type { Relay, Relayer } from './relayer.ts'
+import type { Rewards } from './rewards.ts'
 import { callRpc } from './rpc.ts'
 import { transact } from './transactions.ts'
 
 /** What can be controlled. */
 export type Controlled = {
-  readonly chains: readonly RunningChain[]
+  readonly chains: readonly (RunningChain &
+    Pick<LocalWorld, 'vaults' | 'tokens' | 'unlisted' | 'rewardToken'> & { readonly hosts: readonly Node[] })[]
   readonly relayer: Relayer
+  readonly rewards: Rewards
   readonly curator: Pick<Curator, 'settle'>
   /** The services outside by the names that a caller knows. */
   readonly sources: Readonly<Record<string, Fake>>
   /** What the demo wallet's client is told of arrives there. */
-  readonly receiver: Pick<Receiver, 'behave' | 'listArrivals'>
-  /** Answers 429 to every call of the API for so many seconds. */
+  readonly receiver: Pick<Receiver, 'behave' | 'behaviour' | 'listArrivals'>
+  /** Pins what a vault is now, as an operator does who has looked at it. */
+  readonly confirmVault: (vault: VaultKey) => Promise<unknown>
+  /** Answers 429 to every call of the API for so many seconds; 0 ends it. */
   readonly throttle: (seconds: number) => void
+  /** Changes the receiver in responses with transactions, after they were signed. */
+  readonly tamper: (isOn: boolean) => void
+  readonly states: readonly ShownState[]
 }
 
 /** For whom, and under which URL. */
@@ -34,25 +59,48 @@ export type ControlsOptions = {
   readonly origins: readonly string[]
   /** Where they are reached; at the server itself unless given. */
   readonly shownUrl?: string
+  /** The control room, which a browser is sent to. */
+  readonly roomUrl?: string
 }
 
 /** The controls as a server on this machine. */
 export type Controls = { readonly url: string; stop(): Promise<void> }
 
+type VaultKey = { readonly chainId: number; readonly address: Address }
+/** A control with its name, which is its path too, and the title of its group; `undefined` without a form in the room. */
+type Listed = Control & { readonly name: string; readonly group: string | undefined }
+/** A value of a field, or values of several fields of a body; `decimals` of a token. */
+type Choice = { readonly label: string; readonly decimals?: number } & (
+  | { readonly value: string | number }
+  | { readonly body: object }
+)
+
 const TOKEN = parseAbi(['function mint(address to, uint256 amount)'])
+const PAUSABLE = parseAbi(['function pause()', 'function unpause()'])
 const MINTER = ACCOUNTS.feeReceiver.address
 const BASE = 8453
+/** States of the relayer in words for people; the others need none. */
+const STATE_WORDS: Partial<Record<Relay['state'], string>> = {
+  ignored: 'not filled',
+  stranded: 'to a chain outside the sandbox',
+}
+/** Deepest reorganisation: fewer blocks than finality needs. */
+const MAX_REORGANISED = 100
 
 /**
  * Serves the controls on a free port: `POST /sandbox/<what>/<do>`, listed at `GET /sandbox` with a command for each.
  * `GET /sandbox/webhooks/received?after=<number>` lists what has arrived at the receiver since that one, the oldest first.
  * Pages of other origins are refused with 403. `stop` resumes the chains too.
  */
-export async function startControls(controlled: Controlled, { origins, shownUrl }: ControlsOptions): Promise<Controls> {
+export async function startControls(
+  controlled: Controlled,
+  { origins, shownUrl, roomUrl }: ControlsOptions,
+): Promise<Controls> {
   const controls = controlsOf(controlled)
   const { url: origin, stop } = await listen((request, response) => {
     if (!isAllowed(request, origins)) return void response.writeHead(403).end()
-    serve(request, response, controls, controlled.receiver, shownUrl ?? url).catch(() => response.writeHead(500).end())
+    if (roomUrl && isPageVisit(request)) return void response.writeHead(302, { location: roomUrl }).end()
+    serve(request, response, controls, controlled, shownUrl ?? url).catch(() => response.writeHead(500).end())
   })
   const url = `${origin}/sandbox`
   return {
@@ -64,43 +112,205 @@ export async function startControls(controlled: Controlled, { origins, shownUrl 
   }
 }
 
-function controlsOf({
-  chains,
-  relayer,
-  curator,
-  sources,
-  receiver,
-  throttle,
-}: Controlled): ReadonlyMap<string, Control> {
-  const Chain = z.literal(chains.map(({ chainId }) => chainId))
+function controlsOf(controlled: Controlled): readonly Listed[] {
+  const { chains, relayer, rewards, curator, sources, receiver, confirmVault, throttle, tamper } = controlled
+  const Chain = z.literal(chains.map(({ chainId }) => chainId)).meta({ title: 'Chain', choices: 'chains' })
   const Source = z.enum(Object.keys(sources))
+  const OneVault = z.strictObject({ chainId: Chain, vaultAddress: VaultAddress })
+  const vaultExample = { chainId: BASE, vaultAddress: '0x…' }
   const chainOf = (chainId: number) => {
     const chain = chains.find((candidate) => candidate.chainId === chainId)
     if (!chain) throw new Error(`There is no chain ${chainId}`)
     return chain
   }
+  /** Vaults that a control has changed, by the control's name. */
+  const changed = { 'vaults/upgrade': new Map<string, Switched>(), 'vaults/pause': new Map<string, Switched>() }
+  type Change = keyof typeof changed
+  const note = (kind: Change, body: z.output<typeof OneVault>, endName: string, what: string) => {
+    const { name } = findVault(chainOf(body.chainId), body.vaultAddress) ?? { name: body.vaultAddress }
+    changed[kind].set(body.vaultAddress.toLowerCase(), { what: `${name} ${what}`, end: { name: endName, body } })
+  }
+  const listChanged = (kind: Change) => () => [...changed[kind].values()]
+  const callAsAdmin = ({ chainId, vaultAddress }: z.output<typeof OneVault>, functionName: 'pause' | 'unpause') =>
+    transact(chainOf(chainId), [
+      {
+        ...{ label: functionName, from: ACCOUNTS.admin.address, to: vaultAddress },
+        data: encodeFunctionData({ abi: PAUSABLE, functionName }),
+      },
+    ])
+  const stopped = new Set<number>()
+  const held = new Set<number>()
+  const listChains = (ids: ReadonlySet<number>, what: string) => () =>
+    [...ids].map((chainId) => ({
+      what: `${chainName(chainId)} ${what}`,
+      end: { name: 'chains/resume', body: { chainId } },
+    }))
+  let throttledUntil = 0
+  let isTampering = false
+  const untilResumed = (what: string) => [{ what, end: { name: 'api/resume', body: {} } }]
 
   const groups: Readonly<Record<string, Readonly<Record<string, Control>>>> = {
-    vaults: {
-      settle: control(
-        'settles what waits in one vault, in all of a chain, or in all',
-        z.strictObject({ chainId: Chain.optional(), vaultAddress: AnyAddress.optional() }),
+    'A vault': {
+      'vaults/settle': control(
+        'A curator settles the requests of one vault, or of all. The wallet shows them as ready to claim.',
+        z.strictObject({ chainId: Chain.optional(), vaultAddress: VaultAddress.optional() }),
         {},
         async (which) => ({
           settled: (await curator.settle(which)).map((done) => ({ ...done, totalAssets: `${done.totalAssets}` })),
         }),
       ),
-      upgrade: control(
-        'upgrades a vault that is a proxy, as those of the protocol lagoon are, which stops its deposits until npm run admin -- confirm-vault',
-        z.strictObject({ chainId: Chain, vaultAddress: AnyAddress }),
-        { chainId: BASE, vaultAddress: '0x…' },
-        async ({ chainId, vaultAddress }) => ({ implementation: await upgradeToCopy(chainOf(chainId), vaultAddress) }),
+      'vaults/pause': control(
+        'The owner pauses a vault. The API refuses deposits, and the wallet says why.',
+        OneVault,
+        vaultExample,
+        async (body) => {
+          await callAsAdmin(body, 'pause')
+          note('vaults/pause', body, 'vaults/unpause', 'is paused')
+        },
+        listChanged('vaults/pause'),
+      ),
+      'vaults/unpause': jsonOnly(
+        control('The owner opens a paused vault again.', OneVault, vaultExample, async (body) => {
+          await callAsAdmin(body, 'unpause')
+          changed['vaults/pause'].delete(body.vaultAddress.toLowerCase())
+        }),
+      ),
+      'vaults/upgrade': control(
+        'The owner changes the code of a Lagoon vault. Deposits stop until you confirm the vault; withdrawals go on.',
+        OneVault,
+        vaultExample,
+        async (body) => {
+          const implementation = await upgradeToCopy(chainOf(body.chainId), body.vaultAddress)
+          note('vaults/upgrade', body, 'vaults/confirm', 'has changed')
+          return { implementation }
+        },
+        listChanged('vaults/upgrade'),
+      ),
+      'vaults/confirm': jsonOnly(
+        control(
+          'The operator confirms a changed vault, as with npm run admin -- confirm-vault. Deposits go on.',
+          OneVault,
+          vaultExample,
+          async ({ chainId, vaultAddress }) => {
+            await confirmVault({ chainId, address: getAddress(vaultAddress) })
+            changed['vaults/upgrade'].delete(vaultAddress.toLowerCase())
+          },
+        ),
       ),
     },
-    accounts: {
-      mint: control(
-        'gives an account test money in the smallest unit: of a token, or without one the coin of the chain',
-        z.strictObject({ chainId: Chain, to: AnyAddress, amount: Digits, token: AnyAddress.optional() }),
+    'The bridge': transferControls(relayer, Chain),
+    Rewards: rewardControls(rewards, chains, Chain),
+    'A chain': {
+      'chains/stop': control(
+        'All nodes of a chain stop. The wallet shows the last known figures; deposits get 503.',
+        z.strictObject({ chainId: Chain }),
+        { chainId: BASE },
+        ({ chainId }) => {
+          chainOf(chainId).nodes.turn('off')
+          stopped.add(chainId)
+        },
+        listChains(stopped, 'cannot be read'),
+      ),
+      'chains/hold': control(
+        'A chain makes no blocks. The wallet waits for what you send.',
+        z.strictObject({ chainId: Chain }),
+        { chainId: BASE },
+        ({ chainId }) => {
+          chainOf(chainId).hold(true)
+          held.add(chainId)
+        },
+        listChains(held, 'makes no blocks'),
+      ),
+      'chains/resume': jsonOnly(
+        control(
+          'A chain, or all, can be read and makes blocks again.',
+          z.strictObject({ chainId: Chain.optional() }),
+          {},
+          ({ chainId }) => {
+            for (const chain of chains) {
+              if (chainId !== undefined && chain.chainId !== chainId) continue
+              resume(chain)
+              stopped.delete(chain.chainId)
+              held.delete(chain.chainId)
+            }
+          },
+        ),
+      ),
+      'chains/reorganise': control(
+        'Empty blocks replace the last ones. What you sent in them is gone, and its events are reverted.',
+        z.strictObject({ chainId: Chain, blocks: z.int().min(1).max(MAX_REORGANISED) }),
+        { chainId: BASE, blocks: 10 },
+        async ({ chainId, blocks }) => {
+          await callRpc(chainOf(chainId), [{ method: 'anvil_reorg', params: [blocks, []] }])
+        },
+      ),
+    },
+    Nodes: nodeControls(chains, Chain),
+    'The API': {
+      'api/tamper': control(
+        'A man in the middle changes the receiver in deposits and withdrawals. The wallet refuses them before you sign.',
+        z.strictObject({}),
+        {},
+        () => {
+          isTampering = true
+          tamper(true)
+        },
+        () => (isTampering ? untilResumed('Responses are changed on their way') : []),
+      ),
+      'api/throttle': control(
+        'The API responds 429 to every call for so many seconds. The wallet waits and tries again.',
+        Seconds,
+        { seconds: 10 },
+        ({ seconds }) => {
+          throttledUntil = Date.now() + seconds * 1000
+          throttle(seconds)
+        },
+        () => (Date.now() < throttledUntil ? untilResumed('The API responds 429') : []),
+      ),
+      'api/resume': jsonOnly(
+        control('The API responds as usual again. Ends tamper and throttle.', z.strictObject({}), {}, () => {
+          throttledUntil = 0
+          isTampering = false
+          throttle(0)
+          tamper(false)
+        }),
+      ),
+    },
+    'Other services': {
+      'sources/fail': control(
+        'A service that ours asks responds 503. The wallet shows older figures, or says what is missing.',
+        z.strictObject({ source: Source }),
+        { source: Object.keys(sources)[0] ?? '' },
+        ({ source }) => {
+          const fake = sources[source]
+          if (fake) fake.rewrite = () => ({ status: 503, body: { error: 'Switched off at /sandbox' } })
+        },
+        () =>
+          Object.entries(sources).flatMap(([source, { rewrite }]) =>
+            rewrite ? [{ what: `${source} responds 503`, end: { name: 'sources/resume', body: { source } } }] : [],
+          ),
+      ),
+      'sources/resume': jsonOnly(
+        control(
+          'One of these services, or all, works again.',
+          z.strictObject({ source: Source.optional() }),
+          {},
+          ({ source }) => {
+            for (const [name, fake] of Object.entries(sources)) {
+              if (source === undefined || source === name) fake.rewrite = undefined
+            }
+          },
+        ),
+      ),
+    },
+    Webhooks: webhookControls(receiver),
+    Money: {
+      'accounts/mint': control(
+        'An account gets test money.',
+        z.strictObject({
+          ...{ token: TokenAddress.optional(), amount: Digits.meta({ format: 'amount' }), to: Account },
+          chainId: Chain,
+        }),
         { chainId: BASE, to: ACCOUNTS.users[0].address, amount: '1000000000000000000' },
         async ({ chainId, to, amount, token }) => {
           const chain = chainOf(chainId)
@@ -110,76 +320,71 @@ function controlsOf({
             await callRpc(chain, [{ method: 'anvil_setBalance', params: [to, sum] }])
             return { transactionHash: null }
           }
-          const [code] = await callRpc(chain, [{ method: 'eth_getCode', params: [token, 'latest'] }])
-          if (code === '0x') throw new Error(`There is no token ${token} on chain ${chainId}`)
+          await requireToken(chain, token)
           const data = encodeFunctionData({ abi: TOKEN, functionName: 'mint', args: [to, amount] })
           const [transactionHash] = await transact(chain, [{ label: 'mint', from: MINTER, to: token, data }])
           return { transactionHash }
         },
       ),
     },
-    chains: {
-      stop: control(
-        "has a chain's nodes answer nothing",
-        z.strictObject({ chainId: Chain }),
-        { chainId: BASE },
-        (body) => chainOf(body.chainId).nodes.turn('off'),
-      ),
-      hold: control(
-        'has a chain make no blocks: what is sent waits',
-        z.strictObject({ chainId: Chain }),
-        { chainId: BASE },
-        (body) => chainOf(body.chainId).hold(true),
-      ),
-      resume: control(
-        'ends both for a chain, or for all',
-        z.strictObject({ chainId: Chain.optional() }),
-        {},
-        ({ chainId }) => {
-          for (const chain of chains) if (chainId === undefined || chain.chainId === chainId) resume(chain)
-        },
-      ),
-      advance: control('moves the clocks of all chains forward, for good', Seconds, { seconds: 3600 }, ({ seconds }) =>
-        relayer.advance(seconds),
-      ),
-    },
-    transfers: transferControls(relayer),
-    sources: {
-      fail: control(
-        `has a service outside answer 503: ${Object.keys(sources).join(', ')}`,
-        z.strictObject({ source: Source }),
-        { source: Object.keys(sources)[0] ?? '' },
-        ({ source }) => {
-          const fake = sources[source]
-          if (fake) fake.rewrite = () => ({ status: 503, body: { error: 'Switched off at /sandbox' } })
-        },
-      ),
-      resume: control(
-        'has one of them, or all, answer again',
-        z.strictObject({ source: Source.optional() }),
-        {},
-        ({ source }) => {
-          for (const [name, fake] of Object.entries(sources)) {
-            if (source === undefined || source === name) fake.rewrite = undefined
-          }
-        },
-      ),
-    },
-    webhooks: webhookControls(receiver),
-    api: {
-      throttle: control(
-        'has the API answer 429 to every call for so many seconds',
+    Time: {
+      'chains/advance': control(
+        'The clocks of all chains move forward, for good. Events become final, cooldowns end, transfers expire.',
         Seconds,
-        { seconds: 10 },
-        ({ seconds }) => throttle(seconds),
+        { seconds: 3600 },
+        ({ seconds }) => relayer.advance(seconds),
       ),
     },
   }
-  return new Map(
-    Object.entries(groups).flatMap(([what, group]) =>
-      Object.entries(group).map(([name, control]): [string, Control] => [`${what}/${name}`, control]),
-    ),
+  return Object.entries(groups).flatMap(([group, controls]) =>
+    Object.entries(controls).map(([name, control]) => ({
+      ...control,
+      name,
+      group: control.isJsonOnly ? undefined : group,
+    })),
   )
+}
+
+function findVault({ vaults }: Pick<LocalWorld, 'vaults'>, address: string) {
+  return vaults.find((vault) => vault.address.toLowerCase() === address.toLowerCase())
+}
+
+/** Possible values of the controls' fields, by the name in their schemas. */
+async function listChoices({ chains, relayer }: Controlled): Promise<Readonly<Record<string, readonly Choice[]>>> {
+  const onChain = (name: string, chainId: number) => `${name} on ${chainName(chainId)}`
+  const users = ACCOUNTS.users.map(({ address }, index) => ({ label: `Account ${index + 1}`, value: address }))
+  const tokens = chains.flatMap(({ tokens }) => tokens)
+  const rewardTokens = chains.flatMap(({ rewardToken = [], unlisted = [] }) =>
+    unlisted.concat(rewardToken).toReversed(),
+  )
+  const choiceOf = ({ chainId, address, symbol, decimals }: (typeof tokens)[number]) => ({
+    ...{ label: onChain(symbol, chainId), body: { chainId, token: address }, decimals },
+  })
+  const relays = await relayer.look().catch(() => [])
+  return {
+    chains: chains.map(({ chainId }) => ({ label: chainName(chainId), value: chainId })),
+    vaults: chains.flatMap(({ chainId, vaults }) =>
+      vaults.map(({ address, name }) => ({ label: onChain(name, chainId), body: { chainId, vaultAddress: address } })),
+    ),
+    tokens: [
+      ...chains.map(({ chainId }) => ({ label: onChain('ETH', chainId), body: { chainId }, decimals: 18 })),
+      ...tokens.map(choiceOf),
+    ],
+    rewardTokens: rewardTokens.map(choiceOf),
+    accounts: users,
+    transfers: relays.toReversed().map(({ state, deposit }) => {
+      const { depositId, originChainId, transactionHash, inputAmount, inputToken } = deposit
+      const { decimals, symbol } = tokens.find(
+        // The bridge writes addresses in 32 bytes.
+        ({ chainId, address }) =>
+          chainId === originChainId && inputToken.toLowerCase().endsWith(address.slice(2).toLowerCase()),
+      ) ?? { decimals: 0, symbol: '' }
+      return {
+        label: `${formatUnits(inputAmount, decimals)} ${symbol} from ${chainName(originChainId)}, ${STATE_WORDS[state] ?? state.replaceAll('_', ' ')}`,
+        body: { transactionHash, depositId: depositId.toString(), originChainId },
+      }
+    }),
+  }
 }
 
 function resume({ nodes, hold }: RunningChain): void {
@@ -192,26 +397,33 @@ function isAllowed({ headers: { origin } }: IncomingMessage, origins: readonly s
   return origin === undefined || origins.includes(origin)
 }
 
+/** True if a person opens the list in a browser; programs that accept anything get JSON. */
+function isPageVisit({ method, url, headers: { accept = '' } }: IncomingMessage): boolean {
+  return method === 'GET' && url === '/sandbox' && accept.includes('text/html')
+}
+
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
-  controls: ReadonlyMap<string, Control>,
-  receiver: Controlled['receiver'],
+  controls: readonly Listed[],
+  controlled: Controlled,
   shownUrl: string,
 ): Promise<void> {
   const send = (status: number, body: unknown) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(`${JSON.stringify(body, null, 2)}\n`)
-  const list = [...controls].map(([name, { does, example }]) => ({
-    does,
+  const list = controls.map(({ name, group, does, schema, example, listOn }) => ({
+    ...{ name, group, does, schema, example, on: listOn() },
     try: `curl -s ${shownUrl}/${name} -d '${JSON.stringify(example)}'`,
   }))
   const { pathname: path, searchParams } = new URL(`http://localhost${request.url ?? '/'}`)
   const body = Buffer.concat(await request.toArray()).toString()
-  if (path === '/sandbox' && request.method === 'GET') return void send(200, { controls: list })
-  if (path === '/sandbox/webhooks/received' && request.method === 'GET') {
-    return void send(200, { received: receiver.listArrivals(Number(searchParams.get('after') ?? 0)) })
+  if (path === '/sandbox' && request.method === 'GET') {
+    return void send(200, { controls: list, choices: await listChoices(controlled), states: controlled.states })
   }
-  const found = request.method === 'POST' ? controls.get(path.replace(/^\/sandbox\//, '')) : undefined
+  if (path === '/sandbox/webhooks/received' && request.method === 'GET') {
+    return void send(200, { received: controlled.receiver.listArrivals(Number(searchParams.get('after') ?? 0)) })
+  }
+  const found = request.method === 'POST' ? controls.find(({ name }) => path === `/sandbox/${name}`) : undefined
   if (!found) return void send(404, { error: `There is no ${request.method} ${path}`, controls: list })
   try {
     send(200, (await found.run(JSON.parse(body || '{}'))) ?? {})

@@ -7,6 +7,7 @@ import type { LocalAccount } from './accounts.ts'
 import { playAccount } from './demos/account.ts'
 import { playEvents, tellEvents } from './demos/events.ts'
 import { playPortfolio } from './demos/portfolio.ts'
+import { playRewards } from './demos/rewards.ts'
 import { playStates } from './demos/states.ts'
 import { playCrossChain, playSameChain, playWithdrawals, type VaultStage } from './demos/vaults.ts'
 import { type LocalState, readState } from './start/state.ts'
@@ -16,6 +17,7 @@ const DEMOS: Record<string, (stage: VaultStage, user: LocalAccount) => Promise<v
   'same-chain': playSameChain,
   'cross-chain': playCrossChain,
   withdraw: playWithdrawals,
+  rewards: playRewards,
   account: playAccount,
   portfolio: playPortfolio,
   states: ({ state, say }) => playStates(state, say, process.argv[3]),
@@ -42,8 +44,8 @@ async function play(state: LocalState): Promise<void> {
     state,
     user: user.address,
     client: { url: state.baseUrl, key: state.apiKey },
-    async send(chainId, what, call) {
-      const hash = await send(state, user, chainId, what, call)
+    async send(chainId, what, call, account = user) {
+      const hash = await send(state, account, chainId, what, call)
       if (what === 'operation') events.expect(hash)
       return hash
     },

@@ -28,6 +28,12 @@ export type YieldVaultMake =
   | 'strict'
   | 'dailyLimit'
 
+/**
+ * A harm that a token does: `burnsGas`, `callsBack` (it claims again), `reverts` and `movesNothing` in a transfer;
+ * `changesDecimals` in each block. `none` is for tokens that turn bad later.
+ */
+export type Harm = keyof typeof HARMS
+
 /** What a synchronous vault is deployed with; it is a plain one, and the owner is the admin, by default. */
 export type YieldVaultOptions = {
   readonly make?: YieldVaultMake
@@ -110,6 +116,9 @@ const YIELD_VAULTS: { readonly [make in YieldVaultMake]: string } = {
   dailyLimit: 'DailyLimitYieldVault',
 }
 
+/** The numbers that the contract has for them. */
+const HARMS = { none: 0, burnsGas: 1, changesDecimals: 2, callsBack: 3, reverts: 4, movesNothing: 5 } as const
+
 const ASYNC_VAULTS: { readonly [make in AsyncVaultMake]: string } = {
   aggregated: 'AsyncVault',
   counted: 'AsyncVaultCounted',
@@ -126,6 +135,19 @@ export function deployToken(chain: LocalChain, options: TokenOptions): Promise<A
 /** The address of a new token with the habits of USDT: 6 decimals, no return values, approvals only from zero. */
 export function deployTether(chain: LocalChain): Promise<Address> {
   return deployed(chain, planTether)
+}
+
+/** Deploys an ERC-20 with 18 decimals that does this harm and that anyone can mint; returns its address. */
+export function deployHostileToken(chain: LocalChain, harm: Harm): Promise<Address> {
+  return deployed(chain, (plan) => plan.deploy('HostileToken', [HARMS[harm]]))
+}
+
+/** Has a hostile token do another harm from now on. */
+export async function setHarm(chain: LocalChain, token: Address, harm: Harm): Promise<void> {
+  await deployed(chain, (plan) => {
+    plan.call(ACCOUNTS.admin.address, token, 'HostileToken', 'setHarm', [HARMS[harm]])
+    return token
+  })
 }
 
 /** The address of a new synchronous ERC-4626 vault. */

@@ -13,16 +13,13 @@ type ListenOptions = {
 
 /**
  * Serves HTTP on this machine and returns the URL without a path; `stop` cuts the connections that are open. Throws where the
- * port is taken. A request under a name that is not this machine's gets 421: a page elsewhere can let its own name lead here
- * (DNS rebinding), and its browser would let it read the answer.
+ * port is taken. Requests under another name get 421, as `guardHost` has it.
  */
 export async function listen(
   answer: RequestListener,
   { port = 0, host = '127.0.0.1', maxHeaderSize, isOwnHost = namesThisMachine }: ListenOptions = {},
 ): Promise<{ readonly url: string; stop(): Promise<void> }> {
-  const server = createServer({ ...(maxHeaderSize && { maxHeaderSize }) }, (request, response) =>
-    isOwnHost(request) ? answer(request, response) : response.writeHead(421).end(),
-  )
+  const server = createServer({ ...(maxHeaderSize && { maxHeaderSize }) }, guardHost(answer, isOwnHost))
   await once(server.listen(port, host), 'listening')
   return {
     url: `http://${host}:${(server.address() as AddressInfo).port}`,
@@ -32,6 +29,14 @@ export async function listen(
       await closed
     },
   }
+}
+
+/**
+ * The same listener, but a request under a name that is not this machine's gets 421. A page elsewhere can let its own name lead
+ * here (DNS rebinding), and its browser would let it read the response.
+ */
+export function guardHost(answer: RequestListener, isOwnHost = namesThisMachine): RequestListener {
+  return (request, response) => (isOwnHost(request) ? answer(request, response) : response.writeHead(421).end())
 }
 
 function namesThisMachine({ headers: { host } }: IncomingMessage): boolean {

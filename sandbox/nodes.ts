@@ -11,6 +11,8 @@ import { callRpc } from './rpc.ts'
 /** A node in front of a local chain, which takes and refuses what a real one does. */
 export type Node = {
   readonly url: string
+  /** Changes its profile in these points from now on; `{}` takes all changes back. */
+  become(changes: Pick<NodeProfile, 'behind' | 'lies'>): void
   stop(): Promise<void>
 }
 
@@ -50,13 +52,19 @@ const Filter = z.looseObject({ fromBlock: z.string().default('latest'), toBlock:
 
 /** A node of this profile, on a free port, in front of the chain that answers at `target`. */
 export async function startNode(profile: NodeProfile, target: string): Promise<Node> {
-  const answerTo = nodeOf(profile, target)
-  return await listen((request, response) => {
+  let answerTo = nodeOf(profile, target)
+  const server = await listen((request, response) => {
     void buffer(request)
-      .then(answerTo)
+      .then((body) => answerTo(body))
       .catch((error): Reply => ({ status: 502, body: String(error) }))
       .then((reply) => send(response, reply))
   })
+  return {
+    ...server,
+    become(changes) {
+      answerTo = nodeOf({ ...profile, ...changes }, target)
+    },
+  }
 }
 
 /** What the node replies to a request's body. */

@@ -3,15 +3,19 @@ import { text } from 'node:stream/consumers'
 import type { Fake, Provider } from './fake.ts'
 import { listen } from './listen.ts'
 import { type BridgedChain, fakeAcross } from './providers/across.ts'
+import { type FakeAlchemy, fakeAlchemy } from './providers/alchemy.ts'
 import { fakeCoinGecko } from './providers/coingecko.ts'
 import { fakeDefiLlama } from './providers/defillama.ts'
-import { fakeGoldRush, type IndexedChain } from './providers/goldrush.ts'
+import { fakeGoldRush } from './providers/goldrush.ts'
 import { fakeIdleChains } from './providers/idle-chain.ts'
+import type { IndexedChain } from './providers/indexed-chain.ts'
 import { fakeLiFi } from './providers/lifi.ts'
 import { madeUpMarket } from './providers/market.ts'
+import { fakeMerkl, type RewardedChain } from './providers/merkl.ts'
 import { fakeSecretsManager } from './providers/secrets-manager.ts'
 import { fakeSolana, SOLANA_TOKENS } from './providers/solana.ts'
 import type { Relayer } from './relayer.ts'
+import { createRewards, type Rewards } from './rewards.ts'
 
 /** The services outside that cannot be had on this machine, as one local server. */
 export type Providers = {
@@ -22,10 +26,13 @@ export type Providers = {
   readonly coinGecko: Fake
   readonly defiLlama: Fake
   readonly liFi: Fake
-  /** The index of wallets, under /goldrush, a Solana node with NFTs, under /solana, and nodes of idle chains, under /idle/<chain id>. */
+  /** The indexes of wallets, under /goldrush and /alchemy/<network>, a Solana node with NFTs, under /solana, and nodes of idle chains, under /idle/<chain id>. */
   readonly goldRush: Fake
+  readonly alchemy: FakeAlchemy
   readonly solana: Fake
   readonly idleChains: Fake
+  /** The source of rewards, under /merkl. */
+  readonly merkl: Fake
   stop(): Promise<void>
 }
 
@@ -35,25 +42,31 @@ const MAX_HEADER_BYTES = 64 * 1024
 /**
  * Starts the local providers on a free port: AWS Secrets Manager with these secrets, the bridge's API between these
  * chains, the sources of a made-up market that knows these chains' tokens, an
- * index of what is on them, and nodes of the chains that are not on this machine. `now` is in epoch milliseconds.
+ * index of what is on them, the rewards of this operator (by default nobody has any), and nodes of the chains that are not on this
+ * machine. `now` is in epoch milliseconds.
  */
 export async function startProviders(options: {
   readonly secrets: Record<string, unknown>
-  readonly chains: readonly (BridgedChain & IndexedChain)[]
+  readonly chains: readonly (BridgedChain & IndexedChain & RewardedChain)[]
   readonly relayer: Relayer
+  readonly rewards?: Rewards
   readonly now?: () => number
 }): Promise<Providers> {
-  const { secrets, chains, relayer, now = Date.now } = options
+  const { secrets, chains, relayer, rewards = createRewards({ chains }), now = Date.now } = options
   const acrossApi = fakeAcross({ chains, relayer })
-  const tokens = [...chains.flatMap((chain) => chain.tokens), ...SOLANA_TOKENS]
+  const tokens = [...chains.flatMap(({ tokens, rewardToken = [] }) => tokens.concat(rewardToken)), ...SOLANA_TOKENS]
   const market = madeUpMarket(tokens)
   const coinGecko = fakeCoinGecko(market, now)
   const defiLlama = fakeDefiLlama(market, now)
   const liFi = fakeLiFi(market, tokens, now)
   const goldRush = fakeGoldRush(chains)
+  const alchemy = fakeAlchemy(chains, { now })
   const solana = fakeSolana()
   const idleChains = fakeIdleChains(now)
-  const fakes = [acrossApi, coinGecko, defiLlama, liFi, goldRush, solana, idleChains].map(({ answer }) => answer)
+  const merkl = fakeMerkl({ chains, rewards, market, now })
+  const fakes = [acrossApi, coinGecko, defiLlama, liFi, goldRush, alchemy, solana, idleChains, merkl].map(
+    ({ answer }) => answer,
+  )
   const providers = [fakeSecretsManager(secrets), ...fakes]
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     serve(request, response, providers).catch(() => response.writeHead(500).end())
@@ -65,8 +78,10 @@ export async function startProviders(options: {
     defiLlama,
     liFi,
     goldRush,
+    alchemy,
     solana,
     idleChains,
+    merkl,
   }
 }
 

@@ -39,6 +39,8 @@ export type Receiver = {
   trust(secret: string): void
   /** Answers so for so many seconds; afterwards, and with none, it acknowledges. */
   behave(behaviour: Behaviour, seconds: number): void
+  /** How it answers now. */
+  behaviour(): Behaviour
   /** What has arrived after this number, at most the last 300. */
   listArrivals(after: number): readonly Arrival[]
   stop(): Promise<void>
@@ -62,12 +64,14 @@ export async function startReceiver(now: () => number): Promise<Receiver> {
   let verifier: Webhook | undefined
   let told: { readonly behaviour: Behaviour; readonly until: number } = { behaviour: 'acknowledge', until: 0 }
 
+  const currentBehaviour = () => (now() < told.until ? told.behaviour : 'acknowledge')
+
   const receive = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.method !== 'POST' || request.url !== PATH) return response.writeHead(404).end()
     const body = await readBody(request, MAX_BODY_BYTES)
     if (!body) return response.writeHead(413).end()
     const isVerified = verify(verifier, body, request.headers)
-    const behaviour = now() < told.until ? told.behaviour : 'acknowledge'
+    const behaviour = currentBehaviour()
     // What somebody else has sent is refused, however it behaves.
     const status = behaviour === 'acknowledge' && !isVerified ? 401 : STATUSES[behaviour]
     const id = String(request.headers['webhook-id'] ?? '')
@@ -101,6 +105,7 @@ export async function startReceiver(now: () => number): Promise<Receiver> {
     behave(behaviour, seconds) {
       told = { behaviour, until: now() + seconds * 1000 }
     },
+    behaviour: currentBehaviour,
     listArrivals: (after) => arrivals.filter(({ number }) => number > after),
     stop,
   }

@@ -3,19 +3,29 @@ import { createWriteStream } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import { seedClient } from '../admin/operations/seed-client.ts'
+import { confirmVault } from '../admin/operations/vaults.ts'
 import { accountSettings, LOCAL } from '../infra/environments.ts'
 import { buildVariables } from '../lib/frame/resources.ts'
 import packageJson from '../package.json' with { type: 'json' }
-import { ACCOUNTS } from './accounts.ts'
+import { ACCOUNTS, SOLANA_WALLET } from './accounts.ts'
 import { type Backends, startBackends } from './backends.ts'
 import { areContractsCompiled, COMPILED_FILE, compileContracts } from './contracts.ts'
+import { showStates } from './controls/states.ts'
 import { startControls } from './controls.ts'
 import { startCurator } from './curator.ts'
 import { NODE_PROFILES } from './node-profiles.ts'
 import { startReceiver } from './receiver.ts'
-import type { ServiceSettings, Throttling } from './start/service.ts'
+import type { ServiceSettings, Switches } from './start/service.ts'
 import { readSettings } from './start/settings.ts'
-import { type LocalState, releaseFolder, removeState, STATE_FILE, takeFolder, writeState } from './start/state.ts'
+import {
+  ENV_FILE,
+  type LocalState,
+  releaseFolder,
+  removeState,
+  STATE_FILE,
+  takeFolder,
+  writeState,
+} from './start/state.ts'
 import { followTransfers, seedStates } from './start/states.ts'
 import { startWallet } from './start/wallet.ts'
 import { registerReceiver } from './start/webhook.ts'
@@ -48,7 +58,7 @@ async function start(): Promise<void> {
   const settings = await readSettings(process.env)
   await takeFolder()
   stops.push(releaseFolder)
-  const { port, walletPort, nodes, blockSeconds, withPast, realMarkets } = settings
+  const { port, walletPort, nodes, blockSeconds, withPast, realMarkets, indexes } = settings
   if (!(await areContractsCompiled())) {
     say('Compiling the local contracts, because their sources have changed …')
     await writeFile(COMPILED_FILE, await compileContracts())
@@ -66,7 +76,7 @@ async function start(): Promise<void> {
   for (const name of isPlain ? [] : nodes) say(`Reading the chains at ${name}: ${NODE_PROFILES[name].about}`)
   const [service, backends] = await Promise.all([
     loadService(),
-    startBackends({ blockSeconds, withPast, withStates: withPast, realMarkets, nodes }),
+    startBackends({ blockSeconds, withPast, withStates: withPast, realMarkets, nodes, indexes }),
   ])
   for (const { name, why } of backends.states?.missing ?? []) say(`Without the state "${name}": ${why}`)
   // The functions end first: the table waits for what they ask it, and jobs that come every few seconds never stop asking.
@@ -86,37 +96,50 @@ async function start(): Promise<void> {
       vaults: chain.vaults.filter(({ type }) => type === 'async').map(({ address }) => address),
     })),
     everySeconds: SETTLE_SECONDS,
-    onError: (error) => say(`The curator will try again: ${messageOf(error)}`),
+    onError: (error) => reportRetry('curator', error),
   })
-  stops.push(curator.stop)
+  // Not awaited: a settlement that never gets its block ends with its chain.
+  stops.push(async () => void curator.stop())
 
   const { relayer } = backends
   relayer.settings.delaySeconds = FILL_SECONDS
-  relayer.start({ onError: (error) => say(`The relayer will try again: ${messageOf(error)}`) })
+  relayer.start({ onError: (error) => reportRetry('relayer', error) })
 
   say('Starting the functions and the wallet …')
   const baseUrl = `http://localhost:${port}`
   const walletUrl = `http://localhost:${walletPort}`
   const controlsUrl = `${baseUrl}/sandbox`
+  const roomUrl = `${walletUrl}/sandbox`
   const receivedUrl = `${controlsUrl}/webhooks/received`
   const origins = [...new Set([walletUrl, baseUrl, ...LOCAL.corsOrigins, ...settings.origins])]
-  const { acrossApi, coinGecko, defiLlama, liFi, goldRush, solana } = backends.providers
+  const { acrossApi, coinGecko, defiLlama, liFi, goldRush, alchemy, solana, merkl } = backends.providers
   const receiver = await startReceiver(Date.now)
   stops.push(receiver.stop)
+  const { admin, hosts } = backends
+  const switchService = (switches: Switches) => service.postMessage(switches)
   const controls = await startControls(
     {
-      ...{ chains: backends.chains, relayer, curator, receiver },
+      ...{ relayer, curator, receiver, rewards: backends.rewards },
+      chains: backends.chains.map((chain) => ({ ...chain, hosts: hosts[chain.chainId] ?? [] })),
       sources: {
         coingecko: coinGecko,
         defillama: defiLlama,
         lifi: liFi,
         goldrush: goldRush,
+        alchemy,
         bridge: acrossApi,
         solana,
+        merkl,
       },
-      throttle: (throttleSeconds) => service.postMessage({ throttleSeconds } satisfies Throttling),
+      confirmVault: async (vault) => {
+        const { digest } = await confirmVault(admin, vault, { shown: undefined })
+        await confirmVault(admin, vault, { shown: digest })
+      },
+      throttle: (throttleSeconds) => switchService({ throttleSeconds }),
+      tamper: (tampers) => switchService({ tampers }),
+      states: states && backends.states ? showStates(states, backends.states, await relayer.look()) : [],
     },
-    { origins, shownUrl: controlsUrl },
+    { origins, shownUrl: controlsUrl, roomUrl },
   )
   stops.push(controls.stop)
   // Who may call may also register credentials.
@@ -140,8 +163,18 @@ async function start(): Promise<void> {
       apiUrl: baseUrl,
       apiKey,
       signingKeys: backends.listSigningKeys(),
-      chains: backends.chains.map(({ chainId, nodes: { url } }) => ({ chainId, rpcUrl: url })),
-      sandbox: { accounts: ACCOUNTS.users.map(({ address }) => address), controlsUrl, receivedUrl },
+      chains: backends.chains.map(({ chainId, nodes: { url } }) => ({
+        chainId,
+        rpcUrl: url,
+        explorerUrl: `${walletUrl}/sandbox/explorer/${chainId}`,
+      })),
+      sandbox: {
+        accounts: ACCOUNTS.users.map(({ address }) => address),
+        solanaWallet: SOLANA_WALLET,
+        smartAccount: ACCOUNTS.smart.address,
+        controlsUrl,
+        receivedUrl,
+      },
     }),
   })
   stops.push(wallet.stop)
@@ -221,13 +254,14 @@ function introduce(
 ): void {
   say('Ready.')
   process.stdout.write(`
-  Wallet     ${walletUrl}
-  API        ${baseUrl}
-  Docs       ${baseUrl}/docs
-  API key    ${apiKey}
-  Webhook    ${webhook.url}, which shows what arrives at ${webhook.receivedUrl}
-  Origins    ${origins.join(' ')}
-  Files      ${STATE_FILE} ${LOG_FILE}
+  Control room  ${walletUrl}/sandbox
+  Wallet        ${walletUrl}
+  API           ${baseUrl}
+  Docs          ${baseUrl}/docs
+  API key       ${apiKey}
+  Webhook       ${webhook.url}, which shows what arrives at ${webhook.receivedUrl}
+  Origins       ${origins.join(' ')}
+  Files         ${STATE_FILE} ${ENV_FILE} ${LOG_FILE}
 
   Try, in another terminal:
 
@@ -235,7 +269,7 @@ function introduce(
     curl -s ${baseUrl}/defi-vaults/v1/vaults -H 'x-join-key: ${apiKey}'
     # a deposit from its approval to its claim
     npm run demo
-    # settle all that waits now, not in ${SETTLE_SECONDS} s; ${controlsUrl} lists what else you can do
+    # settle all that waits now, not in ${SETTLE_SECONDS} s; the control room has all else that you can do
     curl -s ${controlsUrl}/vaults/settle -d '{}'
 
   The chains are a Base (8453) and an Arbitrum (42161) of this machine; transfers between them take ${FILL_SECONDS} s.
@@ -252,6 +286,11 @@ function stop(exitCode: number): Promise<void> {
     process.exit(exitCode)
   })()
   return stopping
+}
+
+/** Prints an error after which the curator or the relayer goes on; nothing once the chains end. */
+function reportRetry(who: 'curator' | 'relayer', error: unknown): void {
+  if (!stopping) say(`The ${who} will try again: ${messageOf(error)}`)
 }
 
 function messageOf(error: unknown): string {

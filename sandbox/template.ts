@@ -9,7 +9,7 @@ import { createConsumers, type Mapping } from './consumers.ts'
 import { createTable, localConfig, localCredentials } from './dynamo.ts'
 import { type Aws, type AwsServices, type Call, type Principal, startAws } from './template/aws.ts'
 import { createContainers, type LambdaFunction } from './template/containers.ts'
-import { ACCOUNT, type Deployed, type DeployedResource, deploy } from './template/deployed.ts'
+import { ACCOUNT, type Deployed, type DeployedResource, deploy, REGION } from './template/deployed.ts'
 import { startHttpApi } from './template/gateway.ts'
 import { isAllowed, PolicyDocument, type Statement, TrustPolicy } from './template/policies.ts'
 
@@ -52,6 +52,8 @@ const MOST_VARIABLES_BYTES = 4 * 1024
 /** What IAM takes: characters of a role's own policies, white space aside. */
 const MOST_POLICY_CHARACTERS = 10_240
 
+/** The queues' place in AWS. */
+const SQS_URL = `https://sqs.${REGION}.amazonaws.com`
 /** What Lambda must be allowed of a queue before it takes messages there. */
 const TAKING = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes']
 
@@ -136,7 +138,7 @@ async function startOn(
     aws.principals.set(credentials.AWS_ACCESS_KEY_ID, principalOf(id, role, credentials.AWS_SESSION_TOKEN))
     const lambda: LambdaFunction = {
       ...{ name: id, arn, directory: assets[properties.Code.S3Key], handler: properties.Handler },
-      environment: { ...buildEnvironment(resource, variables), ...credentials, AWS_ENDPOINT_URL: aws.url },
+      environment: { ...buildEnvironment(resource, variables, aws.url), ...credentials, AWS_ENDPOINT_URL: aws.url },
       ...{ timeoutSeconds: properties.Timeout, memoryMiB: properties.MemorySize },
       logGroup: properties.LoggingConfig.LogGroup,
     }
@@ -281,10 +283,11 @@ function verifyLimits({ id, properties }: DeployedResource<z.output<typeof Lambd
 function buildEnvironment(
   { id, properties }: DeployedResource<z.output<typeof Lambda>>,
   others: Readonly<Record<string, string>>,
+  sqsUrl: string,
 ): Record<string, string> {
   const { Variables } = properties.Environment
   return {
-    ...Variables,
+    ...Object.fromEntries(Object.entries(Variables).map(([name, value]) => [name, value.replace(SQS_URL, sqsUrl)])),
     ...Object.fromEntries(Object.entries(others).filter(([name]) => name in Variables)),
     _HANDLER: properties.Handler,
     AWS_EXECUTION_ENV: `AWS_Lambda_${properties.Runtime}`,

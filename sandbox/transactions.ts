@@ -48,7 +48,10 @@ export async function sendTransactions(
   return hashes
 }
 
-/** Sends transactions in their order and returns their hashes once all are mined; throws with the label of the first that reverted. */
+/**
+ * Sends transactions in their order and returns their hashes once all are mined; throws with the label of the first that reverted or
+ * that the chain has dropped.
+ */
 export async function transact(chain: Endpoint, transactions: readonly LocalTransaction[]): Promise<readonly Hash[]> {
   if (chain.blockSeconds === undefined) {
     const hashes: Hash[] = []
@@ -70,7 +73,7 @@ async function transactOne(chain: Endpoint, { label, from, to, data }: LocalTran
   return transactionHash
 }
 
-/** Resolves when all are mined; throws with the label of the first that reverted. */
+/** Resolves when all are mined; throws with the label of the first that reverted or that the chain has dropped. */
 export async function confirmTransactions(
   chain: Endpoint,
   transactions: readonly LocalTransaction[],
@@ -81,7 +84,15 @@ export async function confirmTransactions(
     const receipts = (await callRpc(chain, calls)).map((receipt) => Receipt.parse(receipt))
     const reverted = receipts.findIndex((receipt) => receipt?.status === '0x0')
     if (reverted >= 0) throw new Error(`Reverted: ${transactions[reverted]?.label} in ${hashes[reverted]}`)
-    if (!receipts.includes(null)) return
+    const waiting = hashes.filter((_, index) => receipts[index] === null)
+    if (waiting.length === 0) return
+    const known = await callRpc(
+      chain,
+      waiting.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })),
+    )
+    const dropped = waiting[known.indexOf(null)]
+    // A reorganisation leaves no trace of what was sent in its blocks.
+    if (dropped) throw new Error(`Dropped: ${transactions[hashes.indexOf(dropped)]?.label} in ${dropped}`)
     await setTimeout(RECEIPT_POLL_MS)
   }
 }

@@ -4,27 +4,34 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
-import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
-import { type Address, createPublicClient, http, numberToHex, parseAbi } from 'viem'
+import { numberToHex } from 'viem'
 import { createClient, issueKey } from '../admin/operations/clients.ts'
 import { seedClient } from '../admin/operations/seed-client.ts'
-import { MULTICALL3 } from '../lib/chain/multicall.ts'
+import { createTable } from '../lib/aws/table.ts'
+import { sharedCache } from '../lib/cache/cache.ts'
+import { cacheStore } from '../lib/cache/store.ts'
+import { findChain } from '../lib/chain/readers.ts'
+import { pricesKey } from '../lib/markets/cache-keys.ts'
+import { campaignsKey } from '../lib/rewards/campaigns.ts'
 import type { Vault } from '../lib/vaults/vault.ts'
 import { type Backends, startBackends } from '../sandbox/backends.ts'
 import type { LocalChain } from '../sandbox/chains.ts'
 import { copyVault } from '../sandbox/copies.ts'
 import { callRpc } from '../sandbox/rpc.ts'
+import type { Given, Reader, Took } from './bench/readers.ts'
+import { startProcess } from './load/process.ts'
 
-// Run by `npm run bench`, which keeps the functions' logs out of the result.
-// Measures what lists of vaults cost: HTTP requests, calls and bytes, as a proxy 50 ms before each local chain counts
-// them, and time, beside a reader of the same values that is built on viem's multicall.
+// Run by `npm run bench`. Measures what lists of vaults cost, beside a reader of the same values that is built on viem's
+// multicall and one that is built on the official SDK. A proxy 50 ms before each local chain counts HTTP requests, calls and
+// bytes. The readers run in a process of their own, whose CPU time is the sum of all rounds. They share no read.
 
 const USAGE = `Usage: npm run bench -- [vaults …]
 
 Measures a list of each of these numbers of vaults, half of them on each of two chains: even numbers from 2 to 2000; 10,
-50 and 200 unless given.
+50 and 200 unless given. Ends with 1 if a chain got no call in a round.
 `
 const DEFAULT_SIZES = [10, 50, 200]
+const READERS: readonly Reader[] = ['list', 'viem multicall', 'official SDK']
 const MOST_VAULTS = 2_000
 const WARM_UP = 20
 const ROUNDS = 20
@@ -34,7 +41,13 @@ const BLOCK_MS = 200
 /** What went through a proxy since it was last asked. */
 type Traffic = { requests: number; calls: number; bytes: number }
 
-/** In a thread of its own, so that its work is not counted as the reader's. */
+/** A read of all vaults by one reader. */
+type Round = Took & {
+  /** By chain. */
+  readonly traffic: readonly Traffic[]
+}
+
+/** Runs in a thread of its own, which answers while the chains are busy. */
 async function runProxy(target: string): Promise<void> {
   let traffic: Traffic = { requests: 0, calls: 0, bytes: 0 }
   const server = createServer(async (request, response) => {
@@ -73,77 +86,9 @@ async function startProxy({ rpcUrl }: LocalChain) {
   return { url, traffic, stop: () => worker.terminate() }
 }
 
-/** Reads what the list shows of a vault, by getters through viem's multicall and words through its batched transport. */
-function viemReader(chainId: number, url: string) {
-  const contracts = { multicall3: { address: MULTICALL3 } }
-  const client = createPublicClient({
-    chain: {
-      id: chainId,
-      name: '',
-      nativeCurrency: { name: '', symbol: '', decimals: 18 },
-      rpcUrls: { default: { http: [url] } },
-      contracts,
-    },
-    transport: http(url, { batch: { batchSize: 100_000 } }),
-  })
-  const ofVault = parseAbi([
-    'function version() view returns (string)',
-    'function pendingSilo() view returns (address)',
-    'function owner() view returns (address)',
-    'function safe() view returns (address)',
-    'function isTotalAssetsValid() view returns (bool)',
-    'function paused() view returns (bool)',
-    'function totalAssets() view returns (uint256)',
-    'function symbol() view returns (string)',
-    'function totalSupply() view returns (uint256)',
-    'function convertToAssets(uint256) view returns (uint256)',
-    'function maxDeposit(address) view returns (uint256)',
-    'function balanceOf(address) view returns (uint256)',
-  ])
-  const plain = [
-    'version',
-    'pendingSilo',
-    'owner',
-    'safe',
-    'isTotalAssetsValid',
-    'paused',
-    'totalAssets',
-    'symbol',
-    'totalSupply',
-  ] as const
-  return async (vaults: readonly Vault[]) => {
-    const calls = vaults.flatMap((vault) => {
-      const { address, asset, shareDecimals } = vault
-      const call = (functionName: string, args: unknown[] = [], to: Address = address) => ({
-        address: to,
-        abi: ofVault,
-        functionName,
-        args,
-      })
-      const price = call('convertToAssets', [10n ** BigInt(shareDecimals)])
-      if (!('pendingSilo' in vault)) return [price, call('maxDeposit', [MULTICALL3])]
-      const silo = vault.pendingSilo
-      return [...plain.map((name) => call(name)), price, call('balanceOf', [silo], asset), call('balanceOf', [silo])]
-    })
-    const words = vaults.flatMap((vault) =>
-      'pendingSilo' in vault ? WORDS.map((slot) => ({ address: vault.address, slot })) : [],
-    )
-    await Promise.all([
-      client.multicall({ contracts: calls as never, batchSize: 0, allowFailure: true }),
-      client.getBlock(),
-      ...words.map((word) => client.getStorageAt(word)),
-    ])
-  }
-}
-
 const say = (text: string) => process.stderr.write(`${text}\n`)
 const median = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
-
-/** As many words as the list reads of an asynchronous vault. */
-const WORDS = Array.from({ length: 10 }, (_, index) =>
-  numberToHex(0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n + BigInt(index)),
-)
 
 /** A client with this many vaults, half of them on each chain, four of five asynchronous; copies of those of the local world. */
 async function clientOf({ admin, chains }: Backends, known: readonly Vault[], size: number) {
@@ -169,6 +114,18 @@ async function clientOf({ admin, chains }: Backends, known: readonly Vault[], si
   return { apiKey: text, vaults: vaults.map(({ copy }) => copy) }
 }
 
+/** Keeps prices and campaigns of the chains as the jobs do: what there is none of is read again by each list. */
+async function keepMarkets({ dynamo, chains }: Backends): Promise<void> {
+  const cache = sharedCache({
+    table: cacheStore(createTable(dynamo.connection, dynamo.tableNames.cache)),
+    now: Date.now,
+  })
+  for (const { chainId } of chains) {
+    await cache.put(pricesKey(findChain(chainId).key), {})
+    await cache.put(campaignsKey(chainId), {})
+  }
+}
+
 /** The numbers of vaults that these arguments name; undefined where one of them is none. */
 function parseSizes(args: readonly string[]): number[] | undefined {
   if (args.length === 0) return DEFAULT_SIZES
@@ -186,61 +143,29 @@ async function main(args: readonly string[]): Promise<void> {
   say('Starting two chains …')
   const backends = await startBackends()
   const proxies = await Promise.all(backends.chains.map(startProxy))
-  backends.setRpcUrls(Object.fromEntries(backends.chains.map(({ chainId }, i) => [chainId, [proxies[i]?.url ?? '']])))
-  Object.assign(process.env, backends.environment, { SERVICE_VERSION: 'bench' })
+  const urls = Object.fromEntries(backends.chains.map(({ chainId }, i) => [chainId, proxies[i]?.url ?? '']))
+  backends.setRpcUrls(Object.fromEntries(Object.entries(urls).map(([chainId, url]) => [chainId, [url]])))
   const seeded = await seedClient(backends.admin, {
     name: 'bench',
     vaults: backends.chains.flatMap(({ vaults }) => vaults.map(({ chainId, address }) => ({ chainId, address }))),
   })
-  const { handler } = await import('../functions/vaults/list/handler.ts')
-
-  const rows: unknown[] = []
-  const measure = async (name: string, size: number, blocks: string, read: () => Promise<unknown>) => {
-    for (let round = 0; round < WARM_UP; round += 1) await read()
+  await keepMarkets(backends)
+  const readers = await startProcess<string>(new URL('bench/readers.ts', import.meta.url), [], {
+    ...backends.environment,
+    SERVICE_VERSION: 'bench',
+    POWERTOOLS_LOG_LEVEL: 'SILENT',
+  })
+  const read = async (reader: Reader): Promise<Round> => {
     await Promise.all(proxies.map((proxy) => proxy.traffic()))
-    const wall: number[] = []
-    const cpu: number[] = []
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const start = performance.now()
-      const before = process.threadCpuUsage()
-      await read()
-      const { user, system } = process.threadCpuUsage(before)
-      wall.push(performance.now() - start)
-      cpu.push((user + system) / 1000)
-    }
-    const traffic = await Promise.all(proxies.map((proxy) => proxy.traffic()))
-    const per = (field: keyof Traffic) => traffic.reduce((sum, of) => sum + of[field], 0) / ROUNDS / proxies.length
-    rows.push({
-      vaults: size,
-      blocks,
-      reader: name,
-      'requests/chain': per('requests'),
-      'calls/chain': per('calls'),
-      'KB/chain': Math.round(per('bytes') / 1000),
-      'wall ms': Math.round(median(wall)),
-      'CPU ms': Math.round(median(cpu) * 10) / 10,
-    })
-    say(`  ${JSON.stringify(rows.at(-1))}`)
+    const took = await readers.ask<Took>({ reader })
+    return { ...took, traffic: await Promise.all(proxies.map((proxy) => proxy.traffic())) }
   }
 
+  const rows: ReturnType<typeof row>[] = []
   for (const size of sizes) {
     say(`Deploying ${size} vaults …`)
-    const { apiKey, vaults } = await clientOf(backends, seeded.vaults, size)
-    const readers = backends.chains.map(({ chainId }, i) => viemReader(chainId, proxies[i]?.url ?? ''))
-    const list = async () => {
-      const reply = (await handler(
-        listEvent(apiKey) as never,
-        { getRemainingTimeInMillis: () => 10_000, awsRequestId: '', functionName: 'list' } as never,
-      )) as APIGatewayProxyStructuredResultV2
-      const { data } = JSON.parse(reply.body ?? '{}')
-      if (data?.length !== size) throw new Error(`The list answered ${reply.statusCode} ${reply.body?.slice(0, 200)}`)
-      if (data.some((vault: { stateAsOf?: { stale: boolean } }) => vault.stateAsOf?.stale))
-        throw new Error('The list is stale.')
-    }
-    const byViem = () =>
-      Promise.all(
-        readers.map((read, i) => read(vaults.filter(({ chainId }) => chainId === backends.chains[i]?.chainId))),
-      )
+    const given: Given = { ...(await clientOf(backends, seeded.vaults, size)), urls }
+    await readers.ask({ given })
     for (const [blocks, milliseconds] of [
       ['still', 0],
       [`${BLOCK_MS / 1000} s`, BLOCK_MS],
@@ -250,30 +175,48 @@ async function main(args: readonly string[]): Promise<void> {
           () => {},
         )
       const mining = milliseconds > 0 ? setInterval(mine, milliseconds) : undefined
-      await measure('list', size, blocks, list)
-      await measure('viem multicall', size, blocks, byViem)
+      const measured = READERS.map((reader) => ({ reader, rounds: [] as Round[] }))
+      for (let round = 0; round < WARM_UP + ROUNDS; round += 1) {
+        // The readers alternate, so that other work on the machine meets each of them.
+        for (const { reader, rounds } of measured) {
+          const one = await read(reader)
+          if (round >= WARM_UP) rounds.push(one)
+        }
+      }
       clearInterval(mining)
+      for (const { reader, rounds } of measured) {
+        rows.push(row({ vaults: size, blocks, reader }, rounds))
+        say(`  ${JSON.stringify(rows.at(-1))}`)
+        if (rounds.some(isSilent)) {
+          say(`In a round of ${reader} a chain got no call: the figures are not of reads.`)
+          process.exitCode = 1
+        }
+      }
     }
   }
   new Console(process.stdout).table(rows)
-  await Promise.all(proxies.map((proxy) => proxy.stop()))
+  await Promise.all([readers, ...proxies].map((one) => one.stop()))
   await backends.stop()
 }
 
-function listEvent(apiKey: string) {
-  const path = '/defi-vaults/v1/vaults'
+function row(
+  of: { readonly vaults: number; readonly blocks: string; readonly reader: Reader },
+  rounds: readonly Round[],
+) {
+  const traffic = rounds.flatMap((round) => round.traffic)
+  const perChain = (field: keyof Traffic) => traffic.reduce((sum, of) => sum + of[field], 0) / traffic.length
   return {
-    version: '2.0',
-    routeKey: `GET ${path}`,
-    rawPath: path,
-    rawQueryString: '',
-    headers: { 'x-join-key': apiKey },
-    requestContext: {
-      requestId: 'bench',
-      http: { method: 'GET', path, sourceIp: '127.0.0.1', protocol: 'HTTP/1.1', userAgent: '' },
-    },
-    isBase64Encoded: false,
+    ...of,
+    'requests/chain': perChain('requests'),
+    'calls/chain': perChain('calls'),
+    'KB/chain': Math.round(perChain('bytes') / 1000),
+    'wall ms': Math.round(median(rounds.map(({ wall }) => wall))),
+    'CPU ms': Math.round((10 * rounds.reduce((sum, { cpu }) => sum + cpu, 0)) / rounds.length) / 10,
   }
+}
+
+function isSilent({ traffic }: Round): boolean {
+  return traffic.some(({ calls }) => calls === 0)
 }
 
 await (isMainThread ? main(process.argv.slice(2)) : runProxy(workerData))

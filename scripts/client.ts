@@ -2,10 +2,10 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { endpoints } from '../functions/contracts.ts'
 import { ERRORS } from '../lib/errors.ts'
 import type { EndpointContract } from '../lib/frame/contract.ts'
-import { buildOpenApi, type JsonSchema, listErrors } from '../reference/openapi.ts'
+import { buildOpenApi, type JsonSchema, jsonSchema, listErrors, operationId } from '../reference/openapi.ts'
 
-// Writes the client's types and operations from the OpenAPI document, and its texts for users from docs/errors.md; with --check
-// it only says whether the files are what these say.
+// Writes the client's types and operations from the OpenAPI document, its MCP tools from the contracts, and its texts for users
+// from docs/errors.md; with --check it only says whether the files are what these say.
 const CHECK = process.argv.includes('--check')
 
 type Schema = JsonSchema | boolean
@@ -13,10 +13,23 @@ type Schema = JsonSchema | boolean
 /** Headers that the client sends by itself, or the browser alone may send. */
 const SENT_ANYWAY = ['authorization', 'origin']
 
+/** Areas whose operations for clients are tools: they read, or prepare transactions that the user signs. */
+const TOOL_AREAS: readonly EndpointContract['tag'][] = ['Vaults', 'Activity', 'Markets']
+/** Page sizes that fit a model's context: a page of vaults is about 700 tokens for each. */
+const TOOL_LIMIT: JsonSchema = {
+  type: 'integer',
+  description: 'Page size; `cursor` takes the `nextCursor` of a page',
+  minimum: 1,
+  maximum: 25,
+  default: 10,
+}
+
 const CONTRACTS: readonly EndpointContract[] = Object.values(endpoints)
+const { version } = JSON.parse(await readFile('client/package.json', 'utf8'))
 const { paths, webhooks, components } = buildOpenApi(CONTRACTS, '')
 const files = {
   'client/src/api.ts': generateApi(),
+  'client/src/mcp-tools.ts': generateTools(),
   'client/src/texts.ts': generateTexts(await readFile('docs/errors.md', 'utf8')),
 }
 for (const [file, text] of Object.entries(files)) {
@@ -75,6 +88,58 @@ function namedTypes(code: string): string[] {
   return [...found].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, type]) => type)
 }
 
+/** The table of the MCP server's tools: one for each operation of these areas that needs no user's session. */
+function generateTools(): string {
+  const contracts = CONTRACTS.filter(({ tag, caller }) => caller === 'client' && TOOL_AREAS.includes(tag))
+  const rows = contracts.map((contract) => {
+    const { title, summary, request } = contract
+    const parts = [request.path, request.query, request.body].flatMap((part) => (part ? [jsonSchema(part)] : []))
+    const properties = Object.assign({}, ...parts.map((part) => part.properties))
+    const inputSchema = {
+      type: 'object',
+      properties: Object.fromEntries(
+        Object.entries<Schema>(properties).map(([name, field]) => [name, toolField(name, field)]),
+      ),
+      required: parts.flatMap(({ required = [] }) => required),
+      additionalProperties: false,
+      ...(parts.some(({ $defs }) => $defs) && { $defs: Object.assign({}, ...parts.map(({ $defs }) => $defs)) }),
+    }
+    const name = operationId(contract)
+    return `  ${name}: { operation: ${name}, ${JSON.stringify({ title, description: summary, inputSchema }).slice(1)},`
+  })
+  return [
+    '// Written from the contracts and client/package.json by `npm run client`.',
+    `import { ${contracts.map(operationId).join(', ')} } from './api.ts'`,
+    `/** The version of this package. */\nexport const VERSION = '${version}'`,
+    '/** The tools of the MCP server by the names of their operations. */',
+    'export const TOOLS = {',
+    ...rows.map(namingTools),
+    '} as const',
+    '',
+  ].join('\n')
+}
+
+/** A field of a tool's input. What the API takes as the text of a number is a number here. */
+function toolField(name: string, field: Schema): Schema {
+  if (name === 'limit') return TOOL_LIMIT
+  if (typeof field === 'boolean' || field.type !== 'string' || !isNumeric(field)) return field
+  const { pattern: _, enum: values, default: value, ...rest } = field
+  return {
+    ...rest,
+    type: 'integer',
+    ...(values && { enum: values.map(Number) }),
+    ...(value !== undefined && { default: Number(value) }),
+  }
+}
+
+/** The same text with the names of tools in place of routes, which a model does not know. */
+function namingTools(text: string): string {
+  return CONTRACTS.reduce(
+    (before, contract) => before.replaceAll(`\`${contract.method} ${contract.path}\``, `\`${operationId(contract)}\``),
+    text,
+  )
+}
+
 /** Every code that the API answers, with its status. */
 function errorTypes(): string {
   const codes = Object.entries(ERRORS).map(
@@ -102,6 +167,7 @@ function operationCode(contract: EndpointContract): string {
     names.length > 0 ? [`${place}: [${names.map((name) => `'${name}'`).join(', ')}]`] : [],
   )
   const items = itemsOf(success)
+  if (!('content' in success)) where.push('isEmpty: true')
   if (items) where.push(`items: '${items}'`)
   const args = [`'${method}'`, `'${path}'`, ...(where.length > 0 ? [`{ ${where.join(', ')} }`] : [])]
   const mayBeLeftOut = !requestBody && !asked.some(({ required }) => required)

@@ -31,7 +31,7 @@ const Config = z.object({
   apiUrl: z.string(),
   apiKey: z.string(),
   signingKeys: z.array(PublicKey),
-  chains: z.array(z.object({ chainId: z.number(), rpcUrl: z.string() })),
+  chains: z.array(z.object({ chainId: z.number(), rpcUrl: z.string(), explorerUrl: z.string() })),
 })
 const Report = z.object({
   categories: z.record(

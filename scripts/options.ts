@@ -8,6 +8,7 @@ import * as z from 'zod'
 export function readOptions<Shape extends z.ZodRawShape>(
   usage: string,
   schema: z.ZodObject<Shape>,
+  args: readonly string[] = process.argv.slice(2),
 ): z.output<z.ZodObject<Shape>> | undefined {
   const types = Object.entries(schema.shape).map(([name, one]) => {
     const isFlag = z.safeParse(one, true).success
@@ -15,6 +16,7 @@ export function readOptions<Shape extends z.ZodRawShape>(
   })
   try {
     const { help, ...given } = parseArgs({
+      args: [...args],
       options: { ...Object.fromEntries(types), help: { type: 'boolean' } },
     }).values
     if (!help) return schema.parse(given)

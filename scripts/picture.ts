@@ -5,30 +5,43 @@ import * as z from 'zod'
 import { addAuthenticator } from '../test/support/authenticator.ts'
 import { unpackChromium } from '../test/support/chromium.ts'
 
-// Takes the README's picture of the demo wallet from the running `npm start`: the home page of the local account with a past.
-const PICTURE = 'docs/images/wallet.png'
-/** The page keeps 15 pixels free for a scrollbar, which a picture does not show. */
-const VIEWPORT = { width: 1295, height: 800 }
-const CLIP = { x: 0, y: 0, width: 1280, height: 800 }
+// Takes the README's picture from the running `npm start`: the control room with the wallet of the local account with a past.
+const PICTURE = 'docs/images/sandbox.png'
+const VIEWPORT = { width: 1280, height: 800 }
 
 const { walletUrl } = z.object({ walletUrl: z.string() }).parse(JSON.parse(readState()))
 const browser = await chromium.launch({ ...(await unpackChromium()), args: ['--no-sandbox'] })
 try {
   const page = await browser.newPage({ baseURL: walletUrl, viewport: VIEWPORT, locale: 'en-US', colorScheme: 'light' })
   await addAuthenticator(page)
-  await page.goto('/account')
+  await page.goto('/sandbox')
+  const wallet = page.frameLocator('iframe')
+  await wallet.getByRole('banner').getByRole('link', { name: 'Get started' }).click()
   // Each run signs up another user: an address is registered once.
-  await page.getByLabel('E-mail address').fill(`picture-${Date.now()}@example.com`)
-  await page.getByRole('button', { name: 'Sign up with a passkey' }).click()
-  await page.getByRole('button', { name: 'Local account with a past' }).click()
-  await page.getByRole('button', { name: 'Link this wallet' }).click()
-  await page.getByRole('button', { name: 'Unlink' }).waitFor()
-  await page.getByRole('link', { name: 'Home' }).click()
-  await page.getByRole('heading', { name: 'In vaults' }).waitFor()
-  await page.getByText('earned').last().waitFor()
-  await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+  await wallet.getByLabel('E-mail address').fill(`picture-${Date.now()}@example.com`)
+  await wallet.getByRole('button', { name: 'Sign up with a passkey' }).click()
+  await wallet.getByRole('button', { name: 'Local account with a past' }).click()
+  await wallet.getByRole('button', { name: 'Link this wallet' }).click()
+  await wallet.getByRole('button', { name: 'Unlink' }).first().waitFor()
+  // Something goes on: a deposit, its event, and a switch that is on.
+  await wallet.getByRole('link', { name: 'Earn' }).click()
+  await wallet.getByRole('link', { name: 'Harbor USDC' }).click()
+  await wallet.getByLabel('Amount').fill('250')
+  await wallet.getByRole('button', { name: /^Approve 250 USDC/ }).click()
+  await wallet.getByRole('button', { name: /^Deposit 250 USDC/ }).click()
+  await wallet.getByText('Waiting for the vault’s settlement').waitFor()
+  const settle = page.getByRole('form', { name: 'Settle' })
+  await settle.getByRole('button').click()
+  await wallet.getByRole('button', { name: 'Claim' }).waitFor()
+  await page.getByRole('region', { name: 'Events' }).getByText('deposit.claimable').first().waitFor()
+  await page.getByRole('radio', { name: 'The bridge' }).check()
+  await page.getByRole('button', { name: 'Hold' }).click()
+  await page.getByText('The bridge fills no transfers').waitFor()
+  await page.getByRole('radio', { name: 'A vault' }).check()
+  await wallet.locator('.skeleton').first().waitFor({ state: 'detached' })
   mkdirSync(dirname(PICTURE), { recursive: true })
-  await page.screenshot({ path: PICTURE, animations: 'disabled', clip: CLIP })
+  await page.screenshot({ path: PICTURE, animations: 'disabled' })
+  await page.getByRole('button', { name: /^End/ }).click()
   process.stdout.write(`${PICTURE} is written.\n`)
 } finally {
   await browser.close()

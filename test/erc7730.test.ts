@@ -9,11 +9,12 @@ import { EVM_CHAINS } from '../lib/chain/registry.ts'
 import { encodeOperation } from '../lib/protocols/calldata.ts'
 import { OPERATIONS } from '../lib/protocols/operations.ts'
 import type { ProtocolName } from '../lib/protocols/vault-on-chain.ts'
+import { DISTRIBUTOR, distributorAbi, encodeClaim } from '../lib/rewards/distributor.ts'
 
 // The descriptors are held to the text of ERC-7730, version 2, and its JSON schema (https://eips.ethereum.org/EIPS/eip-7730).
 
 const FOLDER = 'docs/erc7730'
-const PATH = /^(@\.(from|to|value|chainId)|[a-zA-Z]\w*)$/
+const PATH = /^(@\.(from|to|value|chainId)|[a-zA-Z]\w*(\.\[\])*)$/
 const Path = z.string().regex(PATH)
 const ZERO = zeroAddress
 const AddressName = z.strictObject({ types: z.array(z.enum(['wallet', 'eoa', 'contract', 'token', 'collection'])) })
@@ -100,14 +101,21 @@ const ABIS: Readonly<Record<string, Abi>> = {
   ...Object.fromEntries(Object.entries(OPERATIONS).map(([name, { abi }]) => [name, abi])),
   erc20: erc20Abi,
   across: poolAbi,
+  merkl: distributorAbi,
 }
 
 /** The function of a key by the ERC: canonical types, one space, no space behind a comma. */
 function functionOf(key: string): { selector: string; parameters: string[] } {
-  const [, name, list = ''] = /^([a-zA-Z]\w*)\(((?:[a-z0-9]+ [a-zA-Z]\w*(?:,(?=[a-z])|(?=\))))*)\)$/.exec(key) ?? []
+  const [, name, list = ''] =
+    /^([a-zA-Z]\w*)\(((?:[a-z0-9]+(?:\[\])* [a-zA-Z]\w*(?:,(?=[a-z])|(?=\))))*)\)$/.exec(key) ?? []
   const parameters = list === '' ? [] : list.split(',').map((parameter) => parameter.split(' '))
   const selector = toFunctionSelector(`${name}(${parameters.map(([type]) => type).join()})`)
-  return { selector, parameters: parameters.map(([, parameter = '']) => parameter) }
+  return { selector, parameters: parameters.map(([type = '', parameter = '']) => pathOf({ type, parameter })) }
+}
+
+/** The path of all elements of a parameter: `.[]` for each dimension. */
+function pathOf({ type, parameter }: { readonly type: string; readonly parameter: string }): string {
+  return `${parameter}${type.replace(/^[a-z0-9]+/, '').replaceAll('[]', '.[]')}`
 }
 
 /** The fields of a format, with what they refer to. */
@@ -150,6 +158,13 @@ describe('What a hardware wallet shows', () => {
     expect(selectorsIn('across')).toEqual([slice(transfer.data, 0, 4)])
     const deployments = EVM_CHAINS.flatMap(({ id, bridge }) => (bridge ? [{ chainId: id, address: bridge.pool }] : []))
     expect(read('across').context.contract.deployments).toEqual(deployments)
+  })
+
+  test('there are words for claims of rewards, on every chain', () => {
+    const claim = encodeClaim(ONE, [{ token: TWO, amount: 1n, proof: [] }])
+    expect(selectorsIn('merkl')).toEqual([slice(claim.data, 0, 4)])
+    const deployments = EVM_CHAINS.map(({ id }) => ({ chainId: id, address: DISTRIBUTOR }))
+    expect(read('merkl').context.contract.deployments).toEqual(deployments)
   })
 
   test.for(Object.keys(ABIS))(

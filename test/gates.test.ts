@@ -253,6 +253,13 @@ test('No page leads to a file or a heading that is not there', () => {
   expect(listBrokenLinks(PAGES)).toEqual([])
 })
 
+test('A first stage is described in 800 words', () => {
+  const text = PAGES.get(join('docs', 'deploy.md')) ?? ''
+  const words = text.split(/\s+/).filter(Boolean).length
+  expect(words).toBeGreaterThan(0)
+  expect(words).toBeLessThanOrEqual(800)
+})
+
 test('The index of the decisions has each of them once, and marks the newest', () => {
   const index = PAGES.get(join('docs', 'decisions', 'README.md')) ?? ''
   const listed = [...index.matchAll(/^- \[\d{4}\]\((\d{4}-[\w-]+\.md)\)/gm)].map(([, name]) => name)

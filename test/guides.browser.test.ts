@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { build } from 'esbuild'
 import type { JSHandle, Page } from 'playwright-core'
 import type { Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -312,52 +311,6 @@ test('A user logs out, and deletes the account with a fresh login', async ({ ope
   await logIn(page)
   await run(page, 'sessions.ts', 'deleteAccount')
   await expect(logIn(page)).rejects.toThrow('login_failed: ')
-})
-
-test('A page shows the steps of a deposit, and takes one with each click', async ({ open }) => {
-  const { folder } = await extractGuide('client/README.md', {})
-  const { outputFiles } = await build({
-    stdin: {
-      contents: `import { createElement, StrictMode } from 'react'
-        import { createRoot } from 'react-dom/client'
-        import { Deposit } from './deposit.tsx'
-        globalThis.show = (props) =>
-          createRoot(document.body).render(createElement(StrictMode, null, createElement(Deposit, props)))`,
-      resolveDir: folder,
-    },
-    bundle: true,
-    write: false,
-    jsx: 'automatic',
-    define: { 'process.env.NODE_ENV': '"development"' },
-  })
-  const page = await open(WEB)
-  await page.addScriptTag({ content: outputFiles[0]?.text ?? '' })
-  await page.evaluate(`
-    globalThis.sent = 0
-    const call = { to: '0x1', data: '0x', value: '0' }
-    show({
-      client: {
-        url: 'https://api.example',
-        key: 'jk',
-        fetch: async () => Response.json({
-          approval: sent ? [] : [call], operations: [call], chainId: 8453, simulation: { status: 'unavailable' },
-        }),
-      },
-      sender: {
-        send: () => new Promise((resolve) => setTimeout(() => resolve('0x' + ++sent))),
-        wait: async (transactionHash) => ({ status: 'success', transactionHash }),
-      },
-      vaultAddress: '0x1', userAddress: '0x2', amount: '5',
-    })`)
-  const steps = page.getByRole('listitem')
-  await page.getByRole('button', { name: 'approve' }).dblclick()
-  await page.getByRole('button', { name: 'deposit' }).waitFor()
-  expect(await steps.allTextContents()).toEqual(['approve: done', 'deposit: todo'])
-  expect(await page.getByText('could not be tested').count()).toBe(1)
-  await page.getByRole('button', { name: 'deposit' }).click()
-  await page.getByRole('button', { name: 'Done' }).waitFor()
-  expect(await steps.allTextContents()).toEqual(['approve: done', 'deposit: done'])
-  expect(await page.evaluate('sent')).toBe(2)
 })
 
 test('A user is told what is wrong with an address, a password or a code', async ({ openDevice }) => {

@@ -3,6 +3,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { Client as Host, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { JsonRpcProvider, Wallet } from 'ethers'
 import { type Address, createClient, custom, erc20Abi, type Hash, type Hex, http, numberToHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -32,16 +34,15 @@ const userAddress = ALICE.address
 const run = promisify(execFile)
 
 const test = serviceTest
-  .extend('guides', { scope: 'file' }, ({ sharedService: { baseUrl, apiKey, backends } }) =>
-    extractGuide('docs/guides', {
-      BASE_URL: baseUrl,
-      API_KEY: apiKey,
-      RPC_URL: backends.chains.find(({ chainId }) => chainId === base.id)?.rpcUrl ?? '',
-      PRIVATE_KEY: ALICE.privateKey,
-      KEY: backends.signingKey.x,
-      KEY_ID: backends.signingKey.kid,
-    }),
-  )
+  .extend('guides', { scope: 'file' }, ({ sharedService: { baseUrl, apiKey, backends } }, { onCleanup }) => {
+    // What `--env-file` gives to the reader's program.
+    const env = { VAULTLINE_URL: baseUrl, VAULTLINE_KEY: apiKey }
+    Object.assign(process.env, env)
+    onCleanup(() => {
+      for (const name of Object.keys(env)) Reflect.deleteProperty(process.env, name)
+    })
+    return extractGuide('docs/guides', { KEY: backends.signingKey.x, KEY_ID: backends.signingKey.kid })
+  })
   /** What a snippet exports. */
   .extend(
     'load',
@@ -139,19 +140,90 @@ test('A client believes what the service has signed, for the vaults that it know
   expect(await confirm(elsewhere)).toMatchObject({ error: { code: 'unverified' } })
 })
 
+test('An assistant reaches the tools by each configuration of the guide, and over HTTP', async ({
+  service,
+  load,
+  guides: { folder, snippets },
+}) => {
+  const { signingKey } = service.backends
+  const connect = async (transport: ConstructorParameters<typeof StdioClientTransport>[0] | URL, fetch?: unknown) => {
+    const host = new Host({ name: 'an-assistant', version: '1.0.0' })
+    onTestFinished(() => host.close())
+    const isRemote = transport instanceof URL
+    // The snippet's function, which has no type here.
+    const served = { fetch: fetch as typeof globalThis.fetch }
+    await host.connect(
+      isRemote ? new StreamableHTTPClientTransport(transport, served) : new StdioClientTransport(transport),
+    )
+    return await host.callTool({ name: 'listVaults', arguments: { limit: 1 } })
+  }
+  const keys = join(folder, 'signing-keys.json')
+  await writeFile(keys, JSON.stringify([signingKey]))
+  const script = join(folder, 'node_modules/@vaultline/client/dist/mcp-bin.js')
+  for (const name of ['claude_desktop_config.json', 'mcp.json']) {
+    const text = (snippets.get(name) ?? '')
+      .replaceAll('<here>/client/dist/mcp-bin.js', script)
+      .replaceAll('<here>/keys.json', keys)
+      .replaceAll('http://localhost:4000', service.baseUrl)
+      .replaceAll(/jk_local_…|\$\{input:vaultline-key\}/g, service.apiKey)
+    const { mcpServers, servers = mcpServers } = JSON.parse(text)
+    const { command, args, env } = servers.vaultline
+    expect(command).toBe('node')
+    expect(await connect({ command: process.execPath, args, env })).toMatchObject({
+      structuredContent: { success: true },
+    })
+  }
+
+  const { serveTools }: Snippet = await load('mcp-http.ts')
+  const serve = serveTools({ keys: [signingKey] })
+  const fetch = (url: string, init: RequestInit) => serve(new Request(url, init))
+  const answer = await connect(new URL('http://tools.example/mcp'), fetch)
+  expect(answer).toMatchObject({ structuredContent: { success: true } })
+})
+
 test('A price has its age', async ({ load }) => {
   const { fetchPrice }: Snippet = await load('price.ts')
   const price = await fetchPrice('bitcoin', 'eur')
   expect(price).toEqual({ price: expect.any(Number), asOf: expect.any(Date), isStale: false })
 })
 
+test('Rewards are listed and claimed, and only what the chain pays now', async ({ service, load }) => {
+  const { chain, vaultAddress } = placeOf(service, 'sync')
+  const { rewardToken } = chain
+  if (!rewardToken) throw new Error('Campaigns pay in no token here')
+  const { listClaimable, claimRewards }: Snippet = await load('rewards.ts')
+  const { viemSender }: Snippet = await load('viem-sender.ts')
+  const reward = { account: userAddress, token: rewardToken.address, vault: vaultAddress, amount: 7n * 10n ** 18n }
+  await service.backends.rewards.grant(base.id, [reward])
+  const { claimable, missing } = await listClaimable(userAddress.toLowerCase())
+  expect(missing).toEqual([])
+  expect(claimable).toMatchObject([{ token: reward.token, amount: `${reward.amount}` }])
+
+  const before = await balanceOf(chain, reward.token)
+  const { hash, paid, leftOut } = await claimRewards(viemSender(walletsOn(service)), {
+    ...{ userAddress, chainId: base.id },
+  })
+  expect(hash).toMatch(/^0x.{64}$/)
+  expect({ paid, leftOut }).toEqual({ paid: [{ token: reward.token, amount: `${reward.amount}` }], leftOut: [] })
+  expect(await balanceOf(chain, reward.token)).toBe(before + reward.amount)
+  expect((await listClaimable(userAddress)).claimable).toEqual([])
+})
+
 test('The quick start leads to a deposit, by curl and by a program', async ({ service, guides }) => {
   const { chain, vaultAddress } = placeOf(service, 'sync')
   const page = await readFile('docs/guides/quick-start.md', 'utf8')
   const commands = [...page.matchAll(/^```sh curl\n(.*?)^```$/gms)].map(([, block]) => block).join('\necho\n')
-  const state = { baseUrl: service.baseUrl, apiKey: service.apiKey, vaults: chain.vaults, accounts: USERS }
+  const env = {
+    VAULTLINE_URL: service.baseUrl,
+    VAULTLINE_KEY: service.apiKey,
+    RPC_URL_8453: chain.rpcUrl,
+    VAULT: vaultAddress,
+    ACCOUNT: ALICE.address,
+    PRIVATE_KEY: ALICE.privateKey,
+  }
   await mkdir(join(guides.folder, '.local'), { recursive: true })
-  await writeFile(join(guides.folder, '.local/state.json'), JSON.stringify(state))
+  const lines = Object.entries(env).map(([name, value]) => `${name}=${value}\n`)
+  await writeFile(join(guides.folder, '.local/.env'), lines.join(''))
   const { stdout } = await run('bash', ['-ec', commands], { cwd: guides.folder })
   const [vaults = '', prepared = ''] = stdout.split('\n')
   expect(JSON.parse(vaults).data).toContainEqual(expect.objectContaining({ poolAddress: vaultAddress }))
@@ -160,7 +232,8 @@ test('The quick start leads to a deposit, by curl and by a program', async ({ se
   const [, set = ''] = /^ *(npm init .*?) && npm i /m.exec(page) ?? []
   await run('bash', ['-ec', set], { cwd: guides.folder })
   const before = await balanceOf(chain, vaultAddress)
-  const program = await run('node', ['first-deposit.ts'], { cwd: guides.folder })
+  const [, command = ''] = /^ *(node --env-file=.*)$/m.exec(page) ?? []
+  const program = await run('bash', ['-ec', command.replace('<here>', '.')], { cwd: guides.folder })
   expect(program.stdout).toMatch(/^success 0x.{64}\nsuccess 0x.{64}\n$/)
   expect(await balanceOf(chain, vaultAddress)).toBeGreaterThan(before)
 })

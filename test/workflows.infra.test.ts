@@ -1,5 +1,7 @@
-import { globSync, readFileSync } from 'node:fs'
-import { basename } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import * as z from 'zod'
@@ -7,8 +9,14 @@ import { STAGES } from '../infra/environments.ts'
 import manifest from '../package.json' with { type: 'json' }
 import wallet from '../wallet/package.json' with { type: 'json' }
 
-const Step = z.object({ uses: z.string().optional(), run: z.string().optional() })
+const Step = z.object({
+  if: z.string().optional(),
+  uses: z.string().optional(),
+  run: z.string().optional(),
+  with: z.record(z.string(), z.unknown()).optional(),
+})
 const Job = z.object({
+  if: z.string().optional(),
   strategy: z.object({ matrix: z.object({ run: z.array(z.string()).default([]) }) }).optional(),
   uses: z.string().optional(),
   needs: z.union([z.string(), z.array(z.string())]).optional(),
@@ -33,16 +41,19 @@ describe('The workflows of GitHub Actions', () => {
   test('run no action of others but at a commit, beside which its version stands', () => {
     const pinned = /^ *- uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/
     const lines = [...texts.values()].flatMap((text) => text.split('\n')).filter((line) => / *- uses:/.test(line))
+    const versions = new Set(lines.map((line) => line.trim()))
+    expect(versions.size).toBe(new Set(lines.map((line) => /uses: (.*)@/.exec(line)?.[1])).size)
     expect(lines.filter((line) => !pinned.test(line))).toEqual([])
     expect(lines).toHaveLength(steps.filter(({ uses }) => uses).length)
   })
 
-  test('may read the code alone, and ask for a token of AWS only in an environment', () => {
+  test('may read the code alone, and ask for a token of AWS or npm only in an environment', () => {
     for (const { permissions } of workflows.values()) expect(permissions).toEqual({ contents: 'read' })
     const asking = jobs.filter(({ permissions, steps }) => permissions?.['id-token'] && steps.length > 0)
     expect(
       asking.map(({ id, environment = '' }) => [id, environment.replace(/^\S+ inputs\.stage \}\}/, '<stage>')]),
     ).toEqual([
+      ['release.yml publish', 'npm'],
       ['stage.yml diff', '<stage>-diff'],
       ['stage.yml deploy', '<stage>'],
     ])
@@ -66,6 +77,7 @@ describe('The workflows of GitHub Actions', () => {
       'test:browser',
       'contracts',
       'go-client',
+      'pack',
       'test:samples',
       'mutants',
     ]
@@ -76,7 +88,7 @@ describe('The workflows of GitHub Actions', () => {
   test('check what .ci/run checks, side by side', () => {
     const { strategy } = workflows.get('check.yml')?.jobs['check'] ?? {}
     const kinds = (text: string) =>
-      [...text.matchAll(/(?<=test:|project )\w+|contracts|go-client|npm test|^test$/gm)].map(String)
+      [...text.matchAll(/(?<=test:|project )\w+|contracts|go-client|pack|npm test|^test$/gm)].map(String)
     const inOrder = kinds(readFileSync('.ci/run', 'utf8')).map((kind) => kind.replace('npm ', ''))
     expect(kinds((strategy?.matrix.run ?? []).join('\n'))).toEqual(inOrder)
   })
@@ -86,14 +98,55 @@ describe('The workflows of GitHub Actions', () => {
     const [, query = ''] = /jq --raw-output "(.*)" outputs\.json/.exec(asking) ?? []
     const urls = query.replaceAll('\\"', '"').replaceAll('$STAGE', 'dev').split(' // ')
     // As the stacks name their outputs.
-    expect(urls).toEqual(['."vaultline-dev-edge".EdgeUrl', '."vaultline-dev-shared".ApiUrl'])
+    expect(urls).toEqual(['."vaultline-dev-edge".EdgeUrl', '."vaultline-dev-api".ApiUrl'])
   })
 
-  test('deploy what has passed the checks, each stage after the one before', () => {
+  test('publish a tag that has passed the checks and names the version of the client, with provenance and no token', () => {
+    const { check, publish } = workflows.get('release.yml')?.jobs ?? {}
+    expect([check?.uses, publish?.needs]).toEqual(['./.github/workflows/check.yml', 'check'])
+    const commands = (publish?.steps ?? []).flatMap(({ run = [] }) => run).join('\n')
+    expect(commands).toContain(
+      'test "v$(node --print "require(\'./client/package.json\').version")" = "$GITHUB_REF_NAME"',
+    )
+    expect(commands).toContain(' publish --provenance --access public ./dist/client/*.tgz')
+    expect(texts.get('release.yml')).not.toMatch(/NODE_AUTH_TOKEN|secrets\./)
+  })
+
+  test('deploy what has passed the checks, each stage after the one before, if the variable STAGES has it', () => {
     const deploys = workflows.get('deploy.yml')?.jobs ?? {}
-    expect(Object.entries(deploys).map(([id, { needs }]) => [id, needs])).toEqual([
-      ['check', undefined],
-      ...STAGES.map((stage, place) => [stage, place === 0 ? 'check' : STAGES[place - 1]]),
+    expect(Object.entries(deploys).map(([id, { needs, if: when }]) => [id, needs, when])).toEqual([
+      ['check', undefined, undefined],
+      ...STAGES.map((stage, place) => [
+        ...[stage, place === 0 ? 'check' : STAGES[place - 1]],
+        // A stage that is skipped does not hold up the next; one that fails does.
+        `\${{ !cancelled() && !failure() && fromJSON(vars.STAGES || '{}').${stage} }}`,
+      ]),
     ])
+  })
+
+  test('need no variable and no secret but in jobs that a repository without them skips', () => {
+    const needing = [...texts].flatMap(([name, text]) => (/\b(vars|secrets)\./.test(text) ? [name] : []))
+    // The deploy calls the stage's.
+    expect(needing).toEqual(['canary.yml', 'deploy.yml', 'stage.yml'])
+    expect(workflows.get('canary.yml')?.jobs['ask']?.if).toBe('vars.STAGES')
+    expect(texts.get('check.yml')).not.toMatch(/environment:|id-token/)
+  })
+
+  test('ask the stages with Node and the files that the canary checks out, and install nothing', () => {
+    const { steps: asking = [] } = workflows.get('canary.yml')?.jobs['ask'] ?? {}
+    const folders = String(asking[0]?.with?.['sparse-checkout']).trim().split('\n')
+    const command = asking.flatMap(({ run = [] }) => run)
+    expect(command).toEqual(['node scripts/smoke.ts --url "$BASE_URL"'])
+    const checkout = mkdtempSync(join(tmpdir(), 'canary-'))
+    try {
+      for (const path of ['package.json', ...folders]) cpSync(path, join(checkout, path), { recursive: true })
+      rmSync(join(checkout, 'client/node_modules'), { recursive: true, force: true })
+      // Nothing listens at this port.
+      const options = { cwd: checkout, encoding: 'utf8', env: { PATH: process.env['PATH'] } } as const
+      const { status, stdout } = spawnSync('node', ['scripts/smoke.ts', '--url', 'http://127.0.0.1:9'], options)
+      expect({ status, stdout }).toEqual({ status: 1, stdout: expect.stringMatching(/5 of 5 failed\.\n$/) })
+    } finally {
+      rmSync(checkout, { recursive: true })
+    }
   })
 })

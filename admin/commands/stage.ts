@@ -6,7 +6,6 @@ import { type Commands, chain, columns, command, flag, optionHelp, text } from '
 import { HIDDEN_SECONDS, MOST_LISTED } from '../dead-letters.ts'
 import { FailedExamination, runDoctor } from '../doctor.ts'
 import { dropDeadLetters, forgetTransfers } from '../operations/stage.ts'
-import { relistVaults } from '../operations/vaults.ts'
 
 /** How a stage is, and what mends it. */
 export const STAGE_COMMANDS: Commands = {
@@ -47,7 +46,7 @@ export const STAGE_COMMANDS: Commands = {
       const wanted = { table, from, partition, isReplaced: replace, isConfirmed: yes }
       const { items, missing, different } = await admin.restoreItems(wanted)
       // The jobs find vaults by their chains, which a client's own partition does not hold.
-      if (table === 'clients' && yes) await relistVaults(admin)
+      if (table === 'clients' && yes) await admin.clients.relistVaults()
       const [lacking, differing] = yes
         ? ['put back', replace ? 'replaced' : 'left as they are']
         : ['missing', 'different']

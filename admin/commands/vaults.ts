@@ -6,7 +6,7 @@ import type { Pin } from '../../lib/vaults/pin.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
 import { address, type Commands, chain, clientId, columns, command, flag, optionHelp, text } from '../command.ts'
 import { getClient } from '../operations/clients.ts'
-import { type Acceptance, addVault, confirmVault, relistVaults, removeVault } from '../operations/vaults.ts'
+import { type Acceptance, addVault, confirmVault, removeVault } from '../operations/vaults.ts'
 
 /** Which vaults clients have, and what of them is pinned. */
 export const VAULT_COMMANDS: Commands = {
@@ -83,12 +83,6 @@ export const VAULT_COMMANDS: Commands = {
     const { vaults } = (await getClient(admin, client)).client
     return vaultColumns(vaults, await admin.pinStore.get(vaults))
   }),
-
-  'relist-vaults': command(
-    'Has the jobs look after each vault of a client, where the table was changed by other means than these commands.',
-    z.object({}),
-    async (admin) => [`Vaults of clients that the jobs did not look after and do now: ${await relistVaults(admin)}.`],
-  ),
 
   'confirm-vault': command(
     'Shows what of a vault has changed since it was pinned, and pins it anew, so that deposits go on; for all clients.',

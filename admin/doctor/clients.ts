@@ -47,16 +47,13 @@ function issueKey(command: Command, clientId: string): string {
   return command(`issue-key --client ${clientId} --name <text>`)
 }
 
-/**
- * Whether there are vaults, the jobs look after each, and each is what an operator confirmed. `pins` are those of `vaults`, in the
- * same order; `unlisted` are vaults of clients that are not listed with their chains.
- */
+/** Reports whether there are vaults, and whether each is what an operator confirmed. `pins` has the pin of each vault, in order. */
 export function judgeVaults(
   vaults: readonly VaultKey[],
-  { pins, unlisted }: { readonly pins: readonly (Pin | undefined)[]; readonly unlisted: readonly VaultKey[] },
+  pins: readonly (Pin | undefined)[],
   command: Command,
 ): Finding[] {
-  if (vaults.length === 0 && unlisted.length === 0) {
+  if (vaults.length === 0) {
     const remedy = command('add-vault --client <id> --chain <id> --address 0x…')
     return [{ mark: 'FAIL', name: 'vaults', found: 'no client has one', remedy }]
   }
@@ -69,16 +66,6 @@ export function judgeVaults(
     return [{ mark: 'WARN', name, found, remedy }]
   }
   return [
-    ...(unlisted.length > 0
-      ? [
-          {
-            mark: 'FAIL' as const,
-            name: 'vaults not looked after',
-            found: firstOf(unlisted.map(({ chainId, address }) => `${chainId}:${address}`)),
-            remedy: command('relist-vaults'),
-          },
-        ]
-      : []),
     { mark: 'ok', name: 'vaults', found: `${countOf(vaults.length, 'vault')} on ${countOf(chains.size, 'chain')}` },
     ...warn(
       'vaults not pinned',

@@ -11,7 +11,7 @@ import type { JobContract } from '../../lib/frame/contract.ts'
 import { ALL_PRICES, ALL_TOKENS, MARKET, RATES } from '../../lib/markets/cache-keys.ts'
 import { countOf, type Finding, firstOf, operatorGuide } from './finding.ts'
 
-const WATCHING = operatorGuide('watch', 'Alarms')
+const WATCHING = operatorGuide('watch', 'Alarms that wake somebody')
 
 type Recorded = {
   /** How far each vault of the chain is recorded; undefined for one that is not yet. */

@@ -30,7 +30,8 @@ const HUNDRED_DOLLARS = '100000000'
 const [FROM, TO] = [8453, 42161]
 
 /** The sources, each with one question. A source that is added has its line here. */
-function listSources({ coinGecko, defiLlama, liFi, bridge, goldRush, solanaNfts }: Config): readonly Source[] {
+function listSources(config: Config): readonly Source[] {
+  const { coinGecko, defiLlama, liFi, merkl, bridge, solanaNfts } = config
   const hasHeaders = (headers: object) => Object.keys(headers).length > 0
   return [
     {
@@ -51,24 +52,18 @@ function listSources({ coinGecko, defiLlama, liFi, bridge, goldRush, solanaNfts 
       hasKey: hasHeaders(liFi.headers),
     },
     {
+      name: 'Merkl',
+      question: { url: `${merkl.url}/v4/users/${SOMEBODY}/rewards?chainId=8453`, headers: merkl.headers },
+      hasKey: hasHeaders(merkl.headers),
+    },
+    {
       name: 'Across',
       question: { url: `${bridge.url}/suggested-fees?${quoteOf(FROM, TO)}`, headers: bridge.headers },
       hasKey: hasHeaders(bridge.headers),
       // What it says of a route is for who asks for it.
       isAnswer: (status, body) => status === 400 && JSON.stringify(body ?? '').includes('AcrossApiError'),
     },
-    {
-      name: 'GoldRush',
-      question:
-        goldRush.apiKey === undefined
-          ? undefined
-          : {
-              url: `${goldRush.url}/gnosis-mainnet/address/${SOMEBODY}/balances_v2/`,
-              headers: { authorization: `Bearer ${goldRush.apiKey}` },
-            },
-      hasKey: goldRush.apiKey !== undefined,
-      missed: goldRush.apiKey === undefined ? 'tokens beyond the list, and NFTs on EVM chains' : undefined,
-    },
+    ...listIndexes(config),
     {
       name: 'Solana NFTs',
       question: solanaNfts && {
@@ -82,6 +77,33 @@ function listSources({ coinGecko, defiLlama, liFi, bridge, goldRush, solanaNfts 
       missed: solanaNfts ? undefined : 'NFTs on Solana',
     },
   ]
+}
+
+/** The indexes that have a key; without any, users miss what only an index knows. */
+function listIndexes({ alchemy, goldRush, tokenIndexes }: Config): readonly Source[] {
+  const balances = { jsonrpc: '2.0', id: 1, method: 'alchemy_getTokenBalances', params: [SOMEBODY, 'erc20'] }
+  const sources = {
+    alchemy: alchemy.apiKey && {
+      name: 'Alchemy',
+      question: {
+        url: `${alchemy.url.replace('{network}', 'gnosis-mainnet')}/v2/${alchemy.apiKey}`,
+        body: JSON.stringify(balances),
+      },
+      hasKey: true,
+    },
+    goldRush: goldRush.apiKey && {
+      name: 'GoldRush',
+      question: {
+        url: `${goldRush.url}/gnosis-mainnet/address/${SOMEBODY}/balances_v2/`,
+        headers: { authorization: `Bearer ${goldRush.apiKey}` },
+      },
+      hasKey: true,
+    },
+  }
+  const configured = tokenIndexes.flatMap((name) => sources[name] || [])
+  if (configured.length > 0) return configured
+  const missed = 'tokens beyond the list, and NFTs on EVM chains'
+  return [{ name: 'Token index', question: undefined, hasKey: false, missed }]
 }
 
 function quoteOf(originChainId: number, destinationChainId: number): string {

@@ -27,7 +27,7 @@ export type Acceptance = 'accept-no-exit' | 'accept-mixed-up' | 'accept-untried'
 
 /**
  * How many vaults a client has at most: all of them in one answer are below the 6 MB that Lambda gives, also where their texts
- * are as long as may be (docs/scale.md, "Requests").
+ * are as long as may be (docs/scale.md).
  */
 const MOST_VAULTS = 1_000
 
@@ -204,11 +204,4 @@ async function findVaultOfAny(admin: Admin, { chainId, address }: VaultKey): Pro
   const vault = await admin.clients.getVaultOnChain({ chainId, address })
   if (!vault) throw new AdminError(`No client has a vault ${address} on chain ${chainId}. See list-vaults.`)
   return vault
-}
-
-/** Lists vaults of clients with their chains that are not listed there, as after a part of the table was restored; how many. */
-export async function relistVaults({ clients }: Pick<Admin, 'clients'>): Promise<number> {
-  const unlisted = await clients.findUnlisted()
-  for (const vault of unlisted) await clients.listAgain(vault)
-  return unlisted.length
 }

@@ -90,6 +90,38 @@ export type ChainName = {
   name: string
 }
 
+export type ClaimableRewardData = {
+  /** Chain of the reward */
+  chainId: ChainId
+  /** Account whose reward it is */
+  userAddress: Address
+  /** Token that is paid */
+  token: Address
+  /** The token's own symbol; null if it has none */
+  symbol: string | null
+  /** The token's decimals */
+  decimals: number
+  /** Amount that a claim pays now, in the token's smallest unit */
+  amount: Amount
+  /** `amount` in US dollars */
+  usd: number
+}
+
+export type ClaimedRewardData = {
+  /** Chain of the reward */
+  chainId: ChainId
+  /** Account whose reward it is */
+  userAddress: Address
+  /** Token that is paid */
+  token: Address
+  /** Amount that the claim paid, in the token's smallest unit */
+  amount: Amount
+  /** Transaction of the claim */
+  transactionHash: TransactionHash
+  /** Block of that transaction */
+  blockNumber: number
+}
+
 export type CompleteLoginRequest = {
   /** The challengeIdentifier of POST /auth/login/init */
   challengeIdentifier: string
@@ -650,6 +682,12 @@ export type GetPositionResponse = {
     /** True if the valuation is valid; null if the vault does not report it */
     isTotalAssetsValid: boolean | null
   }
+  /** At least what campaigns of the vault have paid, as Merkl attributes it; not part of earnedAssets. Null if `GET …/rewards` has not read the user's rewards within a day */
+  rewards: {
+    token: Address
+    /** Paid, in the token's smallest unit */
+    claimed: Amount
+  }[] | null
   /** Latest 20 deposits */
   deposits: Deposit[]
   /** True if there are more deposits */
@@ -806,6 +844,19 @@ export type GetVaultResponse = {
     /** Time of the later price */
     to: Timestamp
   } | null
+  /** Tokens that campaigns pay besides the yield, some minutes old; never part of `APY`. Null if unknown. `GET …/rewards` lists those of a user */
+  rewards: ({
+    /** Chain on which it is paid, which can be another than that of the vault */
+    chainId: number
+    /** Token that is paid */
+    token: Address
+    /** Its symbol, as Merkl reports it */
+    symbol: string
+    /** Percent a year, as Merkl reports it; null if not measured yet */
+    apr: number | null
+    /** End of the last live campaign */
+    endsAt: Timestamp
+  })[] | null
   /** Token to deposit */
   asset: {
     /** Symbol */
@@ -824,6 +875,8 @@ export type GetVaultResponse = {
   vaultState?: VaultState | null | undefined
   /** True if the vault's code, or its price by over a tenth, has changed since an operator confirmed it. Deposits then return `vault_has_changed` until an operator confirms it again. Checked every minute; null if not checked */
   hasChanged: boolean | null
+  /** Time when an operator last confirmed the vault's code and price; null if not checked or not known now */
+  pinnedAt: Timestamp | null
   /** Block of the state; null if the vault was never read */
   stateAsOf: StateAsOf | null
   /** Per chain read: the block that the response is based on, and the number of hosts */
@@ -890,6 +943,8 @@ export type ListBalancesResponse = {
   errors?: Record<string, string> | undefined
   /** Balances by chain key: the chain's coin for each linked wallet's chain, and every token held */
   tokens: Record<string, Balance[]>
+  /** Parts for which the service has no source, by chain key; listed tokens are always there */
+  missing?: Record<string, 'unlisted_tokens'[]> | undefined
   /** The user's identity check */
   kyc: {
     /** Status of the identity check */
@@ -1014,6 +1069,16 @@ export type ListPositionsResponse = {
   totalRecords: number
   positions: Position[]
   /** Reason by chain id why the list omits vaults of that chain, all or some */
+  errors?: Record<string, string> | undefined
+  /** Per chain read: the block that the response is based on, and the number of hosts */
+  evidence: Evidence[]
+}
+
+export type ListRewardsResponse = {
+  userAddress: Address
+  /** Without tokens that look like spam */
+  rewards: Reward[]
+  /** Reason by chain id why rewards of that chain are missing, all or some */
   errors?: Record<string, string> | undefined
   /** Per chain read: the block that the response is based on, and the number of hosts */
   evidence: Evidence[]
@@ -1450,6 +1515,48 @@ export type PrepareDepositResponse = {
   quote?: BridgeQuote | undefined
 }
 
+export type PrepareRewardsClaimRequest = {
+  /** The user's wallet */
+  userAddress: Address
+  /** Chain of the rewards */
+  chainId: ChainId
+  /** Tokens to claim, from `GET …/rewards`; all if left out */
+  tokens?: Address[] | null | undefined
+}
+
+export type PrepareRewardsClaimResponse = {
+  /** Send these first */
+  approval: Transaction[]
+  /** Send these in order, once the approvals are confirmed. Between chains the last one is the transfer: use its hash for the status */
+  operations: Transaction[]
+  /** All transactions in order, as the parameter of `wallet_sendCalls` (EIP-5792) */
+  calls: WalletCalls
+  protocol: 'merkl'
+  /** Chain of the rewards */
+  chainId: ChainId
+  /** Gas units of all transactions together */
+  estimatedGas: Amount
+  /** True if the last transaction is a transfer to another chain */
+  isCrossChain: boolean
+  simulation: Simulation
+  /** Per chain read: the block that the response is based on, and the number of hosts */
+  evidence: Evidence[]
+  /** Rewards that the transaction claims */
+  rewards: {
+    token: Address
+    /** Amount that it pays, in the token's smallest unit */
+    amount: Amount
+  }[]
+  /** Rewards that it does not claim */
+  leftOut: ({
+    token: Address
+    /** `not_yet_claimable`: not in the tree that pays now. `paid_to_another_account`: the user has set another recipient at the contract. `reverts`, `does_not_transfer`: the token failed in the dry run. `claim_again`: it has room in the next claim. `not_found`: Merkl does not report it */
+    reason: 'not_yet_claimable' | 'paid_to_another_account' | 'reverts' | 'does_not_transfer' | 'claim_again' | 'not_found'
+    /** Time from which it can be claimed; null if unknown */
+    claimableAt: Timestamp | null
+  })[]
+}
+
 export type PrepareWithdrawalRequest = {
   /** Vault contract */
   vaultAddress: Address
@@ -1537,7 +1644,7 @@ export type RegisterWebhookRequest = {
   /** An https URL on port 443, at most 2,048 characters long */
   url: string
   /** Event types that the service sends. Left out: all, including future types */
-  types?: ('deposit.pending' | 'deposit.claimable' | 'deposit.completed' | 'deposit.cancelled' | 'deposit.reverted' | 'withdrawal.pending' | 'withdrawal.claimable' | 'withdrawal.completed' | 'withdrawal.cancelled' | 'withdrawal.reverted' | 'transfer.completed' | 'transfer.failed' | 'transfer.refunded' | 'transfer.reverted' | 'vault.paused' | 'vault.resumed' | 'vault.changed' | 'vault.reverted')[] | null | undefined
+  types?: ('deposit.pending' | 'deposit.claimable' | 'deposit.completed' | 'deposit.cancelled' | 'deposit.reverted' | 'withdrawal.pending' | 'withdrawal.claimable' | 'withdrawal.completed' | 'withdrawal.cancelled' | 'withdrawal.reverted' | 'transfer.completed' | 'transfer.failed' | 'transfer.refunded' | 'transfer.reverted' | 'vault.paused' | 'vault.resumed' | 'vault.changed' | 'vault.reverted' | 'reward.claimable' | 'reward.claimed')[] | null | undefined
   /** final: sends an event once its block is final. latest: also sends it before, with `final: false`, and a `….reverted` event if a reorganisation removes it */
   finality?: 'final' | 'latest' | null | undefined
 }
@@ -1549,7 +1656,7 @@ export type RegisteredWebhook = {
   /** URL that receives the events */
   url: string
   /** Event types that the service sends; null for all, including future types */
-  types: ('deposit.pending' | 'deposit.claimable' | 'deposit.completed' | 'deposit.cancelled' | 'deposit.reverted' | 'withdrawal.pending' | 'withdrawal.claimable' | 'withdrawal.completed' | 'withdrawal.cancelled' | 'withdrawal.reverted' | 'transfer.completed' | 'transfer.failed' | 'transfer.refunded' | 'transfer.reverted' | 'vault.paused' | 'vault.resumed' | 'vault.changed' | 'vault.reverted')[] | null
+  types: ('deposit.pending' | 'deposit.claimable' | 'deposit.completed' | 'deposit.cancelled' | 'deposit.reverted' | 'withdrawal.pending' | 'withdrawal.claimable' | 'withdrawal.completed' | 'withdrawal.cancelled' | 'withdrawal.reverted' | 'transfer.completed' | 'transfer.failed' | 'transfer.refunded' | 'transfer.reverted' | 'vault.paused' | 'vault.resumed' | 'vault.changed' | 'vault.reverted' | 'reward.claimable' | 'reward.claimed')[] | null
   /** final: sends events once they are final. latest: also before */
   finality: 'final' | 'latest'
   createdAt: Timestamp
@@ -1656,6 +1763,59 @@ export type RevertedWithdrawalData = {
   entry: WithdrawalEntry | null
   /** Block whose state `entry` shows: the last final block, or the latest block with `final: false`. Of two states of one id, the one with the higher version is newer; of equal versions, the one with the higher `sequence` */
   version: number
+}
+
+/** Tokens that campaigns of vaults pay a user */
+export type Reward = {
+  chainId: ChainId
+  /** Token that is paid */
+  token: Address
+  /** The token's own symbol; null if it has none */
+  symbol: string | null
+  /** The token's decimals; null if it has none */
+  decimals: number | null
+  /** Amount that a claim pays now, in the token's smallest unit. Proven: its proof leads to the root on the chain. A token that wraps another pays the other, less its fee */
+  amount: Amount
+  /** Earned but not claimable yet, in the token's smallest unit, as Merkl reports it */
+  pending: Amount
+  /** All that was ever paid, in the token's smallest unit, by the chain */
+  claimed: Amount
+  /** `amount` in US dollars; null if the price is unknown */
+  usd: number | null
+  /** Time from which a claim also pays the part of `pending` that is in the newest tree; null if nothing waits there, or while that tree is disputed */
+  claimableAt: Timestamp | null
+  /** Account that the contract pays. Only if it is the user's own account, `POST …/rewards/claim` claims this reward */
+  recipient: Address
+}
+
+/** A user can claim a reward that is worth at least a dollar. Sent to you if the user asked for rewards through you in the last seven days, and had some then. The service checks each user once a day, at the newest block. It sends the event once for each amount, and again after 40 days. Followed by `reward.claimed` once the user claims. */
+export type RewardClaimableEvent = {
+  /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
+  id: string
+  type: 'reward.claimable'
+  /** Time of its block */
+  timestamp: Timestamp
+  /** Number of the event among the client's events, counted 1, 2, 3 */
+  sequence: number
+  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  final: boolean
+  /** Details of the event */
+  data: ClaimableRewardData
+}
+
+/** A user claimed a reward, through you or elsewhere. Sent once for each token of a claim, to you under the same condition as `reward.claimable`. Nothing follows. */
+export type RewardClaimedEvent = {
+  /** Event id, the same in every delivery and in the list; `webhook-id` of each delivery */
+  id: string
+  type: 'reward.claimed'
+  /** Time of its block */
+  timestamp: Timestamp
+  /** Number of the event among the client's events, counted 1, 2, 3 */
+  sequence: number
+  /** True once the event's block is final: finalized by its chain, or, on OP Mainnet, Base and Arbitrum One, two minutes old with its data on Ethereum. False before, and for every `….reverted` */
+  final: boolean
+  /** Details of the event */
+  data: ClaimedRewardData
 }
 
 export type RotateWebhookSecretResponse = {
@@ -2360,6 +2520,19 @@ export type Vault = {
     /** Time of the later price */
     to: Timestamp
   } | null
+  /** Tokens that campaigns pay besides the yield, some minutes old; never part of `APY`. Null if unknown. `GET …/rewards` lists those of a user */
+  rewards: ({
+    /** Chain on which it is paid, which can be another than that of the vault */
+    chainId: number
+    /** Token that is paid */
+    token: Address
+    /** Its symbol, as Merkl reports it */
+    symbol: string
+    /** Percent a year, as Merkl reports it; null if not measured yet */
+    apr: number | null
+    /** End of the last live campaign */
+    endsAt: Timestamp
+  })[] | null
   /** Token to deposit */
   asset: {
     /** Symbol */
@@ -2378,6 +2551,8 @@ export type Vault = {
   vaultState?: VaultState | null | undefined
   /** True if the vault's code, or its price by over a tenth, has changed since an operator confirmed it. Deposits then return `vault_has_changed` until an operator confirms it again. Checked every minute; null if not checked */
   hasChanged: boolean | null
+  /** Time when an operator last confirmed the vault's code and price; null if not checked or not known now */
+  pinnedAt: Timestamp | null
   /** Block of the state; null if the vault was never read */
   stateAsOf: StateAsOf | null
 }
@@ -2578,7 +2753,7 @@ export type Webhook = {
   /** URL that receives the events */
   url: string
   /** Event types that the service sends; null for all, including future types */
-  types: ('deposit.pending' | 'deposit.claimable' | 'deposit.completed' | 'deposit.cancelled' | 'deposit.reverted' | 'withdrawal.pending' | 'withdrawal.claimable' | 'withdrawal.completed' | 'withdrawal.cancelled' | 'withdrawal.reverted' | 'transfer.completed' | 'transfer.failed' | 'transfer.refunded' | 'transfer.reverted' | 'vault.paused' | 'vault.resumed' | 'vault.changed' | 'vault.reverted')[] | null
+  types: ('deposit.pending' | 'deposit.claimable' | 'deposit.completed' | 'deposit.cancelled' | 'deposit.reverted' | 'withdrawal.pending' | 'withdrawal.claimable' | 'withdrawal.completed' | 'withdrawal.cancelled' | 'withdrawal.reverted' | 'transfer.completed' | 'transfer.failed' | 'transfer.refunded' | 'transfer.reverted' | 'vault.paused' | 'vault.resumed' | 'vault.changed' | 'vault.reverted' | 'reward.claimable' | 'reward.claimed')[] | null
   /** final: sends events once they are final. latest: also before */
   finality: 'final' | 'latest'
   createdAt: Timestamp
@@ -2616,8 +2791,8 @@ export type WebhookDelivery = {
   givenUpBefore: number
 }
 
-/** Something that happened in a vault of yours, named by `type` */
-export type WebhookEvent = DepositPendingEvent | DepositClaimableEvent | DepositCompletedEvent | DepositCancelledEvent | DepositRevertedEvent | WithdrawalPendingEvent | WithdrawalClaimableEvent | WithdrawalCompletedEvent | WithdrawalCancelledEvent | WithdrawalRevertedEvent | TransferCompletedEvent | TransferFailedEvent | TransferRefundedEvent | TransferRevertedEvent | VaultPausedEvent | VaultResumedEvent | VaultChangedEvent | VaultRevertedEvent
+/** Something that happened in a vault of yours or to the rewards of a user, named by `type` */
+export type WebhookEvent = DepositPendingEvent | DepositClaimableEvent | DepositCompletedEvent | DepositCancelledEvent | DepositRevertedEvent | WithdrawalPendingEvent | WithdrawalClaimableEvent | WithdrawalCompletedEvent | WithdrawalCancelledEvent | WithdrawalRevertedEvent | TransferCompletedEvent | TransferFailedEvent | TransferRefundedEvent | TransferRevertedEvent | VaultPausedEvent | VaultResumedEvent | VaultChangedEvent | VaultRevertedEvent | RewardClaimableEvent | RewardClaimedEvent
 
 export type WebhookTest = {
   /** True if the endpoint answered 2xx within 5 seconds */
@@ -2972,7 +3147,7 @@ export type Errors = {
   missing_or_invalid_amount: 400
   /** Missing or invalid userAddress. Send the wallet address of the user, not one of a token, a vault or the bridge. A mixed-case address needs a correct checksum. */
   missing_or_invalid_user_address: 400
-  /** Missing or invalid chainId. Send the id of a supported chain, or leave it out. */
+  /** Missing or invalid chainId. Send the id of a supported chain. Leave it out only where it is optional. */
   missing_or_invalid_chain_id: 400
   /** Missing or invalid srcChainId. Send srcChainId and srcToken together, or neither. */
   missing_or_invalid_src_chain_id: 400
@@ -3032,6 +3207,8 @@ export type Errors = {
   no_claimable_deposit: 400
   /** No claimable withdrawal. Wait for the settlement or the cooldown, then claim. Details give the end of a cooldown. */
   no_claimable_withdrawal: 404
+  /** No claimable rewards. Nothing can be claimed now. If rewards are left out, details say why. */
+  no_claimable_rewards: 404
   /** Claim deposit is only applicable to async vaults. Nothing to claim: the vault has no requests or cooldown of this kind. */
   claim_not_applicable: 400
   /** No pending request. Nothing to cancel: the user has no unsettled request of this kind. */
@@ -3042,6 +3219,8 @@ export type Errors = {
   cancel_not_applicable: 400
   /** Invalid asset. Send the address of a token, or leave it out. A mixed-case address needs a correct checksum. */
   invalid_asset: 400
+  /** Invalid tokens. Send 1 to 50 addresses of tokens, or leave them out for all rewards. */
+  invalid_tokens: 400
   /** Invalid type. Send async or sync, or leave it out. */
   invalid_type: 400
   /** Invalid sort. Send annualYield, totalAssetsUsd or name, or leave it out. */
@@ -3139,7 +3318,7 @@ export const completeRegistration = /* @__PURE__ */ operation<
 CompleteRegistrationRequest,
 undefined,
 'missing_or_invalid_temporary_authentication_token' | 'unknown_field' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'invalid_json' | 'invalid_content_digest' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'registration_expired_or_used' | 'insufficient_scope' | 'user_already_registered' | 'credential_already_registered' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
->('POST', '/auth/register')
+>('POST', '/auth/register', { isEmpty: true })
 
 /** Returns the options for new credentials after a loss, and a temporary token. */
 export const startRecovery = /* @__PURE__ */ operation<
@@ -3156,7 +3335,7 @@ export const completeRecovery = /* @__PURE__ */ operation<
 CompleteRecoveryRequest,
 undefined,
 'missing_or_invalid_temporary_authentication_token' | 'missing_or_invalid_recovery' | 'missing_or_invalid_first_factor_credential' | 'missing_or_invalid_second_factor_credential' | 'missing_or_invalid_recovery_credential' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'invalid_credential' | 'missing_api_key' | 'invalid_api_key' | 'registration_expired_or_used' | 'recovery_failed' | 'insufficient_scope' | 'credential_already_registered' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
->('POST', '/auth/recover')
+>('POST', '/auth/recover', { isEmpty: true })
 
 /** Returns a login challenge for the user's credentials, or for any passkey if you name no user. */
 export const startLogin = /* @__PURE__ */ operation<
@@ -3180,7 +3359,7 @@ export const logOut = /* @__PURE__ */ operation<
 void,
 undefined,
 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
->('POST', '/auth/logout')
+>('POST', '/auth/logout', { isEmpty: true })
 
 /** Lists the user's credentials, oldest first. */
 export const listCredentials = /* @__PURE__ */ operation<
@@ -3214,7 +3393,7 @@ export const removeCredential = /* @__PURE__ */ operation<
 },
 undefined,
 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'fresh_login_required' | 'credential_not_found' | 'last_first_factor' | 'last_second_factor' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
->('DELETE', '/auth/credentials/{id}')
+>('DELETE', '/auth/credentials/{id}', { isEmpty: true })
 
 /** Lists the user's sessions, newest login first. */
 export const listSessions = /* @__PURE__ */ operation<
@@ -3231,21 +3410,21 @@ export const endSession = /* @__PURE__ */ operation<
 },
 undefined,
 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'fresh_login_required' | 'session_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
->('DELETE', '/auth/sessions/{id}')
+>('DELETE', '/auth/sessions/{id}', { isEmpty: true })
 
 /** Ends all sessions of the user except this one. The session's login must be at most ten minutes old. Offer it after credentials change. */
 export const endOtherSessions = /* @__PURE__ */ operation<
 void,
 undefined,
 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'fresh_login_required' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
->('DELETE', '/auth/sessions')
+>('DELETE', '/auth/sessions', { isEmpty: true })
 
 /** Deletes the user with all credentials, sessions and wallet links. The session's login must be at most ten minutes old. */
 export const deleteUser = /* @__PURE__ */ operation<
 void,
 undefined,
 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'fresh_login_required' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
->('DELETE', '/auth/user')
+>('DELETE', '/auth/user', { isEmpty: true })
 
 /** Returns the message that links a wallet once the wallet signs it. The session's login must be at most ten minutes old. */
 export const startLinkingWallet = /* @__PURE__ */ operation<
@@ -3276,7 +3455,7 @@ export const unlinkWallet = /* @__PURE__ */ operation<
 },
 undefined,
 'missing_or_invalid_address' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'insufficient_scope' | 'wallet_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
->('DELETE', '/auth/wallets/{address}')
+>('DELETE', '/auth/wallets/{address}', { isEmpty: true })
 
 /** Lists the client's vaults that the key may see, with live yield and on-chain state. Without `sort`: by chain id, then address, as text (42161 before 8453). Returns all of them, or pages. */
 export const listVaults = /* @__PURE__ */ operation<
@@ -3348,6 +3527,13 @@ PrepareClaimRequest,
 PrepareClaimResponse,
 'missing_or_invalid_vault_address' | 'missing_or_invalid_user_address' | 'invalid_kind' | 'missing_or_invalid_chain_id' | 'missing_or_invalid_dst_chain_id' | 'unsupported_destination_chain' | 'missing_or_invalid_dst_token' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'unsupported_destination_token' | 'amount_too_low_for_bridge' | 'amount_too_high_for_bridge' | 'ambiguous_vault_address' | 'claim_not_applicable' | 'no_claimable_deposit' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'depositor_not_allowed' | 'vault_not_found' | 'no_claimable_withdrawal' | 'cross_chain_not_available' | 'vault_is_paused' | 'withdrawal_refused' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('POST', '/defi-vaults/v1/defi/vault/claim')
+
+/** Builds and simulates the claim of a user's rewards on one chain, proven by the chain's root. At most 10 tokens a claim. */
+export const prepareRewardsClaim = /* @__PURE__ */ operation<
+PrepareRewardsClaimRequest,
+PrepareRewardsClaimResponse,
+'missing_or_invalid_user_address' | 'missing_or_invalid_chain_id' | 'invalid_tokens' | 'invalid_json' | 'unknown_field' | 'invalid_content_digest' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'no_claimable_rewards' | 'payload_too_large' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'nodes_disagree' | 'second_node_silent' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('POST', '/defi-vaults/v1/defi/rewards/claim')
 
 /** Builds the transaction that cancels a user's pending deposit or withdrawal request. A withdrawal with a cooldown cannot be cancelled. */
 export const prepareCancellation = /* @__PURE__ */ operation<
@@ -3463,6 +3649,18 @@ export const listWithdrawals = /* @__PURE__ */ operation<
 ListWithdrawalsResponse,
 'missing_or_invalid_user_address' | 'invalid_limit' | 'invalid_cursor' | 'missing_or_invalid_vault_address' | 'missing_or_invalid_chain_id' | 'invalid_status' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
 >('GET', '/defi-vaults/v1/defi/user/{userAddress}/withdrawals', { query: ['limit', 'cursor', 'vaultAddress', 'chainId', 'status'], items: 'withdrawals' })
+
+/** Lists what campaigns pay a user besides the yield of vaults, on all supported chains that the key may use. What is claimable is proven by the chain. */
+export const listRewards = /* @__PURE__ */ operation<
+{
+  /** The user's wallet */
+  userAddress: Address
+  /** Only rewards on this chain */
+  chainId?: '1' | '10' | '56' | '100' | '137' | '8453' | '42161' | number | undefined
+},
+ListRewardsResponse,
+'missing_or_invalid_user_address' | 'missing_or_invalid_chain_id' | 'invalid_path' | 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'upstream_bad_answer' | 'upstream_unavailable' | 'service_unavailable' | 'upstream_timeout' | 'timed_out'
+>('GET', '/defi-vaults/v1/defi/user/{userAddress}/rewards', { query: ['chainId'] })
 
 /** Returns all balances of the user's wallets on all chains, with their values. */
 export const listBalances = /* @__PURE__ */ operation<
@@ -3595,7 +3793,7 @@ export const removeWebhook = /* @__PURE__ */ operation<
 },
 undefined,
 'missing_api_key' | 'invalid_api_key' | 'insufficient_scope' | 'webhook_not_found' | 'rate_limit_exceeded' | 'too_many_requests' | 'internal' | 'service_unavailable' | 'timed_out'
->('DELETE', '/webhooks/{id}')
+>('DELETE', '/webhooks/{id}', { isEmpty: true })
 
 /** Lists the events of the last 30 days in order of `sequence`, delivered or not. */
 export const listEvents = /* @__PURE__ */ operation<

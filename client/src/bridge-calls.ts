@@ -1,4 +1,4 @@
-import { bytes, encodeCall, type FunctionName, isSame, type Transaction, word } from './calls.ts'
+import { behindOffsets, bytes, encodeCall, type FunctionName, isSame, type Transaction, word } from './calls.ts'
 import { demand } from './refusal.ts'
 
 // Transfers by Across' SpokePool and MulticallHandler, from their published ABI and addresses
@@ -187,15 +187,7 @@ function depositMessage(
     call(HANDLER, withBalance(asset, approve, { asset, offset: 36n })),
     call(HANDLER, withBalance(vault, deposit, { asset, offset: 4n })),
   ]
-  const starts = calls.map((_, index) => calls.slice(0, index).reduce((sum, before) => sum + before.length / 2, 96))
-  return (
-    word(0x20n) +
-    word(0x40n) +
-    word(user) +
-    word(3n) +
-    starts.map((start) => word(BigInt(start))).join('') +
-    calls.join('')
-  )
+  return word(0x20n) + word(0x40n) + word(user) + word(3n) + behindOffsets(calls)
 }
 
 /** `Call { address target; bytes callData; uint256 value }` of no value. */

@@ -14,6 +14,14 @@ export function bytes(hex: string): string {
   return word(BigInt(hex.length / 2)) + hex.padEnd(Math.ceil(hex.length / 64) * 64, '0')
 }
 
+/** Encodes parts of calldata: the offset of each, followed by the parts. */
+export function behindOffsets(parts: readonly string[]): string {
+  const starts = parts.map((_, index) =>
+    parts.slice(0, index).reduce((sum, before) => sum + before.length / 2, 32 * parts.length),
+  )
+  return [...starts.map((start) => word(BigInt(start))), ...parts].join('')
+}
+
 /** A contract's functions: the selector, and what each argument is. `user` is who asks, `payer` whose tokens are taken. */
 const FUNCTIONS = {
   approve: ['095ea7b3', 'spender', 'amount'],

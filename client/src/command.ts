@@ -2,7 +2,7 @@ import type { Exchange, PublicKey } from './signature.ts'
 import { type PinnedVault, verifyAnswer, type Witness, type Witnessed } from './verify.ts'
 import { createWitness } from './witness.ts'
 
-/** What the command is given: the texts of its files, and its options. */
+/** Input of the command: the texts of its files, and its options. */
 export type Given = {
   /** The keys that may sign: one, a list, or a key set. */
   readonly keys: string
@@ -21,7 +21,7 @@ export type Given = {
   readonly tolerance?: string | undefined
 }
 
-/** What to print, and with which code to end: 0 where it is good now, 1 where it is refused, 3 where its time is over. */
+/** Lines to print, and the exit code: 0 for a good response, 1 for a refused one, 3 for an expired one. */
 export type Outcome = { readonly code: 0 | 1 | 3; readonly lines: readonly string[] }
 
 /** Says in plain words what an answer that was kept does, or why it is refused. Throws where a file has another form. */
@@ -30,11 +30,15 @@ export async function describeAnswer(
   now: Date,
 ): Promise<Outcome> {
   const exchange = url === undefined ? parseJson<Exchange>(answer, 'the answer') : parseCurl(answer, url, data)
-  const known = { vaults: parseVaults(vaults), mostSent: parseAmount(mostSent) }
-  const trust = { keys: parseKeys(keys), ...known, witness: parseWitness(rpc, tolerance) }
+  const known = {
+    vaults: vaults === undefined ? undefined : parseVaults(vaults, 'the file of --vaults'),
+    mostSent: parseAmount(mostSent),
+  }
+  const trust = { keys: parseKeys(keys, 'the file of --keys'), ...known, witness: parseWitness(rpc, tolerance) }
   const verdict = await verifyAnswer(exchange, trust, null)
   if (!verdict.ok) return { code: 1, lines: [`REFUSED (${verdict.reason}): ${verdict.message}`, 'Sign nothing of it.'] }
   const { signedAt, expiresAt, keyId, steps, witnessed } = verdict
+  const isOfVault = steps.some(({ call }) => call !== 'claim of rewards')
   const isOver = expiresAt.getTime() < now.getTime()
   return {
     code: isOver ? 3 : 0,
@@ -45,7 +49,7 @@ export async function describeAnswer(
         ? ['It has no transactions.']
         : ['These are all of its transactions, and what was asked for.']),
       ...(witnessed ? describeWitness(witnessed) : []),
-      ...(steps.length > 0 && !vaults
+      ...(isOfVault && !vaults
         ? ['The asset, the protocol and the chain of the vault are what the answer says: pin them with --vaults.']
         : []),
       ...(isOver ? ['Its time is over: send nothing of it, and ask again.'] : []),
@@ -75,25 +79,24 @@ function parseCurl(text: string, url: string, data: string | undefined): Exchang
   return { request: { method, url, ...(data !== undefined && { body: data }) }, answer: { status, headers, body } }
 }
 
-function parseKeys(text: string): PublicKey[] {
-  const parsed = parseJson<PublicKey | PublicKey[] | { keys: PublicKey[] }>(text, 'the file of --keys')
+/** Public keys from JSON: one, a list, or a key set. Throws, naming the `source`, if the text has another form. */
+export function parseKeys(text: string, source: string): PublicKey[] {
+  const parsed = parseJson<PublicKey | PublicKey[] | { keys: PublicKey[] }>(text, source)
   const keys: readonly unknown[] = [parsed].flatMap((one) => (hasFields(one, 'keys') ? one.keys : one)).flat()
   const isKey = (key: unknown): key is PublicKey =>
     hasFields(key, 'kty', 'crv', 'x', 'kid') && key.kty === 'OKP' && key.crv === 'Ed25519'
   if (keys.length === 0 || !keys.every(isKey)) {
-    throw new Error(
-      'The file of --keys has not the form { "kty": "OKP", "crv": "Ed25519", "x", "kid" }, or a list of them.',
-    )
+    throw new Error(`There is no { "kty": "OKP", "crv": "Ed25519", "x", "kid" }, nor a list of them, in ${source}.`)
   }
   return [...keys]
 }
 
-function parseVaults(text: string | undefined): PinnedVault[] | undefined {
-  if (text === undefined) return undefined
-  const vaults: unknown = parseJson(text, 'the file of --vaults')
+/** Pinned vaults from JSON. Throws, naming the `source`, if the text has another form. */
+export function parseVaults(text: string, source: string): PinnedVault[] {
+  const vaults: unknown = parseJson(text, source)
   const isVault = (vault: unknown): vault is PinnedVault => hasFields(vault, 'chainId', 'address', 'protocol', 'asset')
   if (!Array.isArray(vaults) || !vaults.every(isVault)) {
-    throw new Error('The file of --vaults is no list of { "chainId", "address", "protocol", "asset", "shareToken"? }.')
+    throw new Error(`There is no list of { "chainId", "address", "protocol", "asset", "shareToken"? } in ${source}.`)
   }
   return vaults
 }
@@ -117,11 +120,11 @@ function hasFields<Name extends string>(value: unknown, ...names: readonly Name[
   return typeof value === 'object' && value !== null && names.every((name) => Object.hasOwn(value, name))
 }
 
-/** What the reader of a file says that it is; throws where it is no JSON. */
-function parseJson<Form>(text: string, what: string): Form {
+/** JSON of the form that its reader names. Throws, naming the `source`, if it is none. */
+export function parseJson<Form>(text: string, source: string): Form {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Error(`There is no JSON in ${what}.`)
+    throw new Error(`There is no JSON in ${source}.`)
   }
 }

@@ -10,15 +10,18 @@ import {
   type PrepareCancellationRequest,
   type PrepareClaimRequest,
   type PrepareDepositRequest,
+  type PrepareRewardsClaimRequest,
   type PrepareWithdrawalRequest,
   prepareCancellation,
   prepareClaim,
   prepareDeposit,
+  prepareRewardsClaim,
   prepareWithdrawal,
   type TransactionHash,
 } from './api.ts'
 import { poll } from './follow.ts'
 import { type CallOptions, type Client, type Failure, failed, type Operation, type Result, sleep } from './operation.ts'
+import { printable } from './printable.ts'
 import { areWorse, type Prepared } from './terms.ts'
 import { type Call, toCalls } from './transactions.ts'
 
@@ -30,6 +33,7 @@ export type FlowInputs = {
   readonly withdraw: PrepareWithdrawalRequest
   readonly claim: PrepareClaimRequest
   readonly cancel: PrepareCancellationRequest
+  readonly rewards: PrepareRewardsClaimRequest
   /** Awaits the settlement of a pending request, then claims it. */
   readonly settle: PrepareCancellationRequest
   /** Follows a transfer between chains to its end. */
@@ -43,13 +47,15 @@ export type FlowInputs = {
 
 /** A transaction to sign, or, as `settle` and `arrive`, something to wait for. */
 export type Step = {
-  readonly kind: 'approve' | 'deposit' | 'withdraw' | 'claim' | 'cancel' | 'transfer' | 'settle' | 'arrive'
+  readonly kind: 'approve' | 'deposit' | 'withdraw' | 'claim' | 'cancel' | 'rewards' | 'transfer' | 'settle' | 'arrive'
   /** `confirming`: in the wallet; `pending`: on the chain, or awaited. */
   readonly status: 'todo' | 'confirming' | 'pending' | 'done' | 'failed'
   /** The chain of its transaction; of other steps `undefined`. */
   readonly chainId: number | undefined
   /** Of its transaction, once it is sent; of a batch, once it is mined. */
   readonly hash: TransactionHash | undefined
+  /** The wallet's id of the batch, for `wallet_getCallsStatus`; of a step that was sent in none `undefined`. */
+  readonly batchId: string | undefined
 }
 
 /** An answer about what is awaited. */
@@ -89,7 +95,8 @@ export type FlowState = {
 
 /** What became of a transaction, as receipts of viem and wagmi say it; `cancelled`: its user put another one in its place. */
 export type Receipt =
-  | { readonly status: 'success'; readonly transactionHash: TransactionHash }
+  /** A batch may have no hash: some wallets report its success without receipts. */
+  | { readonly status: 'success'; readonly transactionHash?: TransactionHash | undefined }
   | { readonly status: 'reverted' | 'cancelled'; readonly transactionHash?: TransactionHash | undefined }
 
 /**
@@ -133,11 +140,17 @@ const AFTER_SETTLING = {
   withdraw: ['settle', 'claim'],
   cancel: ['settle', 'cancel'],
   claim: [],
+  rewards: [],
 } as const
 
 const REVERTED = {
   code: 'transaction_reverted',
   message: 'The transaction failed: nothing was done but for its fee.',
+} as const
+const GIVEN_UP = { code: 'wallet', message: 'Your wallet did not send the transactions. Nothing has moved.' } as const
+const NO_HASH = {
+  code: 'wallet',
+  message: 'Your wallet reports no transaction hash yet. Try again to ask for it; nothing is sent twice.',
 } as const
 const EXPIRED = { code: 'quote_expired', message: 'The quote has expired before it was used.' } as const
 const EXPIRED_MIDWAY = {
@@ -264,7 +277,7 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     set({
       steps,
       prepared: result.data,
-      error: isRefused ? { code: 'simulation_reverted', message: simulation.reason } : undefined,
+      error: isRefused ? { code: 'simulation_reverted', message: printable(simulation.reason) } : undefined,
     })
     return !isRefused
   }
@@ -307,11 +320,11 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     const chainId = chainOf(of, prepared)
     const { userAddress } = of.input
     const count = sender.sendCalls ? calls.length : 1
-    set({ steps: changed({ status: 'confirming', hash: undefined }, count) })
+    set({ steps: changed({ status: 'confirming', hash: undefined, batchId: undefined }, count) })
     try {
       if (sender.sendCalls) {
         const id = await sender.sendCalls(calls, chainId, userAddress)
-        set({ steps: changed({ status: 'pending' }, count) })
+        set({ steps: changed({ status: 'pending', batchId: id }, count) })
         return { count, wait: async () => sender.wait(id, chainId) }
       }
       const hash = await sender.send(call, chainId, userAddress)
@@ -329,29 +342,35 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
     const { count, wait } = sent
     const receipt = await wait().catch((cause: unknown) => set({ error: walletError(cause) }))
     if (!receipt) return
+    const isLast = calls.length === count
+    // A transfer is followed by its hash: the wallet is asked again, and nothing is sent twice.
+    if (receipt.status === 'success' && isLast && prepared.isCrossChain && !receipt.transactionHash) {
+      return set({ error: NO_HASH })
+    }
     sent = undefined
     if (receipt.status === 'success') {
       const hash = receipt.transactionHash
       calls = calls.slice(count)
       set({ steps: changed({ status: 'done', hash }, count) })
-      if (calls.length === 0) leave(of, prepared, hash)
+      if (isLast) leave(of, prepared, prepared.isCrossChain ? hash : undefined)
     } else if (receipt.status === 'reverted') {
       set({ steps: changed({ status: 'failed', hash: receipt.transactionHash }, count), error: REVERTED })
       if (calls.length >= prepared.operations.length) prepared = undefined
     } else {
-      set({ steps: changed({ status: 'todo', hash: undefined }, count) })
+      const error = sender.sendCalls ? GIVEN_UP : undefined
+      set({ steps: changed({ status: 'todo', hash: undefined, batchId: undefined }, count), error })
     }
   }
 
   /** Goes on from the last transaction. */
-  function leave(of: Signing, { isAsync, isCrossChain, chainId }: Prepared, hash: TransactionHash): void {
-    const settle = isAsync && of.kind !== 'claim' ? settlementOf(of, chainId) : undefined
+  function leave(of: Signing, { isAsync, chainId }: Prepared, transferHash: TransactionHash | undefined): void {
+    const settle = isAsync && of.kind !== 'claim' && of.kind !== 'rewards' ? settlementOf(of, chainId) : undefined
     looks = 0
-    if (isCrossChain) {
+    if (transferHash) {
       afterArrival = settle
       const { userAddress } = of.input
       const srcChainId = chainOf(of, { chainId })
-      void orStand(enter({ kind: 'arrive', input: { txHash: hash, srcChainId, userAddress } }))
+      void orStand(enter({ kind: 'arrive', input: { txHash: transferHash, srcChainId, userAddress } }))
     } else if (settle) void orStand(enter(settle))
     else set({ status: 'done' })
   }
@@ -389,6 +408,7 @@ const PREPARE = {
   withdraw: prepareWithdrawal,
   claim: prepareClaim,
   cancel: prepareCancellation,
+  rewards: prepareRewardsClaim,
 } as const
 
 function prepareLeg(client: Client, { kind, input }: Signing, options: CallOptions) {
@@ -413,7 +433,7 @@ function afterSettlement({ input }: Settling, status: Progress['status']): Leg |
   return undefined
 }
 
-function settlementOf({ kind, input }: Signing, chainId: number): Leg {
+function settlementOf({ kind, input }: Exclude<Signing, { readonly kind: 'rewards' }>, chainId: number): Leg {
   const { vaultAddress, userAddress } = input
   const requested = kind === 'withdraw' ? 'withdrawal' : 'kind' in input ? input.kind : 'deposit'
   return { kind: 'settle', input: { vaultAddress, userAddress, chainId, kind: requested } }
@@ -438,7 +458,7 @@ function stepsOf(leg: Signing, prepared: Prepared): Step[] {
 }
 
 function todo(kind: Step['kind'], chainId?: number): Step {
-  return { kind, status: 'todo', chainId, hash: undefined }
+  return { kind, status: 'todo', chainId, hash: undefined, batchId: undefined }
 }
 
 function kindsOf(steps: readonly Step[]): string {

@@ -1,4 +1,5 @@
 import { isSame, word } from './calls.ts'
+import { printable } from './printable.ts'
 import { Refusal } from './refusal.ts'
 
 /** How to reach a node. */
@@ -158,10 +159,10 @@ function revertOf(index: number, error: unknown): Refusal {
   return new Refusal('reverted', `Transaction ${index + 1} reverts at your node: ${textOf(error)}.`)
 }
 
-/** The message of an error. A contract may have written it: only printable characters of it, and not many. */
+/** The message of an error. A contract may have written it. */
 function textOf(error: unknown): string {
   const { message } = readFields(error)
-  return typeof message === 'string' ? message.replace(/[^ -~]/g, '').slice(0, 200) : 'without a reason'
+  return typeof message === 'string' ? printable(message) : 'without a reason'
 }
 
 function readWords(data: unknown): bigint[] {

@@ -1,4 +1,6 @@
 import type { Errors } from './api.ts'
+import { printable } from './printable.ts'
+import type { Reason } from './refusal.ts'
 
 /** Where the API is, who calls it, and for whom. */
 export type Client = {
@@ -72,6 +74,8 @@ export type CallError = {
   readonly details: readonly []
   readonly requestId: string | undefined
   readonly retryAfterMs: number | undefined
+  /** Reason why a response is refused; only for `unverified`. */
+  readonly reason?: Reason | undefined
 }
 
 /** A call of the API: never throws. */
@@ -88,6 +92,8 @@ type Places = {
   readonly query?: readonly string[]
   readonly headers?: readonly string[]
   readonly items?: string
+  /** True if a success has no body. */
+  readonly isEmpty?: boolean
 }
 
 /** A failed GET is tried again after half a second, a second and two, or when the answer says. */
@@ -104,20 +110,20 @@ const LONGEST_PAUSE_MS = 10_000
 export function operation<Input, Data, Code extends string>(
   method: 'GET' | 'POST' | 'DELETE',
   path: string,
-  { query = [], headers = [], items }: Places = {},
+  { query = [], headers = [], items, isEmpty = false }: Places = {},
 ): Operation<Input, Data, Code> {
   const call = async (client: Client, input: Input, { signal }: CallOptions = {}): Promise<Result<Data, Code>> => {
     // An input is an object or nothing, which its own type parameter cannot say.
     const request = buildRequest(client, { method, path, query, headers }, { ...(input as object) })
     for (const pause of method === 'GET' ? PAUSES_MS : []) {
-      const result = await send<Data, Code>(client, request, signal)
+      const result = await send<Data, Code>(client, request, isEmpty, signal)
       if (result.ok) return result
       const { code, status, retryAfterMs = pause } = result.error
       const mayHelp = code === 'network' || WORTH_ANOTHER_TRY.includes(status)
       if (!mayHelp || retryAfterMs > LONGEST_PAUSE_MS) return result
       await sleep(retryAfterMs, signal)
     }
-    return send(client, request, signal)
+    return send(client, request, isEmpty, signal)
   }
   return Object.assign(call, { route: `${method} ${path}`, items })
 }
@@ -134,7 +140,7 @@ function buildRequest(
     delete input[name]
     return value === undefined || value === null ? undefined : String(value)
   }
-  const filled = path.replace(/{(\w+)}/g, (_, name) => encodeURIComponent(take(name) ?? ''))
+  const filled = path.replace(/{(\w+)}/g, (_, name) => encodeSegment(take(name) ?? ''))
   const asked = query.flatMap((name) => {
     const value = take(name)
     return value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]
@@ -154,9 +160,15 @@ function buildRequest(
   }
 }
 
+/** A segment of a path. A URL would resolve `.` and `..`, also encoded: encoded twice, they are a name. */
+function encodeSegment(text: string): string {
+  return /^\.\.?$/.test(text) ? text.replaceAll('.', '%252E') : encodeURIComponent(text)
+}
+
 async function send<Data, Code extends string>(
   { fetch = globalThis.fetch, timeoutMs = 30_000 }: Client,
   { url, init }: Request,
+  isEmpty: boolean,
   signal: AbortSignal | undefined,
 ): Promise<Result<Data, Code>> {
   const controller = new AbortController()
@@ -166,13 +178,14 @@ async function send<Data, Code extends string>(
   if (signal?.aborted) abort()
   try {
     const response = await fetch(url, { ...init, signal: controller.signal })
-    return parse(response, await response.text())
+    return parse(response, await response.text(), isEmpty)
   } catch (error) {
     if (signal?.aborted) return failed('aborted', 'The caller has given up.')
     if (controller.signal.aborted) return failed('timeout', `No answer within ${timeoutMs} ms.`)
     if (error instanceof Error && error.name === 'UnverifiedAnswer') {
       const requestId = 'requestId' in error && typeof error.requestId === 'string' ? error.requestId : undefined
-      return failed('unverified', error.message, { requestId })
+      const reason = 'reason' in error && typeof error.reason === 'string' ? (error.reason as Reason) : undefined
+      return failed('unverified', error.message, { requestId, reason })
     }
     return failed('network', `The API cannot be reached: ${error instanceof Error ? error.message : error}`)
   } finally {
@@ -181,12 +194,16 @@ async function send<Data, Code extends string>(
   }
 }
 
-function parse<Data, Code extends string>({ status, ok, headers }: Response, text: string): Result<Data, Code> {
+function parse<Data, Code extends string>(
+  { status, ok, headers }: Response,
+  text: string,
+  isEmpty: boolean,
+): Result<Data, Code> {
   const requestId = headers.get('x-request-id') ?? undefined
   const retryAfter = Number(headers.get('retry-after') ?? Number.NaN)
   const retryAfterMs = Number.isFinite(retryAfter) ? retryAfter * 1000 : undefined
   const body = parseJson(text)
-  if (ok && (body !== undefined || text === '')) {
+  if (ok && (isEmpty ? text === '' : body !== undefined)) {
     return {
       ok,
       // The service promises this data, and its tests hold it to that.
@@ -196,12 +213,14 @@ function parse<Data, Code extends string>({ status, ok, headers }: Response, tex
       isStale: headers.get('x-stale') === 'true',
     }
   }
-  if (typeof body?.code === 'string' && body.success === false) {
-    const { code, message = '', details = [] } = body
+  const { success, code: known } = body ?? {}
+  if (success === false && typeof known === 'string' && /^\w+$/.test(known)) {
+    // An error is not signed: anyone on the way may have written it.
+    const [message, details] = [printable(body?.message), readDetails(body?.details)]
     return {
       ok: false,
       // A union by code, of a code that is known when it comes; one that this version does not know is possible too.
-      error: { code, status, message, details, requestId, retryAfterMs } as unknown as ApiError<Code>,
+      error: { code: known, status, message, details, requestId, retryAfterMs } as unknown as ApiError<Code>,
     }
   }
   const code = status === 429 ? 'throttled' : 'unexpected'
@@ -213,25 +232,49 @@ function parse<Data, Code extends string>({ status, ok, headers }: Response, tex
 type ErrorBody = {
   readonly success?: unknown
   readonly code?: unknown
-  readonly message?: string
-  readonly details?: []
+  readonly message?: unknown
+  readonly details?: unknown
 }
 
+/** The object or the list in a text; undefined for any other text. */
 function parseJson(text: string): ErrorBody | undefined {
   try {
-    return JSON.parse(text)
+    const body = JSON.parse(text)
+    return typeof body === 'object' && body !== null ? body : undefined
   } catch {
     return undefined
   }
+}
+
+/** The details that have the form of one. */
+function readDetails(details: unknown): ErrorDetail[] {
+  if (!Array.isArray(details)) return []
+  return details.flatMap((detail: Partial<Record<keyof ErrorDetail, unknown>> | null) => {
+    const { field, issue, atLeast, atMost } = detail ?? {}
+    if (typeof field !== 'string' || typeof issue !== 'string') return []
+    return {
+      field: printable(field),
+      issue: printable(issue),
+      ...(isDigits(atLeast) && { atLeast }),
+      ...(isDigits(atMost) && { atMost }),
+    }
+  })
+}
+
+function isDigits(value: unknown): value is string {
+  return typeof value === 'string' && /^\d{1,78}$/.test(value)
 }
 
 /** A failure between the caller and the API. */
 export function failed(
   code: CallError['code'],
   message: string,
-  { status = 0, requestId, retryAfterMs }: Partial<CallError> = {},
+  { status = 0, requestId, retryAfterMs, reason }: Partial<CallError> = {},
 ): Failure<never> {
-  return { ok: false, error: { code, status, message, details: [], requestId, retryAfterMs } }
+  return {
+    ok: false,
+    error: { code, status, message, details: [], requestId, retryAfterMs, ...(reason && { reason }) },
+  }
 }
 
 /** How long to wait between two polls, in ms, where an answer says so long: a while, and no more than a timer takes. */

@@ -1,6 +1,7 @@
 import { bridgedAs, isCoin, poolOn, verifyTransfer } from './bridge-calls.ts'
 import { type Found, type FunctionName, isSame, readCall, type Transaction } from './calls.ts'
 import { demand, Refusal } from './refusal.ts'
+import { describeRewardsClaim, verifyRewardsClaim } from './rewards-calls.ts'
 
 /** What a caller knows of a vault by other means than the answer. */
 export type PinnedVault = {
@@ -28,7 +29,7 @@ export type Known = {
 export type Step = {
   readonly chainId: number
   readonly to: string
-  readonly call: FunctionName | 'transfer to another chain'
+  readonly call: FunctionName | 'transfer to another chain' | 'claim of rewards'
   /** In the smallest unit of what the call takes; 0 where it takes none. */
   readonly amount: bigint
   /** The same in words. */
@@ -36,7 +37,8 @@ export type Step = {
 }
 
 /** Which of the operations that answer transactions was asked for. */
-export type Preparation = 'deposit' | 'withdraw' | 'claim' | 'cancel'
+export type Preparation = OfVault | 'rewards'
+type OfVault = 'deposit' | 'withdraw' | 'claim' | 'cancel'
 
 type Protocol = PinnedVault['protocol']
 type Kind = 'deposit' | 'withdrawal'
@@ -122,12 +124,13 @@ type Context = {
  * what each does. Throws a Refusal, or whatever comes of an input that is no object.
  */
 export function verifyPattern(preparation: Preparation, input: unknown, answer: unknown, known: Known): Step[] {
+  if (preparation === 'rewards') return claimRewards(readObject(input), readObject(answer))
   const context = buildContext(preparation, readObject(input), readObject(answer), known)
   verifyCalls(context)
   return PREPARATIONS[preparation](context)
 }
 
-const PREPARATIONS: Readonly<Record<Preparation, (context: Context) => Step[]>> = {
+const PREPARATIONS: Readonly<Record<OfVault, (context: Context) => Step[]>> = {
   deposit(context) {
     const { chainId, sentOn } = context
     return sentOn === chainId ? depositHere(context) : depositFromAfar(context, sentOn)
@@ -230,6 +233,37 @@ function payments(context: Context, verify: (context: Context, calls: readonly T
     ...found.map((call) => step(context, call)),
     { chainId, to: last.to, call: 'transfer to another chain', amount, does },
   ]
+}
+
+/** A claim of rewards: of no vault, and on the chain that the request names. */
+function claimRewards(input: Json, answer: Json): Step[] {
+  const user = readAddress(input['userAddress'])
+  const chainId = Number(input['chainId'])
+  const isRight = answer['chainId'] === chainId && answer['protocol'] === 'merkl' && answer['isCrossChain'] === false
+  demand(isRight, 'it is of another chain, or not of rewards')
+  const approval = readTransactions(answer['approval'], chainId, 0n)
+  const operations = readTransactions(answer['operations'], chainId, 0n)
+  const [operation] = operations
+  demand(operation !== undefined && operations.length === 1 && approval.length === 0, 'a claim is one transaction')
+  verifyCalls({ answer, user, sentOn: chainId, approval, operations })
+  const rewards = readRewards(answer)
+  verifyRewardsClaim(operation, user, rewards)
+  const asked = input['tokens'] ?? undefined
+  const isAsked = ({ token }: { readonly token: string }) =>
+    asked === undefined || (Array.isArray(asked) && asked.some((one) => isSame(readAddress(one), token)))
+  demand(rewards.every(isAsked), 'a token would be claimed that was not asked for')
+  const does = describeRewardsClaim(user, rewards)
+  return [{ chainId, to: operation.to, call: 'claim of rewards', amount: 0n, does }]
+}
+
+/** Reads what a claim of rewards pays, in the smallest unit of each token. Throws a Refusal if an answer does not say it. */
+export function readRewards(answer: Json): { readonly token: string; readonly amount: bigint }[] {
+  const { rewards } = answer
+  demand(Array.isArray(rewards), 'there is no list of rewards')
+  return rewards.map((item) => {
+    const { token, amount } = readObject(item)
+    return { token: readAddress(token), amount: readAmount(amount) }
+  })
 }
 
 /** What calls pay or revert, in the smallest unit of the asset; undefined where one of them pays what the vault decides. */
@@ -361,7 +395,13 @@ const WORDS: Readonly<Record<FunctionName, (amount: bigint, vault: string, user:
 }
 
 /** Demands that the list of calls (EIP-5792) is exactly these transactions. */
-function verifyCalls({ answer, user, sentOn, approval, operations }: Context): void {
+function verifyCalls({
+  answer,
+  user,
+  sentOn,
+  approval,
+  operations,
+}: Pick<Context, 'answer' | 'user' | 'sentOn' | 'approval' | 'operations'>): void {
   const transactions = [...approval, ...operations]
   const { version, chainId, from, atomicRequired, calls, ...others } = readObject(answer['calls'])
   const isRight =
@@ -387,7 +427,7 @@ function verifyCalls({ answer, user, sentOn, approval, operations }: Context): v
   }
 }
 
-function buildContext(preparation: Preparation, input: Json, answer: Json, { vaults: pins, mostSent }: Known): Context {
+function buildContext(preparation: OfVault, input: Json, answer: Json, { vaults: pins, mostSent }: Known): Context {
   const vault = readAddress(input['vaultAddress'])
   const chainId = Number(answer['chainId'])
   const pin = pins?.find((candidate) => isSame(candidate.address, vault) && candidate.chainId === chainId)

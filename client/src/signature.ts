@@ -53,7 +53,8 @@ export async function verifySignature(
   const isEarly = now !== null && signedAt.getTime() > now.getTime() + CLOCK_TOLERANCE_MS
   const isLate = now !== null && expiresAt.getTime() < now.getTime() - CLOCK_TOLERANCE_MS
   if (isEarly || isLate) {
-    throw new Refusal('not_in_time', `The answer is good from ${signedAt.toISOString()} to ${expiresAt.toISOString()}.`)
+    const time = `from ${signedAt.toISOString()} to ${expiresAt.toISOString()}`
+    throw new Refusal('not_in_time', `The answer is good ${time}. Check the date and time of your device.`)
   }
 
   const digest = read('content-digest')

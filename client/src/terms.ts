@@ -2,6 +2,7 @@ import type {
   PrepareCancellationResponse,
   PrepareClaimResponse,
   PrepareDepositResponse,
+  PrepareRewardsClaimResponse,
   PrepareWithdrawalResponse,
 } from './api.ts'
 import type { Call } from './transactions.ts'
@@ -12,6 +13,8 @@ export type Prepared =
   | PrepareWithdrawalResponse
   | PrepareClaimResponse
   | PrepareCancellationResponse
+  /** A claim of rewards never waits for a settlement. */
+  | (PrepareRewardsClaimResponse & { readonly isAsync?: undefined })
 
 /** What is left to sign, with what is known of it. */
 export type Terms = { readonly prepared: Prepared; readonly calls: readonly Call[] }
@@ -28,6 +31,7 @@ export function areWorse(now: Terms, shown: Terms): boolean {
     after.chainId !== before.chainId ||
     after.isAsync !== before.isAsync ||
     after.isCrossChain !== before.isCrossChain ||
+    tokensOf(after) !== tokensOf(before) ||
     (before.simulation.status === 'success' && after.simulation.status !== 'success') ||
     (now.calls.length === shown.calls.length &&
       now.calls.some((call, index) => identify(call) !== identify(shown.calls[index]))) ||
@@ -40,6 +44,16 @@ export function areWorse(now: Terms, shown: Terms): boolean {
 function identify(call: Call | undefined): string | undefined {
   const isApproval = call?.data.startsWith('0x095ea7b3')
   return call && `${call.to} ${call.value} ${isApproval && call.data.slice(0, '0x095ea7b3'.length + 64)}`
+}
+
+function rewardsOf(prepared: Prepared) {
+  return 'rewards' in prepared ? prepared.rewards : []
+}
+
+function tokensOf(prepared: Prepared): string {
+  return rewardsOf(prepared)
+    .map(({ token }) => token)
+    .join()
 }
 
 function gainsOf(prepared: Prepared): Amounts {
@@ -56,6 +70,7 @@ function gainsOf(prepared: Prepared): Amounts {
     claimable?.shares,
     cancelled && Object.values(cancelled)[0],
     quote?.outputAmount,
+    ...rewardsOf(prepared).map(({ amount }) => amount),
   ]
 }
 

@@ -53,6 +53,7 @@ export const TEXTS: Readonly<Record<string, string>> = {
   deposit_limit_exceeded: "This is more than this app allows per deposit. Try a smaller amount.",
   no_claimable_deposit: "There is nothing to claim yet.",
   no_claimable_withdrawal: "There is nothing to claim yet.",
+  no_claimable_rewards: "There are no rewards to claim now.",
   no_pending_request: "There is nothing to cancel.",
   request_can_no_longer_be_cancelled: "It is too late to cancel: the settlement has begun.",
   position_not_found: "You have nothing in this vault.",

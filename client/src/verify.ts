@@ -25,9 +25,10 @@ export type Verdict<Extra = unknown> =
 export const PINNED_KEYS: readonly PublicKey[] = []
 
 /** What anybody may keep is not signed: the markets, and what the service says of itself. */
-const UNSIGNED = /\/(portfolio-indexor\/(markets|token)\b|health$|openapi\.json$|\.well-known\/)/
+const MARKETS = /\/portfolio-indexor\/(markets|token)\b/
+const OWN_DOCUMENTS = /\/(health$|openapi\.json$|\.well-known\/)/
 /** The one list of what answers transactions, by the end of its path: a service may be behind another path. */
-const PREPARATION = /\/defi-vaults\/v1\/defi\/vault\/(deposit|withdraw|claim|cancel)$/
+const PREPARATION = /\/defi-vaults\/v1\/defi\/(?:vault\/(deposit|withdraw|claim|cancel)|(rewards)\/claim)$/
 
 /**
  * Verifies an answer by itself: its signature, and that its transactions are exactly those of the one known pattern for the
@@ -45,7 +46,7 @@ export async function verifyAnswer(
     const { body } = exchange.answer
     const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
     if (!preparation) {
-      demand(!hasTransactions(text), 'there are transactions where none were asked for')
+      demandNoTransactions(text)
       verifyRefundClaims(exchange.request.url, text)
       return { ok: true, steps: [], ...signed }
     }
@@ -92,15 +93,27 @@ export function verifyingFetch(
     if (body !== '') request.headers.set('content-digest', await contentDigest(body))
     const response = await fetch(request)
     const bytes = new Uint8Array(await response.clone().arrayBuffer())
-    const isEmpty = bytes.length === 0 && preparationOf(request) === undefined
-    if (!response.ok || isEmpty || UNSIGNED.test(new URL(url).pathname)) return response
+    const isEmpty = bytes.length === 0 && method !== 'GET' && preparationOf(request) === undefined
+    if (!response.ok || isEmpty || OWN_DOCUMENTS.test(new URL(url).pathname)) return response
     const answer = { status: response.status, headers: response.headers, body: bytes }
     const exchange = { request: { method, url, ...(body !== '' && { body }) }, answer }
-    const verdict = await verifyAnswer(exchange, trust)
-    if (!verdict.ok) {
-      throw new UnverifiedAnswer(verdict.reason, verdict.message, response.headers.get('x-request-id') ?? undefined)
-    }
-    return response
+    const verdict = isMarketData(url) ? verifyMarketData(bytes) : await verifyAnswer(exchange, trust)
+    if (verdict.ok) return response
+    throw new UnverifiedAnswer(verdict.reason, verdict.message, response.headers.get('x-request-id') ?? undefined)
+  }
+}
+
+/** True if a request asks for market data, which is not signed. */
+export function isMarketData(url: string): boolean {
+  return MARKETS.test(new URL(url).pathname)
+}
+
+function verifyMarketData(body: Uint8Array): Verdict {
+  try {
+    demandNoTransactions(new TextDecoder().decode(body))
+    return { ok: true, steps: [] }
+  } catch (error) {
+    return refusalOf(error)
   }
 }
 
@@ -125,17 +138,16 @@ export function preparationOf({
   readonly method: string
   readonly url: string
 }): Preparation | undefined {
-  const [, name] = PREPARATION.exec(new URL(url).pathname) ?? []
+  const [, ofVault, rewards] = PREPARATION.exec(new URL(url).pathname) ?? []
   // The words that the expression takes.
-  return method === 'POST' ? (name as Preparation | undefined) : undefined
+  return method === 'POST' ? ((ofVault ?? rewards) as Preparation | undefined) : undefined
 }
 
-/** Whether an answer has what a wallet would send, by its outermost names. */
-function hasTransactions(text: string): boolean {
-  const answer: unknown = /^\s*[{[]/.test(text) ? JSON.parse(text) : null
-  return (
-    typeof answer === 'object' && answer !== null && ['operations', 'approval', 'calls'].some((name) => name in answer)
-  )
+/** Throws if an answer has what a wallet would send, at any depth, by its names. */
+function demandNoTransactions(text: string): void {
+  // Written anew, a name has only one form.
+  const answer = /^\s*[{[]/.test(text) ? JSON.stringify(JSON.parse(text)) : ''
+  demand(!/"(operations|approval|calls)":/.test(answer), 'there are transactions where none were asked for')
 }
 
 /** Verifies the claims of refunds in a transfer's status: each for the account of the request, or else for the depositor. */

@@ -1,7 +1,7 @@
 import { isCoin } from './bridge-calls.ts'
 import { isSame, word } from './calls.ts'
 import { dryRun, type NodeAccess, openNode, type Sight } from './node.ts'
-import { type Json, type Preparation, readAddress, readAmount, readObject, type Step } from './patterns.ts'
+import { type Json, type Preparation, readAddress, readAmount, readObject, readRewards, type Step } from './patterns.ts'
 import { Refusal } from './refusal.ts'
 
 /** A node of the caller's own, and how far an answer may differ from it. */
@@ -93,7 +93,8 @@ function buildContext({ preparation, input, answer, steps }: PatternedAnswer, to
     ...{ preparation, request, response, steps, transactions, tolerance, chainId },
     approvals: approval.length,
     user: readAddress(request['userAddress']),
-    vault: readAddress(request['vaultAddress']),
+    /** Rewards are of no vault: their contract is in its place. */
+    vault: readAddress(preparation === 'rewards' ? steps[0]?.to : request['vaultAddress']),
     /** False for a deposit from another chain: the vault is not at this node. */
     isHere: chainId === Number(response['chainId']),
     isLagoon: response['protocol'] === 'lagoon',
@@ -118,7 +119,7 @@ function viewsOf({ preparation, request, response, isHere, user, transactions, a
   const view = (name: ViewName, ...args: readonly (string | bigint)[]) => ({
     [name]: `0x${VIEWS[name]}${args.map(word).join('')}`,
   })
-  if (!isHere) return {}
+  if (!isHere || preparation === 'rewards') return {}
   const amount = request['amount'] === undefined || request['amount'] === null ? 0n : readAmount(request['amount'])
   const shares = preparation === 'withdraw' ? readAmount(readObject(response['withdrawal'])['shares']) : 0n
   // The id of a request, where the call names one before the user.
@@ -303,6 +304,13 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
     const granted = isOfShares ? see('claimableCancelRedeemRequest') : see('claimableCancelDepositRequest')
     const returned = isSimulated && !isAsync ? received(isOfShares ? share : asset) : undefined
     confirm('the cancelled amount', figure, [returned ?? (isGranted ? granted : pending)])
+  },
+
+  rewards({ response, isSimulated, received, note, confirm }) {
+    if (!isSimulated) return note('The amounts of the rewards are not checked.')
+    for (const { token, amount } of readRewards(response)) {
+      confirm(`the reward in the token ${token}`, amount, [received(token)])
+    }
   },
 }
 

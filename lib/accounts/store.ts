@@ -9,7 +9,7 @@ import { type Access, User } from './user.ts'
 import type { Wallet } from './wallet.ts'
 
 /** Who has taken a credential's id. */
-const Claim = z.object({
+export const Claim = z.object({
   /** The user's id. */
   claimedBy: z.string(),
   clientId: z.string(),

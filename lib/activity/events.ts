@@ -15,6 +15,15 @@ const EVENTS = new Map(
 )
 const EVENT_ABI = [...EVENTS.values()]
 
+/** Transfers of other tokens that a vault's books hear, under this name beside the vault's own events. */
+const HEARD = 'HeardTransfer'
+const EVENT_NAMES = new Set([...EVENT_ABI.map(({ name }) => name), HEARD])
+
+/** True if the fold of this version knows events of this name. */
+export function isKnownEvent(name: string): boolean {
+  return EVENT_NAMES.has(name)
+}
+
 /** Vaults whose records end within this many blocks have their events read in the same requests. */
 export const BATCH_DISTANCE_BLOCKS = 10_000
 
@@ -83,7 +92,7 @@ export function parseVaultEvents(
       heard.token === token &&
       'from' in decoded.args &&
       heard.from === decoded.args.from
-    const heardEvents = hearing.filter(isHeard).map(({ vault }) => ({ ...eventOf(vault), eventName: 'HeardTransfer' }))
+    const heardEvents = hearing.filter(isHeard).map(({ vault }) => ({ ...eventOf(vault), eventName: HEARD }))
     return [...concerned.map(eventOf), ...heardEvents]
   })
   return standardize(vaults, events, ofAccount)

@@ -14,15 +14,15 @@ import {
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
-import { type BlockPrice, priceBefore } from '../vaults/prices.ts'
+import { type BlockPrice, type NewPrice, priceBefore } from '../vaults/prices.ts'
 import { isNothing } from './ledger-entry.ts'
 
 /** A vault's events; each that moves shares has the vault's ledger. With the ledger and the prices after all of them. */
 type Valued = {
   readonly events: readonly VaultEvent[]
   readonly ledger: Ledger
-  /** The price after each block whose events set one. */
-  readonly prices: readonly BlockPrice[]
+  /** The price after each block whose events set one, with the vault's total assets. */
+  readonly prices: readonly NewPrice[]
 }
 
 /** A vault's events valued, and what they did to accounts. */
@@ -36,7 +36,7 @@ export function isPossible({ ledger, events, entries, prices }: Posted): boolean
     'shares' in entry ? (entry.shares ?? 0n) : 0n,
   ])
   const inLedgers = ledgers.flatMap(({ assets, supply }) => [assets, supply])
-  return [...inLedgers, ...amounts, ...prices.map(({ price }) => price)].every(
+  return [...inLedgers, ...amounts, ...prices.flatMap(({ price, totalAssets = 0n }) => [price, totalAssets])].every(
     (amount) => amount >= 0n && amount <= MAX_UINT256,
   )
 }
@@ -63,7 +63,7 @@ function valueEvents(
 ): Valued {
   const { books } = getProtocol(vault)
   let ledger = before
-  const prices = new Map<bigint, BlockPrice>()
+  const prices = new Map<bigint, NewPrice>()
   const valued = transactionsOf(events).flatMap((transaction) => {
     const ledgers = books.ledgers?.(vault, ledger, transaction)
     const after = ledgers?.at(-1) ?? ledger
@@ -72,7 +72,7 @@ function valueEvents(
     const [first] = transaction
     if (first && price !== null) {
       const { blockNumber, timestamp } = first.location
-      prices.set(blockNumber, { price, timestamp, blockNumber })
+      prices.set(blockNumber, { price, timestamp, blockNumber, totalAssets: after.assets })
     }
     const moves = findMoves(vault, transaction)
     return transaction.map((event, index) => {

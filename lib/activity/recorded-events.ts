@@ -1,7 +1,8 @@
 import type { Address } from 'viem'
 import * as z from 'zod'
 import type { Item } from '../aws/requests.ts'
-import { buildItem, type Table } from '../aws/table.ts'
+import { UnknownFormError } from '../aws/requests.ts'
+import { buildItem, parseItem, type Table } from '../aws/table.ts'
 import { inBatches } from '../batches.ts'
 import { ChainId } from '../chain/registry.ts'
 import { Address as AddressText, Amount, TransactionHash } from '../codecs.ts'
@@ -10,7 +11,7 @@ import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { toDate } from '../time.ts'
 import type { VaultKey } from '../vaults/vault.ts'
-import { standardize } from './events.ts'
+import { isKnownEvent, standardize } from './events.ts'
 import { foldEvents, transactionsOf } from './fold.ts'
 import { buildLocationKey } from './ledger-entry.ts'
 
@@ -21,7 +22,7 @@ const Arguments = z.codec(z.record(z.string(), z.unknown()), z.record(z.string()
 })
 
 /** The events of one transaction in one vault, for an account to which it did something, decoded; `timestamp` in seconds since 1970. */
-const RecordedEvents = z.object({
+export const RecordedEvents = z.object({
   chainId: ChainId,
   vault: AddressText,
   transactionHash: TransactionHash,
@@ -158,7 +159,16 @@ export async function listRecorded(
       from = inOrder.find((next) => next > prefix)
     }
   }
-  return prefixes.map((prefix) => found.get(prefix)?.map((item) => RecordedEvents.parse(item)))
+  return prefixes.map((prefix) => found.get(prefix)?.map(parseRecorded))
+}
+
+/** Throws UnknownFormError for an event that only a newer version knows: without it the fold would show other amounts. */
+function parseRecorded(item: StoredEvents): RecordedEvents {
+  const recorded = parseItem(RecordedEvents, item)
+  const unknown = recorded.events.find(({ name }) => !isKnownEvent(name))
+  if (unknown)
+    throw new UnknownFormError(`A newer version recorded the event ${unknown.name}, which this version does not know.`)
+  return recorded
 }
 
 function partitionOf(account: Address): string {

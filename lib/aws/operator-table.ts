@@ -1,9 +1,9 @@
 import { type DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb'
 import * as z from 'zod'
-import { asPage, pageInput } from './dynamo.ts'
+import { asPage, pageInput, sharedClient } from './dynamo.ts'
 import { placeholders } from './expressions.ts'
 import type { OperatorDynamo, Page, PageKey } from './requests.ts'
-import type { RangeOptions } from './table.ts'
+import { parseItem, type RangeOptions } from './table.ts'
 import { connectTransacting, createTransactingTable } from './transactions.ts'
 
 /** DynamoDB by way of this client, for operators. */
@@ -17,7 +17,7 @@ export function connectOperator(client: DynamoDBClient): OperatorDynamo {
   }
 }
 
-/** A table as operators use it: they read it whole. */
+/** A table that is read whole, as operators do, and the job that lists vaults. */
 export function createOperatorTable(dynamo: OperatorDynamo, table: string) {
   return {
     ...createTransactingTable(dynamo, table),
@@ -27,7 +27,7 @@ export function createOperatorTable(dynamo: OperatorDynamo, table: string) {
       let after: PageKey | undefined
       do {
         const page: Page = await dynamo.scan({ table, isConsistent: false, ...options, after })
-        yield z.array(schema).parse(page.items)
+        yield parseItem(z.array(schema), page.items)
         after = page.next
       } while (after)
     },
@@ -35,3 +35,8 @@ export function createOperatorTable(dynamo: OperatorDynamo, table: string) {
 }
 /** A table, as operators use it. */
 export type OperatorTable = ReturnType<typeof createOperatorTable>
+
+/** The table with this name in the process's DynamoDB, to be read whole. */
+export function openOperatorTable(name: string): OperatorTable {
+  return createOperatorTable(connectOperator(sharedClient()), name)
+}

@@ -122,6 +122,11 @@ export class TableError extends Error {
   readonly $metadata = {}
 }
 
+/** An item is of a form that this version does not know: a newer version wrote it. */
+export class UnknownFormError extends TableError {
+  override readonly name = 'UnknownFormError'
+}
+
 /** Whether a request that ended with this has certainly done nothing. It is uncertain after a time-out or a lost answer. */
 export function wasRefused(error: unknown): boolean {
   return error instanceof Error && 'isRefused' in error && error.isRefused === true

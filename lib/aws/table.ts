@@ -5,7 +5,7 @@ import { inBatches } from '../batches.ts'
 import { sideBySide } from '../side-by-side.ts'
 import { any, type Change, type Condition, is, missing, set } from './conditions.ts'
 import type { BatchWrite, Dynamo, Item, ItemKey, KeyRange, Page, PageKey, PageOptions } from './requests.ts'
-import { TableError } from './requests.ts'
+import { TableError, UnknownFormError } from './requests.ts'
 
 /** How items are read: consistently unless told. A read that may lag by a second costs half. */
 type ReadOptions = { readonly isConsistent?: boolean }
@@ -19,9 +19,11 @@ export type Update = { readonly changes: readonly Change[]; readonly when: Condi
 /** DynamoDB's limits for one batch. */
 const READ_BATCH = 100
 const WRITE_BATCH = 25
-/** Milliseconds before the undone part of a batch is sent again. Callers wait for reads; only jobs write in batches. */
-const READ_PAUSES_MS = [25, 50, 100, 200]
-const WRITE_PAUSES_MS = [...READ_PAUSES_MS, 400, 800, 1_600]
+/** Milliseconds before the undone part of a batch is sent again: while a caller waits, and in jobs. */
+const SHORT_PAUSES_MS = [25, 50, 100, 200]
+const LONG_PAUSES_MS = [...SHORT_PAUSES_MS, 400, 800, 1_600]
+/** Fields that an error names. */
+const MAX_NAMED = 5
 /** Items deleted between two looks at the clock. */
 const DELETED_AT_ONCE = 500
 
@@ -45,9 +47,9 @@ export function createTable(dynamo: Dynamo, table: string) {
     } while (after)
   }
 
-  const writeMany = (writes: readonly BatchWrite[]): Promise<void> =>
+  const writeMany = (writes: readonly BatchWrite[], pauses: readonly number[] = LONG_PAUSES_MS): Promise<void> =>
     sideBySide(inBatches(distinct(writes, keyOfWrite), WRITE_BATCH), (batch) =>
-      untilDone(batch, (undone) => dynamo.batchWriteItem({ table, writes: undone }), WRITE_PAUSES_MS),
+      untilDone(batch, (undone) => dynamo.batchWriteItem({ table, writes: undone }), pauses),
     )
 
   const changeItem = (key: ItemKey, { changes, when }: Update): Promise<Item | null> => {
@@ -67,7 +69,7 @@ export function createTable(dynamo: Dynamo, table: string) {
     { isConsistent = true, ...options }: Partial<PageOptions> = {},
   ): Promise<{ items: z.output<S>[]; next: PageKey | undefined }> => {
     const { items, next } = await dynamo.query({ table, range, isConsistent, ...options })
-    return { items: z.array(schema).parse(items), next }
+    return { items: parseItem(z.array(schema), items), next }
   }
 
   const deleteMany = (keys: readonly ItemKey[]): Promise<void> =>
@@ -91,7 +93,7 @@ export function createTable(dynamo: Dynamo, table: string) {
       { isConsistent = true }: ReadOptions = {},
     ): Promise<z.output<S> | undefined> {
       const item = await dynamo.getItem({ table, key, isConsistent })
-      return item && schema.parse(item)
+      return item && parseItem(schema, item)
     },
 
     /**
@@ -112,10 +114,10 @@ export function createTable(dynamo: Dynamo, table: string) {
             found.push(...items)
             return undone
           },
-          READ_PAUSES_MS,
+          SHORT_PAUSES_MS,
         ),
       )
-      return z.array(schema).parse(found)
+      return parseItem(z.array(schema), found)
     },
 
     getPage,
@@ -126,14 +128,14 @@ export function createTable(dynamo: Dynamo, table: string) {
       range: KeyRange,
       options: RangeOptions = {},
     ): AsyncGenerator<z.output<S>[]> {
-      for await (const items of queryPages(range, options)) yield z.array(schema).parse(items)
+      for await (const items of queryPages(range, options)) yield parseItem(z.array(schema), items)
     },
 
     /** The items of a range, read to its end. */
     async list<S extends z.ZodType>(schema: S, range: KeyRange, options: RangeOptions = {}): Promise<z.output<S>[]> {
       const found: Item[] = []
       for await (const items of queryPages(range, options)) found.push(...items)
-      return z.array(schema).parse(found)
+      return parseItem(z.array(schema), found)
     },
 
     put,
@@ -143,10 +145,14 @@ export function createTable(dynamo: Dynamo, table: string) {
       put(schema, key, value, missing('pk')),
 
     /**
-     * Writes items over those with their keys: one request for 25, eight at a time, tried again for 3.2 s. Of items with the same
-     * key the last is written. When it throws, some are written and some are not.
+     * Writes items over those with their keys: one request for 25, eight at a time, tried again for 3.2 s, or for 0.4 s while a
+     * caller waits. Of items with the same key the last is written. When it throws, some are written and some are not.
      */
-    putMany: (items: readonly Item[]): Promise<void> => writeMany(items.map((item) => ({ put: item }))),
+    putMany: (items: readonly Item[], { doesCallerWait = false } = {}): Promise<void> =>
+      writeMany(
+        items.map((item) => ({ put: item })),
+        doesCallerWait ? SHORT_PAUSES_MS : LONG_PAUSES_MS,
+      ),
 
     /** Changes an item; false where the condition did not hold. */
     update: async (key: ItemKey, change: Update): Promise<boolean> => (await changeItem(key, change)) !== null,
@@ -154,7 +160,7 @@ export function createTable(dynamo: Dynamo, table: string) {
     /** Changes an item and returns it as it is then; undefined where the condition did not hold. */
     async change<S extends z.ZodType>(schema: S, key: ItemKey, change: Update): Promise<z.output<S> | undefined> {
       const item = await changeItem(key, change)
-      return item === null ? undefined : schema.parse(item)
+      return item === null ? undefined : parseItem(schema, item)
     },
 
     /** Changes an item whatever it is, or adds it. Only for changes that may be made twice. */
@@ -201,6 +207,16 @@ export type Table = ReturnType<typeof createTable>
 
 /** A codec between a value and the attributes that it is stored as. */
 type ItemCodec = z.ZodType<unknown, object>
+
+/**
+ * Parses what a table has. Throws UnknownFormError for another form: the request ends with 503, and the log names the field.
+ */
+export function parseItem<S extends z.ZodType>(schema: S, item: unknown): z.output<S> {
+  const { success, data, error } = schema.safeParse(item)
+  if (success) return data
+  const fields = error.issues.slice(0, MAX_NAMED).map(({ path, message }) => `${path.join('.')}: ${message}`)
+  throw new UnknownFormError(`This version does not know the form of an item: ${fields.join('; ')}`)
+}
 
 /** The item that a value is stored as: its attributes, and its key. */
 export function buildItem<S extends ItemCodec>(schema: S, key: ItemKey, value: z.output<S>): Item {

@@ -1,6 +1,5 @@
 import type { Hex } from 'viem'
 import * as z from 'zod'
-import { QuestionsPerClient } from '../cache/budget.ts'
 
 /** Where the bridge's API is and how it knows us; the integrator id is two bytes. */
 export const BridgeApi = z
@@ -11,11 +10,9 @@ export const BridgeApi = z
       .string()
       .refine((text): text is Hex => /^0x[0-9a-f]{4}$/.test(text))
       .optional(),
-    questionsPerClient: QuestionsPerClient.default(300),
   })
-  .transform(({ url, apiKey, integratorId, questionsPerClient }) => ({
+  .transform(({ url, apiKey, integratorId }) => ({
     url,
     headers: apiKey ? { authorization: `Bearer ${apiKey}` } : {},
     integratorId,
-    questionsPerClient,
   }))

@@ -2,7 +2,8 @@ import { setTimeout } from 'node:timers/promises'
 import * as z from 'zod'
 import { AppError, badAnswer, codeOf } from '../errors.ts'
 import { logger } from '../logger.ts'
-import type { Budget } from './budget.ts'
+import type { Payment } from '../meter/meter.ts'
+import { toResult } from '../result.ts'
 import { type Answer, type Answers, cacheMemory, nameOf } from './memory.ts'
 import { type CacheStore, type Entry, FailureCode } from './store.ts'
 
@@ -52,14 +53,19 @@ type Dependencies = {
  * while an upstream is down, and a failure is never cached as an answer.
  */
 export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
-  async function put<T>(cacheKey: CacheKey<T>, value: T): Promise<Aged<T>> {
+  /** The entry of an answer that was fetched now. */
+  function entryOf<T>(cacheKey: CacheKey<T>, value: T) {
     const { schema, freshSeconds, keepSeconds } = cacheKey.namespace
     const freshMs = 1000 * (value === null ? Math.min(freshSeconds, NULL_FRESH_SECONDS) : freshSeconds)
-    const asOf = new Date(now())
-    const answer = { json: z.encode(schema, value), asOf, freshUntil: now() + freshMs }
-    await table.put(nameOf(cacheKey), answer, Math.ceil(now() / 1000) + keepSeconds)
-    memory.replace(cacheKey, { value, asOf, freshUntil: answer.freshUntil })
-    return { value, asOf, isStale: false }
+    const answer = { json: z.encode(schema, value), asOf: new Date(now()), freshUntil: now() + freshMs }
+    return { key: nameOf(cacheKey), answer, expiresAt: Math.ceil(now() / 1000) + keepSeconds }
+  }
+
+  async function put<T>(cacheKey: CacheKey<T>, value: T): Promise<Aged<T>> {
+    const { key, answer, expiresAt } = entryOf(cacheKey, value)
+    await table.put(key, answer, expiresAt)
+    memory.replace(cacheKey, { value, asOf: answer.asOf, freshUntil: answer.freshUntil })
+    return { value, asOf: answer.asOf, isStale: false }
   }
 
   /** An answer as it is now; undefined where there is none that can still be given. */
@@ -111,6 +117,10 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
     /** Caches this answer in place of any other, and returns it. */
     put,
 
+    /** Caches these answers, 25 in a request; not for namespaces with `rememberedSeconds`. When it throws, some are cached. */
+    putMany: <T>(answers: readonly (readonly [CacheKey<T>, T])[]): Promise<void> =>
+      table.putMany(answers.map(([cacheKey, value]) => entryOf(cacheKey, value))),
+
     /** The cached answers of these keys, at most 100, in one read; nothing is fetched. */
     async get<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys): Promise<Cached<Keys>> {
       return named(keys, await read(Object.values(keys)))
@@ -125,11 +135,11 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
     },
 
     /**
-     * The cached answer while it is fresh, else what `fetch` gives, else the cached one, stale. Only one of several that
-     * call at once fetches, out of its budget. Throws the AppError of the failure, or of the budget that is spent, where
-     * nothing is cached; whatever else `fetch` throws is thrown on.
+     * Returns the cached response while fresh, else fetches, else returns the stale one. Of concurrent
+     * callers one fetches and pays. Throws the AppError of the failure, or of the payment, if nothing is cached; whatever else
+     * `fetch` throws is thrown on.
      */
-    async getOrFetch<T>(cacheKey: CacheKey<T>, budget: Budget, fetch: () => Promise<T>): Promise<Aged<T>> {
+    async getOrFetch<T>(cacheKey: CacheKey<T>, payment: Payment, fetch: () => Promise<T>): Promise<Aged<T>> {
       const name = nameOf(cacheKey)
       const deadline = now() + LONGEST_WAIT_MS
       for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
@@ -139,19 +149,21 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
 
         const failure = entry.failure && entry.failure.until > now() ? entry.failure : undefined
         const lease = { seen: entry.answer, now: now(), until: now() + LEASE_MS }
-        if (!failure && !budget.refusal() && (await table.takeLease(name, lease))) {
-          if (await budget.take()) {
+        let refusal = payment.findRefusal()
+        if (!failure && !refusal && (await table.takeLease(name, lease))) {
+          const paid = await toResult(payment.pay())
+          if ('value' in paid) {
             return refresh(cacheKey, cached, fetch).catch((error: unknown) => {
               if (!cached || !(error instanceof AppError)) throw error
               logger.warn('stale answer', { namespace: cacheKey.namespace.name, code: error.code })
               return cached
             })
           }
+          refusal = paid.error
           await table.releaseLease(name)
         }
         if (cached) return cached
         if (failure) throw failedBefore(failure, now())
-        const refusal = budget.refusal()
         if (refusal) throw refusal
         if (now() >= deadline)
           throw new AppError('upstream_timeout', { cause: new Error('the refresh takes too long') })
@@ -162,7 +174,7 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
 }
 export type SharedCache = ReturnType<typeof sharedCache>
 
-/** What is stored of an answer, as its schema knows it. An entry in another form counts as none (decision 0016). */
+/** The stored answer, parsed by its schema. An entry in another form counts as none (decision 0064). */
 function parseAnswer<T>({ namespace }: CacheKey<T>, stored: Entry['answer']): Answer<T> | undefined {
   if (!stored) return undefined
   const { success, data } = namespace.schema.safeParse(stored.json)

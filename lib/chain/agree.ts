@@ -480,11 +480,11 @@ function equal<T>(older: T, newer: T): T | undefined {
   return textOf(older) === textOf(newer) ? older : undefined
 }
 
-/** A value as text, for a comparison. Throws an Error on functions, which cannot be compared. */
+/** A value as text, for a comparison; a map by its entries. Throws an Error on functions, which cannot be compared. */
 export function textOf(value: unknown): string {
   return stringify(value, (key, one: unknown) => {
     if (typeof one === 'function') throw new Error(`${key} is a function: two of them cannot be compared.`)
-    return one
+    return one instanceof Map ? [...one] : one
   })
 }
 

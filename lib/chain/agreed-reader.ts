@@ -141,12 +141,16 @@ function isAhead(chain: EvmChain, { blockNumber }: Receipt, head: HashedHeader |
   return head !== undefined && blockNumber > head.number - blocksApart(chain)
 }
 
-/** A value as text, in lower case, without these keys. */
+/** A value as text, in lower case, without these keys; a map by its entries. */
 function lowerText(value: unknown, without: readonly string[] = []): string {
-  return stringify(value, (key, one: unknown) => (without.includes(key) ? undefined : one)).toLowerCase()
+  const kept = (key: string, one: unknown) => {
+    if (without.includes(key)) return undefined
+    return one instanceof Map ? [...one] : one
+  }
+  return stringify(value, kept).toLowerCase()
 }
 
-/** The reader for plans whose values are functions: hosts are compared by the results of the calls. */
+/** The reader for plans whose values have functions: hosts are compared by the results of the calls. */
 export function readingResults(reader: ChainReader): ChainReader {
   type Results = Parameters<ReadPlan<unknown>['parse']>[0]
   const toResults = <T>(plan: ReadPlan<T>): ReadPlan<Results> => ({

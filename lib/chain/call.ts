@@ -169,6 +169,8 @@ function firstWord(data: Hex): string {
 }
 
 function decodeByAbi(outputs: readonly AbiParameter[], data: Hex): unknown {
+  // Each value takes a word or more. The general coder's own error takes longer than all values of a vault.
+  if (data.length < 2 + outputs.length * 64) throw new Error('less than its values')
   const values = decodeAbiParameters(outputs, data)
   return outputs.length > 1 ? values : values[0]
 }

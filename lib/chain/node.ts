@@ -144,7 +144,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     const { requests, body } = batch
     const { status } = answer
     if (meaningOf(error, status, undefined) === 'batch' && !batch.isPlain && (requests.length > 1 || error.message)) {
-      const limit = parseLimit(error.message, requests.length)
+      const limit = parseLimit(error.message, requests.length, 'calls')
       if (requests.length === 1 || limit !== undefined) {
         lessons.learn(CALLS, requests.length === 1 ? 0 : (limit ?? 1))
         return sendCut(requests, options)
@@ -225,7 +225,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
         return { error: { code } }
       case 'range': {
         const width = widthOf(request)
-        const blocks = parseLimit(error.message, width ?? Number.POSITIVE_INFINITY) ?? smallerRange(width)
+        const blocks = parseLimit(error.message, width ?? Number.POSITIVE_INFINITY, 'blocks') ?? smallerRange(width)
         // A node that refuses one block is out of order.
         if (width === 1) return { error: { code, refusal: 'unserved' } }
         if (blocks !== undefined) lessons.learn(BLOCKS, blocks)

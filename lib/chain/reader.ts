@@ -136,6 +136,8 @@ const HEADER_TRIES = 3
 /** A reader of one chain. `nodes`: how many hosts agree on what it returns. */
 export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly nodes?: number } = {}) {
   const blockCalls = chain.id === ARBITRUM ? ARBITRUM_BLOCK_CALLS : BLOCK_CALLS
+  /** The last plans that were read at the latest block, and the requests of each group: lists are read again and again. */
+  let last: { readonly plans: readonly unknown[]; readonly requests: readonly RpcRequest[][] } | undefined
 
   /**
    * Reads contracts, each at one block, the latest by default, and sends `extraCalls` in the same HTTP request. One eth_call for
@@ -179,8 +181,12 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
   /** Reads plans with as few calls as take them, in one HTTP request. */
   async function readCalls<T>(plans: readonly ReadPlan<T>[], { extraCalls = [], at, withHash = false }: ReadOptions) {
     const groups = cutIntoCalls(plans)
+    const isLast = last?.plans.length === plans.length && plans.every((plan, index) => plan === last?.plans[index])
+    const kept = at === undefined && isLast ? last : undefined
+    const requests = kept?.requests ?? groups.map((group) => requestsFor(blockCalls, group, at))
+    if (at === undefined) last = { plans, requests }
     const headers = withHash ? [blockRequest(at ?? 'latest')] : []
-    const { parts, outcomes } = await send(groups, at, [...extraCalls, ...headers])
+    const { parts, outcomes } = await send(groups, at, [...extraCalls, ...headers], requests)
     const attempts = groups.map((group, index) => ({ plans: group, part: parts[index] }))
     return { attempts, outcomes: outcomes.slice(0, extraCalls.length), header: outcomes[extraCalls.length] }
   }
@@ -239,8 +245,8 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     groups: readonly (readonly ReadPlan<T>[])[],
     at: bigint | undefined,
     extraCalls: readonly RpcRequest[] = [],
+    requests: readonly RpcRequest[][] = groups.map((group) => requestsFor(blockCalls, group, at)),
   ) {
-    const requests = groups.map((group) => requestsFor(blockCalls, group, at))
     const outcomes = await rpc([...requests.flat(), ...extraCalls])
     const parts = await Promise.all(
       groups.map((group, index) => finish(group, at, outcomes.splice(0, requests[index]?.length))),

@@ -103,21 +103,26 @@ const LEAST = 2
 /** How often one may ask is no limit of blocks or calls. */
 const RATE =
   /\d[\d,]*k? ?((req|call|credit|compute unit|cu)\w* ?)?(\/|\bper\b|\bin\b|\ba\b) ?(\d+ ?)?(m?s|sec|min|hour|day|month)|\d+ ?([rq]ps|m?s|sec|min|hour)/gi
-/** A number of what is limited. */
-const COUNTED = /(\d[\d,]*)(k\b)?[ -]?(?=blocks?\b|block range|range\b|calls?\b|requests?\b)/gi
-const NUMBER = /(\d[\d,]*)(k\b)?/gi
+/** A limit counts the blocks of a range or the calls of a batch. */
+type Limited = 'blocks' | 'calls'
+/** A number, and the word for what it counts. */
+const NUMBER = /(\d[\d,]*)(k\b)?[ -]?((?<blocks>block|range)|(?<calls>call|request))?/gi
 
 /**
- * The limit that a refusal's words tell, below what was asked for: "maximum 10 calls in 1 batch" is 10, of
- * "(9999 > 5000)" it is the smaller one. Undefined where they tell none.
+ * The limit of blocks or calls in a refusal's words, below what was asked for. "maximum 10 calls in 1 batch" gives 10 calls, and
+ * "(9999 > 5000)" the smaller number. Undefined where they name none.
  */
-export function parseLimit(message: string, askedFor: number): number | undefined {
+export function parseLimit(message: string, askedFor: number, limited: Limited): number | undefined {
   const words = message.replaceAll(/0x[0-9a-f]+/gi, '').replaceAll(RATE, '')
-  const limitsBy = (pattern: RegExp) =>
-    [...words.matchAll(pattern)]
-      .map(([, digits = '', thousands]) => Number(digits.replaceAll(',', '')) * (thousands ? 1_000 : 1))
-      .filter((number) => number >= LEAST && number < askedFor)
-  const counted = limitsBy(COUNTED)
-  const limits = counted.length > 0 ? counted : limitsBy(NUMBER)
-  return limits.length > 0 ? Math.min(...limits) : undefined
+  const numbers = [...words.matchAll(NUMBER)]
+  // Numbers of what is limited come first, then those that count nothing.
+  return [numbers.filter(({ groups }) => groups?.[limited]), numbers.filter(([, , , counted]) => !counted)]
+    .map((matches) =>
+      Math.min(
+        ...matches
+          .map(([, digits = '', thousands]) => Number(digits.replaceAll(',', '')) * (thousands ? 1_000 : 1))
+          .filter((number) => number >= LEAST && number < askedFor),
+      ),
+    )
+    .find(Number.isFinite)
 }

@@ -39,6 +39,8 @@ type Finality = { readonly tag: 'safe' | 'finalized'; readonly seconds: number }
 /** A chain whose vaults and balances we read over Ethereum JSON-RPC. */
 export type EvmChain = ChainBase & {
   readonly kind: 'evm'
+  /** Alchemy's name of the chain, the first part of its hosts. */
+  readonly alchemyNetwork: string
   /** Typical seconds between blocks: where a search by time begins, and what people are told; nothing rests on it. */
   readonly blockSeconds: number
   readonly finality: Finality
@@ -78,6 +80,7 @@ export const CHAINS = [
     defiLlamaPrefix: 'ethereum',
     explorerUrl: 'https://etherscan.io',
     rpcUrls: ['https://ethereum-rpc.publicnode.com', 'https://eth.drpc.org'],
+    alchemyNetwork: 'eth-mainnet',
     blockSeconds: 12,
     finality: { tag: 'finalized', seconds: 600 },
     bridge: { pool: '0x5c7BCd6E7De5423a257D81B442095A1a6ced35C5', multicallHandler, fromBlock: 22_967_417n },
@@ -92,6 +95,7 @@ export const CHAINS = [
     defiLlamaPrefix: 'optimism',
     explorerUrl: 'https://optimistic.etherscan.io',
     rpcUrls: ['https://mainnet.optimism.io', 'https://optimism-rpc.publicnode.com', 'https://optimism.drpc.org'],
+    alchemyNetwork: 'opt-mainnet',
     blockSeconds: 2,
     finality: { tag: 'safe', seconds: 120 },
     bridge: { pool: '0x6f26Bf09B1C792e3228e5467807a900A503c0281', multicallHandler, fromBlock: 138_622_548n },
@@ -106,6 +110,7 @@ export const CHAINS = [
     defiLlamaPrefix: 'bsc',
     explorerUrl: 'https://bscscan.com',
     rpcUrls: ['https://bsc-rpc.publicnode.com', 'https://bsc.drpc.org', 'https://bsc-dataseed.bnbchain.org'],
+    alchemyNetwork: 'bnb-mainnet',
     blockSeconds: 0.45,
     finality: { tag: 'finalized', seconds: 60 },
     bridge: { pool: '0x4e8E101924eDE233C13e2D8622DC8aED2872d505', multicallHandler, fromBlock: 54_800_640n },
@@ -120,6 +125,7 @@ export const CHAINS = [
     defiLlamaPrefix: 'xdai',
     explorerUrl: 'https://gnosisscan.io',
     rpcUrls: ['https://rpc.gnosischain.com', 'https://gnosis-rpc.publicnode.com', 'https://gnosis.drpc.org'],
+    alchemyNetwork: 'gnosis-mainnet',
     blockSeconds: 5,
     finality: { tag: 'finalized', seconds: 120 },
     bridge: null,
@@ -134,6 +140,7 @@ export const CHAINS = [
     defiLlamaPrefix: 'polygon',
     explorerUrl: 'https://polygonscan.com',
     rpcUrls: ['https://polygon-bor-rpc.publicnode.com', 'https://polygon.drpc.org'],
+    alchemyNetwork: 'polygon-mainnet',
     blockSeconds: 2,
     finality: { tag: 'finalized', seconds: 256 },
     bridge: { pool: '0x9295ee1d8C5b022Be115A2AD3c30C72E34e7F096', multicallHandler, fromBlock: 74_229_464n },
@@ -148,6 +155,7 @@ export const CHAINS = [
     defiLlamaPrefix: 'base',
     explorerUrl: 'https://basescan.org',
     rpcUrls: ['https://mainnet.base.org', 'https://base-rpc.publicnode.com', 'https://base.drpc.org'],
+    alchemyNetwork: 'base-mainnet',
     blockSeconds: 0.2,
     finality: { tag: 'safe', seconds: 120 },
     bridge: { pool: '0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64', multicallHandler, fromBlock: 33_154_505n },
@@ -162,6 +170,7 @@ export const CHAINS = [
     defiLlamaPrefix: 'arbitrum',
     explorerUrl: 'https://arbiscan.io',
     rpcUrls: ['https://arb1.arbitrum.io/rpc', 'https://arbitrum-one-rpc.publicnode.com', 'https://arbitrum.drpc.org'],
+    alchemyNetwork: 'arb-mainnet',
     blockSeconds: 0.25,
     finality: { tag: 'safe', seconds: 120 },
     bridge: { pool: '0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A', multicallHandler, fromBlock: 360_020_909n },

@@ -1,6 +1,7 @@
-import { type Abi, type Address, decodeErrorResult, type Hex, numberToHex } from 'viem'
+import { type Abi, type Address, type Hex, numberToHex } from 'viem'
 import * as z from 'zod'
 import { sum } from '../bigint.ts'
+import { decodeError } from './decode-error.ts'
 import { HexText, Quantity } from './hex.ts'
 import { Log } from './logs.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
@@ -65,8 +66,13 @@ export function simulationRequest(from: Address, transactions: readonly Transact
   return simulation([{ calls: callsOf(from, transactions) }], 'latest')
 }
 
-/** What all calls of a simulated block may use of gas: less than the block of any chain. Each has its part. */
+/** Maximum gas of all calls of a simulated block, less than the block of any chain. Each call has its part. */
 const BLOCK_GAS = 28_000_000n
+
+/** The same call, in which no transaction can use up the gas of those after it. */
+export function boundedSimulationRequest(from: Address, transactions: readonly Transaction[]): RpcRequest {
+  return simulation([{ calls: boundedCallsOf(from, transactions) }], 'latest')
+}
 
 /**
  * The call that runs the transactions of each next block in order, after block `at`, the latest by default, on made-up storage.
@@ -84,10 +90,7 @@ export function madeUpSimulationRequest(
   const blockStateCalls = blocks.map((transactions, index) => ({
     ...(index === 0 && { stateOverrides: storage }),
     ...(index === blocks.length - 1 && until !== undefined && { blockOverrides: { time: numberToHex(until) } }),
-    calls: callsOf(from, transactions).map((call) => ({
-      ...call,
-      gas: numberToHex(BLOCK_GAS / BigInt(transactions.length)),
-    })),
+    calls: boundedCallsOf(from, transactions),
   }))
   return simulation(blockStateCalls, at === undefined ? 'latest' : numberToHex(at))
 }
@@ -98,6 +101,11 @@ function simulation(blockStateCalls: readonly object[], at: string): RpcRequest 
 
 function callsOf(from: Address, transactions: readonly Transaction[]) {
   return transactions.map(({ to, data, value }) => ({ from, to, data, value: numberToHex(value) }))
+}
+
+function boundedCallsOf(from: Address, transactions: readonly Transaction[]) {
+  const gas = numberToHex(BLOCK_GAS / BigInt(transactions.length))
+  return callsOf(from, transactions).map((call) => ({ ...call, gas }))
 }
 
 /** What each transaction did, or null where the node cannot simulate. `abi` names the errors that it may revert with. */
@@ -136,10 +144,7 @@ export function summarise(
 }
 
 function revertReason(data: Hex, abi: Abi): string {
-  try {
-    const { errorName, args } = decodeErrorResult({ abi, data })
-    return errorName === 'Error' ? String(args?.[0]).slice(0, 200) : errorName
-  } catch {
-    return data === '0x' ? 'reverted without a reason' : `reverted with ${data.slice(0, 10)}`
-  }
+  const error = decodeError(abi, data)
+  if (error) return error.name === 'Error' ? String(error.args[0]).slice(0, 200) : error.name
+  return data === '0x' ? 'reverted without a reason' : `reverted with ${data.slice(0, 10)}`
 }

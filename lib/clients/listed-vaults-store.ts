@@ -1,15 +1,23 @@
 import { type Address, zeroAddress } from 'viem'
 import * as z from 'zod'
-import type { Table } from '../aws/table.ts'
+import { add, any, beginsWith, exists, is } from '../aws/conditions.ts'
+import type { OperatorTable } from '../aws/operator-table.ts'
+import type { ItemKey, Write } from '../aws/requests.ts'
+import { buildItem, parseItem, type Table } from '../aws/table.ts'
 import { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { type VaultKey, vaultPartition } from '../vaults/vault.ts'
 
-const VaultClientsItem = z.object({ pk: z.string(), clients: z.set(z.string()) })
+const Keyed = z.looseObject({ pk: z.string(), sk: z.string() })
+const VaultClients = z.object({ clients: z.set(z.string()) })
+const VaultClientsItem = VaultClients.extend({ pk: z.string() })
 
 /** Addresses by their numbers, both included. */
 export type AddressRange = { readonly from: Address; readonly to: Address }
 
 const ALL_ADDRESSES: AddressRange = { from: zeroAddress, to: `0x${'f'.repeat(40)}` }
+
+/** A client's vault that is not listed with its chain, or without the client. */
+type UnlistedVault = { readonly key: ItemKey; readonly clientId: string; readonly vault: VaultOnChain }
 
 /**
  * The vaults of all clients, in the table of clients: a chain's partition holds each vault once, however many clients have it, and
@@ -37,6 +45,51 @@ export function listedVaultsStore(table: Table) {
   }
 }
 export type ListedVaultsStore = ReturnType<typeof listedVaultsStore>
+
+/** The clients' vaults that the list lacks, listed again. Methods read the whole table. */
+export function vaultLister(table: OperatorTable) {
+  async function findUnlisted(): Promise<UnlistedVault[]> {
+    const keys = new Set<string>()
+    const copies: UnlistedVault[] = []
+    const filter = any(beginsWith('sk', 'VAULT#'), is('sk', '=', 'CLIENTS'))
+    for await (const page of table.scan(Keyed, { filter })) {
+      for (const item of page) {
+        const { pk, sk } = item
+        const [kind, clientId = ''] = pk.split('#')
+        if (kind === 'CLIENT') copies.push({ key: { pk, sk }, clientId, vault: parseItem(VaultOnChain, item) })
+        else if (kind === 'CHAIN') keys.add(`${pk} ${sk}`)
+        else for (const client of parseItem(VaultClients, item).clients) keys.add(`${pk} ${client}`)
+      }
+    }
+    return copies.filter(({ clientId, vault }) => {
+      const { pk, sk } = chainVaultKey(vault)
+      return !keys.has(`${pk} ${sk}`) || !keys.has(`${vaultClientsKey(vault).pk} ${clientId}`)
+    })
+  }
+
+  return {
+    /**
+     * Lists each client's vault that its chain's list lacks, as after an upgrade or where a part of the table was restored; returns
+     * their number.
+     */
+    async relist(): Promise<number> {
+      const unlisted = await findUnlisted()
+      for (const { key, clientId, vault } of unlisted) {
+        // Nothing is written if the client has lost the vault since.
+        await table.transact([{ check: key, when: exists('pk') }, ...listing(clientId, vault)])
+      }
+      return unlisted.length
+    },
+  }
+}
+
+/** The writes that list a vault with its chain, and the client with the vault. */
+export function listing(clientId: string, vault: VaultOnChain): Write[] {
+  return [
+    { update: vaultClientsKey(vault), changes: [add('clients', clientId)] },
+    { put: buildItem(VaultOnChain, chainVaultKey(vault), vault) },
+  ]
+}
 
 /** The key of the item of a vault among those of its chain, which sorts by the number that an address is. */
 export function chainVaultKey({ chainId, address }: VaultKey) {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Table } from '../aws/table.ts'
+import { parseItem, type Table } from '../aws/table.ts'
 import { Address } from '../codecs.ts'
 import { Vault } from '../vaults/vault.ts'
 import { ApiKey, Client, type ClientRecord } from './client.ts'
@@ -24,8 +24,8 @@ export function clientsStore(table: Table) {
       const [profile] = byType.get('CLIENT') ?? []
       if (!profile) return null
       return {
-        client: { ...Profile.parse(profile), vaults: z.array(Vault).parse(byType.get('VAULT') ?? []) },
-        keys: z.array(ApiKey).parse(byType.get('KEY') ?? []),
+        client: { ...parseItem(Profile, profile), vaults: parseItem(z.array(Vault), byType.get('VAULT') ?? []) },
+        keys: parseItem(z.array(ApiKey), byType.get('KEY') ?? []),
       }
     },
   }

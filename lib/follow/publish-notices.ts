@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import { logger } from '../logger.ts'
 import type { Notice } from '../webhooks/event.ts'
 import type { Run, VaultRun } from './run.ts'
@@ -33,9 +32,9 @@ export async function publishGroups<Of extends Group>(
   }
 }
 
-/** True if the notices caused the failure, such as an item that is too large, so that a retry fails too. */
+/** True if the notices or an item of their client caused the failure, such as an item that is too large, so that a retry fails too. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof z.ZodError || (error instanceof Error && error.name === 'ValidationException')
+  return error instanceof Error && ['ZodError', 'UnknownFormError', 'ValidationException'].includes(error.name)
 }
 
 /**

@@ -25,12 +25,3 @@ export const RunReport = z.object({
     .describe('Vaults and transfers with events that the service could not send to clients'),
 })
 export type RunReport = z.output<typeof RunReport>
-
-/** The fields of the report that are metrics of the chain. */
-export const RUN_METRICS = {
-  lagSeconds: 'Seconds',
-  behind: 'Count',
-  entries: 'Count',
-  changedVaults: 'Count',
-  untoldVaults: 'Count',
-} as const

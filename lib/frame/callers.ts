@@ -4,33 +4,48 @@ import { openTable } from '../aws/dynamo.ts'
 import type { Client } from '../clients/client.ts'
 import { identifyClient } from '../clients/identify.ts'
 import type { KeyLimits } from '../clients/key-limits.ts'
-import { leases } from '../clients/leases.ts'
-import { leasesStore } from '../clients/leases-store.ts'
-import { type RateLimitHeaders, rateLimiter } from '../clients/rate-limiter.ts'
 import { clientsStore } from '../clients/store.ts'
+import { leases } from '../meter/leases.ts'
+import { leasesStore } from '../meter/leases-store.ts'
+import { type Charge, meter, type Payer, type PayFor, type RateLimitHeaders } from '../meter/meter.ts'
+import { networkOf } from '../network.ts'
+import { sha256 } from '../sha256.ts'
 import type { EndpointContract } from './contract.ts'
 import type { Env } from './resources.ts'
 
-/** What a request's key tells of its caller. */
-export type Identified = {
+/** The caller of a request, by its key and session. */
+type Identified = {
   readonly client?: Client
   readonly limits?: KeyLimits
-  /** Whether the key may make the request, which is being found out; rejects with `rate_limit_exceeded`. */
-  readonly admission?: Promise<RateLimitHeaders>
-  /** Finds the session of the user, where the contract asks for one. */
-  readonly findSession?: () => Promise<Session>
+  readonly session?: Session
+  /** Returns a payment by the caller. */
+  readonly payFor?: PayFor
 }
 
-/** Finds out who calls from a request's headers, or throws. */
-export type Identify = (headers: Readonly<Record<string, string | undefined>>) => Promise<Identified>
+/** A caller by its key, while its session is looked up. */
+export type Identification = Identified & {
+  /** The pending charge of the request; rejects with `rate_limit_exceeded` or `too_many_requests`. */
+  readonly admission?: Promise<RateLimitHeaders>
+  /** Finds the session of the user, where the contract asks for one. */
+  readonly findSession?: () => Promise<Required<Pick<Identified, 'session' | 'payFor'>>>
+}
+
+/** A request before it is known who makes it. */
+type Received = {
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly requestContext: { readonly http: { readonly sourceIp: string } }
+}
+
+/** Finds out who makes a request, or throws. */
+export type Identify = (request: Received) => Promise<Identification>
 
 /**
- * Returns a function that finds the client that x-join-key names, counts the request and, where the contract asks for a
+ * Returns a function that finds the client that x-join-key names, charges the request and, where the contract asks for a
  * user, finds the session that Authorization carries; nothing where anyone may call. It throws `missing_api_key` or
- * `invalid_api_key`, before it counts; `findSession` throws `missing_session` or `invalid_session`.
+ * `invalid_api_key`, before it charges; `findSession` throws `missing_session` or `invalid_session`.
  */
 export function identifyCaller(
-  { caller }: EndpointContract,
+  { caller, share: own }: EndpointContract,
   env: Partial<Env<'clients' | 'users' | 'cache'>>,
 ): Identify {
   if (caller === 'anyone') return async () => ({})
@@ -38,24 +53,51 @@ export function identifyCaller(
   // A contract whose callers are known has these tables (`listUses`).
   const { clients, users, cache } = env as Env<'clients' | 'users' | 'cache'>
   const findKey = identifyClient({ get: clientsStore(openTable(clients)).get, now: Date.now })
-  const admit = rateLimiter(leases({ take: leasesStore(openTable(cache)).take, now: Date.now }))
-  const identifyKey = async (apiKey: string | undefined) => {
+  const { charge, findRefusal } = meter(leases({ take: leasesStore(openTable(cache)).take, now: Date.now }))
+  const share = own ?? 'requests'
+  const identifyKey = async ({ headers, requestContext }: Received) => {
     const {
       client,
       key: { keyId, limits },
-    } = await findKey(apiKey)
-    const admission = admit({ clientId: client.clientId, keyId, rate: limits.rate })
+    } = await findKey(headers['x-join-key'])
+    const id = `${client.clientId}#${keyId}`
+    // A key on a server calls for many users from one network.
+    const isOnServer = limits.scopes.includes('webhooks')
+    const network = `${id}#${sha256(networkOf(requestContext.http.sourceIp))}`
+    const payers: Payer[] = [...(isOnServer ? [] : [{ who: 'network' as const, id: network }]), { who: 'key', id }]
+    const { rate } = limits
+    const paidBy =
+      (all: readonly Payer[]): PayFor =>
+      (units, of = 'sources') => {
+        const payment: Charge = { payers: all, rate, share: of === 'quotes' && own ? 'withdrawalQuotes' : of, units }
+        return { pay: async () => void (await charge(payment)), findRefusal: () => findRefusal(payment) }
+      }
+    const charging = charge({ payers, rate, share, units: 1 })
+    const admission = charging.then(({ headers }) => headers)
     // The frame awaits it, later.
     admission.catch(() => {})
-    return { client, limits, admission }
+    const withSession = async (session: Session) => {
+      const user: Payer = { who: 'session', id: `${id}#${session.id}` }
+      try {
+        await charge({ payers: [user], rate, share, units: 1 })
+      } catch (refusal) {
+        charging.then(({ giveBack }) => giveBack()).catch(() => {})
+        throw refusal
+      }
+      return { session, payFor: paidBy([user, ...payers]) }
+    }
+    return { identified: { client, limits, admission, payFor: paidBy(payers) }, withSession }
   }
-  if (caller === 'client') return async (headers) => await identifyKey(headers['x-join-key'])
+  if (caller === 'client') return async (request) => (await identifyKey(request)).identified
 
   const sessions = { table: openTable(users), type: 'SESSION', schema: Session } as const
   const findSession = identifySession({ get: (hash) => getExpiring(sessions, hash), now: Date.now })
-  return async (headers) => {
-    const identified = await identifyKey(headers['x-join-key'])
+  return async (request) => {
+    const { identified, withSession } = await identifyKey(request)
     const { clientId } = identified.client
-    return { ...identified, findSession: () => findSession(headers['authorization'], clientId) }
+    return {
+      ...identified,
+      findSession: async () => withSession(await findSession(request.headers['authorization'], clientId)),
+    }
   }
 }

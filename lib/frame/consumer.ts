@@ -38,6 +38,7 @@ export function consumer<const C extends QueueContract, P extends Providers<C>>(
   )
   return middy<SQSEvent, SQSBatchResponse>()
     .use(injectLambdaContext(logger, { resetKeys: true }))
+    .before(({ context }) => logger.appendKeys({ version: context.functionVersion }))
     .onError(({ error }) => logger.error('batch failed', { error }))
     .handler(async ({ Records }, context) => {
       const run = await start()

@@ -4,6 +4,7 @@ import type { Aged } from '../cache/cache.ts'
 import type { Client } from '../clients/client.ts'
 import type { KeyLimits, Scope } from '../clients/key-limits.ts'
 import type { ErrorCode } from '../errors.ts'
+import type { PayFor, Share } from '../meter/meter.ts'
 import type { Access, Env, QueueResource, Resource, Uses } from './resources.ts'
 
 /** Areas of the API by their folder in `functions/`, each with its description in the reference. */
@@ -42,6 +43,8 @@ export type EndpointContract = {
   readonly tag: keyof typeof TAGS
   /** `client`: the x-join-key header must name a client; `user`: besides, Authorization must carry a session of one of its users. */
   readonly caller: 'anyone' | 'client' | 'user'
+  /** The share that its requests spend, where it is not that of all requests. */
+  readonly share?: Extract<Share, 'withdrawals'>
   /** What the function uses besides what it takes to know its caller. */
   readonly uses: Uses
   /** Every field of these has an error of its own (lib/field.ts); who calls is not asked for here. */
@@ -67,23 +70,16 @@ export type EndpointContract = {
   readonly impact: string
 }
 
-/** Where the metrics of all jobs are; their dimensions are `service`, the job's name, and the fields of the run's input. */
-export const METRICS_NAMESPACE = 'Vaultline'
-
 /** What a scheduled function promises, as data. */
 export type JobContract = {
   readonly summary: string
   readonly uses: Uses
   /** The input of one run. */
   readonly event: z.ZodType
-  /** What a run reports. */
+  /** Report of a run; alarms watch `lagSeconds`, `changedVaults` and `untoldVaults`. */
   readonly report: z.ZodType
-  /** Those fields of the report that are metrics too, with their units; alarms watch `lagSeconds`, `changedVaults` and `untoldVaults`. */
-  readonly metrics: Readonly<Record<string, 'Count' | 'Seconds'>>
-  /** The one of them that every run reports: without it there was no run. */
-  readonly heartbeat: string
   readonly everyMinutes: number
-  /** One run is scheduled for each of these inputs, whose fields are dimensions of the metrics. */
+  /** One run is scheduled for each of these inputs. */
   readonly runs: readonly Readonly<Record<string, string | number>>[]
   /** Whether what it records is told by two hosts, of which an alarm says when they differ. */
   readonly needsAgreement?: boolean
@@ -100,8 +96,6 @@ export type QueueContract = {
   readonly message: z.ZodType
   /** What the work of one message reports. */
   readonly report: z.ZodType
-  /** The job under whose name it publishes metrics. */
-  readonly measuredAs?: string
   /** After so long the function is ended; a message that it has not done is taken again after six times as long. */
   readonly timeoutSeconds: number
   /** How many batches of messages are worked on at a time, at most. */
@@ -186,9 +180,16 @@ type Http = { readonly method: string; readonly path: string; readonly sourceIp:
 /** Who calls: the client with what its key may do, and the session of its user, where the contract asks for them. */
 type Caller<C extends EndpointContract> = {
   readonly anyone: unknown
-  readonly client: { readonly client: Client; readonly limits: KeyLimits }
-  readonly user: { readonly client: Client; readonly limits: KeyLimits; readonly session: Session }
+  readonly client: Keyed
+  readonly user: Keyed & { readonly session: Session }
 }[C['caller']]
+
+/** The client of a key, what the key may do, and how a request pays for what it asks others. */
+type Keyed = {
+  readonly client: Client
+  readonly limits: KeyLimits
+  readonly payFor: PayFor
+}
 
 /** The reply that a contract's work owes, before it is encoded; one that can be old with its age. */
 export type Reply<C extends EndpointContract> = C extends { aged: true }

@@ -109,6 +109,7 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
     },
   })
     .use(injectLambdaContext(logger, { resetKeys: true }))
+    .before(({ context }) => logger.appendKeys({ version: context.functionVersion }))
     .use(requestLog(Date.now))
     .use(edgeVerification(once(() => readEdge(process.env))))
     .use(rateLimitHeaders())

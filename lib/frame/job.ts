@@ -5,7 +5,6 @@ import { logger } from '../logger.ts'
 import { once } from '../once.ts'
 import { type Built, container, type Providers, readEnv, readSecretVersions } from './container.ts'
 import type { JobContract } from './contract.ts'
-import { measure } from './metrics.ts'
 
 /** One run of a job; it is told how many milliseconds it has until it is killed. */
 type Run<C extends JobContract> = (
@@ -15,7 +14,7 @@ type Run<C extends JobContract> = (
 
 /**
  * Turns a job's contract and its work into a Lambda handler for scheduled runs.
- * The run's report is logged, measured and returned; a failure is logged and thrown on, so that the scheduler retries and
+ * The run's report is logged and returned; a failure is logged and thrown on, so that the scheduler retries and
  * the alarm sees it.
  */
 export function job<const C extends JobContract, P extends Providers<C>>(
@@ -31,6 +30,7 @@ export function job<const C extends JobContract, P extends Providers<C>>(
   )
   return middy<unknown, unknown>()
     .use(injectLambdaContext(logger, { resetKeys: true }))
+    .before(({ context }) => logger.appendKeys({ version: context.functionVersion }))
     .onError(({ error }) => logger.error('run failed', { error }))
     .handler(async (event, context) => {
       const run = await start()
@@ -39,11 +39,8 @@ export function job<const C extends JobContract, P extends Providers<C>>(
       const done = await run(parsed as z.output<C['event']>, {
         remainingMs: () => context.getRemainingTimeInMillis(),
       })
-      // Every contract's input and report is an object, which its schema's type does not say.
-      const input = parsed as Record<string, unknown>
-      const report = contract.report.encode(done) as Record<string, unknown>
+      const report = contract.report.encode(done)
       logger.info('report', { report })
-      measure(contract.metrics, { dimensions: input, report })
       return report
     })
 }

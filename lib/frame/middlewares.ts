@@ -4,7 +4,7 @@ import type { Aged } from '../cache/cache.ts'
 import { AppError, codeOf } from '../errors.ts'
 import { logger } from '../logger.ts'
 import type { Signer } from '../signing/keys.ts'
-import type { Identified, Identify } from './callers.ts'
+import type { Identification, Identify } from './callers.ts'
 import { type EndpointContract, isSafe, isSigned, scopeOf } from './contract.ts'
 import { openReplies } from './open-replies.ts'
 import { errorReply, jsonReply } from './replies.ts'
@@ -94,13 +94,13 @@ export function callerIdentification(contract: EndpointContract, identify: () =>
   const scope = scopeOf(contract)
   return {
     before: async ({ event }) => {
-      const { findSession, ...caller } = await (await identify())(event.headers)
+      const { findSession, ...caller } = await (await identify())(event)
       Object.assign(event, caller)
       if (scope && !caller.limits?.scopes.includes(scope)) throw new AppError('insufficient_scope')
       // A refusal that this container knows of is there already: nothing is done for it.
       await Promise.race([caller.admission, undefined])
-      const [session] = await Promise.all([findSession?.(), isSafe(contract) ? undefined : caller.admission])
-      Object.assign(event, { session })
+      const [ofUser] = await Promise.all([findSession?.(), isSafe(contract) ? undefined : caller.admission])
+      Object.assign(event, ofUser)
     },
   }
 }
@@ -130,7 +130,7 @@ export function rateLimitHeaders(): HttpMiddleware {
 }
 
 /** What `callerIdentification` has put there; nothing where no key is known. */
-function admissionIn(event: APIGatewayProxyEventV2 & Pick<Identified, 'admission'>): Identified['admission'] {
+function admissionIn(event: APIGatewayProxyEventV2 & Pick<Identification, 'admission'>): Identification['admission'] {
   return event.admission
 }
 

@@ -51,6 +51,8 @@ export type Access =
   | 'PutItem'
   | 'UpdateItem'
   | 'DeleteItem'
+  | 'ConditionCheckItem'
+  | 'Scan'
   | `Query ${string}`
 
 /** What a function uses, and so may use: of a table what it does with it. */

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { QuestionsPerClient } from '../cache/budget.ts'
 
 /**
  * Where CoinGecko is. Without a key its public host answers, slowly; `plan` says which of its two hosts a key is for, and
@@ -10,21 +9,16 @@ export const CoinGeckoApi = z
     url: z.url().optional(),
     apiKey: z.string().min(1).optional(),
     plan: z.enum(['demo', 'pro']).default('demo'),
-    questionsPerClient: QuestionsPerClient.optional(),
   })
-  .transform(({ url, apiKey, plan, questionsPerClient }) => ({
+  .transform(({ url, apiKey, plan }) => ({
     url: url ?? { demo: 'https://api.coingecko.com/api/v3', pro: 'https://pro-api.coingecko.com/api/v3' }[plan],
     headers: apiKey ? { [`x-cg-${plan}-api-key`]: apiKey } : {},
     plan,
-    questionsPerClient: questionsPerClient ?? { demo: 30, pro: 100 }[plan],
   }))
 export type CoinGeckoApi = z.output<typeof CoinGeckoApi>
 
 /** Where DefiLlama's coin prices are; they need no key (https://api-docs.defillama.com). */
-export const DefiLlamaApi = z.object({
-  url: z.url().default('https://coins.llama.fi'),
-  questionsPerClient: QuestionsPerClient.default(300),
-})
+export const DefiLlamaApi = z.object({ url: z.url().default('https://coins.llama.fi') })
 export type DefiLlamaApi = z.output<typeof DefiLlamaApi>
 
 /** Where LI.FI's token list is (https://docs.li.fi). */

@@ -1,9 +1,9 @@
 import type * as z from 'zod'
 import { isOverdue } from '../cache/aged.ts'
-import type { Budgets } from '../cache/budget.ts'
 import type { Aged, Namespace, SharedCache } from '../cache/cache.ts'
 import type { Chain } from '../chain/registry.ts'
 import { AppError } from '../errors.ts'
+import { type PayFor, UNITS } from '../meter/meter.ts'
 import { DAY, HOUR, MINUTE } from '../time.ts'
 import { parseTokenAddress, WRAPPED_SOL } from './address.ts'
 import { tokensKey } from './cache-keys.ts'
@@ -22,7 +22,6 @@ import {
 import { supportedTokens } from './tokens.ts'
 
 type Dependencies = {
-  readonly budgets: Budgets
   readonly cache: Pick<SharedCache, 'recall' | 'getOrFetch'>
   readonly priceSources: PriceSources
   /** Epoch milliseconds. */
@@ -30,7 +29,7 @@ type Dependencies = {
 }
 
 /** What of a coin is asked for, and by which client. */
-type ChartQuestion = Span & { readonly clientId: string }
+type ChartQuestion = Span & { readonly payFor: PayFor }
 
 /**
  * The lengths in days that sources are asked for: whatever callers choose, a coin has this many charts in a currency. A
@@ -67,14 +66,14 @@ export async function chartByAddress(
  * has none that is recent enough: cut from the shortest of LENGTHS that has all its days.
  */
 async function fetchChart(
-  { budgets, cache, priceSources, now }: Dependencies,
+  { cache, priceSources, now }: Dependencies,
   coin: CoinName,
-  { clientId, currency, days: asked }: ChartQuestion,
+  { payFor, currency, days: asked }: ChartQuestion,
 ): Promise<Aged<z.output<typeof ChartResponse>>> {
   const days = LENGTHS.find((length) => asked !== 'max' && asked <= length) ?? 'max'
   const attempt = (source: PriceSource, namespace: Namespace<DatedChart | null>) => ({
     get: () =>
-      cache.getOrFetch({ namespace, key: `${coin}#${currency}#${days}` }, budgets(source.name, clientId), () =>
+      cache.getOrFetch({ namespace, key: `${coin}#${currency}#${days}` }, payFor(UNITS[source.name]), () =>
         source.fetchChart(coin, { currency, days }),
       ),
     isRecent: (answer: Aged<unknown>) => answer.value !== null && !isOverdue(answer, namespace, now()),

@@ -1,4 +1,3 @@
-import type { Service } from '../cache/budget.ts'
 import type { Aged } from '../cache/cache.ts'
 import type { Chain } from '../chain/registry.ts'
 import type { AppError } from '../errors.ts'
@@ -27,8 +26,8 @@ export type Span = { readonly currency: Currency; readonly days: number | 'max' 
 
 /** A service that tells prices. Every call throws AppError `upstream_*`. */
 export type PriceSource = {
-  /** Names its charts in the cache, and its budgets. */
-  readonly name: Service
+  /** Names its charts in the cache, and the price of its questions. */
+  readonly name: 'coingecko' | 'defillama'
   /** The currencies of its charts. */
   readonly currencies: readonly Currency[]
   /** The prices of a coin over time, and how many days they are; null for a coin that is unknown or has no price in that time. */

@@ -1,7 +1,7 @@
-import { setTimeout } from 'node:timers/promises'
 import type { SharedCache } from '../cache/cache.ts'
 import { evmChain } from '../chain/registry.ts'
 import { logger } from '../logger.ts'
+import { within } from '../side-by-side.ts'
 import { pricesKey } from './cache-keys.ts'
 import { decimal, times, tokens, toNumber } from './decimal.ts'
 
@@ -25,10 +25,7 @@ export function tokenValues({ cache }: { readonly cache: Pick<SharedCache, 'reca
     return new Map(chains.map(({ id }) => [id, prices[id]?.value]))
   }
   return async (chainIds: Iterable<number>): Promise<TokenValue> => {
-    const late = setTimeout(DEADLINE_MS, undefined, { ref: false }).then(() => {
-      throw new Error('the prices take too long')
-    })
-    const prices = await Promise.race([readPrices(chainIds), late]).catch((error: unknown) => {
+    const prices = await within(DEADLINE_MS, readPrices(chainIds)).catch((error: unknown) => {
       logger.warn('prices not read', { reason: String(error) })
       return undefined
     })

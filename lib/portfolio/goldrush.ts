@@ -1,41 +1,23 @@
-import { getAddress, isAddress } from 'viem'
 import * as z from 'zod'
-import { Amount, MAX_UINT256 } from '../codecs.ts'
+import { CHAINS } from '../chain/registry.ts'
 import { AppError } from '../errors.ts'
 import { parseAnswer, parseRows, type Upstream } from '../http.ts'
-import { type NftCollection, NftText } from './nft.ts'
-import { spamFilter } from './spam.ts'
+import { UNITS } from '../meter/meter.ts'
+import { NftText } from './nft.ts'
+import { isSpam } from './spam.ts'
+import {
+  ContractAddress,
+  Digits,
+  IndexedToken,
+  isNftStandard,
+  Logo,
+  ShortText,
+  type TokenIndex,
+} from './token-index.ts'
 
-/** A token that an indexer knows of a wallet, listed or not. */
-export const IndexedToken = z.object({
-  /** EIP-55 checksummed on EVM chains, base58 on Solana. */
-  address: z.string(),
-  symbol: z.string(),
-  name: z.string(),
-  decimals: z.number().int().min(0).max(36),
-  /** In the token's smallest unit; above zero. */
-  balance: Amount,
-  /** Whether the indexer takes it for spam. */
-  isFlagged: z.boolean(),
-  /** May be empty. */
-  logoUrl: z.string(),
-})
-export type IndexedToken = z.output<typeof IndexedToken>
-
-const MOST_TOKENS = 500
 /** No key, no credits, a plan that does not have it. */
 const REFUSALS = [401, 402, 403]
 
-const Digits = z
-  .string()
-  .regex(/^\d{1,78}$/)
-  .transform(BigInt)
-  .refine((amount) => amount <= MAX_UINT256)
-const ContractAddress = z.string().max(64).transform(checksummed)
-const ShortText = z
-  .string()
-  .transform((text) => text.slice(0, 100))
-  .catch('')
 const Flag = z.boolean().catch(false)
 const Price = z.number().nonnegative().nullable().catch(null)
 
@@ -50,7 +32,7 @@ const Row = z.object({
 })
 const TokenRow = Row.extend({
   contract_decimals: IndexedToken.shape.decimals,
-  logo_url: z.url({ protocol: /^https$/ }).catch(''),
+  logo_url: Logo,
   native_token: Flag,
 })
 const NftRow = Row.extend({
@@ -71,13 +53,11 @@ const NftData = z.object({
     .catch(null),
 })
 
-const isSpam = spamFilter([])
-
 /**
  * GoldRush's index of wallets (https://goldrush.dev/docs/api-reference), which `ask` asks with its key. Throws AppError
  * `upstream_*`; `upstream_unavailable` when the key is refused or has no credits left.
  */
-export function createGoldRush(ask: Upstream) {
+export function createGoldRush(ask: Upstream): TokenIndex {
   /** The rows of this form; a chain that is not known there has none. */
   async function fetchRows<Schema extends z.ZodType>(path: string, schema: Schema): Promise<z.output<Schema>[]> {
     const answer = await ask({ path })
@@ -89,10 +69,13 @@ export function createGoldRush(ask: Upstream) {
   }
 
   return {
-    /** The tokens that a wallet holds, at most 500, those that are no spam first; neither the chain's coin nor NFTs. */
-    async fetchTokens(chainKey: string, wallet: string): Promise<IndexedToken[]> {
+    units: UNITS.goldrush,
+    tokenChains: CHAINS.map(({ key }) => key),
+    nftChains: CHAINS.flatMap(({ kind, key }) => (kind === 'evm' ? [key] : [])),
+
+    async fetchTokens(chainKey, wallet) {
       const rows = await fetchRows(`/${chainKey}/address/${wallet}/balances_v2/`, TokenRow)
-      return rows
+      const tokens = rows
         .filter((row) => !row.native_token && row.balance > 0n && !row.supports_erc.some(isNftStandard))
         .map((row) => ({
           address: row.contract_address,
@@ -103,21 +86,19 @@ export function createGoldRush(ask: Upstream) {
           isFlagged: row.is_spam,
           logoUrl: row.logo_url,
         }))
-        .sort((left, right) => Number(left.isFlagged) - Number(right.isFlagged))
-        .slice(0, MOST_TOKENS)
+      return { tokens, isWhole: true }
     },
 
-    /** The NFTs that a wallet holds, as many as one answer has. */
-    async fetchNfts(chainKey: string, wallet: string): Promise<NftCollection[]> {
+    async fetchNfts(chainKey, wallet) {
       const rows = await fetchRows(`/${chainKey}/address/${wallet}/balances_nft/`, NftRow)
-      return rows
+      const collections = rows
         .filter(({ balance }) => balance > 0n)
         .map(({ nft_data, supports_erc, ...row }) => ({
           ...row,
           is_spam: row.is_spam || isSpam({ name: row.contract_name, symbol: row.contract_ticker_symbol }),
           supports_erc: supports_erc.filter(isNftStandard),
           chainName: chainKey,
-          type: 'nft',
+          type: 'nft' as const,
           nft_data: parseRows(NftData, nft_data).map(({ token_id, token_url, original_owner, external_data }) => ({
             token_id: token_id.toString(),
             token_url,
@@ -126,14 +107,7 @@ export function createGoldRush(ask: Upstream) {
             external_data,
           })),
         }))
+      return { collections, isWhole: true }
     },
   }
-}
-
-function isNftStandard(standard: string): boolean {
-  return standard === 'erc721' || standard === 'erc1155'
-}
-
-function checksummed(address: string): string {
-  return isAddress(address, { strict: false }) ? getAddress(address) : address
 }

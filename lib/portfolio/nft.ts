@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { Amount } from '../codecs.ts'
+import { ChainKey } from '../chain/registry.ts'
+import { Amount, Timestamp } from '../codecs.ts'
 
 const Attribute = z.object({
   trait_type: z.string().describe('Name of the trait'),
@@ -89,12 +90,27 @@ const MOST_NFTS = 500
 const MOST_BYTES = 350_000
 
 /** NFTs of one owner on one chain; `isWhole` when these are all that there are. */
-export const OwnedNfts = z.object({ collections: z.array(NftCollection), isWhole: z.boolean() })
+const OwnedNfts = z.object({ collections: z.array(NftCollection), isWhole: z.boolean() })
 export type OwnedNfts = z.output<typeof OwnedNfts>
 
+/** NFTs of one wallet on all chains, each with its time. */
+export const WalletNfts = z.partialRecord(ChainKey, OwnedNfts.extend({ asOf: Timestamp }))
+export type WalletNfts = z.output<typeof WalletNfts>
+
+/** As many NFTs of a wallet as fit into one item; the chains where it holds some share the room. */
+export function fittingItem(nfts: WalletNfts): WalletNfts {
+  const chains = Object.values(nfts).filter(({ collections }) => collections.length > 0).length
+  return Object.fromEntries(
+    Object.entries(nfts).map(([chainKey, { asOf, isWhole, collections }]) => {
+      const fits = fitting(collections, MOST_BYTES / Math.max(1, chains))
+      return [chainKey, { asOf, ...fits, isWhole: isWhole && fits.isWhole }]
+    }),
+  )
+}
+
 /** As many of these NFTs as fit into an item and a reply, those that are no spam first. */
-export function fitting(collections: readonly NftCollection[]): OwnedNfts {
-  let left = MOST_BYTES
+export function fitting(collections: readonly NftCollection[], bytes = MOST_BYTES): OwnedNfts {
+  let left = bytes
   let count = MOST_NFTS
   const take = (value: unknown) => {
     left -= Buffer.byteLength(JSON.stringify(value))

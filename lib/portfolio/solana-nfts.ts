@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { AppError } from '../errors.ts'
 import { parseAnswer, parseRows, type Upstream } from '../http.ts'
 import { type NftCollection, NftText } from './nft.ts'
-import { spamFilter } from './spam.ts'
+import { isSpam } from './spam.ts'
 
 const MOST_ASSETS = 500
 const CHAIN = 'solana-mainnet'
@@ -34,8 +34,6 @@ const Asset = z.object({
   ownership: z.object({ owner: z.string().max(64) }),
 })
 type Asset = z.output<typeof Asset>
-
-const isSpam = spamFilter([])
 
 /**
  * The NFTs of a Solana node with the Digital Asset Standard API

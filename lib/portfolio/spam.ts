@@ -42,19 +42,41 @@ const LOOK_ALIKES = {
 }
 const LATIN = new Map(Object.entries(LOOK_ALIKES).flatMap(([latin, others]) => [...others].map((one) => [one, latin])))
 
+/** The filters of lists: a list is the same for many requests, and its words take most of the work. */
+const filters = new WeakMap<readonly Words[], (token: Words) => boolean>()
+
 /**
  * Returns the function that tells whether a token that is not among the listed ones looks like spam: its name or symbol
- * leads to a site, lures, is that of a listed token, or has letters that look like others or cannot be seen.
+ * leads to a site, lures, is that of a listed token, or has letters that look like others or cannot be seen. A list must not
+ * change afterwards: its filter is remembered.
  */
 export function spamFilter(listed: readonly Words[]): (token: Words) => boolean {
+  const filter = filters.get(listed) ?? createFilter(listed)
+  filters.set(listed, filter)
+  return filter
+}
+
+function createFilter(listed: readonly Words[]): (token: Words) => boolean {
   const imitated = new Set(listed.flatMap(({ symbol, name }) => [skeleton(symbol), skeleton(name)]))
   imitated.delete('')
-  const isSpam = (text: string) =>
+  const isSpamText = (text: string) =>
     [SITE, LURE, DISGUISED].some((pattern) => pattern.test(text)) ||
     imitated.has(skeleton(text)) ||
     (OTHER_LETTERS.test(text) && /[a-z]/i.test(text))
-  return ({ symbol, name }) => isSpam(symbol) || isSpam(name)
+  return ({ symbol, name }) => isSpamText(symbol) || isSpamText(name)
 }
+
+/** Returns the function that tells whether a token looks like spam with this symbol. A listed token never does. */
+export function spamRule(
+  listed: readonly (Words & { readonly address: string })[],
+): (token: string, symbol: string) => boolean {
+  const addresses = new Set(listed.map(({ address }) => address))
+  const looksLikeSpam = spamFilter(listed)
+  return (token, symbol) => !addresses.has(token) && looksLikeSpam({ symbol, name: symbol })
+}
+
+/** True for the names of an NFT collection or an unlisted token that look like spam, whatever is listed. */
+export const isSpam = spamFilter([])
 
 /** What a reader sees of a text: Latin letters and digits, whatever letters they are made of. */
 function skeleton(text: string): string {

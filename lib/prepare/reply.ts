@@ -6,7 +6,6 @@ import type { Evidence } from '../chain/evidence.ts'
 import type { SimulationResult } from '../chain/simulation-result.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import { MINUTE_MS } from '../time.ts'
-import type { Vault } from '../vaults/vault.ts'
 import type { TransactionsReply } from './transactions-reply.ts'
 
 /** Transactions of an account that are prepared, on one chain; with a quote they end on another one. */
@@ -23,8 +22,8 @@ type Prepared<Quote> = {
  * Returns the reply with what is prepared, in both forms that wallets take: each transaction with its chain, and all as one list
  * of calls. `chainId` is the chain on which they are sent.
  */
-export function toReply<Quote>(
-  vault: Pick<Vault, 'protocol' | 'chainId'>,
+export function toReply<Quote, Protocol extends string>(
+  vault: { readonly protocol: Protocol; readonly chainId: number },
   account: Address,
   { approval, operations, estimatedGas, simulation, evidence, quote }: Prepared<Quote>,
   chainId = vault.chainId,

@@ -45,6 +45,8 @@ type Dependencies = {
   readonly getYield: (vault: VaultKey, price: bigint | undefined, at?: Date) => Promise<Recorded>
   /** Never fails. */
   readonly getTokenValues: (chainIds: Iterable<number>) => Promise<TokenValue>
+  /** Never fails. */
+  readonly getCampaigns: (chainIds: Iterable<number>) => Promise<(vault: Vault) => Response['rewards']>
   /** Epoch milliseconds. */
   readonly now: () => number
 }
@@ -54,7 +56,7 @@ type Dependencies = {
  * requests share. A chain that cannot be read gives its vaults' last recorded states and yields, with their own time, and
  * never holds up the others.
  */
-export function liveVaults({ getReader, states, pins, getYield, getTokenValues, now }: Dependencies) {
+export function liveVaults({ getReader, states, pins, getYield, getTokenValues, getCampaigns, now }: Dependencies) {
   const readOverviews = sharedOverviews({ getReader, now })
 
   async function readChain(chainId: number, vaults: readonly Vault[]): Promise<LiveVault[]> {
@@ -99,6 +101,7 @@ export function liveVaults({ getReader, states, pins, getYield, getTokenValues, 
       return []
     })
     const valued = getTokenValues(byChain.keys())
+    const rewarded = getCampaigns(byChain.keys())
     const listed = await Promise.all(
       [...byChain].map(([chainId, ofChain]) =>
         readChain(chainId, ofChain).catch((error: unknown) => {
@@ -108,12 +111,12 @@ export function liveVaults({ getReader, states, pins, getYield, getTokenValues, 
       ),
     )
     const byVault = new Map(listed.flat().map((entry) => [entry.vault, entry]))
-    const [pinOf, usdOf] = [await pinned, await valued]
+    const [pinOf, usdOf, rewardsOf] = [await pinned, await valued, await rewarded]
     const blocks = listed.flat().flatMap(({ evidence }) => evidence ?? [])
     return {
       vaults: vaults.flatMap((vault, index) => {
         const live = byVault.get(vault)
-        return live ? [toResponse(live, pinOf[index], usdOf)] : []
+        return live ? [{ ...toResponse(live, pinOf[index], usdOf), rewards: rewardsOf(vault) }] : []
       }),
       evidence: [...new Map(blocks.map((block) => [block.blockHash, block])).values()],
     }
@@ -133,7 +136,7 @@ function toResponse(
   { vault, recorded, hasCap, terms, state, asOf }: LiveVault,
   pin: Pin | undefined,
   usdOf: TokenValue,
-): Response {
+): Omit<Response, 'rewards'> {
   const { waits, ...yields } = recorded
   const type = vaultType(vault)
   const asset = { chainId: vault.chainId, address: vault.asset, decimals: vault.assetDecimals }
@@ -160,6 +163,7 @@ function toResponse(
     totalAssetsUsd: totalAssets === null ? null : usdOf(asset, totalAssets),
     terms: termsOf(vault, terms, waits),
     hasChanged: pin ? pin.changedAt !== undefined : null,
+    pinnedAt: pin?.pinnedAt ?? null,
     stateAsOf: asOf ?? null,
     protocol: vault.protocol,
     ...(type === 'async' && {

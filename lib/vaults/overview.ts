@@ -1,6 +1,6 @@
 import type { Evidence } from '../chain/evidence.ts'
 import type { BlockHeader } from '../chain/logs.ts'
-import type { ChainReader } from '../chain/reader.ts'
+import type { ChainReader, ReadPlan } from '../chain/reader.ts'
 import type { Overview } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
@@ -14,6 +14,15 @@ type Overviews = {
   readonly evidence: () => Promise<Evidence>
 }
 
+/** The plans of vaults: a reader knows by them that it has read the same before. */
+const plans = new WeakMap<VaultOnChain, ReadPlan<Overview>>()
+
+function planOf(vault: VaultOnChain): ReadPlan<Overview> {
+  const plan = plans.get(vault) ?? getProtocol(vault).overview(vault)
+  plans.set(vault, plan)
+  return plan
+}
+
 /**
  * The overviews of vaults of one chain in one round trip, one RPC call for every 100 of them, each with the block that it
  * is of (the latest unless told) and the earliest of these; undefined for a vault that cannot be read, which costs more.
@@ -24,7 +33,6 @@ export async function readOverviews(
   vaults: readonly VaultOnChain[],
   at?: bigint,
 ): Promise<Overviews> {
-  const plans = vaults.map((vault) => getProtocol(vault).overview(vault))
-  const { values, ...read } = await reader.readEach(plans, { at, withHash: true })
+  const { values, ...read } = await reader.readEach(vaults.map(planOf), { at, withHash: true })
   return { ...read, overviews: values }
 }

@@ -15,7 +15,7 @@ import type { VaultKey } from './vault.ts'
 import { vaultPartition } from './vault.ts'
 
 /** A price as it is stored. */
-const StoredPrice = z.object({
+export const StoredPrice = z.object({
   price: Amount,
   timestamp: Amount,
   /** Assets under management then, in the asset's smallest unit; absent where unknown. */

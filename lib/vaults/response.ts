@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
-import { Address, Amount } from '../codecs.ts'
+import { Address, Amount, Timestamp } from '../codecs.ts'
 import { VaultTerms } from '../protocols/terms.ts'
 import { PROTOCOL_NAMES } from '../protocols/vault-on-chain.ts'
 import { StateAsOf, VaultState } from '../protocols/vault-state.ts'
@@ -43,6 +43,20 @@ export const VaultResponse = z
     growth: Growth.nullable().describe(
       'Growth since the first known price, while that is younger than 7 days; null otherwise',
     ),
+    rewards: z
+      .array(
+        z.object({
+          chainId: z.number().int().describe('Chain on which it is paid, which can be another than that of the vault'),
+          token: Address.describe('Token that is paid'),
+          symbol: z.string().describe('Its symbol, as Merkl reports it'),
+          apr: z.number().nullable().describe('Percent a year, as Merkl reports it; null if not measured yet'),
+          endsAt: Timestamp.describe('End of the last live campaign'),
+        }),
+      )
+      .nullable()
+      .describe(
+        'Tokens that campaigns pay besides the yield, some minutes old; never part of `APY`. Null if unknown. `GET …/rewards` lists those of a user',
+      ),
     asset: z
       .object({ symbol: z.string().describe('Symbol'), decimals: z.number().int().describe('Decimals') })
       .describe('Token to deposit'),
@@ -64,6 +78,9 @@ export const VaultResponse = z
       .describe(
         "True if the vault's code, or its price by over a tenth, has changed since an operator confirmed it. Deposits then return `vault_has_changed` until an operator confirms it again. Checked every minute; null if not checked",
       ),
+    pinnedAt: Timestamp.nullable().describe(
+      "Time when an operator last confirmed the vault's code and price; null if not checked or not known now",
+    ),
     stateAsOf: StateAsOf.nullable().describe('Block of the state; null if the vault was never read'),
   })
   .meta({ id: 'Vault', description: 'A vault with its live yield and state' })

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sideBySide } from '../side-by-side.ts'
-import type { Notice } from './event.ts'
+import type { Notice, RewardNotice } from './event.ts'
 import { buildEventId } from './ids.ts'
 import { type AppendingLogStore, countFitting, type Head, type LoggedEvent, type Unlogged } from './log-store.ts'
 import { type Enqueue, messagesOf } from './queue.ts'
@@ -23,15 +23,15 @@ const [TRIES, MAX_PAUSE_MS] = [20, 100]
 const AT_ONCE = 100
 
 /**
- * Appends notices to the logs of the clients that have the vault, in this order, each once by its key; then queues them for
+ * Appends notices to the logs of their clients, in this order, each once by its key; then queues them for
  * webhooks. Returns the number of events that were new. A notice that is not final goes only to clients with a webhook for
  * those; one that reverts another only to logs that have it. When this throws, some are appended and some are not: do it again,
  * and none is appended twice or missing, and what may not be queued is queued again.
  */
-export async function publish(
+export async function publish<Of extends Notice | RewardNotice>(
   dependencies: Dependencies,
-  notices: readonly Notice[],
-  clientsOf: (notice: Notice) => readonly string[],
+  notices: readonly Of[],
+  clientsOf: (notice: Of) => readonly string[],
 ): Promise<number> {
   const { eventLog } = dependencies
   const built = notices.flatMap((notice) => clientsOf(notice).map((clientId) => build(clientId, notice)))
@@ -57,7 +57,7 @@ const EMPTY: Head = { next: 1, queued: 0 }
 
 type Built = { readonly clientId: string; readonly event: Unlogged }
 
-function build(clientId: string, { key, ...notice }: Notice): Built {
+function build(clientId: string, { key, ...notice }: Notice | RewardNotice): Built {
   const event: Unlogged = { ...notice, id: buildEventId(clientId, key) }
   // The reverted event has another id for each client.
   if ('eventId' in event.data) event.data = { ...event.data, eventId: buildEventId(clientId, event.data.eventId) }

@@ -72,7 +72,7 @@ const THROTTLED: ReadonlySet<number> = new Set([429, 502, 504])
 const [MIN_RETRY_AFTER_MS, MAX_RETRY_AFTER_MS] = [MINUTE_MS, DAY_MS]
 const GONE = 410
 
-/** How long a queue keeps a message: an event that waits longer is given up. */
+/** Longest wait of an event: its queue keeps a message no longer. Then it is given up. */
 const QUEUED_MS = 14 * DAY_MS
 /** Failed events of a webhook that wait: messages in flight, of which a queue has 120,000. Further ones are given up. */
 const MAX_WAITING = 100
@@ -166,7 +166,7 @@ export function judge(before: Attempts, made: readonly Attempt[], at: Circumstan
   }
 }
 
-/** What attempts say about the server. */
+/** The server's state, judged by its attempts. */
 function judgeServer(before: Attempts, made: readonly Attempt[], { now, isBehind }: Circumstances) {
   const down = made.filter(({ sent }) => !sent.delivered && !isRefusal(sent))
   if (down.length === 0) return { downs: 0 }

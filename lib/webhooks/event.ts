@@ -80,6 +80,30 @@ const Vault = z
   .object({ ...vault, blockNumber: BLOCK.describe('Block at which the service first saw it') })
   .meta({ id: 'VaultData' })
 
+const reward = {
+  chainId: ChainId.describe('Chain of the reward'),
+  userAddress: Address.describe('Account whose reward it is'),
+  token: Address.describe('Token that is paid'),
+}
+
+const ClaimableReward = z
+  .object({
+    ...reward,
+    symbol: z.string().nullable().describe("The token's own symbol; null if it has none"),
+    decimals: z.number().int().describe("The token's decimals"),
+    amount: Amount.describe("Amount that a claim pays now, in the token's smallest unit"),
+    usd: z.number().describe('`amount` in US dollars'),
+  })
+  .meta({ id: 'ClaimableRewardData' })
+const ClaimedReward = z
+  .object({
+    ...reward,
+    amount: Amount.describe("Amount that the claim paid, in the token's smallest unit"),
+    transactionHash: TransactionHash.describe('Transaction of the claim'),
+    blockNumber: BLOCK.describe('Block of that transaction'),
+  })
+  .meta({ id: 'ClaimedRewardData' })
+
 const reverted = { ...vault, eventId: z.string().describe('The `id` of the reverted event') }
 
 const ofRevertedAccount = {
@@ -135,7 +159,10 @@ const event = <const Type extends string, Data extends z.ZodType>(type: Type, da
     })
     .meta({ id: nameOf(type) })
 
-/** What a client is told: something that happened in a vault that it has. The body of a delivery, and an entry of the log. */
+/**
+ * What a client is told: something that happened in a vault that it has, or to the rewards of a user who asked for them. The body
+ * of a delivery, and an entry of the log.
+ */
 export const WebhookEvent = z
   .discriminatedUnion('type', [
     event('deposit.pending', RequestedDeposit),
@@ -156,8 +183,13 @@ export const WebhookEvent = z
     event('vault.resumed', Vault),
     event('vault.changed', Vault),
     event('vault.reverted', Reverted),
+    event('reward.claimable', ClaimableReward),
+    event('reward.claimed', ClaimedReward),
   ])
-  .meta({ id: 'WebhookEvent', description: 'Something that happened in a vault of yours, named by `type`' })
+  .meta({
+    id: 'WebhookEvent',
+    description: 'Something that happened in a vault of yours or to the rewards of a user, named by `type`',
+  })
 export type WebhookEvent = z.output<typeof WebhookEvent>
 
 /** What a test delivers, as POST /webhooks/{id}/test sends it: it is in no log. */
@@ -180,11 +212,13 @@ export type EventType = z.output<typeof EventType>
  * An event before each client of the vault gets it, without its place in a client's log. Its key names what happened: each
  * client gets a key once. A notice that reverts another has that one's key as its `eventId`, and goes to its receivers.
  */
-export type Notice = WebhookEvent extends infer Event
-  ? Event extends WebhookEvent
-    ? Omit<Event, 'id' | 'sequence'> & { readonly key: string }
-    : never
-  : never
+export type Notice = NoticeOf<Exclude<WebhookEvent, { readonly type: RewardType }>>
+
+/** An event about a user's reward before the clients that watch the account get it; like `Notice`. */
+export type RewardNotice = NoticeOf<Extract<WebhookEvent, { readonly type: RewardType }>>
+
+type RewardType = `reward.${string}`
+type NoticeOf<Event> = Event extends WebhookEvent ? Omit<Event, 'id' | 'sequence'> & { readonly key: string } : never
 
 /** A notice about a deposit or a withdrawal. */
 export type EntryNotice = Extract<Notice, { readonly data: { readonly entry: unknown } }>

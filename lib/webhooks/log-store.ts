@@ -16,9 +16,9 @@ const [PAGE_EVENTS, PAGE_BYTES] = [50, 200 * 1024]
 const LIST_BYTES = 2 ** 20
 /** Pauses before a list with a hole is read again, if its first page was appended not longer ago than this. */
 const [READ_PAUSES_MS, JUST_MS] = [[0, 50, 200], 30_000]
-/** How long the log has an event. */
+/** Retention of an event in the log. */
 const LOG_MS = 30 * DAY_MS
-/** How long an event is known to be logged: a job that repeats a run after that logs it again. */
+/** Retention of the mark that an event is logged. A job that repeats a run later logs it again. */
 const MARK_MS = 40 * DAY_MS
 
 /** Place of an event in its client's log. */
@@ -51,7 +51,7 @@ const Mark = z.object({ sk: z.string() })
 const NewMark = z.object({ expiresAt: EpochSeconds })
 
 /** End of a client's log: the next sequence, and the sequence up to which messages are sent to the queue. */
-const Head = z.object({ next: z.number().int(), queued: z.number().int() })
+export const Head = z.object({ next: z.number().int(), queued: z.number().int() })
 export type Head = z.output<typeof Head>
 const StoredHead = Head.extend({ pk: z.string() })
 

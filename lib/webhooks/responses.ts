@@ -9,7 +9,7 @@ import type { WebhooksStore } from './store.ts'
 import { DisabledReason, Finality, type Webhook, WebhookUrl } from './webhook.ts'
 
 /** Of the types that are unknown an error quotes so many, each cut to so many characters. */
-const [QUOTED_TYPES, QUOTED_CHARACTERS] = [3, 40]
+const [QUOTED_TYPES, QUOTED_CHARACTERS] = [3, 30]
 
 /** Types of events; an error says which are unknown, and which there are. */
 export const EventTypes = z

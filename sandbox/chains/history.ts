@@ -1,22 +1,25 @@
-import { type Address, encodeFunctionData, numberToHex, parseAbi, parseUnits } from 'viem'
+import { type Address, encodeFunctionData, numberToHex, parseAbi, parseEther, parseUnits } from 'viem'
 import { evmChain } from '../../lib/chain/registry.ts'
 import { ACCOUNTS } from '../accounts.ts'
 import type { LocalChain } from '../chains.ts'
 import { settle } from '../curator.ts'
 import { callRpc } from '../rpc.ts'
 import { type LocalTransaction, transact } from '../transactions.ts'
-import type { LocalToken, LocalVault, LocalWorld } from './world.ts'
+import { type LocalToken, type LocalVault, type LocalWorld, openVaults, USER_BALANCE } from './world.ts'
 
 /** How long before now a chain with a past begins, in seconds. */
 export const PAST_SECONDS = 120 * 86_400
 
 const DAY = 86_400
-/** What the vaults earn in two weeks, in millionths of their assets: a different one for each, about 4 to 9 % a year. */
-const GAINS = [2_400n, 1_700n, 3_100n, 2_000n]
-/** What a vault with a manager earns in two weeks, in whole tokens. */
-const MANAGED_GAIN = '610'
-/** One of its shares. */
+/** Gains of the vaults in two weeks, in millionths of their assets: about 4 to 9 % a year. */
+const GAINS = [2_400n, 1_700n, 3_100n, 2_000n, 2_700n, 1_650n, 3_400n]
+/** One share of a vault with a manager. */
 const MANAGED_SHARES = 10n ** 6n
+/** Balances of the first user, a typical person. The second user gets the rest. */
+const PURSES: { readonly [chainId: number]: { readonly [symbol: string]: string } } = {
+  8453: { ETH: '1.4', USDC: '31000', DAI: '900', USDT: '640' },
+  42161: { ETH: '0.6', USDC: '15000', DAI: '6400', USDT: '310' },
+}
 
 const CALLS = parseAbi([
   'function approve(address spender, uint256 amount)',
@@ -37,42 +40,61 @@ const ANCHOR = ACCOUNTS.anchor.address
 const [ALICE, BOB] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address]
 
 /**
- * Plays months of a chain's past up to now: every vault gains, and the first user deposits at once and in parts,
- * withdraws, and gives shares away. The chain must have begun `PAST_SECONDS` ago and mine a block per transaction.
+ * Plays months of a chain's past up to now, and returns the world as it then is. Every vault gains, and
+ * some open late. The first user deposits at once and in parts, withdraws, and gives shares away. The chain must have begun
+ * `PAST_SECONDS` ago and mine a block per transaction.
  */
-export async function playHistory(chain: LocalChain, { tokens, vaults }: LocalWorld, now: () => number): Promise<void> {
+export async function playHistory(chain: LocalChain, world: LocalWorld, now: () => number): Promise<LocalWorld> {
   const begin = Math.floor(now() / 1000) - PAST_SECONDS
+  const { tokens } = world
+  const vaults = [...world.vaults]
   // Every vault of the local world was deployed over one of its tokens.
   const tokenOf = ({ asset }: LocalVault) => tokens.find(({ address }) => address === asset) as LocalToken
-  const lagoon = vaults.filter(({ protocol }) => protocol === 'lagoon')
-  const managed = vaults.filter(({ protocol }) => protocol === 'erc7540')
-  const [first] = lagoon
+  const first = vaults.find(({ protocol }) => protocol === 'lagoon')
   const synchronous = vaults.find(({ type }) => type === 'sync')
   if (!first || !synchronous) throw new Error('The world lacks a vault')
   const on = async (day: number, act: () => Promise<unknown>) => {
     await callRpc(chain, [{ method: 'evm_setNextBlockTimestamp', params: [begin + day * DAY] }])
     await act()
   }
+  const open = (day: number) => on(day, async () => vaults.push(...(await openVaults(chain, tokens, day))))
   const amount = (vault: LocalVault, tokens: string) => parseUnits(tokens, tokenOf(vault).decimals)
   const gains = (day: number) =>
     on(day, async () => {
-      const totals = await readTotalAssets(chain, lagoon)
-      const settlements = lagoon.flatMap((vault, index) => {
+      const totals = await readTotalAssets(chain, vaults)
+      const grown = vaults.map((vault, index) => {
         const total = totals[index] ?? 0n
-        return settleWithGain(vault, total, (total * (GAINS[index] ?? 0n)) / 1_000_000n)
+        return { vault, total, gain: (total * (GAINS[index] ?? 0n)) / 1_000_000n }
       })
-      const yielded = call(ALICE, synchronous.asset, 'mint', [synchronous.address, amount(synchronous, '420')])
-      // The job reads a price of the past where somebody traded.
-      const traded = call(ANCHOR, synchronous.address, 'withdraw', [amount(synchronous, '1'), ANCHOR, ANCHOR])
-      await transact(chain, [...settlements, yielded, traded])
-      for (const vault of managed) {
+      await transact(
+        chain,
+        grown.flatMap(({ vault, total, gain }) => {
+          if (vault.protocol === 'lagoon') return settleWithGain(vault, total, gain)
+          if (vault.type === 'async') return []
+          // The job reads a price of the past where somebody traded.
+          const trade = call(ANCHOR, vault.address, 'withdraw', [amount(vault, '1'), ANCHOR, ANCHOR])
+          return [call(ALICE, vault.asset, 'mint', [vault.address, gain]), trade]
+        }),
+      )
+      for (const { vault, gain } of grown.filter(({ vault }) => vault.protocol === 'erc7540')) {
         const { address } = vault
         await transact(chain, [call(ANCHOR, address, 'requestRedeem', [MANAGED_SHARES, ANCHOR, ANCHOR])])
-        await settle(chain, address, { gain: amount(vault, MANAGED_GAIN) })
+        await settle(chain, address, { gain })
         await transact(chain, [call(ANCHOR, address, 'redeem', [MANAGED_SHARES, ANCHOR, ANCHOR])])
       }
     })
 
+  const { ETH = '0', ...purse } = PURSES[chain.chainId] ?? {}
+  await callRpc(chain, [{ method: 'anvil_setBalance', params: [ALICE, numberToHex(parseEther(ETH))] }])
+  await on(1, () =>
+    transact(
+      chain,
+      tokens.map(({ address, symbol, decimals }) => {
+        const rest = parseUnits(USER_BALANCE, decimals) - parseUnits(purse[symbol] ?? '0', decimals)
+        return call(ALICE, address, 'transfer', [BOB, rest])
+      }),
+    ),
+  )
   const deposit = amount(first, '10000')
   await on(6, () => transact(chain, [approve(first, deposit), request(first, deposit)]))
   await gains(8)
@@ -91,10 +113,13 @@ export async function playHistory(chain: LocalChain, { tokens, vaults }: LocalWo
   await gains(64)
   await on(66, () => transact(chain, [call(ALICE, first.address, 'redeem', [redeemed, ALICE, ALICE])]))
   await gains(78)
+  await open(80)
   await on(84, () => transact(chain, [call(ALICE, first.address, 'transfer', [BOB, parseUnits('500', 18)])]))
   await gains(92)
   await gains(106)
   await gains(116)
+  await open(117)
+  return { ...world, vaults }
 }
 
 /** More blocks than the tags of local chains are behind their heads. */

@@ -14,6 +14,7 @@ import { type BridgeDeposit, bridgeContracts, multicallHandlerAbi, readDeposits,
 import type { LocalChain } from '../chains.ts'
 import { planLagoonImplementation, planLagoonVault, planYieldVault } from '../deploy.ts'
 import type { Relayer } from '../relayer.ts'
+import { DISTRIBUTOR, distributorAbi, type Reward, type Rewards } from '../rewards.ts'
 import { callRpc } from '../rpc.ts'
 import { sendTransactions, transact } from '../transactions.ts'
 import { openPlan, type Plan } from './plan.ts'
@@ -43,6 +44,10 @@ const FUNDS = parseUnits('100000', 6)
 /** What each deposits, and the shares that a vault gives for it at its first settlement. */
 const AMOUNT = parseUnits('250', 6)
 const SHARES = parseUnits('250', 18)
+/** The account that the demo wallet shows first. */
+const ALICE = ACCOUNTS.users[0].address
+/** A reward, in a token of 18 decimals. */
+const REWARD = parseUnits('2.5', 18)
 /** What the bridge takes of it. */
 const FEE = parseUnits('1', 6)
 const DAY = 86_400
@@ -62,13 +67,13 @@ const TOKEN = parseAbi(['function approve(address spender, uint256 amount)'])
 const VAULT = parseAbi(['function deposit(uint256 assets, address receiver)'])
 
 /**
- * Brings deposits, withdrawals, vaults and transfers into each state in which the service can show them. There must be
+ * Brings deposits, withdrawals, vaults, transfers and rewards into each state in which the service can show them. There must be
  * two chains that mine a block per transaction; transfers go from the first to the second. What must be final happens
  * before `toNow`, which is to move the chains into the present; what ends within hours, after it.
  */
 export async function playStates(
   chains: readonly Chain[],
-  relayer: Relayer,
+  { relayer, rewards }: { readonly relayer: Relayer; readonly rewards: Rewards },
   toNow: () => Promise<unknown>,
 ): Promise<States> {
   const [base, arbitrum] = [required(chains[0]), required(chains[1])]
@@ -93,8 +98,12 @@ export async function playStates(
     const deferred = { deferred: true }
     await make('transfer whose refund waits to be claimed', () => relayer.refundTogether([past.deferred], deferred))
   }
+  const [vault] = vaults?.all ?? []
+  const rewarded = vault && (await make('rewards', () => playRewards(base, arbitrum, rewards, vault)))
   await toNow()
 
+  const disputable = 'rewards in their dispute period'
+  const newest = rewarded && (await make(disputable, () => postRewards(arbitrum, rewards, rewarded.next)))
   const present = await make('transfers of now', async () => {
     const deadline = (await timeOf(base)) + LONGEST_DEADLINE
     const orders = { bridging: { account: E, deadline }, slow: { account: F, deadline } }
@@ -111,6 +120,8 @@ export async function playStates(
   const of = ({ transactionHash }: BridgeDeposit) => transfer(transactionHash)
   const questions: Record<string, State> = {
     ...vaults?.questions,
+    ...rewarded?.questions,
+    ...(newest && { [disputable]: newest }),
     'transfer pending': transfer(UNSEEN),
     'transfer replaced': transfer(DROPPED),
     ...(present && { 'transfer bridging': of(present.bridging), 'transfer bridging slowly': of(present.slow) }),
@@ -257,6 +268,56 @@ function lagoonCalls(plan: Plan, asset: Address) {
       plan.call(account, vault, name, 'requestRedeem', [SHARES, account, account]),
     redeem: (vault: Address, account: Address) => plan.call(account, vault, name, 'redeem', [SHARES, account, account]),
   }
+}
+
+/**
+ * Rewards on the first chain, of which one account has claimed a part, and a tree on the second. `next` are the rewards of
+ * the newest tree there, which an account and the demo wallet wait for.
+ */
+async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault: LocalVault) {
+  const token = required(base.rewardToken).address
+  const spam = required(base.unlisted?.at(-1)).address
+  const reward = (account: Address, amount: bigint, other: Partial<Reward> = {}): Reward => ({
+    ...{ account, token, vault: vault.address, amount },
+    ...other,
+  })
+  const onSecond = { token: required(arbitrum.rewardToken).address }
+  const ofAlice = (amounts: readonly bigint[]) =>
+    // The vaults that she has used.
+    [base.vaults.find(({ type }) => type === 'async'), base.vaults.find(({ type }) => type === 'sync')].flatMap(
+      (used, index) => (used ? [reward(ALICE, amounts[index] ?? 0n, { vault: used.address })] : []),
+    )
+
+  await rewards.grant(base.chainId, [reward(D, REWARD)])
+  // A leaf without siblings is the root: its proof is empty.
+  const args = [[D], [token], [REWARD], [[]]] as const
+  const data = encodeFunctionData({ abi: distributorAbi, functionName: 'claim', args })
+  await transact(base, [{ label: 'claim', from: D, to: DISTRIBUTOR, data }])
+  await rewards.grant(base.chainId, [
+    ...[reward(D, 2n * REWARD), reward(E, REWARD, { token: spam })],
+    ...ofAlice([5n * REWARD, REWARD]),
+  ])
+  rewards.addPending(base.chainId, [reward(B, REWARD), ...ofAlice([REWARD / 4n])])
+  await rewards.grant(arbitrum.chainId, [reward(C, REWARD, onSecond)])
+  return {
+    next: [C, ALICE].map((account) => reward(account, REWARD, onSecond)),
+    questions: {
+      'rewards claimable': rewardsOf(D, base),
+      'rewards pending': rewardsOf(B, base),
+      'rewards in a spam token': rewardsOf(E, base),
+      'no rewards': rewardsOf(H, base),
+    },
+  }
+}
+
+/** Posts a tree with more rewards, in its dispute period, and returns the question of the first account. */
+async function postRewards(chain: Chain, rewards: Rewards, next: readonly Reward[]): Promise<State> {
+  await rewards.grant(chain.chainId, next, { inDisputePeriod: true })
+  return rewardsOf(required(next[0]).account, chain)
+}
+
+function rewardsOf(account: Address, { chainId }: Chain): State {
+  return { path: `/defi-vaults/v1/defi/user/${account}/rewards?chainId=${chainId}` }
 }
 
 /** Two instant vaults on the second chain, of which one takes nothing. */

@@ -1,4 +1,4 @@
-import { type Address, numberToHex, parseUnits } from 'viem'
+import { type Address, concat, numberToHex, parseUnits } from 'viem'
 import { bridgeTokenBySymbol } from '../../lib/bridge/tokens.ts'
 import { ACCOUNTS } from '../accounts.ts'
 import type { LocalChain } from '../chains.ts'
@@ -14,6 +14,7 @@ import {
   planYieldVault,
   type TokenOptions,
 } from '../deploy.ts'
+import { installDistributor } from '../rewards.ts'
 import { callRpc } from '../rpc.ts'
 import { readNonces } from '../transactions.ts'
 import { openPlan, type Plan } from './plan.ts'
@@ -37,8 +38,10 @@ export type LocalVault = {
 export type LocalWorld = {
   readonly tokens: readonly LocalToken[]
   readonly vaults: readonly LocalVault[]
-  /** Tokens that no list names, one of them spam. */
+  /** Tokens that no list names, the last of them spam. */
   readonly unlisted?: readonly LocalToken[]
+  /** The listed token in which campaigns pay rewards. */
+  readonly rewardToken?: LocalToken
   /** A collection of NFTs, of which the first user has some. */
   readonly collectibles?: Address
 }
@@ -54,6 +57,12 @@ type VaultSpec = {
   readonly asset: (typeof TOKENS)[number]['symbol']
   readonly name: string
   readonly symbol: string
+  /** The first deposit, in whole tokens. */
+  readonly size: string
+  /** The most that it takes, in whole tokens, of a Lagoon vault from 0.6. */
+  readonly cap?: string
+  /** The day of the past on which it opens; the first by default. Without a past there are none that open later. */
+  readonly opens?: number
   /** Of a Lagoon vault. */
   readonly generation?: Extract<LagoonGeneration, '0.4' | '0.5' | '0.6'>
   /** Of another ERC-7540 vault; a vault with neither is synchronous. */
@@ -63,20 +72,29 @@ type VaultSpec = {
 /** The vaults of each chain. */
 const VAULTS: { readonly [chainId: number]: readonly VaultSpec[] } = {
   8453: [
-    { generation: '0.5', asset: 'USDC', name: 'Harbor USDC', symbol: 'hbUSDC' },
-    { generation: '0.4', asset: 'DAI', name: 'Meridian DAI', symbol: 'mdDAI' },
-    { generation: '0.6', asset: 'USDT', name: 'Northwind USDT', symbol: 'nwUSDT' },
-    { generation: '0.6', asset: 'USDC', name: 'Lantern USDC', symbol: 'ltUSDC', entryRate: 10 },
-    { make: 'aggregated', asset: 'USDC', name: 'Causeway USDC', symbol: 'cwUSDC' },
-    { asset: 'USDC', name: 'Cove USDC Savings', symbol: 'cvUSDC' },
+    { generation: '0.5', asset: 'USDC', name: 'Harbor USDC', symbol: 'hbUSDC', size: '250000' },
+    { generation: '0.4', asset: 'DAI', name: 'Meridian DAI', symbol: 'mdDAI', size: '1840000' },
+    { generation: '0.6', asset: 'USDT', name: 'Northwind USDT', symbol: 'nwUSDT', size: '640000', cap: '680000' },
+    { generation: '0.6', asset: 'USDC', name: 'Lantern USDC', symbol: 'ltUSDC', size: '11700000', entryRate: 10 },
+    { make: 'aggregated', asset: 'USDC', name: 'Causeway USDC', symbol: 'cwUSDC', size: '3300000' },
+    { asset: 'USDC', name: 'Cove USDC Savings', symbol: 'cvUSDC', size: '86000' },
+    { asset: 'USDT', name: 'Skiff USDT Savings', symbol: 'skUSDT', size: '41000', opens: 117 },
   ],
   42161: [
-    { generation: '0.6', asset: 'USDC', name: 'Tideline USDC', symbol: 'tlUSDC' },
-    { generation: '0.5', asset: 'DAI', name: 'Keel DAI', symbol: 'klDAI' },
-    { generation: '0.4', asset: 'USDT', name: 'Breakwater USDT', symbol: 'bwUSDT' },
-    { generation: '0.5', asset: 'USDT', name: 'Compass USDT', symbol: 'cpUSDT' },
-    { asset: 'DAI', name: 'Mooring DAI Savings', symbol: 'mrDAI' },
+    { generation: '0.6', asset: 'USDC', name: 'Tideline USDC', symbol: 'tlUSDC', size: '5200000' },
+    { generation: '0.5', asset: 'DAI', name: 'Keel DAI', symbol: 'klDAI', size: '410000' },
+    { generation: '0.4', asset: 'USDT', name: 'Breakwater USDT', symbol: 'bwUSDT', size: '930000' },
+    { generation: '0.5', asset: 'USDT', name: 'Compass USDT', symbol: 'cpUSDT', size: '120000' },
+    { asset: 'DAI', name: 'Mooring DAI Savings', symbol: 'mrDAI', size: '2100000' },
+    { asset: 'USDC', name: 'Jetty USDC Savings', symbol: 'jtUSDC', size: '67000', opens: 80 },
   ],
+}
+
+/** MORPHO, in which most campaigns pay, and its real addresses by chain. */
+const REWARD_TOKEN: TokenOptions = { name: 'Morpho Token', symbol: 'MORPHO', decimals: 18 }
+const REWARD_TOKEN_ADDRESSES: Readonly<Record<number, Address>> = {
+  8453: '0xBAa5CC21fd487B8Fcc2F632f3F4E8D37262a0842',
+  42161: '0x40BD670A58238e6E230c430BBb5cE6ec0d40df48',
 }
 
 const UNLISTED: readonly TokenOptions[] = [
@@ -87,9 +105,11 @@ const COLLECTIBLES = 3
 
 // In whole tokens.
 const UNLISTED_BALANCE = '1250'
-const USER_BALANCE = '1000000'
-const FIRST_DEPOSIT = '250000'
-const FIRST_GAIN = '4125.5'
+/** Balance of each user in each token. */
+export const USER_BALANCE = '1000000'
+const SMART_BALANCE = '5000'
+/** The first gain of each vault, in millionths of its first deposit. */
+const FIRST_GAIN = 16_502n
 
 /**
  * The tokens and vaults of the local Base (8453) or Arbitrum (42161), with users funded and every vault holding a
@@ -97,8 +117,9 @@ const FIRST_GAIN = '4125.5'
  */
 export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
   const { chainId } = chain
-  const specs = VAULTS[chainId]
-  if (!specs) throw new Error(`No local world for chain ${chainId}; there is one for ${Object.keys(VAULTS).join(', ')}`)
+  const rewardTokenAddress = REWARD_TOKEN_ADDRESSES[chainId]
+  if (!VAULTS[chainId] || !rewardTokenAddress)
+    throw new Error(`No local world for chain ${chainId}; there is one for ${Object.keys(VAULTS).join(', ')}`)
   // Different addresses on each chain, so that a mix-up of chains is noticed.
   const admin = ACCOUNTS.admin.address
   const [nonce = 0] = await readNonces(chain, [admin])
@@ -108,36 +129,59 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
   const plan = await openPlan(chain)
   for (const token of tokens) {
     for (const user of ACCOUNTS.users) planMint(plan, token, user.address, USER_BALANCE)
+    planMint(plan, token, ACCOUNTS.smart.address, SMART_BALANCE)
   }
+  const delegate = plan.deploy('DelegatedAccount', [])
+  const vaults = planVaults(plan, tokens)
+  const unlisted = planUnlisted(plan, chainId)
+  const collectibles = planCollectibles(plan)
+  const rewardTokenFrom = planToken(plan, REWARD_TOKEN)
+  await plan.execute()
+  await installDistributor(chain)
+  const rewardToken = { chainId, ...REWARD_TOKEN, address: rewardTokenAddress }
+  await copyContract(chain, rewardTokenFrom, rewardToken.address)
+  // The code of an account that has delegated to a contract (EIP-7702).
+  await callRpc(chain, [{ method: 'anvil_setCode', params: [ACCOUNTS.smart.address, concat(['0xef0100', delegate])] }])
+  return { tokens, vaults, unlisted, rewardToken, collectibles }
+}
+
+/** Deploys the vaults that open on a day of the chain's past. */
+export async function openVaults(chain: LocalChain, tokens: readonly LocalToken[], day: number): Promise<LocalVault[]> {
+  const plan = await openPlan(chain)
+  const vaults = planVaults(plan, tokens, day)
+  await plan.execute()
+  return vaults
+}
+
+function planVaults(plan: Plan, tokens: readonly LocalToken[], day?: number): LocalVault[] {
+  const specs = VAULTS[tokens[0]?.chainId ?? 0]?.filter(({ opens }) => opens === day) ?? []
   const implementations = new Map<LagoonGeneration, Address>()
   const implementationOf = (generation: LagoonGeneration): Address => {
     const implementation = implementations.get(generation) ?? planLagoonImplementation(plan, generation)
     implementations.set(generation, implementation)
     return implementation
   }
-  const vaults = specs.map(({ generation, make, asset, ...options }): LocalVault => {
+  return specs.map(({ generation, make, asset, size, cap, ...options }): LocalVault => {
     const token = tokens.find(({ symbol }) => symbol === asset)
     if (!token) throw new Error(`There is no ${asset}`)
-    const vault = { chainId, asset: token.address, name: options.name }
+    const vault = { chainId: token.chainId, asset: token.address, name: options.name }
     const vaultOptions = { ...options, asset: token.address }
     if (make !== undefined) {
       const address = planAsyncVault(plan, { ...vaultOptions, make })
-      planFirstFulfilment(plan, token, address)
+      planFirstFulfilment(plan, token, address, size)
       return { ...vault, address, type: 'async', protocol: 'erc7540' }
     }
     if (generation === undefined) {
       const address = planYieldVault(plan, vaultOptions)
-      planFirstDeposit(plan, token, address)
+      planFirstDeposit(plan, token, address, size)
       return { ...vault, address, type: 'sync', protocol: 'erc4626' }
     }
     const address = planLagoonVault(plan, { ...vaultOptions, generation }, implementationOf(generation))
-    planFirstSettlements(plan, token, address)
+    planFirstSettlements(plan, token, address, size)
+    if (cap)
+      plan.call(ACCOUNTS.safe.address, address, 'LagoonVaultV06', 'updateMaxCap', [parseUnits(cap, token.decimals)])
     return { ...vault, address, type: 'async', protocol: 'lagoon', version: `v${generation}.0` }
   })
-  const unlisted = planUnlisted(plan, chainId)
-  const collectibles = planCollectibles(plan)
-  await plan.execute()
-  return { tokens, vaults, unlisted, collectibles }
 }
 
 /** The tokens at their real addresses, so that the service needs no configuration for local ones. */
@@ -176,49 +220,49 @@ function planCollectibles(plan: Plan): Address {
   return collection
 }
 
-function planMint(plan: Plan, token: LocalToken, to: Address, amount: string): void {
-  plan.call(ACCOUNTS.admin.address, token.address, 'Token', 'mint', [to, parseUnits(amount, token.decimals)])
+function planMint(plan: Plan, { address, decimals }: LocalToken, to: Address, amount: string | bigint): void {
+  const units = typeof amount === 'string' ? parseUnits(amount, decimals) : amount
+  plan.call(ACCOUNTS.admin.address, address, 'Token', 'mint', [to, units])
 }
 
-function planApproval(plan: Plan, token: LocalToken, vault: Address): void {
-  planMint(plan, token, ACCOUNTS.anchor.address, FIRST_DEPOSIT)
-  const amount = parseUnits(FIRST_DEPOSIT, token.decimals)
-  plan.call(ACCOUNTS.anchor.address, token.address, 'Token', 'approve', [vault, amount])
+/** Funds and approves the anchor's first deposit, and gives its amount and its gain in the smallest unit. */
+function planFunds(plan: Plan, token: LocalToken, vault: Address, size: string) {
+  planMint(plan, token, ACCOUNTS.anchor.address, size)
+  const deposit = parseUnits(size, token.decimals)
+  plan.call(ACCOUNTS.anchor.address, token.address, 'Token', 'approve', [vault, deposit])
+  return { deposit, gain: (deposit * FIRST_GAIN) / 1_000_000n }
 }
 
 /** A deposit by the anchor, settled and claimed, and a second valuation with a gain. */
-function planFirstSettlements(plan: Plan, token: LocalToken, vault: Address): void {
+function planFirstSettlements(plan: Plan, token: LocalToken, vault: Address, size: string): void {
   const anchor = ACCOUNTS.anchor.address
-  const deposit = parseUnits(FIRST_DEPOSIT, token.decimals)
   const settle = (totalAssets: bigint) => {
     plan.call(ACCOUNTS.valuationManager.address, vault, 'LagoonVaultV04', 'updateNewTotalAssets', [totalAssets])
     plan.call(ACCOUNTS.safe.address, vault, 'LagoonVaultV04', 'settleDeposit', [totalAssets])
   }
-  planApproval(plan, token, vault)
+  const { deposit, gain } = planFunds(plan, token, vault, size)
   plan.call(anchor, vault, 'LagoonVaultV04', 'requestDeposit', [deposit, anchor, anchor])
   settle(0n)
   plan.call(anchor, vault, 'LagoonVaultV04', 'deposit', [deposit, anchor, anchor])
-  planMint(plan, token, ACCOUNTS.safe.address, FIRST_GAIN)
-  settle(deposit + parseUnits(FIRST_GAIN, token.decimals))
+  planMint(plan, token, ACCOUNTS.safe.address, gain)
+  settle(deposit + gain)
 }
 
 /** A deposit by the anchor, fulfilled a share for a token and claimed, and a price with a gain. */
-function planFirstFulfilment(plan: Plan, token: LocalToken, vault: Address): void {
+function planFirstFulfilment(plan: Plan, token: LocalToken, vault: Address, size: string): void {
   const anchor = ACCOUNTS.anchor.address
   const safe = ACCOUNTS.safe.address
-  const [deposit, gain] = [parseUnits(FIRST_DEPOSIT, token.decimals), parseUnits(FIRST_GAIN, token.decimals)]
-  const shares = parseUnits(FIRST_DEPOSIT, 6)
-  planApproval(plan, token, vault)
+  const shares = parseUnits(size, 6)
+  const { deposit, gain } = planFunds(plan, token, vault, size)
   plan.call(anchor, vault, 'AsyncVault', 'requestDeposit', [deposit, anchor, anchor])
   plan.call(safe, vault, 'AsyncVault', 'fulfillDeposit', [0n, anchor, deposit, shares])
   plan.call(anchor, vault, 'AsyncVault', 'mint', [shares, anchor, anchor])
-  planMint(plan, token, safe, FIRST_GAIN)
+  planMint(plan, token, safe, gain)
   plan.call(safe, vault, 'AsyncVault', 'updatePrice', [((deposit + gain) * 10n ** 18n) / deposit])
 }
 
-function planFirstDeposit(plan: Plan, token: LocalToken, vault: Address): void {
-  const anchor = ACCOUNTS.anchor.address
-  planApproval(plan, token, vault)
-  plan.call(anchor, vault, 'YieldVault', 'deposit', [parseUnits(FIRST_DEPOSIT, token.decimals), anchor])
-  planMint(plan, token, vault, FIRST_GAIN)
+function planFirstDeposit(plan: Plan, token: LocalToken, vault: Address, size: string): void {
+  const { deposit, gain } = planFunds(plan, token, vault, size)
+  plan.call(ACCOUNTS.anchor.address, vault, 'YieldVault', 'deposit', [deposit, ACCOUNTS.anchor.address])
+  planMint(plan, token, vault, gain)
 }

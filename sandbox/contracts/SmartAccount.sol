@@ -3,6 +3,7 @@ pragma solidity ^0.8.28;
 
 import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
 import {IERC1271} from "@openzeppelin/contracts/interfaces/IERC1271.sol";
+import {Address} from "@openzeppelin/contracts/utils/Address.sol";
 
 /// A wallet that is a contract: what its owner signs is its own signature (ERC-1271).
 contract SmartAccount is IERC1271 {
@@ -28,5 +29,32 @@ contract SmartAccountFactory {
     function addressOf(address owner) external view returns (address) {
         bytes32 code = keccak256(abi.encodePacked(type(SmartAccount).creationCode, abi.encode(owner)));
         return address(uint160(uint256(keccak256(abi.encodePacked(bytes1(0xff), address(this), bytes32(0), code)))));
+    }
+}
+
+/// The code of an account that keeps its own key (EIP-7702). It executes several calls of its own, all or none, and what its
+/// key signs is its own signature (ERC-1271).
+contract DelegatedAccount is IERC1271 {
+    struct Call {
+        address to;
+        uint256 value;
+        bytes data;
+    }
+
+    error NotItself();
+
+    receive() external payable {}
+
+    function execute(Call[] calldata calls) external payable {
+        if (msg.sender != address(this)) revert NotItself();
+        for (uint256 i = 0; i < calls.length; i++) {
+            Address.functionCallWithValue(calls[i].to, calls[i].data, calls[i].value);
+        }
+    }
+
+    function isValidSignature(bytes32 hash, bytes calldata signature) external view returns (bytes4) {
+        (address signer, ECDSA.RecoverError error, ) = ECDSA.tryRecover(hash, signature);
+        bool isOwn = error == ECDSA.RecoverError.NoError && signer == address(this);
+        return isOwn ? IERC1271.isValidSignature.selector : bytes4(0xffffffff);
     }
 }

@@ -1,44 +1,51 @@
 import { isHex } from 'viem'
 import * as z from 'zod'
 import type { Relay, Relayer } from '../relayer.ts'
-import { AnyAddress, AnyHash, type Control, control, Digits } from './control.ts'
+import { Account, type Control, chainName, control, Digits, jsonOnly, type Switched, TransferHash } from './control.ts'
 
 const Which = {
-  transactionHash: AnyHash.optional(),
+  transactionHash: TransferHash.optional(),
   depositId: Digits.optional(),
   originChainId: z.int().optional(),
 }
 type Which = z.output<z.ZodObject<typeof Which>>
 
 const isNamed = ({ transactionHash, depositId }: Which) => transactionHash !== undefined || depositId !== undefined
-const NAMED = 'must have transactionHash or depositId'
-const One = z.strictObject(Which).refine(isNamed, NAMED)
+/** The part of `isNamed` that JSON Schema can express. */
+const NAMED = { anyOf: [{ required: ['transactionHash'] }, { required: ['depositId'] }] }
+const named = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z
+    .strictObject({ ...Which, ...shape })
+    // The compiler cannot see `Which` in a spread of an open shape.
+    .refine((body) => isNamed(body as Which), 'must have transactionHash or depositId')
+    .meta(NAMED)
+const OutputAmount = Digits.optional().meta({ title: 'Output amount' })
+const One = named({})
 const OneOrAll = z.strictObject(Which)
 const Refund = z.strictObject({ ...Which, deferred: z.boolean().default(false) })
-const SlowFill = z.strictObject({ ...Which, outputAmount: Digits.optional() }).refine(isNamed, NAMED)
-const Claim = z.strictObject({ ...Which, to: AnyAddress.optional() }).refine(isNamed, NAMED)
-const SpeedUp = z
-  .strictObject({
-    ...Which,
-    outputAmount: Digits.optional(),
-    recipient: AnyAddress.optional(),
-    message: z
-      .string()
-      .refine((text) => isHex(text), 'must be hex')
-      .optional(),
-  })
-  .refine(isNamed, NAMED)
+const SlowFill = named({ outputAmount: OutputAmount })
+const Claim = named({ to: Account.optional().meta({ title: 'Receiver', none: 'The sender' }) })
+const SpeedUp = named({
+  outputAmount: OutputAmount,
+  recipient: Account.optional().meta({ title: 'Recipient', none: 'Unchanged' }),
+  message: z
+    .string()
+    .refine((text) => isHex(text), 'must be hex')
+    .optional(),
+})
 
 const SOME = { transactionHash: '0x…' }
 
-/** What can be done with the transfers between the chains, by its name; each tells all transfers as they then are. */
-export function transferControls(relayer: Relayer): Readonly<Record<string, Control>> {
+/** Controls of the transfers between the chains; each returns all transfers as they then are. */
+export function transferControls(relayer: Relayer, Chain: z.ZodType<number>): Readonly<Record<string, Control>> {
   const one = async (which: Which): Promise<Relay> => {
     const [relay, ...more] = await relayer.look(queryOf(which))
     if (!relay) throw new Error('There is no such transfer')
     if (more.length > 0) throw new Error('This names several transfers: add originChainId or depositId')
     return relay
   }
+  const { delaySeconds } = relayer.settings
+  const paused = new Map<string, Switched>()
   const told = async () => ({ ...relayer.settings, transfers: (await relayer.look()).map(describe) })
   /** A control after which all transfers are told. */
   const telling = <Schema extends z.ZodType>(
@@ -46,43 +53,77 @@ export function transferControls(relayer: Relayer): Readonly<Record<string, Cont
     schema: Schema,
     example: z.input<Schema> & object,
     work: (body: z.output<Schema>) => unknown,
+    listOn?: Control['listOn'],
   ) =>
-    control(does, schema, example, async (body) => {
-      await work(body)
-      return told()
-    })
+    control(
+      does,
+      schema,
+      example,
+      async (body) => {
+        await work(body)
+        return told()
+      },
+      listOn,
+    )
 
   return {
-    list: telling('tells all transfers', z.strictObject({}), {}, () => {}),
-    hold: telling('fills no transfer by itself', z.strictObject({}), {}, () => {
-      relayer.settings.running = false
-    }),
-    resume: telling('fills transfers by itself again', z.strictObject({}), {}, () => {
-      relayer.settings.running = true
-    }),
-    delay: telling(
-      'fills each transfer so many seconds after it was sent',
+    'transfers/hold': telling(
+      'The bridge fills no transfer by itself. The wallet shows them on their way.',
+      z.strictObject({}),
+      {},
+      () => {
+        relayer.settings.running = false
+      },
+      () =>
+        relayer.settings.running
+          ? []
+          : [{ what: 'The bridge fills no transfers', end: { name: 'transfers/resume', body: {} } }],
+    ),
+    'transfers/fill': telling(
+      'The bridge fills one transfer now, or all that wait. The wallet shows the money on the other chain.',
+      OneOrAll,
+      {},
+      async (which) => {
+        if (isNamed(which)) await relayer.fill((await one(which)).deposit)
+        else await relayer.fillAll()
+      },
+    ),
+    'transfers/resume': jsonOnly(
+      telling('The bridge fills transfers by itself again.', z.strictObject({}), {}, () => {
+        relayer.settings.running = true
+      }),
+    ),
+    'transfers/delay': telling(
+      'The bridge fills each transfer so many seconds after it was sent.',
       z.strictObject({ seconds: z.number().min(0) }),
       { seconds: 60 },
       ({ seconds }) => {
         relayer.settings.delaySeconds = seconds
       },
+      () =>
+        relayer.settings.delaySeconds === delaySeconds
+          ? []
+          : [
+              {
+                what: `The bridge fills transfers after ${relayer.settings.delaySeconds} seconds`,
+                end: { name: 'transfers/delay', body: { seconds: delaySeconds } },
+              },
+            ],
     ),
-    fill: telling('fills one transfer, or all that wait, at once', OneOrAll, {}, async (which) => {
-      if (isNamed(which)) await relayer.fill((await one(which)).deposit)
-      else await relayer.fillAll()
-    }),
-    ignore: telling('never fills this transfer by itself', One, SOME, async (which) =>
-      relayer.ignore((await one(which)).deposit),
+    'transfers/ignore': telling(
+      'The bridge does not fill this transfer until you use “Fill”.',
+      One,
+      SOME,
+      async (which) => relayer.ignore((await one(which)).deposit),
     ),
-    expire: telling(
-      'moves the clocks of all chains past the end of this transfer, which nobody has filled',
+    'transfers/expire': telling(
+      'The clocks of all chains move past the deadline of an unfilled transfer. The wallet shows it as expired.',
       One,
       SOME,
       async (which) => relayer.expire((await one(which)).deposit),
     ),
-    refund: telling(
-      'refunds one expired transfer, or all; a deferred refund is left for its sender to claim',
+    'transfers/refund': telling(
+      'The bridge refunds one expired transfer, or all. A deferred refund waits until its sender claims it.',
       Refund,
       { deferred: false },
       async ({ deferred, ...which }) => {
@@ -90,23 +131,26 @@ export function transferControls(relayer: Relayer): Readonly<Record<string, Cont
         await relayer.refundTogether(deposits, { deferred })
       },
     ),
-    claim: telling(
-      'claims a deferred refund, for its sender or for another account',
+    'transfers/claim': telling(
+      'The sender of a transfer claims its deferred refund, for itself or for another account.',
       Claim,
       SOME,
       async ({ to, ...which }) => relayer.claimRefund((await one(which)).deposit, to),
     ),
-    'slow-fill': telling('asks for a slow fill instead of filling', One, SOME, async (which) =>
-      relayer.requestSlowFill((await one(which)).deposit),
+    'transfers/slow-fill': telling(
+      'The bridge requests a slow fill. The wallet shows that the transfer takes longer.',
+      One,
+      SOME,
+      async (which) => relayer.requestSlowFill((await one(which)).deposit),
     ),
-    'execute-slow-fill': telling(
-      'makes the slow fill, with another amount if given',
+    'transfers/execute-slow-fill': telling(
+      'The bridge makes the slow fill, with another amount if you give one.',
       SlowFill,
       SOME,
       async ({ outputAmount, ...which }) => relayer.executeSlowFill((await one(which)).deposit, outputAmount),
     ),
-    'speed-up': telling(
-      'has the sender agree to less (by 1 unless told), to another recipient or another message; fills follow it',
+    'transfers/speed-up': telling(
+      'The sender accepts less (by 1 by default), another recipient or another message. Fills follow it.',
       SpeedUp,
       SOME,
       async ({ outputAmount, recipient, message, ...which }) =>
@@ -116,12 +160,20 @@ export function transferControls(relayer: Relayer): Readonly<Record<string, Cont
           ...(message !== undefined && { message }),
         }),
     ),
-    pause: telling(
-      "has a chain's pool take no deposits or make no fills; and again",
-      z.strictObject({ chainId: z.int(), what: z.enum(['deposits', 'fills']), pause: z.boolean() }),
+    'transfers/pause': telling(
+      'The bridge’s contract on a chain takes no deposits, or makes no fills, until you turn “pause” off.',
+      z.strictObject({ chainId: Chain, what: z.enum(['deposits', 'fills']), pause: z.boolean() }),
       { chainId: 8453, what: 'deposits', pause: true },
-      ({ chainId, what, pause }) => relayer.pause(chainId, what, pause),
+      async (body) => {
+        const { chainId, what, pause } = body
+        await relayer.pause(chainId, what, pause)
+        const end = { name: 'transfers/pause', body: { ...body, pause: false } }
+        if (pause) paused.set(`${chainId} ${what}`, { what: `No ${what} on the bridge of ${chainName(chainId)}`, end })
+        else paused.delete(`${chainId} ${what}`)
+      },
+      () => [...paused.values()],
     ),
+    'transfers/list': jsonOnly(telling('Lists all transfers.', z.strictObject({}), {}, () => {})),
   }
 }
 

@@ -1,26 +1,39 @@
 import * as z from 'zod'
 import type { Receiver } from '../receiver.ts'
-import { control, Seconds } from './control.ts'
+import { control, jsonOnly, Seconds } from './control.ts'
 
 const example = { seconds: 20 }
 
-/** How the receiver of webhooks is told to fail, so that its sender's pauses can be seen. */
-export function webhookControls(receiver: Pick<Receiver, 'behave'>) {
-  return {
-    refuse: control('has the receiver answer 503 for so many seconds', Seconds, example, ({ seconds }) =>
-      receiver.behave('refuse', seconds),
-    ),
-    hang: control('has the receiver answer nothing for so many seconds', Seconds, example, ({ seconds }) =>
-      receiver.behave('hang', seconds),
-    ),
-    gone: control(
-      'has the receiver answer 410 for so many seconds, which switches its webhook off',
+/** Controls of the receiver of webhooks, with which the pauses of its sender can be seen. */
+export function webhookControls(receiver: Pick<Receiver, 'behave' | 'behaviour'>) {
+  const behaving = (behaviour: 'refuse' | 'hang' | 'gone', does: string, what: string) =>
+    control(
+      does,
       Seconds,
       example,
-      ({ seconds }) => receiver.behave('gone', seconds),
+      ({ seconds }) => receiver.behave(behaviour, seconds),
+      () => (receiver.behaviour() === behaviour ? [{ what, end: { name: 'webhooks/resume', body: {} } }] : []),
+    )
+  return {
+    'webhooks/refuse': behaving(
+      'refuse',
+      'The receiver responds 503 for so many seconds. Events show the failed attempts; they are retried later.',
+      'The receiver responds 503',
     ),
-    resume: control('has the receiver acknowledge again', z.strictObject({}), {}, () =>
-      receiver.behave('acknowledge', 0),
+    'webhooks/hang': behaving(
+      'hang',
+      'The receiver does not respond for so many seconds. Events show attempts without a response.',
+      'The receiver does not respond',
+    ),
+    'webhooks/gone': behaving(
+      'gone',
+      'The receiver responds 410 for so many seconds, which disables the webhook until a test delivery succeeds.',
+      'The receiver responds 410',
+    ),
+    'webhooks/resume': jsonOnly(
+      control('The receiver acknowledges deliveries again.', z.strictObject({}), {}, () =>
+        receiver.behave('acknowledge', 0),
+      ),
     ),
   }
 }

@@ -94,11 +94,12 @@ function describeEvent({ vaults, tokens }: LocalState, event: NonNullable<Arriva
   // Of a type that is new, or a test delivery.
   if (!success) return event.type
   const { type, final, data } = known
-  const vault = vaults.find(({ chainId, address }) => chainId === data.chainId && address === data.vaultAddress)
+  const contract = 'vaultAddress' in data ? data.vaultAddress : data.token
+  const vault = vaults.find(({ chainId, address }) => chainId === data.chainId && address === contract)
   const token = tokens.find(({ chainId, address }) => chainId === vault?.chainId && address === vault.asset)
   const assets =
     token && 'assets' in data && data.assets !== null
       ? `${formatUnits(data.assets, token.decimals)} ${token.symbol}, `
       : ''
-  return `${type} (${final ? 'final' : 'not final yet'}): ${assets}${vault?.name ?? data.vaultAddress}`
+  return `${type} (${final ? 'final' : 'not final yet'}): ${assets}${vault?.name ?? contract}`
 }

@@ -16,6 +16,7 @@ import {
   toViem,
   type Vault,
 } from '../../client/src/index.ts'
+import type { LocalAccount } from '../accounts.ts'
 import type { LocalState } from '../start/state.ts'
 import type { Stage } from './account.ts'
 
@@ -24,8 +25,11 @@ export type VaultStage = Stage & {
   readonly state: LocalState
   readonly user: Hex
   readonly heading: (text: string) => void
-  /** Signs and sends a transaction just as the service returned it; its hash, once it is mined. Throws when it reverts. */
-  readonly send: (chainId: number, what: string, call: Call) => Promise<Hex>
+  /**
+   * Signs and sends a transaction just as the service returned it, for the first account unless one is given; its hash, once it
+   * is mined. Throws when it reverts.
+   */
+  readonly send: (chainId: number, what: string, call: Call, account?: LocalAccount) => Promise<Hex>
 }
 
 type Prepared = Pick<PrepareDepositResponse, 'approval' | 'operations' | 'estimatedGas'>

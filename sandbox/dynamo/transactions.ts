@@ -1,8 +1,9 @@
 import { EventEmitter } from 'node:events'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import { type Answer, handTo } from '../exchange.ts'
+import { guardHost } from '../listen.ts'
 import { countBytes, findExcess, findExcessOfItems, itemSize } from './limits.ts'
 
 /** Has one action of DynamoDB's done. */
@@ -145,7 +146,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
     return await answer.finally(() => underWay.delete(answer))
   }
 
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+  const answer: RequestListener = (request, response) => {
     void bodyOf(request)
       .then((bytes) => serve(request.headers, bytes))
       .catch((error: unknown): Answer => ({ status: 500, headers: {}, text: String(error) }))
@@ -154,7 +155,8 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
         for (const [name, value] of Object.entries(headers)) response.setHeader(name, String(value))
         response.end(text)
       })
-  })
+  }
+  server.on('request', guardHost(answer))
   return transactions
 }
 

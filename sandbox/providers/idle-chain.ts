@@ -28,6 +28,7 @@ const abi = parseAbi([
 const BLOCK_NUMBERS = ['getBlockNumber()', 'arbBlockNumber()'].map((name) => toFunctionSelector(name))
 const BLOCK_TIMESTAMP = toFunctionSelector('getCurrentBlockTimestamp()')
 
+const BlockParams = z.tuple([z.string()]).rest(z.unknown())
 const Call = z.tuple([z.object({ to: z.string(), data: z.custom<Hex>(isHex) })]).rest(z.unknown())
 
 /**
@@ -41,12 +42,20 @@ export function fakeIdleChains(now: () => number): Fake {
 }
 
 function resultOf({ method, params }: JsonRpcCall, chainId: number, moment: number): unknown {
-  const number = BigInt(Math.floor(moment / BLOCK_MS))
-  const timestamp = (number * BigInt(BLOCK_MS)) / 1000n
+  const head = BigInt(Math.floor(moment / BLOCK_MS))
   const results: Readonly<Record<string, () => unknown>> = {
     eth_chainId: () => numberToHex(chainId),
-    eth_blockNumber: () => numberToHex(number),
-    eth_getBlockByNumber: () => ({ number: numberToHex(number), timestamp: numberToHex(timestamp) }),
+    eth_blockNumber: () => numberToHex(head),
+    eth_getBlockByNumber: () => {
+      const [block] = BlockParams.parse(params)
+      const number = isHex(block) ? BigInt(block) : head
+      return {
+        number: numberToHex(number),
+        timestamp: numberToHex(timeOf(number)),
+        hash: numberToHex(number, { size: 32 }),
+        parentHash: numberToHex(number - 1n, { size: 32 }),
+      }
+    },
     eth_getBalance: () => '0x0',
     eth_getCode: () => '0x',
     eth_getStorageAt: () => ZERO_WORD,
@@ -55,22 +64,27 @@ function resultOf({ method, params }: JsonRpcCall, chainId: number, moment: numb
     eth_getTransactionByHash: () => null,
     eth_call: () => {
       const [{ to, data }] = Call.parse(params)
-      return to.toLowerCase() === MULTICALL3.toLowerCase() ? aggregate(data, { number, timestamp }) : '0x'
+      return to.toLowerCase() === MULTICALL3.toLowerCase() ? aggregate(data, head) : '0x'
     },
   }
   return Object.hasOwn(results, method) ? results[method]?.() : undefined
 }
 
 /** What Multicall3 returns there: the block for those who ask for it, and a zero word for all others. */
-function aggregate(data: Hex, block: { number: bigint; timestamp: bigint }): Hex {
+function aggregate(data: Hex, head: bigint): Hex {
   const { functionName, args } = decodeFunctionData({ abi, data })
   if (functionName !== 'aggregate3') return ZERO_WORD
-  const result = args[0].map(({ callData }) => ({ success: true, returnData: answerTo(callData, block) }))
+  const result = args[0].map(({ callData }) => ({ success: true, returnData: answerTo(callData, head) }))
   return encodeFunctionResult({ abi, functionName: 'aggregate3', result })
 }
 
-function answerTo(callData: Hex, { number, timestamp }: { number: bigint; timestamp: bigint }): Hex {
+function answerTo(callData: Hex, head: bigint): Hex {
   const selector = slice(callData, 0, 4)
-  if (selector === BLOCK_TIMESTAMP) return numberToHex(timestamp, { size: 32 })
-  return BLOCK_NUMBERS.includes(selector) ? numberToHex(number, { size: 32 }) : ZERO_WORD
+  if (selector === BLOCK_TIMESTAMP) return numberToHex(timeOf(head), { size: 32 })
+  return BLOCK_NUMBERS.includes(selector) ? numberToHex(head, { size: 32 }) : ZERO_WORD
+}
+
+/** The time of a block in seconds since 1970. */
+function timeOf(number: bigint): bigint {
+  return (number * BigInt(BLOCK_MS)) / 1000n
 }

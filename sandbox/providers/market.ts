@@ -55,10 +55,13 @@ const REAL_COINS = [
   ['solana', 'sol', 'Solana', 140, 555_000_000, 0.5],
   ['dai', 'dai', 'Dai', 1, 4_500_000_000, 0.0005],
   ['polygon-ecosystem-token', 'pol', 'POL (ex-MATIC)', 0.15, 10_500_000_000, 0.5],
+  ['morpho', 'morpho', 'Morpho', 1.6, 540_000_000, 0.5],
   ['xdai', 'xdai', 'xDAI', 1, 98_000_000, 0.0008],
 ] as const
 
-const COIN_OF_SYMBOL: Readonly<Record<string, string>> = { USDC: 'usd-coin', USDT: 'tether', DAI: 'dai' }
+const COIN_OF_SYMBOL: Readonly<Record<string, string>> = {
+  ...{ USDC: 'usd-coin', USDT: 'tether', DAI: 'dai', MORPHO: 'morpho' },
+}
 
 /** What a US dollar is in each currency, about; a coin's id where it is that coin's price. */
 const PER_DOLLAR = {

@@ -3,6 +3,7 @@ import { request as askServer, type IncomingMessage, type ServerResponse } from 
 import { parentPort } from 'node:worker_threads'
 import { type GatewayOptions, loadHandlers, startGateway } from '../gateway.ts'
 import { type DocsSettings, serveDocs } from './docs.ts'
+import { tamper } from './tamper.ts'
 
 /** What the thread is told when the chains and tables are there. */
 export type ServiceSettings = {
@@ -14,7 +15,7 @@ export type ServiceSettings = {
 }
 
 /** What the thread is told at any time after that. */
-export type Throttling = { readonly throttleSeconds: number }
+export type Switches = { readonly throttleSeconds?: number; readonly tampers?: boolean }
 
 // A thread of its own: the functions have an environment to themselves, and their logs a stream to themselves. It says
 // when they are loaded, is then told their settings, and says when it serves them.
@@ -26,17 +27,19 @@ if (parentPort) {
   Object.assign(process.env, environment)
 
   let throttledUntil = 0
-  parentPort.on('message', ({ throttleSeconds }: Throttling) => {
-    throttledUntil = Date.now() + throttleSeconds * 1000
+  let isTampering = false
+  parentPort.on('message', ({ throttleSeconds, tampers = isTampering }: Switches) => {
+    if (throttleSeconds !== undefined) throttledUntil = Date.now() + throttleSeconds * 1000
+    isTampering = tampers
   })
   const showDocs = serveDocs(docs)
-  await startGateway(gateway, (request, response) => {
+  const { url } = await startGateway(gateway, (request, response) => {
     if (/^\/sandbox(\/|$)/.test(request.url ?? '')) {
       forward(request, response, controlsUrl)
       return true
     }
     if (showDocs(request, response)) return true
-    if (Date.now() >= throttledUntil) return false
+    if (Date.now() >= throttledUntil) return isTampering && tamper(request, response, url)
     // As API Gateway refuses what exceeds its limit.
     response.writeHead(429, { 'content-type': 'application/json' }).end('{"message":"Too Many Requests"}')
     return true

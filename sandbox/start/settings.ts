@@ -1,4 +1,5 @@
 import { createServer } from 'node:net'
+import type { IndexName } from '../backends.ts'
 import { isNodeProfile, NODE_PROFILES, type NodeProfileName } from '../node-profiles.ts'
 
 /** What the environment of `npm start` chooses. */
@@ -15,6 +16,8 @@ export type Settings = {
   readonly withPast: boolean
   /** The kinds of nodes at which the chains are read, in their order: NODES, or two that refuse nothing. */
   readonly nodes: readonly NodeProfileName[]
+  /** The indexes of wallets in the order in which they are asked: INDEXES, or GoldRush; INDEXES=none has none. */
+  readonly indexes: readonly IndexName[]
   /** BLOCK_SECONDS, or 1. */
   readonly blockSeconds: number
 }
@@ -35,6 +38,7 @@ export async function readSettings(env: NodeJS.ProcessEnv): Promise<Settings> {
     realMarkets: isChosen('MARKETS', env['MARKETS'], 'real'),
     withPast: !isChosen('PAST', env['PAST'], 'none'),
     nodes: listOf(env['NODES'] || 'plain,plain').map(parseNodeProfile),
+    indexes: env['INDEXES'] === 'none' ? [] : listOf(env['INDEXES'] || 'goldRush').map(parseIndex),
     blockSeconds: parseBlockSeconds(env['BLOCK_SECONDS']),
   }
 }
@@ -72,6 +76,11 @@ function listOf(value = ''): string[] {
 function parseOrigin(text: string): string {
   if (URL.canParse(text) && new URL(text).origin === text) return text
   throw new Error(`ORIGINS has ${text}, which is no origin such as http://localhost:5173.`)
+}
+
+function parseIndex(name: string): IndexName {
+  if (name === 'alchemy' || name === 'goldRush') return name
+  throw new Error(`INDEXES is ${name}, which is none of alchemy, goldRush, none.`)
 }
 
 function parseNodeProfile(name: string): NodeProfileName {

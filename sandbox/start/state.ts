@@ -43,10 +43,30 @@ export type LocalState = {
 /** The path of the state file. */
 export const STATE_FILE = '.local/state.json'
 
-/** Writes the state file, readable by its owner only. */
+/** The path of the environment file, which programs take with `node --env-file`. */
+export const ENV_FILE = '.local/.env'
+
+/** Writes the state file and the environment file, readable by their owner only. */
 export async function writeState(state: LocalState): Promise<void> {
   await mkdir(dirname(STATE_FILE), { recursive: true })
   await writeFile(STATE_FILE, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 })
+  await writeFile(ENV_FILE, environmentOf(state), { mode: 0o600 })
+}
+
+/** The variables of the quick start. `ACCOUNT` is funded; `VAULT` is on the first chain and gives shares instantly. */
+function environmentOf({ baseUrl, apiKey, chains, vaults, accounts: [account] }: LocalState): string {
+  const vault = vaults.find(({ chainId, type }) => chainId === chains[0]?.chainId && type === 'sync')
+  const variables = {
+    VAULTLINE_URL: baseUrl,
+    VAULTLINE_KEY: apiKey,
+    ...Object.fromEntries(chains.map(({ chainId, rpcUrl }) => [`RPC_URL_${chainId}`, rpcUrl])),
+    VAULT: vault?.address,
+    ACCOUNT: account?.address,
+    PRIVATE_KEY: account?.privateKey,
+  }
+  return Object.entries(variables)
+    .map(([name, value = '']) => `${name}=${value}\n`)
+    .join('')
 }
 
 /** Reads the state file; throws when no service is running. */
@@ -98,7 +118,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Removes the state file. */
+/** Removes the state file and the environment file. */
 export async function removeState(): Promise<void> {
-  await rm(STATE_FILE, { force: true })
+  await Promise.all([STATE_FILE, ENV_FILE].map((file) => rm(file, { force: true })))
 }

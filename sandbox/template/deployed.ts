@@ -14,9 +14,10 @@ export type DeployedResource<Properties = unknown> = {
 /** The resources of stacks, by type, with the properties that a schema asks for. Throws where they differ from it. */
 export type Deployed = <T extends z.ZodType>(type: string, properties: T) => DeployedResource<z.output<T>>[]
 
-/** The account and region of everything here. */
+/** The account of everything here. */
 export const ACCOUNT = '000000000000'
-const REGION = localCredentials.AWS_REGION
+/** The region of everything here. */
+export const REGION = localCredentials.AWS_REGION
 const PSEUDO: Readonly<Record<string, string>> = {
   'AWS::Partition': 'aws',
   'AWS::Region': REGION,
@@ -43,14 +44,17 @@ const Reference = z.object({ Ref: z.string() })
 /** The resources of these stacks as CloudFormation would have made them in an account where SQS is at this URL. */
 export function deploy(stacks: readonly SynthesizedStack[], sqsUrl: string): Deployed {
   const kinds = kindsAt(sqsUrl)
+  const nameOf = ({ name, template }: SynthesizedStack, logicalId: string) => {
+    const { Type = '', Properties = {} } = template.Resources[logicalId] ?? {}
+    const given = Properties[kinds[Type]?.nameProperty ?? '']
+    return typeof given === 'string' ? given : generatedName(name, logicalId)
+  }
   const all = stacks.flatMap((stack) =>
     Object.entries(stack.template.Resources).map(([logicalId, resource]) => {
-      const { nameProperty = '', partOf = '', attributes } = kinds[resource.Type] ?? OTHER
-      const given = resource.Properties[nameProperty]
-      const name = typeof given === 'string' ? given : generatedName(stack.name, logicalId)
+      const { partOf = '', attributes } = kinds[resource.Type] ?? OTHER
       const whole = Reference.safeParse(resource.Properties[partOf]).data
-      const prefix = whole ? `${generatedName(stack.name, whole.Ref)}:` : ''
-      return { stack, logicalId, resource, attributes: attributes(`${prefix}${name}`) }
+      const prefix = whole ? `${nameOf(stack, whole.Ref)}:` : ''
+      return { stack, logicalId, resource, attributes: attributes(`${prefix}${nameOf(stack, logicalId)}`) }
     }),
   )
   const places = new Map(all.map((each) => [`${each.stack.name} ${each.logicalId}`, each]))
@@ -100,7 +104,10 @@ function kindsAt(sqsUrl: string): Readonly<Record<string, Kind>> {
       nameProperty: 'Name',
       attributes: (name) => ({ id: secretArn(name), Arn: secretArn(name) }),
     },
-    'AWS::Lambda::Function': { attributes: (name) => ({ id: name, Arn: arnOf('lambda', `function:${name}`) }) },
+    'AWS::Lambda::Function': {
+      nameProperty: 'FunctionName',
+      attributes: (name) => ({ id: name, Arn: arnOf('lambda', `function:${name}`) }),
+    },
     'AWS::Lambda::Version': {
       attributes: (name) => ({ id: arnOf('lambda', `function:${name}`), Arn: arnOf('lambda', name), Version: '1' }),
     },

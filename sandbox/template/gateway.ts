@@ -10,29 +10,32 @@ import { fits } from './policies.ts'
 /** Invokes the function with this ARN. */
 export type Invoke = (arn: string, event: unknown) => Promise<unknown>
 
-const Api = z.object({
-  CorsConfiguration: z
-    .strictObject({
-      AllowOrigins: z.array(z.string()),
-      AllowMethods: z.array(z.string()),
-      AllowHeaders: z.array(z.string()),
-      ExposeHeaders: z.array(z.string()),
-      AllowCredentials: z.literal(false),
-      MaxAge: z.number(),
-    })
-    .optional(),
-})
-const Route = z.object({
-  ApiId: z.string(),
-  RouteKey: z.string(),
-  AuthorizationType: z.literal('NONE'),
-  Target: z.templateLiteral(['integrations/', z.string()]),
+const Operation = z.object({
+  'x-amazon-apigateway-integration': z.object({
+    $ref: z.templateLiteral(['#/components/x-amazon-apigateway-integrations/', z.string()]),
+  }),
 })
 const Integration = z.object({
-  ApiId: z.string(),
-  IntegrationType: z.literal('AWS_PROXY'),
-  IntegrationUri: z.string(),
-  PayloadFormatVersion: z.literal('2.0'),
+  type: z.literal('AWS_PROXY'),
+  httpMethod: z.literal('POST'),
+  uri: z.string().transform((uri) => uri.replace(/^.*\/functions\/(.*)\/invocations$/, '$1')),
+  payloadFormatVersion: z.literal('2.0'),
+})
+const Api = z.object({
+  Body: z.object({
+    'x-amazon-apigateway-cors': z
+      .strictObject({
+        allowOrigins: z.array(z.string()),
+        allowMethods: z.array(z.string()),
+        allowHeaders: z.array(z.string()),
+        exposeHeaders: z.array(z.string()),
+        allowCredentials: z.literal(false),
+        maxAge: z.number(),
+      })
+      .optional(),
+    paths: z.record(z.string(), z.record(z.string(), Operation)),
+    components: z.object({ 'x-amazon-apigateway-integrations': z.record(z.string(), Integration) }),
+  }),
 })
 const Permission = z.object({
   Action: z.literal('lambda:InvokeFunction'),
@@ -47,7 +50,7 @@ const Reply = z.object({
   body: z.string().default(''),
   isBase64Encoded: z.boolean().default(false),
 })
-type Cors = z.output<typeof Api>['CorsConfiguration']
+type Cors = z.output<typeof Api>['Body']['x-amazon-apigateway-cors']
 
 const MAX_HEADER_BYTES = 10 * 1024
 
@@ -55,16 +58,21 @@ const MAX_HEADER_BYTES = 10 * 1024
 export async function startHttpApi(deployed: Deployed, invoke: Invoke, port: number) {
   const [api] = deployed('AWS::ApiGatewayV2::Api', Api)
   if (!api) throw new Error('There is no API.')
-  const cors = api.properties.CorsConfiguration
-  const integrations = new Map(
-    deployed('AWS::ApiGatewayV2::Integration', Integration).map(({ id, properties }) => [
-      `integrations/${id}`,
-      properties.IntegrationUri,
-    ]),
-  )
+  const { 'x-amazon-apigateway-cors': cors, paths, components } = api.properties.Body
+  const { 'x-amazon-apigateway-integrations': integrations } = components
   const routes = routesOf(
-    deployed('AWS::ApiGatewayV2::Route', Route).flatMap(({ properties: { ApiId, RouteKey, Target } }) =>
-      ApiId === api.id ? [[RouteKey, integrations.get(Target) ?? ''] as const] : [],
+    Object.entries(paths).flatMap(([path, operations]) =>
+      Object.entries(operations).map(
+        ([
+          method,
+          {
+            'x-amazon-apigateway-integration': { $ref },
+          },
+        ]) => {
+          const { uri } = integrations[$ref.split('/').at(-1) ?? ''] ?? { uri: '' }
+          return [`${method.toUpperCase()} ${path}`, uri] as const
+        },
+      ),
     ),
   )
   const permissions = deployed('AWS::Lambda::Permission', Permission).filter(
@@ -126,18 +134,18 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
 
 /** What every answer to a page has that may call. */
 function corsHeaders(cors: Cors, origin: string | undefined): [string, string][] {
-  if (!cors || origin === undefined || !cors.AllowOrigins.includes(origin)) return []
+  if (!cors || origin === undefined || !cors.allowOrigins.includes(origin)) return []
   return [
     ['access-control-allow-origin', origin],
-    ['access-control-expose-headers', cors.ExposeHeaders.join(',')],
+    ['access-control-expose-headers', cors.exposeHeaders.join(',')],
   ]
 }
 
 function preflightHeaders(cors: Cors, origin: string | undefined): [string, string][] {
-  if (!cors || origin === undefined || !cors.AllowOrigins.includes(origin)) return []
+  if (!cors || origin === undefined || !cors.allowOrigins.includes(origin)) return []
   return [
-    ['access-control-allow-methods', cors.AllowMethods.join(',')],
-    ['access-control-allow-headers', cors.AllowHeaders.join(',')],
-    ['access-control-max-age', String(cors.MaxAge)],
+    ['access-control-allow-methods', cors.allowMethods.join(',')],
+    ['access-control-allow-headers', cors.allowHeaders.join(',')],
+    ['access-control-max-age', String(cors.maxAge)],
   ]
 }

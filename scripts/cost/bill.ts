@@ -2,7 +2,7 @@ import { consumers, endpoints } from '../../functions/contracts.ts'
 import type { EndpointContract } from '../../lib/frame/contract.ts'
 import type { Counted, Counts, EndpointCounts } from './counts.ts'
 import { ASSUMED, EVENTS_PER_OPEN, OPENS_IN_BUSIEST_SECOND, OPENS_PER_MONTH, PER_OPEN } from './model.ts'
-import { AWS_PRICES, RPC_PRICES, SOURCE_PRICES } from './prices.ts'
+import { AWS_PRICES, INDEX_UNITS, RPC_PRICES, SOURCE_PRICES } from './prices.ts'
 
 /** Dollars by what they are paid for. */
 export type Bill = { readonly [Item in (typeof ITEMS)[number]]: number }
@@ -44,8 +44,30 @@ function billOf(of: (item: (typeof ITEMS)[number]) => number): Bill {
   return Object.fromEntries(ITEMS.map((item) => [item, of(item)])) as Bill
 }
 
+/** The choices of an index of wallets. */
+export const INDEXES = ['Alchemy', 'GoldRush', 'both', 'none'] as const
+type Index = (typeof INDEXES)[number]
+
+/** Dollars of the questions to an index that these counts have: they were counted with GoldRush, one request for each. */
+function billIndex(name: keyof typeof endpoints, { sources }: Counts, index: Index): number {
+  const questions = sources['goldrush'] ?? 0
+  const goldRush = questions * SOURCE_PRICES.goldrush.request
+  const { tokens, newToken, nfts } = INDEX_UNITS
+  const units =
+    name === 'portfolio/nfts'
+      ? questions * nfts
+      : questions * tokens + (questions > 0 ? ASSUMED.newTokens * newToken : 0)
+  const alchemy = units * RPC_PRICES.computeUnit
+  return { Alchemy: alchemy, GoldRush: goldRush, both: alchemy + ASSUMED.indexFailures * goldRush, none: 0 }[index]
+}
+
 /** What one call of an endpoint costs: of a container's first, of the next, of one that asks the same again, and on average. */
-export function billCall(name: keyof typeof endpoints, counted: EndpointCounts, memoryMiB: number) {
+export function billCall(
+  name: keyof typeof endpoints,
+  counted: EndpointCounts,
+  memoryMiB: number,
+  index: Index = 'Alchemy',
+) {
   const contract: EndpointContract = endpoints[name]
   const { cold, warm, bytes } = counted
   const bill = (counts: Counts, startMs = 0): Bill => {
@@ -58,6 +80,7 @@ export function billCall(name: keyof typeof endpoints, counted: EndpointCounts, 
       ...work,
       gateway: AWS_PRICES.gatewayRequest * Math.max(1, Math.ceil(answer / AWS_PRICES.gatewayBytes)),
       tables: work.tables + lease,
+      sources: work.sources + billIndex(name, counts, index),
       egress: (answer / GB) * AWS_PRICES.egressGb,
     }
   }
@@ -94,7 +117,8 @@ function billWork(counts: Counts, { ms, memoryMiB }: { readonly ms: number; read
     tables: table.readUnits * AWS_PRICES.readUnit + table.writeUnits * AWS_PRICES.writeUnit,
     'secrets and queues': secrets * AWS_PRICES.secretsRequest + queue * AWS_PRICES.queueRequest,
     nodes: RPC_PRICES.computeUnit * computeUnits(counts),
-    sources: sumOver(sources, (name) => prices[name]?.request),
+    // An index is billed by the choice of one.
+    sources: sumOver(sources, (name) => (name === 'goldrush' ? 0 : prices[name]?.request)),
     egress: 0,
     logs: (ASSUMED.logBytes / GB) * AWS_PRICES.logGb,
   }
@@ -120,68 +144,107 @@ function sumOver(asked: Readonly<Record<string, number>>, price: (name: string) 
   }, 0)
 }
 
-/** What a stage costs in a month to which nobody comes: each item with what there is of it, and its dollars. */
-export function billIdle({
-  stage,
-  jobs: runs,
-  size,
-}: Counted): readonly { readonly what: string; readonly usd: number }[] {
-  const jobsOf = (prefix: string) =>
-    Object.entries(runs)
-      .filter(([name]) => name.startsWith(prefix))
-      .map(([, { counts, everyMinutes }]) => ({
-        runs: MONTH_MINUTES / everyMinutes,
-        bill: billRun(counts, stage.memoryMiB.others),
-      }))
-  const cost = (prefix: string, of: (bill: Bill) => number) =>
-    jobsOf(prefix).reduce((sum, { runs: times, bill }) => sum + times * of(bill), 0)
-  const ours = (bill: Bill) => totalOf(bill) - bill.nodes - bill.sources
-  const all = jobsOf('jobs/').reduce((sum, { runs: times }) => sum + times, 0)
+/** The choices of what a stage observes. */
+export const OBSERVE = ['none', 'slo', 'all'] as const
+type Observe = (typeof OBSERVE)[number]
+
+/** An item of a stage without users: what there is of it, and its dollars a month, by what the stage observes. */
+export type IdleItem = { readonly what: string; readonly usd: (observe: Observe) => number }
+
+/** Costs of a stage without users in a month, nodes apart. */
+export function billIdle({ stage, jobs: runs, size }: Counted): readonly IdleItem[] {
+  const { bill, of } = jobsOf(runs, stage.memoryMiB.others)
+  const ours = (one: Bill) => totalOf(one) - one.nodes - one.sources
   const polls = stage.queuesAsked * POLLS_PER_MONTH
+  const always = (what: string, usd: number): IdleItem => ({ what, usd: () => usd })
+  const watched = (what: string, price: number, key: keyof typeof stage.observe.all): IdleItem => {
+    const counts = OBSERVE.map((observe) => (observe === 'none' ? 0 : stage.observe[observe][key]))
+    return {
+      what: `${what} (${counts.join(', ')})`,
+      usd: (observe) => price * (counts[OBSERVE.indexOf(observe)] ?? 0),
+    }
+  }
   return [
-    {
-      what: `the job of ${jobsOf('jobs/refresh-chain').length} chains, each minute; ${size.chainsWithVaults} of them have vaults`,
-      usd: cost('jobs/refresh-chain', ours),
-    },
-    { what: 'the nodes that it reads', usd: cost('jobs/refresh-chain', ({ nodes }) => nodes) },
-    {
-      what: 'the jobs of the market (5 minutes) and of the tokens (1 hour), with their writes',
-      usd: cost('jobs/refresh-market', ours) + cost('jobs/refresh-tokens', ours),
-    },
-    {
-      what: `${stage.alarms} alarms, which watch ${stage.alarmMetrics} metrics`,
-      usd: stage.alarmMetrics * AWS_PRICES.alarmMetricMonth,
-    },
-    {
-      what: `${stage.insightRules} rules of Contributor Insights`,
-      usd: stage.insightRules * AWS_PRICES.insightRuleMonth,
-    },
-    { what: 'a dashboard', usd: stage.dashboards * AWS_PRICES.dashboardMonth },
-    { what: `${stage.ownMetrics} metrics of the jobs' own`, usd: stage.ownMetrics * AWS_PRICES.ownMetricMonth },
-    { what: `${stage.secrets} secrets`, usd: stage.secrets * AWS_PRICES.secretMonth },
-    {
-      what: `${stage.queuesAsked} queues: ${Math.round(polls / 1e5) / 10} million polls, by five pollers each that wait 20 s`,
-      usd: polls * AWS_PRICES.queueRequest,
-    },
-    { what: `${Math.round(all / 1000)},000 runs in all; tables, API and functions without requests`, usd: 0 },
+    always(
+      `the job of ${of('jobs/refresh-chain')} chains, each minute; ${size.chainsWithVaults} of them have vaults`,
+      bill('jobs/refresh-chain', ours),
+    ),
+    always(
+      'the jobs of the market (5 minutes) and of the tokens (1 hour), with their writes',
+      bill('jobs/refresh-market', ours) + bill('jobs/refresh-tokens', ours),
+    ),
+    always(
+      `the job of the rewards of ${of('jobs/refresh-rewards')} chains, every five minutes`,
+      bill('jobs/refresh-rewards', ours),
+    ),
+    always(`${stage.secrets} secrets`, stage.secrets * AWS_PRICES.secretMonth),
+    always(
+      `${stage.queuesAsked} queues: ${Math.round(polls / 1e5) / 10} million polls, by five pollers each that wait 20 s`,
+      polls * AWS_PRICES.queueRequest,
+    ),
+    watched('metrics that alarms read', AWS_PRICES.alarmMetricMonth, 'alarmMetrics'),
+    watched('an alarm of two windows', AWS_PRICES.compositeAlarmMonth, 'compositeAlarms'),
+    watched("metrics of the stage's own", AWS_PRICES.ownMetricMonth, 'ownMetrics'),
+    watched('rules of Contributor Insights', AWS_PRICES.insightRuleMonth, 'insightRules'),
+    watched('a dashboard', AWS_PRICES.dashboardMonth, 'dashboards'),
+    always('tables, API and functions without requests', 0),
   ]
 }
 
-/** What a stage's edge costs in a month to which nobody comes: each item with what there is of it, and its dollars. */
-export function billIdleEdge({ edge }: Counted): readonly { readonly what: string; readonly usd: number }[] {
+/** The sum of these items, in dollars a month. */
+export function sumIdle(items: readonly IdleItem[], observe: Observe): number {
+  return items.reduce((sum, { usd }) => sum + usd(observe), 0)
+}
+
+/** Dollars a month for the nodes that the job of the chains reads. */
+export function billIdleNodes({ stage, jobs: runs }: Counted): number {
+  return jobsOf(runs, stage.memoryMiB.others).bill('jobs/refresh-chain', ({ nodes }) => nodes)
+}
+
+/** Dollars a month for the alarms of gradual deploys. */
+export function billGradual({ stage }: Counted): number {
+  return stage.gradual.alarmMetrics * AWS_PRICES.alarmMetricMonth
+}
+
+function jobsOf(runs: Counted['jobs'], memoryMiB: number) {
+  const named = (prefix: string) => Object.entries(runs).filter(([name]) => name.startsWith(prefix))
+  return {
+    /** The number of inputs of these jobs. */
+    of: (prefix: string) => named(prefix).length,
+    /** A month of their runs, by what is taken of each one's bill. */
+    bill: (prefix: string, take: (bill: Bill) => number) =>
+      named(prefix).reduce(
+        (sum, [, { counts, everyMinutes }]) => sum + (MONTH_MINUTES / everyMinutes) * take(billRun(counts, memoryMiB)),
+        0,
+      ),
+  }
+}
+
+/** What a stage's edge costs in a month to which nobody comes. */
+export function billIdleEdge({ edge }: Counted): readonly IdleItem[] {
   const { firewallMonth, firewallRuleMonth, alarmMetricMonth, secretMonth } = AWS_PRICES
   return [
     {
       what: `a firewall with ${edge.firewallRules} rules`,
-      usd: edge.firewalls * firewallMonth + edge.firewallRules * firewallRuleMonth,
+      usd: () => edge.firewalls * firewallMonth + edge.firewallRules * firewallRuleMonth,
     },
     {
-      what: `${edge.alarms} alarms, which watch ${edge.alarmMetrics} metrics`,
-      usd: edge.alarmMetrics * alarmMetricMonth,
+      what: `${edge.alarms} tickets, which read ${edge.alarmMetrics} metrics: only with \`observe: 'all'\``,
+      usd: (observe) => (observe === 'all' ? edge.alarmMetrics * alarmMetricMonth : 0),
     },
-    { what: 'a secret, with its keys', usd: secretMonth },
-    { what: 'a CloudFront distribution without requests', usd: 0 },
+    { what: 'a secret, with its keys', usd: () => secretMonth },
+    { what: 'a CloudFront distribution without requests', usd: () => 0 },
   ]
+}
+
+/** What a stage without users costs in a month as it is configured. Public nodes cost nothing. */
+export function billIdleStage(
+  counted: Counted,
+  { observe, gradual, edge }: { readonly observe: Observe; readonly gradual: boolean; readonly edge?: unknown },
+  hasOwnNodes: boolean,
+): number {
+  const items = [...billIdle(counted), ...(edge ? billIdleEdge(counted) : [])]
+  return sumIdle(items, observe) + (gradual ? billGradual(counted) : 0) + (hasOwnNodes ? billIdleNodes(counted) : 0)
 }
 
 /** What so many requests cost more through an edge, whose answers would cost so much to let out without it. */
@@ -194,7 +257,7 @@ export function billEdgeRequests(requests: number, egressUsd: number): number {
 export const EVENTS = 'events to webhooks'
 
 /** What so many registered users cost in a month besides a stage without them, by endpoint, and the requests that they make. */
-export function billUsers({ endpoints: counted, event, stage }: Counted, users: number) {
+export function billUsers({ endpoints: counted, event, stage }: Counted, users: number, index: Index = 'Alchemy') {
   const opens = users * OPENS_PER_MONTH
   const calls = Object.entries(PER_OPEN).map(([name, perOpen]) => {
     // The model has names of endpoints alone.
@@ -204,7 +267,7 @@ export function billUsers({ endpoints: counted, event, stage }: Counted, users: 
     return {
       name,
       calls: opens * perOpen,
-      bill: times(billCall(endpoint, counts, stage.memoryMiB.endpoints).average, opens * perOpen),
+      bill: times(billCall(endpoint, counts, stage.memoryMiB.endpoints, index).average, opens * perOpen),
     }
   })
   const invocations = Object.keys(consumers).length
@@ -232,8 +295,10 @@ export function busiestSecond({ endpoints: counted }: Counted, users: number) {
     writeUnits: sum(({ table }) => table.writeUnits),
     /** Of all hosts of each chain. */
     computeUnits: sum(computeUnits),
-    goldrush: sum(({ sources }) => sources['goldrush'] ?? 0),
+    /** About one wallet on one chain each. */
+    indexQuestions: sum(({ sources }) => sources['goldrush'] ?? 0),
     coingecko: sum(({ sources }) => sources['coingecko'] ?? 0),
+    merkl: sum(({ sources }) => sources['merkl'] ?? 0),
     megabytes: sum((_, __, body) => body / 1e6),
   }
 }

@@ -31,6 +31,16 @@ const Endpoint = z.object({
 })
 export type EndpointCounts = z.output<typeof Endpoint>
 
+const Alarms = z.object({ alarms: Whole, alarmMetrics: Whole })
+const Watched = z.object({
+  ...Alarms.shape,
+  compositeAlarms: Whole,
+  dashboards: Whole,
+  insightRules: Whole,
+  /** Metrics counted in logs that have a value without any request. */
+  ownMetrics: Whole,
+})
+
 /** What the wallet's story counts (test/infra/template.infra.test.ts), and what a stage is made of. */
 export const Counted = z.object({
   /** How much there was to tell of. */
@@ -41,11 +51,10 @@ export const Counted = z.object({
   /** What it takes to record one event and to send it to two webhooks. */
   event: Counts,
   stage: z.object({
-    alarms: Whole,
-    alarmMetrics: Whole,
-    dashboards: Whole,
-    insightRules: Whole,
-    ownMetrics: Whole,
+    /** What watches a stage, by what it observes; `none` has nothing of it. */
+    observe: z.object({ slo: Watched, all: Watched }),
+    /** The alarms of gradual deploys. */
+    gradual: Alarms,
     secrets: Whole,
     queuesAsked: Whole,
     memoryMiB: z.object({ endpoints: Whole, others: Whole }),

@@ -14,6 +14,10 @@ export const ASSUMED = {
   againShare: 0.5,
   /** Requests of a key that a container lets through for each that it takes out of the table, at least. */
   requestsPerLease: 6,
+  /** New tokens of a wallet in all, each time that an index is asked about its chains. */
+  newTokens: 5,
+  /** The share of questions to the first index that fail, so that the second is asked. */
+  indexFailures: 0.01,
   /** Our line about a request and what Lambda writes of it, in bytes. */
   logBytes: 1_100,
 } as const
@@ -50,6 +54,7 @@ export const PER_OPEN: Readonly<Partial<Record<keyof typeof endpoints, number>>>
   'vaults/deposit': 0.03,
   'vaults/deposit-status': 0.2,
   'vaults/claim': 0.02,
+  'vaults/claim-rewards': 0.01,
   'vaults/cancel': 0.001,
   'vaults/withdraw': 0.02,
   'vaults/withdraw-status': 0.1,
@@ -58,6 +63,7 @@ export const PER_OPEN: Readonly<Partial<Record<keyof typeof endpoints, number>>>
   'activity/position': 0.3,
   'activity/deposits': 0.2,
   'activity/withdrawals': 0.1,
+  'activity/rewards': 0.3,
 }
 
 /** Events that a client's webhooks are sent, for each time that a wallet is opened. */

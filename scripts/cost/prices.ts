@@ -36,6 +36,7 @@ export const AWS_PRICES = {
   egressGb: 0.09,
   logGb: 0.5,
   alarmMetricMonth: 0.1,
+  compositeAlarmMonth: 0.5,
   ownMetricMonth: 0.3,
   dashboardMonth: 3,
   /** A rule of Contributor Insights. A million lines that it counts are $0.02 more. */
@@ -94,6 +95,31 @@ export const SOURCE_PRICES = {
   },
   defillama: { page: 'https://defillama.com/pricing', request: 0, plan: 0, included: 0 },
   lifi: { page: 'https://docs.li.fi/', request: 0, plan: 0, included: 0 },
+  merkl: { page: 'https://developers.merkl.xyz/integrate-merkl/auth', request: 0, plan: 0, included: 0 },
   /** The bridge's. */
   api: { page: 'https://docs.across.to/', request: 0, plan: 0, included: 0 },
 } as const
+
+/** Alchemy's compute units for a question about one wallet on one chain (the pages of RPC_PRICES). */
+export const INDEX_UNITS = {
+  /** `alchemy_getTokenBalances`, a page of 100 tokens. */
+  tokens: 20,
+  /** `alchemy_getTokenMetadata` of a token that the wallet did not have before. */
+  newToken: 10,
+  /** `getNFTsForOwner`, a page of 100 NFTs. */
+  nfts: 480,
+} as const
+
+/** The most in a second, and whose limit it is. */
+export type Limit = { readonly most: number; readonly whose: string }
+
+/** The limits of new accounts and plans. All of AWS' are raised on request. */
+export const LIMITS = {
+  gateway: { most: 10_000, whose: 'API Gateway' },
+  functions: { most: 1_000, whose: 'Lambda; a new account has 10' },
+  readUnits: { most: 12_000, whose: 'one new table' },
+  writeUnits: { most: 4_000, whose: 'one new table' },
+  nodes: { most: 20_000, whose: 'two hosts of 10,000' },
+  goldrush: { most: 50, whose: 'Professional' },
+  merkl: { most: 10, whose: 'Merkl, without a key' },
+} as const satisfies Readonly<Record<string, Limit>>

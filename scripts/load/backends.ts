@@ -4,6 +4,7 @@ import { createTable } from '../../lib/aws/table.ts'
 import { sharedCache } from '../../lib/cache/cache.ts'
 import { cacheStore } from '../../lib/cache/store.ts'
 import { DEFAULT_LIMITS } from '../../lib/clients/key-limits.ts'
+import { campaignsKey } from '../../lib/rewards/campaigns.ts'
 import { startBackends } from '../../sandbox/backends.ts'
 import { fillMarket } from './market.ts'
 import { startProcess, tellParent } from './process.ts'
@@ -35,7 +36,9 @@ const { clientId } = await seedClient(admin, { name: 'load', vaults })
 const { text: apiKey } = await issueKey(admin, { clientId, name: 'load', limits: { ...DEFAULT_LIMITS, rate: RATE } })
 
 const answers = cacheStore(createTable(dynamo.connection, dynamo.tableNames.cache))
-await fillMarket(sharedCache({ table: answers, now: Date.now }), TOKENS)
+const cache = sharedCache({ table: answers, now: Date.now })
+await fillMarket(cache, TOKENS)
+for (const { chainId } of chains) await cache.put(campaignsKey(chainId), {})
 
 const told: Told = { environment: backends.environment, apiKey, vaults: vaults.length, tokens: TOKENS }
 tellParent(told, async () => {

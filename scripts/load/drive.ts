@@ -16,20 +16,22 @@ export type Driven = {
   readonly errors: readonly string[]
 }
 
-/** Asks over so many connections, on each one request after the other, for so long; what has begun by then is waited for. */
-export async function drive({ url, headers }: Target, connections: number, seconds: number): Promise<Driven> {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections })
-  const options = { agent, headers }
+/**
+ * Asks each of these targets over a connection of its own, one request after the other, for so long; what has begun by then
+ * is waited for.
+ */
+export async function drive(targets: readonly Target[], seconds: number): Promise<Driven> {
+  const agent = new Agent({ keepAlive: true })
   const milliseconds: number[] = []
   const errors: string[] = []
   let bytes = 0
   const start = performance.now()
   const end = start + seconds * 1000
-  const askOn = async () => {
+  const askOn = async ({ url, headers }: Target) => {
     while (performance.now() < end) {
       const begun = performance.now()
       try {
-        const { statusCode, length } = await receive(url, options)
+        const { statusCode, length } = await receive(url, { agent, headers })
         bytes += length
         if (statusCode === 200) milliseconds.push(performance.now() - begun)
         else errors.push(`status ${statusCode}`)
@@ -38,7 +40,7 @@ export async function drive({ url, headers }: Target, connections: number, secon
       }
     }
   }
-  await Promise.all(Array.from({ length: connections }, askOn))
+  await Promise.all(targets.map(askOn))
   const took = (performance.now() - start) / 1000
   agent.destroy()
   return { seconds: took, milliseconds, bytes, errors }

@@ -7,6 +7,8 @@ export type Helper<Told> = {
   readonly told: Told
   /** Milliseconds of CPU time that it has used since this was last asked. */
   readonly cpu: () => Promise<number>
+  /** Its answer to a message, which is of the type that its file says. */
+  readonly ask: <Answer>(message: object) => Promise<Answer>
   stop(): Promise<void>
 }
 
@@ -39,13 +41,15 @@ export async function startProcess<Told>(
     }
   }
   const told: Told = await nextMessage()
+  const ask = <Answer>(message: object | 'cpu') => {
+    const answer = nextMessage<Answer>()
+    child.send(message)
+    return answer
+  }
   return {
     told,
-    cpu() {
-      const answer = nextMessage<number>()
-      child.send('cpu')
-      return answer
-    },
+    cpu: () => ask<number>('cpu'),
+    ask,
     async stop() {
       const ended = once(child, 'exit')
       child.disconnect()
@@ -54,10 +58,21 @@ export async function startProcess<Told>(
   }
 }
 
-/** Says in a process that was started so that it is ready, and answers what it is asked from then on. */
-export function tellParent(told: unknown, stop: () => Promise<unknown>): void {
+/**
+ * Says in a process that was started so that it is ready, and answers what it is asked from then on: the CPU time, or with
+ * `answer` any other message.
+ */
+export function tellParent(
+  told: unknown,
+  stop: () => Promise<unknown>,
+  answer?: (message: unknown) => Promise<unknown>,
+): void {
   let before = process.cpuUsage()
-  process.on('message', () => {
+  process.on('message', async (message) => {
+    if (message !== 'cpu') {
+      process.send?.(await answer?.(message))
+      return
+    }
     const { user, system } = process.cpuUsage(before)
     before = process.cpuUsage()
     process.send?.((user + system) / 1000)

@@ -54,6 +54,7 @@ const NOT_EXAMINED: Admin['examined'] = {
   probeTable: async () => undefined,
   readSecret: async () => undefined,
   countSubscribers: undefined,
+  openAccount: undefined,
   cache: { get: () => Promise.reject(new Error('The doctor is not asked here.')) },
   fetch,
   limitMs: 0,
@@ -95,6 +96,7 @@ const test = base
         drop: async () => 0,
       },
       examined: NOT_EXAMINED,
+      config: { merge: async () => {} },
       signingKeys: secretInMemory([]),
       edgeKeys: secretInMemory({}),
       restoreItems: itemsRestorer({

@@ -1,7 +1,6 @@
 import { getAddress, type Hex, padHex, zeroAddress } from 'viem'
 import { describe, expect } from 'vitest'
 import { clientsAdminStore } from '../../admin/clients.ts'
-import { relistVaults } from '../../admin/operations/vaults.ts'
 import { vaultKey } from '../../lib/clients/store.ts'
 import { VaultOnChain } from '../../lib/protocols/vault-on-chain.ts'
 import { Vault } from '../../lib/vaults/vault.ts'
@@ -242,8 +241,8 @@ describe('A vault', () => {
     const items = [...(await scanTable(tables.clients)).values()]
     for (const one of [vault, kept]) await table.removeVault('0000000001', one)
     await tables.clients.putMany(items.filter(({ pk }) => pk === 'CLIENT#0000000001'))
-    expect(await relistVaults({ clients: table })).toBe(2)
-    expect(await table.findUnlisted()).toEqual([])
+    expect(await table.relistVaults()).toBe(2)
+    expect(await table.relistVaults()).toBe(0)
     expect(await table.listClientsOf([vault, kept])).toEqual([['0000000001'], ['0000000001', '0000000002']])
     expect(await table.listVaultsOnChain(vault.chainId)).toHaveLength(1)
   })

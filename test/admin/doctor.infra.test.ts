@@ -16,7 +16,6 @@ import { buildAppleAssociation, buildAssetLinks } from '../../lib/accounts/relyi
 import { dynamoClient } from '../../lib/aws/dynamo.ts'
 import { findQueueUrl, sendMessages, sqsClient } from '../../lib/aws/queue.ts'
 import { RpcUrls } from '../../lib/chain/readers.ts'
-import { chainVaultKey, vaultClientsKey } from '../../lib/clients/listed-vaults-store.ts'
 import { createSigningKey, keyIdOf, SigningKeys } from '../../lib/signing/keys.ts'
 import { pinStore } from '../../lib/vaults/pin-store.ts'
 import type { BackendsOptions } from '../../sandbox/backends.ts'
@@ -100,6 +99,9 @@ const test = base
     account.denied.clear()
     account.secrets.clear()
     account.credentials.refusedAs = undefined
+    account.plane.denied.clear()
+    account.plane.failures.clear()
+    account.plane.account.executions = 1000
     for (const stage of ['dev', 'staging', 'prod']) {
       for (const topic of ['alarms', 'edge-alarms']) account.topics.set(`vaultline-${stage}-${topic}`, [CONFIRMED])
     }
@@ -223,8 +225,8 @@ test('Of a deployed stage it says the same, of its passkeys and alarms too, and 
   expect(text).toMatch(/^WARN {2}nodes of Base +one host alone is asked, and believed/m)
   expect(domain.asked).toHaveLength(2)
   expect(rpc?.bodies).toHaveLength(2)
-  expect(account.requests.filter((action) => action === 'Scan')).toHaveLength(2)
-  expect(account.requests.length).toBeLessThanOrEqual(45)
+  expect(account.requests.filter((action) => action === 'Scan')).toHaveLength(1)
+  expect(account.requests.length).toBeLessThanOrEqual(53)
   for (const { requests } of sources) expect(requests.length).toBeLessThanOrEqual(12)
 })
 
@@ -422,7 +424,7 @@ describe('It finds', () => {
     const { text: later } = await examine('dev')
     expect(later).toMatch(/^FAIL {2}nodes of Base +.* has a last block of 10\d{3} s ago\n/m)
     expect(later).toMatch(
-      /^FAIL {2}records of Base +17\d minutes behind, .*\n {6}.*check-nodes --chain 8453 .*docs\/operate\/watch\.md, "Alarms"/m,
+      /^FAIL {2}records of Base +17\d minutes behind, .*\n {6}.*check-nodes --chain 8453 .*docs\/operate\/watch\.md, "Alarms that wake somebody"/m,
     )
     expect(later).toMatch(/^FAIL {2}market +18\d minutes old\n/m)
     expect(later).toMatch(/^FAIL {2}token lists +18\d minutes old\n/m)
@@ -450,6 +452,48 @@ describe('It finds', () => {
     )
   })
 
+  test('hosts of the local service that contradict each other', async ({ service, examineLocal, onTestFinished }) => {
+    await service.restore('well', () => makeWell(service))
+    const rpc = service.rpc[BASE]
+    if (!rpc) throw new Error('There is no wire.')
+    const lying = await startNode(NODE_PROFILES.lying, rpc.url)
+    onTestFinished(async () => {
+      service.backends.setRpcUrls({ [BASE]: [rpc.url] })
+      await lying.stop()
+    })
+    service.backends.setRpcUrls({ [BASE]: [rpc.url, lying.url] })
+    const { code, text } = await examineLocal()
+    expect(code).toBe(1)
+    expect(text).toMatch(/^FAIL {2}nodes of Base +127\.0\.0\.1:\d+ and 127\.0\.0\.1:\d+ differ in .*block \d+$/m)
+  })
+
+  test('the ten executions of a new account, which production cannot do with', async ({ account, examine }) => {
+    account.plane.account.executions = 10
+    expect((await examine('dev')).text).toMatch(
+      /^WARN {2}quota +10 functions at a time: users get 503 beyond\n {6}aws service-quotas request-service-quota-increase/m,
+    )
+    expect((await examine('prod')).text).toMatch(/^FAIL {2}quota +10 functions/m)
+    const denied = { status: 403, code: 'AccessDeniedException', message: 'User is not authorized' }
+    account.plane.failures.set('GetAccountSettings', [denied])
+    expect((await examine('dev')).text).toMatch(/^WARN {2}quota +your AWS credentials may not read it\n/m)
+  })
+
+  test('no alarms where the stage observes nothing', async ({ stagesFile, stageCommands, account: _, domain: __ }) => {
+    const { runCommandLine, describeFailure, connectStage } = stageCommands
+    const file = join(dirname(stagesFile), 'none.json')
+    await writeFile(file, JSON.stringify({ dev: { ...STAGE, observe: 'none' } }))
+    const run = runCommandLine(['doctor', '--stage', 'dev', '--stages', file], async () => connectStage('dev'))
+    expect((await told(run, describeFailure)).text).toMatch(/^skip {2}alarms +the stage observes nothing$/m)
+  })
+
+  test("rights that an operator's commands lack", async ({ account, examine }) => {
+    expect((await examine('dev')).text).toMatch(/^ok {4}grants +suffice for an operator's commands$/m)
+    account.plane.denied.add('dynamodb:PutItem')
+    expect((await examine('dev')).text).toMatch(
+      /^WARN {2}grants +your AWS credentials may not dynamodb:PutItem\n {6}docs\/operate\/watch\.md, "Rights"$/m,
+    )
+  })
+
   test('sources that are not configured, and those that refuse', async ({ service, examine }) => {
     const { coinGecko, defiLlama, goldRush, url } = service.backends.providers
     service.backends.configure({ solanaNfts: undefined })
@@ -467,7 +511,12 @@ describe('It finds', () => {
     const { text: paid } = await examine('dev')
     coinGecko.rewrite = refuse(400)
     const { text: mixedUp } = await examine('dev')
-    service.backends.configure({ coinGecko: free })
+    const alchemy = { url: `${url}/alchemy/{network}`, apiKey: 'local' }
+    service.backends.configure({ coinGecko: free, alchemy, tokenIndexes: ['alchemy', 'goldRush'] })
+    const { text: both } = await examine('dev')
+    service.backends.configure({ tokenIndexes: [] })
+    const { text: none } = await examine('dev')
+    service.backends.configure({ alchemy: {}, tokenIndexes: ['goldRush'] })
     for (const fake of [coinGecko, defiLlama, goldRush]) fake.rewrite = undefined
     expect(code).toBe(1)
     expect(text).toMatch(
@@ -475,6 +524,11 @@ describe('It finds', () => {
     )
     expect(text).toMatch(/^FAIL {2}DefiLlama +does not answer: no connection$/m)
     expect(text).toMatch(/^WARN {2}GoldRush +limits how often it is asked/m)
+    expect(text).not.toMatch(/Alchemy/)
+    expect(both).toMatch(/^ok {4}Alchemy +takes the key$/m)
+    expect(none).toMatch(
+      /^WARN {2}Token index +not configured; users miss tokens beyond the list, and NFTs on EVM chains\n/m,
+    )
     expect(text).toMatch(/^WARN {2}Solana NFTs +not configured; users miss NFTs on Solana\n/m)
     expect(text).toMatch(/^ok {4}LI\.FI +answers$/m)
     expect(text).toMatch(/^ok {4}Across +answers$/m)
@@ -557,31 +611,6 @@ describe('It finds', () => {
       /^WARN {2}dead letters +1 of vaultline-local-deliveries\n {6}npm run admin -- list-dead-letters, and docs/m,
     )
     backends.queues.clear()
-  })
-
-  test('vaults of clients that the jobs do not look after', async ({ service, examineLocal }) => {
-    const { tables, backends } = service
-    await service.restore('ills', () => makeWell(service))
-    const [vault] = await backends.admin.clients.listVaultsOnChain(BASE)
-    if (!vault) throw new Error('There is no vault.')
-    await tables.clients.delete(chainVaultKey(vault))
-
-    const { code, text } = await examineLocal()
-    expect(code).toBe(1)
-    expect(text).toMatch(
-      new RegExp(`^FAIL {2}vaults not looked after +8453:${vault.address}\\n {6}.*relist-vaults`, 'm'),
-    )
-
-    // A table of a version that did not list them has nothing else.
-    const listed = await Promise.all(
-      backends.chains.map(({ chainId }) => backends.admin.clients.listVaultsOnChain(chainId)),
-    )
-    const keys = listed.flat().flatMap((one) => [chainVaultKey(one), vaultClientsKey(one)])
-    await tables.clients.deleteMany([...keys, vaultClientsKey(vault)])
-    const earlier = await examineLocal()
-    expect(earlier.code).toBe(1)
-    expect(earlier.text).toMatch(/^FAIL {2}vaults not looked after .*\n {6}.*relist-vaults/m)
-    expect(earlier.text).toMatch(/^ok {4}vaults +0 vaults on 0 chains/m)
   })
 })
 

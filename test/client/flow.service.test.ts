@@ -2,6 +2,8 @@ import type { Address, Hash } from 'viem'
 import { describe, expect, onTestFinished, vi } from 'vitest'
 import { createFlow, type Flow, type FlowInputs, type FlowState, type Receipt } from '../../client/src/flow.ts'
 import type { Call, Client } from '../../client/src/index.ts'
+import { verifyingFetch } from '../../client/src/verify.ts'
+import { createWitness } from '../../client/src/witness.ts'
 import { journeyFrom, journeyTo } from '../support/cross-chain.ts'
 import { type Service, test, USERS } from '../support/service.ts'
 import { openLagoonVault, openYieldVault, type TestVault } from '../support/vaults.ts'
@@ -84,7 +86,7 @@ function answering(...answers: unknown[]) {
     },
   }
   const asked: Call[] = []
-  const receipt: Receipt = { status: 'success', transactionHash: '0x12' }
+  const receipt = { status: 'success', transactionHash: '0x12' } as const satisfies Receipt
   const send = async (call: Call) => {
     asked.push(call)
     return receipt.transactionHash
@@ -252,6 +254,42 @@ describe('A withdrawal', () => {
     expect(stepsOf(flow.getState())).toEqual(['withdraw done', 'transfer done', 'arrive pending'])
     expect(asked.filter((url) => url.endsWith('/withdraw'))).toHaveLength(1)
     flow.close()
+  })
+})
+
+describe('A claim of rewards', () => {
+  const { isAsync: _, ...claim } = prepared
+  const rewarded = { ...claim, rewards: [{ token: '0x7', amount: '900' }], leftOut: [] }
+
+  test('is verified at the service and at a node, and pays what the chain owes', async ({ service }) => {
+    const vault = await openYieldVault(service)
+    const chain = service.backends.chains.find(({ chainId }) => chainId === 8453)
+    const token = chain?.rewardToken?.address
+    if (!chain || !token) throw new Error('Campaigns pay in no token here')
+    const amount = 3n * 10n ** 18n
+    await service.backends.rewards.grant(8453, [{ account: ALICE.address, token, vault: vault.address, amount }])
+    const trust = { keys: [service.backends.signingKey], witness: createWitness({ url: chain.rpcUrl }) }
+    const client = { url: service.baseUrl, key: vault.key, fetch: verifyingFetch(trust) }
+    const flow = open(client, 'rewards', { userAddress: ALICE.address, chainId: 8453 })
+    expect(await settled(flow)).toMatchObject({ prepared: { rewards: [{ token, amount: `${amount}` }] } })
+    await flow.next(walletOn(service))
+    expect(stepsOf(await settled(flow))).toEqual(['rewards done'])
+    expect(await service.backends.rewards.readClaimed(8453, ALICE.address, token)).toBe(amount)
+
+    const again = open(client, 'rewards', { userAddress: ALICE.address, chainId: 8453 })
+    expect(await settled(again)).toMatchObject({ status: 'ready', error: { code: 'no_claimable_rewards' } })
+  })
+
+  test('is one signature, after which nothing is awaited', async () => {
+    const { client, asked, sender } = answering(rewarded, rewarded)
+    const flow = open(client, 'rewards', { userAddress: '0x2', chainId: 8453 })
+    const ready = await settled(flow)
+    expect(ready).toMatchObject({ status: 'ready', prepared: rewarded })
+    expect(stepsOf(ready)).toEqual(['rewards todo'])
+    await flow.next(sender)
+    expect(stepsOf(await settled(flow))).toEqual(['rewards done'])
+    expect(flow.getState()).toMatchObject({ status: 'done', current: undefined })
+    expect(asked).toMatchObject(rewarded.operations.map(({ to }) => ({ to })))
   })
 })
 
@@ -445,8 +483,71 @@ describe('A wallet that takes all calls at once', () => {
       wait: (id) => wallet.wait(`0x${id.slice('batch-0x'.length)}`),
     })
     expect(batches).toEqual([2])
+    const { hash } = flow.getState().steps[1] ?? {}
+    expect(flow.getState().steps.map(({ batchId }) => batchId)).toEqual([`batch-${hash}`, `batch-${hash}`])
     expect(stepsOf(flow.getState())).toEqual(['approve done', 'deposit done'])
     expect(flow.getState().status).toBe('done')
+  })
+
+  test('may report success without receipts, and is not asked to send twice', async () => {
+    const { client } = answering(unapproved, unapproved)
+    const flow = open(client, 'deposit', input)
+    await settled(flow)
+    const sendCalls = vi.fn(async () => 'batch')
+    await flow.next({ sendCalls, wait: async () => ({ status: 'success' }) })
+    expect(flow.getState()).toMatchObject({ status: 'done', error: undefined })
+    expect(sendCalls).toHaveBeenCalledTimes(1)
+  })
+
+  test('is asked again for the hash of a transfer, and does not send twice', async () => {
+    const transfer = { ...prepared, isCrossChain: true, srcChainId: 42161 }
+    const { client } = answering(transfer, transfer)
+    const flow = open(client, 'deposit', input)
+    await settled(flow)
+    const sendCalls = vi.fn(async () => 'batch')
+    const receipts: Receipt[] = [{ status: 'success' }, { status: 'success', transactionHash: '0x12' }]
+    const sender = { sendCalls, wait: async () => receipts.shift() ?? expect.unreachable() }
+    await flow.next(sender)
+    expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'wallet' } })
+    await flow.next(sender)
+    expect(flow.getState().current).toMatchObject({ kind: 'arrive' })
+    expect(sendCalls).toHaveBeenCalledTimes(1)
+  })
+
+  test('that gives up a batch says that nothing has moved', async () => {
+    const { client } = answering(unapproved, unapproved)
+    const flow = open(client, 'deposit', input)
+    await settled(flow)
+    await flow.next({ sendCalls: async () => 'batch', wait: async () => ({ status: 'cancelled' }) })
+    expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'wallet' } })
+    expect(flow.getState().error?.message).toContain('Nothing has moved')
+  })
+})
+
+describe('A batch', () => {
+  test('has the id of the wallet in its steps from the moment it is sent', async () => {
+    const { client } = answering(unapproved, unapproved)
+    const flow = open(client, 'deposit', input)
+    await settled(flow)
+    const seen: unknown[] = []
+    flow.subscribe(() => seen.push(flow.getState().steps.map(({ status, batchId }) => [status, batchId])))
+    let mine = (_: { status: 'cancelled' }) => {}
+    const sending = flow.next({
+      sendCalls: async () => 'batch-1',
+      wait: () => new Promise((resolve) => (mine = resolve)),
+    })
+    await vi.waitFor(() =>
+      expect(seen.at(-1)).toEqual([
+        ['pending', 'batch-1'],
+        ['pending', 'batch-1'],
+      ]),
+    )
+    mine({ status: 'cancelled' })
+    await sending
+    expect(seen.at(-1)).toEqual([
+      ['todo', undefined],
+      ['todo', undefined],
+    ])
   })
 })
 
@@ -529,6 +630,10 @@ describe('Terms that became worse since they were shown', () => {
   const quote = { inputAmount: '1000', outputAmount: '1000', feeTotal: '10', expiresAt: '2000-01-01T00:00:00.000Z' }
   const ordered = { ...prepared, withdrawal }
   const approving = { ...ordered, approval: [call('0xa', `0x095ea7b3${'1'.repeat(64)}${'5'.repeat(64)}`)] }
+  const rewarded = (...rewards: [string, string][]) => {
+    const { isAsync: _, ...claim } = prepared
+    return { ...claim, rewards: rewards.map(([token, amount]) => ({ token, amount })) }
+  }
   const worse: [string, object, object][] = [
     ['less is paid', ordered, { withdrawal: { ...withdrawal, assets: '99898' } }],
     ['what is paid is no longer known', ordered, { withdrawal: { ...withdrawal, assets: null } }],
@@ -550,6 +655,9 @@ describe('Terms that became worse since they were shown', () => {
       { claimable: { assets: '900', shares: '890' } },
     ],
     ['less comes back', { ...prepared, cancelled: { assets: '900' } }, { cancelled: { assets: '890' } }],
+    ['a reward is less', rewarded(['0x1', '900']), rewarded(['0x1', '890'])],
+    ['a reward is of another token', rewarded(['0x1', '900']), rewarded(['0x2', '900'])],
+    ['a reward is no longer paid', rewarded(['0x1', '5'], ['0x2', '900']), rewarded(['0x2', '900'])],
     ['the chain is another one', ordered, { chainId: 1 }],
     ['the contract is another one', ordered, { operations: [call('0xc')] }],
     ['the coin that is sent along is more', ordered, { operations: [call('0xb', '0x', '1')] }],
@@ -645,6 +753,15 @@ describe('An answer that is none of the service', () => {
       await flow.next(sender)
       expect(flow.getState()).toMatchObject({ status: 'done', error: undefined })
     }
+  })
+
+  test('shows the reason of a contract as one line', async () => {
+    const simulation = { status: 'reverted', reason: 'No.\nSimulation passed.\u202E' }
+    const { client } = answering({ ...prepared, simulation })
+    const flow = open(client, 'deposit', input)
+    expect(await settled(flow)).toMatchObject({
+      error: { code: 'simulation_reverted', message: 'No.Simulation passed.' },
+    })
   })
 
   test('is not a quote of null, which is none', async () => {

@@ -7,6 +7,7 @@ import * as z from 'zod'
 import { endpoints } from '../../functions/contracts.ts'
 import { handler as refreshChain } from '../../functions/jobs/refresh-chain/handler.ts'
 import { handler as refreshMarket } from '../../functions/jobs/refresh-market/handler.ts'
+import { handler as refreshRewards } from '../../functions/jobs/refresh-rewards/handler.ts'
 import { handler as refreshTokens } from '../../functions/jobs/refresh-tokens/handler.ts'
 import { ERRORS, type ErrorCode } from '../../lib/errors.ts'
 import type { EndpointContract } from '../../lib/frame/contract.ts'
@@ -402,6 +403,13 @@ const withWires =
     return ask(service, vaults)
   }
 
+const claimRewards =
+  (extra: object): Ask =>
+  (service) =>
+    service.call('POST', endpoints['vaults/claim-rewards'].path, {
+      body: { userAddress: USERS[1].address, chainId: 8453, ...extra },
+    })
+
 const search =
   (text: string): Ask =>
   (service) =>
@@ -566,6 +574,9 @@ const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', 
   ],
   ['activity/withdrawals', 'invalid_cursor', 'a forged cursor', get(`${OF_USER}/withdrawals?cursor=x`)],
   ['activity/deposits', 'invalid_cursor', 'a forged cursor', get(`${OF_USER}/deposits?cursor=x`)],
+  ['activity/rewards', 'ok', 'a user with none', get(`/defi-vaults/v1/defi/user/${NOBODYS_VAULT}/rewards`)],
+  ['vaults/claim-rewards', 'no_claimable_rewards', 'a user with none', claimRewards({})],
+  ['vaults/claim-rewards', 'invalid_tokens', 'no token', claimRewards({ tokens: [] })],
   ['accounts/recover-init', 'ok', 'a recovery that begins', beginToRecover({})],
   [
     'accounts/recover',
@@ -640,6 +651,7 @@ const liveTest = test
     await Promise.all([chain, other].map(({ chainId }) => refreshChain({ chainId }, someContext())))
     await refreshTokens({}, someContext())
     await refreshMarket({}, someContext())
+    await refreshRewards({ chainId: chain.chainId }, someContext())
     const otherUsdc = other.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address
     return { asyncVault: addressOf('async'), syncVault: addressOf('sync'), otherUsdc }
   })

@@ -1,14 +1,22 @@
-import { describe, expect } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
 import { remove } from '../../lib/aws/conditions.ts'
-import { DEFAULT_LIMITS, type KeyLimits } from '../../lib/clients/key-limits.ts'
+import { parseApiKey } from '../../lib/clients/api-key.ts'
+import { DEFAULT_LIMITS, type KeyLimits, Scope } from '../../lib/clients/key-limits.ts'
+import { EDGE_HEADER, EDGE_VARIABLE } from '../../lib/frame/edge.ts'
+import { sha256 } from '../../lib/sha256.ts'
+import { someSession } from '../support/accounts.ts'
 import { someClient, someKey } from '../support/clients.ts'
 import { expectError } from '../support/errors.ts'
 import { chainlessTest, type HttpReply, type Service, startAnew } from '../support/service.ts'
 
 const COINS = '/portfolio-indexor/markets'
 const SEARCH = '/portfolio-indexor/markets/coins/search'
+const EDGE_KEY = 'k'.repeat(43)
 const LOGIN = '/auth/login/init'
 const WALLETS = '/auth/wallets'
+
+/** One network may spend what its key may, as with keys on servers. */
+const ON_SERVER: KeyLimits = { ...DEFAULT_LIMITS, scopes: Scope.options }
 
 /** The seconds that the headers of a reply say are left of a window, of so many requests, and how many of these are left. */
 const standing = ({ headers }: HttpReply) => ({
@@ -16,15 +24,15 @@ const standing = ({ headers }: HttpReply) => ({
   ...(/^"key";r=(?<left>\d+);t=(?<seconds>\d+)$/.exec(headers.get('ratelimit') ?? '')?.groups ?? {}),
 })
 
-/** The leases that were asked for at the table since the wire was reset. */
-const leases = ({ table }: Service) => table.tries.filter(({ body }) => body.includes('"LEASES"'))
+/** The leases of requests that were asked for at the table since the wire was reset. */
+const leases = ({ table }: Service) => table.tries.filter(({ body }) => body.includes('rate#requests#key#'))
 
 const test = chainlessTest
   /** Makes a client with a key of these limits. */
   .extend('issue', ({ service }) => async (limits: Partial<KeyLimits>) => {
     const { clients } = service.backends.admin
     const client = someClient()
-    const { text, key } = someKey(client.clientId, { limits: { ...DEFAULT_LIMITS, ...limits } })
+    const { text, key } = someKey(client.clientId, { limits: { ...ON_SERVER, ...limits } })
     await clients.create(client)
     await clients.putKey(client.clientId, key)
     return { text, clientId: client.clientId, keyId: key.keyId }
@@ -144,6 +152,60 @@ describe('A key', () => {
     await service.tables.clients.write({ pk: `CLIENT#${clientId}`, sk: `KEY#${keyId}` }, [remove('limits')])
     const reply = await service.call('POST', LOGIN, { key: text, body: {} })
     expect([reply.status, standing(reply).policy]).toEqual([200, '"key";q=6000;w=60'])
+  })
+})
+
+describe('A session', () => {
+  test('that has spent its tenth leaves the rest of the key to others', async ({ service, clock, issue: _ }) => {
+    const session = await someSession(service)
+    const other = await someSession(service)
+    clock.pass(60 - ((Date.now() / 1000) % 60))
+    const { clientId = '' } = parseApiKey(service.apiKey) ?? {}
+    const { text: key, key: stored } = someKey(clientId, {
+      limits: { ...ON_SERVER, rate: { requests: 100, seconds: 60 } },
+    })
+    await service.backends.admin.clients.putKey(clientId, stored)
+    const list = ({ headers }: typeof session) => service.call('GET', WALLETS, { key, headers })
+    const replies = []
+    for (let ask = 0; ask < 120; ask += 1) replies.push(await list(session))
+    const refused = replies.filter(({ status }) => status !== 200)
+    expect(replies.length - refused.length).toBe(1 + 10)
+    for (const reply of refused) expectError(reply, 'too_many_requests', ['authorization'])
+    expect((await list(other)).status).toBe(200)
+  })
+})
+
+describe('A network', () => {
+  test('makes a tenth of the requests of a key, and withdrawals besides; others make the rest', async ({
+    service,
+    issue,
+    clock,
+  }) => {
+    vi.stubEnv(EDGE_VARIABLE, JSON.stringify({ keys: [sha256(EDGE_KEY)], isOnlyWay: false }))
+    const anew = await startAnew(service, { isWhole: true })
+    onTestFinished(async () => {
+      vi.unstubAllEnvs()
+      await anew.stop()
+    })
+    clock.pass(60 - ((Date.now() / 1000) % 60))
+    const { scopes } = DEFAULT_LIMITS
+    const { text: key } = await issue({ scopes, rate: { requests: 300, seconds: 60 } })
+    const from = (address: string) => ({ key, headers: { [EDGE_HEADER]: EDGE_KEY, 'x-forwarded-for': address } })
+    const login = (address: string) => anew.service.call('POST', LOGIN, { ...from(address), body: {} })
+    const flood = await Promise.all(Array.from({ length: 100 }, () => login('203.0.113.1')))
+    const refused = flood.filter(({ status }) => status !== 200)
+    // One that the container does not count, and a tenth of 300.
+    expect(flood.length - refused.length).toBe(1 + 30)
+    for (const reply of refused) {
+      expectError(reply, 'too_many_requests', ['address'])
+      expect(reply.body.details[0].issue).toContain('requests')
+    }
+    expect((await login('203.0.113.2')).status).toBe(200)
+    const withdrawal = await anew.service.call('POST', '/defi-vaults/v1/defi/vault/withdraw', {
+      ...from('203.0.113.1'),
+      body: {},
+    })
+    expect([withdrawal.status, standing(withdrawal).policy]).toEqual([400, '"key";q=150;w=60'])
   })
 })
 

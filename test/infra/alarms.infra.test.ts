@@ -30,43 +30,33 @@ function idOf(name: string): string {
   return `${dirname(name)}/${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`
 }
 
-const Measured = z.object({ Variables: z.object({ POWERTOOLS_SERVICE_NAME: z.string().optional() }) })
-
 type Cloud = ReturnType<typeof cloudWatch>
 /** What one invocation logs, and whether it throws, which Lambda counts as an error. */
 type Invocation = { readonly lines: readonly object[]; readonly failed: boolean }
 
 /** What is logged while something works. */
-async function logsOf(work: () => Promise<unknown>, service?: string): Promise<Invocation> {
-  // Off on a developer's machine, where nobody reads them.
-  vi.stubEnv('POWERTOOLS_METRICS_DISABLED', 'false')
-  if (service) vi.stubEnv('POWERTOOLS_SERVICE_NAME', service)
+async function logsOf(work: () => Promise<unknown>): Promise<Invocation> {
   const { lines } = captureLogs()
-  try {
-    const failed = await work().then(
-      () => false,
-      () => true,
-    )
-    return { lines: [...lines], failed }
-  } finally {
-    vi.unstubAllEnvs()
-  }
+  const failed = await work().then(
+    () => false,
+    () => true,
+  )
+  return { lines: [...lines], failed }
 }
 
 /** What a new container of a function logs of an event. */
 async function invoke(name: string, event: unknown): Promise<Invocation> {
   vi.resetModules()
   const handler = await loadHandler(name)
-  const context = { ...someContext({ remainingMs: 30_000 }), functionName: `${idOf(name)}Function` }
-  const { Environment } = template.ofType('AWS::Lambda::Function')[`${idOf(name)}Function`] ?? {}
-  return await logsOf(() => handler(event, context), Measured.parse(Environment).Variables.POWERTOOLS_SERVICE_NAME)
+  return await logsOf(() => handler(event, someContext({ remainingMs: 30_000 })))
 }
 
 /** The same invocation of a function at each of these minutes. */
 function play(cloud: Cloud, name: string, { lines, failed }: Invocation, minutes: readonly number[]): void {
   for (const minute of minutes) {
     for (const line of lines) cloud.log(`${idOf(name)}Logs`, line, minute)
-    const dimensions = { FunctionName: `${idOf(name)}Function` }
+    const dimensions = { FunctionName: `vaultline-dev-${name.replace('/', '-')}` }
+    cloud.measure({ namespace: 'AWS/Lambda', name: 'Invocations', dimensions }, 1, minute)
     cloud.measure({ namespace: 'AWS/Lambda', name: 'Errors', dimensions }, failed ? 1 : 0, minute)
   }
 }
@@ -107,8 +97,7 @@ const test = serviceTest
       const cloud = cloudWatch(template)
       for (const { name, input, everyMinutes, ...invocation } of all) {
         if (without.includes(Number(input['chainId']))) continue
-        const step = Math.max(5, everyMinutes)
-        const minutes = Array.from({ length: NOW / step }, (_, index) => index * step)
+        const minutes = Array.from({ length: NOW / everyMinutes }, (_, index) => index * everyMinutes)
         play(cloud, name, invocation, minutes)
       }
       return cloud
@@ -122,27 +111,29 @@ test('No alarm is on while all is well', ({ after }) => {
 })
 
 describe('Of a job an alarm goes off', () => {
-  test('where a chain is not heard of, also because each of its runs fails', async ({ service, after }) => {
-    expect(alarmsOf(after({ without: [10] }))).toEqual(['jobs/RefreshChainSilence1'])
+  const minutes = Array.from({ length: NOW }, (_, minute) => minute)
+
+  test('where a chain has no run, and where each of its runs fails, and not where some do', async ({
+    service,
+    after,
+  }) => {
+    expect(alarmsOf(after({ without: [10] }))).toEqual(['jobs/RefreshChainLate', 'jobs/RefreshRewardsLate'])
     Object.assign(service.rpc[BASE] ?? {}, { behaviour: 'answer 500' })
+    const failing = await runBase()
     const cloud = after({ without: [BASE] })
-    play(cloud, 'jobs/refresh-chain', await runBase(), times(10))
-    expect(alarmsOf(cloud)).toEqual(['jobs/RefreshChainAlarm', 'jobs/RefreshChainSilence1'])
+    play(cloud, 'jobs/refresh-chain', failing, minutes)
+    expect(alarmsOf(cloud)).toEqual(['jobs/RefreshChainLate', 'jobs/RefreshRewardsLate'])
+    const once = after()
+    play(once, 'jobs/refresh-chain', failing, times(3))
+    expect(alarmsOf(once)).toEqual([])
   })
 
-  test('where a run that fails now and then is not one', async ({ service, after }) => {
-    Object.assign(service.rpc[BASE] ?? {}, { behaviour: 'answer 500' })
-    const cloud = after()
-    play(cloud, 'jobs/refresh-chain', await runBase(), times(3))
-    expect(alarmsOf(cloud)).toEqual([])
-  })
-
-  test('where a chain is behind', async ({ after, clock }) => {
+  test('where a chain with vaults is behind, however well the others are', async ({ after, clock }) => {
     clock.pass(7200)
     const behind = await runBase()
     const cloud = after()
     play(cloud, 'jobs/refresh-chain', behind, LATELY)
-    expect(alarmsOf(cloud)).toEqual(['jobs/RefreshChain8453Lag'])
+    expect(alarmsOf(cloud)).toEqual(['jobs/RefreshChainLate'])
   })
 
   test('where a vault has changed, and where clients are not told', async ({ service, lagoon, after }) => {
@@ -157,7 +148,7 @@ describe('Of a job an alarm goes off', () => {
     const untold = await runBase()
     const cloud = after()
     play(cloud, 'jobs/refresh-chain', untold, LATELY)
-    expect(alarmsOf(cloud)).toEqual(['jobs/RefreshChain8453Changedvaults', 'jobs/RefreshChainUntoldvaults1'])
+    expect(alarmsOf(cloud)).toEqual(['jobs/changedvaults', 'jobs/untoldvaults'])
   })
 })
 
@@ -178,9 +169,9 @@ test('An alarm goes off where one of two nodes of a chain is silent, of what is 
     const ran = await runBase()
     const cloud = after()
     play(cloud, 'vaults/deposit', asked, times(3))
-    expect(alarmsOf(cloud)).toEqual(['shared/Disagreements8453'])
+    expect(alarmsOf(cloud)).toEqual(['api/nodesdisagreeonwhatissigned'])
     play(cloud, 'jobs/refresh-chain', { ...ran, failed: false }, times(3))
-    expect(alarmsOf(cloud)).toEqual(['jobs/Disagreements8453', 'shared/Disagreements8453'])
+    expect(alarmsOf(cloud)).toEqual(['api/nodesdisagreeonwhatissigned', 'jobs/nodesdisagreeonwhatisrecorded'])
   } finally {
     await cold.stop()
     service.backends.setRpcUrls({ [BASE]: [url] })
@@ -198,52 +189,110 @@ describe('Of the API an alarm goes off', () => {
     const list = () => coldService.call('GET', '/defi-vaults/v1/vaults')
     service.table.fails = ({ table }) => table === cache
     const uncounted = await logsOf(list)
+    // What the container remembers is too old by then.
+    coldService.pass(3_600)
     service.table.fails = ({ table }) => table === deposits
     const unread = await logsOf(list)
     const cloud = after()
     play(cloud, 'vaults/list', uncounted, times(10))
-    expect(alarmsOf(cloud)).toEqual(['shared/requestsnotcounted'])
+    expect(alarmsOf(cloud)).toEqual(['api/requestsnotcounted'])
     play(cloud, 'vaults/list', unread, times(1))
-    expect(alarmsOf(cloud)).toEqual(['shared/requestsnotcounted', 'vaults/ListAlarm'])
+    expect(alarmsOf(cloud)).toEqual(['api/requestsnotcounted', 'vaults/ListAlarm'])
   })
 
   const ofApi = (name: string) => ({
     ...{ namespace: 'AWS/ApiGateway', name },
-    dimensions: { ApiId: 'shared/ApiHttpApi', Stage: '$default' },
+    dimensions: { ApiId: 'api/Api', Stage: '$default' },
   })
-  test.for([
-    ['one request in twenty fails', 'shared/Failingrequests', { failed: 6, slow: 0 }],
-    ['one request in a hundred is slow', 'shared/Slowrequests', { failed: 0, slow: 2 }],
-    ['neither is so', undefined, { failed: 4, slow: 1 }],
-  ] as const)('or not: %s', ([, alarm, { failed, slow }], { after }) => {
-    const cloud = after()
-    for (const minute of LATELY) {
-      for (let request = 0; request < 100; request += 1) {
+  /** What API Gateway measures of so many requests in each of these minutes. */
+  const ask = (cloud: Cloud, minutes: readonly number[], { requests = 100, failed = 0, slow = 0 }) => {
+    for (const minute of minutes) {
+      for (let request = 0; request < requests; request += 1) {
         cloud.measure(ofApi('Count'), 1, minute)
         cloud.measure(ofApi('5xx'), request < failed ? 1 : 0, minute)
         cloud.measure(ofApi('Latency'), request < slow ? 9_000 : 300, minute)
       }
     }
+    return alarmsOf(cloud)
+  }
+  const HOUR = Array.from({ length: 12 }, (_, index) => NOW - 5 * (index + 1))
+
+  test.for([
+    ['2 of 100 requests fail, for an hour', 'api/Failingrequests', HOUR, { failed: 2 }],
+    ['1 of 100 fails, for an hour', undefined, HOUR, { failed: 1 }],
+    ['half of them failed, and none fails now', undefined, HOUR.slice(1, 3), { failed: 50 }],
+    ['of a handful one fails', undefined, HOUR, { requests: 5, failed: 1 }],
+    ['one request in a hundred is slow', 'api/Slowrequests', LATELY, { slow: 2 }],
+  ] as const)('or not: %s', ([, alarm, minutes, counts], { after }) => {
+    const cloud = after()
+    ask(cloud, minutes.includes(NOW - 5) ? [] : [NOW - 5], { requests: 100 })
+    expect(ask(cloud, minutes, counts)).toEqual(alarm ? [alarm] : [])
+  })
+
+  const { AccessLogSettings } = template.ofType('AWS::ApiGatewayV2::Stage')['api/Stage'] ?? {}
+  const { Format } = z.object({ Format: z.string() }).parse(AccessLogSettings)
+  /** A line of the access log, in which a variable that has no value is `-`. */
+  const line = (values: Readonly<Record<string, string>>) =>
+    JSON.parse(Format.replaceAll(/\$context\.([\w.]+)/g, (_, name: string) => values[name] ?? '-'))
+
+  test.for([
+    ['deposits fail', 'POST /defi-vaults/v1/defi/vault/deposit', 10, 2, 'api/Failingtransactions'],
+    ['claims fail', 'POST /defi-vaults/v1/defi/vault/claim', 10, 2, 'api/Failingtransactions'],
+    ['logins fail', 'POST /auth/login', 10, 2, 'api/Failinglogins'],
+    ['one of ten fails', 'POST /auth/login/init', 10, 1, undefined],
+    ['nine are too few to tell', 'POST /defi-vaults/v1/defi/vault/withdraw', 9, 9, undefined],
+    ['others fail', 'GET /defi-vaults/v1/vaults', 10, 10, undefined],
+  ] as const)('or not: %s', ([, routeKey, requests, failed, alarm], { after }) => {
+    const cloud = after()
+    for (let request = 0; request < requests; request += 1) {
+      cloud.log('api/AccessLogs', line({ routeKey, status: request < failed ? '503' : '200' }), NOW - 1 - request)
+    }
     expect(alarmsOf(cloud)).toEqual(alarm ? [alarm] : [])
+  })
+
+  test('and stops the deploy of a new version that fails in five of a hundred calls, and not where the old one fails', ({
+    after,
+  }) => {
+    const FunctionName = 'vaultline-dev-vaults-list'
+    const [version = ''] = Object.keys(template.ofType('AWS::Lambda::Version')).filter((id) =>
+      id.startsWith('vaults/ListFunctionCurrentVersion'),
+    )
+    const ofVersion = (name: string, ExecutedVersion: string) => ({
+      ...{ namespace: 'AWS/Lambda', name },
+      dimensions: { FunctionName, Resource: `${FunctionName}:live`, ExecutedVersion },
+    })
+    const isStopped = (
+      executed: string,
+      { calls, crashed = 0, failed = 0 }: Record<'calls', number> & Partial<Record<'crashed' | 'failed', number>>,
+    ) => {
+      const cloud = after()
+      cloud.measure(ofVersion('Invocations', executed), calls, NOW - 1)
+      cloud.measure(ofVersion('Errors', executed), crashed, NOW - 1)
+      for (let one = 0; one < failed; one += 1) {
+        cloud.log('vaults/ListLogs', { level: 'ERROR', version: executed }, NOW - 1)
+      }
+      return cloud.isOn('vaults/ListNewVersion', NOW)
+    }
+    const now = `${version}.Version`
+    expect(isStopped(now, { calls: 100, crashed: 5 })).toBe(true)
+    expect(isStopped(now, { calls: 100, failed: 5 })).toBe(true)
+    expect(isStopped(now, { calls: 100, failed: 4 })).toBe(false)
+    expect(isStopped(now, { calls: 49, failed: 49 })).toBe(false)
+    expect(isStopped('1', { calls: 1000, failed: 500, crashed: 500 })).toBe(false)
   })
 
   test('where the gateway turns requests away, and not where a key asks too often; where Lambda has no room', ({
     after,
   }) => {
-    const { AccessLogSettings } = template.ofType('AWS::ApiGatewayV2::Stage')['shared/ApiStage'] ?? {}
-    const { Format } = z.object({ Format: z.string() }).parse(AccessLogSettings)
-    /** A line of the access log, in which a variable that has no value is `-`. */
-    const line = (values: Readonly<Record<string, string>>) =>
-      JSON.parse(Format.replaceAll(/\$context\.([\w.]+)/g, (_, name: string) => values[name] ?? '-'))
     const ofKey = after()
     for (const minute of times(200)) {
-      ofKey.log('shared/AccessLogs', line({ status: '429', integrationLatency: '12' }), minute)
+      ofKey.log('api/AccessLogs', line({ status: '429', integrationLatency: '12' }), minute)
     }
     expect(alarmsOf(ofKey)).toEqual([])
     const cloud = after()
-    for (const minute of times(100)) cloud.log('shared/AccessLogs', line({ status: '429' }), minute)
+    for (const minute of times(100)) cloud.log('api/AccessLogs', line({ status: '429' }), minute)
     cloud.measure({ namespace: 'AWS/Lambda', name: 'Throttles' }, 5, NOW - 1)
-    expect(alarmsOf(cloud)).toEqual(['shared/Throttles', 'shared/requestsrefusedbythegateway'])
+    expect(alarmsOf(cloud)).toEqual(['api/Throttles', 'api/requestsrefusedbythegateway'])
   })
 })
 
@@ -291,7 +340,7 @@ describe('Of the edge an alarm goes off', () => {
 
 const ofQueue = (name: string, queue: string) => ({
   ...{ namespace: 'AWS/SQS', name },
-  dimensions: { QueueName: `${queue}.QueueName` },
+  dimensions: { QueueName: queue },
 })
 
 /** Messages that wait in a queue, and those that it hands out in five minutes. */
@@ -313,19 +362,18 @@ describe('Of webhooks an alarm goes off', () => {
     const cloud = after()
     play(cloud, 'queues/deliver-events', failing, times(3))
     expect(alarmsOf(cloud)).toEqual(['queues/DeliverEventsAlarm'])
-    wait(cloud, 'shared/deliveryQueue', { waiting: 40, received: 30 })
-    cloud.measure(ofQueue('ApproximateNumberOfMessagesVisible', 'shared/deliveryQueuedeadletters'), 1, NOW - 1)
-    cloud.measure(ofQueue('ApproximateNumberOfMessagesVisible', 'jobs/DeadLetters'), 1, NOW - 1)
-    expect(alarmsOf(cloud)).toEqual([
-      ...['jobs/DeadLettersAlarm', 'queues/Backlogqueuesdeliverevents', 'queues/DeliverEventsAlarm'],
-      'queues/Undonequeuesdeliverevents',
-    ])
+    wait(cloud, 'vaultline-dev-deliveries', { waiting: 40, received: 30 })
+    cloud.measure(ofQueue('ApproximateNumberOfMessagesVisible', 'jobs/DeadLetters.QueueName'), 1, NOW - 1)
+    expect(alarmsOf(cloud)).toEqual(['jobs/Undoneruns', 'queues/DeliverEventsAlarm', 'queues/Latewebhooks'])
+    const dead = after()
+    wait(dead, 'vaultline-dev-deliveries-dead', { waiting: 1, received: 0 })
+    expect(alarmsOf(dead)).toEqual(['queues/Latewebhooks'])
   })
 
   test('or not: where a busy queue always has some messages, and where many wait for a moment', ({ after }) => {
     const cloud = after()
-    wait(cloud, 'shared/deliveryQueue', { waiting: 200, received: 3_000 })
-    wait(cloud, 'shared/shardQueue', { waiting: 1_000, received: 0, minutes: 20 })
+    wait(cloud, 'vaultline-dev-deliveries', { waiting: 200, received: 3_000 })
+    wait(cloud, 'vaultline-dev-shards', { waiting: 1_000, received: 0, minutes: 20 })
     expect(alarmsOf(cloud)).toEqual([])
   })
 
@@ -350,11 +398,9 @@ describe('Of webhooks an alarm goes off', () => {
       )
     }
     expect(alarmsOf(cloud)).toEqual(['queues/RefreshShardAlarm'])
-    wait(cloud, 'shared/shardQueue', { waiting: 1, received: 0 })
-    cloud.measure(ofQueue('ApproximateNumberOfMessagesVisible', 'shared/shardQueuedeadletters'), 1, NOW - 1)
-    expect(alarmsOf(cloud)).toEqual([
-      ...['queues/Backlogqueuesrefreshshard', 'queues/RefreshShardAlarm', 'queues/Undonequeuesrefreshshard'],
-    ])
+    wait(cloud, 'vaultline-dev-shards', { waiting: 1, received: 0 })
+    cloud.measure(ofQueue('ApproximateNumberOfMessagesVisible', 'vaultline-dev-shards-dead'), 1, NOW - 1)
+    expect(alarmsOf(cloud)).toEqual([...['queues/Backlogofshards', 'queues/RefreshShardAlarm', 'queues/Undoneshards']])
   })
 
   test('where servers of three clients are not reached, and not where they refuse; and where one is gone', async ({
@@ -401,8 +447,9 @@ async function registered(service: Service, count: number, urlOf: (number: numbe
 }
 
 test('Each runbook that an alarm names was needed above', () => {
-  const named = Object.values(template.ofType('AWS::CloudWatch::Alarm')).map(({ AlarmDescription }) =>
-    String(AlarmDescription).replace(/^.* Runbook: /, ''),
+  const all = ['Alarm', 'CompositeAlarm'].flatMap((type) => Object.values(template.ofType(`AWS::CloudWatch::${type}`)))
+  const named = all.flatMap(({ AlarmDescription, AlarmActions }) =>
+    AlarmActions ? String(AlarmDescription).replace(/^.* Runbook: /, '') : [],
   )
   expect(new Set(wentOff.values())).toEqual(new Set(named))
 })

@@ -53,7 +53,14 @@ async function synthesize() {
   Validations.of(app).addPlugins(nag)
   const endpoints = ENDPOINTS.map(([, contract]) => contract)
   const props = { tags: { stage: 'dev' }, terminationProtection: false }
-  new EdgeStack(new Stage(app, 'vaultline-dev'), { ...props, stage: 'dev', edge, endpoints, alarmEmail })
+  new EdgeStack(new Stage(app, 'vaultline-dev'), {
+    ...props,
+    stage: 'dev',
+    edge,
+    endpoints,
+    observe: 'all',
+    alarmEmail,
+  })
   const assembly = app.synth().getNestedAssembly('assembly-vaultline-dev')
   const environments = assembly.stacks.map(({ environment }) => environment.region)
   const findings = assembly.stacks.flatMap(({ messages }) => messages.map(({ entry }) => entry.data))

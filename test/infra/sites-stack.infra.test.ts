@@ -2,11 +2,13 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { runInNewContext } from 'node:vm'
-import { App, Stage, Validations } from 'aws-cdk-lib/core'
+import { App, Validations } from 'aws-cdk-lib/core'
 import { DEFAULT_CROSS_STACK_REFERENCES, VALIDATE_AGAINST_DEFAULT_RULES } from 'aws-cdk-lib/cx-api'
 import { AwsSolutionsChecks } from 'cdk-nag'
+import { Construct } from 'constructs'
 import { afterAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { ApiStack } from '../../infra/api-stack.ts'
 import { docsPolicy } from '../../infra/docs-policy.ts'
 import { SharedStack } from '../../infra/shared-stack.ts'
 import { SitesStack } from '../../infra/sites-stack.ts'
@@ -17,7 +19,7 @@ import { createApiKey } from '../../lib/clients/api-key.ts'
 import { DEV, readStage } from './synthesize.ts'
 
 const STAGE = 'vaultline-dev'
-const API_URL = 'shared/ApiHttpApi.ApiEndpoint'
+const API_URL = 'api/Api.ApiEndpoint'
 const signingKeys = [{ kty: 'OKP', crv: 'Ed25519', x: 'x'.repeat(43), kid: 'k'.repeat(43) }] as const
 const apiKey = createApiKey('test', 'client0001', (size) => Buffer.alloc(size, 7))
 const certificateArn = 'arn:aws:acm:us-east-1:123456789012:certificate/12345678-1234-1234-1234-123456789012'
@@ -62,10 +64,14 @@ async function synthesizeWhole() {
 /** The stack of these sites, with nothing of its stage but what all share. */
 async function synthesizeSites(sites: Sites, { corsOrigins, relyingParty }: StageEnvironment, folders = built) {
   return await synthesize((app) => {
-    const stage = new Stage(app, STAGE)
-    const props = { tags: { stage: 'dev' }, terminationProtection: false }
-    const shared = new SharedStack(stage, { ...props, stage: 'dev', environment: DEV, version: '0.0.0' })
-    new SitesStack(stage, { ...props, shared, sites, corsOrigins, relyingParty, built: folders })
+    const stage = new Construct(app, STAGE)
+    const props = { stackName: `${STAGE}-sites`, tags: { stage: 'dev' }, terminationProtection: false }
+    const propsOf = (stack: string) =>
+      ({ ...props, stackName: `${STAGE}-${stack}`, stage: 'dev', environment: DEV }) as const
+    const shared = new SharedStack(stage, { ...propsOf('shared'), version: '0.0.0' })
+    const { publicUrl } = new ApiStack(stage, { ...propsOf('api'), shared })
+    const { logs } = shared
+    new SitesStack(stage, { ...props, publicUrl, logs, sites, corsOrigins, relyingParty, built: folders })
   })
 }
 
@@ -80,7 +86,7 @@ async function synthesize(add: (app: App) => void | Promise<void>) {
   const app = new App({ outdir, context })
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app))
   await add(app)
-  const assembly = app.synth().getNestedAssembly(`assembly-${STAGE}`)
+  const assembly = app.synth()
   const stage = await readStage(assembly.directory, STAGE)
   const stack = assembly.stacks.find(({ stackName }) => stackName === `${STAGE}-sites`)
   return { ...stage, problems: (stack?.messages ?? []).map(({ entry }) => entry.data), copied: copies(stage, outdir) }
@@ -122,9 +128,9 @@ function build(name: string, files: Readonly<Record<string, string>>): string {
 describe('A stage with both sites', async () => {
   const { stacks, outputs, ofType, problems, copied } = await synthesizeWhole()
 
-  test('has a stack of their own, deployed after what all share, at names that CloudFront makes up', () => {
+  test('has a stack of their own, deployed after the API, at names that CloudFront makes up', () => {
     expect(problems).toEqual([])
-    expect(stacks.find(({ name }) => name === 'sites')?.dependsOn).toEqual([`${STAGE}-shared`])
+    expect(stacks.find(({ name }) => name === 'sites')?.dependsOn).toEqual([`${STAGE}-api`])
     expect(outputs).toMatchObject({
       [`${STAGE}-sites.ReferenceOrigin`]: 'https://sites/ReferenceDistribution.DomainName',
       [`${STAGE}-sites.WalletOrigin`]: 'https://sites/WalletDistribution.DomainName',
@@ -245,7 +251,7 @@ describe('A stage with both sites', async () => {
       apiUrl: API_URL,
       apiKey,
       signingKeys,
-      chains: EVM_CHAINS.map(({ id, rpcUrls }) => ({ chainId: id, rpcUrl: rpcUrls[0] })),
+      chains: EVM_CHAINS.map(({ id, rpcUrls, explorerUrl }) => ({ chainId: id, rpcUrl: rpcUrls[0], explorerUrl })),
     })
   })
 

@@ -7,21 +7,12 @@ import { promisify } from 'node:util'
 import { App } from 'aws-cdk-lib/core'
 import { DEFAULT_CROSS_STACK_REFERENCES } from 'aws-cdk-lib/cx-api'
 import * as z from 'zod'
+import { STAGES } from '../../infra/environments.ts'
 import { ServiceStage } from '../../infra/stage.ts'
 import { parseStages, type StageEnvironment } from '../../infra/stages.ts'
-import {
-  readArtifacts,
-  readStacks,
-  resolveReferences,
-  type SynthesizedStack,
-  type TemplateResource,
-} from '../../sandbox/assembly.ts'
+import { readStacks, resolveReferences, type SynthesizedStack, type TemplateResource } from '../../sandbox/assembly.ts'
 
 const Properties = z.record(z.string(), z.unknown())
-const StageArtifact = z.object({
-  type: z.literal('cdk:cloud-assembly'),
-  properties: z.object({ directoryName: z.string() }),
-})
 const Report = z.object({
   pluginReports: z.array(
     z.object({
@@ -35,6 +26,7 @@ const PSEUDO: Record<string, string> = {
   'AWS::Partition': 'aws',
   'AWS::Region': 'region',
   'AWS::AccountId': 'account',
+  'AWS::URLSuffix': 'amazonaws.com',
 }
 
 /** A file of stages as an operator has it: all three, with names that somebody could own. */
@@ -44,7 +36,7 @@ export const STAGES_FILE = fileURLToPath(new URL('stages.json', import.meta.url)
 // `dev` is there in any case.
 export const DEV = parseStages('{}').get('dev') as StageEnvironment
 
-/** `dev` with an edge, to which nobody gets around it, and which knows this key. */
+/** `dev` with an edge, to which nobody gets around it, and which knows this key, and with all alarms. */
 export function devWithEdge(keyHash: string): StageEnvironment {
   const edge = {
     domain: {
@@ -56,7 +48,7 @@ export function devWithEdge(keyHash: string): StageEnvironment {
     isOnlyWay: true,
   }
   // `dev` is there in any case.
-  return parseStages(JSON.stringify({ dev: { edge } })).get('dev') as StageEnvironment
+  return parseStages(JSON.stringify({ dev: { edge, observe: 'all' } })).get('dev') as StageEnvironment
 }
 
 /** A stage as it is synthesized. */
@@ -74,12 +66,10 @@ export async function synthesizeApp() {
     const CDK_CONTEXT_JSON = JSON.stringify({ 'aws:cdk:bundling-stacks': [], stages: STAGES_FILE })
     const env = { CDK_OUTDIR: outdir, CDK_CONTEXT_JSON, HOME: outdir }
     await promisify(execFile)(process.execPath, ['infra/app.ts'], { env })
-    const stages = await readArtifacts(outdir, StageArtifact)
     const read = await Promise.all(
-      [...stages.values()].map(async ({ properties: { directoryName } }) => {
-        const stage = directoryName.replace('assembly-', '')
-        const isRead = (stack: string) => stack !== `${stage}-sites`
-        return [stage, await readStage(join(outdir, directoryName), stage, isRead)] as const
+      STAGES.map(async (name) => {
+        const stage = `vaultline-${name}`
+        return [stage, await readStage(outdir, stage, (stack) => stack !== `${stage}-sites`)] as const
       }),
     )
     const { pluginReports } = Report.parse(await readJson(join(outdir, 'validation-report.json')))
@@ -92,22 +82,18 @@ export async function synthesizeApp() {
 /** The stacks of `dev` with the assets of its functions, synthesized into this folder without the checks of the whole app. */
 export async function synthesizeDev(outdir: string, environment: StageEnvironment): Promise<SynthesizedStack[]> {
   const app = new App({ outdir, analyticsReporting: false, context: { [DEFAULT_CROSS_STACK_REFERENCES]: 'weak' } })
-  const { directory } = new ServiceStage(app, 'dev', environment, '0.0.0-test').synth()
-  return await readStacks(directory)
+  new ServiceStage(app, 'dev', environment, '0.0.0-test')
+  return await readStacks(app.synth().directory)
 }
 
-/** `dev` with an edge, without the assets of its functions, and without the checks of the whole app. */
+/** `dev` with an edge and gradual deploys, without the assets of its functions, and without the checks of the whole app. */
 export async function synthesizeBareDev(): Promise<Synthesized> {
   const outdir = await mkdtemp(join(tmpdir(), 'vaultline-bare-'))
   try {
     const context = { [DEFAULT_CROSS_STACK_REFERENCES]: 'weak', 'aws:cdk:bundling-stacks': [] }
-    const { directory } = new ServiceStage(
-      new App({ outdir, analyticsReporting: false, context }),
-      'dev',
-      devWithEdge('0'.repeat(64)),
-      '0',
-    ).synth()
-    return await readStage(directory, 'vaultline-dev')
+    const app = new App({ outdir, analyticsReporting: false, context })
+    new ServiceStage(app, 'dev', { ...devWithEdge('0'.repeat(64)), gradual: true }, '0')
+    return await readStage(app.synth().directory, 'vaultline-dev')
   } finally {
     await rm(outdir, { recursive: true })
   }
@@ -115,7 +101,8 @@ export async function synthesizeBareDev(): Promise<Synthesized> {
 
 /** A stage, by its name, in the folder that it was synthesized into, with those of its stacks that are to be read. */
 export async function readStage(directory: string, stage: string, isRead: (stack: string) => boolean = () => true) {
-  const read = (await readStacks(directory)).filter(({ name }) => isRead(name))
+  const all = await readStacks(directory)
+  const read = all.filter(({ name }) => name.startsWith(`${stage}-`) && isRead(name))
   const stacks = read.map((stack) => ({ ...stack, name: stack.name.replace(`${stage}-`, '') }))
   const outputs: Record<string, unknown> = {}
   const readable = (value: unknown, stack: string) =>

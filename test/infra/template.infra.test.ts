@@ -12,6 +12,8 @@ import { runCommandLine } from '../../admin/command-line.ts'
 import { connectStage } from '../../admin/connect.ts'
 import { edgeKeysSecret } from '../../admin/edge-keys.ts'
 import { addEdgeKey } from '../../admin/operations/keys.ts'
+import { awsAccount } from '../../admin/stage/aws-account.ts'
+import { bringUp } from '../../admin/stage/bring-up.ts'
 import { bundleBudget, bundleOf, verifyInputs, writeBundle } from '../../infra/bundling.ts'
 import { edgeSecretName } from '../../infra/environments.ts'
 import { CONSUMERS, ENDPOINTS, JOBS } from '../../infra/functions.ts'
@@ -21,7 +23,9 @@ import { findQueueUrl, sqsClient } from '../../lib/aws/queue.ts'
 import { CHAINS } from '../../lib/chain/registry.ts'
 import { parseApiKey } from '../../lib/clients/api-key.ts'
 import { Scope } from '../../lib/clients/key-limits.ts'
+import { ERRORS, type ErrorCode } from '../../lib/errors.ts'
 import { EDGE_VARIABLE } from '../../lib/frame/edge.ts'
+import { listErrors } from '../../reference/openapi.ts'
 import type { LocalAccount } from '../../sandbox/accounts.ts'
 import type { SynthesizedStack } from '../../sandbox/assembly.ts'
 import { type Backends, startBackends } from '../../sandbox/backends.ts'
@@ -30,6 +34,7 @@ import { startEdge, VIEWER_HEADER } from '../../sandbox/edge.ts'
 import { startReceiver } from '../../sandbox/receiver.ts'
 import { type RunningTemplate, startTemplate } from '../../sandbox/template.ts'
 import { COUNTS_FILE, Counted, type Counts } from '../../scripts/cost/counts.ts'
+import { startControlPlane } from '../support/control-plane.ts'
 import {
   costMeter,
   countJobs,
@@ -89,7 +94,11 @@ const test = base
     const [before, keyHash] = [await addEdgeKey({ edgeKeys, randomBytes }), await addEdgeKey({ edgeKeys, randomBytes })]
     expect(Object.keys(await edgeKeys.read())).toEqual(expect.arrayContaining([before, keyHash]))
     secrets.destroy()
-    return await synthesizeDev(outdir, { ...devWithEdge(keyHash), rateLimits: { ...RATE_LIMITS, perNetwork: 20 } })
+    return await synthesizeDev(outdir, {
+      ...devWithEdge(keyHash),
+      gradual: true,
+      rateLimits: { ...RATE_LIMITS, perNetwork: 20 },
+    })
   })
   /** The stage as an operator leaves it: deployed, with the secrets, and with a client that has a key and all vaults. */
   .extend('stage', { scope: 'file' }, async ({ stacks, backends, meter }, { onCleanup }) => {
@@ -199,6 +208,8 @@ const withoutGrant =
     document.Statement = document.Statement.filter(({ Action }) => ![Action].flat().includes(action))
   }
 
+/** The document of the API. */
+type OpenApi = { readonly paths: Record<string, object>; readonly 'x-amazon-apigateway-cors': object }
 type Distribution = {
   readonly DistributionConfig: {
     readonly DefaultCacheBehavior: object
@@ -272,7 +283,7 @@ test('every endpoint does for a wallet what it is for, with the permissions that
   const unknown = () => receive(`${template.url}/nowhere`, {})
   const [cold, warm] = [await costs.during(unknown), await costs.during(unknown)]
   const { chains } = backends
-  const { stage, edge } = countStage(all)
+  const { stage, edge } = countStage(all, chains.length)
   const counted = Counted.parse({
     size: {
       vaults: chains.flatMap(({ vaults }) => vaults).length,
@@ -281,9 +292,9 @@ test('every endpoint does for a wallet what it is for, with the permissions that
       tokens: TOKENS,
     },
     endpoints: { ...costs.endpoints, 'system/unknown-route': { cold, warm, bytes: await unknown() } },
-    jobs: jobs.counts,
+    jobs,
     event,
-    stage: { ...stage, ownMetrics: jobs.ownMetrics },
+    stage,
     edge,
   })
   const written: unknown = existsSync(COUNTS_FILE) ? JSON.parse(readFileSync(COUNTS_FILE, 'utf8')) : {}
@@ -410,32 +421,27 @@ test('each grant, variable, route, permission and origin that is missing fails t
       },
     ],
     [
-      'AWS::ApiGatewayV2::Route',
-      'markets/CoinsGET',
-      (properties) => {
-        properties['RouteKey'] = 'GET /elsewhere'
-      },
-    ],
-    [
       'AWS::Lambda::Permission',
-      'system/Health',
+      'api/systemhealth',
       (properties) => {
         properties['Principal'] = 'events.amazonaws.com'
       },
     ],
     [
       'AWS::ApiGatewayV2::Api',
-      'shared/Api',
-      ({ CorsConfiguration }) => {
-        Object.assign(CorsConfiguration as object, { AllowOrigins: ['https://elsewhere.example'] })
+      'api/Api',
+      ({ Body }) => {
+        const { paths, 'x-amazon-apigateway-cors': cors } = Body as OpenApi
+        delete paths['/portfolio-indexor/markets']
+        Object.assign(cors, { allowOrigins: ['https://elsewhere.example'] })
       },
     ],
   ])
   const template = await deploy(broken, meter)
   const edge = await startEdgeOf(broken, template, backends)
   const failed = Object.entries(await smoke(edge, apiKey)).filter(([, told]) => told !== 'ok')
-  const logOf = (name: string) => template.logs(template.names().find((each) => each.includes(name)) ?? '')
-  const logs = { deposit: logOf('vaults-DepositFunction'), positions: logOf('activity-PositionsFunction') }
+  const logOf = (name: string) => template.logs(template.names().find((each) => each.endsWith(name)) ?? '')
+  const logs = { deposit: logOf('vaults-deposit'), positions: logOf('activity-positions') }
   await edge.stop()
   await template.stop()
   expect(Object.fromEntries(failed)).toEqual({
@@ -450,6 +456,58 @@ test('each grant, variable, route, permission and origin that is missing fails t
   )
   // The stack names our own functions, without a source map.
   expect(logs.positions).toMatch(/The environment lacks CACHE_TABLE\..*at readEnv \(file/)
+})
+
+test('has a client, its key and its vault after npm run up, and passes the smoke test with that key', async ({
+  stage: { edge },
+  backends,
+}) => {
+  const plane = await startControlPlane()
+  for (const service of ['STS', 'IAM', 'LAMBDA', 'CLOUDFORMATION']) vi.stubEnv(`AWS_ENDPOINT_URL_${service}`, plane.url)
+  onTestFinished(async () => {
+    vi.unstubAllEnvs()
+    await plane.stop()
+  })
+  const admin = connectStage('dev')
+  const before = (await admin.clients.list()).map(({ clientId }) => clientId)
+  const list = async () => (await admin.clients.list()).filter(({ clientId }) => !before.includes(clientId))
+  const [vault] = backends.chains.flatMap(({ vaults }) => vaults)
+  if (!vault) throw new Error('There is no vault.')
+  const { chainId, address } = vault
+  const printed: string[] = []
+  await bringUp(
+    { stage: 'dev', domain: undefined, alarmEmail: undefined, config: undefined, vault: { chainId, address } },
+    {
+      accountIn: awsAccount,
+      connect: () => ({
+        ...admin,
+        clients: { ...admin.clients, list },
+        // By now the nodes of this file have mined beyond the states that they keep.
+        describeVault: async (...at) => ({ ...(await admin.describeVault(...at)), firstBlock: 1 }),
+      }),
+      // The template runs already.
+      cdk: async () => {
+        plane.stacks.set('vaultline-dev-api', { status: 'CREATE_COMPLETE', outputs: { ApiUrl: edge.url } })
+        return { code: 0, tail: '' }
+      },
+      smoke: async (url, apiKey = '') => {
+        const failed = Object.entries(await smoke({ url }, apiKey)).filter(([, told]) => told !== 'ok')
+        return { code: failed.length, tail: failed.join('\n') }
+      },
+      doctor: async () => ({ code: 0, tail: '' }),
+      agree: async () => true,
+      say: () => {},
+      print: (line) => printed.push(line),
+      stagesFile: undefined,
+      priceOf: () => 0,
+      sleep,
+    },
+  )
+  expect(printed).toEqual([expect.stringMatching(/^API key, shown once: jk_test_\w+$/), `URL: ${edge.url}`])
+  const [client] = await list()
+  const record = await admin.clients.get(client?.clientId ?? '')
+  expect(record?.keys.map(({ name }) => name)).toEqual(['first key'])
+  expect(record?.client.vaults.map((one) => one.address)).toEqual([address])
 })
 
 test('who is not known to AWS is refused', async ({ stage: { template } }) => {
@@ -468,7 +526,7 @@ describe('The bundle of a function', () => {
     expect(bundleOf(name).code.length).toBeLessThanOrEqual(bundleBudget(name) * 1024)
   })
 
-  test('loads in a Node 24 that has nothing else, and nothing in its environment, and no undici before it fetches', async () => {
+  test('loads in a Node 24 that has nothing else, and nothing in its environment, and no undici', async () => {
     for (const name of NAMES) writeBundle(bundleOf(name), join(directory, name))
     const script = `console.log(process.version)
       const tell = (name, is) =>
@@ -488,6 +546,14 @@ describe('The bundle of a function', () => {
     const files = NAMES.flatMap((name) => [...bundleOf(name).bytesByFile.keys()])
     expect(files).toContain('infra/lambda-credentials.ts')
     expect(files.filter((file) => /credential-provider|nested-clients/.test(file))).toEqual([])
+  })
+
+  test.for(ENDPOINTS)('%s has every error that it can raise', ([name, contract]) => {
+    const code = Buffer.from(bundleOf(name).code).toString()
+    // Before these functions only the edge counts requests.
+    const isOfEdge = (each: ErrorCode) => each === 'too_many_requests' && contract.tag === 'System'
+    const raised = listErrors(contract).filter((each) => !isOfEdge(each))
+    expect(raised.filter((each) => !code.includes(ERRORS[each].message))).toEqual([])
   })
 
   test('is never without the JSON that a package reads', () => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { AppError } from '../../lib/errors.ts'
 import { createUpstream, parseAnswer, type UpstreamRequest } from '../../lib/http.ts'
+import { fetchDirectly } from '../../lib/outbound.ts'
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => unknown
 
@@ -67,7 +68,7 @@ const dawdleInTheBody =
 const upstream = ({ url = `${origin}/v1/${KEY}`, random = Math.random, deadlineMs = DEADLINE_MS } = {}) =>
   createUpstream(
     { name: 'some service', url, headers: { 'x-key': KEY }, deadlineMs },
-    { fetch, random, now: () => performance.now() },
+    { fetch: fetchDirectly, random, now: () => performance.now() },
   )
 const ask = (request: UpstreamRequest = { path: '/things' }) => upstream()(request)
 
@@ -191,7 +192,7 @@ test('a service that fails late is not asked again when there is no time for it'
   const moments = [0]
   const question = createUpstream(
     { name: 'some service', url: origin, deadlineMs: DEADLINE_MS },
-    { fetch, random: () => 0, now: () => moments.shift() ?? DEADLINE_MS - 150 },
+    { fetch: fetchDirectly, random: () => 0, now: () => moments.shift() ?? DEADLINE_MS - 150 },
   )
   script = [status(500)]
   expect((await errorOf(question({ path: '/' }))).code).toBe('upstream_unavailable')
@@ -237,6 +238,24 @@ describe('Retry-After', () => {
     script = [status(code)]
     expect((await errorOf(ask())).headers).toEqual(headers)
   })
+})
+
+test('A service with limits by the second is asked again after a 429, and paused only if it says so', async () => {
+  const begun: number[] = []
+  const pause = { secondsLeft: async () => 0, begin: async (seconds: number) => void begun.push(seconds) }
+  const limited = createUpstream(
+    { name: 'some service', url: origin, pause, isLimitedBySecond: true },
+    { fetch: fetchDirectly, random: () => 0, now: () => performance.now() },
+  )
+  script = [status(429), json({ ok: true })]
+  expect(await limited({ path: '/' })).toEqual({ status: 200, body: { ok: true } })
+  requests = []
+  script = [status(429)]
+  expect(await errorOf(limited({ path: '/' }))).toMatchObject({ code: 'upstream_unavailable', headers: {} })
+  expect([requests.length, begun]).toEqual([2, []])
+  script = [status(429, { 'retry-after': '5' })]
+  await errorOf(limited({ path: '/' }))
+  expect(begun).toEqual([5])
 })
 
 describe('an answer', () => {

@@ -1,15 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { createClient, http } from 'viem'
+import { createClient, http, zeroHash } from 'viem'
 import { mnemonicToAccount, privateKeyToAddress } from 'viem/accounts'
 import { getBalance, getBlock, getChainId, getCode, multicall, readContract } from 'viem/actions'
 import { describe, expect, test } from 'vitest'
 import { ACCOUNTS, TEST_MNEMONIC } from '../../sandbox/accounts.ts'
+import { startBackends } from '../../sandbox/backends.ts'
 import { deployLocalWorld } from '../../sandbox/chains/world.ts'
 import { MULTICALL3, startChain } from '../../sandbox/chains.ts'
 import { compiledContract } from '../../sandbox/contracts.ts'
+import { DISTRIBUTOR, distributorAbi } from '../../sandbox/rewards.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
+import { confirmTransactions, sendTransactions, transact } from '../../sandbox/transactions.ts'
 import { TOKEN_ABI, VAULT_ABI } from '../support/oracles.ts'
 
 const answers = (rpcUrl: string) =>
@@ -55,8 +58,8 @@ async function firstLine({ stdout }: ChildProcess): Promise<string> {
 }
 
 test('the accounts are those of the mnemonic', () => {
-  const { admin, safe, valuationManager, feeReceiver, users, anchor, relayer, states } = ACCOUNTS
-  const accounts = [admin, safe, valuationManager, feeReceiver, ...users, anchor, relayer, ...states]
+  const { admin, safe, valuationManager, feeReceiver, users, anchor, relayer, smart, states } = ACCOUNTS
+  const accounts = [admin, safe, valuationManager, feeReceiver, ...users, anchor, relayer, smart, ...states]
   for (const [addressIndex, { address, privateKey }] of accounts.entries()) {
     expect(mnemonicToAccount(TEST_MNEMONIC, { addressIndex }).address).toBe(address)
     expect(privateKeyToAddress(privateKey)).toBe(address)
@@ -71,7 +74,7 @@ test('the local worlds cover three generations and three tokens, seeded and desc
     expect(new Set(vaults.map(({ version }) => version))).toEqual(new Set(['v0.4.0', 'v0.5.0', 'v0.6.0', undefined]))
     expect(new Set(vaults.map(({ address }) => address)).size).toBe(vaults.length)
 
-    for (const [i, { tokens, vaults: described }] of worlds.entries()) {
+    for (const [i, { tokens, vaults: described, rewardToken }] of worlds.entries()) {
       const client = createClient({ transport: http(chains[i]?.rpcUrl) })
       expect(new Set(described.filter(({ type }) => type === 'async').map(({ asset }) => asset))).toEqual(
         new Set(tokens.map(({ address }) => address)),
@@ -90,6 +93,10 @@ test('the local worlds cover three generations and three tokens, seeded and desc
         })
         expect(results).toEqual([symbol, decimals, 1_000_000n * 10n ** BigInt(decimals)])
       }
+      const reward = { address: rewardToken?.address ?? DISTRIBUTOR, abi: TOKEN_ABI } as const
+      expect(await readContract(client, { ...reward, functionName: 'symbol' })).toBe('MORPHO')
+      const distributor = { address: DISTRIBUTOR, abi: distributorAbi } as const
+      expect(await readContract(client, { ...distributor, functionName: 'getMerkleRoot' })).toBe(zeroHash)
       for (const { address, asset, name, version, protocol } of described) {
         const contract = { address, abi: VAULT_ABI } as const
         const hasShareApart = protocol === 'erc7540'
@@ -107,10 +114,9 @@ test('the local worlds cover three generations and three tokens, seeded and desc
           ],
         })
         expect([vaultName, vaultAsset]).toEqual([name, asset])
-        expect(totalSupply).toBe(250_000n * 10n ** BigInt(shareDecimals))
         const args = [10n ** BigInt(shareDecimals)] as const
         const price = await readContract(client, { ...contract, functionName: 'convertToAssets', args })
-        const one = totalAssets / 250_000n
+        const one = (totalAssets * args[0]) / totalSupply
         expect(price).toBeGreaterThanOrEqual(one - 1n)
         expect(price).toBeLessThanOrEqual(one + 1n)
         if (protocol === 'lagoon') {
@@ -135,4 +141,30 @@ test('a chain makes blocks of 0.2 s, of which about five share a timestamp', asy
   // Eleven blocks span two seconds where each takes a fifth of one.
   expect(new Set(times).size).toBeLessThanOrEqual(5)
   expect([...times].sort()).toEqual(times)
+})
+
+test('who waits for a transaction that a reorganisation drops hears so, and sends the next one', async ({
+  onTestFinished,
+}) => {
+  const chain = await startChain({ chainId: 8453, blockSeconds: 0.2 })
+  onTestFinished(chain.stop)
+  const from = ACCOUNTS.relayer.address
+  const transactions = [{ label: 'first', from, to: from, data: '0x' }] as const
+  const hashes = await sendTransactions(chain, transactions)
+  await confirmTransactions(chain, transactions, hashes)
+  await callRpc(chain, [{ method: 'anvil_reorg', params: [1, []] }])
+  await expect(confirmTransactions(chain, transactions, hashes)).rejects.toThrow(`Dropped: first in ${hashes[0]}`)
+  await expect(transact(chain, [{ ...transactions[0], label: 'next' }])).resolves.toHaveLength(1)
+})
+
+test('the backends end while the relayer waits for a block', async () => {
+  const backends = await startBackends({ chainIds: [8453], blockSeconds: 0.2 })
+  const [chain] = backends.chains
+  if (!chain) throw new Error('No chain has started')
+  chain.hold(true)
+  const paused = expect(backends.relayer.pause(chain.chainId, 'fills', true)).rejects.toThrow()
+  const readPool = () => callRpc(chain, [{ method: 'txpool_status', params: [] }])
+  await expect.poll(readPool).toMatchObject([{ pending: '0x1' }])
+  await backends.stop()
+  await paused
 })

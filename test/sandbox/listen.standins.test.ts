@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { startDynamo } from '../../sandbox/dynamo.ts'
 import { exchange } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
 
@@ -15,4 +16,12 @@ test.for([
   const { status } = await exchange(url, { headers: { host } })
   await stop()
   expect(status).toBe(expected)
+})
+
+test('Requests to the tables of this machine under another name get 421', async () => {
+  const { endpoint, stop } = await startDynamo()
+  const headers = { host: 'evil.example', 'x-amz-target': 'DynamoDB_20120810.ListTables' }
+  const { status, text } = await exchange(endpoint, { headers, body: '{}' })
+  await stop()
+  expect([status, text]).toEqual([421, ''])
 })

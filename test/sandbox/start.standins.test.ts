@@ -16,6 +16,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { parseEnv } from 'node:util'
 import { afterAll, test as base, describe, expect, vi } from 'vitest'
 import * as z from 'zod'
 import { connectLocal } from '../../admin/connect.ts'
@@ -23,6 +24,7 @@ import { addSigningKey, removeSigningKey } from '../../admin/operations/keys.ts'
 import { endpoints } from '../../functions/contracts.ts'
 import { Address } from '../../lib/codecs.ts'
 import { type EndpointContract, methodsOf } from '../../lib/frame/contract.ts'
+import { ACCOUNTS, SOLANA_WALLET } from '../../sandbox/accounts.ts'
 import { exchange } from '../../sandbox/exchange.ts'
 import {
   clearSandbox,
@@ -106,6 +108,9 @@ const STATES = [...GUIDE.matchAll(/^\| `([^`]+)` +\| `(GET|POST) ([\w-]+)` +\| (
     ({ name, method, what, status: Number(status), answer: JSON.parse(answer) }) as const,
 )
 
+/** The path of the environment file of a service. */
+const envFileOf = ({ folder }: Sandbox) => join(folder, '.local/.env')
+
 const stateOf = (running: Sandbox): State => State.parse(readStateFile(running))
 
 type Process = { readonly pid: number; readonly parent: number; readonly state: string }
@@ -178,7 +183,7 @@ const test = base
   .extend('state', ({ running }) => stateOf(running))
 
 describe('`npm start`', () => {
-  test('prints where the wallet is, then the API, its documentation, a key, who may call and commands to try', ({
+  test('prints where the control room is, then the wallet, the API, its documentation, a key, who may call and commands to try', ({
     running,
     state,
   }) => {
@@ -186,6 +191,7 @@ describe('`npm start`', () => {
     expect(text).toMatch(
       new RegExp(
         [
+          `Control room +${state.walletUrl}/sandbox\\n`,
           `Wallet +${state.walletUrl}\\n`,
           `API +http://localhost:${running.port}\\n`,
           `Docs +${state.baseUrl}/docs\\n`,
@@ -217,6 +223,29 @@ describe('`npm start`', () => {
     expect(statSync(stateFileOf(running)).mode & 0o077).toBe(0)
   })
 
+  test('writes the variables of the quick start into an environment file, for its owner alone', ({
+    running,
+    state,
+  }) => {
+    const file = envFileOf(running)
+    const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/quick-start.md'), 'utf8')
+    const rows = guide.split('\n').filter((line) => line.startsWith('| `'))
+    const named = rows.flatMap((row) => [...row.matchAll(/`([A-Z_\d]+)`/g)].map(([, name]) => name))
+    const variables = parseEnv(readFileSync(file, 'utf8'))
+    expect(new Set(Object.keys(variables))).toEqual(new Set(named))
+    const [account] = state.accounts
+    const vault = state.vaults.find(({ address }) => address === variables['VAULT'])
+    expect(vault).toMatchObject({ chainId: 8453, type: 'sync' })
+    expect(variables).toMatchObject({
+      VAULTLINE_URL: state.baseUrl,
+      VAULTLINE_KEY: state.apiKey,
+      RPC_URL_8453: state.chains.find(({ chainId }) => chainId === 8453)?.rpcUrl,
+      ACCOUNT: account?.address,
+      PRIVATE_KEY: account?.privateKey,
+    })
+    expect(statSync(file).mode & 0o077).toBe(0)
+  })
+
   test('prints a curl command that lists the vaults as it is', async ({ running }) => {
     const line = running
       .printed()
@@ -233,6 +262,7 @@ describe('`npm start`', () => {
 
   test.for([
     ['account', 'POST logout: the session is over'],
+    ['rewards', 'Sent the claim: mined'],
     ['portfolio', 'POST coins/search'],
     ['states', 'transfer replaced: 200 failed, source_dropped'],
   ])('plays the demo of the %s', async ([demo, last], { running: { folder } }) => {
@@ -293,11 +323,14 @@ describe('`npm start`', () => {
     const list = async () => (await get<{ data: Listed[] }>('vaults')).data
     // Of the prices that are a week old the last one is two weeks old.
     const listDays = async () => [...new Set((await list()).map(({ annualYield }) => annualYield?.days))]
-    await expect.poll(listDays, { timeout: 15_000 }).toEqual([14])
+    // One vault on Base opened three days ago: it has none.
+    await expect.poll(async () => new Set(await listDays()), { timeout: 15_000 }).toEqual(new Set([14, undefined]))
+    expect((await list()).filter(({ annualYield }) => annualYield === null)).toHaveLength(1)
     for (const { poolAddress, chainId, annualYield } of await list()) {
+      if (!annualYield) continue
       const path = `defi/vault/${poolAddress}/history?range=all&chainId=${chainId}`
       const { history } = await get<{ history: { at: string }[] }>(path)
-      expect(history.map(({ at }) => at)).toContain(annualYield?.from)
+      expect(history.map(({ at }) => at)).toContain(annualYield.from)
     }
   })
 
@@ -390,9 +423,12 @@ describe('The demo wallet', () => {
       chains: state.chains.map(({ chainId }) => ({
         chainId,
         rpcUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:/),
+        explorerUrl: `${state.walletUrl}/sandbox/explorer/${chainId}`,
       })),
       sandbox: {
         accounts: state.accounts.map(({ address }) => address),
+        solanaWallet: SOLANA_WALLET,
+        smartAccount: ACCOUNTS.smart.address,
         controlsUrl: `${state.baseUrl}/sandbox`,
         receivedUrl: state.webhook.receivedUrl,
       },
@@ -549,7 +585,14 @@ describe('The controls', () => {
   test('are listed with what each does and a command that is understood', async ({ state }) => {
     const answer = await fetch(state.controlsUrl, { headers: { origin: state.walletUrl } })
     expect(answer.headers.get('access-control-allow-origin')).toBe(state.walletUrl)
-    const { controls } = (await answer.json()) as { controls: { does: string; try: string }[] }
+    type List = { controls: { name: string; group?: string; does: string; try: string; schema: object; on: [] }[] }
+    const { controls } = (await answer.json()) as List
+    expect(controls).toContainEqual(expect.objectContaining({ name: 'chains/stop', group: 'A chain', on: [] }))
+    const withoutForm = controls.flatMap(({ name, group }) => (group === undefined ? [name] : []))
+    expect(withoutForm.filter((name) => !name.endsWith('/resume'))).toEqual([
+      ...['vaults/unpause', 'vaults/confirm', 'transfers/list'],
+    ])
+    expect(withoutForm).toHaveLength(9)
     for (const { does, try: command } of controls) {
       expect(does).toMatch(/\w/)
       expect(command).toMatch(new RegExp(`^curl -s ${state.controlsUrl}/[a-z-]+/[a-z-]+ -d '\\{.*\\}'$`))
@@ -572,6 +615,10 @@ describe('The controls', () => {
     ['webhooks/refuse', {}],
     ['transfers/fill', { transactionHash: '0x12' }],
     ['transfers/ignore', {}],
+    ['nodes/lag', { chainId: 8453, blocks: 0 }],
+    ['chains/reorganise', { chainId: 8453, blocks: 1000 }],
+    ['rewards/grant', { chainId: 8453, account: '0x12', amount: '1' }],
+    ['rewards/source', { shows: 'last' }],
   ] as const)('refuse %s with %o and say why', async ([name, body], { state }) => {
     const answer = await control(state, name, body)
     expect(answer.status).toBe(400)
@@ -587,10 +634,40 @@ describe('The controls', () => {
     ['vaults/settle', { vaultAddress: `0x${'34'.repeat(20)}` }, 'no vault'],
     ['vaults/upgrade', { chainId: 8453, vaultAddress: `0x${'34'.repeat(20)}` }, 'no proxy'],
     ['transfers/fill', { transactionHash: `0x${'56'.repeat(32)}` }, 'no such transfer'],
+    ['rewards/dispute', { chainId: 8453 }, 'no tree is in its dispute period'],
+    ['rewards/resolve', { chainId: 8453, isValid: true }, 'no dispute is open'],
   ] as const)('refuse %s where what %o names is not there', async ([name, body, why], { state }) => {
     const answer = await control(state, name, body)
     expect(answer.status).toBe(409)
     expect(await answer.json()).toEqual({ error: expect.stringContaining(why) })
+  })
+
+  test('say what is on, and which control ends it', async ({ state }) => {
+    const listOn = async () => {
+      const { controls } = (await (await fetch(state.controlsUrl)).json()) as { controls: { on: { end: Ending }[] }[] }
+      return controls.flatMap(({ on }) => on)
+    }
+    type Ending = { name: string; body: object }
+    const seconds = { seconds: 600 }
+    const chainId = 42161
+    for (const [name, body] of [
+      ['transfers/hold', {}],
+      ['transfers/delay', { seconds: 60 }],
+      ['transfers/pause', { chainId, what: 'fills', pause: true }],
+      ['chains/stop', { chainId }],
+      ['nodes/lag', { chainId, blocks: 3 }],
+      ['api/tamper', {}],
+      ['sources/fail', { source: 'lifi' }],
+      ['webhooks/refuse', seconds],
+      ['rewards/dispute', { chainId }],
+      ['rewards/source', { shows: 'effective' }],
+    ] as const) {
+      await done(state, name, body)
+    }
+    const on = await listOn()
+    expect(on).toHaveLength(10)
+    for (const { end } of on) await done(state, end.name, end.body)
+    expect(await listOn()).toEqual([])
   })
 
   test('give an account tokens and coins', async ({ state }) => {
@@ -609,7 +686,7 @@ describe('The controls', () => {
     expect((await balances()).map(Number)).toEqual([7, 7])
   })
 
-  test('upgrade a vault, whose deposits then stop', async ({ state }) => {
+  test('upgrade a vault, whose deposits then stop until it is confirmed', async ({ state }) => {
     const vault = state.vaults.findLast(({ protocol, chainId }) => protocol === 'lagoon' && chainId === 42161)
     const [{ address: userAddress } = {}] = state.accounts
     const codeOfDeposit = async () => {
@@ -623,10 +700,25 @@ describe('The controls', () => {
     expect(await codeOfDeposit()).toBeUndefined()
     await done(state, 'vaults/upgrade', { chainId: 42161, vaultAddress: vault?.address })
     expect(await codeOfDeposit()).toBe('vault_has_changed')
+    await done(state, 'vaults/confirm', { chainId: 42161, vaultAddress: vault?.address })
+    await expect.poll(codeOfDeposit).toBeUndefined()
   })
 })
 
 describe('The states', () => {
+  test('are listed with the sentence, the account and the page that show each in the wallet', async ({ state }) => {
+    const answer = await fetch(state.controlsUrl)
+    const { states } = (await answer.json()) as { states: { name: string; page: string; account?: string }[] }
+    expect(states.map(({ name }) => name).sort()).toEqual(STATES.map(({ name }) => name).sort())
+    const shown = (name: string) => states.find((one) => one.name === name)
+    const question = state.states?.questions['deposit claimable']?.path ?? ''
+    expect(question).toContain(shown('deposit claimable')?.account)
+    expect(question).toContain(shown('deposit claimable')?.page.split('/')[3])
+    expect(shown('transfer expired')?.page).toMatch(/^\/transfers\/8453\/0x/)
+    expect(shown('deposit cancelled')?.page).toBe('/activity')
+    expect(shown('key without the scope')?.page).toBe('/markets')
+  })
+
   test('of the guide are those of the service', ({ state }) => {
     expect(Object.keys(state.states?.questions ?? {}).sort()).toEqual(STATES.map(({ name }) => name).sort())
   })
@@ -661,6 +753,12 @@ test('Without NODES the chains are read at two hosts each, and answers say so', 
   expect(await response.json()).toMatchObject({ status: 'pending', evidence: [{ chainId: 42161, nodes: 2 }] })
 })
 
+test('A transfer from a chain outside the sandbox is pending', async ({ state }) => {
+  const path = `/defi-vaults/v1/defi/cross-chain/0x${'5c'.repeat(32)}/status?srcChainId=10`
+  const response = await fetch(`${state.baseUrl}${path}`, { headers: { 'x-join-key': state.apiKey } })
+  expect(await response.json()).toMatchObject({ status: 'pending', evidence: [{ chainId: 10 }] })
+})
+
 // It ends the service of the tests above, and so is the last that asks for it.
 test('Ctrl-C, also twice, is an end in order: code 0, no process, so no open port, and no state file', async ({
   running,
@@ -672,7 +770,7 @@ test('Ctrl-C, also twice, is an end in order: code 0, no process, so no open por
   for (const signal of ['SIGINT', 'SIGINT'] as const) child.kill(signal)
   expect(await once(child, 'exit')).toEqual([0, null])
   await expectAllGone(family)
-  expect(existsSync(stateFileOf(running))).toBe(false)
+  for (const file of [stateFileOf(running), envFileOf(running)]) expect(existsSync(file)).toBe(false)
 })
 
 describe('A start that cannot be', () => {

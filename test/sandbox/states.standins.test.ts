@@ -2,7 +2,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { deployBridge, deployBridgeTokens } from '../../sandbox/bridge.ts'
 import { playStates } from '../../sandbox/chains/states.ts'
 import { startChain } from '../../sandbox/chains.ts'
+import { deployToken } from '../../sandbox/deploy.ts'
 import { createRelayer } from '../../sandbox/relayer.ts'
+import { createRewards, installDistributor } from '../../sandbox/rewards.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 
 /** A chain with the bridge, whose clock is so many seconds behind. */
@@ -11,15 +13,24 @@ async function bridgedChain(chainId: number, secondsBehind: number) {
   onTestFinished(chain.stop)
   const tokens = await deployBridgeTokens(chain, ['USDC'])
   await deployBridge(chain, tokens)
-  return { ...chain, tokens, vaults: [] }
+  await installDistributor(chain)
+  const options = { name: 'Reward', symbol: 'REWARD', decimals: 18 }
+  const rewardToken = { chainId, ...options, address: await deployToken(chain, options) }
+  return { ...chain, tokens, vaults: [], rewardToken, unlisted: [rewardToken] }
 }
 
 test('A state that cannot be made is named with its reason; all others are made, also where the clocks of chains differ', async () => {
   const chains = await Promise.all([bridgedChain(8453, 0), bridgedChain(42161, 100)])
   const requestSlowFill = () => Promise.reject(new Error('The pool is paused'))
   const relayer = { ...createRelayer({ chains }), requestSlowFill }
-  const { questions, missing } = await playStates(chains, relayer, async () => undefined)
-  expect(missing).toEqual([{ name: 'transfer bridging slowly', why: 'The pool is paused' }])
+  const grant = () => Promise.reject(new Error('The tree is disputed'))
+  const rewards = { ...createRewards({ chains }), grant }
+  const { questions, missing } = await playStates(chains, { relayer, rewards }, async () => undefined)
+  expect(missing).toEqual([
+    { name: 'rewards', why: 'The tree is disputed' },
+    { name: 'transfer bridging slowly', why: 'The pool is paused' },
+  ])
+  expect(questions).not.toHaveProperty('rewards claimable')
   expect(questions).not.toHaveProperty('transfer bridging slowly')
   expect(questions).toHaveProperty('transfer bridging')
   expect(questions).toHaveProperty('transfer refunded')
@@ -29,7 +40,8 @@ test('A state that cannot be made is named with its reason; all others are made,
 test('A transfer is refunded after its deadline also by the clock of its source, whichever chain is behind', async () => {
   const chains = await Promise.all([bridgedChain(8453, 100), bridgedChain(42161, 0)])
   const relayer = createRelayer({ chains })
-  const { questions, missing } = await playStates(chains, relayer, async () => undefined)
+  const rewards = createRewards({ chains })
+  const { questions, missing } = await playStates(chains, { relayer, rewards }, async () => undefined)
   expect(missing).toEqual([])
   const [, hash] = /cross-chain\/(0x\w+)\//.exec(questions['transfer refunded']?.path ?? '') ?? []
   const refunded = (await relayer.look()).find(({ deposit }) => deposit.transactionHash === hash)

@@ -10,7 +10,7 @@ async function run(script: string, ...words: string[]) {
   return { status, stdout, stderr }
 }
 
-test.concurrent.for(['cost', 'load', 'smoke'])(
+test.concurrent.for(['cost', 'down', 'load', 'smoke', 'up'])(
   '`npm run %s -- --help` tells its usage, and does nothing',
   async (script) => {
     const { status, stdout, stderr } = await run(script, '--help')
@@ -25,6 +25,8 @@ test.concurrent.for([
   ['load', '--seconds', 'x'],
   ['smoke', '--bogus', ''],
   ['smoke', '--url', 'localhost:6400'],
+  ['down', '--stage', 'qa'],
+  ['up', '--bogus', ''],
 ] as const)(
   '`npm run %s -- %s %s` says what is wrong, tells the usage and ends with 2',
   async ([script, option, value]) => {

@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { billCall, billEdgeRequests, totalOf } from '../../scripts/cost/bill.ts'
-import type { Counts, EndpointCounts } from '../../scripts/cost/counts.ts'
+import { billCall, billEdgeRequests, billIdleStage, INDEXES, totalOf } from '../../scripts/cost/bill.ts'
+import { COUNTS_FILE, Counted, type Counts, type EndpointCounts } from '../../scripts/cost/counts.ts'
 import { differences, renewed } from '../support/costs.ts'
 
 const NOTHING: Counts = {
@@ -38,9 +39,35 @@ test('Calls are billed as they were counted, those of both hosts', () => {
   expect(billCall('vaults/deposit', asked, MEMORY).next.nodes * MILLION).toBeCloseTo(86 * 0.45)
 })
 
+test('A question to an index costs by the choice of the index, and by what it is about', () => {
+  const asked = someCounts({ sources: { goldrush: 7, coingecko: 1 } })
+  const sourcesOf = (name: 'portfolio/all-balances' | 'portfolio/nfts', index?: (typeof INDEXES)[number]) =>
+    billCall(name, asked, MEMORY, index).next.sources * MILLION - 500
+  expect(INDEXES.map((index) => sourcesOf('portfolio/nfts', index))).toEqual(
+    [7 * 480 * 0.45, 7 * 770, 7 * 480 * 0.45 + 7 * 7.7, 0].map((usd) => expect.closeTo(usd)),
+  )
+  // Five new tokens besides.
+  expect(sourcesOf('portfolio/all-balances')).toBeCloseTo((7 * 20 + 5 * 10) * 0.45)
+  expect(sourcesOf('portfolio/all-balances', 'GoldRush')).toBeCloseTo(7 * 770)
+})
+
 test('Through an edge a request costs more, and what leaves less', () => {
   expect(billEdgeRequests(MILLION, 0)).toBeCloseTo(1.6)
   expect(billEdgeRequests(MILLION, 9)).toBeCloseTo(1.1)
+})
+
+test('A stage without users costs by what it observes, its nodes, its deploys and its edge', () => {
+  const counted = Counted.parse(JSON.parse(readFileSync(COUNTS_FILE, 'utf8')))
+  type Stage = Parameters<typeof billIdleStage>[1]
+  const usdOf = (given: Partial<Stage>, hasOwnNodes = false) =>
+    billIdleStage(counted, { observe: 'slo', gradual: false, ...given }, hasOwnNodes)
+  // The figures of docs/cost.md, before they are rounded.
+  expect(usdOf({})).toBeCloseTo(6.645)
+  expect(usdOf({}, true)).toBeCloseTo(6.645 + 16.07)
+  expect(usdOf({ observe: 'none' })).toBeCloseTo(4.445)
+  expect(usdOf({ gradual: true })).toBeCloseTo(6.645 + 17.1)
+  expect(usdOf({ edge: {} })).toBeCloseTo(6.645 + 11.4)
+  expect(usdOf({ observe: 'all', edge: {} })).toBeCloseTo(26.945 + 11.9)
 })
 
 test('What has no price is not taken for free', () => {

@@ -12,6 +12,7 @@ const COPIED = [
     'reference',
     'docs/api',
     'docs/errors.md',
+    'client/package.json',
     'client/src/api.ts',
     'test/functions/openapi.service.test.ts',
   ],

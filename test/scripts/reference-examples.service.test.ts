@@ -8,13 +8,19 @@ test('Each example in TypeScript compiles with the client', () => {
   const folder = mkdtempSync('.local/examples-')
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const given =
-    'declare const BASE_URL: string, API_KEY: string, TOKEN: string, console: { log(data: unknown): void }\n'
+    'declare const VAULTLINE_URL: string, VAULTLINE_KEY: string, TOKEN: string, console: { log(data: unknown): void }\n'
   for (const name of readdirSync('docs/api')) {
     const [, code] = /```ts\n(.*?)```/s.exec(readFileSync(join('docs/api', name), 'utf8')) ?? []
     if (code)
       writeFileSync(join(folder, `${name}.ts`), given + code.replace('@vaultline/client', '../../client/src/index.ts'))
   }
-  const compilerOptions = { noEmit: true, rootDir: '../..', declaration: false, allowImportingTsExtensions: true }
+  const compilerOptions = {
+    noEmit: true,
+    rootDir: '../..',
+    declaration: false,
+    declarationMap: false,
+    allowImportingTsExtensions: true,
+  }
   const config = { extends: '../../client/tsconfig.json', compilerOptions, include: ['*.ts'] }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
   expect(execute('tsc', '--project', folder, '--checkers', '1')).toBe('')

@@ -16,7 +16,7 @@ test('Each operation has a page, with an example by curl and by the client that 
   for (const contract of routes) {
     const page = pages.get(`${contract.title.toLowerCase().replaceAll(' ', '-')}.md`) ?? ''
     expect(page).toContain(`# ${contract.title}\n\n\`${contract.method} ${contract.path}\``)
-    expect(page).toContain('```sh\ncurl "$BASE_URL/')
+    expect(page).toContain('```sh\ncurl "$VAULTLINE_URL/')
     const isOfClient = client.includes(`export const ${operationId(contract)} =`)
     expect(page.includes(`await ${operationId(contract)}(client`), contract.title).toBe(isOfClient)
   }

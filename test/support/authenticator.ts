@@ -9,9 +9,49 @@ const AUTHENTICATOR = {
   automaticPresenceSimulation: true,
 } as const
 
-/** Gives a page an authenticator of its own, whose user always agrees. */
-export async function addAuthenticator(page: Page): Promise<void> {
+/** A virtual authenticator of a page. */
+export type Authenticator = {
+  /** Takes it away, with its passkeys. */
+  readonly remove: () => Promise<void>
+  /** Copies its passkeys to an authenticator of another page, as a password manager does. */
+  readonly syncTo: (other: Authenticator) => Promise<void>
+  readonly add: (passkey: Passkey) => Promise<void>
+  /** Forgets all passkeys but the one with this credential id, in base64url. */
+  readonly keepOnly: (credentialId: string) => Promise<void>
+}
+
+type Passkey = Readonly<{
+  credentialId: string
+  isResidentCredential: boolean
+  privateKey: string
+  signCount: number
+}>
+
+/** Gives a page an authenticator of its own, whose user always agrees; it syncs its passkeys if asked for. */
+export async function addAuthenticator(page: Page, { isSynced = false } = {}): Promise<Authenticator> {
   const devTools = await page.context().newCDPSession(page)
   await devTools.send('WebAuthn.enable')
-  await devTools.send('WebAuthn.addVirtualAuthenticator', { options: AUTHENTICATOR })
+  const backup = { defaultBackupEligibility: isSynced, defaultBackupState: isSynced }
+  const { authenticatorId } = await devTools.send('WebAuthn.addVirtualAuthenticator', {
+    options: { ...AUTHENTICATOR, ...backup },
+  })
+  return {
+    async remove() {
+      await devTools.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId })
+    },
+    async syncTo(other) {
+      const { credentials } = await devTools.send('WebAuthn.getCredentials', { authenticatorId })
+      for (const passkey of credentials) await other.add(passkey)
+    },
+    async add(passkey) {
+      await devTools.send('WebAuthn.addCredential', { authenticatorId, credential: passkey })
+    },
+    async keepOnly(kept) {
+      const { credentials } = await devTools.send('WebAuthn.getCredentials', { authenticatorId })
+      for (const { credentialId } of credentials) {
+        const isKept = Buffer.from(credentialId, 'base64').toString('base64url') === kept
+        if (!isKept) await devTools.send('WebAuthn.removeCredential', { authenticatorId, credentialId })
+      }
+    },
+  }
 }

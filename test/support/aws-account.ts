@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerR
 import { EDGE_REGION } from '../../infra/environments.ts'
 import { exchange } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
+import { type ControlPlane, regionOf, startControlPlane } from './control-plane.ts'
 
 /** A subscription of a topic, as SNS tells of it: its ARN, or the word that stands there while there is none. */
 type Subscription = { readonly arn: string; readonly protocol: string }
@@ -19,6 +20,8 @@ export type AwsAccount = {
   readonly credentials: { refusedAs: string | undefined }
   /** What was asked, by its actions, newest last. */
   readonly requests: string[]
+  /** Its STS, IAM, Lambda and CloudFormation. */
+  readonly plane: ControlPlane
   stop(): Promise<void>
 }
 
@@ -27,12 +30,6 @@ type Reply = { readonly status: number; readonly headers?: OutgoingHttpHeaders; 
 
 /** SNS tells of so few at once, so that there are pages. */
 const PAGE = 2
-
-/** The region that a request is signed for. */
-function regionOf({ authorization = '' }: IncomingHttpHeaders): string {
-  const [, region = ''] = /Credential=[^/]+\/\d+\/([\w-]+)\//.exec(authorization) ?? []
-  return region
-}
 
 /**
  * An account in which each stage is what these local servers have, with the tables of the name that stands beside it; and
@@ -45,12 +42,19 @@ export async function startAwsAccount(servers: Servers, tables: Readonly<Record<
   const denied: AwsAccount['denied'] = new Set()
   const credentials: AwsAccount['credentials'] = { refusedAs: undefined }
   const requests: string[] = []
+  const plane = await startControlPlane()
 
-  const answer = async (headers: IncomingHttpHeaders, body: string): Promise<Reply> => {
+  const answer = async (path: string, headers: IncomingHttpHeaders, body: string): Promise<Reply> => {
     const [service = '', action = ''] = String(headers['x-amz-target'] ?? '').split('.')
-    requests.push(action || 'SNS')
+    requests.push(action || 'another service')
     if (credentials.refusedAs)
       return jsonReply(400, { __type: credentials.refusedAs, message: 'The security token is no good' })
+    const isSns = new URLSearchParams(body).get('Version') === '2010-03-31'
+    if (!action && !isSns) {
+      const { host: _, 'content-length': __, connection: ___, ...sent } = headers
+      const told = await exchange(`${plane.url}${path}`, { method: body ? 'POST' : 'GET', headers: sent, body })
+      return { status: told.status, headers: told.headers, text: told.text }
+    }
     if (!action) return answerSns(new URLSearchParams(body), regionOf(headers))
     const isDynamo = service.startsWith('DynamoDB')
     const { SecretId } = JSON.parse(body)
@@ -100,13 +104,20 @@ export async function startAwsAccount(servers: Servers, tables: Readonly<Record<
 
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const body = Buffer.concat(await request.toArray()).toString()
-    const { status, headers, text } = await answer(request.headers, body).catch((error: unknown) => ({
-      ...{ status: 500, headers: {}, text: String(error) },
-    }))
+    const { status, headers, text } = await answer(request.url ?? '/', request.headers, body).catch(
+      (error: unknown) => ({
+        ...{ status: 500, headers: {}, text: String(error) },
+      }),
+    )
     response.writeHead(status, headers).end(text)
   }
+  const server = await listen(serve)
   return {
-    ...(await listen(serve)),
+    ...server,
+    plane,
+    stop: async () => {
+      await Promise.all([server.stop(), plane.stop()])
+    },
     topics,
     secrets,
     denied,

@@ -10,6 +10,7 @@ const Filter = z.object({
       MetricNamespace: z.string(),
       MetricName: z.string(),
       MetricValue: z.string(),
+      DefaultValue: z.number().optional(),
       Dimensions: z.array(z.object({ Key: z.string(), Value: z.string() })).default([]),
     }),
   ]),
@@ -23,6 +24,7 @@ const Alarm = z.object({
   ...{ Threshold: z.number(), EvaluationPeriods: z.number(), TreatMissingData: z.enum(['breaching', 'notBreaching']) },
   ComparisonOperator: z.literal('GreaterThanOrEqualToThreshold'),
   AlarmDescription: z.string(),
+  AlarmActions: z.array(z.string()).optional(),
   ...{ Namespace: z.string().optional(), MetricName: z.string().optional(), Dimensions },
   ...{ Period: z.number().optional(), Statistic: z.string().optional(), ExtendedStatistic: z.string().optional() },
   Metrics: z
@@ -36,6 +38,7 @@ const Alarm = z.object({
     )
     .default([]),
 })
+const Composite = z.object({ AlarmDescription: z.string(), AlarmRule: z.string() })
 const Rule = z.object({
   RuleName: z.string(),
   RuleBody: z.string().transform((text) =>
@@ -51,17 +54,6 @@ const Rule = z.object({
       })
       .parse(JSON.parse(text)),
   ),
-})
-const Embedded = z.object({
-  _aws: z.object({
-    CloudWatchMetrics: z.array(
-      z.object({
-        Namespace: z.string(),
-        Dimensions: z.array(z.array(z.string())),
-        Metrics: z.array(z.object({ Name: z.string() })),
-      }),
-    ),
-  }),
 })
 
 type Point = {
@@ -82,6 +74,7 @@ export function cloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
     Object.entries(ofType(type)).map(([id, properties]) => [id, form.parse(properties)] as const)
   const filters = parsed('AWS::Logs::MetricFilter', Filter)
   const alarms = parsed('AWS::CloudWatch::Alarm', Alarm)
+  const composites = parsed('AWS::CloudWatch::CompositeAlarm', Composite)
   const rules = parsed('AWS::CloudWatch::InsightRule', Rule)
   const points: Point[] = []
   const logged: { readonly group: string; readonly line: object; readonly minute: number }[] = []
@@ -98,20 +91,13 @@ export function cloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
   function log(group: string, line: object, minute: number): void {
     logged.push({ group, line, minute })
     for (const [, { LogGroupName, FilterPattern, MetricTransformations }] of filters) {
-      if (LogGroupName !== group || !matches(FilterPattern, line)) continue
-      const [{ MetricNamespace, MetricName, MetricValue, Dimensions: named }] = MetricTransformations
-      const value = MetricValue.startsWith('$') ? fieldOf(line, MetricValue) : MetricValue
+      const [{ MetricNamespace, MetricName, MetricValue, DefaultValue, Dimensions: named }] = MetricTransformations
+      const isTaken = LogGroupName === group && matches(FilterPattern, line)
+      if (LogGroupName !== group || (!isTaken && DefaultValue === undefined)) continue
+      const found = MetricValue.startsWith('$') ? fieldOf(line, MetricValue) : MetricValue
+      const value = isTaken ? found : DefaultValue
       const dimensions = Object.fromEntries(named.map(({ Key, Value }) => [Key, `${fieldOf(line, Value)}`]))
       measure({ namespace: MetricNamespace, name: MetricName, dimensions }, Number(value), minute)
-    }
-    const embedded = Embedded.safeParse(line)
-    for (const { Namespace, Dimensions: sets, Metrics } of embedded.data?._aws.CloudWatchMetrics ?? []) {
-      for (const names of sets) {
-        const dimensions = Object.fromEntries(names.map((name) => [name, `${fieldOf(line, `$.${name}`)}`]))
-        for (const { Name } of Metrics) {
-          measure({ namespace: Namespace, name: Name, dimensions }, Number(fieldOf(line, `$.${Name}`)), minute)
-        }
-      }
     }
   }
 
@@ -166,28 +152,42 @@ export function cloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
     )
     const IF = (condition: boolean, yes: number, no: number) => (condition ? yes : no)
     const FILL = (value: number | undefined, missing: number) => value ?? missing
-    // The template's expressions are JavaScript too, with these two functions; what is not measured makes NaN.
-    const calculate = new Function('IF', 'FILL', ...named.map(([id]) => id), `return ${expression}`)
-    const value = Number(calculate(IF, FILL, ...named.map(([, each]) => each)))
+    const MAX = (values: readonly (number | undefined)[]) =>
+      Math.max(...values.filter((value) => value !== undefined && !Number.isNaN(value)).map(Number))
+    // The template's expressions are JavaScript too, with these functions; what is not measured makes NaN.
+    const calculate = new Function('IF', 'FILL', 'MAX', ...named.map(([id]) => id), `return ${expression}`)
+    const value = Number(calculate(IF, FILL, MAX, ...named.map(([, each]) => each)))
     return Number.isNaN(value) ? undefined : value
+  }
+
+  function isOn(alarm: z.output<typeof Alarm>, minute: number): boolean {
+    const { EvaluationPeriods, Threshold, TreatMissingData } = alarm
+    const period = alarm.Period ?? alarm.Metrics.map((one) => one.Period ?? one.MetricStat?.Period).find(Number) ?? 0
+    return Array.from({ length: EvaluationPeriods }, (_, back) => minute - (back * period) / 60).every((end) => {
+      const value = read(alarm, end, period)
+      return value === undefined ? TreatMissingData === 'breaching' : value >= Threshold
+    })
+  }
+
+  function isOnNamed(id: string, minute: number): boolean {
+    const [, alarm] = alarms.find(([name]) => name === id) ?? []
+    if (!alarm) throw new Error(`No alarm ${id}`)
+    return isOn(alarm, minute)
   }
 
   return {
     log,
     measure,
-    /** The alarms that are on at a minute, by their names, with what they say. */
+    /** The alarms with an action that are on at a minute, by their names, with what they say. */
     alarmsAt(minute: number): Map<string, string> {
-      const on = alarms.filter(([, alarm]) => {
-        const { EvaluationPeriods, Threshold, TreatMissingData } = alarm
-        const period =
-          alarm.Period ?? alarm.Metrics.map((one) => one.Period ?? one.MetricStat?.Period).find(Number) ?? 0
-        return Array.from({ length: EvaluationPeriods }, (_, back) => minute - (back * period) / 60).every((end) => {
-          const value = read(alarm, end, period)
-          return value === undefined ? TreatMissingData === 'breaching' : value >= Threshold
-        })
-      })
-      return new Map(on.map(([id, { AlarmDescription }]) => [id, AlarmDescription]))
+      const on = alarms.filter(([, alarm]) => alarm.AlarmActions && isOn(alarm, minute))
+      const both = composites.filter(([, { AlarmRule }]) =>
+        [...AlarmRule.matchAll(/ALARM\("([^"]+)"\)/g)].every(([, id = '']) => isOnNamed(id, minute)),
+      )
+      return new Map([...on, ...both].map(([id, { AlarmDescription }]) => [id, AlarmDescription]))
     },
+    /** True if the alarm with this name is on at a minute. */
+    isOn: isOnNamed,
   }
 }
 
@@ -215,10 +215,11 @@ export function matches(pattern: string, line: object): boolean {
   const inner = pattern.replace(/^\{ (.*) \}$/, '$1')
   const parts = inner.split(/ (?:\|\||&&) /).map((part) => part.replace(/^\((.*)\)$/, '$1'))
   const each = parts.map((part) => {
-    const [, place = '', operator, text = ''] = /^(\$[\w.]+) (=|>) (.*)$/.exec(part) ?? []
+    const [, place = '', operator, text = ''] = /^(\$[\w.]+) (>=|=|>) (.*)$/.exec(part) ?? []
     if (!operator) throw new Error(`No pattern ${pattern}`)
     const value = fieldOf(line, place)
     if (operator === '>') return typeof value === 'number' && value > Number(text)
+    if (operator === '>=') return typeof value === 'number' && value >= Number(text)
     const wanted: unknown = JSON.parse(text)
     return typeof wanted === 'string' && typeof value === 'string' ? isLike(wanted, value) : value === wanted
   })

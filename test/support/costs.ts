@@ -131,24 +131,18 @@ export async function countJobs(
 ) {
   const table = cacheStore(createTable(dynamo.connection, tableName('dev', 'cache')))
   const counts: Record<string, { counts: Counts; everyMinutes: number }> = {}
-  let ownMetrics = 0
-  for (const [name, { everyMinutes, metrics }] of JOBS.toSorted(([, a], [, b]) => b.everyMinutes - a.everyMinutes)) {
-    const lambda = names().find((one) => one.includes(pascalCase(name)))
+  for (const [name, { everyMinutes }] of JOBS.toSorted(([, a], [, b]) => b.everyMinutes - a.everyMinutes)) {
+    const lambda = names().find((one) => one.endsWith(name.replace('/', '-')))
     for (const { run, input } of schedules.filter((schedule) => schedule.name === lambda)) {
       await run()
       await Promise.all(chains.map((chain) => callRpc(chain, [MINE, MINE, MINE])))
-      let report: unknown
-      const of = await during(async () => {
-        report = await run()
-      })
-      const told = z.record(z.string(), z.unknown()).parse(report)
-      ownMetrics += Object.keys(metrics).filter((metric) => typeof told[metric] === 'number').length
+      const of = await during(run)
       const { chainId } = z.object({ chainId: z.int().optional() }).parse(input)
       counts[chainId === undefined ? name : `${name} ${chainId}`] = { counts: of, everyMinutes }
     }
     if (everyMinutes === LONGEST) await fillMarket(sharedCache({ table, now: Date.now }), TOKENS)
   }
-  return { counts, ownMetrics }
+  return counts
 }
 
 const MINE = { method: 'evm_mine', params: [] }
@@ -188,34 +182,56 @@ const GAIN = 1_000n
 
 const LONGEST = Math.max(...JOBS.map(([, { everyMinutes }]) => everyMinutes))
 
-function pascalCase(name: string): string {
-  return (name.split('/').at(-1) ?? '').replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase())
-}
-
 const Lambda = z.object({ MemorySize: z.int() })
-const Alarm = z.object({ Metrics: z.array(z.object({ MetricStat: z.unknown().optional() })).optional() })
+const Alarm = z.object({
+  AlarmDescription: z.string(),
+  Metrics: z.array(z.object({ MetricStat: z.unknown().optional() })).optional(),
+})
+const Filter = z.object({
+  MetricTransformations: z.tuple([
+    z.object({ MetricName: z.string(), MetricValue: z.string(), Dimensions: z.array(z.unknown()).default([]) }),
+  ]),
+})
 
 const WebAcl = z.object({ Rules: z.array(z.unknown()) })
 
 /** What of a stage costs something whether it is asked or not: of the stage itself, and of its edge besides. */
-export function countStage(stacks: readonly SynthesizedStack[]) {
+export function countStage(stacks: readonly SynthesizedStack[], chainsWithVaults: number) {
   const [edge = [], own = []] = [true, false].map((isEdge) =>
     stacks.filter(({ name }) => name.endsWith('-edge') === isEdge),
   )
   const firewalls = resourcesOf(edge, 'AWS::WAFv2::WebACL').map((properties) => WebAcl.parse(properties).Rules.length)
   return {
-    stage: countOwn(own),
-    edge: { ...countAlarms(edge), firewalls: firewalls.length, firewallRules: sum(firewalls) },
+    stage: countOwn(own, chainsWithVaults),
+    edge: { ...countAlarms(alarmsOf(edge)), firewalls: firewalls.length, firewallRules: sum(firewalls) },
   }
 }
 
-function countOwn(stacks: readonly SynthesizedStack[]) {
+/** Counts a stage with everything: `all` has all but the alarms of deploys, `slo` of that what is no ticket. */
+function countOwn(stacks: readonly SynthesizedStack[], chainsWithVaults: number) {
   const count = (type: string) => resourcesOf(stacks, type).length
   const memory = resourcesOf(stacks, 'AWS::Lambda::Function').map((properties) => Lambda.parse(properties).MemorySize)
+  const alarms = alarmsOf(stacks)
+  const isOfDeploy = ({ AlarmDescription }: z.output<typeof Alarm>) => AlarmDescription.endsWith('is rolled back.')
+  const isTicket = ({ AlarmDescription }: z.output<typeof Alarm>) => AlarmDescription.startsWith('[ticket]')
+  const watching = alarms.filter((alarm) => !isOfDeploy(alarm))
+  const composites = { compositeAlarms: count('AWS::CloudWatch::CompositeAlarm') }
   return {
-    ...countAlarms(stacks),
-    dashboards: count('AWS::CloudWatch::Dashboard'),
-    insightRules: count('AWS::CloudWatch::InsightRule'),
+    observe: {
+      slo: {
+        ...countAlarms(watching.filter((alarm) => !isTicket(alarm))),
+        ...composites,
+        ...{ dashboards: 0, insightRules: 0, ownMetrics: 1 },
+      },
+      all: {
+        ...countAlarms(watching),
+        ...composites,
+        dashboards: count('AWS::CloudWatch::Dashboard'),
+        insightRules: count('AWS::CloudWatch::InsightRule'),
+        ownMetrics: countReported(stacks, chainsWithVaults),
+      },
+    },
+    gradual: countAlarms(alarms.filter(isOfDeploy)),
     secrets: count('AWS::SecretsManager::Secret'),
     queuesAsked: count('AWS::Lambda::EventSourceMapping'),
     // Who waits for an answer has more of it than what nobody waits for.
@@ -223,11 +239,23 @@ function countOwn(stacks: readonly SynthesizedStack[]) {
   }
 }
 
+/** The metrics that the reports of jobs have, those with a dimension for each chain with vaults. */
+function countReported(stacks: readonly SynthesizedStack[], chainsWithVaults: number): number {
+  const filters = resourcesOf(stacks, 'AWS::Logs::MetricFilter').map((properties) => Filter.parse(properties))
+  const reported = filters
+    .map(({ MetricTransformations: [transformation] }) => transformation)
+    .filter(({ MetricValue }) => /\.(lagSeconds|\w+Vaults)$/.test(MetricValue))
+  const ways = new Map(reported.map(({ MetricName, Dimensions }) => [MetricName, Dimensions.length]))
+  return sum([...ways.values()].map((dimensions) => (dimensions > 0 ? chainsWithVaults : 1)))
+}
+
+function alarmsOf(stacks: readonly SynthesizedStack[]) {
+  return resourcesOf(stacks, 'AWS::CloudWatch::Alarm').map((properties) => Alarm.parse(properties))
+}
+
 /** The alarms, and how many metrics they watch together. */
-function countAlarms(stacks: readonly SynthesizedStack[]) {
-  const metrics = resourcesOf(stacks, 'AWS::CloudWatch::Alarm').map(
-    (properties) => Alarm.parse(properties).Metrics?.filter(({ MetricStat }) => MetricStat).length ?? 1,
-  )
+function countAlarms(alarms: readonly z.output<typeof Alarm>[]) {
+  const metrics = alarms.map(({ Metrics }) => Metrics?.filter(({ MetricStat }) => MetricStat).length ?? 1)
   return { alarms: metrics.length, alarmMetrics: sum(metrics) }
 }
 

@@ -51,6 +51,8 @@ export function createHistory(name: string, userAddress: string) {
   const log: Logged[] = []
   /** The changes that were published before they are final. */
   const early = new Map<Change, Early>()
+  /** The entries of which a nameless change was reverted: rule 5 of the guide. */
+  const unclear = new Set<string>()
 
   const head = () => blocks.length - 1
   const between = (after: number, to: number) => blocks.slice(after + 1, to + 1).flat()
@@ -70,6 +72,7 @@ export function createHistory(name: string, userAddress: string) {
 
   return {
     log,
+    unclear,
     /** Mines a block; with a number, the entry of this number changes in it. */
     mine(number?: number): void {
       if (number === undefined) return void blocks.push([])
@@ -96,6 +99,7 @@ export function createHistory(name: string, userAddress: string) {
       for (const [change, { eventId, isNamed: wasNamed }] of early) {
         if (canonical.has(change)) continue
         early.delete(change)
+        if (!wasNamed) unclear.add(change.id)
         const data = { ...about(change.id, head(), wasNamed), eventId, version: head() }
         append(`${kindOf(change.id)}.reverted`, false, data)
       }

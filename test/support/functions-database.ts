@@ -1,15 +1,15 @@
 import { vi } from 'vitest'
-import type { TransactingDynamo } from '../../lib/aws/requests.ts'
+import type { OperatorDynamo } from '../../lib/aws/requests.ts'
 
 // Functions of a test that starts the service work on its database in memory. All other tests reach DynamoDB over HTTP.
 declare global {
-  var functionsDatabase: TransactingDynamo | undefined
+  var functionsDatabase: OperatorDynamo | undefined
 }
 globalThis.functionsDatabase = undefined
 connectFunctions(() => globalThis.functionsDatabase)
 
 /** Connects functions that are loaded from now on to this database; to the one of their environment where there is none. */
-export function connectFunctions(find: () => TransactingDynamo | undefined): void {
+export function connectFunctions(find: () => OperatorDynamo | undefined): void {
   vi.doMock('../../lib/aws/dynamo.ts', async (importOriginal) => {
     const original = await importOriginal<typeof import('../../lib/aws/dynamo.ts')>()
     const { createTable } = await import('../../lib/aws/table.ts')
@@ -24,5 +24,14 @@ export function connectFunctions(find: () => TransactingDynamo | undefined): voi
       return dynamo ? createTransactingTable(dynamo, name) : open(name)
     }
     return { ...original, openTransactingTable }
+  })
+  vi.doMock('../../lib/aws/operator-table.ts', async (importOriginal) => {
+    const original = await importOriginal<typeof import('../../lib/aws/operator-table.ts')>()
+    const { createOperatorTable, openOperatorTable: open } = original
+    const openOperatorTable = (name: string) => {
+      const dynamo = find()
+      return dynamo ? createOperatorTable(dynamo, name) : open(name)
+    }
+    return { ...original, openOperatorTable }
   })
 }

@@ -8,7 +8,6 @@ import { buildItem } from '../../lib/aws/table.ts'
 import { quotesStore } from '../../lib/bridge/quote-store.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
 import { chainVaultKey, listedVaultsStore, vaultClientsKey } from '../../lib/clients/listed-vaults-store.ts'
-import type { measure } from '../../lib/frame/metrics.ts'
 import { VaultOnChain } from '../../lib/protocols/vault-on-chain.ts'
 import { pinStore } from '../../lib/vaults/pin-store.ts'
 import { priceStore } from '../../lib/vaults/price-store.ts'
@@ -25,6 +24,7 @@ export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clien
   const [records, prices] = [recordingStore(deposits), priceStore(deposits)]
   const services = {
     listedVaults: listedVaultsStore(clients),
+    relistVaults: async () => {},
     records,
     prices,
     getYield: yieldLookup({ records, prices, now: Date.now }),
@@ -40,7 +40,6 @@ export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clien
     enqueue: async (_: readonly object[]) => {},
     random: () => 0,
     sleep: async (_: number) => {},
-    measure: (..._: Parameters<typeof measure>) => {},
     enqueueShards: async (asked: readonly object[]) => {
       messages.push(...z.array(contract.message).parse(JSON.parse(JSON.stringify(asked))))
     },

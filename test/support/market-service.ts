@@ -55,4 +55,5 @@ export const test = chainlessTest
   })
 
 /** The answer of the service to a GET below /portfolio-indexor. */
-export const get = (service: Service, path: string) => service.call('GET', `/portfolio-indexor${path}`)
+export const get = (service: Service, path: string, key = service.apiKey) =>
+  service.call('GET', `/portfolio-indexor${path}`, { key })

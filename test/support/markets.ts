@@ -38,7 +38,7 @@ export const SOURCE_FAILURES: readonly (readonly [string, NonNullable<Fake['rewr
 /** A made-up source of prices, which knows no coin unless told. */
 export function someSource(told: Partial<PriceSource> = {}): PriceSource {
   return {
-    name: 'das',
+    name: 'coingecko',
     currencies: CURRENCIES,
     fetchChart: async () => null,
     fetchPrices: async () => new Map(),
@@ -97,7 +97,6 @@ export const test = base
     const market = createCoinGecko(ask('coingecko'))
     return {
       cache,
-      budgets: () => UNLIMITED,
       isListedCoin: listedCoins({ cache }),
       now: clock.now,
       fakes,
@@ -111,6 +110,7 @@ export const test = base
 export const CALL = {
   client: { clientId: 'tests00000', name: 'Tests', createdAt: new Date(START), vaults: [] },
   limits: NO_RATE,
+  payFor: () => UNLIMITED,
   requestContext: { http: { method: 'GET', path: '/', sourceIp: '127.0.0.1' } },
 }
 

@@ -10,6 +10,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { test as base, vi } from 'vitest'
 import type { Admin } from '../../admin/admin.ts'
 import { type Preparation, preparationOf, verifyTransactions } from '../../client/src/verify.ts'
+import type { KeyLimits } from '../../lib/clients/key-limits.ts'
 import { isSigned } from '../../lib/frame/contract.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
 import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
@@ -19,7 +20,7 @@ import { type Answer, exchange } from '../../sandbox/exchange.ts'
 import { startGateway } from '../../sandbox/gateway.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { checkInterface } from '../interface/interface.ts'
-import { someClient, someKey } from './clients.ts'
+import { NO_RATE, someClient, someKey } from './clients.ts'
 import { findEndpoint } from './examples.ts'
 import { isSignedBy } from './http-signatures.ts'
 import { type MemoryDynamo, memoryDynamo } from './memory-dynamo.ts'
@@ -54,7 +55,7 @@ export type Service = {
   /** Calls the service with the first client's key unless told; `key: null` sends none. */
   call(method: string, path: string, options?: CallOptions): Promise<HttpReply>
   /** A new client of its own with these vaults, and its key. */
-  createClient(vaults: readonly Pick<Vault, 'chainId' | 'address'>[]): Promise<string>
+  createClient(vaults: readonly Pick<Vault, 'chainId' | 'address'>[], limits?: KeyLimits): Promise<string>
   /** Has the functions of queues work on all that can be had there now, and what comes of it; how many messages that were. */
   consume(): Promise<number>
   /** Lets this much time pass for all containers: what requests share for a moment is over after half a second. */
@@ -200,10 +201,10 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
 
 /** Gives the key of a new client with these vaults. An operator's commands do the same, and first look what is there. */
 function clientCreator({ clients, describeVault }: Admin): Service['createClient'] {
-  return async (places) => {
+  return async (places, limits = NO_RATE) => {
     const client = someClient()
     const { clientId } = client
-    const { text, key } = someKey(clientId)
+    const { text, key } = someKey(clientId, { limits })
     const addVault = async ({ chainId, address }: Pick<Vault, 'chainId' | 'address'>) => {
       const { version: _, unknownVersion: __, firstBlock, ...described } = await describeVault(chainId, address)
       const presentation = {

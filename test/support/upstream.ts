@@ -1,9 +1,9 @@
-import type { Budget } from '../../lib/cache/budget.ts'
 import type { ErrorCode } from '../../lib/errors.ts'
 import { createUpstream, type Upstream } from '../../lib/http.ts'
+import type { Payment } from '../../lib/meter/meter.ts'
 
-/** A budget without an end. */
-export const UNLIMITED: Budget = { take: async () => true, refusal: () => undefined }
+/** A payment that no one is refused. */
+export const UNLIMITED: Payment = { pay: async () => {}, findRefusal: () => undefined }
 
 /** What a service says: `body` is sent as JSON, or as it is when it is text. */
 export type Reply = {

@@ -32,11 +32,21 @@ export async function playWallet(service: Service, stage: Stage): Promise<void> 
   }
   for (const path of ['assetlinks', 'jwks']) await service.call('GET', `/.well-known/${path}.json`, { key: null })
   const { alice = HERSELF } = stage
+  // Before any wallet asks: a later tree would have other proofs.
+  await payReward(service, stage, alice)
   const { recoveryKey, headers } = await join(service, alice)
   await lookAround(service, headers, stage)
   await invest(service, stage, alice)
   await beTold(service, stage)
   await leave(service, recoveryKey, alice)
+}
+
+/** A campaign pays her. */
+async function payReward({ backends }: Service, { asyncVault }: Stage, { account }: Alice): Promise<void> {
+  const { chainId, rewardToken } = backends.chains[0] ?? {}
+  if (!chainId || !rewardToken) throw new Error('The story needs a chain with rewards')
+  const reward = { account: account.address, token: rewardToken.address, vault: asyncVault, amount: 25n * 10n ** 17n }
+  await backends.rewards.grant(chainId, [reward])
 }
 
 /** Alice registers with a passkey, logs in, renews her recovery key, ends her other sessions and links her wallet. */
@@ -120,6 +130,10 @@ async function invest(service: Service, { asyncVault, otherUsdc }: Stage, { acco
   await relayer.fill(relay.deposit)
   const question = `srcChainId=${source.chainId}&userAddress=${account.address}`
   await service.call('GET', `/defi-vaults/v1/defi/cross-chain/${transactionHash}/status?${question}`)
+
+  await service.call('GET', `${user}/rewards`)
+  const asked = { userAddress: account.address, chainId: chain.chainId }
+  await send(await service.call('POST', '/defi-vaults/v1/defi/rewards/claim', { body: asked }))
 
   await service.call('GET', `${user}/positions`)
   await service.call('GET', `${user}/positions/${asyncVault}`)

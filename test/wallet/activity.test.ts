@@ -1,11 +1,21 @@
-import { expect, test } from 'vitest'
-import type { Deposit, Withdrawal } from '../../client/src/index.ts'
-import { describeDeposit, describeWithdrawal, type Movement, mergeHistories } from '../../wallet/src/activity.ts'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Deposit, GetTransferStatusResponse, TransferEvent, Withdrawal } from '../../client/src/index.ts'
+import {
+  type FollowedTransfer,
+  groupByDay,
+  isOpen,
+  listEntries,
+  type Sources,
+  stepsOfTransfer,
+} from '../../wallet/src/activity.ts'
 
+const VAULT = '0xF2ea27c7b2e586B61af27223A7707356F685F718'
+const ALICE = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 const place = {
-  vaultAddress: '0xF2ea27c7b2e586B61af27223A7707356F685F718',
+  vaultAddress: VAULT,
   vaultName: 'Harbor USDC',
-  userAddress: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65',
+  userAddress: ALICE,
   chainId: 8453,
   vault: {
     apy: '6.45',
@@ -42,47 +52,281 @@ const withdrawal: Withdrawal = {
   claimTransactionHash: null,
 }
 
-const at = (...times: string[]): Movement[] =>
-  times.map((time) => ({ ...describeDeposit(deposit), id: time, timestamp: time }))
+const unit = { symbol: 'USDC', decimals: 6 }
+const started = {
+  hash: '0xbb',
+  srcChainId: 42161,
+  kind: 'deposit',
+  vault: { chainId: 8453, address: VAULT, name: 'Harbor USDC' },
+  account: ALICE,
+  amount: '26000000',
+  from: unit,
+  to: unit,
+  startedAt: Date.parse('2026-11-01T00:00:00.000Z'),
+} as const
 
-test('A deposit from another chain has its transaction there, too', () => {
-  const source = { chainId: 42161, transactionHash: '0xbb' } as const
-  expect(describeDeposit({ ...deposit, source }).hashes).toEqual([
-    { what: 'Sent', hash: '0xbb', chainId: 42161 },
-    { what: 'Arrived', hash: '0xaa', chainId: 8453 },
-  ])
+const ON_ARBITRUM = '0xaf88d065e77c8cC2239327C5EDb3A432268e5831'
+const ON_BASE = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+const sent = {
+  ...{ kind: 'deposited', chainId: 42161, txHash: '0xbb', logIndex: 0, at: '2026-11-01T00:00:00.000Z' },
+  ...{ amount: '26000000', token: ON_ARBITRUM, account: ALICE, vaultAddress: null, shares: null },
+} as const satisfies TransferEvent
+const filled = { ...sent, kind: 'filled', chainId: 8453, txHash: '0xaa', amount: '25000000', token: ON_BASE } as const
+const bridging = {
+  status: 'bridging',
+  reason: null,
+  action: 'deposit',
+  terminal: false,
+  srcChain: { id: 42161, name: 'Arbitrum One' },
+  dstChain: { id: 8453, name: 'Base' },
+  timestamps: { initiated: sent.at, bridged: null, completed: null },
+  transactions: { source: '0xbb', fill: null },
+  input: { ...unit, token: ON_ARBITRUM, amount: '26000000' },
+  output: { ...unit, token: ON_BASE, amount: '25000000' },
+  expectedAt: '2026-11-01T00:00:10.000Z',
+  deadline: null,
+  refund: null,
+  events: [sent],
+  // Only the fields that the timeline reads.
+} as unknown as GetTransferStatusResponse
+const arrived: GetTransferStatusResponse = {
+  ...bridging,
+  status: 'completed',
+  terminal: true,
+  timestamps: { initiated: sent.at, bridged: sent.at, completed: sent.at },
+  transactions: { source: '0xbb', fill: '0xaa' },
+  events: [sent, filled, { ...filled, kind: 'vault_deposited', logIndex: 1 }],
+}
+
+const timeline = (sources: { [Name in keyof Sources]?: Sources[Name] | undefined }) =>
+  listEntries({
+    deposits: sources.deposits ?? { items: [], hasMore: false },
+    withdrawals: sources.withdrawals ?? { items: [], hasMore: false },
+    transfers: sources.transfers ?? [],
+    reported: sources.reported ?? new Map(),
+  })
+const ofDeposit = (changed: Partial<Deposit>, more: Parameters<typeof timeline>[0] = {}) =>
+  timeline({ ...more, deposits: { items: [{ ...deposit, ...changed }], hasMore: false } })
+const ofWithdrawal = (changed: Partial<Withdrawal>, more: Parameters<typeof timeline>[0] = {}) =>
+  timeline({ ...more, withdrawals: { items: [{ ...withdrawal, ...changed }], hasMore: false } })
+const textsOf = (steps: readonly { text: string; state: string }[] | undefined) =>
+  steps?.map(({ text, state }) => `${text}: ${state}`)
+
+describe('A deposit', () => {
+  test('that settles is requested, settled and claimed, with the time and transaction that its events report', () => {
+    expect(textsOf(ofDeposit({})[0]?.steps)).toEqual(['Requested: done', 'Waiting for the vault: now', 'Claim: todo'])
+    expect(textsOf(ofDeposit({ status: 'claimable' })[0]?.steps)).toEqual([
+      'Requested: done',
+      'Settled: done',
+      'Ready to claim: now',
+    ])
+    const settled = { at: '2026-11-02T00:00:00.000Z', hash: '0xcc' } as const
+    const [entry] = ofDeposit({ status: 'completed' }, { reported: new Map([['8453-0xaa-1', { claimable: settled }]]) })
+    expect(entry?.steps).toMatchObject([{ text: 'Requested' }, { text: 'Settled', ...settled }, { text: 'Claimed' }])
+    expect(entry?.state).toBeUndefined()
+  })
+
+  test('that is instant has one step', () => {
+    const [entry] = ofDeposit({ epochId: 0, status: 'completed' })
+    expect(textsOf(entry?.steps)).toEqual(['Deposited: done'])
+  })
+
+  test('that was cancelled says so', () => {
+    expect(textsOf(ofDeposit({ status: 'cancelled' })[0]?.steps)).toEqual(['Requested: done', 'Cancelled: done'])
+  })
+
+  test('from another chain is one entry from the first moment to the last', () => {
+    const followed = (progress: GetTransferStatusResponse | undefined) => [{ started, progress }]
+    const [early, ...others] = timeline({ transfers: followed(bridging) })
+    expect(others).toEqual([])
+    expect(early).toMatchObject({ id: '0xbb', assets: 25_000_000n, state: { text: 'On its way' }, otherChainId: 42161 })
+    expect(textsOf(early?.steps)).toEqual(['Sent: done', 'Arriving: now', 'Deposit: todo'])
+
+    const late = ofDeposit({ epochId: 0, status: 'completed' }, { transfers: followed(arrived) })
+    expect(late).toHaveLength(1)
+    expect(late[0]).toMatchObject({ id: '0xbb', assets: 25_000_000n, state: undefined, otherChainId: 42161 })
+    expect(textsOf(late[0]?.steps)).toEqual(['Sent: done', 'Arrived: done', 'Deposited: done'])
+  })
+
+  test('from another chain that another browser sent has its source as first step', () => {
+    const source = { chainId: 42161, transactionHash: '0xbb' } as const
+    const [entry] = ofDeposit({ source, epochId: 0, status: 'completed' })
+    expect(entry?.steps).toMatchObject([{ text: 'Sent', chainId: 42161, hash: '0xbb' }, { text: 'Arrived' }, {}])
+  })
+
+  test('is not taken for one of another account or vault that arrived in the same transaction', () => {
+    const elsewhere = { ...started, vault: { ...started.vault, address: ALICE } } as const
+    const transfers = [{ started: elsewhere, progress: arrived }]
+    expect(ofDeposit({ epochId: 0 }, { transfers })).toHaveLength(2)
+  })
 })
 
-test('A deposit that is settled is requested first, one at once is deposited', () => {
-  expect(describeDeposit(deposit).hashes.map(({ what }) => what)).toEqual(['Requested'])
-  expect(describeDeposit({ ...deposit, epochId: 0 }).hashes.map(({ what }) => what)).toEqual(['Deposited'])
+describe('A withdrawal', () => {
+  test('is estimated until it is settled, without the unit that vaults keep', () => {
+    expect(ofWithdrawal({})[0]).toMatchObject({ assets: null, estimate: 2_099_999n })
+    expect(ofWithdrawal({ assets: '2050000' })[0]?.assets).toBe(2_050_000n)
+  })
+
+  test('that was paid at once has one transaction, a claimed one two', () => {
+    const paid = { status: 'completed', assets: '1', claimTransactionHash: '0xaa' } as const
+    expect(textsOf(ofWithdrawal(paid)[0]?.steps)).toEqual(['Withdrawn: done'])
+    const [claimed] = ofWithdrawal({ ...paid, claimTransactionHash: '0xcc' })
+    expect(claimed?.steps.map(({ text, hash }) => [text, hash])).toEqual([
+      ['Requested', '0xaa'],
+      ['Settled', undefined],
+      ['Paid', '0xcc'],
+    ])
+  })
+
+  test('that goes on to another chain is one entry until it has arrived', () => {
+    const paid = { status: 'completed', assets: '26000000', claimTransactionHash: '0xaa' } as const
+    const onward = { ...started, kind: 'withdrawal', srcChainId: 8453, withdrawalHash: '0xaa' } as const
+    const progress = { ...bridging, action: null, dstChain: { id: 42161, name: 'Arbitrum One' } }
+    const entries = ofWithdrawal(paid, { transfers: [{ started: onward, progress }] })
+    expect(entries).toHaveLength(1)
+    expect(entries[0]).toMatchObject({ status: 'pending', state: { text: 'On its way' }, otherChainId: 42161 })
+    expect(textsOf(entries[0]?.steps)).toEqual(['Withdrawn: done', 'Sent: done', 'Arriving: now'])
+    const over = ofWithdrawal(paid, { transfers: [{ started: { ...onward, isClosed: true }, progress: undefined }] })
+    expect(over).toMatchObject([{ status: 'completed', state: undefined }])
+  })
+
+  test('that is sent on is an entry of its own where its withdrawal is not known', () => {
+    const onward = { ...started, kind: 'withdrawal', srcChainId: 8453 } as const
+    expect(ofWithdrawal({}, { transfers: [{ started: onward, progress: bridging }] })).toHaveLength(2)
+  })
 })
 
-test('What a withdrawal pays is unknown until it is settled, and estimated where the decimals of shares are known', () => {
-  expect(describeWithdrawal(withdrawal, 18)).toMatchObject({ assets: null, estimate: 2_100_000n })
-  expect(describeWithdrawal(withdrawal, undefined)).toMatchObject({ assets: null, estimate: null })
-  expect(describeWithdrawal({ ...withdrawal, assets: '2050000' }, 18).assets).toBe(2_050_000n)
+describe('A transfer', () => {
+  const sentFrom = { srcChainId: 42161, hash: '0xbb', now: 0 } as const
+
+  test('arrives while it is going on, and has arrived afterwards', () => {
+    expect(textsOf(stepsOfTransfer(undefined, sentFrom))).toEqual(['Sending: now'])
+    expect(textsOf(stepsOfTransfer(bridging, sentFrom))).toContain('Arriving: now')
+    const steps = textsOf(stepsOfTransfer(arrived, sentFrom))
+    expect(steps).toEqual(['Sent: done', 'Arrived: done', 'Deposited: done'])
+  })
+
+  test('that only arrives has one step for it', () => {
+    const delivered = { ...filled, kind: 'delivered', logIndex: 1 } as const
+    const plain = { ...arrived, action: null, events: [sent, filled, delivered] }
+    expect(textsOf(stepsOfTransfer(plain, sentFrom))).toEqual(['Sent: done', 'Arrived: done'])
+    const elsewhere = { ...delivered, txHash: '0xdd' } as const
+    expect(textsOf(stepsOfTransfer({ ...plain, events: [sent, filled, elsewhere] }, sentFrom))).toContain(
+      'Received: done',
+    )
+  })
+
+  test('that failed stays open until its money is back', () => {
+    const expired = { ...bridging, status: 'failed', reason: 'expired' } as const
+    const [open] = timeline({ transfers: [{ started, progress: expired }] })
+    expect(open).toMatchObject({ status: 'pending', state: { text: 'Being refunded' } })
+    expect(textsOf(open?.steps)).toEqual(['Sent: done', 'Refunding: now'])
+    const refunded = { ...expired, reason: 'refunded', terminal: true } as const
+    expect(timeline({ transfers: [{ started, progress: refunded }] })).toMatchObject([
+      { status: 'cancelled', state: { text: 'Refunded' } },
+    ])
+  })
 })
 
-test('A withdrawal that was paid at once has one transaction', () => {
-  const paid = { ...withdrawal, status: 'completed', assets: '1', claimTransactionHash: '0xaa' } as const
-  expect(describeWithdrawal(paid, 18).hashes).toEqual([{ what: 'Withdrawn', hash: '0xaa', chainId: 8453 }])
-  const claimed = { ...paid, claimTransactionHash: '0xcc' } as const
-  expect(describeWithdrawal(claimed, 18).hashes.map(({ what }) => what)).toEqual(['Requested', 'Paid'])
-})
+describe('The timeline', () => {
+  const time = (minute: number) => new Date(Date.UTC(2026, 10, 1) + minute * 60_000).toISOString()
+  const hash = (index: number) => `0x${index.toString(16).padStart(4, '0')}` as const
+  /** Histories with a transfer for some entries, each newest first. */
+  const histories = fc
+    .array(
+      fc.record({
+        minute: fc.integer({ min: 0, max: 300 }),
+        kind: fc.constantFrom('deposit', 'withdrawal'),
+        status: fc.constantFrom('pending', 'completed'),
+        hasTransfer: fc.boolean(),
+      }),
+      { maxLength: 40 },
+    )
+    .map((all) => all.toSorted((left, right) => right.minute - left.minute).map((one, index) => ({ ...one, index })))
+    .map((all) => {
+      const of = (wanted: string) => all.filter(({ kind }) => kind === wanted)
+      const transfers = all
+        .filter(({ hasTransfer }) => hasTransfer)
+        .map(({ index, kind, minute }): FollowedTransfer => {
+          const links = kind === 'deposit' ? {} : ({ kind, withdrawalHash: hash(index) } as const)
+          const own = { ...started, hash: hash(index + 1000), startedAt: Date.parse(time(minute)), ...links }
+          const timestamps = { ...arrived.timestamps, initiated: time(minute) }
+          return {
+            started: own,
+            progress: { ...arrived, timestamps, transactions: { source: own.hash, fill: hash(index) } },
+          }
+        })
+      const common = ({ index, minute }: { index: number; minute: number }) => ({
+        ...{ timestamp: time(minute), transactionHash: hash(index) },
+      })
+      return {
+        deposits: of('deposit').map((one) => ({
+          ...{ ...deposit, ...common(one), status: one.status, depositId: `d${one.index}` },
+        })),
+        withdrawals: of('withdrawal').map((one) => ({
+          ...{ ...withdrawal, ...common(one), status: one.status, withdrawalId: `w${one.index}` },
+        })),
+        transfers,
+        count: all.length,
+      }
+    })
+  const load = <Item>(items: readonly Item[], count: number) => ({
+    ...{ items: items.slice(0, count), hasMore: count < items.length },
+  })
 
-test('Histories are merged newest first, and end where one of them is not loaded further', () => {
-  const merged = mergeHistories([
-    { movements: at('2026-11-09', '2026-11-05'), hasMore: true },
-    { movements: at('2026-11-07', '2026-11-03', '2026-11-01'), hasMore: false },
-  ])
-  expect(merged.map(({ timestamp }) => timestamp)).toEqual(['2026-11-09', '2026-11-07', '2026-11-05'])
-})
+  test('has each thing once, newest first, with nothing lost', () => {
+    const isComplete = fc.property(histories, ({ deposits, withdrawals, transfers, count }) => {
+      const entries = timeline({ deposits: load(deposits, 99), withdrawals: load(withdrawals, 99), transfers })
+      expect(entries).toHaveLength(count)
+      expect(new Set(entries.map(({ id }) => id)).size).toBe(count)
+      const times = entries.map(({ timestamp }) => timestamp)
+      expect(times).toEqual(times.toSorted().toReversed())
+      expect(entries.filter(({ transfer }) => transfer)).toHaveLength(transfers.length)
+    })
+    fc.assert(isComplete)
+  })
 
-test('Histories that are loaded to their ends are merged whole', () => {
-  const merged = mergeHistories([
-    { movements: at('2026-11-05'), hasMore: false },
-    { movements: at('2026-11-07', '2026-11-01'), hasMore: false },
-  ])
-  expect(merged.map(({ timestamp }) => timestamp)).toEqual(['2026-11-07', '2026-11-05', '2026-11-01'])
+  test('grows at its end page by page, so that nothing moves in between what is read already', () => {
+    const pages = fc.integer({ min: 1, max: 20 })
+    const isPrefix = fc.property(histories, pages, pages, (all, first, second) => {
+      const whole = timeline({ ...all, deposits: load(all.deposits, 99), withdrawals: load(all.withdrawals, 99) })
+      // The transfers of entries that are not loaded yet are known by their own time.
+      const part = timeline({
+        deposits: load(all.deposits, first),
+        withdrawals: load(all.withdrawals, second),
+        transfers: [],
+      })
+      const key = (entry: { steps: readonly { hash?: string | undefined }[] }) => entry.steps.at(0)?.hash
+      const closed = part.filter((entry) => !isOpen(entry)).map(({ timestamp }) => timestamp)
+      const expected = whole.filter((entry) => !isOpen(entry)).map(({ timestamp }) => timestamp)
+      expect(closed).toEqual(expected.slice(0, closed.length))
+      expect(new Set(part.map(key)).size).toBe(part.length)
+    })
+    fc.assert(isPrefix)
+  })
+
+  test('ends where one of its lists is not loaded further, but never cuts off what is open', () => {
+    const at = (minute: number, status: Deposit['status'] = 'completed') => ({
+      ...{ ...deposit, depositId: `d${minute}`, timestamp: time(minute), status },
+    })
+    const entries = timeline({
+      deposits: { items: [at(9), at(5)], hasMore: true },
+      withdrawals: { items: [{ ...withdrawal, timestamp: time(3) }], hasMore: false },
+    })
+    expect(entries.map(({ timestamp, status }) => [timestamp, status])).toEqual([
+      [time(9), 'completed'],
+      [time(5), 'completed'],
+      [time(3), 'pending'],
+    ])
+  })
+
+  test('is grouped by the days of its reader', () => {
+    const now = new Date(2026, 10, 27, 12).getTime()
+    const on = (day: number, year = 2026) => ({
+      ...{ ...deposit, depositId: `d${year}-${day}`, timestamp: new Date(year, 10, day, 9).toISOString() },
+    })
+    const items = [on(27), on(26), on(3), on(3, 2025)]
+    const groups = groupByDay(timeline({ deposits: { items, hasMore: false } }), now)
+    expect(groups.map(({ day }) => day)).toEqual(['Today', 'Yesterday', 'Nov 3', 'Nov 3, 2025'])
+  })
 })

@@ -23,7 +23,7 @@ function buildWallet() {
   return Manifest.parse(JSON.parse(readFileSync(join(folder, '.vite/manifest.json'), 'utf8')))
 }
 
-test('The deployed wallet loads at most 170 kB gzipped for its first page, and has no local account', () => {
+test('The deployed wallet loads at most 170 kB gzipped for its first page, and has no local account and no control room', () => {
   const manifest = buildWallet()
   const files = new Set(['index.html'])
   const add = (name: string) => {
@@ -41,5 +41,10 @@ test('The deployed wallet loads at most 170 kB gzipped for its first page, and h
   expect(assets.some((code) => code.includes('x-join-key'))).toBe(true)
   expect(
     assets.filter((code) => code.includes('eip6963:announceProvider') && code.includes('local.vaultline')),
+  ).toEqual([])
+  expect(
+    assets.filter((code) =>
+      /vaultline\.exchanges|\/sandbox\/explorer|Control room|Local Solana account|room-wallet/.test(code),
+    ),
   ).toEqual([])
 })

@@ -1,104 +1,17 @@
-import { mkdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page, Request } from 'playwright-core'
 import { describe, expect, onTestFinished } from 'vitest'
 import * as z from 'zod'
-import { addAuthenticator } from '../support/authenticator.ts'
-import { test as base } from '../support/browser.ts'
-import { clearSandbox, freePort, readStateFile, startSandbox } from '../support/sandbox.ts'
+import { openVault, press, test, VIEWS, violations } from '../support/wallet-film.ts'
 
 // The demo wallet as a newcomer meets it: `npm start` with nodes that refuse what public ones do, a real Chromium, a passkey,
 // and money that moves on two chains.
-// FILM=<folder> keeps a picture of each page, at two widths, light and dark, for somebody to look at.
+// FILM=<folder> keeps a picture of each page, at two widths, light and dark.
 
 const PICTURES = process.env['FILM']
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const VIEWS = [
-  { name: '1280-light', viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
-  { name: '390-dark', viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
-  { name: '1280-dark', viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
-  { name: '390-light', viewport: { width: 390, height: 844 }, colorScheme: 'light' },
-] as const
 
-/** What these tests read of the state file. */
-const State = z.object({
-  walletUrl: z.url(),
-  baseUrl: z.url(),
-  controlsUrl: z.url(),
-  accounts: z.array(z.object({ address: z.string() })).min(1),
-  vaults: z.array(z.object({ chainId: z.int(), address: z.string() })).min(1),
-  chains: z.array(z.object({ chainId: z.int(), rpcUrl: z.url(), nodeUrls: z.array(z.url()) })),
-})
-
-/** What the tests leave for each other to look at, by the name of the page. */
+/** Pages that the tests leave for each other, by name. */
 const paths = new Map<string, string>()
-
-const test = base
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
-  .extend('sandbox', { scope: 'file' }, async ({}, { onCleanup }) => {
-    const [PORT, WALLET_PORT] = [`${await freePort()}`, `${await freePort()}`]
-    const sandbox = await startSandbox({ PAST: 'none', NODES: 'base.org,publicnode', PORT, WALLET_PORT })
-    onCleanup(() => clearSandbox(sandbox))
-    const { walletUrl, baseUrl, controlsUrl, chains, accounts, vaults } = State.parse(readStateFile(sandbox))
-    return {
-      walletUrl,
-      apiUrl: baseUrl,
-      ...{ chains, accounts, vaults },
-      /** Tells it to do something: `POST /sandbox/<name>`. */
-      async control(name: string, body: object = {}) {
-        const reply = await fetch(`${controlsUrl}/${name}`, { method: 'POST', body: JSON.stringify(body) })
-        expect(reply.status, await reply.text()).toBe(200)
-      },
-    }
-  })
-  /** One visitor for all tests, with an account and a wallet once the first test has made them. */
-  .extend('visitor', { scope: 'file' }, async ({ browser, sandbox }, { onCleanup }) => {
-    const context = await browser.newContext({
-      baseURL: sandbox.walletUrl,
-      viewport: VIEWS[0].viewport,
-      locale: 'en-US',
-    })
-    onCleanup(() => context.close())
-    const page = await context.newPage()
-    page.setDefaultTimeout(40_000)
-    await addAuthenticator(page)
-    const trouble: string[] = []
-    page.on('pageerror', ({ message }) => trouble.push(message))
-    page.on('request', (request) => {
-      if (new URL(request.url()).hostname !== 'localhost' && !isLocal(request.url())) trouble.push(request.url())
-    })
-    return { page, trouble }
-  })
-
-/** Nothing of it leaves the machine. */
-function isLocal(url: string): boolean {
-  return /^(data|blob):/.test(url) || /^http:\/\/(localhost|127\.0\.0\.1)[:/]/.test(url)
-}
-
-/** Presses the button of the next step, which names it. */
-async function press(page: Page, name: RegExp | string): Promise<void> {
-  await page.getByRole('button', { name }).click()
-}
-
-async function openVault(page: Page, name: string): Promise<void> {
-  await page.getByRole('navigation').getByRole('link', { name: 'Earn' }).click()
-  await page.getByRole('link', { name }).click()
-  await page.getByLabel('Amount').waitFor()
-}
-
-/** What axe finds wrong on the page as it is. */
-async function violations(page: Page): Promise<string[]> {
-  // Evaluated, because the page's own policy takes no script of a stranger.
-  await page.evaluate(AXE)
-  return page.evaluate(async () => {
-    // @ts-expect-error: the script has put it there.
-    const { violations } = await window.axe.run()
-    return violations.flatMap(({ id, nodes }: { id: string; nodes: { html: string }[] }) =>
-      nodes.map(({ html }) => `${id}: ${html}`),
-    )
-  })
-}
 
 describe('A newcomer', () => {
   test('signs up with a passkey, connects a local account and links it', async ({ visitor: { page } }) => {
@@ -129,15 +42,12 @@ describe('A newcomer', () => {
       .toMatch(/(24\.9999|25) USDC/)
   })
 
-  test('reads what became of it as news, and a developer how it was told', async ({ visitor, sandbox }) => {
+  test('reads what became of it, and a developer how it was reported', async ({ visitor, sandbox }) => {
     const { page } = visitor
     await sandbox.control('chains/advance', { seconds: 180 })
     await page.getByRole('navigation').getByRole('link', { name: 'Activity' }).click()
-    const news = page.getByRole('region', { name: 'News' })
-    for (const what of ['was settled and claimed', 'is done: the shares are yours']) {
-      await news.getByText(`Your deposit of 25 USDC into Harbor USDC ${what}`).waitFor()
-    }
-    expect(await news.textContent()).not.toMatch(/is waiting|can be claimed/)
+    const entry = page.getByRole('region', { name: 'Today' }).getByRole('group').filter({ hasText: 'Harbor USDC' })
+    await entry.getByText('+25 USDC').waitFor()
     await press(page, /^Events/)
     const delivery = page.getByRole('group').filter({ hasText: 'deposit.completed' }).first()
     await delivery.click()
@@ -213,51 +123,6 @@ describe('A visitor', () => {
   })
 })
 
-describe('An answer that was changed on its way', () => {
-  test('is refused in words, and the account is asked for nothing', async ({ visitor: { page }, sandbox }) => {
-    const prepares = `${sandbox.apiUrl}/**/defi/vault/deposit`
-    onTestFinished(() => page.unroute(prepares))
-    await page.route(prepares, async (route) => {
-      const response = await route.fetch()
-      const { userAddress } = route.request().postDataJSON()
-      // The calldata with another receiver, of the same length.
-      const word = userAddress.slice(2).toLowerCase()
-      await route.fulfill({ response, body: (await response.text()).replaceAll(word, word.replaceAll(/./g, 'a')) })
-    })
-    const asked: string[] = []
-    const note = (request: Request) => {
-      if (/eth_sendTransaction|wallet_sendCalls/.test(request.postData() ?? '')) asked.push(request.url())
-    }
-    page.on('request', note)
-    await openVault(page, 'Cove USDC Savings')
-    await page.getByLabel('Amount').fill('3')
-    const alert = page.getByRole('alert')
-    await alert.waitFor()
-    expect(await alert.textContent()).toContain('is not what you asked for, so your wallet was not asked')
-    expect(await page.getByRole('button', { name: /^(Approve|Deposit) 3 USDC/ }).count()).toBe(0)
-    await press(page, 'Try again')
-    await alert.waitFor()
-    expect(asked).toEqual([])
-    page.off('request', note)
-    await page.unroute(prepares)
-    await press(page, 'Try again')
-    await page.getByRole('button', { name: /^(Approve|Deposit) 3 USDC/ }).waitFor()
-  })
-})
-
-test('A vault that has changed says so as soon as a deposit is refused, and asks for no other try', async ({
-  visitor: { page },
-  sandbox,
-}) => {
-  await openVault(page, 'Harbor USDC')
-  const [, , chainId, vaultAddress] = new URL(page.url()).pathname.split('/')
-  await sandbox.control('vaults/upgrade', { chainId: Number(chainId), vaultAddress })
-  await page.getByLabel('Amount').fill('3')
-  await page.getByText('Being checked', { exact: true }).waitFor()
-  await page.getByText('has changed and is being checked').first().waitFor()
-  expect(await page.locator('.button.primary').count()).toBe(0)
-})
-
 test('A page reads anew what an event is about, without waiting', async ({ visitor: { page }, sandbox }) => {
   const received = '**/sandbox/webhooks/received*'
   const [vault] = sandbox.vaults
@@ -289,7 +154,7 @@ test('A page reads anew what an event is about, without waiting', async ({ visit
   }
   // Nothing waits, so that the page asks for nothing by itself.
   await page.goto('/activity')
-  await page.getByText('Done').first().waitFor()
+  await page.getByText('Cove USDC Savings').first().waitFor()
   const again = page.waitForRequest(/\/deposits\?/)
   await page.route(received, (route) =>
     route.fulfill({ json: { received: [{ ...arrival, receivedAt: new Date(), event }] } }),

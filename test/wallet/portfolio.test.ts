@@ -9,14 +9,17 @@ import type {
 } from '../../client/src/index.ts'
 import {
   addUp,
+  groupByCoin,
   isBetweenChains,
   keyOfToken,
   listHoldings,
+  listMissingChains,
   listRequests,
   sharesOf,
   sumHistories,
   valuePositions,
   valueTransfers,
+  yieldOf,
 } from '../../wallet/src/portfolio.ts'
 
 const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
@@ -91,7 +94,7 @@ const vault: Vault = {
     ...{ settlement: null, valuation: null, cooldownSeconds: null, missing: ['room', 'liquidity'] },
     fees: { management: null, performance: null, entry: null, exit: null, haircut: null },
   },
-  ...{ totalAssets: null, totalAssetsUsd: null, hasChanged: null, stateAsOf: null },
+  ...{ totalAssets: null, totalAssetsUsd: null, hasChanged: null, pinnedAt: null, rewards: null, stateAsOf: null },
 }
 
 function coin(told: Partial<ListCoinsResponse[number]>): ListCoinsResponse[number] {
@@ -312,4 +315,56 @@ test('Past values begin where all prices are known, and each price holds until t
 
 test('A token has one key however its address is written', () => {
   expect(keyOfToken(8453, USDC)).toBe(keyOfToken(8453, USDC.toLowerCase()))
+})
+
+const ARBITRUM_USDT = '0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9'
+
+test('A coin of two chains is one row, summed at the finer decimals, and spam or a namesake never joins it', () => {
+  const other = { contract_address: ARBITRUM_USDT, contract_decimals: 18, balance: `${5n * 10n ** 18n}`, quote: 5 }
+  const spam = { contract_address: USER, is_spam: true, price_available: false }
+  const namesake = { contract_address: VAULT, price_available: false }
+  const holdings = listHoldings(
+    {
+      ...balancesOf(balance({}), balance(spam), balance(namesake)),
+      tokens: {
+        'base-mainnet': [balance({}), balance(spam), balance(namesake)],
+        'arbitrum-mainnet': [balance(other)],
+      },
+    },
+    new Set(),
+  )
+  const coins = [
+    coin({ coinKey: 'USDC' }),
+    coin({ coinKey: 'USDC', chainId: 42161, contract_address: ARBITRUM_USDT }),
+    coin({ coinKey: 'USDC', contract_address: USER }),
+  ]
+  const [first, ...rest] = groupByCoin(holdings, coins)
+  expect(first).toMatchObject({ key: 'USDC', units: 30n * 10n ** 18n, decimals: 18, value: 30 })
+  expect(first?.holdings.map(({ chainId }) => chainId)).toEqual([8453, 42161])
+  expect(rest.map(({ holdings }) => holdings.length)).toEqual([1, 1])
+})
+
+test('A total lacks a chain whose tokens are unknown, and not one whose tokens are of an earlier moment', () => {
+  const errors = { 'base-mainnet': 'Upstream unavailable' }
+  const time = '2026-11-27T10:42:00.000Z'
+  const known = { ...balancesOf(balance({})), errors, updated_at: { 'base-mainnet': time } }
+  const unknown = { ...balancesOf(), errors }
+  const vaultErrors = { 8453: 'Upstream unavailable' }
+  const missing = (answer: ListBalancesResponse, isWhole: boolean) =>
+    listMissingChains(answer, listHoldings(answer, new Set()), vaultErrors, isWhole)
+  expect(missing(known, true)).toEqual([])
+  expect(missing(known, false)).toEqual([8453])
+  expect(missing(unknown, true)).toEqual([8453])
+})
+
+test('What all positions earn is weighted by their value, and unknown where no vault has a yield', () => {
+  const annualYield = { percent: '6.00', days: 14, from: '2026-11-01T00:00:00.000Z', to: '2026-11-15T00:00:00.000Z' }
+  const worth = { value: 1000, valueBefore: null, asset: USDC }
+  const positions = [{ ...position, ...worth }, { ...position, ...worth, value: 3000, vaultAddress: USER } as const]
+  const vaults = [
+    { ...vault, annualYield },
+    { ...vault, poolAddress: USER, annualYield: { ...annualYield, percent: '2.00' } } as const,
+  ]
+  expect(yieldOf(positions, vaults)).toEqual({ percent: 3, monthly: 10 })
+  expect(yieldOf(positions, [vault])).toBeNull()
 })

@@ -5,7 +5,7 @@ import { createQueries } from '../../wallet/src/queries.ts'
 class Outage extends Error {}
 
 function observe(queryFn: () => Promise<string>) {
-  const queries = createQueries((error) => error instanceof Outage, 10)
+  const queries = createQueries((error) => (error instanceof Outage ? 10 : undefined))
   const observer = new QueryObserver(queries, { queryKey: ['asked'], queryFn, retry: false })
   const statuses: string[] = []
   const stop = observer.subscribe(({ status }) => statuses.push(status))

@@ -1,23 +1,65 @@
+import type { Vault } from '@vaultline/client'
 import { expect, test } from 'vitest'
-import { feesOf, mayWait } from '../../wallet/src/vault-state.ts'
+import { describeWay, feesOf, mayWait, sortVaults, whyUnknown } from '../../wallet/src/vault-state.ts'
 
 const UNKNOWN = { management: null, performance: null, entry: null, exit: null, haircut: null }
 const FREE = { management: '0.00', performance: '0.00', entry: '0.00', exit: '0.00', haircut: '0.00' }
+const TERMS: Vault['terms'] = {
+  ...{ entry: 'instant', exit: 'instant', fees: UNKNOWN, room: null, liquidity: null, missing: [] },
+  ...{ settlement: null, valuation: null, cooldownSeconds: null },
+}
 
 test('Money may wait in each vault but a plain ERC-4626 one, however it pays withdrawals now', () => {
   const protocols = ['lagoon', 'erc7540', 'cooldown', 'erc4626'] as const
   expect(protocols.filter((protocol) => mayWait({ protocol }))).toEqual(['lagoon', 'erc7540', 'cooldown'])
 })
 
-test('Fees are none only if the vault reports all of them as zero', () => {
+test('Fees are rates, and none only if the vault reports all of them as zero', () => {
   expect(feesOf(FREE)).toBe('None')
-  expect(feesOf({ ...FREE, performance: '20.00' })).toBe('20.00 % of profits')
+  expect(feesOf({ ...FREE, entry: '0.50', performance: '10.00', management: '2.00' })).toBe(
+    '0.5% to deposit, 10% of profit, 2% a year',
+  )
   expect(feesOf(UNKNOWN)).toBeUndefined()
 })
 
 test('Where a vault does not report a fee, those that it reports are named, zeros too', () => {
   expect(feesOf({ ...UNKNOWN, management: '2.00', exit: '0.00' })).toBe(
-    '2.00 % a year, 0.00 % of withdrawals; others are not reported',
+    '0% to withdraw, 2% a year; others are not reported',
   )
-  expect(feesOf({ ...FREE, haircut: null })).toMatch(/^0\.00 % a year.*; others are not reported$/)
+  expect(feesOf({ ...FREE, haircut: null })).toMatch(/^0% to deposit.*; others are not reported$/)
+})
+
+test('A way into a vault or out of it has its usual time only if that is known', () => {
+  const settlement = { medianSeconds: 7200, p90Seconds: 9000, samples: 5 }
+  expect(describeWay('instant', { ...TERMS, settlement })).toBe('Instant')
+  expect(describeWay('request', { ...TERMS, settlement })).toBe('After settlement, usually 2 h')
+  expect(describeWay('request', TERMS)).toBe('After settlement')
+  expect(describeWay('cooldown', { ...TERMS, cooldownSeconds: 604_800 })).toBe('Cooldown of 7 days')
+  expect(describeWay('cooldown', TERMS)).toBe('After a cooldown')
+  expect(describeWay('none', TERMS)).toBe('Not possible now')
+})
+
+test('An unknown term has a reason: the vault does not report it, or its chain cannot be read', () => {
+  const terms = { ...TERMS, missing: ['room'] }
+  const asOf = { blockNumber: 1, blockHash: '0x', timestamp: '2026-01-01T00:00:00.000Z' } as const
+  const vault = (stale: boolean) => ({ terms, stateAsOf: { ...asOf, stale } })
+  expect(whyUnknown(vault(false), 'room')).toBe('The vault does not report it.')
+  expect(whyUnknown(vault(true), 'room')).toBe('The chain cannot be read at the moment.')
+  expect(whyUnknown({ terms, stateAsOf: null }, 'room')).toBe('The chain cannot be read at the moment.')
+  expect(whyUnknown(vault(false), 'liquidity')).toBeUndefined()
+})
+
+test('Vaults are sorted by yield, total or name; unknown figures come last in either direction', () => {
+  const vaults = [
+    { name: 'A', annualYield: null, total: 3 },
+    { name: 'B', annualYield: { percent: '4.00' }, total: null },
+    { name: 'C', annualYield: { percent: '10.00' }, total: 20 },
+  ]
+  const namesBy = (order: 'yield' | 'total' | 'name', isReversed = false) =>
+    sortVaults(vaults, order, { isReversed, totalOf: ({ total }) => total })
+      .map(({ name }) => name)
+      .join('')
+  expect([namesBy('yield'), namesBy('yield', true)]).toEqual(['CBA', 'BCA'])
+  expect([namesBy('total'), namesBy('total', true)]).toEqual(['CAB', 'ACB'])
+  expect([namesBy('name'), namesBy('name', true)]).toEqual(['ABC', 'CBA'])
 })

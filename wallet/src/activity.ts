@@ -1,82 +1,350 @@
-import type { Deposit, Withdrawal } from '@vaultline/client'
+import type { Deposit, GetTransferStatusResponse, TransferEvent, Withdrawal } from '@vaultline/client'
+import { formatClock, formatDayName, formatTime } from './format.ts'
+import type { StartedTransfer } from './portfolio.ts'
+import { STATUSES } from './statuses.ts'
 
-/** A deposit or a withdrawal, in one form for both. */
-export type Movement = {
+type Hash = `0x${string}`
+type Status = Deposit['status']
+type Sum = { readonly units: string | bigint; readonly symbol: string; readonly decimals: number }
+
+/** A step of a deposit, of a withdrawal or of a transfer between chains. */
+export type Step = {
+  readonly text: string
+  readonly state: 'done' | 'now' | 'todo' | 'failed'
+  readonly chainId: number
+  readonly at?: string | undefined
+  readonly hash?: Hash | undefined
+  readonly amount?: Sum | undefined
+  readonly notes?: readonly string[]
+}
+
+/** A deposit or a withdrawal with everything that belongs to it, also its transfer between chains. */
+export type Entry = {
   readonly id: string
   readonly kind: 'deposit' | 'withdrawal'
-  readonly vaultAddress: `0x${string}`
-  readonly vaultName: string
-  readonly chainId: number
-  readonly status: Deposit['status']
-  readonly statusDescription: string
+  readonly vault: { readonly chainId: number; readonly address: Hash; readonly name: string }
+  /** Chain of the wallet's end; the vault's, unless money went between chains. */
+  readonly otherChainId: number
+  readonly status: Status
+  /** Undefined once it is done. */
+  readonly state: { readonly text: string; readonly tone: string } | undefined
   readonly symbol: string
   readonly decimals: number
-  /** In the asset's smallest unit; null where it is not settled what a withdrawal pays. */
+  /** In the asset's smallest unit; null while it is unknown what a withdrawal pays. */
   readonly assets: bigint | null
-  /** What a withdrawal gives up, at the price that shares have now; null without the vault's decimals, and for deposits. */
+  /** Value of a withdrawal at the present share price, rounded down as vaults do; null for deposits. */
   readonly estimate: bigint | null
+  readonly shares: { readonly units: string; readonly decimals: number } | undefined
   readonly timestamp: string
-  readonly hashes: readonly { readonly what: string; readonly hash: string; readonly chainId: number }[]
+  readonly steps: readonly Step[]
+  readonly transfer: StartedTransfer | undefined
 }
 
-/** A history as far as it is loaded, newest first. */
-export type LoadedHistory = { readonly movements: readonly Movement[]; readonly hasMore: boolean }
-
-/** A deposit as a movement; of a deposit from another chain, with the transaction there. */
-export function describeDeposit(deposit: Deposit): Movement {
-  const { depositId: id, chainId, amounts, vault, epochId, transactionHash, source } = deposit
-  // Only what is deposited at once has no request.
-  const what = source ? 'Arrived' : epochId === 0 ? 'Deposited' : 'Requested'
-  return {
-    ...placeOf(deposit),
-    id,
-    kind: 'deposit',
-    symbol: vault.assetSymbol,
-    decimals: vault.assetDecimals,
-    assets: BigInt(amounts.depositedAssets),
-    estimate: null,
-    hashes: [
-      ...(source ? [{ what: 'Sent', hash: source.transactionHash, chainId: source.chainId }] : []),
-      { what, hash: transactionHash, chainId },
-    ],
-  }
+/** A transfer of this browser; its progress is undefined while it is unknown. */
+export type FollowedTransfer = {
+  readonly started: StartedTransfer
+  readonly progress: GetTransferStatusResponse | undefined
 }
 
-/** A withdrawal as a movement. `shareDecimals` are the vault's, where they are known. */
-export function describeWithdrawal(withdrawal: Withdrawal, shareDecimals: number | undefined): Movement {
-  const { withdrawalId: id, chainId, assets, shares, vault, transactionHash, claimTransactionHash } = withdrawal
-  const isClaimed = claimTransactionHash !== null && claimTransactionHash !== transactionHash
-  return {
-    ...placeOf(withdrawal),
-    id,
-    kind: 'withdrawal',
-    symbol: vault.assetSymbol,
-    decimals: vault.assetDecimals,
-    assets: assets === null ? null : BigInt(assets),
-    estimate:
-      shareDecimals === undefined ? null : (BigInt(shares) * BigInt(vault.sharePrice)) / 10n ** BigInt(shareDecimals),
-    hashes: [
-      { what: isClaimed || assets === null ? 'Requested' : 'Withdrawn', hash: transactionHash, chainId },
-      ...(isClaimed ? [{ what: 'Paid', hash: claimTransactionHash, chainId }] : []),
-    ],
-  }
+/** A list as far as it is loaded, newest first. */
+type Loaded<Item> = { readonly items: readonly Item[]; readonly hasMore: boolean }
+
+/** Time and transaction of the steps of a request, as its events report them. */
+export type Reported = Partial<Record<'claimable' | 'completed' | 'cancelled', { at: string; hash: Hash | undefined }>>
+
+/** Everything that the timeline is made of. */
+export type Sources = {
+  readonly deposits: Loaded<Deposit>
+  readonly withdrawals: Loaded<Withdrawal>
+  readonly transfers: readonly FollowedTransfer[]
+  /** By the id of the deposit or withdrawal. */
+  readonly reported: ReadonlyMap<string, Reported>
 }
 
 /**
- * Histories as one, newest first, down to the moment to which all of them are loaded: what is older could still get something
- * in between.
+ * The timeline: each deposit and withdrawal once, with its transfer, newest first. It ends where one of the lists is not loaded
+ * further, because an older entry could still get another before it. Open entries are never cut off.
  */
-export function mergeHistories(histories: readonly LoadedHistory[]): readonly Movement[] {
-  const start = histories
+export function listEntries({ deposits, withdrawals, transfers, reported }: Sources): readonly Entry[] {
+  const start = [deposits, withdrawals]
     .filter(({ hasMore }) => hasMore)
-    .map(({ movements }) => movements.at(-1)?.timestamp ?? '')
+    .map(({ items }) => items.at(-1)?.timestamp ?? '')
     .reduce((latest, time) => (time > latest ? time : latest), '')
-  return histories
-    .flatMap(({ movements }) => movements)
-    .filter(({ timestamp }) => timestamp >= start)
-    .toSorted((left, right) => (left.timestamp < right.timestamp ? 1 : left.timestamp > right.timestamp ? -1 : 0))
+  const left = new Set(transfers)
+  const take = (belongs: (transfer: FollowedTransfer) => boolean) => {
+    const transfer = [...left].find(belongs)
+    if (transfer) left.delete(transfer)
+    return transfer
+  }
+  const entries = [
+    ...deposits.items.map((deposit) =>
+      describeDeposit(
+        deposit,
+        take((transfer) => isOfDeposit(transfer, deposit)),
+        reported.get(deposit.depositId),
+      ),
+    ),
+    ...withdrawals.items.map((withdrawal) =>
+      describeWithdrawal(
+        withdrawal,
+        take((transfer) => isOfWithdrawal(transfer, withdrawal)),
+        reported.get(withdrawal.withdrawalId),
+      ),
+    ),
+    ...[...left].filter((transfer) => !isListedElsewhere(transfer)).map(describeTransfer),
+  ]
+  return [...new Map(entries.map((entry) => [entry.id, entry])).values()]
+    .filter((entry) => isOpen(entry) || entry.timestamp >= start)
+    .toSorted((one, other) => compare(other.timestamp, one.timestamp) || compare(one.id, other.id))
 }
 
-function placeOf({ vaultAddress, vaultName, chainId, status, statusDescription, timestamp }: Deposit | Withdrawal) {
-  return { vaultAddress, vaultName, chainId, status, statusDescription, timestamp }
+/** True while something is still to happen. */
+export function isOpen({ status }: Entry): boolean {
+  return status === 'pending' || status === 'claimable'
+}
+
+/** Entries by their day in the reader's zone, in the same order. */
+export function groupByDay(entries: readonly Entry[], now: number) {
+  const days = new Map<string, Entry[]>()
+  for (const entry of entries) {
+    const day = formatDayName(entry.timestamp, now)
+    days.set(day, [...(days.get(day) ?? []), entry])
+  }
+  return [...days].map(([day, ofDay]) => ({ day, entries: ofDay }))
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0
+}
+
+/** The transfer that a deposit came by: from its source, or before that is known by the transaction of its arrival. */
+function isOfDeposit({ started, progress }: FollowedTransfer, deposit: Deposit): boolean {
+  if (started.kind !== 'deposit' || started.account !== deposit.userAddress) return false
+  if (deposit.source) return deposit.source.transactionHash === started.hash
+  return isSameVault(started, deposit) && progress?.transactions.fill === deposit.transactionHash
+}
+
+function isOfWithdrawal({ started }: FollowedTransfer, withdrawal: Withdrawal): boolean {
+  return (
+    started.kind === 'withdrawal' &&
+    started.withdrawalHash === withdrawal.transactionHash &&
+    isSameVault(started, withdrawal)
+  )
+}
+
+function isSameVault({ vault }: StartedTransfer, { chainId, vaultAddress }: Deposit | Withdrawal): boolean {
+  return vault.chainId === chainId && vault.address === vaultAddress
+}
+
+/** A closed transfer without a status. The lists have its deposit or withdrawal. */
+function isListedElsewhere({ started, progress }: FollowedTransfer): boolean {
+  return started.isClosed === true && !progress
+}
+
+function describeDeposit(deposit: Deposit, transfer: FollowedTransfer | undefined, reported: Reported = {}): Entry {
+  const { depositId, chainId, amounts, vault, epochId, timestamp: at, transactionHash: hash, source, status } = deposit
+  const isInstant = epochId === 0
+  const first: Step = { text: isInstant ? 'Deposited' : 'Requested', state: 'done', chainId, at, hash }
+  const arrival: readonly Step[] = source
+    ? [
+        { text: 'Sent', state: 'done', chainId: source.chainId, hash: source.transactionHash },
+        { text: 'Arrived', state: 'done', chainId, at, hash },
+      ]
+    : []
+  const journey = transfer?.progress
+    ? stepsOfEvents(transfer.progress).filter(({ text }) => text !== EVENTS.vault_deposited)
+    : arrival
+  const shares = BigInt(amounts.currentShares) + BigInt(amounts.claimableShares)
+  return {
+    ...placeOf(deposit),
+    id: transfer?.started.hash ?? source?.transactionHash ?? depositId,
+    kind: 'deposit',
+    otherChainId: source?.chainId ?? transfer?.started.srcChainId ?? chainId,
+    status,
+    state: stateOf(status),
+    assets: BigInt(amounts.depositedAssets),
+    estimate: null,
+    shares: shares > 0n ? { units: `${shares}`, decimals: vault.shareDecimals } : undefined,
+    steps: [...journey, first, ...(isInstant ? [] : stepsOfRequest({ chainId, status, reported, last: 'Claimed' }))],
+    transfer: transfer?.started,
+  }
+}
+
+function describeWithdrawal(
+  withdrawal: Withdrawal,
+  transfer: FollowedTransfer | undefined,
+  reported: Reported = {},
+): Entry {
+  const { withdrawalId, chainId, shares, vault, epochId, timestamp: at, transactionHash: hash } = withdrawal
+  const { assets, claimTransactionHash, status } = withdrawal
+  const isInstant = claimTransactionHash === hash
+  const first: Step = { text: isInstant ? 'Withdrawn' : 'Requested', state: 'done', chainId, at, hash }
+  const completed = claimTransactionHash ? { at: undefined, hash: claimTransactionHash } : undefined
+  const claims = { ...(completed && { completed }), ...reported }
+  const settled = epochId === 0 ? 'Cooldown over' : 'Settled'
+  const rest = isInstant ? [] : stepsOfRequest({ chainId, status, reported: claims, last: 'Paid', settled })
+  const onward = transfer && !isListedElsewhere(transfer) ? describeTransfer(transfer) : undefined
+  return {
+    ...placeOf(withdrawal),
+    id: withdrawalId,
+    kind: 'withdrawal',
+    otherChainId: onward?.otherChainId ?? chainId,
+    ...(onward && status === 'completed'
+      ? { status: onward.status, state: onward.state }
+      : { status, state: stateOf(status) }),
+    assets: assets === null ? null : BigInt(assets),
+    estimate: estimateOf(BigInt(shares), BigInt(vault.sharePrice), vault.shareDecimals),
+    shares: { units: shares, decimals: vault.shareDecimals },
+    steps: [...[first, ...rest], ...(onward?.steps ?? [])],
+    transfer: transfer?.started,
+  }
+}
+
+/** Vaults round in their own favour: the last unit is theirs. */
+function estimateOf(shares: bigint, price: bigint, shareDecimals: number): bigint {
+  const worth = (shares * price) / 10n ** BigInt(shareDecimals)
+  return worth > 0n ? worth - 1n : 0n
+}
+
+/** A transfer of which the lists have no deposit and no withdrawal. */
+function describeTransfer({ started, progress }: FollowedTransfer): Entry {
+  const { hash, kind, vault, amount, from, to, srcChainId, startedAt } = started
+  const { output } = progress ?? {}
+  const arrives = kind === 'deposit' && output ? { units: output.amount, ...to } : { units: amount, ...from }
+  return {
+    id: hash,
+    kind,
+    vault,
+    otherChainId: kind === 'deposit' ? srcChainId : (progress?.dstChain?.id ?? srcChainId),
+    status: statusOf(progress),
+    state: stateOfTransfer(progress),
+    symbol: arrives.symbol,
+    decimals: arrives.decimals,
+    assets: BigInt(arrives.units),
+    estimate: null,
+    shares: undefined,
+    timestamp: progress?.timestamps.initiated ?? new Date(startedAt).toISOString(),
+    steps: stepsOfTransfer(progress, { srcChainId, hash, now: Date.now() }),
+    transfer: started,
+  }
+}
+
+function placeOf({ vaultAddress: address, vaultName: name, chainId, vault, timestamp }: Deposit | Withdrawal) {
+  return { vault: { chainId, address, name }, symbol: vault.assetSymbol, decimals: vault.assetDecimals, timestamp }
+}
+
+function stateOf(status: Status): Entry['state'] {
+  return status === 'completed' ? undefined : STATUSES[status]
+}
+
+/** The status by which a transfer is found; one that failed for good counts as cancelled. */
+function statusOf(progress: GetTransferStatusResponse | undefined): Status {
+  if (!progress?.terminal) return 'pending'
+  return progress.status === 'failed' ? 'cancelled' : 'completed'
+}
+
+/** The state of a transfer. Its arrival does not mean that the vault took the deposit. */
+function stateOfTransfer(progress: GetTransferStatusResponse | undefined): Entry['state'] {
+  const { status, reason, terminal } = progress ?? {}
+  if (status === 'completed') return undefined
+  if (status === 'bridging' && terminal) return { text: 'No longer followed', tone: 'warn' }
+  if (status === 'failed') {
+    if (reason === 'refunded') return { text: 'Refunded', tone: 'bad' }
+    if (reason === 'expired') return { text: 'Being refunded', tone: 'warn' }
+    return { text: reason === 'destination_action_failed' ? 'Arrived, not deposited' : 'Failed', tone: 'bad' }
+  }
+  return { text: status === 'pending' ? 'Sent' : status ? 'On its way' : 'Checking', tone: 'warn' }
+}
+
+type Request = {
+  readonly chainId: number
+  readonly status: Status
+  readonly reported: Partial<Record<keyof Reported, { at: string | undefined; hash: Hash | undefined }>>
+  /** Name of the step that ends it. */
+  readonly last: 'Claimed' | 'Paid'
+  readonly settled?: string
+}
+
+/** The steps of a request after it was made. */
+function stepsOfRequest({ chainId, status, reported, last, settled = 'Settled' }: Request): readonly Step[] {
+  const wait: Step = { text: 'Waiting for the vault', state: 'now', chainId }
+  const ready: Step = { text: settled, state: 'done', chainId, ...reported.claimable }
+  const paidInPart: Step = { text: `${last} in part`, state: 'done', chainId, ...reported.completed }
+  const part = reported.completed ? [paidInPart] : []
+  switch (status) {
+    case 'pending':
+      return [...part, wait, { text: 'Claim', state: 'todo', chainId }]
+    case 'claimable':
+      return [ready, ...part, { text: 'Ready to claim', state: 'now', chainId }]
+    case 'completed':
+      return [ready, { text: last, state: 'done', chainId, ...reported.completed }]
+    case 'cancelled':
+      return [{ text: 'Cancelled', state: 'done', chainId, ...reported.cancelled }]
+  }
+}
+
+const EVENTS: Readonly<Record<TransferEvent['kind'], string>> = {
+  deposited: 'Sent',
+  slow_fill_requested: 'Slow fill requested',
+  sped_up: 'Terms changed by you',
+  filled: 'Arrived',
+  delivered: 'Received',
+  undelivered: 'Not delivered',
+  vault_deposited: 'Deposited',
+  action_failed: 'Vault deposit failed',
+  refund_owed: 'Refund owed',
+  refunded: 'Refunded',
+}
+const FAILURES: readonly TransferEvent['kind'][] = ['undelivered', 'action_failed', 'refund_owed']
+
+function stepsOfEvents(transfer: GetTransferStatusResponse): readonly Step[] {
+  const { events, srcChain, input, output } = transfer
+  const arrivals = new Set(events.flatMap(({ kind, txHash }) => (kind === 'filled' ? [txHash] : [])))
+  return (
+    events
+      // A fill and its delivery in one transaction are one step.
+      .filter(({ kind, txHash }) => kind !== 'delivered' || !arrivals.has(txHash))
+      .map(({ kind, chainId, txHash: hash, at, amount, token }) => {
+        const asset = chainId === srcChain.id ? input : output
+        return {
+          text: EVENTS[kind],
+          state: FAILURES.includes(kind) ? 'failed' : 'done',
+          ...{ chainId, hash, at },
+          amount: asset?.token === token ? sumOf(asset, amount) : undefined,
+        }
+      })
+  )
+}
+
+function sumOf(asset: GetTransferStatusResponse['output'] | undefined, units: string | null = null): Sum | undefined {
+  if (!asset?.symbol || asset.decimals === null || !units) return undefined
+  return { units, symbol: asset.symbol, decimals: asset.decimals }
+}
+
+type Sent = { readonly srcChainId: number; readonly hash: Hash; readonly now: number }
+
+/** The steps of a transfer: what its events prove, what is going on, and what is to come. */
+export function stepsOfTransfer(
+  transfer: GetTransferStatusResponse | undefined,
+  { srcChainId, hash, now }: Sent,
+): readonly Step[] {
+  const { status = 'pending', action, terminal, timestamps, refund, dstChain, output } = transfer ?? {}
+  const done = transfer ? stepsOfEvents(transfer) : []
+  if (done.length === 0) {
+    const text = terminal ? 'Transaction' : 'Sending'
+    return [{ text, state: terminal ? 'failed' : 'now', chainId: srcChainId, hash }]
+  }
+  if (terminal || refund?.claim) return done
+  if (status !== 'bridging') return [...done, { text: 'Refunding', state: 'now', chainId: srcChainId }]
+  const chainId = dstChain?.id ?? srcChainId
+  if (timestamps?.bridged) {
+    return [...done, { text: action === 'deposit' ? 'Depositing' : 'Arriving', state: 'now', chainId }]
+  }
+  const { expectedAt, deadline } = transfer ?? {}
+  const notes = [
+    ...(expectedAt && Date.parse(expectedAt) > now ? [`Expected at about ${formatClock(expectedAt)}`] : []),
+    ...(deadline ? [`Refunded if not filled before ${formatTime(deadline)}`] : []),
+  ]
+  const arriving: Step = { text: 'Arriving', state: 'now', chainId, amount: sumOf(output, output?.amount), notes }
+  return [...done, arriving, ...(action === 'deposit' ? [{ text: 'Deposit', state: 'todo', chainId } as const] : [])]
 }

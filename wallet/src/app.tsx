@@ -15,6 +15,12 @@ const ActivityPage = lazy(async () => ({ default: (await import('./pages/activit
 const MarketsPage = lazy(async () => ({ default: (await import('./pages/markets.tsx')).MarketsPage }))
 const CoinPage = lazy(async () => ({ default: (await import('./pages/coin.tsx')).CoinPage }))
 const AccountPage = lazy(async () => ({ default: (await import('./pages/account.tsx')).AccountPage }))
+const PasskeysPage = lazy(async () => ({ default: (await import('./pages/account-passkeys.tsx')).PasskeysPage }))
+const SessionsPage = lazy(async () => ({ default: (await import('./pages/account-sessions.tsx')).SessionsPage }))
+const RecoveryPage = lazy(async () => ({ default: (await import('./pages/account-recovery.tsx')).RecoveryPage }))
+const DeleteAccountPage = lazy(async () => ({
+  default: (await import('./pages/account-delete.tsx')).DeleteAccountPage,
+}))
 
 const PLACES = [
   { href: '/', name: 'Home', icon: 'M3 11 12 4l9 7v9h-6v-6H9v6H3z' },
@@ -80,6 +86,10 @@ export function App() {
               <Route path="/markets" component={MarketsPage} />
               <Route path="/markets/:id">{({ id }) => <CoinPage key={id} id={id} />}</Route>
               <Route path="/account" component={AccountPage} />
+              <Route path="/account/passkeys" component={PasskeysPage} />
+              <Route path="/account/sessions" component={SessionsPage} />
+              <Route path="/account/recovery" component={RecoveryPage} />
+              <Route path="/account/delete" component={DeleteAccountPage} />
               <Route>
                 <div className="page">
                   <title>Page not found · Vaultline</title>

@@ -23,16 +23,10 @@ export function findChain(chainId: number): Chain {
   return chain
 }
 
-/** The page of a transaction in its chain's explorer; undefined if this wallet does not know the chain. */
-export function explorerPage(chainId: number, hash: string): string | undefined {
-  const explorer = CHAINS.find(({ id }) => id === chainId)?.blockExplorers?.default
-  return explorer && `${explorer.url}/tx/${hash}`
-}
-
 /** The id that the service gives to the one chain that is no EVM chain. */
 const SOLANA = 1151111081099710
 
-/** What people call a chain. */
+/** The common name of a chain. */
 export function chainName(chainId: number): string {
   if (chainId === SOLANA) return 'Solana'
   const name = CHAINS.find(({ id }) => id === chainId)?.name ?? `Chain ${chainId}`

@@ -1,21 +1,27 @@
 import type { PublicKey } from '@vaultline/client/verify'
 
-/** What the page that serves the wallet tells it, as `/config.json`. */
+/** Configuration of the wallet, served as `/config.json`. */
 export type Config = {
-  /** Where the service is. */
+  /** The URL of the service. */
   readonly apiUrl: string
   /** The key of this wallet; it opens no account. */
   readonly apiKey: string
-  /** The keys that the service signs its answers with, from whoever runs it: what they have not signed is not sent. */
+  /** The keys that sign the responses. The wallet sends only transactions of signed responses. */
   readonly signingKeys: readonly PublicKey[]
-  /** The chains that the wallet sends to, and where it reads them. */
-  readonly chains: readonly { readonly chainId: number; readonly rpcUrl: string }[]
-  /** Only on the service of one machine: accounts whose keys everybody knows, and what moves the sandbox. */
+  /** The chains that the wallet sends to, where it reads them, and their block explorers. */
+  readonly chains: readonly { readonly chainId: number; readonly rpcUrl: string; readonly explorerUrl: string }[]
+  /** Only in the sandbox: accounts whose private keys are public, and the URL of the controls. */
   readonly sandbox?: {
     readonly accounts: readonly `0x${string}`[]
+    /** An account with code that executes a batch of calls (EIP-7702). */
+    readonly smartAccount: `0x${string}`
     readonly controlsUrl: string
-    /** What the service has told; a wallet's own back end would tell its users of theirs. */
+    /** A Solana wallet whose private key is public. */
+    readonly solanaWallet: { readonly address: string; readonly privateKey: `0x${string}` }
+    /** The received webhooks. In production, the wallet's own back end reports them to its users. */
     readonly receivedUrl: string
+    /** The one account to use in a frame that shows a prepared state. */
+    readonly shown?: { readonly name: string; readonly account: `0x${string}` }
   }
 }
 

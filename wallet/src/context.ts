@@ -4,7 +4,7 @@ import type { Config } from './config.ts'
 import { createStoredStore, useStore } from './store.ts'
 
 /** What every page works with. */
-export type Surroundings = { readonly config: Config; readonly service: Client }
+type Surroundings = { readonly config: Config; readonly service: Client }
 
 export const SurroundingsContext = createContext<Surroundings | undefined>(undefined)
 
@@ -22,7 +22,7 @@ export function useService(): Client {
 
 /** In which values can be shown. */
 export const CURRENCIES = ['usd', 'eur', 'gbp', 'chf', 'jpy'] as const
-export type Currency = (typeof CURRENCIES)[number]
+type Currency = (typeof CURRENCIES)[number]
 
 /** In which values are shown. */
 export const currencyStore = createStoredStore<Currency>(localStorage, 'vaultline.currency', {

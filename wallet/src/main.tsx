@@ -6,7 +6,7 @@ import { App } from './app.tsx'
 import { createWagmi } from './chains.ts'
 import { loadConfig } from './config.ts'
 import { SurroundingsContext } from './context.ts'
-import { mayPass } from './problems.ts'
+import { pauseAfter } from './problems.ts'
 import { createQueries } from './queries.ts'
 import { createService } from './service.ts'
 import './styles.css'
@@ -14,18 +14,26 @@ import './styles.css'
 const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no element #root.')
 
-const config = await loadConfig()
+let config = await loadConfig()
+let Content = App
 if (import.meta.env.MODE === 'sandbox') {
-  const { announceLocalAccounts } = await import('./local-account.ts')
+  const { showPreparedState } = await import('./sandbox/prepared-state.ts')
+  const { announceLocalAccounts } = await import('./sandbox/local-account.ts')
+  config = await showPreparedState(config)
   announceLocalAccounts(config)
+  const { announceLocalSolana } = await import('./sandbox/local-solana.ts')
+  announceLocalSolana(config)
+  if (window.location.pathname.startsWith('/sandbox')) {
+    Content = (await import('./sandbox/sandbox-pages.tsx')).SandboxPages
+  }
 }
 
 createRoot(root).render(
   <StrictMode>
     <SurroundingsContext value={{ config, service: createService(config) }}>
       <WagmiProvider config={createWagmi(config)}>
-        <QueryClientProvider client={createQueries(mayPass)}>
-          <App />
+        <QueryClientProvider client={createQueries(pauseAfter)}>
+          <Content />
         </QueryClientProvider>
       </WagmiProvider>
     </SurroundingsContext>

@@ -1,51 +1,120 @@
-import { startRegistration as createPasskey, startAuthentication } from '@simplewebauthn/browser'
 import {
+  startRegistration as askForPasskey,
+  type PublicKeyCredentialCreationOptionsJSON,
+  startAuthentication,
+} from '@simplewebauthn/browser'
+import {
+  type AddCredentialRequest,
+  addCredential,
   type Client,
   completeLogin,
   completeRegistration,
+  type FirstFactor,
+  logOut,
+  type NewFirstFactor,
   orThrow,
   type Result,
+  type StartAddingCredentialResponse,
+  type StartLoginResponse,
+  startAddingCredential,
   startLogin,
   startRegistration,
 } from '@vaultline/client'
 import { session } from './service.ts'
 
+type Passkey = Extract<NewFirstFactor, { credentialKind: 'Fido2' }>
+type Challenge = Pick<StartLoginResponse, 'challenge' | 'rp' | 'userVerification'> & {
+  readonly allowCredentials: Pick<StartLoginResponse['allowCredentials'], 'webauthn'>
+}
+
+/** The options for a new credential, and the user's signature that confirms it. */
+export type ConfirmedChange = Omit<StartAddingCredentialResponse, 'confirmation'> &
+  Pick<AddCredentialRequest, 'confirmation'>
+
 /**
- * Registers a user with a new passkey, which the device forgets where there is such a user, and logs in with it. Throws a
- * CallFailure, or the browser's own error.
+ * Registers a user with a new passkey and logs in with it. The device forgets the passkey if the user exists already. Throws
+ * a CallFailure, or the browser's own error.
  */
 export async function signUp(service: Client, email: string): Promise<void> {
   const started = orThrow(await startRegistration(service, { platform: 'web', email }))
   const { publicKeyCredentialCreationOptions: options, temporaryAuthenticationToken } = started
   // A new user has no other passkey.
-  const { id, response } = await createPasskey({ optionsJSON: { ...options, excludeCredentials: [] } })
-  const { clientDataJSON: clientData, attestationObject: attestationData } = response
-  const credentialInfo = { credId: id, clientData, attestationData }
-  const firstFactorCredential = { credentialKind: 'Fido2', credentialInfo } as const
-  const completed = await completeRegistration(service, { temporaryAuthenticationToken, firstFactorCredential })
+  const passkey = await createPasskey({ ...options, excludeCredentials: [] })
+  const completed = await completeRegistration(service, {
+    temporaryAuthenticationToken,
+    firstFactorCredential: { ...passkey, credentialName: describeDevice() },
+  })
   // The device would offer it to log in with. Of other failures it is not sure that the passkey opens nothing.
   const isDead = !completed.ok && completed.error.code === 'user_already_registered'
-  if (isDead) await PublicKeyCredential.signalUnknownCredential?.({ rpId: options.rp.id, credentialId: id })
+  const { credId: credentialId } = passkey.credentialInfo
+  if (isDead) await PublicKeyCredential.signalUnknownCredential?.({ rpId: options.rp.id, credentialId })
   orThrow(completed)
   await logIn(service)
 }
 
-/** Logs in with a passkey, which tells who it is. Throws a CallFailure, or the browser's own error. */
-export async function logIn(service: Client): Promise<void> {
-  const { challengeIdentifier, challenge, rp, userVerification } = orThrow(await startLogin(service, {}))
-  const optionsJSON = { challenge, rpId: rp.id, userVerification }
-  const { id, response } = await startAuthentication({ optionsJSON })
-  const { clientDataJSON: clientData, authenticatorData, signature, userHandle } = response
-  const credentialAssertion = { credId: id, clientData, authenticatorData, signature, userHandle }
-  const firstFactor = { kind: 'Fido2', credentialAssertion } as const
+/**
+ * Logs in with a passkey: any that the device offers, one of the user with this e-mail address, or the one with this
+ * credential id. Throws a CallFailure, or the browser's own error.
+ */
+export async function logIn(service: Client, email?: string, credentialId?: string): Promise<void> {
+  const { challengeIdentifier, ...challenge } = orThrow(await startLogin(service, { email }))
+  const webauthn = credentialId === undefined ? [] : [{ type: 'public-key' as const, id: credentialId }]
+  const firstFactor = await signWithPasskey({ ...challenge, allowCredentials: { webauthn } })
   const login = orThrow(await completeLogin(service, { platform: 'web', challengeIdentifier, firstFactor }))
-  session.set({ token: login.token, email: login.user.email })
+  session.set({ token: login.token, email: login.user.email, passkey: firstFactor.credentialAssertion.credId })
 }
 
-/** Runs `act`; on `fresh_login_required` logs in with the passkey and runs it once more. Throws as `logIn` does. */
+/**
+ * Runs `act`. On `fresh_login_required` it logs the same user in again, ends the older session and runs `act` once more.
+ * Throws as `logIn` does.
+ */
 export async function withFreshLogin<T>(service: Client, act: () => Promise<Result<T>>): Promise<T> {
   const result = await act()
   if (result.ok || result.error.code !== 'fresh_login_required') return orThrow(result)
-  await logIn(service)
+  const before = session.get()
+  // Another user's passkey would change another account.
+  await logIn(service, before?.email)
+  await logOut({ ...service, session: before?.token }, undefined)
   return orThrow(await act())
+}
+
+/** Asks the user to confirm a new credential with a passkey. Throws as `logIn` does. */
+export async function confirmChange(service: Client): Promise<ConfirmedChange> {
+  const { confirmation, ...options } = orThrow(await startAddingCredential(service, { platform: 'web' }))
+  return { ...options, confirmation: { firstFactor: await signWithPasskey(confirmation) } }
+}
+
+/** Creates a passkey and adds it to the account under this name. Throws as `logIn` does. */
+export async function addPasskey(service: Client, change: ConfirmedChange, credentialName: string): Promise<void> {
+  const { publicKeyCredentialCreationOptions: options, temporaryAuthenticationToken, confirmation } = change
+  const firstFactorCredential = { ...(await createPasskey(options)), credentialName }
+  orThrow(await addCredential(service, { temporaryAuthenticationToken, firstFactorCredential, confirmation }))
+}
+
+/** Creates a passkey in the authenticator that the user picks. Throws the browser's own error. */
+export async function createPasskey(optionsJSON: PublicKeyCredentialCreationOptionsJSON): Promise<Passkey> {
+  const { id, response } = await askForPasskey({ optionsJSON })
+  const { clientDataJSON: clientData, attestationObject: attestationData } = response
+  return { credentialKind: 'Fido2', credentialInfo: { credId: id, clientData, attestationData } }
+}
+
+async function signWithPasskey({ challenge, rp, userVerification, allowCredentials }: Challenge) {
+  const optionsJSON = { challenge, rpId: rp.id, userVerification, allowCredentials: allowCredentials.webauthn }
+  const { id, response } = await startAuthentication({ optionsJSON })
+  const { clientDataJSON: clientData, authenticatorData, signature, userHandle } = response
+  const credentialAssertion = { credId: id, clientData, authenticatorData, signature, userHandle }
+  return { kind: 'Fido2', credentialAssertion } as const satisfies FirstFactor
+}
+
+const DEVICES: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/iPhone|iPad/, 'iPhone or iPad'],
+  [/Android/, 'Android device'],
+  [/Mac OS/, 'Mac'],
+  [/Windows/, 'Windows computer'],
+  [/Linux|CrOS/, 'Linux computer'],
+]
+
+/** The kind of device that shows this page, as the name of a new passkey. */
+export function describeDevice(): string {
+  return DEVICES.find(([pattern]) => pattern.test(navigator.userAgent))?.[1] ?? 'Passkey'
 }

@@ -22,15 +22,15 @@ export const CHAIN_OF_KEY: Readonly<Record<ChainKey, number>> = {
   'solana-mainnet': 1151111081099710,
 }
 
-/** What something is worth in the chosen currency. */
-export type Worth = {
+/** A value in the chosen currency. */
+type Worth = {
   /** Null where no price is known. */
   readonly value: number | null
-  /** What the same was worth a day ago; null where it is not known. */
+  /** Value of the same a day ago; null if it is unknown. */
   readonly valueBefore: number | null
 }
 
-/** What a user holds of one token on one chain. */
+/** A balance of one token on one chain. */
 export type Holding = Worth & {
   readonly chainId: number
   readonly address: string
@@ -40,35 +40,47 @@ export type Holding = Worth & {
   readonly units: bigint
   readonly decimals: number
   readonly isSpam: boolean
-  /** Whether it is shares of a vault, whose past is in no market. */
+  /** True for shares of a vault. Markets have no history of them. */
   readonly isShare: boolean
-  /** Of one whole token; null where it is not known. */
+  /** Price of one whole token; null if it is unknown. */
   readonly price: number | null
-  /** Of which moment it is, where its chain cannot be read now. */
+  /** Time of the data, if the chain cannot be read now. */
   readonly asOf: string | undefined
+}
+
+/** A coin in the wallets, on one chain or on several. */
+export type HeldCoin = Worth & {
+  readonly key: string
+  /** One for each chain, the most valuable first. */
+  readonly holdings: readonly [Holding, ...Holding[]]
+  /** Sum over all chains, with the decimals of the chain whose token has the most. */
+  readonly units: bigint
+  readonly decimals: number
 }
 
 /** A position with its worth and, where the vault's asset is known, the token that it is in. */
 export type ValuedPosition = Position & Worth & { readonly asset: string | undefined }
 
-/** How amounts of a token are written. */
+/** Symbol and decimals of a token. */
 type Unit = { readonly symbol: string; readonly decimals: number }
 
 /** A transfer between chains that this browser has started. */
 export type StartedTransfer = {
   readonly hash: `0x${string}`
   readonly srcChainId: number
-  /** What it is for. */
+  /** The operation that it belongs to. */
   readonly kind: 'deposit' | 'withdrawal'
   readonly vault: { readonly chainId: number; readonly address: `0x${string}`; readonly name: string }
   readonly account: `0x${string}`
   /** In the smallest unit of what is sent. */
   readonly amount: string
-  /** What is sent, and what arrives; on another chain it can have other decimals. */
+  /** The token that is sent, and the one that arrives. On another chain it can have other decimals. */
   readonly from: Unit
   readonly to: Unit
   readonly startedAt: number
-  /** Whether it has arrived, or its owner has seen how it ended: nobody needs to be told of it. */
+  /** Transaction that took from the vault what this transfer sends on; absent for deposits. */
+  readonly withdrawalHash?: `0x${string}` | undefined
+  /** True once it has arrived, or the user has seen its end. No page reports it then. */
   readonly isClosed?: boolean
 }
 
@@ -76,13 +88,13 @@ export type StartedTransfer = {
 export type ValuedTransfer = Worth & { readonly started: StartedTransfer; readonly progress: GetTransferStatusResponse }
 
 /** A sum, of what has a price. */
-export type Total = {
+type Total = {
   readonly value: number
-  /** Of what has a price of both days, in the currency and in percent; null where nothing has. */
+  /** Change of the parts with a price on both days, in the currency and in percent; null without such a part. */
   readonly change: { readonly value: number; readonly percent: number } | null
 }
 
-/** What a user can do in a vault, or waits for there, in the vault's asset. */
+/** An open request in a vault, in the vault's asset: the user can act on it, or waits. */
 export type VaultRequest = {
   readonly position: ValuedPosition
   readonly kind: 'claim deposit' | 'claim withdrawal' | 'take back deposit' | 'take back withdrawal' | 'wait'
@@ -108,7 +120,7 @@ export function listHoldings(
         const isPriced = balance.price_available
         const isPricedBefore = isPriced && balance.quote_rate_24h > 0
         return {
-          // The service calls its chains by these keys alone.
+          // The service names its chains by these keys only.
           chainId: CHAIN_OF_KEY[key as ChainKey],
           address: balance.contract_address,
           symbol: balance.contract_ticker_symbol,
@@ -127,6 +139,63 @@ export function listHoldings(
     )
     .filter(({ units, chainId, address }) => units > 0n && !counted.has(keyOfToken(chainId, address)))
     .toSorted((left, right) => (right.value ?? -1) - (left.value ?? -1))
+}
+
+/**
+ * The chains of which a total lacks something. One whose tokens are of an earlier moment lacks nothing: shares of vaults are
+ * tokens too. `isWhole` says that the balances are of all accounts whose positions count.
+ */
+export function listMissingChains(
+  balances: ListBalancesResponse | undefined,
+  holdings: readonly Holding[],
+  positionErrors: Readonly<Record<string, string>>,
+  isWhole: boolean,
+): readonly number[] {
+  const old = new Set(holdings.flatMap(({ chainId, asOf }) => (asOf ? [chainId] : [])))
+  // The service names its chains by these keys only.
+  const unread = Object.keys(balances?.errors ?? {}).map((key) => CHAIN_OF_KEY[key as ChainKey])
+  const unreadVaults = Object.keys(positionErrors).map(Number)
+  return [
+    ...new Set([
+      ...unread.filter((chainId) => !old.has(chainId)),
+      ...unreadVaults.filter((chainId) => !(isWhole && old.has(chainId))),
+    ]),
+  ]
+}
+
+/** The holdings by coin: what the market calls one coin on several chains is one. Spam never joins a coin. */
+export function groupByCoin(holdings: readonly Holding[], coins: ListCoinsResponse): readonly HeldCoin[] {
+  const groups = new Map<string, [Holding, ...Holding[]]>()
+  for (const holding of holdings) {
+    const { chainId, address, isSpam } = holding
+    // Not by symbol: an attacker can give a token the symbol of another.
+    const key = (!isSpam && findCoin(coins, chainId, address)?.coinKey) || keyOfToken(chainId, address)
+    const group = groups.get(key)
+    if (group) group.push(holding)
+    else groups.set(key, [holding])
+  }
+  return [...groups]
+    .map(([key, group]): HeldCoin => {
+      const decimals = Math.max(...group.map((holding) => holding.decimals))
+      const units = group.reduce((sum, one) => sum + one.units * 10n ** BigInt(decimals - one.decimals), 0n)
+      return {
+        key,
+        holdings: group,
+        units,
+        decimals,
+        value: addKnown(group, 'value'),
+        valueBefore: addKnown(group, 'valueBefore'),
+      }
+    })
+    .toSorted((left, right) => (right.value ?? -1) - (left.value ?? -1))
+}
+
+/** A sum; null where a part of it is not known. */
+function addKnown(parts: readonly Worth[], of: keyof Worth): number | null {
+  return parts.reduce<number | null>((sum, part) => {
+    const known = part[of]
+    return sum === null || known === null ? null : sum + known
+  }, 0)
 }
 
 /** The positions by the prices of their vaults' assets, the most valuable first. */
@@ -158,7 +227,7 @@ export function valueTransfers(
   })
 }
 
-/** Whether the money of a transfer is in no wallet and in no vault; also while its refund is awaited. */
+/** True while the money of a transfer is in no wallet and in no vault; also until its refund. */
 export function isBetweenChains({ status, reason, terminal, timestamps }: GetTransferStatusResponse): boolean {
   if (terminal || timestamps.bridged !== null) return false
   return status === 'bridging' || reason === 'expired'
@@ -167,7 +236,7 @@ export function isBetweenChains({ status, reason, terminal, timestamps }: GetTra
 function worthOf(units: string, decimals: number, coin: ListCoinsResponse[number] | undefined): Worth {
   const { current_price: price = null, price_change_percentage_24h: percent = null } = coin ?? {}
   const value = price === null ? null : toNumber(units, decimals) * price
-  // What is worth nothing now does not say what it was worth.
+  // A value of zero now does not show the value before.
   const valueBefore = value === null || percent === null || percent <= -100 ? null : value / (1 + percent / 100)
   return { value, valueBefore }
 }
@@ -180,6 +249,12 @@ export function findVault(
   return vaults.find((vault) => vault.chainId === chainId && vault.poolAddress === vaultAddress)
 }
 
+/** The vault whose shares a token is; undefined where the list does not have it. */
+export function findVaultOfShare(vaults: readonly Vault[], { chainId, address }: Holding): Vault | undefined {
+  const key = keyOfToken(chainId, address)
+  return vaults.find((vault) => keyOfToken(vault.chainId, vault.yieldTokenAddress ?? vault.poolAddress) === key)
+}
+
 /** The coin that a token is; undefined for one that the markets do not list. */
 export function findCoin(coins: ListCoinsResponse, chainId: number, address: string) {
   const key = keyOfToken(chainId, address)
@@ -190,7 +265,7 @@ export function findCoin(coins: ListCoinsResponse, chainId: number, address: str
 export function sharesOf(positions: readonly Position[], vaults: readonly Vault[]): ReadonlySet<string> {
   return new Set(
     positions.map((position) => {
-      // Where the list cannot be had: of nearly every vault, its own contract is the token of its shares.
+      // Without the list: nearly every vault is itself the token of its shares.
       const token = findVault(vaults, position)?.yieldTokenAddress ?? position.vaultAddress
       return keyOfToken(position.chainId, token)
     }),
@@ -210,7 +285,23 @@ export function addUp(parts: readonly Worth[]): Total {
   return { value, change: before > 0 ? { value: now - before, percent: (now / before - 1) * 100 } : null }
 }
 
-/** What a user can do in a vault, or waits for there. Shares count at their price now. */
+/** Yield of all positions together at the vaults' rates of now: percent a year, and worth a month. Null where none is known. */
+export function yieldOf(
+  positions: readonly ValuedPosition[],
+  vaults: readonly Vault[],
+): { readonly percent: number; readonly monthly: number } | null {
+  let value = 0
+  let yearly = 0
+  for (const position of positions) {
+    const percent = findVault(vaults, position)?.annualYield?.percent
+    if (percent === undefined || position.value === null) continue
+    value += position.value
+    yearly += (position.value * Number(percent)) / 100
+  }
+  return value > 0 ? { percent: (yearly / value) * 100, monthly: yearly / 12 } : null
+}
+
+/** The open requests of a position. Shares count at their present price. */
 export function listRequests(
   position: ValuedPosition,
   shareDecimals: number,
@@ -233,7 +324,7 @@ export function listRequests(
   return requests.filter(({ units }) => units > 0n).map((request) => ({ position, ...request }))
 }
 
-/** What these amounts were worth together, from the first moment at which all of their prices are known. */
+/** The total value of these amounts over time, from the first moment with all prices. */
 export function sumHistories(
   parts: readonly { readonly amount: number; readonly prices: readonly (readonly [number, number])[] }[],
 ): readonly (readonly [number, number])[] {

@@ -2,16 +2,19 @@ import { CallFailure } from '@vaultline/client'
 import { isRejection } from '@vaultline/client/flow'
 import { type AmountTokens, messageForUser } from '@vaultline/client/messages'
 
-/** What went wrong, for the user. */
-export type Problem = {
+/** The wallet shows another request already (MetaMask). */
+const BUSY = -32002
+
+/** A failure in words for the user. */
+type Problem = {
   readonly text: string
-  /** Names the request to whoever helps. */
+  /** Identifies the request for support. */
   readonly requestId?: string | undefined
 }
 
 /**
- * A failure in the user's words, with the amount that works in `tokens` where it tells one. What came from neither the service
- * nor the browser is said as it is.
+ * Describes a failure in the user's words, with the amount that works in `tokens` if the error has one. Errors from neither
+ * the service nor the browser keep their message.
  */
 export function describeProblem(error: unknown, tokens?: AmountTokens): Problem {
   if (error instanceof CallFailure) {
@@ -19,22 +22,41 @@ export function describeProblem(error: unknown, tokens?: AmountTokens): Problem 
   }
   const { name, message } = error instanceof Error ? error : { name: '', message: String(error) }
   if (name === 'NotAllowedError') return { text: 'The passkey was not used. Try again when you are ready.' }
-  if (isBusy(error)) return { text: 'Your wallet has a request open already. Answer it there first.' }
+  if (name === 'InvalidStateError') {
+    return { text: 'This device already has a passkey of your account. Use another device or a security key.' }
+  }
+  if (name === 'OperationError') {
+    return { text: 'This recovery kit does not fit. Check the e-mail address and the kit: only the newest one works.' }
+  }
+  if (hasCode(error, BUSY)) return { text: 'Your wallet has a request open already. Answer it there first.' }
   if (isRejection(error)) return { text: 'You declined in your wallet.' }
   return { text: message.split('\n')[0] ?? message }
 }
 
-/** Whether the same call can succeed a little later. */
+/** True if the same call can succeed a little later. */
 export function mayPass(error: unknown): boolean {
   if (!(error instanceof CallFailure)) return false
   const { status, code } = error.error
   return code === 'network' || status === 429 || status >= 500
 }
 
-/** Whether the wallet shows another request already (MetaMask's -32002), itself or in what caused it. */
-function isBusy(error: unknown): boolean {
+const PAUSE_MS = 5000
+
+/** Ms to wait before the same call, at least as long as the service asks for. Undefined for a permanent error. */
+export function pauseAfter(error: unknown): number | undefined {
+  if (!mayPass(error)) return undefined
+  return Math.max(PAUSE_MS, (error instanceof CallFailure && error.error.retryAfterMs) || 0)
+}
+
+/** Returns true if these calls failed for one reason, which a page gives once. */
+export function isSameFailure(one: unknown, other: unknown): boolean {
+  return one instanceof CallFailure && other instanceof CallFailure && one.error.code === other.error.code
+}
+
+/** True if an error or one of its causes has this code. */
+export function hasCode(error: unknown, code: number): boolean {
   if (!(error instanceof Error)) return false
-  return ('code' in error && error.code === -32002) || isBusy(error.cause)
+  return ('code' in error && error.code === code) || hasCode(error.cause, code)
 }
 
 /** Why a part of an answer is missing, as the service says it, in words for the user. */
@@ -43,7 +65,7 @@ export function describeReason(why: string): string {
   return text.endsWith('.') ? text : `${text}.`
 }
 
-/** Whether a status was asked of a side on which the vault has no requests. */
+/** True if the vault has no requests on the side whose status was fetched. */
 export function isNotApplicable(error: Error): boolean {
   return error instanceof CallFailure && error.error.code.endsWith('_status_not_applicable')
 }

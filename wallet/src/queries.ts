@@ -1,37 +1,39 @@
 import { type Query, QueryCache, QueryClient, skipToken } from '@tanstack/react-query'
 
-/** What is on the page is asked for again when somebody comes back to it, and not each time a part of it is shown. */
+/** Data stays fresh this long: a part that mounts does not fetch it again. */
 const FRESH_MS = 10_000
-const RETRY_MS = 5000
 
 /**
- * What the pages have asked for. What fails with an error that may pass
- * is tried again for as long as it is on the page.
+ * The query client of all pages. It retries an active query whose error may pass. `pauseAfter` returns the ms until the next
+ * try; undefined for a permanent error.
  */
-export function createQueries(mayPass: (error: unknown) => boolean, retryMs = RETRY_MS): QueryClient {
+export function createQueries(pauseAfter: (error: unknown) => number | undefined): QueryClient {
   const queries = new QueryClient({
-    queryCache: new QueryCache({ onError: (error, failed) => mayPass(error) && void retry(failed) }),
+    queryCache: new QueryCache({ onError: (error, failed) => void retry(error, failed) }),
     defaultOptions: { queries: { staleTime: FRESH_MS } },
   })
   const retried = new Set<string>()
 
-  async function retry(failed: Query<unknown, unknown>) {
+  async function retry(error: unknown, failed: Query<unknown, unknown>) {
     const { queryHash, queryKey } = failed
-    if (retried.has(queryHash)) return
+    let pause = pauseAfter(error)
+    if (pause === undefined || retried.has(queryHash)) return
     retried.add(queryHash)
-    do await new Promise((resolve) => setTimeout(resolve, retryMs))
-    while (failed.isActive() && failed.state.status === 'error' && !(await isAnswered(failed)))
+    do {
+      await new Promise((resolve) => setTimeout(resolve, pause))
+      if (!failed.isActive() || failed.state.status !== 'error') break
+      pause = await askAside(failed)
+    } while (pause !== undefined)
     retried.delete(queryHash)
     if (failed.isActive() && failed.state.status === 'error') void queries.refetchQueries({ queryKey, exact: true })
   }
 
-  /** Asks aside, so that the notice of the failure stands still until there is something else to show. */
-  async function isAnswered({ queryKey, options: { queryFn } }: Query<unknown, unknown>): Promise<boolean> {
+  /**
+   * Refetches under a second key, so the error notice stays until data arrives. Returns the next pause; undefined on success.
+   */
+  async function askAside({ queryKey, options: { queryFn } }: Query<unknown, unknown>): Promise<number | undefined> {
     const aside = { queryKey: ['aside', ...queryKey], retry: false, staleTime: 0, gcTime: 0 }
-    return queries.fetchQuery({ ...aside, queryFn: queryFn ?? skipToken }).then(
-      () => true,
-      (error) => !mayPass(error),
-    )
+    return queries.fetchQuery({ ...aside, queryFn: queryFn ?? skipToken }).then(() => undefined, pauseAfter)
   }
 
   return queries

@@ -1,17 +1,26 @@
-import type { Sender } from '@vaultline/client/flow'
-import { useMemo } from 'react'
+import { isRejection, type Receipt, type Sender } from '@vaultline/client/flow'
+import { useMemo, useState } from 'react'
 import { getBlock, waitForTransactionReceipt } from 'viem/actions'
-import { useConfig, type Config as Wagmi } from 'wagmi'
-import { getConnection, getWalletClient, sendTransaction, switchChain } from 'wagmi/actions'
+import { useCapabilities, useConfig, type Config as Wagmi } from 'wagmi'
+import {
+  getConnection,
+  getWalletClient,
+  sendCalls,
+  sendTransaction,
+  switchChain,
+  waitForCallsStatus,
+} from 'wagmi/actions'
 import { chainName } from './chains.ts'
 import { useSurroundings } from './context.ts'
 
 /** A block that every chain has, and no two chains share. */
 const FIRST_BLOCK = 1n
+/** Longest wait for a batch. */
+const WAIT_MS = 600_000
 
 /**
- * The connected wallet, as what signs and sends in a flow: on the chain of each transaction, and for this account alone, which a
- * flow that only waits does not need.
+ * The connected wallet as the sender of a flow. It signs on the chain of each transaction and for this account only. A flow
+ * that only waits needs no account.
  */
 export function useSender(account?: `0x${string}`): Extract<Sender, { sendCalls?: undefined }> {
   const wagmi = useConfig()
@@ -19,9 +28,8 @@ export function useSender(account?: `0x${string}`): Extract<Sender, { sendCalls?
   return useMemo(
     () => ({
       async send(call, chainId) {
-        if (getConnection(wagmi).chainId !== chainId) await switchChain(wagmi, { chainId })
-        if (isSandbox) await requireLocalChain(wagmi, chainId)
-        // Named, so that no other account sends where somebody switches in the middle.
+        await switchTo(wagmi, chainId, isSandbox)
+        // Named, so no other account sends if the user switches in the middle.
         return sendTransaction(wagmi, { ...call, ...(account && { account }), chainId })
       },
       async wait(hash, chainId) {
@@ -40,6 +48,51 @@ export function useSender(account?: `0x${string}`): Extract<Sender, { sendCalls?
 }
 
 /**
+ * The connected wallet as a sender of several calls at once (EIP-5792): one confirmation, all or none. Undefined while it is
+ * unknown if the wallet can on this chain, and after it could not, or its user refused a smart account.
+ */
+export function useBatchSender(
+  account: `0x${string}`,
+  chainId: number,
+): Extract<Sender, { send?: undefined }> | undefined {
+  const wagmi = useConfig()
+  const isSandbox = useSurroundings().config.sandbox !== undefined
+  const [isRefused, setRefused] = useState(false)
+  const { data: capabilities } = useCapabilities({ account, chainId, query: { retry: false, staleTime: Infinity } })
+  const { status } = capabilities?.atomic ?? {}
+  if (isRefused || (status !== 'supported' && status !== 'ready')) return undefined
+  return {
+    async sendCalls(calls) {
+      await switchTo(wagmi, chainId, isSandbox)
+      try {
+        return (await sendCalls(wagmi, { account, chainId, calls, forceAtomic: true })).id
+      } catch (error) {
+        // Wallets refuse with many codes. Only a declined batch of a smart account is tried as a batch again.
+        if (status === 'ready' || !isRejection(error)) setRefused(true)
+        throw error
+      }
+    },
+    wait: (id) => waitForBatch(wagmi, id),
+  }
+}
+
+/** Waits until the connected wallet has a batch's result. Throws if it does not know the batch, or has sent only a part. */
+export async function waitForBatch(wagmi: Wagmi, id: string): Promise<Receipt> {
+  const { statusCode, receipts } = await waitForCallsStatus(wagmi, { id, timeout: WAIT_MS })
+  const transactionHash = receipts?.at(-1)?.transactionHash
+  // Some wallets report success without receipts, or before them.
+  if (statusCode === 200) return { status: 'success', transactionHash }
+  if (statusCode === 600) throw new Error('Your wallet has sent only a part. Look at its activity before you go on.')
+  // 400: the wallet has given it up, and nothing was done.
+  return { status: statusCode === 400 ? 'cancelled' : 'reverted', transactionHash }
+}
+
+async function switchTo(wagmi: Wagmi, chainId: number, isSandbox: boolean): Promise<void> {
+  if (getConnection(wagmi).chainId !== chainId) await switchChain(wagmi, { chainId })
+  if (isSandbox) await requireLocalChain(wagmi, chainId)
+}
+
+/**
  * The chains of the sandbox have the numbers of real ones: a wallet that is on the real one would sign with real money. Throws
  * unless the wallet has the same first block as the sandbox's chain.
  */
@@ -49,5 +102,5 @@ async function requireLocalChain(wagmi: Wagmi, chainId: number): Promise<void> {
   const [theirs, ours] = await Promise.all([getBlock(wallet, ask), getBlock(wagmi.getClient({ chainId }), ask)])
   if (theirs.hash === ours.hash) return
   const name = chainName(chainId)
-  throw new Error(`Your wallet is on the real ${name}, and this page is about one on this machine. Switch it first.`)
+  throw new Error(`Your wallet uses the real ${name}. Switch it to the ${name} of the sandbox.`)
 }

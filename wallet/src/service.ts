@@ -1,12 +1,21 @@
 import type { Client } from '@vaultline/client'
 import type { Config } from './config.ts'
+import { redact } from './redact.ts'
 import { createStore, createStoredStore, hasFields } from './store.ts'
 
-/** Who is logged in. */
-export type Session = { readonly token: string; readonly email: string }
+/** The session of the logged-in user. */
+type Session = {
+  readonly token: string
+  readonly email: string
+  /** The WebAuthn id of the passkey that logged in. */
+  readonly passkey?: string | undefined
+}
+
+/** Prepared states run in named frames with a session of their own. */
+const FRAME = import.meta.env.MODE === 'sandbox' ? window.name : ''
 
 /** The session of this tab: it survives a reload and ends with the tab. */
-export const session = createStoredStore<Session | undefined>(sessionStorage, 'vaultline.session', {
+export const session = createStoredStore<Session | undefined>(sessionStorage, `vaultline.session${FRAME}`, {
   initial: undefined,
   isValue: (kept): kept is Session => hasFields(kept, 'token', 'email'),
 })
@@ -30,9 +39,18 @@ const KEPT_EXCHANGES = 40
 /** The latest requests, newest first. */
 export const exchanges = createStore<readonly Exchange[]>([])
 
+/** Adds a request to the latest ones. */
+export function recordExchange(exchange: Exchange): void {
+  exchanges.set([exchange, ...exchanges.get()].slice(0, KEPT_EXCHANGES))
+}
+
+/** Carries the requests of the wallet to the control room of the sandbox. */
+export const EXCHANGES_CHANNEL = 'vaultline.exchanges'
+const channel = import.meta.env.MODE === 'sandbox' ? new BroadcastChannel(EXCHANGES_CHANNEL) : undefined
+
 /**
- * The service, for whoever is logged in, whose answers are verified before any page sees them. `mostSent` is what the user has
- * seen that may go to another chain, in the smallest unit of the vault's asset.
+ * A client of the service with the session of the user. It verifies each response before a page sees it. `mostSent` limits
+ * the amount to another chain, in the smallest unit of the vault's asset.
  */
 export function createService({ apiUrl, apiKey, signingKeys: keys }: Config, mostSent?: bigint): Client {
   const fetchVerified: typeof fetch = async (input, init) => {
@@ -55,14 +73,14 @@ async function fetchAndRecord(ask: typeof fetch, ...[input, init]: Parameters<ty
       startedAt,
       method: init?.method ?? 'GET',
       url: String(input),
-      body: typeof init?.body === 'string' ? init.body : undefined,
+      body: typeof init?.body === 'string' ? redact(init.body) : undefined,
       status,
       durationMs: Math.round(performance.now() - startedAt),
       requestId: requestId ?? undefined,
-      // A session opens the account to whoever reads it over the shoulder.
-      answer: answer.replace(/("token":")[^"]+/, '$1…'),
+      answer: redact(answer),
     }
-    exchanges.set([exchange, ...exchanges.get()].slice(0, KEPT_EXCHANGES))
+    recordExchange(exchange)
+    channel?.postMessage(exchange)
   }
   try {
     const response = await ask(input, init)
@@ -77,7 +95,7 @@ async function fetchAndRecord(ask: typeof fetch, ...[input, init]: Parameters<ty
   }
 }
 
-/** Whatever asked: a session that is over is over for the whole page. A later one is not. */
+/** A session that has ended ends for the whole page. A later one stays. */
 function forgetSession(init: RequestInit | undefined): void {
   const asked = new Headers(init?.headers).get('authorization')
   if (asked === `Bearer ${session.get()?.token}`) session.set(undefined)

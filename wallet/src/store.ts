@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 
 /** A value that parts of the page share, and that outlives them. */
-export type Store<Value> = {
+type Store<Value> = {
   get(): Value
   set(value: Value): void
   subscribe(listener: () => void): () => void

@@ -1,27 +1,69 @@
-import { createStoredStore, hasFields } from './store.ts'
+import type { Vault } from '@vaultline/client'
+import type { StartedTransfer } from './portfolio.ts'
+import { createStore, createStoredStore, hasFields, useStore } from './store.ts'
 
-/** A transaction into a vault that was sent, and was not mined when this browser last looked. */
+/** A transaction, or a batch of them (EIP-5792), that was sent and was not mined when this browser last looked. */
 export type UnderWay = {
-  readonly hash: `0x${string}`
+  /** The chain that it was sent on. */
   readonly chainId: number
   readonly kind: 'deposit' | 'withdraw'
-  readonly vaultAddress: `0x${string}`
+  readonly vault: { readonly chainId: number; readonly address: `0x${string}` }
   readonly account: `0x${string}`
-}
+  /** In epoch milliseconds. */
+  readonly sentAt: number
+  /** The transfer between chains that it begins. */
+  readonly transfer?: Omit<StartedTransfer, 'hash'> | undefined
+} & (
+  | { readonly hash: `0x${string}`; readonly batchId?: undefined }
+  /** Only the wallet knows its transaction, and only once it is mined. */
+  | { readonly batchId: string; readonly hash?: undefined }
+)
 
-/** What is under way: the chain has it, and neither the service nor the next visit can know of it yet. */
-export const underWay = createStoredStore<readonly UnderWay[]>(localStorage, 'vaultline.under-way', {
+/** Pending transactions: sent to the chain, and unknown to the service. They survive a reload. */
+const underWay = createStoredStore<readonly UnderWay[]>(localStorage, 'vaultline.under-way', {
   initial: [],
   isValue: (kept): kept is readonly UnderWay[] =>
-    Array.isArray(kept) && kept.every((one) => hasFields(one, 'hash', 'chainId', 'kind', 'vaultAddress', 'account')),
+    Array.isArray(kept) &&
+    kept.every(
+      (one) =>
+        hasFields(one, 'chainId', 'kind', 'vault', 'account', 'sentAt') &&
+        (hasFields(one, 'hash') || hasFields(one, 'batchId')),
+    ),
 })
 
-/** Remembers a transaction from the moment it is sent. */
-export function rememberUnderWay(transaction: UnderWay): void {
-  underWay.set([transaction, ...underWay.get().filter(({ hash }) => hash !== transaction.hash)])
+/** The id of the one that a form of this page follows itself. */
+const followed = createStore<string | undefined>(undefined)
+
+/** The hash of a transaction, or the wallet's id of a batch. */
+export function idOf({ hash, batchId }: UnderWay): string {
+  return hash ?? batchId
 }
 
-/** Forgets a transaction: it was mined, or its user gave it up. */
-export function forgetUnderWay(hash: `0x${string}`): void {
-  underWay.set(underWay.get().filter((one) => one.hash !== hash))
+/** Remembers a transaction or a batch from the moment it is sent. The calling form follows it until `releaseUnderWay`. */
+export function rememberUnderWay(sent: UnderWay): void {
+  const id = idOf(sent)
+  followed.set(id)
+  underWay.set([sent, ...underWay.get().filter((one) => idOf(one) !== id)])
+}
+
+/** Leaves the one that a form has followed to the page. */
+export function releaseUnderWay(): void {
+  followed.set(undefined)
+}
+
+/** Forgets a transaction or a batch: it was mined, or its user gave it up. */
+export function forgetUnderWay(id: string): void {
+  underWay.set(underWay.get().filter((one) => idOf(one) !== id))
+}
+
+/** What an account has under way with a vault and no form of this page follows. */
+export function useUnderWay({ chainId, poolAddress }: Vault, account: `0x${string}`): readonly UnderWay[] {
+  const own = useStore(followed)
+  return useStore(underWay).filter(
+    (one) =>
+      idOf(one) !== own &&
+      one.account === account &&
+      one.vault.address === poolAddress &&
+      one.vault.chainId === chainId,
+  )
 }

@@ -38,8 +38,8 @@ async function fetchArrivals(
   return [...received.toReversed(), ...known].slice(0, KEPT_ARRIVALS)
 }
 
-/** Of whom this wallet shows what has happened. */
-export function useOwner(): Owner {
+/** Accounts and transfers whose events this wallet shows. */
+function useOwner(): Owner {
   const { accounts } = useAccounts()
   const sent = useStore(transfers).filter(({ account }) => accounts.has(account))
   return { accounts, transfers: new Set(sent.map(({ hash }) => hash)) }

@@ -14,6 +14,7 @@ import {
   findVault,
   isBetweenChains,
   listHoldings,
+  listMissingChains,
   listRequests,
   sharesOf,
   valuePositions,
@@ -29,8 +30,8 @@ import { mayWait } from './vault-state.ts'
 const REFRESH_MS = 20_000
 
 /**
- * What the user has: the tokens of the wallets that are linked to the account, and of these wallets and of the one that is
- * connected the positions in vaults and the transfers between chains. Each of its queries fails alone.
+ * The user's portfolio. Tokens are of the linked wallets. Positions and transfers between chains are also of the connected
+ * one. A failed query leaves the others as they are.
  */
 export function usePortfolio() {
   const service = useService()
@@ -56,7 +57,7 @@ export function usePortfolio() {
     vaults.data?.data ?? [],
     coins.data?.data ?? [],
   )
-  // What is asked for and not settled, claimed or taken back is in the state of settled vaults alone.
+  // Only these vaults can have open requests.
   const settled = positions.filter((position) => {
     const vault = findVault(vaults.data?.data ?? [], position)
     return vault && mayWait(vault)
@@ -74,6 +75,7 @@ export function usePortfolio() {
 
   const positionErrors: Record<string, string> = {}
   for (const { data } of positionQueries) Object.assign(positionErrors, data?.errors)
+  const holdings = balances.data ? listHoldings(balances.data.data, sharesOf(positions, vaults.data?.data ?? [])) : []
   return {
     isLoggedIn,
     address,
@@ -82,24 +84,39 @@ export function usePortfolio() {
     balances,
     vaults,
     coins,
-    holdings: balances.data ? listHoldings(balances.data.data, sharesOf(positions, vaults.data?.data ?? [])) : [],
+    holdings,
     positions,
+    /** Chains of which the total lacks something, by their ids. */
+    missingChains: listMissingChains(
+      balances.data?.data,
+      holdings,
+      positionErrors,
+      !address || linked.some((wallet) => wallet.address === address),
+    ),
     /** By chain id, why positions there are missing. */
     positionErrors,
-    // Whose positions there are is in the wallets that are linked.
+    // The linked wallets have the positions.
     positionProblem: positionQueries.find(({ error }) => error)?.error ?? wallets.error,
     retryPositions: () => {
       for (const { error, refetch } of [wallets, ...positionQueries]) if (error) void refetch()
     },
     requests,
-    requestProblem: [...deposits, ...withdrawals].find(({ error }) => error && !isNotApplicable(error))?.error,
+    /** Chains with requests that are not known. */
+    unreadChains: new Set([
+      ...Object.keys(positionErrors).map(Number),
+      ...places.flatMap(({ chainId }, index) =>
+        [deposits[index]?.error, withdrawals[index]?.error].some((error) => error && !isNotApplicable(error))
+          ? [chainId]
+          : [],
+      ),
+    ]),
     /** Between chains, in no wallet and in no vault. */
     underWay: moved.filter(({ progress }) => isBetweenChains(progress)),
     /** Transfers that have failed, until their owner has looked at them. */
     failedTransfers: moved.filter(({ progress }) => progress.status === 'failed'),
-    /** Of how many transfers it is not known where they are. */
+    /** Number of transfers with an unknown status. */
     unknownTransfers: unknown,
-    /** Whether something of the total is asked for the first time. */
+    /** True while a part of the total is fetched for the first time. */
     isLoading:
       areTransfersLoading ||
       (isLoggedIn && (balances.isLoading || wallets.isLoading)) ||
@@ -136,5 +153,5 @@ function useTransfers(accounts: ReadonlySet<string>) {
   }
 }
 
-/** What `usePortfolio` gives. */
+/** Result of `usePortfolio`. */
 export type Portfolio = ReturnType<typeof usePortfolio>

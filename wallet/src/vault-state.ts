@@ -1,10 +1,11 @@
 import type { Vault } from '@vaultline/client'
+import { formatDuration } from './format.ts'
 
-/** How a vault is, in a word, and why. */
-export type VaultStateLabel = { readonly tone: 'good' | 'warn' | 'bad'; readonly text: string; readonly why: string }
+/** Why a vault is not as usual, in a word and in a sentence. */
+export type VaultStateLabel = { readonly tone: 'warn' | 'bad'; readonly text: string; readonly why: string }
 
-/** What a vault's live state means to who looks at it. */
-export function stateOf({ stateAsOf, vaultState, totalAssets, hasChanged }: Vault): VaultStateLabel {
+/** Returns what the user must know of a vault's live state; undefined if nothing. */
+export function stateOf({ stateAsOf, vaultState, totalAssets, hasChanged }: Vault): VaultStateLabel | undefined {
   if (!stateAsOf) return { tone: 'bad', text: 'Unreachable', why: 'Its chain could not be read yet.' }
   if (stateAsOf.stale) return { tone: 'warn', text: 'Last known', why: 'Its chain cannot be read at the moment.' }
   if (vaultState?.paused)
@@ -14,42 +15,82 @@ export function stateOf({ stateAsOf, vaultState, totalAssets, hasChanged }: Vaul
   if (totalAssets === null || (vaultState?.missing.length ?? 0) > 0) {
     return { tone: 'warn', text: 'Partly known', why: 'Not all of its state could be read.' }
   }
-  return { tone: 'good', text: 'Open', why: 'It was read at the latest block.' }
+  return undefined
 }
 
-/** How money gets into a vault or out of it, in words. */
+/** The ways in which money gets into a vault or out of it. */
 export const WAYS = {
   instant: 'Instant',
   request: 'After settlement',
   cooldown: 'After a cooldown',
-  none: 'Not possible',
+  none: 'Not possible now',
 } as const satisfies Record<Vault['terms']['exit'], string>
 
-/** Whether an account may have something in a vault that waits. */
+type Terms = Vault['terms']
+
+/** A way into a vault or out of it with the usual time that it takes, where that is known. */
+export function describeWay(way: Terms['exit'], { settlement, cooldownSeconds }: Terms): string {
+  if (way === 'request' && settlement) return `${WAYS[way]}, usually ${formatDuration(settlement.medianSeconds * 1000)}`
+  if (way === 'cooldown' && cooldownSeconds !== null) return `Cooldown of ${formatDuration(cooldownSeconds * 1000)}`
+  return WAYS[way]
+}
+
+/** Says that a vault's chain gives nothing now. */
+export const UNREAD = 'The chain cannot be read at the moment.'
+
+/** The reason why a term is unknown; undefined for one that is known, null included. */
+export function whyUnknown({ terms, stateAsOf }: Pick<Vault, 'terms' | 'stateAsOf'>, name: string): string | undefined {
+  if (!terms.missing.includes(name)) return undefined
+  return stateAsOf?.stale === false ? 'The vault does not report it.' : UNREAD
+}
+
+/** By what vaults can be sorted: the highest figure first, names from A to Z. */
+export type VaultOrder = 'yield' | 'total' | 'name'
+
+/** The fields of a vault that an order compares. */
+type Sortable = { readonly name: string; readonly annualYield: { readonly percent: string } | null }
+
+/** The vaults in an order; unknown figures come last, in either direction. `totalOf` returns a vault's total in one currency. */
+export function sortVaults<V extends Sortable>(
+  vaults: readonly V[],
+  order: VaultOrder,
+  { isReversed, totalOf }: { readonly isReversed: boolean; readonly totalOf: (vault: V) => number | null },
+): readonly V[] {
+  const direction = isReversed ? -1 : 1
+  const byName = (left: V, right: V) => left.name.localeCompare(right.name)
+  if (order === 'name') return vaults.toSorted((left, right) => direction * byName(left, right))
+  const figureOf = (vault: V) =>
+    order === 'total' ? totalOf(vault) : vault.annualYield && Number(vault.annualYield.percent)
+  return vaults.toSorted((left, right) => {
+    const [one, other] = [figureOf(left), figureOf(right)]
+    if (one === null || other === null) return Number(one === null) - Number(other === null) || byName(left, right)
+    return direction * (other - one) || byName(left, right)
+  })
+}
+
+/** True if an account may have an open request in a vault. */
 export function mayWait({ protocol }: Pick<Vault, 'protocol'>): boolean {
-  // What a vault does now says nothing of earlier requests.
+  // The present terms do not show earlier requests.
   return protocol !== 'erc4626'
 }
 
-type Fees = Vault['terms']['fees']
-
-/** What each fee is taken of. */
+/** Each fee by the act or the sum that it is taken from, as people read it. */
 const FEES = {
+  entry: 'to deposit',
+  exit: 'to withdraw',
+  haircut: 'to withdraw instantly',
+  performance: 'of profit',
   management: 'a year',
-  performance: 'of profits',
-  entry: 'of deposits',
-  exit: 'of withdrawals',
-  haircut: 'of instant withdrawals',
-} as const satisfies Record<keyof Fees, string>
+} as const satisfies Record<keyof Terms['fees'], string>
 
-/** Says the fees of a vault, and whether it reports all of them; undefined if it reports none. */
-export function feesOf(fees: Fees): string | undefined {
+/** The fees of a vault as rates; undefined if it reports none. */
+export function feesOf(fees: Terms['fees']): string | undefined {
   // An object has no other keys than its own.
-  const names = Object.keys(FEES) as (keyof Fees)[]
+  const names = Object.keys(FEES) as (keyof Terms['fees'])[]
   const known = names.filter((name) => fees[name] !== null)
   const isComplete = known.length === names.length
   const said = known.filter((name) => !isComplete || fees[name] !== '0.00')
-  const text = said.map((name) => `${fees[name]} % ${FEES[name]}`).join(', ')
+  const text = said.map((name) => `${Number(fees[name])}% ${FEES[name]}`).join(', ')
   if (isComplete) return text || 'None'
   return text ? `${text}; others are not reported` : undefined
 }

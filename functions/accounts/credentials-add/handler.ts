@@ -1,7 +1,92 @@
+import { isDeepStrictEqual } from 'node:util'
+import { changeAccess, getUser } from '../../../lib/accounts/access.ts'
+import { attestor } from '../../../lib/accounts/attestation.ts'
+import { authenticator } from '../../../lib/accounts/authentication.ts'
+import { requireOwnIds, withClaim } from '../../../lib/accounts/claims.ts'
+import type { Credential } from '../../../lib/accounts/credential.ts'
+import { buildCredentialEntry } from '../../../lib/accounts/credential-entry.ts'
+import { listOrigins } from '../../../lib/accounts/relying-party.ts'
+import { randomId } from '../../../lib/accounts/token.ts'
+import { lacksSecondFactor, MOST_CREDENTIALS, type User } from '../../../lib/accounts/user.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { identityKeys, limitTries, now, randomBytes, relyingParty, users } from '../../../lib/services.ts'
-import { completeAddition } from './complete-addition.ts'
+import { toResult } from '../../../lib/result.ts'
+import {
+  identityKeys,
+  limitTries,
+  now,
+  randomBytes,
+  relyingParty,
+  type Services,
+  users,
+} from '../../../lib/services.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import { contract } from './contract.ts'
+
+type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
+
+/** The kinds of which a user has one. */
+const SINGLE: readonly Credential['kind'][] = ['Password', 'Totp', 'RecoveryKey']
+
+/**
+ * Adds the credential that was made for a token, which is used up whatever comes of it, where the user's own confirm it.
+ * Throws `challenge_expired_or_used`, `too_many_requests` after too many guesses, `confirmation_failed`, and once it is
+ * confirmed `invalid_credential`, `credential_already_registered`, `too_many_credentials`, or
+ * `missing_or_invalid_second_factor_credential` for a password that nothing stands beside.
+ */
+function completeAddition({ users, limitTries, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+  const attest = attestor({ identityKeys, randomBytes, now })
+  const authenticate = authenticator({ identityKeys, limitTries, now })
+
+  return async ({ session, body, requestContext }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { temporaryAuthenticationToken, confirmation, ...attestations } = body
+    const started = await users.credentialChallenges.take(sha256(temporaryAuthenticationToken), new Date(now()))
+    if (started?.userId !== session.user.id) throw new AppError('challenge_expired_or_used')
+    const user = await getUser(users, session)
+
+    const { userId: userHandle, platform, challenge } = started
+    const origins = listOrigins(relyingParty, platform)
+    const enrolment = { challenge, origins, rpId: relyingParty.id, userHandle }
+    const claimant = { clientId: user.clientId, email: user.email, sourceIp: requestContext.http.sourceIp }
+    const confirm = async (current: User) => {
+      const confirmed = await toResult(authenticate(current, confirmation, enrolment, claimant))
+      if ('error' in confirmed) throw unconfirmed(confirmed.error)
+      return confirmed.value
+    }
+    const confirmed = await confirm(user)
+    // The body has exactly one of them.
+    const [credential] = (await attest(attestations, enrolment)) as [Credential]
+    const id = randomId(randomBytes)
+    const withIt = async (current: User) => {
+      requireOwnIds([...Object.values(current.credentials), credential])
+      const isSame = isDeepStrictEqual(current.credentials, user.credentials)
+      const own = isSame ? confirmed : await confirm(current)
+      const credentials = { ...withoutSingle(own, credential.kind), [id]: credential }
+      if (lacksSecondFactor(credentials)) throw secondFactorMissing()
+      if (Object.keys(credentials).length > MOST_CREDENTIALS) throw new AppError('too_many_credentials')
+      return { credentials, sessions: current.sessions }
+    }
+    const change = () => changeAccess(users, user, withIt, session)
+    await withClaim(users, [credential], user, { now: now(), change })
+    return buildCredentialEntry(id, credential)
+  }
+}
+
+/** The credentials without the one of this kind, where a user has one of it. */
+function withoutSingle(credentials: User['credentials'], added: Credential['kind']): User['credentials'] {
+  const kept = Object.entries(credentials).filter(([, { kind }]) => kind !== added || !SINGLE.includes(kind))
+  return Object.fromEntries(kept)
+}
+
+function unconfirmed(error: AppError): AppError {
+  return error.code === 'invalid_credential' ? new AppError('confirmation_failed', { cause: error }) : error
+}
+
+function secondFactorMissing(): AppError {
+  const details = [{ field: 'secondFactorCredential', issue: 'is required before a password' }]
+  return new AppError('missing_or_invalid_second_factor_credential', { details })
+}
 
 export const handler = endpoint(
   contract,

@@ -1,6 +1,50 @@
+import { getUser } from '../../../lib/accounts/access.ts'
+import { challengeEnd } from '../../../lib/accounts/challenges.ts'
+import { buildCreationOptions } from '../../../lib/accounts/enrolment.ts'
+import { randomToken } from '../../../lib/accounts/token.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { identityKeys, now, randomBytes, relyingParty, users } from '../../../lib/services.ts'
-import { beginAddition } from './begin-addition.ts'
+import { identityKeys, now, randomBytes, relyingParty, type Services, users } from '../../../lib/services.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import { contract } from './contract.ts'
+
+type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
+
+/**
+ * Starts to add a credential: what a client needs to make it, what the user's own credentials confirm it with, and the
+ * token with which to hand both over, once, within ten minutes.
+ */
+function beginAddition({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+  return async ({ session, headers }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { id: userId, email } = session.user
+    const [token, challenge] = [randomToken(randomBytes), randomToken(randomBytes)]
+    const challengeItem = { userId, platform: headers.platform, challenge, expiresAt: challengeEnd(now()) }
+    const [{ credentials }] = await Promise.all([
+      getUser(users, session),
+      users.credentialChallenges.put(sha256(token), challengeItem),
+    ])
+
+    const idsOf = (kind: 'Fido2' | 'Key' | 'PasswordProtectedKey') =>
+      Object.values(credentials).flatMap((credential) => (credential.kind === kind ? [credential.id] : []))
+    const allowed = (kind: Parameters<typeof idsOf>[0]) =>
+      idsOf(kind).map((id) => ({ type: 'public-key' as const, id }))
+    const enrolled = { email, userHandle: userId, challenge, token, passkeys: idsOf('Fido2') }
+    const options = buildCreationOptions({ relyingParty, identityKeys }, enrolled)
+    return {
+      temporaryAuthenticationToken: token,
+      publicKeyCredentialCreationOptions: options,
+      confirmation: {
+        challenge,
+        rp: options.rp,
+        userVerification: 'required',
+        allowCredentials: {
+          webauthn: options.excludeCredentials,
+          key: allowed('Key'),
+          passwordProtectedKey: allowed('PasswordProtectedKey'),
+        },
+      },
+    }
+  }
+}
 
 export const handler = endpoint(contract, { users, relyingParty, identityKeys, randomBytes, now }, beginAddition)

@@ -1,6 +1,64 @@
+import { createHmac } from 'node:crypto'
+import { challengeEnd } from '../../../lib/accounts/challenges.ts'
+import { randomToken } from '../../../lib/accounts/token.ts'
+import { MOST_CREDENTIALS, type User } from '../../../lib/accounts/user.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { identityKeys, now, randomBytes, relyingParty, users } from '../../../lib/services.ts'
-import { beginLogin } from './begin-login.ts'
+import { identityKeys, now, randomBytes, relyingParty, type Services, users } from '../../../lib/services.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import { contract } from './contract.ts'
+
+const SUPPORTED_KINDS: Reply<typeof contract>['supportedCredentialKinds'] = [
+  { kind: 'Fido2', factor: 'either', requiresSecondFactor: false },
+  { kind: 'Key', factor: 'either', requiresSecondFactor: false },
+  { kind: 'PasswordProtectedKey', factor: 'either', requiresSecondFactor: false },
+  { kind: 'Password', factor: 'first', requiresSecondFactor: true },
+  { kind: 'Totp', factor: 'second', requiresSecondFactor: false },
+]
+
+type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
+
+/**
+ * Starts a login: a challenge that is good for one try within ten minutes, and the keys that may sign it. An unknown
+ * e-mail address gets dummy keys, the same each time. Passkeys are not listed: they are found without, and the lengths of
+ * their ids would tell them from dummies.
+ */
+function beginLogin({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+  const listed = (user: User | null, kind: 'Key' | 'PasswordProtectedKey', subject: string) => {
+    const own = Object.values(user?.credentials ?? {}).flatMap((held) => (held.kind === kind ? [held.id] : []))
+    const dummies = Array.from({ length: MOST_CREDENTIALS }, (_, i) =>
+      createHmac('sha256', identityKeys[0]).update(`credential ${kind} ${i} ${subject}`).digest('base64url'),
+    )
+    // Sorted, so that the order does not tell own credentials from dummies.
+    const ids = [...own, ...dummies].slice(0, MOST_CREDENTIALS).sort()
+    return ids.map((id) => ({ type: 'public-key' as const, id }))
+  }
+
+  return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { clientId } = request.client
+    const { email } = request.body
+    const [challengeIdentifier, challenge] = [randomToken(randomBytes), randomToken(randomBytes)]
+    const challengeItem = { clientId, email, challenge, expiresAt: challengeEnd(now()) }
+    const [user] = await Promise.all([
+      email === undefined ? null : users.get({ clientId, email }),
+      users.loginChallenges.put(sha256(challengeIdentifier), challengeItem),
+    ])
+    const allowed = (kind: 'Key' | 'PasswordProtectedKey') =>
+      email === undefined ? [] : listed(user, kind, `${clientId} ${email}`)
+    return {
+      challenge,
+      challengeIdentifier,
+      rp: { id: relyingParty.id, name: relyingParty.name },
+      userVerification: 'required' as const,
+      attestation: 'none' as const,
+      supportedCredentialKinds: SUPPORTED_KINDS,
+      allowCredentials: {
+        webauthn: [],
+        key: allowed('Key'),
+        passwordProtectedKey: allowed('PasswordProtectedKey'),
+      },
+    }
+  }
+}
 
 export const handler = endpoint(contract, { users, relyingParty, identityKeys, randomBytes, now }, beginLogin)

@@ -1,7 +1,109 @@
+import { isDeepStrictEqual } from 'node:util'
+import { changeAccess } from '../../../lib/accounts/access.ts'
+import { authenticator } from '../../../lib/accounts/authentication.ts'
+import { secondsFrom } from '../../../lib/accounts/challenges.ts'
+import type { Assertion } from '../../../lib/accounts/credential.ts'
+import { listAllOrigins } from '../../../lib/accounts/relying-party.ts'
+import type { Session } from '../../../lib/accounts/session.ts'
+import { randomId, randomToken } from '../../../lib/accounts/token.ts'
+import { MOST_SESSIONS, type User } from '../../../lib/accounts/user.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { identityKeys, limitTries, now, randomBytes, relyingParty, users } from '../../../lib/services.ts'
-import { completeLogin } from './complete-login.ts'
+import { toResult } from '../../../lib/result.ts'
+import {
+  identityKeys,
+  limitTries,
+  now,
+  randomBytes,
+  relyingParty,
+  type Services,
+  users,
+} from '../../../lib/services.ts'
+import { sha256 } from '../../../lib/sha256.ts'
+import { DAY } from '../../../lib/time.ts'
 import { contract } from './contract.ts'
+
+const SESSION_SECONDS = 30 * DAY
+type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
+
+/**
+ * Completes a login and gives the token of its session of 30 days. The challenge is used up whatever comes of it. Of more
+ * than MOST_SESSIONS the oldest end. Throws `login_failed`, the same for every cause, or `too_many_requests`; whether the
+ * user exists makes no difference to the work.
+ */
+function completeLogin({ users, limitTries, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+  const authenticate = authenticator({ identityKeys, limitTries, now })
+  const origins = listAllOrigins(relyingParty)
+
+  return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { clientId } = request.client
+    const { challengeIdentifier, ...assertions } = request.body
+    const at = new Date(now())
+    const started = await users.loginChallenges.take(sha256(challengeIdentifier), at)
+    if (started?.clientId !== clientId) throw new AppError('login_failed')
+
+    const { email, challenge } = started
+    const expected = { challenge, origins, rpId: relyingParty.id }
+    // What can be guessed is guessed of somebody.
+    if (email === undefined && assertions.firstFactor.kind !== 'Fido2') throw new AppError('login_failed')
+    const claimant = { clientId, email, sourceIp: request.requestContext.http.sourceIp }
+    const verify = async (user: User | null) => {
+      const result = await toResult(authenticate(user, assertions, expected, claimant))
+      if (!('error' in result)) return result.value
+      if (result.error.code !== 'invalid_credential') throw result.error
+      throw new AppError('login_failed', { cause: result.error })
+    }
+    const user = await (email === undefined
+      ? users.find(clientId, credentialIdOf(assertions.firstFactor))
+      : users.get({ clientId, email }))
+    const credentials = await verify(user)
+    if (!user) throw new AppError('login_failed')
+
+    const token = randomToken(randomBytes)
+    const session: Session = {
+      id: randomId(randomBytes),
+      hash: sha256(token),
+      clientId,
+      user: { id: user.userId, email: user.email },
+      createdAt: at,
+      expiresAt: secondsFrom(now(), SESSION_SECONDS),
+    }
+    const { platform } = request.headers
+    // First, so that whoever ends all sessions finds this one, or has it fail.
+    await users.sessions.put(session.hash, session)
+    await changeAccess(users, user, async (current) => ({
+      // A password takes half a second to compare: time for whoever ends sessions meanwhile.
+      credentials: isDeepStrictEqual(current.credentials, user.credentials) ? credentials : await verify(current),
+      sessions: withSession(current.sessions, session, platform),
+    })).catch(async (error: unknown) => {
+      await users.sessions.delete(session.hash)
+      // The user who was there a moment ago is no more.
+      const isGone = error instanceof AppError && error.code === 'invalid_session'
+      throw isGone ? new AppError('login_failed', { cause: error }) : error
+    })
+    return { token, expiresAt: session.expiresAt, user: session.user }
+  }
+}
+
+/** The sessions with a new one, without those that have ended, or are one too many. */
+function withSession(
+  sessions: User['sessions'],
+  { id, hash, createdAt, expiresAt }: Session,
+  platform: User['sessions'][string]['platform'],
+): User['sessions'] {
+  const live = Object.entries(sessions).filter((session) => session[1].expiresAt > createdAt)
+  const newest = live.toSorted(([, left], [, right]) => right.createdAt.getTime() - left.createdAt.getTime())
+  return {
+    ...Object.fromEntries(newest.slice(0, MOST_SESSIONS - 1)),
+    [id]: { hash, platform, createdAt, expiresAt },
+  }
+}
+
+/** The id of the passkey that tells who logs in; another kind of credential finds nobody. */
+function credentialIdOf(factor: Assertion): string {
+  return factor.kind === 'Fido2' ? factor.credentialAssertion.credId : '-'
+}
 
 export const handler = endpoint(
   contract,

@@ -1,6 +1,68 @@
+import { createHmac, hkdfSync } from 'node:crypto'
+import { challengeEnd } from '../../../lib/accounts/challenges.ts'
+import { buildCreationOptions } from '../../../lib/accounts/enrolment.ts'
+import { randomToken } from '../../../lib/accounts/token.ts'
+import { findRecoveryKey, type User } from '../../../lib/accounts/user.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { identityKeys, now, randomBytes, relyingParty, users } from '../../../lib/services.ts'
-import { beginRecovery } from './begin-recovery.ts'
+import { identityKeys, now, randomBytes, relyingParty, type Services, users } from '../../../lib/services.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import { contract } from './contract.ts'
+
+/** Of a P-256 key as the provider's clients encrypt it: the bytes of PKCS #8 with AES-GCM's tag, and of the nonce. */
+const ENCRYPTED_BYTES = 138 + 16
+const NONCE_BYTES = 16
+
+type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
+
+/**
+ * Starts a recovery: what a client needs to make new credentials, the token with which to hand them over, once, within ten
+ * minutes, and the encrypted recovery key for whoever tells its id, which the recovery kit alone has. Others get a dummy of
+ * the same form, the same each time.
+ */
+function beginRecovery({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+  const allowed = (user: User | null, id: string, subject: string) => {
+    const dummy = dummyEncryptedKey(identityKeys[0], `encrypted key ${id} ${subject}`)
+    return { id, encryptedRecoveryKey: findRecoveryKey(user, id)?.encryptedPrivateKey ?? dummy }
+  }
+
+  return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { clientId } = request.client
+    const { email, credentialId } = request.body
+    const { platform } = request.headers
+    const [token, userHandle, challenge] = [
+      randomToken(randomBytes),
+      randomToken(randomBytes),
+      randomToken(randomBytes),
+    ]
+    const subject = `${clientId} ${email}`
+    const expiresAt = challengeEnd(now())
+    const [user] = await Promise.all([
+      credentialId === undefined ? null : users.get({ clientId, email }),
+      users.recoveries.put(sha256(token), { clientId, email, platform, userHandle, challenge, expiresAt }),
+    ])
+    const options = buildCreationOptions({ relyingParty, identityKeys }, { email, userHandle, challenge, token })
+    const allowedRecoveryCredential =
+      credentialId === undefined
+        ? { id: dummyId(identityKeys[0], subject), encryptedRecoveryKey: null }
+        : allowed(user, credentialId, subject)
+    return {
+      temporaryAuthenticationToken: token,
+      publicKeyCredentialCreationOptions: { ...options, allowedRecoveryCredentials: [allowedRecoveryCredential] },
+    }
+  }
+}
+
+/** What looks like the id of a recovery key. */
+function dummyId(identityKey: string, subject: string): string {
+  return createHmac('sha256', identityKey).update(`credential RecoveryKey ${subject}`).digest('base64url')
+}
+
+/** What looks like an encrypted private key, in the form of the provider's clients: base64 of JSON. */
+function dummyEncryptedKey(identityKey: string, info: string): string {
+  const bytes = Buffer.from(hkdfSync('sha256', identityKey, '', info, ENCRYPTED_BYTES + NONCE_BYTES))
+  const [key, iv] = [bytes.subarray(0, ENCRYPTED_BYTES), bytes.subarray(ENCRYPTED_BYTES)]
+  return Buffer.from(JSON.stringify({ key: key.toString('base64'), iv: iv.toString('base64') })).toString('base64')
+}
 
 export const handler = endpoint(contract, { users, relyingParty, identityKeys, randomBytes, now }, beginRecovery)

@@ -1,6 +1,65 @@
+import { changeAccess } from '../../../lib/accounts/access.ts'
+import { attestor, handOverToken, isPasswordAlone, nameEach, requireParts } from '../../../lib/accounts/attestation.ts'
+import { authenticateRecovery } from '../../../lib/accounts/authentication.ts'
+import { requireOwnIds, withClaim } from '../../../lib/accounts/claims.ts'
+import { listOrigins } from '../../../lib/accounts/relying-party.ts'
+import type { User } from '../../../lib/accounts/user.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { identityKeys, now, randomBytes, relyingParty, users } from '../../../lib/services.ts'
-import { completeRecovery } from './complete-recovery.ts'
+import { type Result, toResult } from '../../../lib/result.ts'
+import { identityKeys, now, randomBytes, relyingParty, type Services, users } from '../../../lib/services.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import { contract } from './contract.ts'
+
+type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
+
+/**
+ * Completes a recovery with its token, which is used up whatever comes of it: the new credentials replace all others, and
+ * all sessions end. Throws `registration_expired_or_used`, `recovery_failed`, the same for every cause, and to whoever has
+ * the recovery key `invalid_credential` with every check of the new credentials that failed, or
+ * `credential_already_registered`. Whether the user exists makes no difference to the work before `recovery_failed`.
+ */
+function completeRecovery({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+  const attest = attestor({ identityKeys, randomBytes, now })
+
+  return async (request: Request<typeof contract>): Promise<undefined> => {
+    const { clientId } = request.client
+    const { body } = request
+    const { temporaryAuthenticationToken, recovery, newCredentials } = requireParts({
+      temporaryAuthenticationToken: handOverToken(request),
+      recovery: body.recovery ?? body.signedRecoveryPackage,
+      newCredentials: body.newCredentials,
+      ...(isPasswordAlone(body.newCredentials ?? {}) && { 'newCredentials.secondFactorCredential': undefined }),
+    })
+    const started = await users.recoveries.take(sha256(temporaryAuthenticationToken), new Date(now()))
+    if (started?.clientId !== clientId) throw new AppError('registration_expired_or_used')
+
+    const { email, platform, challenge, userHandle } = started
+    const expected = { challenge, origins: listOrigins(relyingParty, platform), rpId: relyingParty.id }
+    const verify = async (current: User | null) =>
+      recovered(await toResult(authenticateRecovery(current, recovery, { ...expected, credentials: newCredentials })))
+    const user = await verify(await users.get({ clientId, email }))
+
+    const made = await attest(newCredentials, { ...expected, userHandle })
+    requireOwnIds([...Object.values(user.credentials), ...made])
+    const credentials = nameEach(made, randomBytes)
+    const change = async () => {
+      const changing = changeAccess(users, user, async (current) => {
+        if (current !== user) await verify(current)
+        return { credentials, sessions: {} }
+      })
+      recovered(await toResult(changing))
+    }
+    await withClaim(users, made, user, { now: now(), change })
+    return undefined
+  }
+}
+
+/** The user of a recovery that went well; throws `recovery_failed`. */
+function recovered(result: Result<User>): User {
+  if ('error' in result) throw new AppError('recovery_failed', { cause: result.error })
+  return result.value
+}
 
 export const handler = endpoint(contract, { users, relyingParty, identityKeys, randomBytes, now }, completeRecovery)

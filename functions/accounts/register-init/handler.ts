@@ -1,7 +1,42 @@
+import { challengeEnd } from '../../../lib/accounts/challenges.ts'
+import { buildCreationOptions } from '../../../lib/accounts/enrolment.ts'
+import { randomToken } from '../../../lib/accounts/token.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { identityKeys, limitTries, now, randomBytes, relyingParty, users } from '../../../lib/services.ts'
-import { beginRegistration } from './begin-registration.ts'
+import {
+  identityKeys,
+  limitTries,
+  now,
+  randomBytes,
+  relyingParty,
+  type Services,
+  users,
+} from '../../../lib/services.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import { contract } from './contract.ts'
+
+type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
+
+/**
+ * Starts a registration: what a client needs to make credentials, and the token with which to hand them over, once,
+ * within ten minutes. Whether the e-mail address is known is not looked at. Throws `too_many_requests`.
+ */
+function beginRegistration({ users, limitTries, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+  return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { email } = request.body
+    const { platform } = request.headers
+    await limitTries('registration', { sourceIp: request.requestContext.http.sourceIp })
+    const [token, userId, challenge] = [randomToken(randomBytes), randomToken(randomBytes), randomToken(randomBytes)]
+    const expiresAt = challengeEnd(now())
+    await users.registrations.put(sha256(token), { email, platform, userId, challenge, expiresAt })
+    const enrolled = { email, userHandle: userId, challenge, token }
+    const options = buildCreationOptions({ relyingParty, identityKeys }, enrolled)
+    return {
+      temporaryAuthenticationToken: token,
+      publicKeyCredentialCreationOptions: { ...options, excludeCredentials: [] },
+    }
+  }
+}
 
 export const handler = endpoint(
   contract,

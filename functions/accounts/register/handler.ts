@@ -1,6 +1,51 @@
+import { attestor, handOverToken, isPasswordAlone, nameEach, requireParts } from '../../../lib/accounts/attestation.ts'
+import { requireOwnIds, withClaim } from '../../../lib/accounts/claims.ts'
+import { listOrigins } from '../../../lib/accounts/relying-party.ts'
+import type { User } from '../../../lib/accounts/user.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { identityKeys, now, randomBytes, relyingParty, users } from '../../../lib/services.ts'
-import { completeRegistration } from './complete-registration.ts'
+import { identityKeys, now, randomBytes, relyingParty, type Services, users } from '../../../lib/services.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import { contract } from './contract.ts'
+
+type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
+
+/**
+ * Completes a registration with its token, which is used up whatever comes of it. Throws `registration_expired_or_used`,
+ * `invalid_credential` with every check that failed, `credential_already_registered` or `user_already_registered`.
+ */
+function completeRegistration({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
+  const attest = attestor({ identityKeys, randomBytes, now })
+
+  return async (request: Request<typeof contract>): Promise<undefined> => {
+    const { clientId } = request.client
+    const credentials = request.body.signedChallenge ?? request.body
+    const { temporaryAuthenticationToken: token } = requireParts({
+      temporaryAuthenticationToken: handOverToken(request),
+      firstFactorCredential: credentials.firstFactorCredential,
+      ...(isPasswordAlone(credentials) && { secondFactorCredential: undefined }),
+    })
+    const createdAt = new Date(now())
+    const registration = await users.registrations.take(sha256(token), createdAt)
+    if (!registration) throw new AppError('registration_expired_or_used')
+
+    const { email, platform, userId, challenge } = registration
+    const origins = listOrigins(relyingParty, platform)
+    const made = await attest(credentials, { challenge, origins, rpId: relyingParty.id, userHandle: userId })
+    requireOwnIds(made)
+    const user: User = {
+      ...{ clientId, email, userId, createdAt },
+      credentials: nameEach(made, randomBytes),
+      ...{ sessions: {}, version: 0, wallets: {} },
+    }
+
+    const change = async () => {
+      if (!(await users.create(user))) throw new AppError('user_already_registered')
+    }
+    await withClaim(users, made, user, { now: now(), change })
+    return undefined
+  }
+}
 
 export const handler = endpoint(contract, { users, relyingParty, identityKeys, randomBytes, now }, completeRegistration)

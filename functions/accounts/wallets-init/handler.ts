@@ -1,6 +1,41 @@
+import { challengeEnd } from '../../../lib/accounts/challenges.ts'
+import { assertFresh } from '../../../lib/accounts/session.ts'
+import { randomBase62 } from '../../../lib/clients/api-key.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { now, randomBytes, relyingParty, users } from '../../../lib/services.ts'
-import { beginLink } from './begin-link.ts'
+import { now, randomBytes, relyingParty, type Services, users } from '../../../lib/services.ts'
+import { sha256 } from '../../../lib/sha256.ts'
 import { contract } from './contract.ts'
+import { walletMessage } from './wallet-message.ts'
+
+/**
+ * Starts the linking of a wallet: the text that it has to sign within ten minutes. `origin` is the page that asks, where
+ * a page does: wallets compare it with the text. Throws `fresh_login_required` if the session is older than ten minutes.
+ */
+function beginLink({
+  users,
+  relyingParty,
+  randomBytes,
+  now,
+}: Services<'users' | 'relyingParty' | 'randomBytes' | 'now'>) {
+  return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { session, headers, body } = request
+    assertFresh(session, now())
+    const { address, chain } = body.address
+    if (chain !== body.chain) {
+      const issue = `is not an address of ${body.chain}`
+      throw new AppError('missing_or_invalid_address', { details: [{ field: 'address', issue }] })
+    }
+    const uri = relyingParty.webOrigins.find((origin) => origin === headers.origin) ?? `https://${relyingParty.id}`
+    const wallet = { address, chain, chainId: body.chainId }
+    const challenge = { ...wallet, userId: session.user.id, expiresAt: challengeEnd(now()) }
+    const nonce = randomBase62(32, randomBytes)
+    const message = walletMessage(challenge, { uri, domain: new URL(uri).host, nonce, issuedAt: new Date(now()) })
+    // What a text stands for is found by the text alone: one with another domain, nonce or chain stands for nothing.
+    await users.walletChallenges.put(sha256(message), challenge)
+    return { message, expiresAt: challenge.expiresAt }
+  }
+}
 
 export const handler = endpoint(contract, { users, relyingParty, randomBytes, now }, beginLink)

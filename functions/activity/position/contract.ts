@@ -3,7 +3,7 @@ import { DepositResponse, shareNow } from '../../../lib/activity/entry-responses
 import { CancelledDeposit, CancelledRedeemShares, PositionResponse } from '../../../lib/activity/responses.ts'
 import { EvidenceList } from '../../../lib/chain/evidence.ts'
 import { VaultChainIdText } from '../../../lib/chain/registry.ts'
-import { Amount, SharePrice, Timestamp, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
+import { Address, Amount, SharePrice, Timestamp, UserAddress, VaultAddress } from '../../../lib/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
@@ -14,7 +14,7 @@ export const contract = {
   summary: "Returns a user's position in one vault with its amounts, latest deposits and a price history.",
   tag: 'Activity',
   caller: 'client',
-  uses: { deposits: ['Query', 'BatchGetItem'], config: true },
+  uses: { deposits: ['Query', 'BatchGetItem'], cache: ['BatchGetItem'], config: true },
   request: {
     path: z.object({ userAddress: UserAddress, vaultAddress: VaultAddress }),
     query: z.object({
@@ -51,6 +51,12 @@ export const contract = {
           .describe('True if the valuation is valid; null if the vault does not report it'),
       })
       .describe('Current state of the vault'),
+    rewards: z
+      .array(z.object({ token: Address, claimed: Amount.describe("Paid, in the token's smallest unit") }))
+      .nullable()
+      .describe(
+        "At least what campaigns of the vault have paid, as Merkl attributes it; not part of earnedAssets. Null if `GET …/rewards` has not read the user's rewards within a day",
+      ),
     deposits: z.array(DepositResponse).describe('Latest 20 deposits'),
     hasMore: z.boolean().describe('True if there are more deposits'),
     sharePriceHistory: z

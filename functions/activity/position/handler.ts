@@ -1,6 +1,76 @@
+import { readAccountVaults } from '../../../lib/activity/account-vaults.ts'
+import { buildShareNow, depositResponse } from '../../../lib/activity/entry-responses.ts'
+import { buildPosition } from '../../../lib/activity/position.ts'
+import { positionResponse } from '../../../lib/activity/responses.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { getReader, getYield, now, prices, records, sources } from '../../../lib/services.ts'
+import { totalCancelled } from '../../../lib/protocols/protocol.ts'
+import { vaultType } from '../../../lib/protocols/vault-on-chain.ts'
+import { readClaimed } from '../../../lib/rewards/claimed.ts'
+import { cache, getReader, getYield, now, prices, records, type Services, sources } from '../../../lib/services.ts'
+import { DAY_SECONDS, toDate } from '../../../lib/time.ts'
+import { findVault } from '../../../lib/vaults/vault.ts'
 import { contract } from './contract.ts'
-import { getPosition } from './position.ts'
 
-export const handler = endpoint(contract, { getReader, records, prices, sources, getYield, now }, getPosition)
+type Dependencies = Services<'getReader' | 'records' | 'prices' | 'sources' | 'getYield' | 'cache' | 'now'>
+
+const LATEST = 20
+const YEAR_SECONDS = 365n * DAY_SECONDS
+
+function getPosition({ getYield, prices, sources, cache, ...dependencies }: Dependencies) {
+  return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { userAddress: account } = path
+    const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
+    const since = BigInt(Math.floor(dependencies.now() / 1000)) - YEAR_SECONDS
+    const [{ vaults, errors, evidence }, daily, rewards] = await Promise.all([
+      readAccountVaults(dependencies, [vault], account),
+      prices.list(vault, 'day', since),
+      readClaimed(cache, vault, account),
+    ])
+    const [ofVault] = vaults
+    const built = ofVault && buildPosition(ofVault.entries, ofVault.live)
+    // Why it cannot be read now: not that there is none.
+    const [reason] = Object.values(errors ?? {})
+    if (reason !== undefined) throw new AppError('upstream_unavailable', { cause: new Error(reason) })
+    if (!built) throw new AppError('position_not_found')
+
+    const { live } = ofVault
+    const latest = built.deposits.toReversed().slice(0, LATEST)
+    const [{ annualYield }, sourceOf] = await Promise.all([
+      getYield(vault, live.sharePrice, ofVault.asOf),
+      sources.list(latest.map(({ entry }) => entry)),
+    ])
+    return {
+      ...positionResponse(ofVault, built, { account, annualYield }),
+      rewards,
+      amounts: {
+        pendingDeposit: live.pendingAssets,
+        claimableShares: live.claimableShares,
+        currentShares: live.shares,
+        pendingRedeemShares: live.pendingRedeemShares,
+        claimableRedeemAssets: live.claimableRedeemAssets,
+        cancelledDeposit: totalCancelled(live.cancelledDeposits),
+        cancelledRedeemShares: totalCancelled(live.cancelledRedemptions),
+      },
+      vault: {
+        poolId: vault.poolId,
+        name: vault.name,
+        type: vaultType(vault),
+        protocol: vault.protocol,
+        ...buildShareNow(ofVault, annualYield),
+        depositEpochId: live.depositEpochId,
+        isTotalAssetsValid: live.isTotalAssetsValid,
+      },
+      deposits: latest.map((deposit) => depositResponse(ofVault, deposit, annualYield, sourceOf(deposit.entry))),
+      hasMore: built.deposits.length > LATEST,
+      sharePriceHistory: [
+        ...daily.map(({ price, timestamp }) => ({ timestamp: toDate(timestamp), sharePrice: price })),
+        { timestamp: ofVault.asOf, sharePrice: live.sharePrice },
+      ],
+      evidence: [...evidence],
+    }
+  }
+}
+
+export const handler = endpoint(contract, { getReader, records, prices, sources, getYield, cache, now }, getPosition)

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ChainId, EVM_CHAINS } from '../../../lib/chain/registry.ts'
-import { RUN_METRICS, RunReport } from '../../../lib/follow/report.ts'
+import { RunReport } from '../../../lib/follow/report.ts'
 import type { JobContract } from '../../../lib/frame/contract.ts'
 
 const Followed = {
@@ -16,7 +16,8 @@ const Followed = {
 export const contract = {
   summary: "Records the final blocks of one chain's vaults: deposits, withdrawals, prices and states.",
   uses: {
-    clients: ['Query', 'BatchGetItem'],
+    // The last four list vaults that the list lacks.
+    clients: ['Query', 'BatchGetItem', 'Scan', 'ConditionCheckItem', 'PutItem', 'UpdateItem'],
     deposits: [
       'GetItem',
       'Query',
@@ -44,9 +45,6 @@ export const contract = {
     }),
     z.object({ outcome: z.literal('refreshed'), ...Followed, ...RunReport.shape }),
   ]),
-  // Each metric costs $0.30 a month and chain. Only what one would plot is a metric; the rest is in the log.
-  metrics: { ...RUN_METRICS, openTransfers: 'Count' },
-  heartbeat: 'openTransfers',
   everyMinutes: 1,
   runs: EVM_CHAINS.map(({ id }) => ({ chainId: id })),
   needsAgreement: true,

@@ -14,8 +14,6 @@ export const contract = {
     failures: z.array(z.string()).describe('Refreshes that failed, or failed in part'),
     lagSeconds: z.number().int().describe('Age in seconds of the oldest data that could not be refreshed'),
   }),
-  metrics: { lagSeconds: 'Seconds', prices: 'Count', outliers: 'Count' },
-  heartbeat: 'lagSeconds',
   everyMinutes: 5,
   runs: [{}],
   impact: 'Prices, market data and the values of balances get old; after a day they are unknown.',

@@ -1,7 +1,198 @@
+import type * as z from 'zod'
+import type { Aged } from '../../../lib/cache/cache.ts'
+import { CHAINS, type Chain } from '../../../lib/chain/registry.ts'
+import { badAnswer } from '../../../lib/errors.ts'
 import { job } from '../../../lib/frame/job.ts'
-import { cache, coinGecko, config, now, priceSources } from '../../../lib/services.ts'
+import { logger } from '../../../lib/logger.ts'
+import { ALL_PRICES, ALL_TOKENS, MARKET, pricesKey, RATES } from '../../../lib/markets/cache-keys.ts'
+import type { ListedToken, MarketCoin, TokenPrice } from '../../../lib/markets/coin.ts'
+import { beforeChange } from '../../../lib/markets/convert.ts'
+import { coinByAddress, coinById, fetchPrices } from '../../../lib/markets/source.ts'
+import { supportedTokens } from '../../../lib/markets/tokens.ts'
+import { toResult } from '../../../lib/result.ts'
+import { cache, coinGecko, config, now, priceSources, type Services } from '../../../lib/services.ts'
+import { DAY_MS, HOUR_MS } from '../../../lib/time.ts'
 import { contract } from './contract.ts'
-import { refreshMarket } from './refresh-market.ts'
+
+type Dependencies = Services<'cache' | 'coinGecko' | 'priceSources' | 'now'> & {
+  /** How old the market and the rates may grow before CoinGecko is asked for them again. */
+  readonly marketSeconds: number
+}
+
+const PAGES = [1, 2, 3, 4]
+/** A market, or rates, with less than this share of the coins, or currencies, before is a failure. */
+const LEAST_SHARE = 0.9
+/** What a schedule may be early. */
+const TOLERANCE_MS = 60_000
+/** A price that is more than so many times the one of the last hour, or less than that part of it, needs a second source… */
+const JUMP = 10
+/** …whose price is no more than so many times apart. */
+const AGREEMENT = 2
+
+/**
+ * Keeps the market, the rates of all currencies and the prices of all supported tokens: by CoinGecko's id from the
+ * market where that is new, else DefiLlama's. What a source does not tell stays as it was, a price for a day at most.
+ * Throws `upstream_*` when all that was tried failed.
+ */
+export async function refreshMarket(dependencies: Dependencies): Promise<z.output<typeof contract.report>> {
+  const { cache, coinGecko, now, marketSeconds } = dependencies
+  const cached = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
+  const startedAt = now()
+  /** Tries to refresh a cached answer of that moment; a failure is logged and returned. */
+  const attempt = async <T>(what: string, before: Date | undefined, refresh: () => Promise<T>) => {
+    const result = await toResult(refresh())
+    if ('value' in result) return { what, value: result.value, lagMs: 0 }
+    const { code, cause } = result.error
+    logger.warn('not refreshed', { what, code, cause: cause instanceof Error ? cause.message : undefined })
+    // What was never cached counts as a day old, the longest that prices are cached.
+    return { what, error: result.error, lagMs: before ? startedAt - before.getTime() : DAY_MS }
+  }
+  const isDue = (answer: Aged<unknown> | undefined) =>
+    !answer || now() - answer.asOf.getTime() >= marketSeconds * 1000 - TOLERANCE_MS
+
+  const [market, rates] = await Promise.all([
+    isDue(cached.market)
+      ? attempt('market', cached.market?.asOf, async () => {
+          const coins = await fetchMarket(coinGecko, cached.market?.value.length ?? 0)
+          await cache.put(MARKET, coins)
+          return coins
+        })
+      : undefined,
+    isDue(cached.rates)
+      ? attempt('rates', cached.rates?.asOf, async () => {
+          const fetched = await coinGecko.fetchRates()
+          const count = Object.keys(fetched).length
+          if (count < Object.keys(cached.rates?.value ?? {}).length * LEAST_SHARE)
+            throw badAnswer(`rates of ${count} currencies`)
+          await cache.put(RATES, fetched)
+          return fetched
+        })
+      : undefined,
+  ])
+  const newCoins = market?.value
+  const chains = await Promise.all(
+    CHAINS.map((chain) => {
+      const before = cached[`prices ${chain.key}`]
+      return attempt(`prices ${chain.key}`, before?.asOf, () =>
+        refreshPrices(dependencies, chain, {
+          tokens: supportedTokens(chain, cached[`tokens ${chain.key}`]),
+          before: before?.value ?? {},
+          newCoins: byId(newCoins),
+          knownCoins: byId(newCoins ?? cached.market?.value),
+        }),
+      )
+    }),
+  )
+
+  const attempts = [market, rates, ...chains].filter((each) => each !== undefined)
+  const errors = attempts.flatMap(({ error }) => error ?? [])
+  if (errors[0] && errors.length === attempts.length) throw errors[0]
+  const sum = (field: 'told' | 'older' | 'outliers') =>
+    chains.reduce((total, { value }) => total + (value?.[field] ?? 0), 0)
+  return {
+    coins: newCoins?.length ?? null,
+    currencies: rates?.value ? Object.keys(rates.value).length : null,
+    prices: sum('told'),
+    olderPrices: sum('older'),
+    outliers: sum('outliers'),
+    failures: [
+      ...attempts.flatMap(({ what, error }) => (error ? [what] : [])),
+      ...chains.flatMap(({ what, value }) => (value && !value.isWhole ? [what] : [])),
+    ],
+    lagSeconds: Math.round(
+      Math.max(...attempts.map(({ lagMs }) => lagMs), ...chains.map(({ value }) => value?.lagMs ?? 0)) / 1000,
+    ),
+  }
+}
+
+async function fetchMarket({ fetchMarketPage }: Dependencies['coinGecko'], before: number): Promise<MarketCoin[]> {
+  const pages = await Promise.all(PAGES.map((page) => fetchMarketPage(page)))
+  // A coin whose rank changes between two requests is on both pages.
+  const coins = [...byId(pages.flat()).values()]
+  if (coins.length > 0 && coins.length >= before * LEAST_SHARE) return coins
+  throw badAnswer(`a market of ${coins.length} coins`)
+}
+
+type PricesInput = {
+  readonly tokens: readonly ListedToken[]
+  readonly before: Readonly<Record<string, TokenPrice>>
+  /** The coins of a new market, which tell prices. */
+  readonly newCoins: ReadonlyMap<string, MarketCoin>
+  /** The coins of the market, new or cached, which can confirm prices. */
+  readonly knownCoins: ReadonlyMap<string, MarketCoin>
+}
+
+/** Keeps the prices of a chain's tokens. Throws `upstream_*` when no source tells any. */
+async function refreshPrices(
+  { cache, priceSources, now }: Dependencies,
+  chain: Chain,
+  { tokens, before, newCoins, knownCoins }: PricesInput,
+) {
+  const nameOf = ({ address, coinGeckoId }: ListedToken) =>
+    address === 'native' ? coinById(coinGeckoId) : coinByAddress(chain, address)
+  const fromMarket = new Map(tokens.flatMap((token) => priceInMarket(token, newCoins, now())))
+  const rest = tokens.filter(({ address }) => !fromMarket.has(address))
+  const [current, dayAgo] = await Promise.all([
+    fetchPrices(priceSources, rest.map(nameOf)),
+    fetchPrices(priceSources, rest.map(nameOf), new Date(now() - DAY_MS)),
+  ])
+  const told = new Map(fromMarket)
+  for (const token of rest) {
+    const latest = current.prices.get(nameOf(token))
+    const past = dayAgo.prices.get(nameOf(token))
+    if (latest && latest.price > 0)
+      told.set(token.address, { now: latest.price, dayAgo: past?.price ?? null, at: latest.at })
+  }
+  if (told.size === 0) throw current.failure ?? badAnswer('no price of any token')
+
+  const jumped = tokens.filter(({ address }) => hasJumped(before[address], told.get(address), now()))
+  const ofMarket = jumped.filter(({ address }) => fromMarket.has(address))
+  const second = await fetchPrices(priceSources, ofMarket.map(nameOf))
+  const secondOpinion = (token: ListedToken) => {
+    if (!fromMarket.has(token.address)) return knownCoins.get(token.coinGeckoId)?.price
+    return second.prices.get(nameOf(token))?.price
+  }
+  const outliers = jumped.filter((token) => !areNear(told.get(token.address)?.now, secondOpinion(token)))
+  for (const { address } of outliers) told.delete(address)
+
+  const older = tokens.flatMap(({ address }) => {
+    const price = told.has(address) ? undefined : before[address]
+    return price && now() - price.at <= DAY_MS ? [[address, price] as const] : []
+  })
+  await cache.put(pricesKey(chain.key), Object.fromEntries([...told, ...older]))
+  return {
+    told: told.size,
+    older: older.length - outliers.length,
+    outliers: outliers.length,
+    /** Whether no price is missing that a failing source may know. */
+    isWhole: !current.failure && !dayAgo.failure,
+    /** The age of the oldest price that a failing source may have told. */
+    lagMs: current.failure ? Math.max(0, ...older.map(([, { at }]) => now() - at)) : 0,
+  }
+}
+
+function priceInMarket(
+  { address, coinGeckoId }: ListedToken,
+  coins: ReadonlyMap<string, MarketCoin>,
+  at: number,
+): (readonly [string, TokenPrice])[] {
+  const { price = null, change24h = null } = coins.get(coinGeckoId) ?? {}
+  // A price of zero is an unknown one.
+  return price ? [[address, { now: price, dayAgo: beforeChange(price, change24h), at }]] : []
+}
+
+function hasJumped(before: TokenPrice | undefined, told: TokenPrice | undefined, now: number): boolean {
+  if (!before || !told || now - before.at > HOUR_MS) return false
+  return told.now > before.now * JUMP || told.now < before.now / JUMP
+}
+
+function areNear(left: number | undefined, right: number | null | undefined): boolean {
+  return left !== undefined && typeof right === 'number' && left <= right * AGREEMENT && right <= left * AGREEMENT
+}
+
+function byId(coins: readonly MarketCoin[] = []): Map<string, MarketCoin> {
+  return new Map(coins.map((coin) => [coin.id, coin]))
+}
 
 /** Nobody waits for a run. */
 const LIMITS = { deadlineMs: 20_000 }

@@ -12,8 +12,6 @@ export const contract = {
     keptChains: z.array(z.string()).describe('Chains that keep their earlier list'),
     lagSeconds: z.number().int().describe('Age of the oldest list, in seconds'),
   }),
-  metrics: { lagSeconds: 'Seconds' },
-  heartbeat: 'lagSeconds',
   everyMinutes: 60,
   runs: [{}],
   impact: 'New tokens are not supported yet, and lists get old.',

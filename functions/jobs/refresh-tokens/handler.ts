@@ -1,7 +1,80 @@
+import type * as z from 'zod'
+import { CHAINS } from '../../../lib/chain/registry.ts'
+import { badAnswer } from '../../../lib/errors.ts'
 import { job } from '../../../lib/frame/job.ts'
-import { cache, coinGecko, liFi, now } from '../../../lib/services.ts'
+import { logger } from '../../../lib/logger.ts'
+import { ALL_TOKENS, COIN_IDS, tokensKey } from '../../../lib/markets/cache-keys.ts'
+import type { ListedToken } from '../../../lib/markets/coin.ts'
+import { contractKey } from '../../../lib/markets/coingecko.ts'
+import { supportedTokens } from '../../../lib/markets/tokens.ts'
+import { toResult, unwrap } from '../../../lib/result.ts'
+import { cache, coinGecko, liFi, now, type Services } from '../../../lib/services.ts'
+import { DAY_MS } from '../../../lib/time.ts'
 import { contract } from './contract.ts'
-import { refreshTokens } from './refresh-tokens.ts'
+
+type Dependencies = Services<'cache' | 'liFi' | 'coinGecko' | 'now'>
+
+/** A list with less than this share of what was there before is a failure. */
+const LEAST_SHARE = 0.5
+/** The age of a list that was never cached: the longest that lists are cached. */
+const NEVER_CACHED_MS = 7 * DAY_MS
+
+/**
+ * Keeps LI.FI's list of every chain's tokens, with CoinGecko's ids by contract. A chain of which LI.FI tells nothing, or
+ * less than half of the tokens before, keeps its list; without new ids, or with less than half of them, the tokens have
+ * those known before. Throws `upstream_*` when LI.FI fails.
+ */
+export async function refreshTokens({
+  cache,
+  liFi,
+  coinGecko,
+  now,
+}: Dependencies): Promise<z.output<typeof contract.report>> {
+  const cached = await cache.get({ ...ALL_TOKENS, COIN_IDS })
+  const [lists, ids] = await Promise.all([
+    toResult(liFi.fetchTokens()),
+    toResult(refreshIds({ cache, coinGecko }, cached.COIN_IDS?.value.length ?? 0)),
+  ])
+  const listed = unwrap(lists)
+  const refreshed: ListedToken[] = []
+  const keptChains: string[] = []
+  let lagSeconds = 0
+  for (const chain of CHAINS) {
+    const before = cached[`tokens ${chain.key}`]
+    const fetched = listed.get(chain.key) ?? []
+    if (fetched.length === 0 || fetched.length < (before?.value.length ?? 0) * LEAST_SHARE) {
+      logger.warn('a chain keeps its tokens', { chain: chain.key, tokens: fetched.length })
+      keptChains.push(chain.key)
+      const ageMs = before ? now() - before.asOf.getTime() : NEVER_CACHED_MS
+      lagSeconds = Math.max(lagSeconds, Math.round(ageMs / 1000))
+      continue
+    }
+    const idBefore = new Map(supportedTokens(chain, before).map(({ address, coinGeckoId }) => [address, coinGeckoId]))
+    const idOf = (address: string) =>
+      'value' in ids ? ids.value.byContract.get(contractKey(chain, address)) : idBefore.get(address)
+    const tokens = fetched.map((token) => ({
+      ...token,
+      coinGeckoId: token.address === 'native' ? chain.nativeCoin.coinGeckoId : (idOf(token.address) ?? ''),
+    }))
+    await cache.put(tokensKey(chain.key), tokens)
+    refreshed.push(...tokens)
+  }
+  return {
+    tokens: refreshed.length,
+    withId: refreshed.filter(({ coinGeckoId }) => coinGeckoId !== '').length,
+    areIdsNew: 'value' in ids,
+    keptChains,
+    lagSeconds,
+  }
+}
+
+/** Keeps the list of all coins, and gives it. Throws `upstream_*`. */
+async function refreshIds({ cache, coinGecko }: Pick<Dependencies, 'cache' | 'coinGecko'>, before: number) {
+  const ids = await coinGecko.fetchCoinIds()
+  if (ids.all.length < before * LEAST_SHARE) throw badAnswer(`a list of ${ids.all.length} coins`)
+  await cache.put(COIN_IDS, ids.all)
+  return ids
+}
 
 /** Both lists are megabytes, and nobody waits for them. */
 const LIMITS = { deadlineMs: 30_000 }

@@ -1,6 +1,74 @@
+import { combine } from '../../../lib/cache/aged.ts'
+import { CHAINS, type Chain } from '../../../lib/chain/registry.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { cache, now } from '../../../lib/services.ts'
-import { listCoins } from './coins.ts'
+import { shownAddress, WRAPPED_SOL } from '../../../lib/markets/address.ts'
+import { ALL_PRICES, ALL_TOKENS, MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
+import type { ListedToken, MarketCoin, TokenPrice } from '../../../lib/markets/coin.ts'
+import { type Conversion, changeInPercent, conversionInto } from '../../../lib/markets/convert.ts'
+import type { Currency } from '../../../lib/markets/currency.ts'
+import { supportedTokens } from '../../../lib/markets/tokens.ts'
+import { cache, now, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
+
+type Cached = Awaited<ReturnType<typeof recallAll>>
+type Entries = ReturnType<typeof toReply>[]
+
+/** Lists the tokens that the service supports on all chains, in one read. Throws `upstream_unavailable` when the currency's rate is unknown. */
+function listCoins({ cache, now }: Services<'cache' | 'now'>) {
+  // By currency, for as long as what they are made of is the same: 62 at most, of 2 MB each with their compressed forms.
+  let lists = { from: [] as readonly unknown[], byCurrency: new Map<Currency, Entries>() }
+  return async ({ query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const cached = await recallAll(cache)
+    const conversion = conversionInto(currency, cached.rates)
+    const parts = Object.values(cached).map((part) => part?.value)
+    const isSame = parts.length === lists.from.length && parts.every((part, index) => part === lists.from[index])
+    if (!isSame) lists = { from: parts, byCurrency: new Map() }
+    const supported = lists.byCurrency.get(currency) ?? toEntries(cached, conversion)
+    lists.byCurrency.set(currency, supported)
+    // A list of tokens that is past its time makes the answer old; one that is not does not.
+    const oldTokens = CHAINS.map(({ key }) => cached[`tokens ${key}`]).filter((tokens) => tokens?.isStale)
+    const prices = CHAINS.map(({ key }) => cached[`prices ${key}`])
+    return combine(supported, [cached.market, ...prices, ...oldTokens, ...conversion.answers], now())
+  }
+}
+
+function recallAll(cache: Services<'cache'>['cache']) {
+  return cache.recall({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
+}
+
+function toEntries(cached: Cached, conversion: Conversion): Entries {
+  const coins = new Map(cached.market?.value.map((coin) => [coin.id, coin]))
+  return CHAINS.flatMap((chain) => {
+    const prices = cached[`prices ${chain.key}`]?.value ?? {}
+    return supportedTokens(chain, cached[`tokens ${chain.key}`])
+      .filter(({ address }) => address !== WRAPPED_SOL) // Its address is shown for the coin that it wraps.
+      .map((token) =>
+        toReply(chain, token, { price: prices[token.address], coin: coins.get(token.coinGeckoId) }, conversion),
+      )
+  })
+}
+
+type Figures = { readonly price: TokenPrice | undefined; readonly coin: MarketCoin | undefined }
+
+function toReply(chain: Chain, token: ListedToken, { price, coin }: Figures, conversion: Conversion) {
+  // As the market tells it where the price is the market's.
+  const isOwnPrice = price && price.now !== coin?.price
+  const change = isOwnPrice ? changeInPercent(price.now, price.dayAgo) : (coin?.change24h ?? null)
+  return {
+    contract_address: shownAddress(chain, token.address),
+    chainId: chain.id,
+    contract_ticker_symbol: token.symbol,
+    contract_decimals: token.decimals,
+    contract_name: token.name,
+    coinKey: token.coinKey,
+    logo_url: token.logoUrl,
+    id: token.coinGeckoId || null,
+    current_price: conversion.amount(price?.now ?? coin?.price ?? null),
+    market_cap: conversion.amount(coin?.marketCap ?? null),
+    total_volume: conversion.amount(coin?.volume ?? null),
+    price_change_percentage_24h: conversion.change(change),
+  }
+}
 
 export const handler = endpoint(contract, { cache, now }, listCoins)

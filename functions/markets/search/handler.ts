@@ -1,6 +1,94 @@
+import * as z from 'zod'
+import { combine } from '../../../lib/cache/aged.ts'
+import type { Aged, Namespace } from '../../../lib/cache/cache.ts'
+import { badAnswer } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { budgets, cache, coinGecko, now } from '../../../lib/services.ts'
+import { MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
+import { FoundCoin, MarketCoin } from '../../../lib/markets/coin.ts'
+import { conversionInto } from '../../../lib/markets/convert.ts'
+import type { Currency } from '../../../lib/markets/currency.ts'
+import { newestAnswer } from '../../../lib/markets/source.ts'
+import { UNITS } from '../../../lib/meter/meter.ts'
+import { toResult } from '../../../lib/result.ts'
+import { cache, coinGecko, now, type Services } from '../../../lib/services.ts'
+import { DAY, HOUR } from '../../../lib/time.ts'
 import { contract } from './contract.ts'
-import { searchCoins } from './search.ts'
 
-export const handler = endpoint(contract, { budgets, cache, coinGecko, now }, searchCoins)
+const MOST_FOUND = 100
+
+const SEARCH: Namespace<FoundCoin[]> = {
+  name: 'search',
+  schema: z.array(FoundCoin),
+  freshSeconds: 15 * 60,
+  keepSeconds: DAY,
+}
+const FoundPrice = MarketCoin.pick({ id: true, price: true, change24h: true })
+type FoundPrice = z.output<typeof FoundPrice>
+const FOUND_PRICES: Namespace<FoundPrice[]> = {
+  name: 'found-prices',
+  schema: z.array(FoundPrice),
+  freshSeconds: 60,
+  keepSeconds: HOUR,
+}
+
+/**
+ * Finds the coins whose name or symbol has a text, at most 100, the largest first, with their prices: CoinGecko's, or
+ * those of the cached market, or none. Throws `upstream_*` when the coins themselves are not known: also where CoinGecko
+ * finds none of a name that the cached market has.
+ */
+export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinGecko' | 'now'>) {
+  /** What the coins of the cached market are worth. Throws `upstream_unavailable` where the currency's rate is not cached. */
+  async function getMarketPrices(currency: Currency): Promise<Aged<FoundPrice[]>> {
+    const { market, rates } = await cache.recall({ market: MARKET, rates: RATES })
+    const conversion = conversionInto(currency, rates)
+    const prices = (market?.value ?? []).map(({ id, price, change24h }) => ({
+      id,
+      price: conversion.amount(price),
+      change24h: conversion.change(change24h),
+    }))
+    return combine(prices, [market, ...conversion.answers], now())
+  }
+
+  async function fetchFound(text: string): Promise<FoundCoin[]> {
+    const found = await coinGecko.searchCoins(text)
+    if (found.length > 0) return found.slice(0, MOST_FOUND)
+    const { market } = await cache.recall({ market: MARKET })
+    const isNamed = ({ id, symbol, name }: MarketCoin) => [id, symbol, name].some((word) => word.toLowerCase() === text)
+    if (market?.value.some(isNamed)) throw badAnswer('CoinGecko: a search does not find a coin of the market')
+    return []
+  }
+
+  async function fetchPrices(ids: readonly string[], currency: Currency): Promise<FoundPrice[]> {
+    const quotes = await coinGecko.fetchCoins(ids, currency)
+    if (quotes.size === 0) throw badAnswer('CoinGecko: the coins that it found are unknown')
+    return [...quotes.values()].filter((quote) => quote !== null)
+  }
+
+  return async ({ query: { currency }, body, payFor }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const payment = payFor(UNITS.coingecko)
+    const key = body.search.toLowerCase()
+    const found = await cache.getOrFetch({ namespace: SEARCH, key }, payment, () => fetchFound(key))
+    const ids = found.value.map(({ id }) => id)
+    if (ids.length === 0) return { ...found, value: [] }
+    const priced = { namespace: FOUND_PRICES, key: `${key}#${currency}` }
+    const prices = await toResult(
+      newestAnswer<FoundPrice[]>(
+        { get: () => cache.getOrFetch(priced, payment, () => fetchPrices(ids, currency)), isRecent: () => true },
+        { get: () => getMarketPrices(currency), isRecent: () => true },
+      ),
+    )
+    const answer = 'value' in prices ? prices.value : undefined
+    const byId = new Map(answer?.value?.map((price) => [price.id, price]))
+    const coins = found.value.map(({ apiSymbol, rank, ...coin }) => ({
+      ...coin,
+      api_symbol: apiSymbol,
+      market_cap_rank: rank,
+      current_price: byId.get(coin.id)?.price ?? null,
+      price_change_percentage_24h: byId.get(coin.id)?.change24h ?? null,
+    }))
+    return combine(coins, [found, answer], now())
+  }
+}
+
+export const handler = endpoint(contract, { cache, coinGecko, now }, searchCoins)

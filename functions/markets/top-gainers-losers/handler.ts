@@ -1,6 +1,59 @@
+import { combine } from '../../../lib/cache/aged.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { cache, now } from '../../../lib/services.ts'
+import { MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
+import type { MarketCoin } from '../../../lib/markets/coin.ts'
+import { type Conversion, conversionInto } from '../../../lib/markets/convert.ts'
+import type { Currency } from '../../../lib/markets/currency.ts'
+import { cache, now, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
-import { listTopMovers } from './top-gainers-losers.ts'
+
+const MOST_MOVERS = 30
+/** What is traded less says little: one order moves its price. */
+const LEAST_VOLUME_DOLLARS = 50_000
+
+/**
+ * Lists the coins of the cached market that gained and lost most over a day in a currency, the largest change first.
+ * Throws `upstream_unavailable` when no market, or no rate of the currency, is cached.
+ */
+export function listTopMovers({ cache, now }: Services<'cache' | 'now'>) {
+  return async ({ query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { market, rates } = await cache.recall({ market: MARKET, rates: RATES })
+    if (!market) throw new AppError('upstream_unavailable', { cause: new Error('no market is cached') })
+    const conversion = conversionInto(currency, rates)
+    const movers = market.value
+      .filter(({ volume }) => volume !== null && volume >= LEAST_VOLUME_DOLLARS)
+      .flatMap((coin) => toMover(coin, conversion, currency))
+      .sort((left, right) => right.price_change_percentage_24h - left.price_change_percentage_24h)
+    const top_gainers = movers.filter((mover) => mover.price_change_percentage_24h > 0).slice(0, MOST_MOVERS)
+    const losers = movers.filter((mover) => mover.price_change_percentage_24h < 0)
+    const top_losers = losers.toReversed().slice(0, MOST_MOVERS)
+    return combine({ top_gainers, top_losers }, [market, ...conversion.answers], now())
+  }
+}
+
+/** The coin as callers see it; nothing where its price, its volume or its change is unknown. */
+function toMover(
+  { id, symbol, name, image, rank, ...figures }: MarketCoin,
+  conversion: Conversion,
+  currency: Currency,
+) {
+  const [price, volume] = [conversion.amount(figures.price), conversion.amount(figures.volume)]
+  const change = conversion.change(figures.change24h)
+  if (price === null || volume === null || change === null) return []
+  return {
+    id,
+    symbol,
+    name,
+    image,
+    market_cap_rank: rank,
+    current_price: price,
+    price_change_percentage_24h: change,
+    [currency]: price,
+    [`${currency}_24h_vol`]: volume,
+    [`${currency}_24h_change`]: change,
+  }
+}
 
 export const handler = endpoint(contract, { cache, now }, listTopMovers)

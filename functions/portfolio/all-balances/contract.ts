@@ -14,12 +14,16 @@ export const contract = {
   summary: "Returns all balances of the user's wallets on all chains, with their values.",
   tag: 'Portfolio',
   caller: 'user',
-  uses: { users: ['GetItem'], cache: ['BatchGetItem', 'GetItem', 'UpdateItem', 'PutItem'], config: true },
+  uses: { users: ['GetItem'], cache: ['BatchGetItem', 'BatchWriteItem', 'UpdateItem', 'PutItem'], config: true },
   request: { query: z.object({ currency: Currency.default('usd') }) },
   response: WalletsResponse.extend({
     tokens: z
       .record(ChainKey, z.array(BalanceEntry))
       .describe("Balances by chain key: the chain's coin for each linked wallet's chain, and every token held"),
+    missing: z
+      .partialRecord(ChainKey, z.array(z.enum(['unlisted_tokens'])))
+      .optional()
+      .describe('Parts for which the service has no source, by chain key; listed tokens are always there'),
     kyc: z.object({ status: KycStatus.describe('Status of the identity check') }).describe("The user's identity check"),
     smartgaz: z.number().describe('Remaining allowance for network fees that the service pays, in the currency'),
     smartgaz_available: z.boolean().describe('True if the exchange rate is known; without it smartgaz is 0'),

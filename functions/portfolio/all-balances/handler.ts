@@ -1,6 +1,149 @@
+import { listWallets } from '../../../lib/accounts/user.ts'
+import { addressesOn } from '../../../lib/accounts/wallet.ts'
+import { CHAINS, type ChainKey } from '../../../lib/chain/registry.ts'
+import type { AppError } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { budgets, cache, getReader, goldRush, now, solana, users } from '../../../lib/services.ts'
-import { readAllBalances } from './all-balances.ts'
+import { ALL_PRICES, ALL_TOKENS, RATES } from '../../../lib/markets/cache-keys.ts'
+import type { TokenPrice } from '../../../lib/markets/coin.ts'
+import type { ExchangeRate } from '../../../lib/markets/currency.ts'
+import { decimal, times, tokens, toNumber } from '../../../lib/markets/decimal.ts'
+import { supportedTokens } from '../../../lib/markets/tokens.ts'
+import { buildBalance, type Holding } from '../../../lib/portfolio/balance.ts'
+import { RENT } from '../../../lib/portfolio/cache-keys.ts'
+import { byChain, NOTHING, type OnChain, walletsResponse } from '../../../lib/portfolio/responses.ts'
+import {
+  type ChainBalances,
+  isIndexRecent,
+  type KnownOnChain,
+  oldestOf,
+} from '../../../lib/portfolio/wallet-balances.ts'
+import { toResult } from '../../../lib/result.ts'
+import { cache, getReader, now, type Services, solana, tokenIndex, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
+import { holdingsOf } from './holdings.ts'
+import { balancesRefresh, type ChainInput } from './refresh.ts'
+import { readSolanaBalances } from './solana.ts'
 
-export const handler = endpoint(contract, { users, budgets, cache, getReader, solana, goldRush, now }, readAllBalances)
+type Dependencies = Services<'users' | 'cache' | 'getReader' | 'solana' | 'tokenIndex' | 'now'>
+
+/** Holdings of the user on a chain. */
+type Found = OnChain & { readonly holdings: readonly Holding[] }
+
+/** Lamports that an account of no bytes cost before the rent was lowered (SIMD-0437): never too little. */
+const LEGACY_RENT = 890_880n
+/** Decimals of a millionth of a dollar, and of a lamport. */
+const MICRO = 6
+const LAMPORTS = 9
+const DOLLAR: ExchangeRate = { now: 1, dayAgo: 1 }
+
+/**
+ * Returns a user's balances in a currency. A chain that cannot be read has its last good balances, and never holds up the
+ * others. Throws `invalid_session` where the user is no more, and `upstream_*` when nothing is known of any chain that the
+ * user has a wallet for.
+ */
+function readAllBalances({ users, cache, getReader, solana, tokenIndex, now }: Dependencies) {
+  const refresh = balancesRefresh({ cache, getReader, solana, tokenIndex, now })
+
+  /** Holdings of all wallets on a chain; none where one wallet is unknown, since their sum would be wrong. */
+  function describe(
+    { chain, wallets, listed, vaults }: ChainInput,
+    known: readonly KnownOnChain[],
+    failure: AppError | undefined,
+  ): Found {
+    const here = { ...NOTHING, chain: chain.key, wallets, holdings: [] }
+    if (wallets.length === 0) return here
+    const read = known.flatMap((one) => one.read ?? [])
+    if (failure && read.length < known.length) return { ...here, error: failure.message, failure }
+
+    const isIndexed = isIndexedChain(chain.key)
+    const indexed = isIndexed ? known.flatMap((one) => one.indexed ?? []) : []
+    const shares = vaults.map(({ shareToken }) => shareToken)
+    const wanted = new Set<string>([...listed.map(({ address }) => address), ...shares])
+    const isMissed = (contract: string) => chain.kind === 'solana' || wanted.has(contract)
+    const isPartial = (one: ChainBalances) =>
+      one.unread.some(isMissed) || shares.some((share) => !(share in one.shares))
+    const errors = [
+      failure?.message,
+      read.some(isPartial) && 'Some tokens could not be read',
+      isIndexed && !known.every((one) => isIndexRecent(one, now())) && 'Unlisted tokens could not be read',
+      indexed.some(({ isWhole }) => !isWhole) && 'Not all unlisted tokens are shown',
+    ]
+    return {
+      ...here,
+      holdings: holdingsOf({ chain, read, indexed: indexed.map((one) => one.tokens), listed, vaults }),
+      asOf: new Date(Math.min(...read.map((one) => oldestOf(one, shares).getTime()))),
+      error: errors.filter(Boolean).join('. ') || undefined,
+    }
+  }
+
+  const isIndexedChain = (chainKey: ChainKey) => tokenIndex?.tokenChains.includes(chainKey) === true
+
+  /** The rent by itself, for users without a wallet on Solana; undefined when it is not reported. */
+  async function readRent(): Promise<bigint | undefined> {
+    const result = await toResult(readSolanaBalances(solana, []))
+    return 'value' in result ? result.value.rent : undefined
+  }
+
+  return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { session, query, payFor } = request
+    const { currency } = query
+    const [user, cached] = await Promise.all([
+      users.get({ clientId: session.clientId, email: session.user.email }),
+      cache.recall({ ...ALL_TOKENS, ...ALL_PRICES, rates: RATES, rent: RENT }),
+    ])
+    const linked = listWallets(user)
+    const inputs = CHAINS.map(
+      (chain): ChainInput => ({
+        chain,
+        wallets: addressesOn(chain, linked),
+        listed: supportedTokens(chain, cached[`tokens ${chain.key}`]),
+        vaults: request.client.vaults.filter(({ chainId }) => chainId === chain.id),
+      }),
+    )
+    const isRentFresh = cached.rent?.isStale === false
+    // A wallet on Solana has it read with its balances.
+    const isRentUnread = !isRentFresh && !linked.some(({ chain }) => chain === 'solana')
+    const [{ known, failures, rent: rentBeside }, rentAlone] = await Promise.all([
+      refresh(inputs, payFor),
+      isRentUnread ? readRent() : undefined,
+    ])
+    const rate = cached.rates?.value[currency] ?? (currency === 'usd' ? DOLLAR : undefined)
+    const chains = inputs.map((input) => {
+      const { chain, wallets } = input
+      const { holdings, ...found } = describe(
+        input,
+        wallets.map((wallet) => known(chain, wallet)),
+        failures.get(chain.key),
+      )
+      const prices = cached[`prices ${chain.key}`]?.value ?? {}
+      const entries = holdings.map((holding) => buildBalance(chain, holding, priceOf(holding, prices), rate))
+      return { ...found, entries }
+    })
+    const rent = rentBeside ?? rentAlone
+    if (rent !== undefined && !(isRentFresh && cached.rent?.value === rent)) await cache.put(RENT, rent)
+    const notIndexed = inputs.filter(({ chain, wallets }) => wallets.length > 0 && !isIndexedChain(chain.key))
+    const smartGas = tokens(BigInt(user?.smartGas ?? 0), MICRO)
+    return {
+      ...walletsResponse(chains),
+      ...(notIndexed.length > 0 && {
+        missing: Object.fromEntries(notIndexed.map(({ chain }) => [chain.key, ['unlisted_tokens' as const]])),
+      }),
+      tokens: byChain(chains, ({ entries }) => entries),
+      kyc: { status: user?.kyc ?? 'none' },
+      smartgaz: rate ? toNumber(times(smartGas, decimal(rate.now))) : 0,
+      smartgaz_available: rate !== undefined,
+      solana_rent: toNumber(tokens(rent ?? cached.rent?.value ?? LEGACY_RENT, LAMPORTS)),
+    }
+  }
+}
+
+/** The price that values a holding: of the asset for shares, and none for what is not listed. */
+function priceOf(
+  { address, isListed, share }: Holding,
+  prices: Readonly<Record<string, TokenPrice>>,
+): TokenPrice | undefined {
+  return isListed ? prices[share?.asset ?? address] : undefined
+}
+
+export const handler = endpoint(contract, { users, cache, getReader, solana, tokenIndex, now }, readAllBalances)

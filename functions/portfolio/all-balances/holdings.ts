@@ -1,102 +1,75 @@
-import type { ChainReader } from '../../../lib/chain/reader.ts'
-import type { Rpc } from '../../../lib/chain/rpc.ts'
-import { Address, MAX_UINT256 } from '../../../lib/codecs.ts'
+import type { Chain } from '../../../lib/chain/registry.ts'
+import { MAX_UINT256 } from '../../../lib/codecs.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import type { Holding } from '../../../lib/portfolio/balance.ts'
-import type { IndexedToken } from '../../../lib/portfolio/goldrush.ts'
 import { spamFilter } from '../../../lib/portfolio/spam.ts'
+import type { IndexedToken } from '../../../lib/portfolio/token-index.ts'
+import { type ChainBalances, isUnread } from '../../../lib/portfolio/wallet-balances.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
-import { readEvmBalances } from './evm.ts'
-import { readSolanaBalances, TOKEN_PROGRAMS } from './solana.ts'
 
-/** What wallets hold on a chain, by what the chain itself says. */
-export type HoldingsOnChain = {
-  /** The chain's own coin, and of tokens and shares those of which there is something. */
-  readonly holdings: readonly Holding[]
-  /** Whether the chain did not tell what is held of this token, so that nothing is known of it. */
-  readonly isUnread: (address: string) => boolean
-  /** What it did not tell: tokens, token programs, accounts. */
-  readonly unread: readonly string[]
-  /** A token that an index knows, with the balance that the chain tells; undefined where it tells that there is none. */
-  readonly confirm: (token: IndexedToken) => IndexedToken | undefined
-  /** Solana alone: what must stay in an account, in lamports, where the node tells it. */
-  readonly rent?: bigint | undefined
+/** Balances of a user's wallets on a chain, and the tokens that an index reports for each. */
+type WalletsOnChain = {
+  readonly chain: Chain
+  readonly read: readonly ChainBalances[]
+  readonly indexed: readonly (readonly IndexedToken[])[]
+  readonly listed: readonly ListedToken[]
+  readonly vaults: readonly Vault[]
 }
 
-/** What these wallets hold on an EVM chain. Throws AppError `upstream_*`. */
-export async function evmHoldings(
-  reader: ChainReader,
-  wallets: readonly string[],
-  listed: readonly ListedToken[],
-  vaults: readonly Vault[],
-): Promise<HoldingsOnChain> {
-  const addresses = wallets.map((wallet) => Address.decode(wallet))
-  const { native, tokens, sharePrices, shareSymbols, unread } = await readEvmBalances(reader, addresses, listed, vaults)
+/** Sum over all wallets; undefined if a balance is unknown or the sum exceeds uint256. */
+type Sum = { readonly balance: bigint; readonly decimals?: number | undefined } | undefined
+
+/**
+ * Holdings of several wallets together: the chain's coin, listed tokens, shares of these vaults, and tokens of the index.
+ * A token of which one balance is unknown is left out.
+ */
+export function holdingsOf({ chain, read, indexed, listed, vaults }: WalletsOnChain): Holding[] {
+  // Two vaults can have one token of shares, which counts once.
   const vaultOf = new Map<string, Vault>(vaults.map((vault) => [vault.shareToken, vault]))
+  const heldOf = (address: string) => {
+    const sum = sumOf(read.map((one) => one.tokens[address] ?? (isUnread(one, address) ? undefined : { balance: 0n })))
+    return sum && sum.balance > 0n ? sum : undefined
+  }
   const ofTokens = listed.flatMap((token) => {
-    if (token.address === 'native') return [holdingOf(token, native)]
-    const balance = tokens.get(token.address) ?? 0n
-    return balance > 0n && !vaultOf.has(token.address) ? [holdingOf(token, balance)] : []
+    if (token.address === 'native')
+      return [
+        holdingOf(
+          token,
+          read.reduce((sum, { native }) => sum + native, 0n),
+        ),
+      ]
+    const held = vaultOf.has(token.address) ? undefined : heldOf(token.address)
+    return held ? [holdingOf({ ...token, decimals: held.decimals ?? token.decimals }, held.balance)] : []
   })
   const ofVaults = [...vaultOf.values()].flatMap((vault) => {
     const { shareToken: address, shareDecimals: decimals, name, logoUrl, asset, assetDecimals } = vault
-    const balance = tokens.get(address) ?? 0n
+    const { balance = 0n } = sumOf(read.map(({ shares }) => shares[address])) ?? {}
     if (balance === 0n) return []
-    const share = { asset, assetDecimals, price: sharePrices.get(address) ?? null }
-    const token = { address, symbol: shareSymbols.get(address) ?? '', name, decimals, logoUrl }
-    return [{ ...holdingOf(token, balance), share }]
+    const { price = null, symbol = '' } = newestShare(read, address) ?? {}
+    return [
+      { ...holdingOf({ address, symbol, name, decimals, logoUrl }, balance), share: { asset, assetDecimals, price } },
+    ]
   })
-  const missing = new Set<string>(unread)
-  return {
-    holdings: [...ofTokens, ...ofVaults],
-    isUnread: (address) => missing.has(address),
-    unread,
-    confirm: (token) => (vaultOf.has(token.address) ? undefined : token),
+  // Solana reports every token that a wallet holds; an EVM chain only those that it is asked for.
+  const confirm = (token: IndexedToken) => {
+    if (chain.kind === 'evm') return vaultOf.has(token.address) ? undefined : token
+    if (read.some((one) => isUnread(one, token.address))) return token
+    const held = heldOf(token.address)
+    return held && { ...token, balance: held.balance, decimals: held.decimals ?? token.decimals }
   }
-}
-
-/** What these wallets hold on Solana. Throws AppError `upstream_*`. */
-export async function solanaHoldings(
-  rpc: Rpc,
-  wallets: readonly string[],
-  listed: readonly ListedToken[],
-): Promise<HoldingsOnChain> {
-  const { native, tokens, rent, unread } = await readSolanaBalances(rpc, wallets)
-  // Which program a mint is of is not known where there is none of it.
-  const isUnread = (mint: string) =>
-    unread.includes(mint) || (!tokens.has(mint) && TOKEN_PROGRAMS.some((program) => unread.includes(program)))
-  const heldOf = (mint: string) => {
-    const held = tokens.get(mint)
-    return held && held.amount > 0n ? held : undefined
-  }
-  return {
-    holdings: listed.flatMap((token) => {
-      if (token.address === 'native') return [holdingOf(token, native)]
-      const held = heldOf(token.address)
-      return held ? [holdingOf({ ...token, decimals: held.decimals }, held.amount)] : []
-    }),
-    isUnread,
-    unread,
-    confirm: (token) => {
-      if (isUnread(token.address)) return token
-      const held = heldOf(token.address)
-      return held && { ...token, balance: held.amount, decimals: held.decimals }
-    },
-    rent,
-  }
+  return [...ofTokens, ...ofVaults, ...unlistedHoldings(indexed, listed, confirm)]
 }
 
 /** More of them would not fit into a reply. */
-const MOST_UNLISTED = 500
+const MAX_UNLISTED = 500
 
-/**
- * What an index knows of wallets beyond the listed tokens: the same token of several wallets as one, without a price; at
- * most 500, those that do not look like spam first.
- */
-export function unlistedHoldings(
+/** Tokens of the index that are not listed, without a price: at most 500, those that do not look like spam first. */
+function unlistedHoldings(
   indexed: readonly (readonly IndexedToken[])[],
   listed: readonly ListedToken[],
-  confirm: HoldingsOnChain['confirm'],
+  confirm: (
+    token: IndexedToken,
+  ) => (Omit<Holding, 'isListed' | 'isSpam' | 'share'> & { isFlagged: boolean }) | undefined,
 ): Holding[] {
   const isListed = new Set(listed.map(({ address }) => address))
   const sums = new Map<string, IndexedToken>()
@@ -109,13 +82,25 @@ export function unlistedHoldings(
   return [...sums.values()]
     .flatMap((sum): Holding[] => {
       const token = confirm(sum)
-      // Some tell every wallet that it has all there can be.
+      // Spam contracts report impossible balances.
       if (!token || token.balance > MAX_UINT256) return []
       const { isFlagged, ...held } = token
       return [{ ...held, isListed: false, isSpam: isFlagged || isSpam(held), share: null }]
     })
     .sort((left, right) => Number(left.isSpam) - Number(right.isSpam))
-    .slice(0, MOST_UNLISTED)
+    .slice(0, MAX_UNLISTED)
+}
+
+function sumOf(balances: readonly Sum[]): Sum {
+  const sum = balances.reduce(
+    (total, one) => total && one && { balance: total.balance + one.balance, decimals: total.decimals ?? one.decimals },
+  )
+  return sum && sum.balance <= MAX_UINT256 ? sum : undefined
+}
+
+function newestShare(read: readonly ChainBalances[], address: string): ChainBalances['shares'][string] | undefined {
+  const timeOf = ({ asOf, shares }: ChainBalances) => (shares[address]?.asOf ?? asOf).getTime()
+  return read.toSorted((one, other) => timeOf(other) - timeOf(one))[0]?.shares[address]
 }
 
 function holdingOf(

@@ -1,27 +1,10 @@
 import * as z from 'zod'
 import type { Rpc, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { badAnswer } from '../../../lib/errors.ts'
+import { type ReadBalances, TOKEN_PROGRAMS } from '../../../lib/portfolio/wallet-balances.ts'
 
-/** What wallets hold together on Solana, and what an account there costs. */
-export type SolanaBalances = {
-  /** In lamports. */
-  readonly native: bigint
-  /** By mint, over all accounts of both token programs; the decimals are the chain's own. */
-  readonly tokens: ReadonlyMap<string, { readonly amount: bigint; readonly decimals: number }>
-  /** What must stay in an account, in lamports; undefined when the node does not tell. */
-  readonly rent: bigint | undefined
-  /**
-   * The token programs that did not answer, the mints of which an account was not understood, and the accounts of which
-   * not even the mint was: unknown is not zero.
-   */
-  readonly unread: readonly string[]
-}
-
-/** The programs that tokens belong to: Token and Token-2022. */
-export const TOKEN_PROGRAMS = [
-  'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
-  'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
-] as const
+/** Balances of each wallet on Solana, and the lamports that must stay in an account, undefined where the node does not report them. */
+export type SolanaBalances = { readonly wallets: readonly ReadBalances[]; readonly rent: bigint | undefined }
 
 const MAX_UINT64 = 2n ** 64n - 1n
 
@@ -58,24 +41,20 @@ const TokenAccount = z
   .transform(({ account }) => account.data.parsed.info)
 
 /**
- * What these wallets hold on Solana: SOL and the tokens of both programs, all in one JSON-RPC batch with the rent, which
- * is asked for without a wallet too. Throws AppError `upstream_*` when the node does not tell a wallet's SOL.
+ * Balances of each of these wallets on Solana: SOL and the tokens of both programs, all in one JSON-RPC batch with the
+ * rent, which is asked for without a wallet too. Throws AppError `upstream_*` when the node does not report a wallet's SOL.
  */
 export async function readSolanaBalances(rpc: Rpc, wallets: readonly string[]): Promise<SolanaBalances> {
   const [rent, ...outcomes] = await rpc([RENT, ...wallets.flatMap(callsOf)])
-  const ofWallets = wallets.map((wallet, index) => {
-    const [balance, ...programs] = outcomes.slice(index * callsOf(wallet).length)
-    return {
-      balance: parseOutcome(Balance, balance)?.value,
-      programs: TOKEN_PROGRAMS.map((_, program) => parseOutcome(Accounts, programs[program])?.value),
-    }
-  })
-  const native = ofWallets.reduce((sum, { balance }) => {
-    if (balance === undefined) throw badAnswer('SOL is not told')
-    return sum + balance
-  }, 0n)
-  const programs = TOKEN_PROGRAMS.map((id, program) => ({ id, accounts: ofWallets.map((of) => of.programs[program]) }))
-  return { native, rent: parseOutcome(Lamports, rent), ...sumAccounts(programs) }
+  return {
+    rent: parseOutcome(Lamports, rent),
+    wallets: wallets.map((wallet, index) => {
+      const [balance, ...programs] = outcomes.slice(index * callsOf(wallet).length)
+      const native = parseOutcome(Balance, balance)?.value
+      if (native === undefined) throw badAnswer('SOL balance missing')
+      return { native, shares: {}, ...sumAccounts(programs) }
+    }),
+  }
 }
 
 function callsOf(wallet: string): RpcRequest[] {
@@ -88,29 +67,25 @@ function callsOf(wallet: string): RpcRequest[] {
   ]
 }
 
-type ProgramAccounts = { readonly id: string; readonly accounts: readonly (readonly unknown[] | undefined)[] }
-
 /** The accounts of each mint as one amount; a mint of which one account is not understood is unread. */
-function sumAccounts(programs: readonly ProgramAccounts[]): Pick<SolanaBalances, 'tokens' | 'unread'> {
-  const tokens = new Map<string, { amount: bigint; decimals: number }>()
+function sumAccounts(programs: readonly (RpcOutcome | undefined)[]): Pick<ReadBalances, 'tokens' | 'unread'> {
+  const tokens = new Map<string, { balance: bigint; decimals: number }>()
   const unread = new Set<string>()
-  for (const { id, accounts } of programs) {
-    if (accounts.includes(undefined)) {
-      unread.add(id)
-      continue
-    }
-    for (const account of accounts.flatMap((list) => list ?? [])) {
+  for (const [index, program] of TOKEN_PROGRAMS.entries()) {
+    const accounts = parseOutcome(Accounts, programs[index])?.value
+    if (!accounts) unread.add(program)
+    for (const account of accounts ?? []) {
       const { mint = AnyAccount.parse(account).pubkey, tokenAmount } = TokenAccount.safeParse(account).data ?? {}
-      const { amount = 0n, decimals = tokenAmount?.decimals } = tokens.get(mint) ?? {}
+      const { balance = 0n, decimals = tokenAmount?.decimals } = tokens.get(mint) ?? {}
       if (tokenAmount && tokenAmount.decimals === decimals) {
-        tokens.set(mint, { amount: amount + tokenAmount.amount, decimals })
+        tokens.set(mint, { balance: balance + tokenAmount.amount, decimals })
       } else {
         unread.add(mint)
       }
     }
   }
-  for (const mint of unread) tokens.delete(mint)
-  return { tokens, unread: [...unread] }
+  const read = [...tokens].filter(([mint, { balance }]) => !unread.has(mint) && balance > 0n)
+  return { tokens: Object.fromEntries(read), unread: [...unread] }
 }
 
 function parseOutcome<Schema extends z.ZodType>(

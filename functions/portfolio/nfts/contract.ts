@@ -12,7 +12,7 @@ export const contract = {
   summary: "Lists the NFTs in the user's wallets on all chains, by collection.",
   tag: 'Portfolio',
   caller: 'user',
-  uses: { users: ['GetItem'], cache: ['BatchGetItem', 'GetItem', 'UpdateItem', 'PutItem'], config: true },
+  uses: { users: ['GetItem'], cache: ['BatchGetItem', 'BatchWriteItem', 'UpdateItem', 'PutItem'], config: true },
   request: {},
   response: WalletsResponse.extend({
     nfts: z.record(ChainKey, z.array(NftCollection)).describe('NFTs by chain key'),

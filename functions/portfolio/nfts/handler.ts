@@ -1,6 +1,161 @@
+import { listWallets } from '../../../lib/accounts/user.ts'
+import { addressesOn } from '../../../lib/accounts/wallet.ts'
+import { CHAINS, type Chain } from '../../../lib/chain/registry.ts'
+import { MAX_UINT256 } from '../../../lib/codecs.ts'
+import type { AppError } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { budgets, cache, goldRush, now, solanaNfts, users } from '../../../lib/services.ts'
+import { logger } from '../../../lib/logger.ts'
+import { type PayFor, UNITS } from '../../../lib/meter/meter.ts'
+import { askEach } from '../../../lib/portfolio/ask-each.ts'
+import { balancesKey, nftsKey } from '../../../lib/portfolio/cache-keys.ts'
+import {
+  fitting,
+  fittingItem,
+  type NftCollection,
+  type OwnedNfts,
+  type WalletNfts,
+} from '../../../lib/portfolio/nft.ts'
+import { byChain, NOTHING, type OnChain, walletsResponse } from '../../../lib/portfolio/responses.ts'
+import { isUnused } from '../../../lib/portfolio/wallet-balances.ts'
+import { type Result, toResult } from '../../../lib/result.ts'
+import { cache, now, type Services, solanaNfts, tokenIndex, users } from '../../../lib/services.ts'
+import { DAY_MS, MINUTE_MS } from '../../../lib/time.ts'
 import { contract } from './contract.ts'
-import { listNfts } from './nfts.ts'
 
-export const handler = endpoint(contract, { users, budgets, cache, goldRush, solanaNfts, now }, listNfts)
+type Dependencies = Services<'users' | 'cache' | 'tokenIndex' | 'solanaNfts' | 'now'>
+
+/** The NFTs of a user on one chain. */
+type NftsOnChain = OnChain & { readonly collections: readonly NftCollection[] }
+
+/** NFTs of a wallet on a chain, as cached. */
+type Known = NonNullable<WalletNfts[keyof WalletNfts]>
+
+/** A wallet on a chain whose NFTs a source is asked for, and what it answers. */
+type Question = { readonly chain: Chain; readonly wallet: string }
+type Source = (wallet: string) => Promise<OwnedNfts>
+type Outcome = Question & { readonly result: Result<OwnedNfts> }
+
+const FRESH_MS = 10 * MINUTE_MS
+
+/**
+ * Returns the NFTs of a user, of each wallet and chain at most ten minutes old, or the last ones of a day while a source is
+ * down. Throws `invalid_session` where the user is no more, and `upstream_*` when nothing is known of any chain that has a
+ * source.
+ */
+function listNfts({ users, cache, tokenIndex, solanaNfts, now }: Dependencies) {
+  function sourceOf({ kind, key }: Chain): Source | undefined {
+    if (kind === 'evm') {
+      return tokenIndex?.nftChains.includes(key) ? (wallet) => tokenIndex.fetchNfts(key, wallet) : undefined
+    }
+    return solanaNfts && (async (wallet) => ({ collections: await solanaNfts.fetchNfts(wallet), isWhole: true }))
+  }
+
+  /** Reads the cached NFTs of wallets, and whether a wallet was empty on a chain within the last day. */
+  async function getCached(wallets: readonly string[]) {
+    const [nfts, balances] = await Promise.all([
+      cache.get(Object.fromEntries(wallets.map((wallet) => [wallet, nftsKey(wallet)]))),
+      cache.get(Object.fromEntries(wallets.map((wallet) => [wallet, balancesKey(wallet)]))),
+    ])
+    return {
+      nftsOf: (wallet: string): WalletNfts => nfts[wallet]?.value ?? {},
+      isEmpty: ({ chain, wallet }: Question) => isUnused(balances[wallet]?.value[chain.key] ?? {}, now()),
+    }
+  }
+
+  /** Asks the sources, each question once; all fail where the caller may cause no more questions. */
+  async function ask(
+    questions: readonly (Question & { readonly source: Source })[],
+    payFor: PayFor,
+  ): Promise<Outcome[]> {
+    const units = questions
+      .map(({ chain }) => (chain.kind === 'solana' ? UNITS.das : (tokenIndex?.units.nfts ?? 0)))
+      .reduce((sum, each) => sum + each, 0)
+    const paid = units > 0 ? await toResult(payFor(units).pay()) : { value: undefined }
+    if ('error' in paid) return questions.map((question) => ({ ...question, result: paid }))
+    return await askEach(questions, ({ source, wallet }) => source(wallet))
+  }
+
+  function describe(
+    chain: Chain,
+    wallets: readonly string[],
+    known: readonly Known[],
+    failure: AppError | undefined,
+  ): NftsOnChain {
+    const nothing = { ...NOTHING, chain: chain.key, wallets, collections: [] }
+    if (wallets.length === 0) return nothing
+    if (!sourceOf(chain)) return { ...nothing, error: 'Not configured' }
+    if (failure) logger.warn('NFTs not known', { chain: chain.key, cause: String(failure.cause) })
+    if (failure && known.length === 0) return { ...nothing, error: failure.message, failure }
+    const { collections, isWhole } = fitting(joined(known.flatMap((one) => one.collections)))
+    const isAll = isWhole && known.every((one) => one.isWhole)
+    const error = failure ? 'Upstream unavailable' : isAll ? undefined : 'Not all NFTs are shown'
+    const asOf = new Date(Math.min(...known.map((one) => one.asOf.getTime())))
+    return { chain: chain.key, wallets, collections, asOf, error }
+  }
+
+  return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { clientId, user } = request.session
+    const linked = listWallets(await users.get({ clientId, email: user.email }))
+    const { nftsOf, isEmpty } = await getCached(linked.map(({ address }) => address))
+    const ageOf = (known: Known) => now() - known.asOf.getTime()
+    const isFresh = (question: Question, known: Known) =>
+      ageOf(known) < (known.collections.length === 0 && isEmpty(question) ? DAY_MS : FRESH_MS)
+
+    const all = CHAINS.flatMap((chain) => addressesOn(chain, linked).map((wallet) => ({ chain, wallet })))
+    const outcomes = await ask(
+      all.flatMap((question) => {
+        const known = nftsOf(question.wallet)[question.chain.key]
+        const source = known && isFresh(question, known) ? undefined : sourceOf(question.chain)
+        return source ? [{ ...question, source }] : []
+      }),
+      request.payFor,
+    )
+    const asOf = new Date(now())
+    const changed = Map.groupBy(outcomes, ({ wallet }) => wallet)
+    const nfts = new Map(
+      linked.map(({ address }): [string, WalletNfts] => {
+        const fresh = (changed.get(address) ?? []).flatMap(({ chain, result }) =>
+          'value' in result ? [[chain.key, { ...result.value, asOf }] as const] : [],
+        )
+        return [
+          address,
+          fresh.length > 0 ? fittingItem({ ...nftsOf(address), ...Object.fromEntries(fresh) }) : nftsOf(address),
+        ]
+      }),
+    )
+    const items = [...nfts].filter(([wallet, one]) => one !== nftsOf(wallet))
+    await cache
+      .putMany(items.map(([wallet, one]) => [nftsKey(wallet), one] as const))
+      .catch((error: unknown) => logger.error('NFTs not cached', { error }))
+
+    const chains = CHAINS.map((chain) => {
+      const wallets = addressesOn(chain, linked)
+      const known = wallets
+        .flatMap((wallet) => nfts.get(wallet)?.[chain.key] ?? [])
+        .filter((one) => ageOf(one) < DAY_MS)
+      const [failure] = outcomes.flatMap((one) =>
+        one.chain === chain && 'error' in one.result ? [one.result.error] : [],
+      )
+      return describe(chain, wallets, known, failure)
+    })
+    return { ...walletsResponse(chains), nfts: byChain(chains, ({ collections }) => collections) }
+  }
+}
+
+/** The collections of several wallets, each collection once. */
+function joined(collections: readonly NftCollection[]): NftCollection[] {
+  const byContract = new Map<string, NftCollection>()
+  for (const collection of collections) {
+    const { balance = 0n, nft_data = [] } = byContract.get(collection.contract_address) ?? {}
+    byContract.set(collection.contract_address, {
+      ...collection,
+      balance: balance + collection.balance,
+      nft_data: [...nft_data, ...collection.nft_data],
+    })
+  }
+  // Spam contracts report impossible balances.
+  return [...byContract.values()].filter(({ balance }) => balance <= MAX_UINT256)
+}
+
+export const handler = endpoint(contract, { users, cache, tokenIndex, solanaNfts, now }, listNfts)

@@ -24,7 +24,6 @@ export const contract = {
     z.object({ outcome: z.enum(['no vaults', 'too late']), ...OfShard }),
     z.object({ outcome: z.literal('refreshed'), ...OfShard, ...RunReport.shape }),
   ]),
-  measuredAs: 'jobs/refresh-chain',
   timeoutSeconds: 50,
   // For all chains together. Each run sends a URL at most eight requests in parallel.
   mostAtATime: 4,

@@ -1,5 +1,8 @@
+import type * as z from 'zod'
+import { clientsFinder } from '../../../lib/clients/find-clients.ts'
+import { LAST_WRITES_MS, recordShard } from '../../../lib/follow/record-shard.ts'
+import { addressesOf } from '../../../lib/follow/shards.ts'
 import { consumer, each } from '../../../lib/frame/consumer.ts'
-import { measure } from '../../../lib/frame/metrics.ts'
 import {
   appendingLog,
   enqueueDeliveries,
@@ -12,12 +15,36 @@ import {
   prices,
   random,
   recording,
+  type Services,
   sleep,
   states,
   webhooks,
 } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
-import { refreshShard } from './refresh-shard.ts'
+
+type Dependencies = Omit<Parameters<typeof recordShard>[0], 'findClients'> & Services<'listedVaults'>
+
+/** A message that has waited longer is dropped: the next minute's message asks for the same. */
+const MAX_WAIT_MS = 90_000
+
+export function refreshShard(dependencies: Dependencies) {
+  const { listedVaults, now } = dependencies
+  return async (
+    { chainId, shard, askedAt }: z.output<typeof contract.message>,
+    { remainingMs }: { remainingMs: () => number },
+  ) => {
+    if (now() - askedAt > MAX_WAIT_MS) return { chainId, shard, outcome: 'too late' as const }
+    const until = now() + Math.max(0, remainingMs() - LAST_WRITES_MS)
+    const vaults = await listedVaults.list(chainId, addressesOf(shard))
+    if (vaults.length === 0) return { chainId, shard, outcome: 'no vaults' as const }
+    const report = await recordShard(
+      { ...dependencies, findClients: clientsFinder(listedVaults) },
+      { chainId, vaults },
+      until,
+    )
+    return { chainId, shard, outcome: 'refreshed' as const, ...report }
+  }
+}
 
 export const handler = consumer(
   contract,
@@ -38,7 +65,6 @@ export const handler = consumer(
       random,
     },
     getReader: getAgreedReader,
-    measure: () => measure,
   },
   (services) => each(refreshShard(services)),
 )

@@ -1,7 +1,52 @@
+import { getVault, readByHash } from '../../../lib/bridge/status.ts'
+import { isNews } from '../../../lib/bridge/timeline.ts'
+import type { Transfer } from '../../../lib/bridge/transfer.ts'
+import { type ErrorCode, NO_AGREEMENT } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { fetchHint, getAgreedReader, getReader, now, quotes, sources, transfers } from '../../../lib/services.ts'
+import { toResult, unwrap } from '../../../lib/result.ts'
+import {
+  fetchHint,
+  getAgreedReader,
+  getReader,
+  now,
+  quotes,
+  type Services,
+  sources,
+  transfers,
+} from '../../../lib/services.ts'
+import type { VaultKey } from '../../../lib/vaults/vault.ts'
 import { contract } from './contract.ts'
-import { getCrossChainStatus } from './cross-chain-status.ts'
+
+type Dependencies = Services<'getReader' | 'getAgreedReader' | 'transfers' | 'quotes' | 'sources' | 'fetchHint' | 'now'>
+
+function getCrossChainStatus(services: Dependencies) {
+  const { getReader, getAgreedReader, now } = services
+  return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { srcChainId: sourceChainId, userAddress: account, index } = query
+    const question = { sourceChainId, hash: path.txHash, account, index }
+    const findVault = (vault: VaultKey | undefined) =>
+      client.vaults.find(({ chainId, address }) => chainId === vault?.chainId && address === vault.address)
+    // The job follows a transfer of one of the client's vaults, or of a quote, from now on.
+    const lookAt = (keep: Transfer, recorded: Transfer | undefined) => {
+      if (keep.lookAt && (!isNews(keep) || (recorded && isNews(recorded)))) return keep.lookAt
+      return keep.lookAt || keep.quote || findVault(getVault(keep)) ? new Date(now()) : undefined
+    }
+    const read = await toResult(readByHash({ ...services, getReader: getAgreedReader }, question, lookAt))
+    // What is recorded waits for two hosts; what is shown does not.
+    const codes: readonly ErrorCode[] = NO_AGREEMENT
+    const isDisputed = 'error' in read && codes.includes(read.error.code)
+    const { statuses, targets, evidence } = isDisputed
+      ? await readByHash({ ...services, getReader }, question, lookAt, { isRecorded: false })
+      : unwrap(read)
+    return {
+      ...statuses[0],
+      protocol: findVault(targets[0])?.protocol ?? null,
+      evidence: [...evidence],
+      transfers: [...statuses],
+    }
+  }
+}
 
 export const handler = endpoint(
   contract,

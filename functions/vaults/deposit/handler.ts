@@ -1,6 +1,69 @@
+import { rememberQuote } from '../../../lib/bridge/remember-quote.ts'
+import { bridgedAs } from '../../../lib/bridge/tokens.ts'
+import { findVisibleVault, requireAllowedDeposit } from '../../../lib/clients/key-limits.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { agree, bridge, pins, quotes, records } from '../../../lib/services.ts'
+import { prepareDeposit } from '../../../lib/prepare/deposit.ts'
+import { prepareDepositAcross } from '../../../lib/prepare/deposit-across.ts'
+import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
+import { requireUser } from '../../../lib/prepare/user.ts'
+import type { ReadTerms } from '../../../lib/protocols/terms.ts'
+import { agree, bridge, pins, quotes, records, type Services } from '../../../lib/services.ts'
+import { termsOf } from '../../../lib/vaults/terms.ts'
 import { contract } from './contract.ts'
-import { buildDeposit } from './deposit.ts'
+
+function buildDeposit({
+  agree,
+  bridge,
+  pins,
+  quotes,
+  records,
+}: Services<'agree' | 'bridge' | 'pins' | 'quotes' | 'records'>) {
+  return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { client, limits, body } = request
+    const { vaultAddress, chainId, srcChainId, srcToken, userAddress: account, amount } = body
+    const vault = findVisibleVault({ client, limits }, vaultAddress, chainId)
+    const paidOn = srcChainId ?? vault.chainId
+    requireAllowedDeposit(limits, { chainId: paidOn, asset: bridgedAs(paidOn, srcToken ?? vault.asset), amount })
+    requireUser(account, vault, srcChainId && srcToken ? { chainId: srcChainId, token: srcToken } : undefined)
+    const recorded = records.recallProgress([vault]).catch(() => [])
+    const terms = async (read: ReadTerms) => termsOf(vault, read, (await recorded)[0]?.waits)
+    // The contract has both of them or none.
+    if (srcChainId === undefined || srcToken === undefined || srcChainId === vault.chainId) {
+      if (srcToken !== undefined && srcToken !== vault.asset) throw new AppError('unsupported_source_token')
+      return pins.prepare(vault, (pin) =>
+        agree(
+          [vault.chainId],
+          async (getReader) => {
+            const prepared = await prepareDeposit(getReader(vault.chainId), { vault, pin, account, amount })
+            const { isAsync, deposit } = prepared
+            return { ...toReply(vault, account, prepared), isAsync, deposit, terms: await terms(prepared.terms) }
+          },
+          agreeOnReply,
+        ),
+      )
+    }
+    const source = { sourceChainId: srcChainId, sourceToken: srcToken, inputAmount: amount }
+    const services = bridge(request)
+    const reply = await pins.prepare(vault, (pin) =>
+      agree(
+        [srcChainId, vault.chainId],
+        async (getReader) => {
+          const prepared = await prepareDepositAcross({ getReader, ...services }, { vault, pin, account, ...source })
+          const { isAsync, deposit } = prepared
+          return {
+            ...toReply(vault, account, prepared, srcChainId),
+            isAsync,
+            deposit,
+            terms: await terms(prepared.terms),
+          }
+        },
+        agreeOnReply,
+      ),
+    )
+    return rememberQuote(quotes, vault, reply)
+  }
+}
 
 export const handler = endpoint(contract, { agree, bridge, pins, quotes, records }, buildDeposit)

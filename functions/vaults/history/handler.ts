@@ -1,6 +1,40 @@
+import { findVisibleVault } from '../../../lib/clients/key-limits.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { now, prices } from '../../../lib/services.ts'
+import { now, prices, type Services } from '../../../lib/services.ts'
+import { DAY_SECONDS, toDate, toSeconds } from '../../../lib/time.ts'
+import { yieldsOfHistory } from '../../../lib/vaults/yields.ts'
 import { contract } from './contract.ts'
-import { getHistory } from './history.ts'
+
+const DAYS = { '30d': 30n, '90d': 90n, '1y': 365n } as const
+/** Longer than the seven days of a yield, for days without a price. */
+const EARLIER_SECONDS = 30n * DAY_SECONDS
+
+function getHistory({ prices, now }: Services<'prices' | 'now'>) {
+  return async ({ client, limits, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { range, chainId } = query
+    const vault = findVisibleVault({ client, limits }, path.vaultAddress, chainId)
+    const since = range === 'all' ? 0n : toSeconds(new Date(now())) - DAYS[range] * DAY_SECONDS
+    // The first points' yields compare with prices of some days before.
+    const from = range === 'all' ? 0n : since - EARLIER_SECONDS
+    const [days, hours] = await Promise.all([
+      prices.list(vault, 'day', from),
+      range === '30d' ? prices.list(vault, 'hour', since) : undefined,
+    ])
+    const points = (hours ?? days).filter(({ timestamp }) => timestamp >= since)
+    const yields = yieldsOfHistory(points, days)
+    return {
+      vaultAddress: vault.address,
+      chainId: vault.chainId,
+      range,
+      history: points.map(({ timestamp, price, totalAssets }, index) => ({
+        at: toDate(timestamp),
+        sharePrice: price,
+        totalAssets: totalAssets ?? null,
+        annualYield: yields[index] ?? null,
+      })),
+    }
+  }
+}
 
 export const handler = endpoint(contract, { prices, now }, getHistory)

@@ -1,6 +1,70 @@
+import { listVisibleVaults } from '../../../lib/clients/key-limits.ts'
+import { cutPage, decodeCursor } from '../../../lib/cursor.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { getReader, getTokenValues, getYield, now, pins, states } from '../../../lib/services.ts'
+import { vaultType } from '../../../lib/protocols/vault-on-chain.ts'
+import {
+  getCampaigns,
+  getReader,
+  getTokenValues,
+  getYield,
+  now,
+  pins,
+  type Services,
+  states,
+} from '../../../lib/services.ts'
+import { liveVaults } from '../../../lib/vaults/live.ts'
+import { type Vault, vaultPartition } from '../../../lib/vaults/vault.ts'
 import { contract } from './contract.ts'
-import { listVaults } from './list.ts'
+import { needsFigures, rank } from './rank.ts'
+import { rankedPages } from './ranked-pages.ts'
 
-export const handler = endpoint(contract, { getReader, states, pins, getYield, getTokenValues, now }, listVaults)
+function listVaults(
+  services: Services<'getReader' | 'states' | 'pins' | 'getYield' | 'getTokenValues' | 'getCampaigns' | 'now'>,
+) {
+  const read = liveVaults(services)
+  return async ({ client, limits, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { limit, cursor, chainId, asset, type, sort, order, minTotalAssetsUsd } = query
+    const visible = listVisibleVaults({ client, limits })
+    if (visible.length === 0) throw new AppError('no_vaults_configured')
+
+    const matching = visible.filter(
+      (vault) =>
+        (chainId ?? vault.chainId) === vault.chainId &&
+        (asset ?? vault.asset) === vault.asset &&
+        (type ?? vaultType(vault)) === vaultType(vault),
+    )
+    const filters = ['vaults', client.clientId, chainId, asset, type]
+
+    if (sort === undefined && minTotalAssetsUsd === undefined) {
+      const list = JSON.stringify(filters)
+      const after = cursor === undefined ? undefined : decodeCursor(cursor, list)
+      const { onPage, page } = cutPage(matching.map(placed), { list, order: 'ascending', after, limit })
+      const { vaults: data, evidence } = await read(onPage.map(({ vault }) => vault))
+      return { success: true, data, ...page, evidence }
+    }
+
+    const ranking = { sort, order, minTotalAssetsUsd }
+    const list = JSON.stringify([...filters, ranking])
+    const { rest, cut } = rankedPages(matching, { list, cursor, limit })
+    const figures = needsFigures(ranking) ? await read(rest) : undefined
+    const entries = rest.map((vault, index) => ({ vault, live: figures?.vaults[index] }))
+    const { onPage, page } = cut(rank(entries, ranking))
+    const { vaults: data, evidence } = figures
+      ? { vaults: onPage.flatMap(({ live }) => live ?? []), evidence: figures.evidence }
+      : await read(onPage.map(({ vault }) => vault))
+    return { success: true, data, ...page, evidence }
+  }
+}
+
+/** A vault with its place among all: what the table of clients sorts by. */
+function placed(vault: Vault) {
+  return { vault, sortKey: vaultPartition(vault) }
+}
+
+export const handler = endpoint(
+  contract,
+  { getReader, states, pins, getYield, getTokenValues, getCampaigns, now },
+  listVaults,
+)

@@ -2,11 +2,22 @@ import { findVisibleVault } from '../../../lib/clients/key-limits.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { getReader, getTokenValues, getYield, now, pins, type Services, states } from '../../../lib/services.ts'
+import {
+  getCampaigns,
+  getReader,
+  getTokenValues,
+  getYield,
+  now,
+  pins,
+  type Services,
+  states,
+} from '../../../lib/services.ts'
 import { liveVaults } from '../../../lib/vaults/live.ts'
 import { contract } from './contract.ts'
 
-function getVault(services: Services<'getReader' | 'states' | 'pins' | 'getYield' | 'getTokenValues' | 'now'>) {
+function getVault(
+  services: Services<'getReader' | 'states' | 'pins' | 'getYield' | 'getTokenValues' | 'getCampaigns' | 'now'>,
+) {
   const read = liveVaults(services)
   return async ({ client, limits, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVisibleVault({ client, limits }, path.vaultAddress, query.chainId)
@@ -17,4 +28,8 @@ function getVault(services: Services<'getReader' | 'states' | 'pins' | 'getYield
   }
 }
 
-export const handler = endpoint(contract, { getReader, states, pins, getYield, getTokenValues, now }, getVault)
+export const handler = endpoint(
+  contract,
+  { getReader, states, pins, getYield, getTokenValues, getCampaigns, now },
+  getVault,
+)

@@ -1,6 +1,79 @@
+import { describePending, readRequestStatus } from '../../../lib/activity/request-status.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { getReader, now, records } from '../../../lib/services.ts'
+import { isFixed } from '../../../lib/protocols/fixed-requests.ts'
+import type { LedgerEntry } from '../../../lib/protocols/ledger-entry.ts'
+import { type AccountRedemptions, totalCancelled } from '../../../lib/protocols/protocol.ts'
+import { getReader, now, records, type Services } from '../../../lib/services.ts'
+import { HOUR_MS, MINUTE_MS } from '../../../lib/time.ts'
 import { contract } from './contract.ts'
-import { getWithdrawStatus } from './withdraw-status.ts'
+
+type Status = Reply<typeof contract>['status']
+
+/** The meaning of each status but `pending`, for users. */
+const STATUS_DESCRIPTIONS: Record<Exclude<Status, 'pending'>, string> = {
+  claimable: 'The curator has settled the epoch; the assets are ready to claim.',
+  cancelled: 'The redemption request was cancelled; cancel once more to take the shares back.',
+  withdrawn: 'No withdrawal is under way; the last request was paid, or taken back.',
+  no_active_withdrawal: 'No pending or claimable withdrawal found for the user.',
+}
+
+/** The same in vaults with a cooldown. */
+const COOLDOWN_DESCRIPTIONS: Record<Status, string> = {
+  ...STATUS_DESCRIPTIONS,
+  pending: 'Withdrawal begun; the assets can be claimed after the cooldown.',
+  claimable: 'The cooldown is over; the assets are ready to claim.',
+  withdrawn: 'No withdrawal is under way; the last one was paid.',
+}
+
+function getWithdrawStatus(services: Services<'getReader' | 'records' | 'now'>) {
+  return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { requests, listEntries, open, reply } = await readRequestStatus(services, request, {
+      kind: 'withdrawal',
+      of: ({ redemptions }) => redemptions,
+      amounts: (of: AccountRedemptions) => ({
+        pending: of.cooldown?.pendingAssets ?? of.pendingRedeemShares,
+        claimable: of.claimableRedeemAssets,
+        cancelled: totalCancelled(of.cancelledRedemptions),
+        requestId: of.lastRedeemRequestId,
+        epochId: of.redeemEpochId,
+      }),
+    })
+    const { cooldown } = requests
+    const hadRequest = async () =>
+      requests.lastRedeemRequestId === null ? (await listEntries()).some(endsRequest) : requests.lastRedeemRequestId > 0
+    const status = open ?? ((await hadRequest()) ? 'withdrawn' : 'no_active_withdrawal')
+    return {
+      ...reply,
+      status,
+      statusDescription: cooldown ? COOLDOWN_DESCRIPTIONS[status] : describe(status, reply.missedSettlements),
+      claimableAt: cooldown?.claimableAt ?? null,
+      ...(cooldown?.claimableAt && { nextPollAfterMs: untilEnd(cooldown.claimableAt, services.now()) }),
+      amounts: {
+        pendingAssets: cooldown?.pendingAssets ?? null,
+        pendingRedeemShares: requests.pendingRedeemShares,
+        claimableAssets: requests.claimableRedeemAssets,
+        claimableShares: requests.claimableRedeemShares,
+        cancelledRedeemShares: totalCancelled(requests.cancelledRedemptions),
+      },
+      epochId: requests.lastRedeemRequestId || null,
+      vault: { redeemEpochId: requests.redeemEpochId },
+    }
+  }
+}
+
+function describe(status: Status, missedSettlements: number | null): string {
+  return status === 'pending' ? describePending('Withdrawal', missedSettlements) : STATUS_DESCRIPTIONS[status]
+}
+
+/** Milliseconds after which to ask again: at the end of the cooldown, in an hour if that is later. */
+function untilEnd(claimableAt: Date, now: number): number {
+  return Math.min(Math.max(claimableAt.getTime() - now, MINUTE_MS), HOUR_MS)
+}
+
+/** True if the entry pays a redemption request, takes it back, or has fixed assets, so that its end needs no entry. */
+function endsRequest(entry: LedgerEntry): boolean {
+  return isFixed(entry) || entry.kind === 'cancelRedeem' || (entry.kind === 'withdraw' && entry.isClaim)
+}
 
 export const handler = endpoint(contract, { getReader, records, now }, getWithdrawStatus)

@@ -1,6 +1,27 @@
+import { AppError } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { now, randomBytes, webhookKeys, webhooks } from '../../../lib/services.ts'
+import { now, randomBytes, type Services, webhookKeys, webhooks } from '../../../lib/services.ts'
+import { listSecrets, rotateSecret } from '../../../lib/webhooks/secret.ts'
 import { contract } from './contract.ts'
-import { rotate } from './rotate.ts'
+
+/** Gives a webhook a new secret. Throws `webhook_not_found`, and `service_unavailable` while others do the same. */
+function rotate({
+  webhooks,
+  webhookKeys,
+  randomBytes,
+  now,
+}: Services<'webhooks' | 'webhookKeys' | 'randomBytes' | 'now'>) {
+  return async ({ client: { clientId }, path: { id } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const at = now()
+    const webhook = await webhooks.change({ clientId, webhookId: id }, (current) => ({
+      ...current,
+      secret: rotateSecret(current.secret, { randomBytes, now: at }),
+    }))
+    if (!webhook?.secret.before) throw new AppError('webhook_not_found')
+    const [newest] = listSecrets(webhookKeys, clientId, webhook, at)
+    return { id, secret: newest, previousUntil: webhook.secret.before.until }
+  }
+}
 
 export const handler = endpoint(contract, { webhooks, webhookKeys, randomBytes, now }, rotate)

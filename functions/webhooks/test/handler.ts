@@ -1,15 +1,60 @@
+import { AppError } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import {
   attempts,
   enqueueDeliveries,
   now,
   randomUUID,
+  type Services,
   sendDelivery,
   webhookKeys,
   webhooks,
 } from '../../../lib/services.ts'
+import type { Enqueue } from '../../../lib/webhooks/queue.ts'
+import { resume } from '../../../lib/webhooks/resume.ts'
+import { listSecrets } from '../../../lib/webhooks/secret.ts'
+import { signatureHeaders } from '../../../lib/webhooks/signature.ts'
 import { contract } from './contract.ts'
-import { sendTest } from './send-test.ts'
+
+type Needs = Services<'webhooks' | 'attempts' | 'webhookKeys' | 'sendDelivery' | 'randomUUID' | 'now'> & {
+  readonly enqueue: Enqueue
+}
+
+/** One test of a client at a time, and a second after it the next: each can hold a function for five seconds, and asks a stranger. */
+const LONGEST_TEST_MS = 6_000
+const PAUSE_MS = 1_000
+
+/**
+ * Sends a webhook an event that is in no log. If it takes it, it gets at once the events that it is behind with; a disabled one
+ * is enabled, and gets all that it did not take. Throws `webhook_not_found`, `too_many_requests` while the client tries another,
+ * and when the table or the queue cannot be reached.
+ */
+function sendTest(services: Needs) {
+  const { webhooks, webhookKeys, sendDelivery, randomUUID, now } = services
+  return async ({ client: { clientId }, path }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const webhook = (await webhooks.list(clientId)).find(({ id }) => id === path.id)
+    if (!webhook) throw new AppError('webhook_not_found')
+    const sentAt = now()
+    const until = sentAt + LONGEST_TEST_MS
+    if (!(await webhooks.beginTest(clientId, { now: sentAt, until }))) {
+      throw new AppError('too_many_requests', { headers: { 'retry-after': String(LONGEST_TEST_MS / 1000) } })
+    }
+    const id = `evt_${randomUUID().replaceAll('-', '')}`
+    const data = { webhookId: webhook.id }
+    const body = JSON.stringify({ id, type: 'webhook.test', timestamp: new Date(sentAt).toISOString(), data })
+    const secrets = listSecrets(webhookKeys, clientId, webhook, sentAt)
+    const sent = await sendDelivery(webhook.url, {
+      headers: signatureHeaders({ id, now: sentAt, body }, secrets),
+      body,
+    })
+    await webhooks.endTest(clientId, { begun: until, until: now() + PAUSE_MS })
+    if (!sent.delivered) return { delivered: false, status: sent.status ?? null, reason: sent.reason }
+    const isAnew = webhook.disabledAt !== undefined
+    if (isAnew || webhook.behind) await resume(services, { clientId, webhookId: webhook.id }, { isAnew })
+    return { delivered: true, status: sent.status, reason: null }
+  }
+}
 
 export const handler = endpoint(
   contract,

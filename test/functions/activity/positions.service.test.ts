@@ -144,6 +144,7 @@ describe('A position', () => {
         depositEpochId: 5,
         isTotalAssetsValid: false,
       },
+      rewards: null,
       deposits,
       hasMore: false,
       sharePriceHistory: expect.any(Array),

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Hex, numberToHex, toEventSelector } from 'viem'
 import { describe, expect, onTestFinished } from 'vitest'
-import { refreshChain } from '../../../functions/jobs/refresh-chain/refresh-chain.ts'
+import { refreshChain } from '../../../functions/jobs/refresh-chain/handler.ts'
 import { agreedReaders } from '../../../lib/chain/agreed-reader.ts'
 import type { RpcUrls } from '../../../lib/chain/readers.ts'
 import { toResult } from '../../../lib/result.ts'

@@ -1,11 +1,13 @@
 import { type Address, numberToHex } from 'viem'
-import { describe, expect } from 'vitest'
+import { describe, expect, vi } from 'vitest'
+import { chainVaultKey, listedVaultsStore, vaultClientsKey } from '../../../lib/clients/listed-vaults-store.ts'
 import { MULTICALL3 } from '../../../sandbox/chains.ts'
 import { copyVault } from '../../../sandbox/copies.ts'
 import { deployYieldVault } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
 import type { Call } from '../../support/chain-answers.ts'
+import { someContext } from '../../support/lambda.ts'
 import { finalize, refresh, restoreRecords, scanRecords, viewsFor } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { createSilence, type EventFilter, type Silence } from '../../support/silence.ts'
@@ -166,6 +168,27 @@ describe('The job', () => {
     await vaults.views.positions(ALICE.address)
     const fromBlock = numberToHex((through ?? 0) + 1)
     expect(eventCalls(rpc)).toMatchObject([{ fromBlock }])
+  })
+
+  test('records a vault that its chain lacks in the list, as after an upgrade, in the first run of a new container', async ({
+    chain,
+    vaults: { sync },
+    service: { tables },
+  }) => {
+    await sync.mint(ALICE.address, 9_000_000n)
+    await sync.approve(ALICE.address, 9_000_000n)
+    await sync.act(ALICE.address, 'deposit', 9_000_000n, ALICE.address)
+    await chain.finalize()
+    const vault = { chainId: BASE, address: sync.address }
+    const { listClientsOf } = listedVaultsStore(tables.clients)
+    const before = await listClientsOf([vault])
+    await tables.clients.deleteMany([chainVaultKey(vault), vaultClientsKey(vault)])
+    expect(await refresh(BASE)).toMatchObject({ entries: 0 })
+
+    vi.resetModules()
+    const { handler } = await import('../../../functions/jobs/refresh-chain/handler.ts')
+    expect(await handler({ chainId: BASE }, someContext())).toMatchObject({ outcome: 'refreshed', entries: 1 })
+    expect(await listClientsOf([vault])).toEqual(before)
   })
 
   test('records nothing again when it runs again, and nothing before it is final', async ({

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { refreshMarket } from '../../../functions/jobs/refresh-market/refresh-market.ts'
+import { refreshMarket } from '../../../functions/jobs/refresh-market/handler.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
 import { ALL_PRICES, MARKET, pricesKey, RATES, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken, TokenPrice } from '../../../lib/markets/coin.ts'
@@ -20,8 +20,8 @@ const TOKENS: ListedToken[] = [
   { ...named('DAI'), address: DAI.address, coinGeckoId: '' },
 ]
 
-/** The made-up coins, Bitcoin and three dollars, and the chains' own coins. */
-const COINS = 294 + new Set(CHAINS.map(({ nativeCoin }) => nativeCoin.coinGeckoId)).size
+/** The made-up coins, Bitcoin, MORPHO and three dollars, and the chains' own coins. */
+const COINS = 295 + new Set(CHAINS.map(({ nativeCoin }) => nativeCoin.coinGeckoId)).size
 /** One price for each chain's own coin, and two more on Base. */
 const PRICES = CHAINS.length + 2
 const WITH_ETHER = CHAINS.filter(({ nativeCoin }) => nativeCoin.coinGeckoId === 'ethereum')

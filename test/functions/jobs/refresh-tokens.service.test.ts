@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { refreshTokens } from '../../../functions/jobs/refresh-tokens/refresh-tokens.ts'
+import { refreshTokens } from '../../../functions/jobs/refresh-tokens/handler.ts'
 import type { SharedCache } from '../../../lib/cache/cache.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
 import { ALL_TOKENS, COIN_IDS, tokensKey } from '../../../lib/markets/cache-keys.ts'

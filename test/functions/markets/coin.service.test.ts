@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { getCoin } from '../../../functions/markets/coin/coin.ts'
-import { searchCoins } from '../../../functions/markets/search/search.ts'
+import { getCoin } from '../../../functions/markets/coin/handler.ts'
+import { searchCoins } from '../../../functions/markets/search/handler.ts'
 import { MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
 import type { MarketCoin } from '../../../lib/markets/coin.ts'
 import type { Currency } from '../../../lib/markets/currency.ts'

@@ -1,4 +1,6 @@
 import { describe, expect } from 'vitest'
+import { UNITS } from '../../../lib/meter/meter.ts'
+import { NO_RATE } from '../../support/clients.ts'
 import { expectError } from '../../support/errors.ts'
 import { test as base, get } from '../../support/market-service.ts'
 import { type Service, startAnew } from '../../support/service.ts'
@@ -12,8 +14,8 @@ const test = base.extend('containers', async ({ service, clock: _, markets: __ }
   return [both[0].service, both[1].service] as const
 })
 
-const search = (service: Service, text: string) =>
-  service.call('POST', '/portfolio-indexor/markets/coins/search', { body: { search: text } })
+const search = (service: Service, text: string, key = service.apiKey) =>
+  service.call('POST', '/portfolio-indexor/markets/coins/search', { key, body: { search: text } })
 
 describe('A service that asks for a pause', () => {
   test.for<[string, number, Readonly<Record<string, string>>, number]>([
@@ -65,83 +67,68 @@ describe('A service that asks for a pause', () => {
 
 const MOST = 6
 
-/** Containers in which a client may ask each service six times, and the key of another client. */
-const strictTest = test
-  .extend('budgets', async ({ service }, { onCleanup }) => {
-    const { url } = service.backends.providers
-    const configure = (questionsPerClient: number) =>
-      service.backends.configure({
-        coinGecko: { url: `${url}/coingecko`, questionsPerClient },
-        defiLlama: { url: `${url}/defillama`, questionsPerClient },
-      })
-    configure(MOST)
-    onCleanup(() => configure(100_000))
-  })
-  .extend('strict', async ({ budgets: _, containers, clock, service }) => {
-    clock.pass(600 - (Math.floor(Date.now() / 1000) % 600))
-    return { containers, otherKey: await service.createClient([]) }
-  })
+/** Containers, a key that may ask six questions, and the key of another client. */
+const strictTest = test.extend('strict', async ({ containers, clock, service }) => {
+  clock.pass(600 - (Math.floor(Date.now() / 1000) % 600))
+  const rate = { requests: MOST * UNITS.coingecko * 6, seconds: 3600 }
+  return {
+    containers,
+    key: await service.createClient([], { ...NO_RATE, rate }),
+    otherKey: await service.createClient([]),
+  }
+})
 
 const statuses = async (replies: readonly Promise<{ status: number }>[]) =>
   (await Promise.all(replies)).map(({ status }) => status)
 
-describe('A client that has asked a service as often as it may', () => {
+describe('A key that has spent its units for sources', () => {
   strictTest(
     'gets what is cached, and is refused what is not, in every container, and no other client is',
-    async ({ strict: { containers, otherKey }, markets, clock }) => {
+    async ({ strict: { containers, key, otherKey }, markets, clock }) => {
       const [one, other] = containers
-      expect((await get(one, '/markets/coins/bitcoin')).status).toBe(200)
+      expect((await get(one, '/markets/coins/bitcoin', key)).status).toBe(200)
       clock.pass(61)
       const replies = await statuses(
-        Array.from({ length: 20 }, (_, i) => search(i % 2 ? one : other, `nothing like ${i}`)),
+        Array.from({ length: 20 }, (_, i) => search(i % 2 ? one : other, `nothing like ${i}`, key)),
       )
       expect(replies.filter((status) => status === 200)).toHaveLength(MOST - 1)
       expect(replies.filter((status) => status === 429)).toHaveLength(20 - (MOST - 1))
       expect(markets.coinGecko.requests).toHaveLength(MOST)
 
       for (const service of containers) {
-        const refused = await search(service, 'nothing at all')
-        expectError(refused, 'too_many_requests')
+        const refused = await search(service, 'nothing at all', key)
+        expectError(refused, 'too_many_requests', ['x-join-key'])
         expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
         expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(600 - 61)
-        const stale = await get(service, '/markets/coins/bitcoin')
+        const stale = await get(service, '/markets/coins/bitcoin', key)
         expect([stale.status, stale.headers.get('x-stale')]).toEqual([200, 'true'])
       }
       expect(markets.coinGecko.requests).toHaveLength(MOST)
 
-      // What one client was refused is no failure for another, which refreshes for both.
-      const path = '/portfolio-indexor/markets/coins/bitcoin'
-      const refreshed = await other.call('GET', path, { key: otherKey })
+      // A refusal of one client is no failure for another, which refreshes for both.
+      const refreshed = await get(other, '/markets/coins/bitcoin', otherKey)
       expect([refreshed.status, refreshed.headers.get('x-stale')]).toEqual([200, null])
-      expect((await get(one, '/markets/coins/bitcoin')).headers.get('x-stale')).toBeNull()
+      expect((await get(one, '/markets/coins/bitcoin', key)).headers.get('x-stale')).toBeNull()
       clock.pass(600)
-      expect((await search(one, 'nothing at all')).status).toBe(200)
+      expect((await search(one, 'nothing at all', key)).status).toBe(200)
     },
   )
 
   strictTest(
     'has asked once where many of its users want the same at once, and costs no writes where it is refused',
-    async ({ strict: { containers }, markets }) => {
+    async ({ strict: { containers, key }, markets }) => {
       const [one] = containers
-      const same = await statuses(Array.from({ length: 10 }, () => search(one, 'nothing like it')))
+      const same = await statuses(Array.from({ length: 10 }, () => search(one, 'nothing like it', key)))
       expect(same).toEqual(Array(10).fill(200))
-      for (let i = 1; i < MOST; i += 1) expect((await search(one, `nothing like ${i}`)).status).toBe(200)
-      expectError(await search(one, 'the first that is refused'), 'too_many_requests')
+      for (let i = 1; i < MOST; i += 1) expect((await search(one, `nothing like ${i}`, key)).status).toBe(200)
+      expectError(await search(one, 'the first that is refused', key), 'too_many_requests', ['x-join-key'])
       one.table.reset()
-      for (let i = 0; i < 5; i += 1) expectError(await search(one, `refused ${i}`), 'too_many_requests')
-      expect(new Set(one.table.tries.map(({ action }) => action))).toEqual(new Set(['GetItem']))
+      for (let i = 0; i < 5; i += 1) {
+        expectError(await search(one, `refused ${i}`, key), 'too_many_requests', ['x-join-key'])
+      }
+      const written = one.table.tries.filter(({ action, body }) => action !== 'GetItem' && !body.includes('"LEASES"'))
+      expect(written).toEqual([])
       expect(markets.coinGecko.requests).toHaveLength(MOST)
     },
   )
-
-  strictTest('has charts of the source that it may still ask', async ({ strict: { containers }, markets }) => {
-    const [one] = containers
-    const unlisted = (i: number) => `/token/address/base/0x${(0xa1 + i).toString(16).padStart(40, '0')}?days=1`
-    for (let i = 0; i < MOST - 1; i += 1) expectError(await get(one, unlisted(i)), 'token_not_found')
-    expect((await get(one, '/token/id/bitcoin?days=1')).body.market_caps.length).toBeGreaterThan(0)
-    const { status, body } = await get(one, '/token/id/ethereum?days=1')
-    expect([status, body.market_caps]).toEqual([200, []])
-    expectError(await get(one, unlisted(MOST)), 'too_many_requests')
-    expect([markets.coinGecko.requests.length, markets.defiLlama.requests.length]).toEqual([MOST, MOST])
-  })
 })

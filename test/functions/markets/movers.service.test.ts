@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import { listTopMovers } from '../../../functions/markets/top-gainers-losers/top-gainers-losers.ts'
+import { listTopMovers } from '../../../functions/markets/top-gainers-losers/handler.ts'
 import { MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
 import type { MarketCoin } from '../../../lib/markets/coin.ts'
 import type { Currency } from '../../../lib/markets/currency.ts'

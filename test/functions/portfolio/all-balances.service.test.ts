@@ -1,6 +1,6 @@
 import { type Address, getAddress, numberToHex, toFunctionSelector } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { describe, expect } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import { usersStore } from '../../../lib/accounts/store.ts'
 import { sharedCache } from '../../../lib/cache/cache.ts'
 import { cacheStore } from '../../../lib/cache/store.ts'
@@ -32,7 +32,12 @@ type Session = Awaited<ReturnType<typeof someSession>>
 type Entry = { readonly contract_address: string; readonly contract_ticker_symbol: string; readonly balance: string }
 
 const test = base
-  .extend('session', ({ service }) => someSession(service))
+  .extend('session', async ({ service }) => {
+    // Wallets are shared by all users, and these tests share wallets.
+    const wallets = [...USERS, SOLANA_WALLET, ACCOUNTS.anchor, ACCOUNTS.relayer]
+    await service.tables.cache.deleteMany(wallets.map(({ address }) => ({ pk: `balances#${address}`, sk: 'ANSWER' })))
+    return someSession(service)
+  })
   .extend('cache', { scope: 'file' }, ({ sharedService: { tables } }) =>
     sharedCache({ table: cacheStore(tables.cache), now: Date.now }),
   )
@@ -65,6 +70,13 @@ function balancesOf(service: Service, { headers }: Pick<Session, 'headers'>, que
   return service.call('GET', `${PATH}${query}`, { headers })
 }
 
+/** The requests of the table, without those for all users: the leases of the key, and an hourly write of the rent. */
+function requestsOf({ table }: Service) {
+  return table.tries.filter(
+    ({ action, body }) => !body.includes('rate#') && !(action === 'PutItem' && body.includes('rent#')),
+  )
+}
+
 function entry({ body }: HttpReply, chain: string, symbol: string): Entry {
   const found = body.tokens[chain].filter((one: Entry) => one.contract_ticker_symbol === symbol)
   expect(found).toHaveLength(1)
@@ -82,16 +94,16 @@ function someToken(chain: string, index: number): ListedToken {
   return { chain, address, decimals: 18, ...words }
 }
 
-/** What was written into the cache's table. */
-function written(service: Service): string[] {
-  const puts = service.table.tries.filter(({ action }) => action === 'PutItem')
-  return puts.map(({ body }) => JSON.parse(body).item.pk.split('#').slice(0, 2).join('#'))
-}
-
 function baseOf({ backends }: Service) {
   const chain = backends.chains.find(({ chainId }) => chainId === BASE)
   if (!chain) throw new Error('There is no Base.')
   return chain
+}
+
+/** The service as a client with only one vault of Base has it. */
+async function withOneVault(service: Service): Promise<Service> {
+  const key = await service.createClient(baseOf(service).vaults.slice(0, 1))
+  return { ...service, call: (method, path, options = {}) => service.call(method, path, { key, ...options }) }
 }
 
 async function transfer(service: Service, from: Address, to: Address, amount: bigint): Promise<void> {
@@ -284,7 +296,7 @@ describe('What a user has', () => {
     expect(reply.body.addresses).toEqual([{ address: SOLANA_WALLET.address, chain: 'solana-mainnet' }])
   })
 
-  test('costs one request to a chain, four of the table for its own items, and a write where something has changed', async ({
+  test('costs nothing of the chains within half a minute, then one request to each, and one more read and one write of all wallets', async ({
     service,
     session,
     prices: _,
@@ -292,26 +304,106 @@ describe('What a user has', () => {
     await linkEvm(service, session, BOB)
     await linkEvm(service, session, CAROL)
     await balancesOf(service, session)
-    for (const wire of [service.table, ...Object.values(service.rpc)]) wire.reset()
-
-    await balancesOf(service, session)
-    for (const { chainId, vaults } of service.backends.chains) {
-      // One call for each of the two wallets, and one for each vault.
-      const calls = callsIn(service.rpc[chainId] as Wire).map((batch) => batch.map(({ method }) => method))
-      expect(calls).toEqual([Array(2 + vaults.length).fill('eth_call')])
+    const costs = async () => {
+      for (const wire of [service.table, ...Object.values(service.rpc)]) wire.reset()
+      const reply = await balancesOf(service, session)
+      const calls = service.backends.chains.map(({ chainId }) => callsIn(service.rpc[chainId] as Wire).length)
+      // A container reads the rent with the lists once a minute.
+      const ofUser = requestsOf(service).filter(({ body }) => !body.includes('rent#'))
+      return { reply, calls, actions: ofUser.map(({ action }) => action).toSorted() }
     }
-    // The session, the user, the last balances, and what the index knows of each wallet; the key's requests besides, by leases.
-    const actions = service.table.tries.filter(({ body }) => !body.includes('rate#')).map(({ action }) => action)
-    expect(actions.toSorted()).toEqual(['BatchGetItem', 'BatchGetItem', 'GetItem', 'GetItem'])
-    const read = service.table.tries.flatMap(({ body }) => JSON.parse(body).keys ?? [])
-    const keys = read.map(({ pk }) => pk.split('#')[0])
-    expect(keys.toSorted()).toEqual([...Array(7).fill('balances'), ...Array(14).fill('unlisted')])
-    expect(written(service)).toEqual([])
+    // The session, the user, and both wallets.
+    const read = ['BatchGetItem', 'GetItem', 'GetItem']
+    expect(await costs()).toMatchObject({ calls: [0, 0], actions: read })
+    const keys = service.table.tries.flatMap(({ body }) => JSON.parse(body).keys ?? []).map(({ pk }) => pk)
+    expect(keys.toSorted()).toEqual([`balances#${BOB.address}`, `balances#${CAROL.address}`].toSorted())
 
     await transfer(service, BOB.address, ALICE.address, 1n)
-    expect(entry(await balancesOf(service, session), 'base-mainnet', 'USDC').balance).toBe('1999999999999')
-    expect(written(service)).toEqual(['balances#base-mainnet'])
+    service.pass(31)
+    const later = await costs()
+    expect(later).toMatchObject({ calls: [1, 1], actions: ['BatchGetItem', ...read, 'BatchWriteItem'].toSorted() })
+    expect(entry(later.reply, 'base-mainnet', 'USDC').balance).toBe('1999999999999')
     await transfer(service, ALICE.address, BOB.address, 1n)
+  })
+
+  test('is read once in half a minute for all who ask about a wallet', async ({ service, session, prices: _ }) => {
+    await linkEvm(service, session, ALICE)
+    const first = await balancesOf(service, session)
+    const other = await someSession(service)
+    await linkEvm(service, other, ALICE)
+    for (const wire of Object.values(service.rpc)) wire.reset()
+    expect((await balancesOf(service, other)).body.tokens).toEqual(first.body.tokens)
+    expect(Object.values(service.rpc).flatMap(callsIn)).toEqual([])
+  })
+
+  test('is known again at once for a client with other vaults', async ({ service, session, prices: _ }) => {
+    const other = await withOneVault(service)
+    const few = await someSession(other)
+    await linkEvm(other, few, ACCOUNTS.anchor)
+    const sharesIn = ({ body }: HttpReply) =>
+      body.tokens['base-mainnet'].filter(({ defi }: { defi: boolean }) => defi).length
+    expect(sharesIn(await balancesOf(other, few))).toBe(1)
+    await linkEvm(service, session, ACCOUNTS.anchor)
+    expect(sharesIn(await balancesOf(service, session))).toBe(baseOf(service).vaults.length)
+    expect(sharesIn(await balancesOf(other, few))).toBe(1)
+  })
+
+  test('keeps the vaults of one client when another with fewer asks, and they are as old as they are', async ({
+    service,
+    session,
+    prices: _,
+  }) => {
+    const other = await withOneVault(service)
+    const few = await someSession(other)
+    await linkEvm(other, few, ACCOUNTS.anchor)
+    await linkEvm(service, session, ACCOUNTS.anchor)
+    const sharesIn = ({ body }: HttpReply) => body.tokens['base-mainnet'].filter(({ defi }: { defi: boolean }) => defi)
+    const good = await balancesOf(service, session)
+    service.pass(31)
+    expect(sharesIn(await balancesOf(other, few))).toHaveLength(1)
+    service.pass(31)
+    const wire = service.rpc[BASE]
+    if (wire) wire.behaviour = 'answer 500'
+    const reply = await balancesOf(service, session)
+    expect(sharesIn(reply)).toHaveLength(baseOf(service).vaults.length)
+    expect(sharesIn(reply)).toEqual(expect.arrayContaining(sharesIn(good)))
+    expect(reply.body.updated_at['base-mainnet']).toBe(good.body.updated_at['base-mainnet'])
+    expect(reply.body.errors).toEqual({ 'base-mainnet': 'Upstream unavailable' })
+  })
+
+  test('says that shares are unknown which were read for no client', async ({ service, session, prices: _ }) => {
+    const other = await withOneVault(service)
+    const few = await someSession(other)
+    await linkEvm(other, few, ACCOUNTS.anchor)
+    await linkEvm(service, session, ACCOUNTS.anchor)
+    await balancesOf(other, few)
+    const wire = service.rpc[BASE]
+    if (wire) wire.behaviour = 'answer 500'
+    const { body } = await balancesOf(service, session)
+    expect(body.tokens['base-mainnet'].filter(({ defi }: { defi: boolean }) => defi)).toHaveLength(1)
+    expect(body.errors).toEqual({ 'base-mainnet': 'Upstream unavailable. Some tokens could not be read' })
+  })
+
+  test('costs at most 60 requests of the table for 20 new wallets and 6 later, and asks the index about empty ones once', async ({
+    service,
+    session,
+  }) => {
+    for (let i = 0; i < 20; i++) {
+      const privateKey = generatePrivateKey()
+      await linkEvm(service, session, { privateKey, address: privateKeyToAccount(privateKey).address })
+    }
+    const { goldRush } = service.backends.providers
+    goldRush.requests.length = 0
+    service.table.reset()
+    expect((await balancesOf(service, session)).status).toBe(200)
+    expect(requestsOf(service).length).toBeLessThanOrEqual(60)
+    expect(goldRush.requests).toHaveLength(20 * EVM_KEYS.length)
+
+    service.pass(31)
+    service.table.reset()
+    expect((await balancesOf(service, session)).status).toBe(200)
+    expect(requestsOf(service).length).toBeLessThanOrEqual(6)
+    expect(goldRush.requests).toHaveLength(20 * EVM_KEYS.length)
   })
 
   test('with 300 listed tokens on each EVM chain costs one round trip, to all of them at once', async ({
@@ -355,15 +447,6 @@ describe('What a user has', () => {
     for (const key of EVM_KEYS) expect(body.tokens[key][0]).toMatchObject({ native_token: true })
     expect(entry({ ...(await reply), body }, 'base-mainnet', 'USDC').balance).not.toBe('0')
   })
-
-  test('is kept anew when it was kept an hour ago', async ({ clock, coldService: service, session }) => {
-    await linkSolana(service, session)
-    await balancesOf(service, session)
-    service.table.reset()
-    clock.pass(3601)
-    await balancesOf(service, session)
-    expect(written(service).filter((key) => key.startsWith('balances'))).toEqual(['balances#solana-mainnet'])
-  })
 })
 
 describe('What an operator decides of a user', () => {
@@ -405,6 +488,7 @@ describe('A chain that fails', () => {
   }) => {
     await linkEvm(service, session, ALICE)
     const good = await balancesOf(service, session)
+    service.pass(31)
     const wire = service.rpc[BASE]
     if (wire) wire.behaviour = 'answer 500'
     const reply = await balancesOf(service, session)
@@ -430,6 +514,7 @@ describe('A chain that fails', () => {
         changeAggregate((data, selector) => (selector === balanceOf ? '0x' : data)),
       )
     breakTokens()
+    service.pass(31)
     const reply = await balancesOf(service, session)
     expect(entry(reply, 'base-mainnet', 'USDC')).toEqual(entry(good, 'base-mainnet', 'USDC'))
     expect(reply.body.errors).toEqual({ 'base-mainnet': 'Some tokens could not be read' })
@@ -463,6 +548,7 @@ describe('A chain that fails', () => {
   test('in one of its token programs has the last balances of that one', async ({ service, session }) => {
     await linkSolana(service, session)
     const good = await balancesOf(service, session)
+    service.pass(31)
     const { solana } = service.backends.providers
     solana.rewrite = (reply, { body }) => {
       const calls: { id: number; params: unknown[] }[] = JSON.parse(body)
@@ -490,6 +576,7 @@ describe('A chain that fails', () => {
   test('with all others has what is kept, where something is', async ({ service, session }) => {
     await linkEvm(service, session, ALICE)
     const good = await balancesOf(service, session)
+    service.pass(31)
     cutOff(service, CHAINS)
     const cold = await startAnew(service)
     const reply = await balancesOf(cold.service, session)
@@ -568,6 +655,72 @@ describe('An index of tokens', () => {
   })
 })
 
+describe('The indexes of a stage', () => {
+  type Key = 'alchemy' | 'goldRush'
+
+  /** What the user has by the indexes with a key, as new containers tell it. */
+  async function balancesBy(service: Service, session: Session, keys: readonly Key[]): Promise<HttpReply> {
+    const { url } = service.backends.providers
+    const keyOf = (name: Key) => (keys.includes(name) ? { apiKey: 'local' } : {})
+    service.backends.configure({
+      alchemy: { url: `${url}/alchemy/{network}`, ...keyOf('alchemy') },
+      goldRush: { url: `${url}/goldrush`, ...keyOf('goldRush') },
+      tokenIndexes: [...keys],
+    })
+    const cold = await startAnew(service)
+    onTestFinished(async () => {
+      await cold.stop()
+      const goldRush = { url: `${url}/goldrush`, apiKey: 'local' }
+      service.backends.configure({ goldRush, alchemy: {}, tokenIndexes: ['goldRush'] })
+    })
+    return balancesOf(cold.service, session)
+  }
+
+  test('tell the same, whichever it is', async ({ service, session, prices: _ }) => {
+    await linkEvm(service, session, CAROL)
+    const goldRush = await balancesBy(service, session, ['goldRush'])
+    await service.tables.cache.deleteMany([{ pk: `balances#${CAROL.address}`, sk: 'ANSWER' }])
+    const { spent } = service.backends.providers.alchemy
+    const before = spent.units
+    const alchemy = await balancesBy(service, session, ['alchemy'])
+    expect(alchemy.body.tokens).toEqual(goldRush.body.tokens)
+    expect(entry(alchemy, 'base-mainnet', 'HARBOR').balance).toBe((1250n * 10n ** 18n).toString())
+    expect(alchemy.body.errors).toBeUndefined()
+    // One question to each chain, and the metadata of two tokens on each of two chains.
+    expect(spent.units - before).toBe(20 * EVM_KEYS.length + 10 * 2 * 2)
+  })
+
+  test('are asked in order: the second where the first fails', async ({ service, session }) => {
+    const { alchemy, goldRush } = service.backends.providers
+    await linkEvm(service, session, CAROL)
+    goldRush.requests.length = 0
+    alchemy.rewrite = () => ({ status: 403, body: { error: { code: -32600, message: 'App is inactive.' } } })
+    const reply = await balancesBy(service, session, ['alchemy', 'goldRush'])
+    alchemy.rewrite = undefined
+    expect(reply.body.errors).toBeUndefined()
+    expect(entry(reply, 'base-mainnet', 'HARBOR').balance).toBe((1250n * 10n ** 18n).toString())
+    expect(goldRush.requests).toHaveLength(EVM_KEYS.length)
+  })
+
+  test('may be none: listed tokens are there, and the response names the chains without an index', async ({
+    service,
+    session,
+  }) => {
+    await linkEvm(service, session, CAROL)
+    const reply = await balancesBy(service, session, [])
+    expect(reply.body.errors).toBeUndefined()
+    expect(reply.body.missing).toEqual(Object.fromEntries(EVM_KEYS.map((key) => [key, ['unlisted_tokens']])))
+    expect(entry(reply, 'base-mainnet', 'USDC').balance).toBe('1000000000000')
+    expect(reply.body.tokens['base-mainnet'].map((one: Entry) => one.contract_ticker_symbol)).not.toContain('HARBOR')
+  })
+
+  test('leave Solana out where Alchemy is the only one', async ({ service, session }) => {
+    await linkSolana(service, session)
+    const { body } = await balancesBy(service, session, ['alchemy'])
+    expect(body.missing).toEqual({ 'solana-mainnet': ['unlisted_tokens'] })
+  })
+})
+
 describe('An index that fails', () => {
   test('takes nothing from what the chains tell, and leaves what it told before', async ({
     clock,
@@ -592,19 +745,6 @@ describe('An index that fails', () => {
     const unknown = await balancesOf(service, other)
     expect(unknown.body.tokens['base-mainnet'].map((one: Entry) => one.contract_ticker_symbol)).not.toContain('HARBOR')
     goldRush.rewrite = undefined
-  })
-
-  test('is not missed where none is configured', async ({ service, session }) => {
-    await linkEvm(service, session, CAROL)
-    const { url } = service.backends.providers
-    service.backends.configure({ goldRush: {} })
-    const cold = await startAnew(service)
-    const reply = await balancesOf(cold.service, session)
-    expect(reply.body.errors).toBeUndefined()
-    expect(entry(reply, 'base-mainnet', 'USDC').balance).toBe('1000000000000')
-    expect(reply.body.tokens['base-mainnet'].map((one: Entry) => one.contract_ticker_symbol)).not.toContain('HARBOR')
-    await cold.stop()
-    service.backends.configure({ goldRush: { url: `${url}/goldrush`, apiKey: 'local' } })
   })
 
   test('leaves out what nobody can have', async ({ service, session }) => {

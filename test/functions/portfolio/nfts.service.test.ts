@@ -1,3 +1,4 @@
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect } from 'vitest'
 import { CHAINS } from '../../../lib/chain/registry.ts'
 import { SOLANA_WALLET } from '../../../sandbox/accounts.ts'
@@ -118,6 +119,58 @@ describe('The NFTs of a user', () => {
     clock.pass(601)
     await nftsOf(service, session)
     expect(asked(service)).toHaveLength(2 * EVM_KEYS.length)
+  })
+
+  test('are asked for once a day on a chain where a wallet is empty', async ({
+    clock,
+    coldService: service,
+    session,
+  }) => {
+    const privateKey = generatePrivateKey()
+    await linkEvm(service, session, { privateKey, address: privateKeyToAccount(privateKey).address })
+    await service.call('GET', '/portfolio-indexor/allBalances', { headers: session.headers })
+    const askedAfter = async (hours: number) => {
+      clock.pass(hours * 3600)
+      await nftsOf(service, session)
+      return asked(service).filter((path) => path.includes('eth-mainnet')).length
+    }
+    expect(await askedAfter(0)).toBe(1)
+    expect(await askedAfter(12)).toBe(1)
+    expect(await askedAfter(13)).toBe(2)
+  })
+
+  test('cost few requests of the table for 20 new wallets, and fewer later', async ({ service, session }) => {
+    for (let i = 0; i < 20; i++) {
+      const privateKey = generatePrivateKey()
+      await linkEvm(service, session, { privateKey, address: privateKeyToAccount(privateKey).address })
+    }
+    service.table.reset()
+    expect((await nftsOf(service, session)).status).toBe(200)
+    expect(service.table.tries.length).toBeLessThanOrEqual(60)
+    service.table.reset()
+    expect((await nftsOf(service, session)).status).toBe(200)
+    expect(service.table.tries.length).toBeLessThanOrEqual(6)
+    expect(asked(service)).toHaveLength(20 * EVM_KEYS.length)
+  })
+
+  test('are those that Alchemy knows where it is the index', async ({ service, session }) => {
+    await linkEvm(service, session, BOB)
+    await service.tables.cache.deleteMany([{ pk: `nfts#${BOB.address}`, sk: 'ANSWER' }])
+    const { url } = service.backends.providers
+    service.backends.configure({
+      alchemy: { url: `${url}/alchemy/{network}`, apiKey: 'local' },
+      tokenIndexes: ['alchemy'],
+    })
+    const spent = service.backends.providers.alchemy.spent.units
+    const cold = await startAnew(service)
+    const { body } = await nftsOf(cold.service, session)
+    await cold.stop()
+    service.backends.configure({ alchemy: {}, tokenIndexes: ['goldRush'] })
+    const unknown = ['bsc-mainnet', 'gnosis-mainnet']
+    expect(body.errors).toEqual(Object.fromEntries(unknown.map((key) => [key, 'Not configured'])))
+    expect(asked(service)).toEqual([])
+    expect(Object.keys(body.updated_at).sort()).toEqual(EVM_KEYS.filter((key) => !unknown.includes(key)).toSorted())
+    expect(service.backends.providers.alchemy.spent.units - spent).toBe(480 * (EVM_KEYS.length - unknown.length))
   })
 
   test('are as old as the source leaves them while it is down, and say so', async ({

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readSolanaBalances, TOKEN_PROGRAMS } from '../../../functions/portfolio/all-balances/solana.ts'
+import { readSolanaBalances } from '../../../functions/portfolio/all-balances/solana.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
 import type { RpcRequest } from '../../../lib/chain/rpc.ts'
+import { TOKEN_PROGRAMS } from '../../../lib/portfolio/wallet-balances.ts'
 
 const ALICE = 'A11ce11111111111111111111111111111111111111'
 const BOB = 'Bob1111111111111111111111111111111111111111'
@@ -57,8 +58,14 @@ function read(answers: Answers, wallets: readonly string[] = [ALICE]) {
   return readSolanaBalances(nodeOf(answers).rpc, wallets)
 }
 
+async function readAlice(answers: Answers) {
+  const [balances] = (await read(answers)).wallets
+  if (!balances) throw new Error('There is no wallet.')
+  return balances
+}
+
 describe('What wallets hold on Solana', () => {
-  test('is SOL and the tokens of both programs, accounts and wallets summed', async () => {
+  test('is SOL and the tokens of both programs, accounts summed, of each wallet', async () => {
     const answers = holding({
       [ALICE]: {
         sol: 1_500_000_000,
@@ -70,14 +77,19 @@ describe('What wallets hold on Solana', () => {
       [BOB]: { sol: 1, accounts: { [TOKEN]: [account(USDC, '5')] } },
     })
     expect(await read(answers, [ALICE, BOB])).toEqual({
-      native: 1_500_000_001n,
-      tokens: new Map([
-        [USDC, { amount: 18_446_744_073_710_551_619n, decimals: 6 }],
-        ['empty', { amount: 0n, decimals: 0 }],
-        [PYUSD, { amount: 7n, decimals: 6 }],
-      ]),
       rent: 650_240n,
-      unread: [],
+      wallets: [
+        {
+          native: 1_500_000_000n,
+          tokens: {
+            [USDC]: { balance: 18_446_744_073_710_551_614n, decimals: 6 },
+            [PYUSD]: { balance: 7n, decimals: 6 },
+          },
+          shares: {},
+          unread: [],
+        },
+        { native: 1n, tokens: { [USDC]: { balance: 5n, decimals: 6 } }, shares: {}, unread: [] },
+      ],
     })
   })
 
@@ -94,41 +106,33 @@ describe('What wallets hold on Solana', () => {
   })
 
   test('is nothing but the rent without a wallet', async () => {
-    expect(await read(holding({}), [])).toEqual({ native: 0n, tokens: new Map(), rent: 650_240n, unread: [] })
+    expect(await read(holding({}), [])).toEqual({ wallets: [], rent: 650_240n })
   })
 
-  test('is the sum of all accounts, however they are spread over wallets and programs', async () => {
+  test('is the sum of all accounts, however they are spread over programs', async () => {
     const anyAccounts = fc.array(
       fc.record({
-        wallet: fc.constantFrom(ALICE, BOB),
         program: fc.constantFrom(TOKEN, TOKEN_2022),
         // A mint is of one program.
         mint: fc.constantFrom('one', 'two', 'three'),
-        amount: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+        amount: fc.bigInt({ min: 1n, max: 2n ** 64n - 1n }),
       }),
       { maxLength: 30 },
     )
     await fc.assert(
       fc.asyncProperty(anyAccounts, async (accounts) => {
-        const holdingsOf = (wallet: string): Holdings => ({
-          accounts: Object.fromEntries(
-            TOKEN_PROGRAMS.map((program) => [
-              program,
-              accounts
-                .filter((one) => one.wallet === wallet && one.program === program)
-                .map(({ mint, amount }) => account(`${program} ${mint}`, amount.toString())),
-            ]),
-          ),
-        })
-        const { tokens, unread } = await read(holding({ [ALICE]: holdingsOf(ALICE), [BOB]: holdingsOf(BOB) }), [
-          ALICE,
-          BOB,
+        const ofProgram = TOKEN_PROGRAMS.map((program) => [
+          program,
+          accounts
+            .filter((one) => one.program === program)
+            .map(({ mint, amount }) => account(`${program} ${mint}`, amount.toString())),
         ])
+        const { tokens, unread } = await readAlice(holding({ [ALICE]: { accounts: Object.fromEntries(ofProgram) } }))
         const sums: Record<string, bigint> = {}
         for (const { program, mint, amount } of accounts) {
           sums[`${program} ${mint}`] = (sums[`${program} ${mint}`] ?? 0n) + amount
         }
-        expect(Object.fromEntries([...tokens].map(([mint, { amount }]) => [mint, amount]))).toEqual(sums)
+        expect(Object.fromEntries(Object.entries(tokens).map(([mint, { balance }]) => [mint, balance]))).toEqual(sums)
         expect(unread).toEqual([])
       }),
     )
@@ -136,9 +140,9 @@ describe('What wallets hold on Solana', () => {
 
   test('is known of ten thousand accounts', async () => {
     const accounts = Array.from({ length: 10_000 }, (_, i) => account(`mint ${i % 4000}`, '1'))
-    const { tokens } = await read(holding({ [ALICE]: { accounts: { [TOKEN]: accounts } } }))
-    expect(tokens.size).toBe(4000)
-    expect([...tokens.values()].reduce((sum, { amount }) => sum + amount, 0n)).toBe(10_000n)
+    const tokens = Object.values((await readAlice(holding({ [ALICE]: { accounts: { [TOKEN]: accounts } } }))).tokens)
+    expect(tokens).toHaveLength(4000)
+    expect(tokens.reduce((sum, { balance }) => sum + balance, 0n)).toBe(10_000n)
   })
 
   test('is not known, and not less, of a mint with an account that makes no sense', async () => {
@@ -156,8 +160,8 @@ describe('What wallets hold on Solana', () => {
       account('two', '1', 6),
       account('two', '1', 7),
     ]
-    const { tokens, unread } = await read(holding({ [ALICE]: { accounts: { [TOKEN]: accounts } } }))
-    expect(tokens).toEqual(new Map([[USDC, { amount: 1n, decimals: 6 }]]))
+    const { tokens, unread } = await readAlice(holding({ [ALICE]: { accounts: { [TOKEN]: accounts } } }))
+    expect(tokens).toEqual({ [USDC]: { balance: 1n, decimals: 6 } })
     expect(unread).toEqual(['negative', 'fraction', 'beyond', 'too many decimals', 'no amount', 'two'])
   })
 
@@ -169,8 +173,8 @@ describe('What wallets hold on Solana', () => {
     [{ pubkey: 'Any', account: { data: ['AAAA', 'base64'] } }, 'Any'],
   ])('is incomplete with the account %j', async ([nonsense, told]) => {
     const accounts = { [TOKEN_2022]: [account(PYUSD, '1'), nonsense] }
-    const { tokens, unread } = await read(holding({ [ALICE]: { accounts } }))
-    expect(tokens).toEqual(new Map([[PYUSD, { amount: 1n, decimals: 6 }]]))
+    const { tokens, unread } = await readAlice(holding({ [ALICE]: { accounts } }))
+    expect(tokens).toEqual({ [PYUSD]: { balance: 1n, decimals: 6 } })
     expect(unread).toEqual([told])
   })
 
@@ -178,17 +182,13 @@ describe('What wallets hold on Solana', () => {
     ['refuses', undefined],
     ['answers null of', null],
     ['answers a text of', 'none'],
-  ])('is not known of a program that the node %s for one of the wallets', async ([, accounts]) => {
-    const { native, tokens, unread } = await read(
-      holding({
-        [ALICE]: { sol: 5, accounts: { [TOKEN]: [account(USDC, '1')], [TOKEN_2022]: [account(PYUSD, '1')] } },
-        [BOB]: { accounts: { [TOKEN]: accounts } },
-      }),
-      [ALICE, BOB],
-    )
-    expect({ native, tokens, unread }).toEqual({
+  ])('is not known of a program that the node %s', async ([, accounts]) => {
+    const answers = holding({
+      [ALICE]: { sol: 5, accounts: { [TOKEN]: accounts, [TOKEN_2022]: [account(PYUSD, '1')] } },
+    })
+    expect(await readAlice(answers)).toMatchObject({
       native: 5n,
-      tokens: new Map([[PYUSD, { amount: 1n, decimals: 6 }]]),
+      tokens: { [PYUSD]: { balance: 1n, decimals: 6 } },
       unread: [TOKEN],
     })
   })
@@ -200,6 +200,9 @@ describe('What wallets hold on Solana', () => {
   })
 
   test('is known when the rent is not', async () => {
-    expect(await read(holding({ [ALICE]: { sol: 1 } }, null))).toMatchObject({ native: 1n, rent: undefined })
+    expect(await read(holding({ [ALICE]: { sol: 1 } }, null))).toMatchObject({
+      wallets: [{ native: 1n }],
+      rent: undefined,
+    })
   })
 })

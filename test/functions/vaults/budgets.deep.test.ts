@@ -5,6 +5,7 @@ import { sharedCache } from '../../../lib/cache/cache.ts'
 import { cacheStore } from '../../../lib/cache/store.ts'
 import { parseApiKey } from '../../../lib/clients/api-key.ts'
 import { pricesKey } from '../../../lib/markets/cache-keys.ts'
+import { campaignsKey } from '../../../lib/rewards/campaigns.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 import { copyVault } from '../../../sandbox/copies.ts'
 import { settle } from '../../../sandbox/curator.ts'
@@ -91,10 +92,11 @@ const readsOf = ({ rpc }: Service) =>
   )
 
 const test = base
-  /** As refresh-market keeps them. */
+  /** As the jobs keep prices and campaigns. */
   .extend('prices', { auto: true, scope: 'file' }, async ({ sharedService }) => {
     const cache = sharedCache({ table: cacheStore(sharedService.tables.cache), now: Date.now })
     for (const chain of ['base-mainnet', 'arbitrum-mainnet']) await cache.put(pricesKey(chain), {})
+    for (const chainId of [8453, 42161]) await cache.put(campaignsKey(chainId), {})
   })
   .extend('largeKey', { scope: 'file' }, ({ sharedService }) => createLargeClient(sharedService, [101, 5]))
   .extend('asyncVault', ({ service }) => service.backends.chains[0]?.vaults[0]?.address as Address)
@@ -506,7 +508,7 @@ describe('Who calls and what they may see takes', () => {
     expect(queriesAndKeys(coldService).queries).toBe(1)
   })
 
-  test('for the vault list, in a new container, three batches of items besides, for a deposit two, for a status one, and for a claim none', async ({
+  test('for the vault list, in a new container, four batches of items besides, for a deposit two, for a status one, and for a claim none', async ({
     coldService,
     asyncVault,
   }) => {
@@ -521,7 +523,8 @@ describe('Who calls and what they may see takes', () => {
     // Of the deposit and of the list, each of which has its own container.
     expect(batches.filter((body) => body.includes('PIN'))).toHaveLength(2)
     expect(batches.filter((body) => body.includes('prices#'))).toHaveLength(1)
-    expect(batches).toHaveLength(6)
+    expect(batches.filter((body) => body.includes('campaigns#'))).toHaveLength(1)
+    expect(batches).toHaveLength(7)
   })
 
   test('no query for a key whose check is wrong, wherever it is shown', async ({ coldService, asyncVault }) => {
@@ -582,16 +585,16 @@ describe('Of a client of 106 vaults on two chains, the first request to a contai
   const POSITIONS = `/defi-vaults/v1/defi/user/${USER.address}`
   // The client's items are 9 units, a pin one, how far a vault is recorded a half, once in 30 s; one is written for the key's lease.
   test.for<[string, string, (vaults: { syncVault: Address }) => object | undefined, Cost, Cost]>([
-    ['the list', LIST, () => undefined, cost(168, 1, 7, 8), cost(0, 0, 0, 8)],
+    ['the list', LIST, () => undefined, cost(169, 1, 8, 8), cost(0, 0, 0, 8)],
     [
       'a sorted page of ten',
       `${LIST}?sort=annualYield&limit=10`,
       () => undefined,
-      cost(168, 1, 7, 8),
+      cost(169, 1, 8, 8),
       cost(0, 0, 0, 8),
     ],
-    ['a page of ten', `${LIST}?limit=10`, () => undefined, cost(24, 1, 5, 6), cost(0, 0, 0, 6)],
-    ['a vault', '/defi-vaults/v1/vault/', () => undefined, cost(10, 1, 5, 2), cost(0, 0, 0, 2)],
+    ['a page of ten', `${LIST}?limit=10`, () => undefined, cost(25, 1, 6, 6), cost(0, 0, 0, 6)],
+    ['a vault', '/defi-vaults/v1/vault/', () => undefined, cost(10.5, 1, 6, 2), cost(0, 0, 0, 2)],
     ['a deposit', DEPOSIT, ({ syncVault }) => depositOf(syncVault), cost(9.5, 1, 4, 5), cost(0, 0, 0, 5)],
     ['positions', `${POSITIONS}/positions`, () => undefined, cost(64.5, 1, 6, 10), cost(1, 0, 1, 10)],
     ['deposits', `${POSITIONS}/deposits`, () => undefined, cost(74.5, 1, 7, 10), cost(11, 0, 2, 10)],

@@ -1,6 +1,7 @@
 import { type Address, type Hex, toFunctionSelector } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, onTestFinished, vi } from 'vitest'
+import { DEFAULT_LIMITS } from '../../../lib/clients/key-limits.ts'
 import type { ErrorCode } from '../../../lib/errors.ts'
 import { EDGE_HEADER, EDGE_VARIABLE } from '../../../lib/frame/edge.ts'
 import { sha256 } from '../../../lib/sha256.ts'
@@ -58,15 +59,17 @@ const test = crossChainTest
     sharedKnown.bridge.answer = undefined
     return sharedKnown
   })
-  /** A service of 30 quotes for a client in ten minutes, and how an address asks it. */
+  /** A key of 20 quotes in ten minutes, and how an address asks with it. */
   .extend('ask', async ({ service, sharedVault: vault, journey }, { onCleanup }) => {
     vi.stubEnv(EDGE_VARIABLE, JSON.stringify({ keys: [sha256(EDGE_KEY)], isOnlyWay: false }))
-    const strict = await startConfigured(service, { bridge: { questionsPerClient: 30 } })
+    const strict = await startConfigured(service, { bridge: {} })
     onCleanup(async () => {
       vi.unstubAllEnvs()
       await strict.stop()
     })
-    const key = await service.createClient([vaultIn(vault)])
+    // 20 quotes of deposits in ten minutes and 10 of withdrawals, and three of one network.
+    const limits = { ...DEFAULT_LIMITS, rate: { requests: 3600, seconds: 3600 } }
+    const key = await service.createClient([vaultIn(vault)], limits)
     const [{ chainId }, { address: token }] = [journey.source, journey.token]
     const from = (address: string, path: string, body: object) =>
       strict.service.call('POST', `/defi-vaults/v1/defi/vault/${path}`, {
@@ -494,37 +497,36 @@ describe("a bridge's API that fails", () => {
 })
 
 describe('quotes are metered', () => {
-  const limitOf = (who: 'network' | 'client', direction: string) =>
-    expect.stringContaining(`your ${who} has used its quotes for ${direction}`)
-
-  function expectRefusal(reply: HttpReply, issue: string, field = 'srcChainId'): void {
+  function expectRefusal(reply: HttpReply, field: 'address' | 'x-join-key', share = 'quotes of deposits'): void {
     expectError(reply, 'too_many_requests', [field])
-    expect(reply.body.details).toEqual([{ field, issue }])
+    expect(reply.body.details).toEqual([{ field, issue: expect.stringContaining(share) }])
     const seconds = Number(reply.headers.get('retry-after'))
     expect(seconds).toBeGreaterThan(0)
-    expect(seconds).toBeLessThanOrEqual(600)
+    expect(seconds).toBeLessThanOrEqual(3600)
   }
 
   test('An address that asks as fast as it can closes nothing for others', async ({ ask }) => {
     const flood = await Promise.all(Array.from({ length: 40 }, (_, amount) => ask.toDeposit('203.0.113.1', amount)))
     const refused = flood.filter(({ status }) => status !== 200)
-    expect(flood.length - refused.length).toBe(2)
-    for (const reply of refused) expectRefusal(reply, limitOf('network', 'deposits'))
-    expect(ask.quotes()).toBe(2)
+    expect(flood.length - refused.length).toBe(3)
+    for (const reply of refused) expectRefusal(reply, 'address')
+    expect(ask.quotes()).toBe(3)
     // The user that the flood named asks from another address, and the flood's address for another user.
     expectDeposit(await ask.toDeposit('203.0.113.2', 1000))
-    expectRefusal(await ask.toDeposit('203.0.113.1', 1001, BOB), limitOf('network', 'deposits'))
+    expectRefusal(await ask.toDeposit('203.0.113.1', 1001, BOB), 'address')
     expect((await ask.toWithdraw('203.0.113.1', 1)).status).toBe(200)
 
-    // None of the refused counts: the client has 17 of its 20 left.
-    for (let amount = 0; amount < 17; amount += 1)
+    // None of the refused counts: the key has 16 of its 20 left.
+    for (let amount = 0; amount < 16; amount += 1)
       expectDeposit(await ask.toDeposit(`198.51.100.${amount}`, 100 + amount))
-    expectRefusal(await ask.toDeposit('192.0.2.1', 2000), limitOf('client', 'deposits'))
-    // Nothing but ways out spends their share.
-    for (let amount = 2; amount < 11; amount += 1) {
+    expectRefusal(await ask.toDeposit('192.0.2.1', 2000), 'x-join-key')
+    // Only withdrawals and claims spend their share of quotes.
+    for (const amount of [2, 3, 4]) expect((await ask.toWithdraw('198.51.100.1', amount)).status).toBe(200)
+    expectRefusal(await ask.toWithdraw('198.51.100.1', 5), 'address', 'quotes of withdrawals and claims')
+    for (let amount = 6; amount < 12; amount += 1) {
       expect((await ask.toWithdraw(`198.51.100.${amount}`, amount)).status).toBe(200)
     }
-    expectRefusal(await ask.toWithdraw('192.0.2.1', 11), limitOf('client', 'withdrawals and claims'), 'dstChainId')
+    expectRefusal(await ask.toWithdraw('192.0.2.1', 12), 'x-join-key', 'quotes of withdrawals and claims')
   })
 
   test('The same question within five seconds costs nothing', async ({ ask, service }) => {
@@ -533,22 +535,22 @@ describe('quotes are metered', () => {
     for (const reply of same) expectDeposit(reply)
     expect(ask.quotes()).toBe(1)
     service.pass(5)
-    expectDeposit(await ask.toDeposit('203.0.113.1', 1))
-    expect(ask.quotes()).toBe(2)
-    expectRefusal(await ask.toDeposit('203.0.113.1', 2), limitOf('network', 'deposits'))
+    for (const amount of [1, 2]) expectDeposit(await ask.toDeposit('203.0.113.1', amount))
+    expect(ask.quotes()).toBe(3)
+    expectRefusal(await ask.toDeposit('203.0.113.1', 3), 'address')
   })
 
   test('A quote that one network may not have is fetched for another one', async ({ ask }) => {
-    for (const amount of [1, 2]) expectDeposit(await ask.toDeposit('203.0.113.1', amount))
-    const [refused, asked] = await Promise.all([ask.toDeposit('203.0.113.1', 3), ask.toDeposit('203.0.113.2', 3)])
-    expectRefusal(refused, limitOf('network', 'deposits'))
+    for (const amount of [1, 2, 3]) expectDeposit(await ask.toDeposit('203.0.113.1', amount))
+    const [refused, asked] = await Promise.all([ask.toDeposit('203.0.113.1', 4), ask.toDeposit('203.0.113.2', 4)])
+    expectRefusal(refused, 'address')
     expectDeposit(asked)
   })
 
   test('The /64 of an IPv6 address is one network', async ({ ask }) => {
-    for (const host of [1, 2]) expectDeposit(await ask.toDeposit(`2001:db8:1:2::${host}`, host))
-    expectRefusal(await ask.toDeposit('2001:db8:1:2:3::1', 3), limitOf('network', 'deposits'))
-    expectDeposit(await ask.toDeposit('2001:db8:1:3::1', 3))
+    for (const host of [1, 2, 3]) expectDeposit(await ask.toDeposit(`2001:db8:1:2::${host}`, host))
+    expectRefusal(await ask.toDeposit('2001:db8:1:2:3::1', 4), 'address')
+    expectDeposit(await ask.toDeposit('2001:db8:1:3::1', 4))
   })
 })
 

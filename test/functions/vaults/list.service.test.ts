@@ -48,6 +48,8 @@ const EVERY_VAULT = [
   'terms',
   'totalAssetsUsd',
   'hasChanged',
+  'pinnedAt',
+  'rewards',
   'stateAsOf',
 ]
 const ASYNC_VAULTS = ['curatorAddress', 'valuationManager', 'vaultState']
@@ -555,7 +557,7 @@ describe('One vault', () => {
     const changing = {
       ...{ stateAsOf: expect.anything(), vaultState: expect.anything(), growth: expect.anything() },
       // Each remembers it for a minute by itself.
-      hasChanged: null,
+      ...{ hasChanged: null, pinnedAt: null },
     }
     for (const vault of await list()) {
       const { status, body } = await service.call('GET', `${pathOf(vault['poolAddress'])}?chainId=${vault['chainId']}`)

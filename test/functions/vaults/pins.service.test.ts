@@ -274,8 +274,20 @@ test('A deposit from another chain into a vault that has changed is refused', as
 })
 
 describe('Once the job has seen that a vault has changed,', () => {
-  const hasChanged = async (service: Service, vault: TestVault, key = vault.key) =>
-    (await (await startAnew(service)).service.call('GET', '/defi-vaults/v1/vaults', { key })).body.data[0].hasChanged
+  const listed = async (service: Service, vault: TestVault, key = vault.key) =>
+    (await (await startAnew(service)).service.call('GET', '/defi-vaults/v1/vaults', { key })).body.data[0]
+  const hasChanged = async (...asked: Parameters<typeof listed>) => (await listed(...asked)).hasChanged
+
+  test('it has the time of its last confirmation, which a change leaves as it is', async ({ service }) => {
+    const vault = await pinned(service, openLagoonVault(service, { generation: '0.5' }))
+    const { pinnedAt } = await listed(service, vault)
+    expect(Date.parse(pinnedAt)).not.toBeNaN()
+    await vault.upgrade('0.5.1')
+    await watch(vault)
+    expect(await listed(service, vault)).toMatchObject({ hasChanged: true, pinnedAt })
+    await confirm(service, vault)
+    expect(Date.parse((await listed(service, vault)).pinnedAt)).toBeGreaterThan(Date.parse(pinnedAt))
+  })
 
   test('its report counts it, and every client that has the vault sees it, until it is confirmed', async ({
     service,

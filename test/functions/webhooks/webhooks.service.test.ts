@@ -122,7 +122,7 @@ describe('A webhook', () => {
     const [{ issue }] = body.details
     expect(issue).toContain('has unknown types, such as "deposit.lost", ')
     expect(issue).toContain(`known types are ${EventType.options.join(', ')}`)
-    expect(issue.length).toBeLessThan(500)
+    expect(issue.length).toBeLessThan(600)
   })
 
   test('of no types is told to name one, or to leave them out for all', async ({ ask }) => {

@@ -260,7 +260,7 @@ describe('The events of a Lagoon vault', () => {
     ])
   })
 
-  test('tell a price with each valuation and settlement, one for each block, after its fees', () => {
+  test('tell a price with each valuation and settlement, with the total, one for each block, after its fees', () => {
     const settled: Told = { eventName: 'SettleRedeem', args: { totalAssets: 700_000_000n } }
     const fee = 10n ** 18n
     const { prices } = post(
@@ -273,9 +273,9 @@ describe('The events of a Lagoon vault', () => {
       ]),
     )
     const price = (assets: bigint, fees = 0n) => worth({ assets, supply: before.supply + fees }, 10n ** 18n)
-    expect(prices.map(({ price, blockNumber }) => [price, blockNumber])).toEqual([
-      [price(700_000_000n), 1n],
-      [price(500_000_000n, 2n * fee), 3n],
+    expect(prices.map(({ price, totalAssets, blockNumber }) => [price, totalAssets, blockNumber])).toEqual([
+      [price(700_000_000n), 700_000_000n, 1n],
+      [price(500_000_000n, 2n * fee), 500_000_000n, 3n],
     ])
   })
 })

@@ -4,6 +4,8 @@ import * as z from 'zod'
 import { is, set } from '../../../lib/aws/conditions.ts'
 import { createOperatorTable } from '../../../lib/aws/operator-table.ts'
 import { wasRefused } from '../../../lib/aws/requests.ts'
+import { createTable } from '../../../lib/aws/table.ts'
+import { codeOf } from '../../../lib/errors.ts'
 import { memoryDynamo } from '../../support/memory-dynamo.ts'
 import { describeTable, openForTests } from '../../support/table-conformance.ts'
 
@@ -81,6 +83,25 @@ describe('A batch of more than 16 MB', () => {
   })
 })
 
+describe('A batch of writes that a caller waits for', () => {
+  test('is given up after five tries', async () => {
+    const { dynamo } = memoryDynamo()
+    let tries = 0
+    const table = createTable(
+      {
+        ...dynamo,
+        batchWriteItem: async ({ writes }) => {
+          tries += 1
+          return writes
+        },
+      },
+      'test',
+    )
+    await expect(table.putMany([KEY], { doesCallerWait: true })).rejects.toThrow('undone')
+    expect(tries).toBe(5)
+  })
+})
+
 describe('A transaction that is under way', () => {
   test('has others of its items tried again, and single writes refused', async ({ memory, table }) => {
     const hold = Promise.withResolvers<void>()
@@ -96,5 +117,26 @@ describe('A transaction that is under way', () => {
     hold.resolve()
     await Promise.all([first, second])
     expect(await table.get(Word, KEY)).toEqual({ word: 'second' })
+  })
+})
+
+describe('An item of a form that this version does not know', () => {
+  test('is refused as trouble that passes, and the error names the field and not its value', async ({ table }) => {
+    await table.putMany([{ ...KEY, word: 7_777 }])
+    const error = await table.get(Word, KEY).catch((thrown: unknown) => thrown)
+    expect(codeOf(error)).toBe('service_unavailable')
+    expect(error).toMatchObject({ message: expect.stringContaining('word: ') })
+    expect(String(error)).not.toContain('7777')
+    for (const read of [
+      table.getMany(Word, [KEY]),
+      table.list(Word, { partition: 'a' }),
+      table.getPage(Word, { partition: 'a' }),
+    ])
+      await expect(read).rejects.toThrow('does not know the form')
+  })
+
+  test('is read with what this version knows of it, if a newer version added a field', async ({ table }) => {
+    await table.putMany([{ ...KEY, word: 'one', newer: 1 }])
+    expect(await table.get(Word, KEY)).toEqual({ word: 'one' })
   })
 })

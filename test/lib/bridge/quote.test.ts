@@ -464,7 +464,6 @@ describe('the configuration of the bridge', () => {
     expect(BridgeApi.parse({})).toEqual({
       url: 'https://app.across.to/api',
       headers: {},
-      questionsPerClient: 300,
     })
   })
 

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { brotliCompressSync } from 'node:zlib'
 import { describe, expect } from 'vitest'
 import * as z from 'zod'
 import { TableError } from '../../../lib/aws/requests.ts'
@@ -57,6 +58,19 @@ const test = base
   })
 
 describe('An answer', () => {
+  test('is cached with others in one request for each 25, and ages like any other', async ({ cache, clock }) => {
+    const keys = Array.from({ length: 30 }, (_, i): CacheKey<string> => ({ namespace: WORD, key: `${i}` }))
+    await cache.putMany(keys.map((key, i) => [key, `word ${i}`] as const))
+    const cached = await cache.get({ first: keys[0] ?? QUESTION, last: keys[29] ?? QUESTION })
+    const asOf = new Date(START)
+    expect(cached).toEqual({
+      first: { value: 'word 0', asOf, isStale: false },
+      last: { value: 'word 29', asOf, isStale: false },
+    })
+    clock.pass(60)
+    expect((await cache.get({ question: keys[0] ?? QUESTION })).question?.isStale).toBe(true)
+  })
+
   test('is asked for once and kept with its moment', async ({ cache, upstream, clock }) => {
     const asOf = new Date(START)
     expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toEqual({ value: 'hello', asOf, isStale: false })
@@ -96,6 +110,14 @@ describe('An answer', () => {
     expect(await cache.get({ QUESTION })).toEqual({ QUESTION: undefined })
     expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ value: 'hello', isStale: false })
     expect(upstream.asked).toBe(1)
+  })
+
+  test('in another compression is as good as none', async ({ cache, upstream, tables }) => {
+    const json = brotliCompressSync('"older"')
+    const answer = { json, asOf: new Date(START).toISOString(), freshUntil: START + 60_000 }
+    await tables.cache.putMany([{ pk: 'word#greeting', sk: 'ANSWER', answer, expiresAt: START / 1000 + 3600 }])
+    expect(await cache.get({ QUESTION })).toEqual({ QUESTION: undefined })
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ value: 'hello', isStale: false })
   })
 
   test('that is null is one: nothing is asked again', async ({ cache }) => {

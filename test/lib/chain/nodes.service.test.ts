@@ -438,17 +438,23 @@ describe('What a node takes is learnt from how it refuses', () => {
     expect(asked).toEqual([FIRST, FIRST])
   })
 
-  test.for<[string, number]>([
-    ['requested too many blocks (9999 > 5000)', 5_000],
-    ['block range too large, max is 5k blocks', 5_000],
-    ['Batch of more than 3 requests are not allowed', 3],
-    ['limited to 2 requests/second on this plan, and to 1000 blocks', 1_000],
-    ['50 requests per second; 2,000 block range', 2_000],
-    ['rate 100 rps, max 500 blocks', 500],
-    ['up to a 10 block range per request. Upgrade at 2 min intervals', 10],
-    ['block range is too wide', 0],
-  ])('"%s" tells the limit %i', ([message, limit]) => {
-    expect(parseLimit(message, 10_000) ?? 0).toBe(limit)
+  test.for<['blocks' | 'calls', string, number]>([
+    ['blocks', 'requested too many blocks (9999 > 5000)', 5_000],
+    ['blocks', 'block range too large, max is 5k blocks', 5_000],
+    ['calls', 'Batch of more than 3 requests are not allowed', 3],
+    ['calls', 'maximum 10 calls in 1 batch', 10],
+    ['calls', 'batches of 20 calls, ranges of 10 blocks', 20],
+    ['blocks', 'limited to 2 requests/second on this plan, and to 1000 blocks', 1_000],
+    ['blocks', '50 requests per second; 2,000 block range', 2_000],
+    ['blocks', '5 requests every second and 2,000 blocks', 2_000],
+    ['blocks', '30 requests within 1 minute; 3,000 blocks', 3_000],
+    ['blocks', '2 requests at once; 300 blocks', 300],
+    ['blocks', 'too wide a range, at most 300 calls', 0],
+    ['blocks', 'rate 100 rps, max 500 blocks', 500],
+    ['blocks', 'up to a 10 block range per request. Upgrade at 2 min intervals', 10],
+    ['blocks', 'block range is too wide', 0],
+  ])('of %s, "%s" tells the limit %i', ([limited, message, limit]) => {
+    expect(parseLimit(message, 10_000, limited) ?? 0).toBe(limit)
   })
 
   test('of a long message only the beginning is read', () => {

@@ -15,9 +15,7 @@ const contract = {
   summary: 'Does something now and then.',
   uses: { version: true },
   event: z.object({ from: Amount }),
-  report: z.object({ done: Amount, seconds: z.number().optional(), count: z.number().optional() }),
-  metrics: { seconds: 'Seconds', count: 'Count' },
-  heartbeat: 'count',
+  report: z.object({ done: Amount }),
   everyMinutes: 1,
   runs: [{ from: '1' }],
   impact: 'Nothing.',
@@ -42,24 +40,6 @@ describe('A run', () => {
       { message: 'report', report: { done: '6' }, function_request_id: context.awsRequestId },
     ])
     expect(JSON.stringify(lines)).not.toContain('hunter2')
-  })
-
-  test('is measured: those numbers of its report that are metrics, by job and input', async () => {
-    // Off on a developer's machine, where nobody reads them.
-    vi.stubEnv('POWERTOOLS_METRICS_DISABLED', 'false')
-    vi.stubEnv('POWERTOOLS_SERVICE_NAME', 'some-job')
-    const { lines } = captureLogs()
-    await job(contract, { version }, () => async () => ({ done: 7n, count: 3 }))({ from: '5' }, someContext())
-    const [measured, ...others] = lines.filter((line) => '_aws' in line)
-    expect(others).toEqual([])
-    expect(measured).toMatchObject({
-      ...{ service: 'some-job', from: '5', count: 3 },
-      _aws: {
-        CloudWatchMetrics: [
-          { Namespace: 'Vaultline', Dimensions: [['service', 'from']], Metrics: [{ Name: 'count', Unit: 'Count' }] },
-        ],
-      },
-    })
   })
 
   test('that fails is thrown on as it is, and logged with its reason', async () => {

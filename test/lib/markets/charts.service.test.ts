@@ -10,12 +10,12 @@ import { CALL, DAI, SOURCE_FAILURES, START, someSource, test } from '../../suppo
 const DAY = { currency: 'usd', days: 1 } as const
 const EUROS = { currency: 'eur', days: 1 } as const
 const ALL = { currency: 'usd', days: 'max' } as const
-const CLIENT = CALL.client.clientId
+const { payFor } = CALL
 const BASE = Network.parse('base-mainnet')
 const CHART: DatedChart = { chart: { prices: [[START, 7]], marketCaps: [], volumes: [] }, days: 1 }
 
 const chartById = (services: Parameters<typeof charts.chartById>[0], id: string, span: Span) =>
-  charts.chartById(services, { id, ...span, clientId: CLIENT })
+  charts.chartById(services, { id, ...span, payFor })
 
 describe('A chart', () => {
   test.for<[number | 'max', number]>([
@@ -138,7 +138,7 @@ describe('While CoinGecko is down,', () => {
       network: BASE,
       address: DAI.address,
       ...DAY,
-      clientId: CLIENT,
+      payFor,
     })
     expect(value.prices.length).toBeGreaterThan(200)
     expect(world.fakes.defiLlama.requests[0]).toContain(`/chart/base:${DAI.address}`)

@@ -43,17 +43,14 @@ test('every token of the list has all that is told of a token, but for its pictu
   }
 })
 
-test('the tokens that the bridge takes too have the same addresses and decimals there', () => {
-  const both = EVM_CHAINS.flatMap(({ id, key }) =>
-    on(key).flatMap(({ symbol, address, decimals }) => {
+test('the list has each token that the bridge takes, with the decimals that the bridge gives it', () => {
+  for (const { id, key } of EVM_CHAINS) {
+    for (const symbol of ['USDC', 'USDT', 'DAI', 'WETH', 'WBTC']) {
       const token = bridgeTokenBySymbol(id, symbol)
-      return token
-        ? [{ listed: { address, decimals }, bridged: { address: token.address, decimals: token.decimals } }]
-        : []
-    }),
-  )
-  expect(both.length).toBeGreaterThan(20)
-  for (const { listed, bridged } of both) expect(listed).toEqual(bridged)
+      const { address, decimals } = token ?? {}
+      if (token) expect(on(key)).toContainEqual(expect.objectContaining({ address, decimals }))
+    }
+  }
 })
 
 test('dollars have 18 decimals on BNB Smart Chain and 6 everywhere else', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fitting, type NftCollection } from '../../../lib/portfolio/nft.ts'
+import { fitting, fittingItem, type NftCollection } from '../../../lib/portfolio/nft.ts'
 
 function someCollection(name: string, nfts: number, { isSpam = false, text = '' } = {}): NftCollection {
   return {
@@ -54,5 +54,25 @@ describe('NFTs', () => {
       ['one', 400],
       ['spam', 100],
     ])
+  })
+
+  test('of all chains fit into one item, and say which chain has more', () => {
+    const asOf = new Date(0)
+    const large = [someCollection('large', 200, { text: 'x'.repeat(1000) })]
+    const nfts = { collections: large, isWhole: true, asOf }
+    const alone = fittingItem({ 'base-mainnet': nfts })
+    expect(alone['base-mainnet']).toEqual(nfts)
+    const small = { collections: [someCollection('small', 1)], isWhole: true, asOf }
+    const both = fittingItem({
+      'base-mainnet': nfts,
+      'eth-mainnet': small,
+      'bsc-mainnet': { ...small, collections: [] },
+    })
+    expect(both['base-mainnet']?.isWhole).toBe(false)
+    expect(both['eth-mainnet']).toEqual(small)
+    expect(both['bsc-mainnet']?.isWhole).toBe(true)
+    expect(JSON.stringify(both['base-mainnet']?.collections.map(({ nft_data }) => nft_data)).length).toBeLessThan(
+      175_000,
+    )
   })
 })

@@ -64,3 +64,9 @@ describe('A token that is not listed', () => {
     expect(isSpam({ symbol, name })).toBe(false)
   })
 })
+
+test('The filter of a list is built once, and another list has its own', () => {
+  const listed = [{ symbol: 'AAVE', name: 'Aave' }]
+  expect(spamFilter(listed)).toBe(spamFilter(listed))
+  expect(spamFilter([...listed])).not.toBe(spamFilter(listed))
+})

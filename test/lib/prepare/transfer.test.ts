@@ -31,7 +31,7 @@ const ERRORS = { chain: 'unsupported_source_chain', token: 'unsupported_source_t
 
 describe('The bridge between a vault and another chain', () => {
   const endOf = ({ chainId, token, decimals }: (typeof EVERY)[number]): RouteEnd => ({
-    ...{ chainId, token, decimals },
+    ...{ chainId, token, decimals, wrapsCoin: false },
     pool: POOLS[chainId] as Address,
     handler: HANDLER,
   })

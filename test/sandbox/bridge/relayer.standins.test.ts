@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test 
 import { type BridgeDeposit, installPool, relayHashOf, spokePoolAbi } from '../../../sandbox/bridge.ts'
 import { type Controls, startControls } from '../../../sandbox/controls.ts'
 import { createRelayer } from '../../../sandbox/relayer.ts'
+import { createRewards } from '../../../sandbox/rewards.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { ALICE, approval, BOB, callOf, messageOf, openBridge, RELAYER, transferOf } from './harness.ts'
 
@@ -17,10 +18,12 @@ let controls: Controls
 beforeAll(async () => {
   bridge = await openBridge()
   const { origin, destination, relayer } = bridge
-  const chains = [origin.chain, destination.chain]
+  const chains = [origin.chain, destination.chain].map((chain) => ({ ...chain, vaults: [], tokens: [], hosts: [] }))
   const curator = { settle: async () => [] }
-  const receiver = { behave: () => {}, listArrivals: () => [] }
-  const controlled = { chains, relayer, curator, sources: {}, receiver, throttle: () => {} }
+  const receiver = { behave: () => {}, behaviour: () => 'acknowledge' as const, listArrivals: () => [] }
+  const none = { confirmVault: async () => {}, throttle: () => {}, tamper: () => {}, sources: {}, states: [] }
+  const rewards = createRewards({ chains: [] })
+  const controlled = { chains, relayer, rewards, curator, receiver, ...none }
   controls = await startControls(controlled, { origins: [PAGE] })
 })
 afterAll(async () => {

@@ -1,20 +1,25 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { linkWallet, listWallets, logOut, orThrow, startLinkingWallet, unlinkWallet } from '@vaultline/client'
+import { listCredentials, listSessions, listWallets, logOut, orThrow } from '@vaultline/client'
 import { query } from '@vaultline/client/query'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { useConnect, useConnection, useConnectors, useDisconnect, useSignMessage } from 'wagmi'
+import { useConnect, useConnection, useConnectors, useDisconnect } from 'wagmi'
+import { Link } from 'wouter'
 import { CURRENCIES, currencyStore, useService } from '../context.ts'
-import { ProblemNotice } from '../parts/notices.tsx'
+import { formatDay, numberTwins } from '../format.ts'
+import { LinkedWallets } from '../parts/linked-wallets.tsx'
+import { hasPasskeys, NO_PASSKEYS } from '../parts/no-passkeys.ts'
+import { isPhone, NoWallet } from '../parts/no-wallet.tsx'
+import { ProblemNotice, Warning } from '../parts/notices.tsx'
 import { Skeleton } from '../parts/skeletons.tsx'
 import { Address } from '../parts/tokens.tsx'
-import { logIn, signUp, withFreshLogin } from '../passkeys.ts'
+import { logIn, signUp } from '../passkeys.ts'
 import { session } from '../service.ts'
 import { useStore } from '../store.ts'
 import { useFocusKept } from '../use-focus-kept.ts'
 
 const LINK = 'Link wallets to your account'
 
-/** The way in, in three steps, and what can be changed afterwards. */
+/** The way in, in three steps, then the state of the account and the preferences. */
 export function AccountPage() {
   const user = useStore(session)
   const { address } = useConnection()
@@ -24,19 +29,20 @@ export function AccountPage() {
       <h1>Your account</h1>
       <ol className="stairs">
         <Stair title={user ? `Logged in as ${user.email}` : 'Create an account, or log in'} isDone={Boolean(user)}>
-          {user ? <LogOut /> : <PasskeyForm />}
+          {user ? <LogOut /> : hasPasskeys() ? <PasskeyForm /> : <Warning>{NO_PASSKEYS}</Warning>}
         </Stair>
         <Stair title={address ? 'Wallet connected' : 'Connect a wallet'} isDone={Boolean(address)}>
           {address ? <ConnectedWallet address={address} /> : <WalletList />}
         </Stair>
-        {user && address ? (
-          <LinkedWallets address={address} />
+        {user ? (
+          <LinkStair address={address} />
         ) : (
           <Stair title={LINK} isDone={false}>
             <p className="fine">With an account and a wallet, your portfolio shows what the wallet holds.</p>
           </Stair>
         )}
       </ol>
+      {user && <Security />}
       <Preferences />
     </div>
   )
@@ -94,8 +100,11 @@ function PasskeyForm() {
         >
           {enter.isPending ? 'Confirm on your device …' : 'Log in'}
         </button>
+        <Link href="/account/recovery" className="link">
+          Lost your passkey?
+        </Link>
       </div>
-      <p className="fine">No password, and we send no e-mail. The passkey is saved in your password manager.</p>
+      <p className="fine">No password, and we send no e-mail. Your password manager keeps the passkey.</p>
       {error && <ProblemNotice error={error} />}
     </form>
   )
@@ -106,16 +115,18 @@ function LogOut() {
   const queries = useQueryClient()
   const leave = useMutation({
     mutationFn: async () => orThrow(await logOut(service, undefined)),
-    // Also where the service could not be told: this tab forgets the session.
+    // This tab forgets the session, also if the service cannot be reached.
     onSettled: () => {
       session.set(undefined)
       queries.clear()
     },
   })
   return (
-    <button type="button" className="button quiet" onClick={() => leave.mutate()}>
-      Log out
-    </button>
+    <div className="row">
+      <button type="button" className="button quiet" onClick={() => leave.mutate()}>
+        Log out
+      </button>
+    </div>
   )
 }
 
@@ -124,11 +135,12 @@ function WalletList() {
   const connect = useConnect()
   // wagmi's own entry for whatever calls itself window.ethereum; wallets announce themselves today.
   const announced = connectors.filter(({ id }) => id !== 'injected')
+  const names = numberTwins(announced.map(({ name }) => name))
   return (
     <>
-      {announced.length === 0 && <p>No wallet is installed in this browser. Install one, then come back.</p>}
+      {announced.every(({ id }) => isPhone() && id.startsWith('local.')) && <NoWallet />}
       <ul className="wallets">
-        {announced.map((connector) => (
+        {announced.map((connector, index) => (
           <li key={connector.uid}>
             <button
               type="button"
@@ -137,7 +149,7 @@ function WalletList() {
               onClick={() => connect.mutate({ connector })}
             >
               {connector.icon && <img src={connector.icon} alt="" width={28} height={28} />}
-              {connector.name}
+              {names[index]}
             </button>
           </li>
         ))}
@@ -153,7 +165,7 @@ function WalletList() {
 function ConnectedWallet({ address }: { address: string }) {
   const disconnect = useDisconnect()
   return (
-    <div className="row">
+    <div className="row spread">
       <Address value={address} what="the wallet's address" />
       <button type="button" className="button quiet" onClick={() => disconnect.mutate()}>
         Disconnect
@@ -162,63 +174,63 @@ function ConnectedWallet({ address }: { address: string }) {
   )
 }
 
-/** The last step, done where the wallet is linked. */
-function LinkedWallets({ address }: { address: string }) {
-  const service = useService()
-  const queries = useQueryClient()
-  const { mutateAsync: sign } = useSignMessage()
-  const wallets = useQuery(query(listWallets, service, undefined))
-  const link = useMutation({
-    mutationFn: async () => {
-      const start = () => startLinkingWallet(service, { address, chain: 'evm' })
-      const { message } = await withFreshLogin(service, start)
-      orThrow(await linkWallet(service, { message, signature: await sign({ message }) }))
-    },
-    // Balances are of the wallets that are linked.
-    onSuccess: () => queries.invalidateQueries(),
-  })
-  const unlink = useMutation({
-    mutationFn: async (linked: string) => orThrow(await unlinkWallet(service, { address: linked })),
-    onSuccess: () => queries.invalidateQueries(),
-  })
-  const list = useFocusKept<HTMLUListElement>(wallets.data?.wallets.length)
-  if (!wallets.data) {
-    return (
-      <Stair title={LINK} isDone={false}>
-        {wallets.error ? (
-          <ProblemNotice error={wallets.error} onRetry={() => void wallets.refetch()} />
-        ) : (
-          <Skeleton width="12em" />
-        )}
-      </Stair>
-    )
-  }
-  const linked = wallets.data.wallets
-  const isLinked = linked.some((wallet) => wallet.address === address)
-  const error = link.error ?? unlink.error
+/** The last step, done once the connected wallet is linked. */
+function LinkStair({ address }: { address: string | undefined }) {
+  const { data } = useQuery(query(listWallets, useService(), undefined))
+  const linked = data?.wallets ?? []
+  const isDone = address ? linked.some((wallet) => wallet.address === address) : linked.length > 0
   return (
-    <Stair title={isLinked ? 'Wallet linked to your account' : LINK} isDone={isLinked}>
-      <ul className="plain" ref={list} tabIndex={-1} aria-label="Linked wallets">
-        {linked.map((wallet) => (
-          <li key={wallet.address} className="row">
-            <Address value={wallet.address} what="the linked wallet's address" />
-            <button type="button" className="button quiet" onClick={() => unlink.mutate(wallet.address)}>
-              Unlink
-            </button>
-          </li>
-        ))}
-      </ul>
-      {!isLinked && (
-        <>
-          <button type="button" className="button primary" disabled={link.isPending} onClick={() => link.mutate()}>
-            {link.isPending ? 'Sign in your wallet …' : 'Link this wallet'}
-          </button>
-          <p className="fine">You sign a message to prove that the wallet is yours. It is free and moves no money.</p>
-        </>
-      )}
-      {error && <ProblemNotice error={error} />}
+    <Stair title={isDone ? 'Wallet linked to your account' : LINK} isDone={isDone}>
+      <LinkedWallets address={address} />
     </Stair>
   )
+}
+
+/** The pages of the account, each with its state in a few words. */
+function Security() {
+  const service = useService()
+  const credentials = useQuery(query(listCredentials, service, undefined))
+  const sessions = useQuery(query(listSessions, service, undefined))
+  const failed = [credentials, sessions].find(({ error, data }) => error && !data)
+  const all = credentials.data?.credentials
+  const passkeys = all?.filter(({ factor }) => factor === 'first').length
+  const kit = all?.find(({ kind }) => kind === 'RecoveryKey')
+  const places = sessions.data?.sessions.length
+  return (
+    <section className="card" aria-labelledby="security">
+      <h2 id="security">Security</h2>
+      <ul className="lines">
+        <SecurityLine href="/account/passkeys" title="Passkeys">
+          {passkeys !== undefined && countOf(passkeys, 'passkey')}
+        </SecurityLine>
+        <SecurityLine href="/account/recovery" title="Recovery kit">
+          {all && (kit ? `Made ${formatDay(kit.createdAt)}` : <span className="chip warn">Not made yet</span>)}
+        </SecurityLine>
+        <SecurityLine href="/account/sessions" title="Sessions">
+          {places !== undefined && countOf(places, 'session')}
+        </SecurityLine>
+        <SecurityLine href="/account/delete" title="Delete account">
+          Cannot be undone
+        </SecurityLine>
+      </ul>
+      {failed?.error && <ProblemNotice error={failed.error} onRetry={() => void failed.refetch()} />}
+    </section>
+  )
+}
+
+function SecurityLine({ href, title, children }: { href: string; title: string; children: ReactNode }) {
+  return (
+    <li>
+      <Link href={href} className="line">
+        <strong>{title}</strong>
+        <span className="fine">{children || <Skeleton width="6em" />}</span>
+      </Link>
+    </li>
+  )
+}
+
+function countOf(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
 }
 
 function Preferences() {

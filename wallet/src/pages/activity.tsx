@@ -1,32 +1,28 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import {
-  type GetTransferStatusResponse,
-  getTransferStatus,
-  listDeposits,
-  listVaults,
-  listWithdrawals,
-} from '@vaultline/client'
+import { useInfiniteQuery, useQueries } from '@tanstack/react-query'
+import { type GetTransferStatusResponse, getTransferStatus, listDeposits, listWithdrawals } from '@vaultline/client'
 import { query, queryAnswer } from '@vaultline/client/query'
+import { useId, useState } from 'react'
 import { useConnection } from 'wagmi'
-import { Link, useSearchParams } from 'wouter'
-import { describeDeposit, describeWithdrawal, type Movement, mergeHistories } from '../activity.ts'
+import { Link } from 'wouter'
+import { type Entry, groupByDay, isOpen, listEntries } from '../activity.ts'
 import { chainName } from '../chains.ts'
 import { useService } from '../context.ts'
-import { formatTime } from '../format.ts'
+import { listReported } from '../events.ts'
+import { formatClock, formatDayName } from '../format.ts'
 import { Choices } from '../parts/choices.tsx'
-import { Amount, Unknown } from '../parts/figures.tsx'
-import { NewsOfUser } from '../parts/news.tsx'
+import { Amount } from '../parts/figures.tsx'
 import { Empty, Missing, ProblemNotice } from '../parts/notices.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
-import { Address, ChainBadge } from '../parts/tokens.tsx'
-import type { StartedTransfer } from '../portfolio.ts'
+import { Steps } from '../parts/steps.tsx'
 import { describeReason } from '../problems.ts'
 import { STATUSES } from '../statuses.ts'
 import { useStore } from '../store.ts'
 import { transferPath, transfers } from '../transfers.ts'
+import { useArrivals } from '../use-events.ts'
+import { useFilters } from '../use-filters.ts'
 
 const PAGE_SIZE = 20
-/** What waits is looked at again after this time. */
+/** Pause between two fetches of pending entries. */
 const REFRESH_MS = 20_000
 
 const KINDS = [
@@ -37,7 +33,7 @@ const KINDS = [
 
 type Status = keyof typeof STATUSES
 
-/** What the connected account has put into vaults and taken out, and what it has under way between chains. */
+/** The timeline of the connected account: deposits, withdrawals and transfers between chains. */
 export function ActivityPage() {
   const { address } = useConnection()
   return (
@@ -45,11 +41,7 @@ export function ActivityPage() {
       <title>Activity · Vaultline</title>
       <h1>Activity</h1>
       {address ? (
-        <>
-          <NewsOfUser />
-          <Transfers account={address} />
-          <History key={address} account={address} />
-        </>
+        <Timeline key={address} account={address} />
       ) : (
         <Empty title="No wallet is connected" action={{ href: '/account', text: 'Connect a wallet' }}>
           Its deposits and withdrawals appear here.
@@ -59,39 +51,29 @@ export function ActivityPage() {
   )
 }
 
-function History({ account }: { account: `0x${string}` }) {
-  const [filters, setFilters] = useSearchParams()
+function Timeline({ account }: { account: `0x${string}` }) {
+  const [filters, choose] = useFilters()
   const kind = KINDS.find(({ value }) => value === filters.get('kind'))?.value ?? 'all'
   const status = asStatus(filters.get('status'))
-  const { deposits, withdrawals, vaults } = useHistories(account, status, kind)
-
-  const choose = (name: string, value: string) =>
-    setFilters((before) => {
-      const after = new URLSearchParams(before)
-      if (value && value !== 'all') after.set(name, value)
-      else after.delete(name)
-      return after
-    })
-
-  const shareDecimals = new Map(
-    vaults.data?.data.map((vault) => [`${vault.chainId} ${vault.poolAddress}`, vault.shareDecimals]),
+  const { deposits, withdrawals, asked } = useHistories(account, status, kind)
+  const loaded = {
+    deposits: {
+      items: (deposits.data?.pages ?? []).flatMap(({ data }) => data.deposits),
+      hasMore: deposits.hasNextPage,
+    },
+    withdrawals: {
+      items: (withdrawals.data?.pages ?? []).flatMap(({ data }) => data.withdrawals),
+      hasMore: withdrawals.hasNextPage,
+    },
+  }
+  const transfers = useTransfers(account)
+  const reported = listReported(useArrivals() ?? [])
+  const entries = listEntries({ ...loaded, transfers: transfers.followed, reported }).filter(
+    (entry) => (kind === 'all' || entry.kind === kind) && (!status || entry.status === status),
   )
-  const histories = [
-    ...(kind === 'withdrawal' ? [] : [deposits]).map(({ data, hasNextPage }) => ({
-      movements: (data?.pages ?? []).flatMap(({ data: page }) => page.deposits.map(describeDeposit)),
-      hasMore: hasNextPage,
-    })),
-    ...(kind === 'deposit' ? [] : [withdrawals]).map(({ data, hasNextPage }) => ({
-      movements: (data?.pages ?? []).flatMap(({ data: page }) =>
-        page.withdrawals.map((one) => describeWithdrawal(one, shareDecimals.get(`${one.chainId} ${one.vaultAddress}`))),
-      ),
-      hasMore: hasNextPage,
-    })),
-  ]
-  const movements = mergeHistories(histories)
-  const asked = [...(kind === 'withdrawal' ? [] : [deposits]), ...(kind === 'deposit' ? [] : [withdrawals])]
-  const isLoading = asked.some((history) => history.isLoading)
-  const isEmpty = !isLoading && movements.length === 0 && asked.every(({ error }) => !error)
+  const isLoading = transfers.isLoading || asked.some((history) => history.isLoading)
+  const isEmpty = !isLoading && entries.length === 0 && asked.every(({ error }) => !error)
+
   const showMore = () => {
     for (const { hasNextPage, fetchNextPage } of asked) if (hasNextPage) void fetchNextPage()
   }
@@ -104,8 +86,13 @@ function History({ account }: { account: `0x${string}` }) {
   return (
     <section className="stack" aria-label="Deposits and withdrawals">
       <div className="card-head">
-        <Choices label="Kind" options={KINDS} value={kind} onChoose={(value) => choose('kind', value)} />
-        <select aria-label="Status" value={status ?? ''} onChange={({ target }) => choose('status', target.value)}>
+        <Choices
+          label="Kind"
+          options={KINDS}
+          value={kind}
+          onChoose={(value) => choose({ kind: value === 'all' ? '' : value })}
+        />
+        <select aria-label="Status" value={status ?? ''} onChange={({ target }) => choose({ status: target.value })}>
           <option value="">All statuses</option>
           {Object.entries(STATUSES).map(([value, { text }]) => (
             <option key={value} value={value}>
@@ -122,22 +109,16 @@ function History({ account }: { account: `0x${string}` }) {
           ),
       )}
       {isLoading && <SkeletonRows count={6} />}
-      {isEmpty && !status && kind === 'all' && (
+      {isEmpty && !status && kind === 'all' && Object.keys(errors).length === 0 && (
         <Empty title="No activity yet" action={{ href: '/vaults', text: 'See vaults' }}>
           Your first deposit appears here as soon as it is mined.
         </Empty>
       )}
       {isEmpty && (status || kind !== 'all') && (
-        <Empty title="Nothing found" action={{ text: 'Show all', onClick: () => setFilters({}) }} />
+        <Empty title="Nothing found" action={{ text: 'Show all', onClick: () => choose({ kind: '', status: '' }) }} />
       )}
-      {movements.length > 0 && !isLoading && (
-        <ol className="movements" aria-live="polite">
-          {movements.map((movement) => (
-            <MovementLine key={movement.id} movement={movement} />
-          ))}
-        </ol>
-      )}
-      {histories.some(({ hasMore }) => hasMore) && !isLoading && (
+      {!isLoading && <Entries entries={entries} />}
+      {asked.some(({ hasNextPage }) => hasNextPage) && !isLoading && (
         <button
           type="button"
           className="button quiet"
@@ -151,7 +132,136 @@ function History({ account }: { account: `0x${string}` }) {
   )
 }
 
-/** Both histories, page by page, and the vaults for the decimals of their shares. */
+/** Open entries, then the others by day. */
+function Entries({ entries }: { entries: readonly Entry[] }) {
+  // Kept here, because an entry that gets done moves to its day.
+  const [opened, setOpened] = useState<readonly string[]>([])
+  const toggle = (id: string, isOpened: boolean) =>
+    setOpened((before) => [...before.filter((one) => one !== id), ...(isOpened ? [id] : [])])
+  const open = entries.filter(isOpen)
+  const groups = groupByDay(
+    entries.filter((entry) => !isOpen(entry)),
+    Date.now(),
+  )
+  return (
+    <div className="days" aria-live="polite">
+      {open.length > 0 && <Day title="In progress" entries={open} {...{ opened, toggle }} />}
+      {groups.map(({ day, entries: ofDay }) => (
+        <Day key={day} title={day} entries={ofDay} {...{ opened, toggle }} />
+      ))}
+    </div>
+  )
+}
+
+type DayProps = {
+  readonly title: string
+  readonly entries: readonly Entry[]
+  /** Ids of the rows that show their steps. */
+  readonly opened: readonly string[]
+  readonly toggle: (id: string, isOpened: boolean) => void
+}
+
+function Day({ title, entries, opened, toggle }: DayProps) {
+  const id = useId()
+  return (
+    <section className="day" aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      <ol className="entries">
+        {entries.map((entry) => (
+          <li key={entry.id}>
+            <EntryRow
+              entry={entry}
+              isOpened={opened.includes(entry.id)}
+              onToggle={(isOpened) => toggle(entry.id, isOpened)}
+            />
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+const MARKS = { deposit: 'M12 4v11m-5-5 5 5 5-5M5 20h14', withdrawal: 'M12 15V4M7 9l5-5 5 5M5 20h14' } as const
+
+type EntryRowProps = {
+  readonly entry: Entry
+  readonly isOpened: boolean
+  readonly onToggle: (isOpened: boolean) => void
+}
+
+/** One line of the timeline. It opens and shows the steps. */
+function EntryRow({ entry, isOpened, onToggle }: EntryRowProps) {
+  const { kind, vault, otherChainId, state, status, timestamp, steps, shares, transfer } = entry
+  const isAcross = otherChainId !== vault.chainId
+  const [from, to] = kind === 'deposit' ? [otherChainId, vault.chainId] : [vault.chainId, otherChainId]
+  return (
+    <details open={isOpened} onToggle={({ currentTarget }) => onToggle(currentTarget.open)}>
+      <summary className="entry">
+        <svg viewBox="0 0 24 24" aria-hidden="true">
+          <path d={MARKS[kind]} />
+        </svg>
+        <span>
+          <span className="fine entry-verb">{kind === 'deposit' ? 'Deposit into' : 'Withdrawal from'}</span>{' '}
+          <strong>{vault.name}</strong>
+        </span>
+        <span className="fine entry-place">
+          <span className="on-phones">{kind === 'deposit' ? 'Deposit' : 'Withdrawal'} </span>
+          <span className="chip">{isAcross ? `${chainName(from)} → ${chainName(to)}` : chainName(to)}</span>{' '}
+          {isOpen(entry) && `${formatDayName(timestamp, Date.now())}, `}
+          {formatClock(timestamp)}
+        </span>
+        <span className="entry-state">{state && <span className={`chip ${state.tone}`}>{state.text}</span>}</span>
+        <strong className="entry-amount">
+          {status === 'cancelled' ? '' : kind === 'deposit' ? '+' : '−'}
+          <EntryAmount entry={entry} />
+        </strong>
+      </summary>
+      <div className="entry-details">
+        {isOpened && <Steps steps={steps} isAcross={isAcross} />}
+        <p className="row">
+          {shares && (
+            <span className="fine">
+              <Amount {...shares} symbol="shares" />
+            </span>
+          )}
+          <Link href={`/vaults/${vault.chainId}/${vault.address}`}>
+            {status === 'claimable' ? `Claim in ${vault.name}` : `Open ${vault.name}`}
+          </Link>
+          {transfer && <Link href={transferPath(transfer)}>Open the transfer</Link>}
+        </p>
+      </div>
+    </details>
+  )
+}
+
+function EntryAmount({ entry: { assets, estimate, decimals, symbol } }: { entry: Entry }) {
+  if (assets !== null) return <Amount units={assets} decimals={decimals} symbol={symbol} />
+  return (
+    <>
+      <span className="fine">about</span> <Amount units={estimate} decimals={decimals} symbol={symbol} />
+    </>
+  )
+}
+
+/** The transfers of this browser for the account, each with its progress. */
+function useTransfers(account: `0x${string}`) {
+  const service = useService()
+  const own = useStore(transfers).filter((transfer) => transfer.account === account)
+  const statuses = useQueries({
+    queries: own.map(({ hash: txHash, srcChainId, account: userAddress }) => ({
+      ...query(getTransferStatus, service, { txHash, srcChainId, userAddress }),
+      // Once it is over, it stays so.
+      staleTime: ({ state }: { state: { data?: GetTransferStatusResponse | undefined } }) =>
+        state.data?.terminal ? Number.POSITIVE_INFINITY : 0,
+    })),
+  })
+  return {
+    followed: own.map((started, index) => ({ started, progress: statuses[index]?.data })),
+    isLoading: statuses.some(({ isLoading }) => isLoading),
+  }
+}
+
+/** Both histories, page by page, and those of them that the filter asks for. */
 function useHistories(userAddress: `0x${string}`, status: Status | undefined, kind: (typeof KINDS)[number]['value']) {
   const service = useService()
   const input = { userAddress, limit: PAGE_SIZE, ...(status && { status }) }
@@ -177,8 +287,8 @@ function useHistories(userAddress: `0x${string}`, status: Status | undefined, ki
     retry: false,
     enabled: kind !== 'deposit',
   })
-  const vaults = useQuery(query(listVaults, service, undefined))
-  return { deposits, withdrawals, vaults }
+  const asked = [...(kind === 'withdrawal' ? [] : [deposits]), ...(kind === 'deposit' ? [] : [withdrawals])]
+  return { deposits, withdrawals, asked }
 }
 
 const FIRST: string | undefined = undefined
@@ -189,107 +299,4 @@ function isWaiting({ status }: { status: Status }): boolean {
 
 function asStatus(text: string | null): Status | undefined {
   return text === 'pending' || text === 'claimable' || text === 'completed' || text === 'cancelled' ? text : undefined
-}
-
-function MovementLine({ movement }: { movement: Movement }) {
-  const { kind, vaultName, vaultAddress, chainId, status, statusDescription, timestamp, hashes } = movement
-  const { text, tone } = STATUSES[status]
-  return (
-    <li className="card movement">
-      <div className="row spread">
-        <p>
-          <span className="fine">{kind === 'deposit' ? 'Deposit into' : 'Withdrawal from'}</span>
-          <br />
-          <Link className="strong" href={`/vaults/${chainId}/${vaultAddress}`}>
-            {vaultName}
-          </Link>{' '}
-          <ChainBadge chainId={chainId} />
-        </p>
-        <p className="line-figures">
-          <strong>
-            <MovedAmount movement={movement} />
-          </strong>
-          <span className="fine">{formatTime(timestamp)}</span>
-        </p>
-      </div>
-      <div className="row spread fine">
-        <span>
-          <span className={`chip ${tone}`}>{text}</span> {statusDescription}
-        </span>
-        <span className="row">
-          {hashes.map(({ what, hash, chainId: place }) => (
-            <span key={hash} className="hash">
-              {what}
-              {place !== chainId && ` on ${chainName(place)}`}{' '}
-              <Address value={hash} what={`the transaction: ${what}`} />
-            </span>
-          ))}
-        </span>
-      </div>
-    </li>
-  )
-}
-
-function MovedAmount({ movement: { assets, estimate, decimals, symbol } }: { movement: Movement }) {
-  if (assets !== null) return <Amount units={assets} decimals={decimals} symbol={symbol} />
-  if (estimate === null) return <Unknown why="The amount is known after settlement." />
-  return (
-    <>
-      about <Amount units={estimate} decimals={decimals} symbol={symbol} />
-    </>
-  )
-}
-
-const SHOWN_TRANSFERS = 5
-
-/** The transfers between chains that this browser has started for the account; nothing where there are none. */
-function Transfers({ account }: { account: `0x${string}` }) {
-  const own = useStore(transfers).filter((transfer) => transfer.account === account)
-  if (own.length === 0) return null
-  return (
-    <section className="card" aria-labelledby="transfers">
-      <div className="card-head">
-        <h2 id="transfers">Cross-chain transfers</h2>
-        <span className="fine">Started in this browser</span>
-      </div>
-      <ul className="lines">
-        {own.slice(0, SHOWN_TRANSFERS).map((transfer) => (
-          <li key={transfer.hash}>
-            <TransferLine transfer={transfer} />
-          </li>
-        ))}
-      </ul>
-    </section>
-  )
-}
-
-function TransferLine({ transfer }: { transfer: StartedTransfer }) {
-  const { hash: txHash, srcChainId, account: userAddress, kind, vault, amount, from, startedAt } = transfer
-  const { data: progress } = useQuery(query(getTransferStatus, useService(), { txHash, srcChainId, userAddress }))
-  return (
-    <Link className="line" href={transferPath(transfer)}>
-      <span>
-        <strong>{kind === 'deposit' ? `Deposit into ${vault.name}` : `Withdrawal from ${vault.name}`}</strong>
-        <span className="fine">
-          From {chainName(srcChainId)}, {formatTime(startedAt)}
-        </span>
-      </span>
-      <span className="line-figures">
-        <Amount units={amount} decimals={from.decimals} symbol={from.symbol} />
-        {progress && (
-          <span className={`chip ${progress.status === 'failed' ? 'bad' : 'good'}`}>{nameOf(progress)}</span>
-        )}
-      </span>
-    </Link>
-  )
-}
-
-/** How far a transfer is, in a word. That it has arrived does not say that it was deposited. */
-function nameOf({ status, action, reason }: GetTransferStatusResponse): string {
-  if (status === 'failed') {
-    if (reason === 'refunded') return 'Refunded'
-    return reason === 'destination_action_failed' ? 'Arrived, not deposited' : 'Failed'
-  }
-  if (status === 'completed') return action === 'deposit' ? 'Deposited' : 'Arrived'
-  return status === 'bridging' ? 'On its way' : 'Sent'
 }

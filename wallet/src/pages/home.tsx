@@ -7,16 +7,18 @@ import { HoldingsChart } from '../parts/holdings-chart.tsx'
 import { NeedsYou } from '../parts/needs-you.tsx'
 import { Nfts } from '../parts/nfts.tsx'
 import { Positions } from '../parts/positions.tsx'
+import { Rewards } from '../parts/rewards.tsx'
 import { Skeleton } from '../parts/skeletons.tsx'
 import { StaleSince } from '../parts/stale.tsx'
 import { Welcome } from '../parts/welcome.tsx'
-import { addUp, CHAIN_OF_KEY, toNumber } from '../portfolio.ts'
+import { Without } from '../parts/without.tsx'
+import { addUp, toNumber } from '../portfolio.ts'
 import { session } from '../service.ts'
 import { useStore } from '../store.ts'
 import { transferPath } from '../transfers.ts'
 import { type Portfolio, usePortfolio } from '../use-portfolio.ts'
 
-/** What the user has and what awaits them; for newcomers, what there is. */
+/** The portfolio with its open requests; an introduction for new users. */
 export function HomePage() {
   const user = useStore(session)
   const { address } = useConnection()
@@ -33,12 +35,13 @@ function PortfolioView() {
       <Invitation portfolio={portfolio} />
       <NeedsYou portfolio={portfolio} />
       <div className="home">
-        <HoldingsChart portfolio={portfolio} />
-        <div className="stack aside">
+        <div className="stack">
           <Positions portfolio={portfolio} />
-          {portfolio.isLoggedIn && <Nfts />}
+          <Rewards />
         </div>
+        <HoldingsChart portfolio={portfolio} />
         <Holdings portfolio={portfolio} />
+        {portfolio.isLoggedIn && <Nfts portfolio={portfolio} />}
       </div>
     </div>
   )
@@ -60,7 +63,7 @@ function Summary({ portfolio }: { portfolio: Portfolio }) {
         return { value: position.value === null || whole === 0 ? null : position.value * part, valueBefore: null }
       }),
   )
-  const title = isLoggedIn && !invitation ? 'Total value' : 'In vaults'
+  const title = isLoggedIn && !invitation ? 'Total value' : 'Value in vaults'
   return (
     <section className={balances.data?.isStale ? 'summary stale' : 'summary'} aria-label={title}>
       <p className="fine">{title}</p>
@@ -69,7 +72,8 @@ function Summary({ portfolio }: { portfolio: Portfolio }) {
           <Skeleton width="5em" />
         ) : (
           <Money value={isUnknown ? null : value} why={invitation ?? 'It could not be read.'} />
-        )}
+        )}{' '}
+        {!isLoading && <Without portfolio={portfolio} />}
       </p>
       <p className="row">
         {isLoading ? (
@@ -115,22 +119,15 @@ function Summary({ portfolio }: { portfolio: Portfolio }) {
   )
 }
 
-/** What the total lacks, or has of an earlier moment. */
+/** Notes beside the total: missing or outdated parts. */
 function listGaps(portfolio: Portfolio): string[] {
-  const { balances, holdings, positions, positionErrors, positionProblem, underWay, unknownTransfers } = portfolio
+  const { balances, holdings, positions, positionProblem, underWay, unknownTransfers } = portfolio
   const old = new Set(holdings.flatMap(({ chainId, asOf }) => (asOf ? [chainId] : [])))
-  const unread = Object.keys(balances.data?.data.errors ?? {})
-    // The service calls its chains by these keys alone.
-    .map((key) => CHAIN_OF_KEY[key as keyof typeof CHAIN_OF_KEY])
-  const lost = unread.filter((chainId) => !old.has(chainId))
-  const lostVaults = Object.keys(positionErrors).map(Number)
   const unpriced = [...holdings.filter(({ isSpam }) => !isSpam), ...positions, ...underWay].filter(
     ({ value }) => value === null,
   )
   return [
     ...[...old].map((chainId) => `Tokens on ${chainName(chainId)} are not up to date`),
-    ...lost.map((chainId) => `Tokens on ${chainName(chainId)} are missing`),
-    ...lostVaults.map((chainId) => `Some vaults on ${chainName(chainId)} are missing`),
     ...(balances.error && !balances.data ? ['Your tokens are missing'] : []),
     ...(positionProblem ? ['Some of your positions are missing'] : []),
     ...(unknownTransfers > 0 ? ['Transfers between chains are missing'] : []),
@@ -139,7 +136,7 @@ function listGaps(portfolio: Portfolio): string[] {
   ]
 }
 
-/** How to have tokens count where no wallet's do; undefined where some wallet's do. */
+/** The next step for a user without linked wallets; undefined for others. */
 function inviteToLink({ isLoggedIn, wallets, linked }: Portfolio): string | undefined {
   if (!isLoggedIn) return 'Log in to see your tokens'
   return wallets.data && linked.length === 0 ? 'Link a wallet to see its tokens' : undefined

@@ -1,23 +1,25 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { searchCoins } from '@vaultline/client'
 import { queryAnswer } from '@vaultline/client/query'
-import { type ReactNode, useState } from 'react'
-import { Link, useSearchParams } from 'wouter'
+import { useState } from 'react'
+import { Link } from 'wouter'
 import { chainName } from '../chains.ts'
 import { type CoinOrder, listMarketCoins, type MarketCoin, sortCoins } from '../coins.ts'
 import { useCurrency, useService } from '../context.ts'
 import { Change, Money } from '../parts/figures.tsx'
 import { Movers } from '../parts/movers.tsx'
 import { Empty, ProblemNotice } from '../parts/notices.tsx'
+import { OrderHeadings, OrderSelect } from '../parts/order.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
 import { StaleSince } from '../parts/stale.tsx'
 import { ChainBadge, TokenIcon } from '../parts/tokens.tsx'
 import { useCoins } from '../prices.ts'
+import { useFilters } from '../use-filters.ts'
 import { useRested } from '../use-rested.ts'
 
-const LEAST_SEARCH = 3
-const LONGEST_SEARCH = 100
-/** Nobody types faster than they stop for this long. */
+const MIN_SEARCH = 3
+const MAX_SEARCH = 100
+/** A pause of this length ends the typing. */
 const PAUSE_MS = 300
 
 /** All coins: a search of them, the movers of the day, and those that the wallet supports. */
@@ -33,20 +35,20 @@ export function MarketsPage() {
           type="search"
           aria-label="Search all coins by name or symbol"
           placeholder="Search all coins"
-          maxLength={LONGEST_SEARCH}
+          maxLength={MAX_SEARCH}
           value={search}
           onChange={({ target }) => setSearch(target.value)}
         />
       </search>
       <div>
-        {asked && asked.length < LEAST_SEARCH && (
+        {asked && asked.length < MIN_SEARCH && (
           <p className="fine" role="status">
-            Type at least {LEAST_SEARCH} letters of a name or a symbol.
+            Type at least {MIN_SEARCH} letters of a name or a symbol.
           </p>
         )}
-        {asked.length >= LEAST_SEARCH && <Found search={asked} />}
+        {asked.length >= MIN_SEARCH && <Found search={asked} />}
       </div>
-      {asked.length < LEAST_SEARCH && (
+      {asked.length < MIN_SEARCH && (
         <>
           <Movers count={3} />
           <SupportedCoins />
@@ -101,7 +103,7 @@ function Found({ search }: { search: string }) {
 
 function SupportedCoins() {
   const coins = useCoins()
-  const [filters, setFilters] = useSearchParams()
+  const [filters, choose] = useFilters()
   const [order, setOrder] = useState<{ by: CoinOrder; isReversed: boolean }>({ by: 'market cap', isReversed: false })
   const chain = filters.get('chain') ?? ''
   const all = coins.data ? listMarketCoins(coins.data.data) : []
@@ -111,28 +113,17 @@ function SupportedCoins() {
     order.by,
     order.isReversed,
   )
-  const choose = (by: CoinOrder) => setOrder({ by, isReversed: order.by === by && !order.isReversed })
-  const heading = (by: CoinOrder, children: ReactNode) => (
-    // Names begin with the first letter, figures with the largest.
-    <OrderHeading
-      key={by}
-      sorted={by !== order.by ? 'none' : (by === 'name') === order.isReversed ? 'descending' : 'ascending'}
-      onChoose={() => choose(by)}
-    >
-      {children}
-    </OrderHeading>
-  )
+  const sorting = {
+    ...{ orders: ORDERS, order: order.by, isReversed: order.isReversed },
+    onChoose: (by: CoinOrder) => setOrder({ by, isReversed: order.by === by && !order.isReversed }),
+  }
   return (
     <section className="stack" aria-labelledby="supported">
       <div className="card-head">
         <h2 id="supported">Supported in this wallet</h2>
         <div className="row">
           <StaleSince query={coins} />
-          <select
-            aria-label="Chain"
-            value={chain}
-            onChange={({ target }) => setFilters(target.value ? { chain: target.value } : {})}
-          >
+          <select aria-label="Chain" value={chain} onChange={({ target }) => choose({ chain: target.value })}>
             <option value="">All chains</option>
             {chains.map((chainId) => (
               <option key={chainId} value={chainId}>
@@ -140,29 +131,20 @@ function SupportedCoins() {
               </option>
             ))}
           </select>
-          <select
-            className="on-phones"
-            aria-label="Order"
-            value={order.by}
-            onChange={({ target }) => choose(ORDERS.find(({ by }) => by === target.value)?.by ?? 'market cap')}
-          >
-            {ORDERS.map(({ by, text }) => (
-              <option key={by} value={by}>
-                By {text.toLowerCase()}
-              </option>
-            ))}
-          </select>
+          <OrderSelect {...sorting} />
         </div>
       </div>
       {coins.error && <ProblemNotice error={coins.error} onRetry={() => void coins.refetch()} />}
       {!coins.data && !coins.error && <SkeletonRows count={7} />}
       {coins.data && shown.length === 0 && (
-        <Empty title="No coins on this chain" action={{ text: 'Show all', onClick: () => setFilters({}) }} />
+        <Empty title="No coins on this chain" action={{ text: 'Show all', onClick: () => choose({ chain: '' }) }} />
       )}
       {shown.length > 0 && (
-        <table className={coins.data?.isStale ? 'list coins stale' : 'list coins'}>
+        <table className={coins.data?.isStale ? 'list compact stale' : 'list compact'}>
           <thead>
-            <tr>{ORDERS.map(({ by, text }) => heading(by, text))}</tr>
+            <tr>
+              <OrderHeadings {...sorting} />
+            </tr>
           </thead>
           <tbody>
             {shown.map((coin) => (
@@ -182,22 +164,6 @@ const ORDERS = [
   { by: 'market cap', text: 'Market cap' },
   { by: 'volume', text: '24h volume' },
 ] as const
-
-type OrderHeadingProps = {
-  readonly sorted: 'none' | 'ascending' | 'descending'
-  readonly onChoose: () => void
-  readonly children: ReactNode
-}
-
-function OrderHeading({ sorted, onChoose, children }: OrderHeadingProps) {
-  return (
-    <th scope="col" aria-sort={sorted}>
-      <button type="button" className="order" onClick={onChoose}>
-        {children} <span aria-hidden="true">{{ none: '', ascending: '↑', descending: '↓' }[sorted]}</span>
-      </button>
-    </th>
-  )
-}
 
 function CoinRow({ coin }: { coin: MarketCoin }) {
   const { id, contract_ticker_symbol: symbol, contract_name: name, logo_url, chainIds } = coin

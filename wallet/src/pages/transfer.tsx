@@ -1,16 +1,18 @@
 import { useMutation } from '@tanstack/react-query'
-import type { GetTransferStatusResponse, TransferEvent } from '@vaultline/client'
+import type { GetTransferStatusResponse } from '@vaultline/client'
 import { useTransfer } from '@vaultline/client/react'
 import { useEffect } from 'react'
 import { useConnection } from 'wagmi'
 import { Link } from 'wouter'
-import { chainName, explorerPage } from '../chains.ts'
+import { stepsOfTransfer } from '../activity.ts'
+import { chainName } from '../chains.ts'
 import { useService } from '../context.ts'
-import { formatClock, formatTime } from '../format.ts'
 import { Amount } from '../parts/figures.tsx'
 import { FlowProblem } from '../parts/flow-steps.tsx'
 import { Empty, ProblemNotice } from '../parts/notices.tsx'
-import { Address } from '../parts/tokens.tsx'
+import { Steps } from '../parts/steps.tsx'
+import { Address, Hash } from '../parts/tokens.tsx'
+import { Unseen, useUnseen } from '../parts/unseen.tsx'
 import type { StartedTransfer } from '../portfolio.ts'
 import { useSender } from '../sender.ts'
 import { useStore } from '../store.ts'
@@ -44,6 +46,7 @@ function FollowedTransfer({ srcChainId, txHash }: { srcChainId: number; txHash: 
     ? `${started.kind === 'deposit' ? 'Deposit into' : 'Withdrawal from'} ${started.vault.name}`
     : 'Transfer'
   const isOver = transfer?.terminal === true
+  const isUnseen = useUnseen(txHash, srcChainId, started?.startedAt) && transfer?.status === 'pending'
   useEffect(() => {
     if (isOver) closeTransfer(txHash)
   }, [isOver, txHash])
@@ -57,18 +60,15 @@ function FollowedTransfer({ srcChainId, txHash }: { srcChainId: number; txHash: 
             <Amount units={started.amount} {...started.from} />
           </p>
         )}
-        <ol className="timeline">
-          {transfer?.events.map((event) => (
-            <EventLine key={`${event.txHash} ${event.logIndex} ${event.kind}`} event={event} transfer={transfer} />
-          ))}
-          <NextLine transfer={transfer} srcChainId={srcChainId} txHash={txHash} />
-        </ol>
+        <Steps steps={stepsOfTransfer(transfer, { srcChainId, hash: txHash, now: Date.now() })} isAcross />
         <div role="status">
-          {transfer ? <Outcome transfer={transfer} started={started} /> : <p>Looking for the transaction …</p>}
+          {isUnseen && <Unseen chainId={srcChainId} />}
+          {!transfer && <p>Looking for the transaction …</p>}
+          {transfer && !isUnseen && <Outcome transfer={transfer} started={started} />}
         </div>
         {transfer?.replacedBy && (
           <p className="fine">
-            Another transaction carried this transfer: <Transaction chainId={srcChainId} hash={transfer.replacedBy} />
+            Another transaction carried this transfer: <Hash value={transfer.replacedBy} chainId={srcChainId} />
           </p>
         )}
         {transfer?.refund?.claim && <RefundClaim transfer={transfer} claim={transfer.refund.claim} />}
@@ -92,77 +92,6 @@ function FollowedTransfer({ srcChainId, txHash }: { srcChainId: number; txHash: 
   )
 }
 
-const EVENTS: Readonly<Record<TransferEvent['kind'], string>> = {
-  deposited: 'Sent',
-  slow_fill_requested: 'Slow fill requested',
-  sped_up: 'Terms changed by you',
-  filled: 'Arrived',
-  delivered: 'Received',
-  undelivered: 'Not delivered',
-  vault_deposited: 'Deposited',
-  action_failed: 'Vault deposit failed',
-  refund_owed: 'Refund owed',
-  refunded: 'Refunded',
-}
-const FAILURES: readonly TransferEvent['kind'][] = ['undelivered', 'action_failed', 'refund_owed']
-
-/** An event with its time, its amount and its transaction. */
-function EventLine({ event, transfer }: { event: TransferEvent; transfer: GetTransferStatusResponse }) {
-  const { kind, chainId, txHash, at, amount, token } = event
-  const asset = chainId === transfer.srcChain.id ? transfer.input : transfer.output
-  return (
-    <li className={FAILURES.includes(kind) ? 'failed' : 'done'}>
-      <span className="event">
-        <span>
-          {EVENTS[kind]} on {chainName(chainId)}
-        </span>
-        {asset?.token === token && amount !== null && <Sum of={asset} units={amount} otherwise="" />}
-      </span>
-      <span className="fine event">
-        {formatTime(at)} <Transaction chainId={chainId} hash={txHash} />
-      </span>
-    </li>
-  )
-}
-
-function Transaction({ chainId, hash }: { chainId: number; hash: `0x${string}` }) {
-  return <Address value={hash} what="the transaction's hash" href={explorerPage(chainId, hash)} />
-}
-
-type NextLineProps = {
-  readonly transfer: GetTransferStatusResponse | undefined
-  readonly srcChainId: number
-  readonly txHash: `0x${string}`
-}
-
-/** The step that is under way, or a transaction without a deposit; nothing once the rest is the user's. */
-function NextLine({ transfer, srcChainId, txHash }: NextLineProps) {
-  const { status = 'pending', action, terminal, timestamps, events, refund } = transfer ?? {}
-  const { dstChain, output, expectedAt, deadline } = transfer ?? {}
-  const isUnsent = !events?.length
-  if (refund?.claim || (terminal && !isUnsent)) return null
-  const isBridging = status === 'bridging'
-  const isArriving = isBridging && !timestamps?.bridged
-  const isDepositing = isBridging && !isArriving && action === 'deposit'
-  const later = isDepositing ? 'Depositing' : isBridging ? 'Arriving' : 'Refunding'
-  const act = terminal ? 'Transaction' : isUnsent ? 'Sending' : later
-  return (
-    <li className={terminal ? 'failed' : 'now'} aria-current={terminal ? undefined : 'step'}>
-      <span className="event">
-        <span>
-          {act} on {chainName(isBridging && dstChain ? dstChain.id : srcChainId)}
-        </span>
-        {isArriving && <Sum of={output} otherwise="" />}
-      </span>
-      {isArriving && expectedAt && Date.parse(expectedAt) > Date.now() && (
-        <span className="fine">Expected at about {formatClock(expectedAt)}</span>
-      )}
-      {isArriving && deadline && <span className="fine">Refunded if not filled before {formatTime(deadline)}</span>}
-      {isUnsent && <Transaction chainId={srcChainId} hash={txHash} />}
-    </li>
-  )
-}
-
 type SumProps = {
   readonly of: GetTransferStatusResponse['input'] | undefined
   readonly units?: string | null | undefined
@@ -177,7 +106,7 @@ function Sum({ of, units = of?.amount, otherwise = 'Your money' }: SumProps) {
 
 type OutcomeProps = { readonly transfer: GetTransferStatusResponse; readonly started: StartedTransfer | undefined }
 
-/** Where the money is, and the next act after a failure. */
+/** The place of the money, and the next step after a failure. */
 function Outcome({ transfer, started }: OutcomeProps) {
   const { status, reason, statusDescription, srcChain, dstChain, refund, input, output, outputAmount } = transfer
   const source = chainName(srcChain.id)
@@ -229,6 +158,7 @@ function Outcome({ transfer, started }: OutcomeProps) {
 /** Which vault or account has the money, by its address if it is not the user's own as agreed. */
 function Done({ transfer, started, destination }: OutcomeProps & { readonly destination: string }) {
   const { action, output, outputAmount, recipient, depositor, vaultAddress } = transfer
+  const chainId = transfer.dstChain?.id
   const isOwn = recipient === (started?.account ?? depositor)
   const isOtherVault = started?.kind === 'deposit' && vaultAddress !== started.vault.address
   const vault = isOtherVault ? 'another vault' : 'the vault'
@@ -237,8 +167,8 @@ function Done({ transfer, started, destination }: OutcomeProps & { readonly dest
     <p>
       Done. <Sum of={output} units={outputAmount} /> is in {action === 'deposit' ? vault : wallet} on {destination}
       {action === 'deposit' && !isOwn && ', for another account'}.{' '}
-      {isOtherVault && vaultAddress && <Address value={vaultAddress} what="the vault's address" />}
-      {!isOwn && recipient && <Address value={recipient} what="the account's address" />}
+      {isOtherVault && vaultAddress && <Address value={vaultAddress} what="the vault's address" chainId={chainId} />}
+      {!isOwn && recipient && <Address value={recipient} what="the account's address" chainId={chainId} />}
     </p>
   )
 }

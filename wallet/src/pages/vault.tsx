@@ -1,22 +1,25 @@
 import { useQuery } from '@tanstack/react-query'
-import { CallFailure, getPosition, getVault, type Vault } from '@vaultline/client'
+import { CallFailure, type GetPositionResponse, getPosition, getVault, type Vault } from '@vaultline/client'
 import { query } from '@vaultline/client/query'
 import { useState } from 'react'
 import { isAddress } from 'viem'
 import { useConnection } from 'wagmi'
 import { useService } from '../context.ts'
-import { formatDays, formatDuration } from '../format.ts'
+import { formatDate, formatDays, formatTime } from '../format.ts'
 import { BeingMined } from '../parts/being-mined.tsx'
 import { DepositBox } from '../parts/deposit-box.tsx'
-import { Amount, AsOf, Unknown, Yield } from '../parts/figures.tsx'
+import { type Fact, Facts } from '../parts/facts.tsx'
+import { Amount, AsOf, CampaignRates, Money, PoweredByMerkl, Unknown, Yield } from '../parts/figures.tsx'
 import { Empty, ProblemNotice, Warning } from '../parts/notices.tsx'
-import { PositionCard, SharePriceChart } from '../parts/position-card.tsx'
+import { PositionCard } from '../parts/position-card.tsx'
 import { Requests } from '../parts/requests.tsx'
 import { PageSkeleton, SkeletonRows } from '../parts/skeletons.tsx'
 import { Address, ChainBadge, TokenIcon } from '../parts/tokens.tsx'
-import { feesOf, mayWait, NO_EXIT, stateOf, WAYS } from '../vault-state.ts'
+import { VaultChart } from '../parts/vault-chart.tsx'
+import { usePriceOf, worthOf } from '../prices.ts'
+import { describeWay, feesOf, mayWait, NO_EXIT, stateOf, UNREAD, whyUnknown } from '../vault-state.ts'
 
-/** One vault: what it is, what the connected account has in it, and the box that puts money in or takes it out. */
+/** One vault: its figures, its past, the connected account's position, its terms, and the box that moves money. */
 export function VaultPage({ chainId, address }: { chainId: number; address: string }) {
   if (!isAddress(address)) return <NoVault />
   return <LoadedVault chainId={chainId} vaultAddress={address} />
@@ -51,14 +54,13 @@ function LoadedVault(place: { chainId: number; vaultAddress: `0x${string}` }) {
 }
 
 function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null }) {
-  const { name, asset, chainId, logo_url, terms, stateAsOf, totalAssets, vaultState } = vault
-  const { settlement } = terms
+  const { name, description, asset, chainId, logo_url, terms, stateAsOf, vaultState } = vault
   const { address: account } = useConnection()
   const position = usePosition(vault, account)
-  // A deposit sees at once what the service tells of a vault within two minutes.
+  // The service refuses a deposit immediately. It reports the change up to two minutes later.
   const [isRefused, setRefused] = useState(false)
   const hasChanged = vault.hasChanged || isRefused
-  const { tone, text, why } = stateOf({ ...vault, hasChanged })
+  const state = stateOf({ ...vault, hasChanged })
   return (
     <div className="page">
       <title>{`${name} · Vaultline`}</title>
@@ -66,10 +68,13 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
         <TokenIcon symbol={asset.symbol} url={logo_url} />
         <h1>{name}</h1>
         <ChainBadge chainId={chainId} />
-        <span className={`chip ${tone}`} title={why}>
-          {text}
-        </span>
+        {state && (
+          <span className={`chip ${state.tone}`} title={state.why}>
+            {state.text}
+          </span>
+        )}
       </header>
+      {description && <p className="lead">{description}</p>}
       {problem && <ProblemNotice error={problem} />}
       {stateAsOf?.stale && (
         <Warning>
@@ -77,59 +82,84 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
           Nothing can be sent until it is back.
         </Warning>
       )}
-      {vaultState?.paused && <Warning>The manager has paused this vault. Money in it stays there.</Warning>}
-      {terms.exit === 'none' && <Warning>{NO_EXIT}</Warning>}
+      {vaultState?.paused && <Warning>The manager has paused this vault. You cannot withdraw now.</Warning>}
+      {terms.exit === 'none' && !vaultState?.paused && <Warning>{NO_EXIT}</Warning>}
       {hasChanged && (
         <Warning>This vault has changed and is being checked. Deposits are on hold; you can withdraw.</Warning>
       )}
-      <dl className={stateAsOf?.stale ? 'tiles stale' : 'tiles'}>
-        <div className="tile">
-          <dt>Yield</dt>
-          <dd>
-            <Yield annualYield={vault.annualYield} />
-          </dd>
-          {vault.annualYield && <dd className="note">over {formatDays(vault.annualYield.days)}, after fees</dd>}
-        </div>
-        <div className="tile">
-          <dt>In the vault</dt>
-          <dd>
-            <Amount units={totalAssets} decimals={asset.decimals} symbol={asset.symbol} short />
-          </dd>
-        </div>
-        <div className="tile">
-          <dt>Deposits</dt>
-          <dd>{WAYS[terms.entry]}</dd>
-          {terms.entry === 'request' && settlement && <dd className="note">usually {waitOf(settlement)}</dd>}
-          {terms.room !== null && (
-            <dd className="note">
-              room for <Amount units={terms.room} decimals={asset.decimals} symbol={asset.symbol} short />
-            </dd>
-          )}
-        </div>
-        <div className="tile">
-          <dt>Withdrawals</dt>
-          <dd>{WAYS[terms.exit]}</dd>
-          {terms.exit === 'cooldown' && terms.cooldownSeconds !== null && (
-            <dd className="note">of {formatDuration(terms.cooldownSeconds * 1000)}</dd>
-          )}
-          {terms.exit === 'request' && settlement && <dd className="note">usually {waitOf(settlement)}</dd>}
-        </div>
-      </dl>
+      <Figures vault={vault} />
       {account && <BeingMined vault={vault} account={account} />}
       {account && mayWait(vault) && <Requests vault={vault} account={account} />}
       <div className="columns">
         <div className="stack">
-          <Position vault={vault} position={position} isConnected={Boolean(account)} />
-          <About vault={vault} />
+          <VaultChart vault={vault} />
+          {account && <Position vault={vault} position={position} />}
+          <TermsCard vault={vault} />
+          <Contracts vault={vault} />
         </div>
-        <DepositBox vault={vault} held={heldIn(vault, position)} onRefused={setRefused} />
+        <div className="in-view">
+          <DepositBox vault={vault} held={heldIn(vault, position)} onRefused={setRefused} />
+        </div>
       </div>
     </div>
   )
 }
 
-function waitOf({ medianSeconds }: NonNullable<Vault['terms']['settlement']>): string {
-  return formatDuration(medianSeconds * 1000)
+const YIELD_DAYS = [7, 30, 90] as const
+
+function Figures({ vault }: { vault: Vault }) {
+  const { annualYields, growth, rewards, asset, totalAssets, riskProfile, riskProtocol, stateAsOf } = vault
+  const price = usePriceOf()(vault.chainId, vault.depositTokenAddress)
+  return (
+    <dl className={stateAsOf?.stale ? 'tiles stale' : 'tiles'}>
+      {YIELD_DAYS.map((days) => (
+        <div key={days} className="tile">
+          <dt>{days}-day yield</dt>
+          <dd>
+            <Yield annualYield={annualYields[`${days}d`]} days={days} />
+          </dd>
+          <dd className="note">
+            {days === 7 && growth
+              ? `${growth.percent}% in ${formatDays(growth.days)} so far`
+              : describePeriod(annualYields[`${days}d`], days)}
+          </dd>
+        </div>
+      ))}
+      {rewards && rewards.length > 0 && (
+        <div className="tile">
+          <dt>Rewards</dt>
+          <dd className="badges">
+            <CampaignRates rewards={rewards} />
+          </dd>
+          <dd className="note">
+            A year, besides the yield. <PoweredByMerkl />
+          </dd>
+        </div>
+      )}
+      <div className="tile">
+        <dt>In the vault</dt>
+        <dd>
+          <Amount units={totalAssets} {...asset} short />
+        </dd>
+        {totalAssets !== null && (
+          <dd className="note">
+            <Money value={worthOf(totalAssets, asset.decimals, price)} why={`No price for ${asset.symbol}.`} short />
+          </dd>
+        )}
+      </div>
+      <div className="tile">
+        <dt>Risk</dt>
+        <dd className="sentence">{riskProfile || <Unknown why="It is not rated." />}</dd>
+        {riskProtocol && <dd className="note">Protocol risk: {riskProtocol}</dd>}
+      </div>
+    </dl>
+  )
+}
+
+/** Says that a yield is after fees, and over which period if it is not the usual one. */
+function describePeriod(annualYield: Vault['annualYield'], days: number): string | undefined {
+  if (!annualYield) return undefined
+  return Math.round(annualYield.days) === days ? 'After fees' : `Over ${formatDays(annualYield.days)}, after fees`
 }
 
 type PositionQuery = ReturnType<typeof usePosition>
@@ -137,7 +167,7 @@ type PositionQuery = ReturnType<typeof usePosition>
 function usePosition({ poolAddress, chainId }: Vault, account: `0x${string}` | undefined) {
   const service = useService()
   return useQuery({
-    // Nobody is asked for without an account; the address only fills its place.
+    // Disabled without an account; then the address only takes its place.
     ...query(getPosition, service, { userAddress: account ?? poolAddress, vaultAddress: poolAddress, chainId }),
     enabled: account !== undefined,
     refetchInterval: 15_000,
@@ -148,30 +178,29 @@ function hasNone({ error }: PositionQuery): boolean {
   return error instanceof CallFailure && error.error.code === 'position_not_found'
 }
 
-/** What the shares in the wallet are worth, in the asset's smallest unit; undefined while it is not known. */
+/** Value of the shares in the wallet, in the asset's smallest unit; undefined while it is unknown. */
 function heldIn({ shareDecimals }: Vault, position: PositionQuery): bigint | undefined {
   if (hasNone(position)) return 0n
   if (!position.data) return undefined
-  const { currentShares, sharePrice } = position.data
-  return (BigInt(currentShares) * BigInt(sharePrice)) / 10n ** BigInt(shareDecimals)
+  const [shares, value] = [BigInt(position.data.currentShares), BigInt(position.data.currentValue)]
+  const oneShare = 10n ** BigInt(shareDecimals)
+  const byPrice = (shares * BigInt(position.data.sharePrice)) / oneShare
+  // The share price is cut: the product lacks up to one unit a share. The position's value is exact, but includes open requests.
+  return value - byPrice <= shares / oneShare + 1n ? value : byPrice
 }
 
-function Position({ vault, position, isConnected }: { vault: Vault; position: PositionQuery; isConnected: boolean }) {
-  if (position.data) {
-    return (
-      <>
-        <PositionCard position={position.data} vault={vault} />
-        <SharePriceChart position={position.data} vault={vault} />
-      </>
-    )
-  }
-  if (!isConnected || hasNone(position)) {
+/** Returns true if nothing came or went, as after a cancelled deposit. */
+function isNothing({ currentValue, totalDepositedAssets, totalWithdrawnAssets }: GetPositionResponse): boolean {
+  return [currentValue, totalDepositedAssets, totalWithdrawnAssets].every((amount) => amount === '0')
+}
+
+function Position({ vault, position }: { vault: Vault; position: PositionQuery }) {
+  if (position.data && !isNothing(position.data)) return <PositionCard position={position.data} vault={vault} />
+  if (position.data || hasNone(position)) {
     return (
       <section className="card">
         <h2>Your position</h2>
-        <p className="fine">
-          {isConnected ? 'You have nothing in this vault yet.' : 'Connect a wallet to see your position.'}
-        </p>
+        <p className="fine">You have nothing in this vault yet.</p>
       </section>
     )
   }
@@ -179,7 +208,7 @@ function Position({ vault, position, isConnected }: { vault: Vault; position: Po
   return <SkeletonRows count={3} />
 }
 
-/** What people call a protocol. */
+/** The common names of the protocols. */
 const PROTOCOLS = {
   lagoon: 'Lagoon',
   erc7540: 'ERC-7540',
@@ -187,54 +216,78 @@ const PROTOCOLS = {
   erc4626: 'ERC-4626',
 } as const
 
-function About({ vault }: { vault: Vault }) {
-  const { description, protocol, poolAddress, curatorAddress, valuationManager, depositTokenAddress, asset } = vault
+function TermsCard({ vault }: { vault: Vault }) {
+  const { terms, stateAsOf } = vault
+  const facts: readonly Fact[] = [
+    ['Deposits', describeWay(terms.entry, terms)],
+    ['Withdrawals', describeWay(terms.exit, terms)],
+    ['Fees', feesOf(terms.fees) ?? (stateAsOf?.stale ? UNREAD : 'The vault does not report them.')],
+    ['Capacity', <Capacity key="capacity" vault={vault} />],
+    // A request and a cooldown pay nothing now.
+    ...(terms.exit === 'instant' ? [['Liquidity', <Liquidity key="liquidity" vault={vault} />] as const] : []),
+    ...(terms.valuation?.at ? [['Last valuation', formatTime(terms.valuation.at)] as const] : []),
+  ]
   return (
-    <section className="card" aria-label="About this vault">
-      <h2>About this vault</h2>
-      {description && <p>{description}</p>}
-      <dl className="facts">
-        <div>
-          <dt>Risk</dt>
-          <dd>{vault.riskProfile || <Unknown why="It is not rated." />}</dd>
-        </div>
-        <div>
-          <dt>Fees</dt>
-          <dd>{feesOf(vault.terms.fees) ?? <Unknown why="The vault does not report its fees." />}</dd>
-        </div>
-        <div>
-          <dt>Protocol</dt>
-          <dd>{PROTOCOLS[protocol]}</dd>
-        </div>
-        <div>
-          <dt>Vault</dt>
-          <dd>
-            <Address value={poolAddress} what="the vault's address" />
-          </dd>
-        </div>
-        <div>
-          <dt>{asset.symbol}</dt>
-          <dd>
-            <Address value={depositTokenAddress} what="the token's address" />
-          </dd>
-        </div>
-        {curatorAddress && (
-          <div>
-            <dt>Curator</dt>
-            <dd>
-              <Address value={curatorAddress} what="the curator's address" />
-            </dd>
-          </div>
-        )}
-        {valuationManager && (
-          <div>
-            <dt>Valuation manager</dt>
-            <dd>
-              <Address value={valuationManager} what="the valuation manager's address" />
-            </dd>
-          </div>
-        )}
-      </dl>
+    <section className={stateAsOf?.stale ? 'card stale' : 'card'} aria-labelledby="terms">
+      <h2 id="terms">Terms</h2>
+      <Facts facts={facts} />
     </section>
   )
+}
+
+function Capacity({ vault }: { vault: Vault }) {
+  const { terms, asset } = vault
+  const why = whyUnknown(vault, 'room')
+  if (why) return why
+  if (terms.room === null) return 'No limit'
+  if (terms.room === '0') return 'Full'
+  return (
+    <>
+      Room for <Amount units={terms.room} {...asset} short />
+    </>
+  )
+}
+
+function Liquidity({ vault }: { vault: Vault }) {
+  const { terms, asset } = vault
+  const why = whyUnknown(vault, 'liquidity')
+  if (why) return why
+  if (terms.liquidity === null) return 'No limit'
+  if (terms.liquidity === '0') return 'Nothing can be withdrawn now'
+  return (
+    <>
+      Up to <Amount units={terms.liquidity} {...asset} short /> can be withdrawn now
+    </>
+  )
+}
+
+function Contracts({ vault }: { vault: Vault }) {
+  const { poolAddress, yieldTokenAddress, depositTokenAddress, curatorAddress, valuationManager, chainId } = vault
+  const links = [
+    ['Vault', poolAddress],
+    ...(yieldTokenAddress === poolAddress ? [] : [['Shares', yieldTokenAddress] as const]),
+    [vault.asset.symbol, depositTokenAddress],
+    ...(curatorAddress ? [['Curator', curatorAddress] as const] : []),
+    ...(valuationManager ? [['Valuation manager', valuationManager] as const] : []),
+  ] as const
+  return (
+    <section className="card" aria-labelledby="contracts">
+      <h2 id="contracts">Contracts</h2>
+      <Facts
+        facts={[
+          ['Type', PROTOCOLS[vault.protocol]],
+          ['Code pinned since', <Pinned key="pinned" pinnedAt={vault.pinnedAt} />],
+          ...links.map(
+            ([name, value]) =>
+              [name, <Address key={name} value={value} what={`the address: ${name}`} chainId={chainId} />] as const,
+          ),
+        ]}
+      />
+      {vault.pinnedAt && <p className="fine">If the code changes, deposits stop until it is checked again.</p>}
+    </section>
+  )
+}
+
+function Pinned({ pinnedAt }: Pick<Vault, 'pinnedAt'>) {
+  return pinnedAt ? formatDate(pinnedAt) : <Unknown why="Its code is not checked, or the check is not available now." />
 }

@@ -1,21 +1,29 @@
 import { useQuery } from '@tanstack/react-query'
-import { listVaults, type Vault } from '@vaultline/client'
+import { listPositions, listVaults, type Position, type Vault } from '@vaultline/client'
 import { query } from '@vaultline/client/query'
 import { useState } from 'react'
-import { Link, useSearchParams } from 'wouter'
+import { useConnection } from 'wagmi'
+import { Link } from 'wouter'
 import { chainName } from '../chains.ts'
 import { useService } from '../context.ts'
-import { Amount, AsOf, Yield } from '../parts/figures.tsx'
-import { Empty, ProblemNotice } from '../parts/notices.tsx'
+import { Amount, AsOf, CampaignRates, Money, PoweredByMerkl, Yield } from '../parts/figures.tsx'
+import { Empty, Missing, ProblemNotice } from '../parts/notices.tsx'
+import { OrderHeadings, OrderSelect } from '../parts/order.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
 import { ChainBadge, TokenIcon } from '../parts/tokens.tsx'
-import { stateOf, WAYS } from '../vault-state.ts'
+import { usePriceOf, worthOf } from '../prices.ts'
+import { describeReason } from '../problems.ts'
+import { useFilters } from '../use-filters.ts'
+import { sortVaults, stateOf, type VaultOrder, WAYS } from '../vault-state.ts'
 
-/** All vaults of this wallet, the highest yield first, narrowed by the address's own filters. */
+const REFRESH_MS = 20_000
+
+/** All vaults of this wallet, sorted and narrowed by the address of the page. */
 export function VaultsPage() {
   const vaults = useQuery(query(listVaults, useService(), undefined))
   return (
     <div className="page">
+      <title>Earn · Vaultline</title>
       <h1>Earn</h1>
       <p className="lead">Deposit tokens into a vault to earn. You hold its shares and can withdraw your money.</p>
       {vaults.error && <ProblemNotice error={vaults.error} onRetry={() => void vaults.refetch()} />}
@@ -24,27 +32,41 @@ export function VaultsPage() {
   )
 }
 
+const ORDERS = [
+  { by: 'name', text: 'Vault' },
+  { by: 'yield', text: 'Yield' },
+  { by: 'total', text: 'In the vault' },
+] as const satisfies readonly { readonly by: VaultOrder; readonly text: string }[]
+
 function VaultTable({ vaults }: { vaults: readonly Vault[] }) {
-  const [filters, setFilters] = useSearchParams()
+  const [filters, choose] = useFilters()
   const [search, setSearch] = useState('')
+  const { account, positions, problem, errors } = useOwnPositions()
+  const priceOf = usePriceOf()
+  const totalValueOf = ({ chainId, depositTokenAddress, asset, totalAssets }: Vault) =>
+    totalAssets === null ? null : worthOf(totalAssets, asset.decimals, priceOf(chainId, depositTokenAddress))
+
   const chain = filters.get('chain') ?? ''
   const type = filters.get('type') ?? ''
-  const choose = (name: string, value: string) =>
-    setFilters((before) => {
-      const after = new URLSearchParams(before)
-      if (value) after.set(name, value)
-      else after.delete(name)
-      return after
-    })
+  const isOwnOnly = account !== undefined && filters.has('mine')
+  const order = ORDERS.find(({ by }) => by === filters.get('sort'))?.by ?? 'yield'
+  const isReversed = filters.has('reversed')
+  const sorting = {
+    ...{ orders: ORDERS, order, isReversed },
+    onChoose: (by: VaultOrder) =>
+      choose({ sort: by === 'yield' ? '' : by, reversed: by === order && !isReversed ? '1' : '' }),
+  }
   const showAll = () => {
     setSearch('')
-    setFilters({})
+    choose({ chain: '', type: '', mine: '' })
   }
+
   const found = vaults
     .filter((vault) => !chain || `${vault.chainId}` === chain)
     .filter((vault) => !type || vault.type === type)
+    .filter((vault) => !isOwnOnly || positions.has(keyOf(vault)))
     .filter(({ name, asset }) => `${name} ${asset.symbol}`.toLowerCase().includes(search.trim().toLowerCase()))
-    .toSorted((left, right) => Number(right.annualYield?.percent ?? -1) - Number(left.annualYield?.percent ?? -1))
+  const shown = sortVaults(found, order, { isReversed, totalOf: totalValueOf })
   const chains = [...new Set(vaults.map(({ chainId }) => chainId))]
   return (
     <>
@@ -56,7 +78,7 @@ function VaultTable({ vaults }: { vaults: readonly Vault[] }) {
           value={search}
           onChange={(event) => setSearch(event.target.value)}
         />
-        <select aria-label="Chain" value={chain} onChange={(event) => choose('chain', event.target.value)}>
+        <select aria-label="Chain" value={chain} onChange={(event) => choose({ chain: event.target.value })}>
           <option value="">All chains</option>
           {chains.map((chainId) => (
             <option key={chainId} value={chainId}>
@@ -64,39 +86,99 @@ function VaultTable({ vaults }: { vaults: readonly Vault[] }) {
             </option>
           ))}
         </select>
-        <select aria-label="Type" value={type} onChange={(event) => choose('type', event.target.value)}>
+        <select aria-label="Type" value={type} onChange={(event) => choose({ type: event.target.value })}>
           <option value="">All types</option>
           <option value="sync">Instant</option>
           <option value="async">After settlement</option>
         </select>
+        <OrderSelect {...sorting} />
+        {account && (
+          <button
+            type="button"
+            className="button quiet"
+            aria-pressed={isOwnOnly}
+            onClick={() => choose({ mine: isOwnOnly ? '' : '1' })}
+          >
+            My vaults
+          </button>
+        )}
       </search>
-      {found.length === 0 ? (
-        <Empty title="No vaults found" action={{ text: 'Show all', onClick: showAll }} />
+      {problem && <ProblemNotice error={problem} />}
+      <Missing errors={errors} nameOf={(chainId) => chainName(Number(chainId))} />
+      {shown.length === 0 ? (
+        <Empty
+          title={isOwnOnly && positions.size === 0 ? 'You have no deposits yet' : 'No vaults found'}
+          action={{ text: 'Show all', onClick: showAll }}
+        />
       ) : (
-        <table className="list">
+        <table className="list compact">
           <thead>
             <tr>
-              <th scope="col">Vault</th>
-              <th scope="col">Yield</th>
-              <th scope="col">In the vault</th>
+              <OrderHeadings {...sorting} />
               <th scope="col">Deposits</th>
-              <th scope="col">State</th>
+              {account && <th scope="col">You have</th>}
             </tr>
           </thead>
           <tbody>
-            {found.map((vault) => (
-              <VaultRow key={`${vault.chainId}-${vault.poolAddress}`} vault={vault} />
+            {shown.map((vault) => (
+              <VaultRow
+                key={keyOf(vault)}
+                vault={vault}
+                value={totalValueOf(vault)}
+                isConnected={account !== undefined}
+                position={positions.get(keyOf(vault))}
+              />
             ))}
           </tbody>
         </table>
+      )}
+      {shown.some(({ rewards }) => rewards && rewards.length > 0) && (
+        <p className="fine">
+          Rewards: <PoweredByMerkl />
+        </p>
       )}
     </>
   )
 }
 
-function VaultRow({ vault }: { vault: Vault }) {
+/** The connected account's positions with money in them, by their vaults' keys. */
+function useOwnPositions() {
+  const { address: account } = useConnection()
+  const service = useService()
+  const { data, error } = useQuery({
+    // Disabled without an account; then the address only takes its place.
+    ...query(listPositions, service, { userAddress: account ?? '0x' }),
+    enabled: account !== undefined,
+    refetchInterval: REFRESH_MS,
+  })
+  const held = data?.positions.filter(({ currentValue }) => currentValue !== '0') ?? []
+  const errors = Object.entries(data?.errors ?? {}).map(([chainId, why]) => [
+    chainId,
+    `Your deposits there are missing. ${describeReason(why)}`,
+  ])
+  return {
+    account,
+    positions: new Map(held.map((position) => [keyOf({ ...position, poolAddress: position.vaultAddress }), position])),
+    problem: data ? null : error,
+    errors: Object.fromEntries(errors),
+  }
+}
+
+function keyOf({ chainId, poolAddress }: Pick<Vault, 'chainId' | 'poolAddress'>): string {
+  return `${chainId} ${poolAddress}`
+}
+
+type VaultRowProps = {
+  readonly vault: Vault
+  /** The vault's total in the chosen currency; null if no price is known. */
+  readonly value: number | null
+  readonly isConnected: boolean
+  readonly position: Position | undefined
+}
+
+function VaultRow({ vault, value, isConnected, position }: VaultRowProps) {
   const { chainId, poolAddress, name, asset, logo_url, terms, totalAssets, stateAsOf } = vault
-  const { tone, text, why } = stateOf(vault)
+  const state = stateOf(vault)
   return (
     <tr className={stateAsOf?.stale ? 'stale' : undefined}>
       <th scope="row">
@@ -104,23 +186,38 @@ function VaultRow({ vault }: { vault: Vault }) {
           <TokenIcon symbol={asset.symbol} url={logo_url} />
           <span>
             <strong>{name}</strong>
-            <ChainBadge chainId={chainId} />
+            <span className="badges">
+              <ChainBadge chainId={chainId} />
+              {state && (
+                <span className={`chip ${state.tone}`} title={state.why}>
+                  {state.text}
+                </span>
+              )}
+            </span>
           </span>
         </Link>
       </th>
       <td data-label="Yield">
-        <Yield annualYield={vault.annualYield} />
-      </td>
-      <td data-label="In the vault">
-        <Amount units={totalAssets} decimals={asset.decimals} symbol={asset.symbol} short />{' '}
-        {stateAsOf?.stale && <AsOf time={stateAsOf.timestamp} />}
-      </td>
-      <td data-label="Deposits">{WAYS[terms.entry]}</td>
-      <td data-label="State">
-        <span className={`chip ${tone}`} title={why}>
-          {text}
+        <span className="pair">
+          <Yield annualYield={vault.annualYield} />
+          <CampaignRates rewards={vault.rewards} />
         </span>
       </td>
+      <td data-label="In the vault">
+        <span className="pair">
+          <span>
+            <Amount units={totalAssets} {...asset} short />
+          </span>
+          {value !== null && (
+            <span className="fine">
+              <Money value={value} short />
+            </span>
+          )}
+          {stateAsOf?.stale && <AsOf time={stateAsOf.timestamp} />}
+        </span>
+      </td>
+      <td data-label="Deposits">{WAYS[terms.entry]}</td>
+      {isConnected && <td data-label="You have">{position && <Amount units={position.currentValue} {...asset} />}</td>}
     </tr>
   )
 }

@@ -1,45 +1,116 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { Vault } from '@vaultline/client'
-import { useEffect, useEffectEvent, useState } from 'react'
-import { useWaitForTransactionReceipt } from 'wagmi'
-import { useStore } from '../store.ts'
-import { forgetUnderWay, type UnderWay, underWay } from '../under-way.ts'
-import { ProblemNotice } from './notices.tsx'
-import { Address } from './tokens.tsx'
+import type { Receipt } from '@vaultline/client/flow'
+import { type ReactNode, useEffect, useEffectEvent } from 'react'
+import { useConfig, useConnection } from 'wagmi'
+import { useLocation } from 'wouter'
+import { hasCode } from '../problems.ts'
+import { useSender, waitForBatch } from '../sender.ts'
+import { rememberTransfer, transferPath } from '../transfers.ts'
+import { forgetUnderWay, idOf, type UnderWay, useUnderWay } from '../under-way.ts'
+import { ProblemNotice, Warning } from './notices.tsx'
+import { Hash } from './tokens.tsx'
+import { Unseen, useUnseen } from './unseen.tsx'
 
-/** What an account has sent into a vault before a reload and the chain has not mined yet, so that nobody sends it twice. */
+/** The wallet does not know a batch (EIP-5792). */
+const UNKNOWN_BATCH = 5730
+
+/** Transactions of an account that were sent before a reload and are not mined yet. The user sees them and sends none twice. */
 export function BeingMined({ vault, account }: { vault: Vault; account: `0x${string}` }) {
-  // What is sent from this page is shown where it was sent.
-  const [before] = useState(() => underWay.get())
-  const mine = useStore(underWay).filter(
-    (one) =>
-      before.some(({ hash }) => hash === one.hash) &&
-      one.account === account &&
-      one.vaultAddress === vault.poolAddress &&
-      one.chainId === vault.chainId,
+  return useUnderWay(vault, account).map((sent) =>
+    sent.batchId === undefined ? (
+      <Transaction key={sent.hash} sent={sent} hash={sent.hash} />
+    ) : (
+      <Batch key={sent.batchId} sent={sent} batchId={sent.batchId} />
+    ),
   )
-  return mine.map((transaction) => <Transaction key={transaction.hash} transaction={transaction} />)
 }
 
-function Transaction({ transaction: { hash, chainId, kind } }: { transaction: UnderWay }) {
+function Transaction({ sent, hash }: { sent: UnderWay; hash: `0x${string}` }) {
+  const isUnseen = useUnseen(hash, sent.chainId, sent.sentAt)
+  const { wait } = useSender()
+  const { error, hasFailed } = useReceipt(sent, () => wait(hash, sent.chainId))
+  return (
+    <OnItsWay sent={sent} hasFailed={hasFailed} forget="I cancelled it in my wallet">
+      {isUnseen ? <Unseen chainId={sent.chainId} /> : <Waits />}
+      <Hash value={hash} chainId={sent.chainId} />
+      {error && <ProblemNotice error={error} />}
+    </OnItsWay>
+  )
+}
+
+function Batch({ sent, batchId }: { sent: UnderWay; batchId: string }) {
+  const wagmi = useConfig()
+  const { error, hasFailed } = useReceipt(sent, () => waitForBatch(wagmi, batchId))
+  const isUnknown = hasCode(error, UNKNOWN_BATCH)
+  return (
+    <OnItsWay sent={sent} hasFailed={hasFailed} forget={isUnknown ? 'I have checked' : 'I cancelled it in my wallet'}>
+      {isUnknown ? (
+        <Warning>
+          Your wallet no longer knows this {nameOf(sent)}. Check your wallet’s activity and your position before you
+          send it again.
+        </Warning>
+      ) : (
+        <Waits />
+      )}
+      {error && !isUnknown && <ProblemNotice error={error} />}
+    </OnItsWay>
+  )
+}
+
+/** Waits for the receipt and goes on from it. A failure to read is tried again. */
+function useReceipt(sent: UnderWay, wait: () => Promise<Receipt>) {
+  const id = idOf(sent)
   const queries = useQueryClient()
-  const { data: receipt, error } = useWaitForTransactionReceipt({ hash, chainId })
-  const finish = useEffectEvent(() => {
-    forgetUnderWay(hash)
+  const [, navigate] = useLocation()
+  const { status, connector } = useConnection()
+  const { data: receipt, failureReason: error } = useQuery({
+    queryKey: ['receipt', id, connector?.uid],
+    queryFn: wait,
+    enabled: status === 'connected',
+    retry: (_, failure) => !hasCode(failure, UNKNOWN_BATCH),
+  })
+  const finish = useEffectEvent((hash: `0x${string}` | undefined) => {
+    // Without its hash nobody could follow a transfer: the card stays.
+    if (sent.transfer && !hash) return
+    forgetUnderWay(id)
     void queries.invalidateQueries()
+    if (!sent.transfer || !hash) return
+    rememberTransfer({ ...sent.transfer, hash })
+    navigate(transferPath({ ...sent.transfer, hash }))
   })
   useEffect(() => {
-    if (receipt) finish()
+    if (receipt?.status === 'success') finish(receipt.transactionHash)
   }, [receipt])
+  return { error, hasFailed: receipt !== undefined && receipt.status !== 'success' }
+}
+
+type OnItsWayProps = {
+  readonly sent: UnderWay
+  readonly hasFailed: boolean
+  /** The button's text while it is on its way. */
+  readonly forget: string
+  readonly children: ReactNode
+}
+
+function OnItsWay({ sent, hasFailed, forget, children }: OnItsWayProps) {
   return (
     <section className="card" aria-label="On its way">
-      <h2>{kind === 'deposit' ? 'Your deposit is on its way' : 'Your withdrawal is on its way'}</h2>
-      <p role="status">It is sent and waits for the chain. Do not send it again.</p>
-      <Address value={hash} what="the transaction's hash" />
-      {error && <ProblemNotice error={error} />}
-      <button type="button" className="button quiet" onClick={() => forgetUnderWay(hash)}>
-        I cancelled it in my wallet
+      <h2>
+        Your {nameOf(sent)} {hasFailed ? 'was not executed' : 'is on its way'}
+      </h2>
+      {hasFailed ? <p role="alert">It took nothing but its network fee. You can send it again.</p> : children}
+      <button type="button" className="button quiet" onClick={() => forgetUnderWay(idOf(sent))}>
+        {hasFailed ? 'Dismiss' : forget}
       </button>
     </section>
   )
+}
+
+function Waits() {
+  return <p role="status">It is sent and waits for the chain. Do not send it again.</p>
+}
+
+function nameOf({ kind }: UnderWay): string {
+  return kind === 'deposit' ? 'deposit' : 'withdrawal'
 }

@@ -1,29 +1,36 @@
-import type { Vault } from '@vaultline/client'
+import { useQueries, useQuery } from '@tanstack/react-query'
+import { getDepositStatus, getWithdrawalStatus, type Vault } from '@vaultline/client'
+import { query } from '@vaultline/client/query'
 import { useId, useState } from 'react'
 import { erc20Abi } from 'viem'
-import { useConnection, useReadContract } from 'wagmi'
+import { useConfig, useConnection } from 'wagmi'
+import { readContract } from 'wagmi/actions'
 import { Link } from 'wouter'
 import { chainName } from '../chains.ts'
+import { useService } from '../context.ts'
 import { formatExactly, parseAmount } from '../format.ts'
-import { assetOf, useSameCoin } from '../tokens.ts'
+import { assetOf, type Token, useSameCoin } from '../tokens.ts'
+import { useUnderWay } from '../under-way.ts'
 import { useRested } from '../use-rested.ts'
 import { NO_EXIT } from '../vault-state.ts'
+import { findSource } from './deposit-source.ts'
 import { Amount } from './figures.tsx'
 import { FlowPanel, Preparing } from './flow-panel.tsx'
 import { actOf } from './flow-steps.tsx'
 import { Warning } from './notices.tsx'
+import { isOpen } from './requests.tsx'
 import { Skeleton } from './skeletons.tsx'
 
 type Kind = 'deposit' | 'withdraw'
 
-/** How long typing has to rest before the service is asked, in ms. */
+/** Pause in the typing before the service is called, in ms. */
 const REST_MS = 350
 
 type DepositBoxProps = {
   readonly vault: Vault
-  /** What the account's shares are worth, in the asset's smallest unit; undefined while it is not known. */
+  /** Value of the account's shares, in the asset's smallest unit; undefined while it is unknown. */
   readonly held: bigint | undefined
-  /** Told whether a deposit is refused because the vault has changed. */
+  /** Called with true if a deposit is refused because the vault has changed. */
   readonly onRefused: (isRefused: boolean) => void
 }
 
@@ -31,7 +38,7 @@ type DepositBoxProps = {
 export function DepositBox({ vault, held, onRefused }: DepositBoxProps) {
   const { address: account } = useConnection()
   const [kind, setKind] = useState<Kind>('deposit')
-  const [sent, setSent] = useState<{ readonly kind: Kind; readonly isAsync: boolean }>()
+  const [sent, setSent] = useState<Sent>()
   return (
     <section className="card" aria-label="Deposit or withdraw">
       <div className="tabs">
@@ -53,7 +60,7 @@ export function DepositBox({ vault, held, onRefused }: DepositBoxProps) {
         <AmountForm
           key={`${kind} ${account}`}
           {...{ vault, kind, account, held, onRefused }}
-          onSent={(isAsync) => setSent({ kind, isAsync })}
+          onSent={(isAsync) => setSent({ kind, isAsync, at: Date.now() })}
           onEdit={() => setSent(undefined)}
         />
       ) : (
@@ -64,16 +71,34 @@ export function DepositBox({ vault, held, onRefused }: DepositBoxProps) {
           </Link>
         </>
       )}
-      {sent && (
-        <div className="notice good" role="status">
-          <p>{doneText(sent)}</p>
-        </div>
-      )}
+      {account && sent && <SentNotice vault={vault} account={account} sent={sent} />}
     </section>
   )
 }
 
-function doneText({ kind, isAsync }: { kind: Kind; isAsync: boolean }): string {
+/** An act that is mined; `at` is in epoch milliseconds. */
+type Sent = { readonly kind: Kind; readonly isAsync: boolean; readonly at: number }
+
+/** Confirms an act; a request only while it is open. */
+function SentNotice({ vault, account, sent }: { vault: Vault; account: `0x${string}`; sent: Sent }) {
+  const { kind, isAsync, at } = sent
+  const service = useService()
+  const place = { vaultAddress: vault.poolAddress, userAddress: account, chainId: vault.chainId }
+  const deposit = useQuery({ ...query(getDepositStatus, service, place), enabled: isAsync && kind === 'deposit' })
+  const withdrawal = useQuery({
+    ...query(getWithdrawalStatus, service, place),
+    enabled: isAsync && kind === 'withdraw',
+  })
+  const { data, dataUpdatedAt } = kind === 'deposit' ? deposit : withdrawal
+  if (isAsync && data && dataUpdatedAt > at && !isOpen(data.status)) return null
+  return (
+    <div className="notice good" role="status">
+      <p>{doneText(sent)}</p>
+    </div>
+  )
+}
+
+function doneText({ kind, isAsync }: Sent): string {
   if (isAsync) return 'The vault has your request. Follow it on this page.'
   return kind === 'deposit' ? 'Deposited. It earns from now on.' : 'Withdrawn. The money is in your wallet.'
 }
@@ -92,22 +117,18 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
   const [wantsAll, setWantsAll] = useState(false)
   const [isUnderWay, setUnderWay] = useState(false)
   const [attempt, setAttempt] = useState(0)
-  const [chosen, choose] = useState(home.chainId)
+  const [chosen, choose] = useState<number>()
   const amountId = useId()
-  const token = tokens.find(({ chainId }) => chainId === chosen) ?? home
+  const balances = useBalances(kind === 'deposit' ? tokens : [], account)
+  const units = tokens.map((_, index) => balances[index]?.data)
+  const token = tokens.find(({ chainId }) => chainId === chosen) ?? findSource(tokens, units, text) ?? home
   const [from, to] = kind === 'deposit' ? [token, home] : [home, token]
 
-  const balance = useReadContract({
-    abi: erc20Abi,
-    address: from.address,
-    chainId: from.chainId,
-    functionName: 'balanceOf',
-    args: [account],
-    query: { refetchInterval: 5000, enabled: kind === 'deposit' },
-  })
-  const available = kind === 'deposit' ? balance.data : held
+  const balance = balances[tokens.indexOf(from)]
+  const available = kind === 'deposit' ? balance?.data : held
   const amount = parseAmount(text, from.decimals)
-  const isTooMuch = kind === 'deposit' && amount !== undefined && available !== undefined && amount > available
+  // What is under way has left the balance already.
+  const isTooMuch = !isUnderWay && !wantsAll && amount !== undefined && available !== undefined && amount > available
 
   const place = { vaultAddress: vault.poolAddress, userAddress: account, chainId: vault.chainId }
   const deposit = {
@@ -135,15 +156,26 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
     setUnderWay(false)
     onSent(isAsync)
   }
+  const changeUnderWay = (isNow: boolean) => {
+    setUnderWay(isNow)
+    // A sent amount changes the balances. The form must stay on its chain.
+    if (isNow) choose(token.chainId)
+  }
   const canAsk = amount !== undefined && amount > 0n && !isTooMuch
   const restart = () => {
     setUnderWay(false)
     setAttempt(attempt + 1)
   }
-  const mustWait = kind === 'deposit' && vault.hasChanged === true && !isUnderWay
+  const hasSent = useUnderWay(vault, account).some((one) => one.kind === kind)
+  const isOnHold = kind === 'deposit' && vault.hasChanged === true
+  const isUnread = vault.stateAsOf?.stale === true
+  const mustWait = (isOnHold || isUnread) && !isUnderWay
   const panel = {
     ...{ vault, from, to, mostSent, onRefused },
-    ...{ amount: amount ?? 0n, onUnderWay: setUnderWay, onRestart: restart, onSent: finish },
+    ...{ amount: amount ?? 0n, onUnderWay: changeUnderWay, onRestart: restart, onSent: finish },
+  }
+  if (hasSent && !isUnderWay) {
+    return <p>See your last {kind === 'deposit' ? 'deposit' : 'withdrawal'} at the top of this page first.</p>
   }
   return (
     <form onSubmit={(event) => event.preventDefault()}>
@@ -184,7 +216,7 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
         <span className="row spread" id={`${amountId}-available`}>
           <span>
             {kind === 'deposit' ? 'In your wallet: ' : 'In the vault: '}
-            {kind === 'deposit' && balance.isPending ? (
+            {kind === 'deposit' && balance?.isPending ? (
               <Skeleton width="5em" />
             ) : (
               <Amount units={available} {...from} />
@@ -209,13 +241,13 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
       )}
       {isTooMuch && (
         <p role="alert" className="fine">
-          Your wallet holds less than this.
+          {kind === 'deposit' ? 'Your wallet holds less than this.' : 'This is more than you have in the vault.'}
         </p>
       )}
       {kind === 'deposit' && vault.terms.exit === 'none' && <Warning>{NO_EXIT}</Warning>}
       {mustWait && (
         <button type="button" className="button wide" disabled>
-          Deposits are on hold
+          {isUnread ? `${chainName(vault.chainId)} cannot be read now` : 'Deposits are on hold'}
         </button>
       )}
       {!mustWait && !canAsk && (
@@ -227,9 +259,22 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
       {!mustWait && canAsk && !isTyping && kind === 'deposit' && (
         <FlowPanel key={`${attempt} ${asked}`} kind="deposit" input={deposit} {...panel} />
       )}
-      {canAsk && !isTyping && kind === 'withdraw' && (
+      {!mustWait && canAsk && !isTyping && kind === 'withdraw' && (
         <FlowPanel key={`${attempt} ${asked}`} kind="withdraw" input={withdrawal} {...panel} />
       )}
     </form>
   )
+}
+
+/** The balances of an account, one for each token. */
+function useBalances(tokens: readonly Token[], account: `0x${string}`) {
+  const wagmi = useConfig()
+  return useQueries({
+    queries: tokens.map(({ chainId, address }) => ({
+      queryKey: ['balance', chainId, address, account],
+      queryFn: () =>
+        readContract(wagmi, { abi: erc20Abi, chainId, address, functionName: 'balanceOf', args: [account] }),
+      refetchInterval: 5000,
+    })),
+  })
 }

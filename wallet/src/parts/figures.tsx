@@ -1,18 +1,18 @@
 import type { Vault } from '@vaultline/client'
+import type { ReactNode } from 'react'
 import { useCurrency } from '../context.ts'
 import {
   formatAmount,
   formatChange,
   formatClock,
   formatDays,
-  formatExactly,
   formatMoney,
   formatShortAmount,
   formatShortMoney,
   formatTime,
-  SMALLEST_AMOUNT,
+  formatWhole,
+  isBelowSmallest,
 } from '../format.ts'
-import { toNumber } from '../portfolio.ts'
 
 /** A dash for what is not known, with the reason to those who ask. */
 export function Unknown({ why }: { why: string }) {
@@ -23,6 +23,36 @@ export function Unknown({ why }: { why: string }) {
   )
 }
 
+type FigureProps = {
+  readonly className: string
+  /** All digits with the unit; undefined if they are shown already. */
+  readonly exact: string | undefined
+  readonly children: ReactNode
+}
+
+/**
+ * A cut figure with all its digits: on hover, on touch, at the keyboard and for screen readers. It is a tab stop, except where
+ * something around it is one, and in lists: there the row opens, or its page has the figure again.
+ */
+function Figure({ className, exact, children }: FigureProps) {
+  if (exact === undefined) return <span className={className}>{children}</span>
+  return (
+    <span className={`${className} cut`} ref={makeTabStop}>
+      {children} <span className="exact">exactly {exact}</span>
+    </span>
+  )
+}
+
+function makeTabStop(figure: HTMLElement | null): void {
+  if (figure && !figure.closest('a, button, summary, label, li, tr')) figure.tabIndex = 0
+}
+
+/** All digits of an amount with its unit; undefined if they are shown already. */
+function exactlyOf(units: bigint, decimals: number, { shown, symbol }: { shown: string; symbol: string }) {
+  const exact = formatWhole(units, decimals)
+  return shown === exact ? undefined : `${exact} ${symbol}`
+}
+
 type AmountProps = {
   /** In the token's smallest unit; null where it is not known. */
   readonly units: string | bigint | null | undefined
@@ -30,17 +60,20 @@ type AmountProps = {
   readonly symbol: string
   /** 1.2M in place of 1,234,567. */
   readonly short?: boolean
+  /** All digits, for what the user signs. */
+  readonly isExact?: boolean
 }
 
-/** An amount with its unit; all its digits on a hover. */
-export function Amount({ units, decimals, symbol, short = false }: AmountProps) {
+/** An amount with its unit, cut by the rule of `formatAmount`. */
+export function Amount({ units, decimals, symbol, short = false, isExact = false }: AmountProps) {
   if (units === null || units === undefined) return <Unknown why="The amount cannot be read at the moment." />
-  const exact = BigInt(units)
+  const amount = BigInt(units)
+  const format = isExact ? formatWhole : short ? formatShortAmount : formatAmount
+  const shown = format(amount, decimals)
   return (
-    <span className="figure" title={`${formatExactly(exact, decimals)} ${symbol}`}>
-      {short ? formatShortAmount(exact, decimals) : formatAmount(exact, decimals)}{' '}
-      <span className="unit">{symbol}</span>
-    </span>
+    <Figure className="figure" exact={exactlyOf(amount, decimals, { shown, symbol })}>
+      {shown} <span className="unit">{symbol}</span>
+    </Figure>
   )
 }
 
@@ -50,23 +83,33 @@ type EarnedProps = {
   readonly symbol: string
   /** True if the token has a price: nothing earned is then 0 of the currency. */
   readonly isPriced: boolean
+  /** True beside a label that says "Earned" already. */
+  readonly isLabelled?: boolean
 }
 
-/** What a position has earned, up or down; vaults round in their own favour, so that a new one is a unit below nothing. */
-export function Earned({ units, decimals, symbol, isPriced }: EarnedProps) {
+/** Earnings of a position, up or down. A new position can be one unit negative, because vaults round down. */
+export function Earned({ units, decimals, symbol, isPriced, isLabelled = false }: EarnedProps) {
   const currency = useCurrency()
-  const exact = BigInt(units)
-  const isNothing = Math.abs(toNumber(exact, decimals)) < SMALLEST_AMOUNT
-  const direction = exact > 0n ? 'up' : 'down'
-  const nothing = isPriced ? formatMoney(0, currency) : `0 ${symbol}`
-  const earned = isNothing ? nothing : `${exact > 0n ? '+' : ''}${formatAmount(exact, decimals)} ${symbol}`
+  const amount = BigInt(units)
+  if (isBelowSmallest(amount, decimals)) {
+    const nothing = isPriced ? formatMoney(0, currency) : `0 ${symbol}`
+    return (
+      <Figure className="fine figure" exact={amount === 0n ? undefined : `${formatWhole(amount, decimals)} ${symbol}`}>
+        {nothing}
+        {!isLabelled && ' earned'}
+      </Figure>
+    )
+  }
+  const shown = formatAmount(amount, decimals)
   return (
-    <span
-      className={isNothing ? 'fine' : `figure change ${direction}`}
-      title={`${formatExactly(exact, decimals)} ${symbol}`}
+    <Figure
+      className={`figure change ${amount > 0n ? 'up' : 'down'}`}
+      exact={exactlyOf(amount, decimals, { shown, symbol })}
     >
-      {earned} earned
-    </span>
+      {amount > 0n && '+'}
+      {shown} {symbol}
+      {!isLabelled && ' earned'}
+    </Figure>
   )
 }
 
@@ -88,21 +131,26 @@ export function Money({
 /** A change in percent, up or down by its sign, an arrow and a colour. */
 export function Change({ percent }: { percent: number | null | undefined }) {
   if (percent === null || percent === undefined) return <Unknown why="The change is not known." />
-  // What is written as 0 % goes neither way.
+  // A change that rounds to 0 % has no direction.
   const direction = percent >= 0.005 ? 'up' : percent <= -0.005 ? 'down' : 'level'
   return (
     <span className={`figure change ${direction}`}>
-      <span aria-hidden="true">{direction === 'up' ? '▲' : direction === 'down' ? '▼' : ''}</span>{' '}
+      {direction !== 'level' && (
+        <>
+          <span aria-hidden="true">{direction === 'up' ? '▲' : '▼'}</span>
+          <span className="hidden">{direction}</span>{' '}
+        </>
+      )}
       {formatChange(percent)}
     </span>
   )
 }
 
-/** A vault's yield a year, and over which time it was measured; "New" where there is none yet. */
-export function Yield({ annualYield }: Pick<Vault, 'annualYield'>) {
+/** A vault's yield a year over about so many days; "New" where there is none yet. */
+export function Yield({ annualYield, days = 7 }: Pick<Vault, 'annualYield'> & { readonly days?: number }) {
   if (!annualYield)
     return (
-      <span className="chip" title="Its share price has less than a week of history.">
+      <span className="chip" title={`Its share price has less than ${days} days of history.`}>
         New
       </span>
     )
@@ -116,11 +164,35 @@ export function Yield({ annualYield }: Pick<Vault, 'annualYield'>) {
   )
 }
 
-/** Of which moment something is, where that is not now. */
+/** What campaigns pay a year besides a vault's yield, by token; nothing if they pay nothing, or that is unknown. */
+export function CampaignRates({ rewards }: Pick<Vault, 'rewards'>) {
+  return (rewards ?? []).map(({ chainId, token, symbol, apr, endsAt }) => (
+    <span
+      key={`${chainId} ${token}`}
+      className="chip"
+      title={`A campaign pays it besides the yield, until ${formatTime(endsAt)}.`}
+    >
+      + {apr !== null && `${apr.toFixed(2)}% `}
+      {symbol}
+    </span>
+  ))
+}
+
+/** The name of the source of campaigns, which its terms want beside them (https://developers.merkl.xyz/resources/attribution). */
+export function PoweredByMerkl() {
+  return (
+    <a href="https://app.merkl.xyz" target="_blank" rel="noreferrer">
+      Powered by Merkl
+    </a>
+  )
+}
+
+/** The time of outdated data. */
 export function AsOf({ time }: { time: string | number }) {
   return (
     <span className="as-of" title={`As of ${formatTime(time)}; newer figures are not available.`}>
-      as of {formatClock(time)}
+      {' as of '}
+      {formatClock(time)}
     </span>
   )
 }

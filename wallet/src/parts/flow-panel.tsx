@@ -1,17 +1,18 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { CallFailure, type Vault } from '@vaultline/client'
-import type { FlowInputs, FlowState } from '@vaultline/client/flow'
+import type { FlowInputs, FlowState, Step } from '@vaultline/client/flow'
 import type { AmountToken } from '@vaultline/client/messages'
 import { useFlow } from '@vaultline/client/react'
-import { type ReactNode, useEffect, useEffectEvent } from 'react'
+import { type ReactNode, useEffect, useEffectEvent, useRef } from 'react'
 import { useLocation } from 'wouter'
+import { chainName } from '../chains.ts'
 import { useSurroundings } from '../context.ts'
 import { mayPass } from '../problems.ts'
-import { useSender } from '../sender.ts'
+import { useBatchSender, useSender } from '../sender.ts'
 import { createService } from '../service.ts'
 import type { Token } from '../tokens.ts'
 import { rememberTransfer, transferPath } from '../transfers.ts'
-import { forgetUnderWay, rememberUnderWay } from '../under-way.ts'
+import { forgetUnderWay, releaseUnderWay, rememberUnderWay } from '../under-way.ts'
 import { Amount } from './figures.tsx'
 import { actOf, FlowProblem, FlowSteps } from './flow-steps.tsx'
 import { Skeleton } from './skeletons.tsx'
@@ -23,39 +24,43 @@ type FlowPanelProps<K extends Kind> = {
   readonly kind: K
   readonly input: FlowInputs[K]
   readonly vault: Vault
-  /** What is sent, and what arrives. */
+  /** The token that is sent, and the one that arrives. */
   readonly from: Token
   readonly to: Token
   /** In the smallest unit of what is sent. */
   readonly amount: bigint
   /** The most that may go to another chain, where neither the input nor the vault says it. */
   readonly mostSent: bigint | undefined
-  /** Told while something is signed or on its way, so that nothing is edited meanwhile. */
+  /** Called with true while a step is signed or pending: the form is then locked. */
   readonly onUnderWay: (isUnderWay: boolean) => void
-  /** Told whether it is refused because the vault has changed. */
+  /** Called with true if a deposit is refused because the vault has changed. */
   readonly onRefused: (isRefused: boolean) => void
   /** Begins anew after a failure that is final. */
   readonly onRestart: () => void
-  /** Told when the vault has it, and whether it waits there. */
+  /** Called when the vault has the money; with true if it waits there. */
   readonly onSent: (isAsync: boolean) => void
 }
 
-/** What will happen, in words, then the steps, and one button that names the next one. */
+/** The terms, then the steps, and one button that names the next step. */
 export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
   const { kind, input, vault, from, to, amount, mostSent } = props
   const { config, service } = useSurroundings()
   const queries = useQueryClient()
   const [, navigate] = useLocation()
-  const sender = useSender(input.userAddress)
+  const single = useSender(input.userAddress)
+  const batch = useBatchSender(input.userAddress, from.chainId)
   const { status, steps, current, prepared, error, next } = useFlow(
     mostSent === undefined ? service : createService(config, mostSent),
     kind,
     input,
   )
+  const isOne = prepared !== undefined && prepared.approval.length + prepared.operations.length === 1
+  // A lone call needs no batch, for which some wallets ask to upgrade the account.
+  const sender = isOne ? single : (batch ?? single)
   const hasBegun = steps.some((step) => step.status !== 'todo')
   const transfer = steps.find((step) => step.kind === 'transfer')
   const isSent = transfer?.status === 'done'
-  // What is left waits for the vault: the page follows it, also after a reload.
+  // The rest waits for the vault. The page follows it, also after a reload.
   const isWithVault = !transfer && steps.some((step) => step.kind === kind && step.status === 'done')
 
   const onUnderWay = useEffectEvent(props.onUnderWay)
@@ -70,33 +75,42 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
     if (kind === 'deposit' && (prepared || error)) onRefused(isRefused)
   }, [kind, prepared, error, isRefused])
 
+  const started = () => ({
+    srcChainId: from.chainId,
+    kind: kind === 'deposit' ? ('deposit' as const) : ('withdrawal' as const),
+    vault: { chainId: vault.chainId, address: vault.poolAddress, name: vault.name },
+    account: input.userAddress,
+    amount: `${amount}`,
+    ...{ from, to },
+    startedAt: Date.now(),
+    withdrawalHash: steps.find((step) => step.kind === 'withdraw')?.hash,
+  })
   // As soon as it has a hash: it may be mined after a reload.
-  const remember = useEffectEvent((hash: `0x${string}`) =>
-    rememberTransfer({
-      hash,
-      srcChainId: from.chainId,
-      kind: kind === 'deposit' ? 'deposit' : 'withdrawal',
-      vault: { chainId: vault.chainId, address: vault.poolAddress, name: vault.name },
-      account: input.userAddress,
-      amount: `${amount}`,
-      ...{ from, to },
-      startedAt: Date.now(),
-    }),
-  )
+  const remember = useEffectEvent((hash: `0x${string}`) => rememberTransfer({ ...started(), hash }))
   useEffect(() => {
     if (transfer?.hash) remember(transfer.hash)
   }, [transfer?.hash])
 
-  const operation = transfer ? undefined : steps.find((step) => step.kind === kind)
-  const keep = useEffectEvent((hash: `0x${string}`) => {
-    const { poolAddress: vaultAddress, chainId } = vault
-    rememberUnderWay({ hash, chainId, kind, vaultAddress, account: input.userAddress })
-  })
+  const { hash, batchId, status: sentStatus } = transfer ?? steps.find((step) => step.kind === kind) ?? {}
+  const keep = useEffectEvent((id: { readonly hash: `0x${string}` } | { readonly batchId: string }) =>
+    rememberUnderWay({
+      ...{ kind, chainId: from.chainId, account: input.userAddress, sentAt: Date.now() },
+      vault: { chainId: vault.chainId, address: vault.poolAddress },
+      transfer: transfer && started(),
+      ...id,
+    }),
+  )
+  const kept = useRef<string>(undefined)
   useEffect(() => {
-    if (!operation?.hash) return
-    if (operation.status === 'pending') keep(operation.hash)
-    else forgetUnderWay(operation.hash)
-  }, [operation?.hash, operation?.status])
+    const id = batchId ?? hash
+    if (id && sentStatus === 'pending') {
+      kept.current = id
+      if (batchId) keep({ batchId })
+      else if (hash) keep({ hash })
+    } else if (kept.current) forgetUnderWay(kept.current)
+  }, [hash, batchId, sentStatus])
+  // What is left here, the page follows.
+  useEffect(() => releaseUnderWay, [])
 
   const leave = useEffectEvent(() => {
     void queries.invalidateQueries()
@@ -111,7 +125,7 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
   return (
     <>
       {prepared && !hasBegun && <Terms {...{ prepared, kind, vault, from, to, amount }} />}
-      {(hasBegun || steps.length > 1) && <FlowSteps steps={steps} />}
+      {(hasBegun || steps.length > 1) && <FlowSteps steps={steps} toChainId={to.chainId} />}
       {error && <FlowProblem error={error} tokens={{ amount: from, shares: sharesOf(vault) }} />}
       {status === 'failed' && (
         <button type="button" className="button quiet" onClick={props.onRestart}>
@@ -125,20 +139,25 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
           disabled={status !== 'ready' || error?.code === 'simulation_reverted'}
           onClick={() => void next(sender)}
         >
-          {buttonText({ status, current, error }, <Amount units={amount} {...from} />)}
+          {buttonText(
+            { status, current, error },
+            actsOf(sender === batch ? steps : [], current),
+            <Amount units={amount} {...from} isExact />,
+            to.chainId,
+          )}
         </button>
       )}
     </>
   )
 }
 
-/** How the shares of a vault are counted; undefined while that is not known. */
+/** Symbol and decimals of the shares; undefined while they are unknown. */
 function sharesOf({ vaultState }: Vault): AmountToken | undefined {
   const { symbol, decimals } = vaultState ?? {}
   return symbol && typeof decimals === 'number' ? { symbol, decimals } : undefined
 }
 
-/** What stands there until the transactions are prepared. */
+/** Placeholder until the transactions are prepared. */
 export function Preparing() {
   return (
     <div className="stack" role="status" aria-label="Preparing the transactions">
@@ -151,18 +170,29 @@ export function Preparing() {
   )
 }
 
+/** The next step; of a batch the first and the last. */
+function actsOf(batched: readonly Step[], current: Step | undefined): readonly Step['kind'][] {
+  const last = batched.findLast(({ status, chainId }) => status === 'todo' && chainId !== undefined)
+  if (!current) return []
+  return last && last !== current ? [current.kind, last.kind] : [current.kind]
+}
+
 function buttonText(
   { status, current, error }: Pick<FlowState, 'status' | 'current' | 'error'>,
+  acts: readonly Step['kind'][],
   amount: ReactNode,
+  toChainId: number,
 ): ReactNode {
   if (current?.status === 'confirming') return 'Confirm in your wallet …'
   if (current?.status === 'pending') return 'Waiting for the chain …'
   if (status === 'busy') return 'Preparing …'
   if (error && error.code !== 'simulation_reverted') return 'Try again'
-  if (!current) return 'Done'
+  const [first, last] = acts
+  if (!first) return 'Done'
   return (
     <span>
-      {actOf(current.kind)} {amount}
+      {last ? `${actOf(first)} and ${actOf(last).toLowerCase()}` : actOf(first)} {amount}
+      {acts.at(-1) === 'transfer' && ` to ${chainName(toChainId)}`}
     </span>
   )
 }

@@ -1,32 +1,26 @@
 import { CallFailure } from '@vaultline/client'
 import type { FlowError, FlowState, Step } from '@vaultline/client/flow'
 import type { AmountTokens } from '@vaultline/client/messages'
+import { STEP_STATES } from '@vaultline/client/react'
 import { chainName } from '../chains.ts'
 import { ProblemNotice } from './notices.tsx'
-import { Address } from './tokens.tsx'
+import { Hash } from './tokens.tsx'
 
 const ACTS: Readonly<Record<Step['kind'], string>> = {
   approve: 'Approve',
   deposit: 'Deposit',
   withdraw: 'Withdraw',
   claim: 'Claim',
-  cancel: 'Cancel',
+  cancel: 'Cancel request',
+  rewards: 'Claim rewards',
   transfer: 'Send',
-  settle: 'Wait for the vault',
+  settle: 'Wait for settlement',
   arrive: 'Wait for arrival',
 }
 
-/** What a step does, for a button and for a list. */
+/** Name of a step, for a button or a list. */
 export function actOf(kind: Step['kind']): string {
   return ACTS[kind]
-}
-
-const STATES: Readonly<Record<Step['status'], string>> = {
-  todo: '',
-  confirming: 'Confirm in your wallet',
-  pending: 'In progress',
-  done: 'Done',
-  failed: 'Failed',
 }
 
 const CLASSES: Readonly<Record<Step['status'], string>> = {
@@ -37,18 +31,24 @@ const CLASSES: Readonly<Record<Step['status'], string>> = {
   failed: 'failed',
 }
 
-/** The steps of a flow, one after the other, told to screen readers as they change. */
-export function FlowSteps({ steps }: Pick<FlowState, 'steps'>) {
+type FlowStepsProps = Pick<FlowState, 'steps'> & {
+  /** Destination of a transfer between chains. */
+  readonly toChainId?: number
+}
+
+/** The steps of a flow in order. Screen readers announce each change. */
+export function FlowSteps({ steps, toChainId }: FlowStepsProps) {
   return (
     <ol className="timeline" aria-live="polite">
       {steps.map(({ kind, status, hash, chainId }, index) => (
         <li key={index} className={CLASSES[status]} aria-current={CLASSES[status] === 'now' ? 'step' : undefined}>
           <span>
             {actOf(kind)}
+            {kind === 'transfer' && toChainId !== undefined && ` to ${chainName(toChainId)}`}
             {chainId !== undefined && <span className="fine"> on {chainName(chainId)}</span>}
           </span>
-          {STATES[status] && <span className="fine">{STATES[status]}</span>}
-          {hash && <Address value={hash} what="the transaction's hash" />}
+          {STEP_STATES[status] && <span className="fine">{STEP_STATES[status]}</span>}
+          {hash && <Hash value={hash} chainId={chainId} />}
         </li>
       ))}
     </ol>

@@ -3,11 +3,13 @@ import { useMemo, useState } from 'react'
 import { useCurrency, useService } from '../context.ts'
 import { formatDay, formatMoney } from '../format.ts'
 import { historyQuery, type PricedToken } from '../histories.ts'
-import { findCoin, keyOfToken, sumHistories, toNumber } from '../portfolio.ts'
+import { findCoin, findVaultOfShare, keyOfToken, sumHistories, toNumber } from '../portfolio.ts'
+import { isSameFailure } from '../problems.ts'
 import type { Portfolio } from '../use-portfolio.ts'
 import { Chart } from './chart.tsx'
 import { Choices } from './choices.tsx'
 import { ProblemNotice } from './notices.tsx'
+import { Without } from './without.tsx'
 
 const RANGES = [
   { value: '7', text: '7D', title: '7 days' },
@@ -17,16 +19,16 @@ const RANGES = [
 
 type Range = (typeof RANGES)[number]['value']
 
-/** Of more tokens the past is not asked for: each is a request, and the rest adds little. */
-const MOST_TOKENS = 12
+/** Tokens with a history. Each costs a request, and the rest adds little. */
+const MAX_TOKENS = 12
 
-/** What is held today, at past prices, and which of it has none. */
+/** Today's holdings at past prices, and a note on those without a price. */
 export function HoldingsChart({ portfolio }: { portfolio: Portfolio }) {
   const service = useService()
   const currency = useCurrency()
   const [range, setRange] = useState<Range>('30')
   const all = listHeld(portfolio)
-  const held = all.filter(({ hasPast }) => hasPast).slice(0, MOST_TOKENS)
+  const held = all.filter(({ hasPast }) => hasPast).slice(0, MAX_TOKENS)
   const histories = useQueries({ queries: held.map(({ token }) => historyQuery(service, token, currency, range)) })
 
   const parts = held.flatMap(({ amount }, index) => {
@@ -43,6 +45,8 @@ export function HoldingsChart({ portfolio }: { portfolio: Portfolio }) {
   const without = all
     .filter((one) => !histories[held.indexOf(one)]?.data?.data.prices.length)
     .map(({ symbol }) => symbol)
+  const isShown = (error: unknown) =>
+    [portfolio.positionProblem, portfolio.balances.error].some((other) => isSameFailure(error, other))
   const isOld = histories.some(({ data, isPlaceholderData }) => data?.isStale || isPlaceholderData)
   const isShort = histories.some(({ data }) => data?.data.truncated)
   const start = points?.[0]?.[0]
@@ -50,7 +54,9 @@ export function HoldingsChart({ portfolio }: { portfolio: Portfolio }) {
   return (
     <section className="card" aria-labelledby="past">
       <div className="card-head">
-        <h2 id="past">Today’s holdings at past prices</h2>
+        <h2 id="past">
+          Today’s holdings at past prices <Without portfolio={portfolio} />
+        </h2>
         <Choices label="Time shown" options={RANGES} value={range} onChoose={setRange} />
       </div>
       <div className={isOld ? 'stale' : undefined}>
@@ -66,7 +72,7 @@ export function HoldingsChart({ portfolio }: { portfolio: Portfolio }) {
         {isShort && start !== undefined && ` All prices are known from ${formatDay(start)} on.`}
         {!isLoading && without.length > 0 && ` No past prices for ${[...new Set(without)].join(', ')}.`}
       </p>
-      {problem && parts.length === 0 && (
+      {problem && parts.length === 0 && !isShown(problem.error) && (
         <ProblemNotice error={problem.error} onRetry={() => histories.forEach(({ refetch }) => void refetch())} />
       )}
     </section>
@@ -78,12 +84,12 @@ type Held = {
   readonly symbol: string
   readonly amount: number
   readonly value: number
-  /** Whether to ask for its past: what has no price now, and shares, have none. */
+  /** True if it has a history. Shares and tokens without a price have none. */
   readonly hasPast: boolean
 }
 
-/** What is held of each coin on all chains and in vaults, the most valuable first. */
-function listHeld({ holdings, positions, coins }: Portfolio): readonly Held[] {
+/** Holdings of each coin on all chains and in vaults, the most valuable first. */
+function listHeld({ holdings, positions, coins, vaults }: Portfolio): readonly Held[] {
   const held = new Map<string, Held>()
   const add = (
     chainId: number,
@@ -101,8 +107,19 @@ function listHeld({ holdings, positions, coins }: Portfolio): readonly Held[] {
       hasPast: one.value !== null && !one.isShare,
     })
   }
-  for (const { chainId, address, symbol, units, decimals, value, isSpam, isShare } of holdings) {
-    if (!isSpam) add(chainId, address, { symbol, amount: toNumber(units, decimals), value, isShare })
+  for (const holding of holdings) {
+    const { chainId, address, symbol, units, decimals, value, isSpam, isShare } = holding
+    const asset = isShare ? findVaultOfShare(vaults.data?.data ?? [], holding)?.depositTokenAddress : undefined
+    const coin = asset && findCoin(coins.data?.data ?? [], chainId, asset)
+    // Shares have no past prices; the asset that they are worth has.
+    if (asset && coin?.current_price && value !== null) {
+      add(chainId, asset, {
+        symbol: coin.contract_ticker_symbol,
+        amount: value / coin.current_price,
+        value,
+        isShare: false,
+      })
+    } else if (!isSpam) add(chainId, address, { symbol, amount: toNumber(units, decimals), value, isShare })
   }
   for (const { chainId, asset, assetSymbol, assetDecimals, currentValue, value } of positions) {
     if (asset)

@@ -5,8 +5,8 @@ import { chainName } from '../chains.ts'
 import { useCurrency, useService } from '../context.ts'
 import { formatClock } from '../format.ts'
 import { historyQuery, type PricedToken } from '../histories.ts'
-import { CHAIN_OF_KEY, findCoin, type Holding } from '../portfolio.ts'
-import { describeReason } from '../problems.ts'
+import { CHAIN_OF_KEY, findCoin, groupByCoin, type HeldCoin, type Holding } from '../portfolio.ts'
+import { describeReason, isSameFailure } from '../problems.ts'
 import type { Portfolio } from '../use-portfolio.ts'
 import { Amount, AsOf, Change, Money } from './figures.tsx'
 import { Empty, Missing, ProblemNotice } from './notices.tsx'
@@ -15,13 +15,18 @@ import { Sparkline } from './sparkline.tsx'
 import { ChainBadge, TokenIcon } from './tokens.tsx'
 
 const TREND_DAYS = '30'
+/** The least movement that a trend is drawn for, as a part of the price. */
+const MIN_MOVEMENT = 0.01
 
 /** The tokens in the linked wallets; what looks like spam is a click away. */
 export function Holdings({ portfolio }: { portfolio: Portfolio }) {
-  const { isLoggedIn, linked, wallets, balances, holdings, coins } = portfolio
+  const { isLoggedIn, linked, wallets, balances, holdings, coins, positionProblem } = portfolio
   const [isSpamShown, setSpamShown] = useState(false)
-  const spam = holdings.filter(({ isSpam }) => isSpam)
-  const shown = holdings.filter(({ isSpam }) => isSpamShown || !isSpam)
+  // Shares stand among the vaults.
+  const tokens = holdings.filter(({ isShare }) => !isShare)
+  const spam = tokens.filter(({ isSpam }) => isSpam)
+  const shown = tokens.filter(({ isSpam }) => isSpamShown || !isSpam)
+  const idOf = ({ chainId, address }: Holding) => findCoin(coins.data?.data ?? [], chainId, address)?.id ?? undefined
   if (!isLoggedIn) {
     return (
       <Empty title="Log in to see your tokens" action={{ href: '/account', text: 'Log in' }}>
@@ -40,7 +45,9 @@ export function Holdings({ portfolio }: { portfolio: Portfolio }) {
         )}
       </div>
       <Missing errors={withTimes(balances.data?.data)} nameOf={nameOfKey} />
-      {balances.error && <ProblemNotice error={balances.error} onRetry={() => void balances.refetch()} />}
+      {balances.error && !isSameFailure(balances.error, positionProblem) && (
+        <ProblemNotice error={balances.error} onRetry={() => void balances.refetch()} />
+      )}
       {!balances.data && !balances.error && <SkeletonRows count={4} />}
       {balances.data && wallets.data && shown.length === 0 && (
         <Empty
@@ -66,12 +73,8 @@ export function Holdings({ portfolio }: { portfolio: Portfolio }) {
             </tr>
           </thead>
           <tbody>
-            {shown.map((holding) => (
-              <HoldingRow
-                key={`${holding.chainId} ${holding.address}`}
-                holding={holding}
-                coinId={findCoin(coins.data?.data ?? [], holding.chainId, holding.address)?.id ?? undefined}
-              />
+            {groupByCoin(shown, coins.data?.data ?? []).map((coin) => (
+              <CoinRows key={coin.key} coin={coin} coinId={idOf(coin.holdings[0])} />
             ))}
           </tbody>
         </table>
@@ -80,69 +83,113 @@ export function Holdings({ portfolio }: { portfolio: Portfolio }) {
   )
 }
 
-function HoldingRow({ holding, coinId }: { holding: Holding; coinId: string | undefined }) {
-  const { chainId, address, symbol, name, logoUrl, units, decimals, price, value, valueBefore, isSpam, isShare, asOf } =
-    holding
-  const why = isSpam ? 'It looks like spam, and has no price.' : 'No market has a price for it.'
-  const title = (
+/** A coin, and what of it is on each chain once it is opened. */
+function CoinRows({ coin, coinId }: { coin: HeldCoin; coinId: string | undefined }) {
+  const { holdings, units, decimals, value, valueBefore } = coin
+  const [isOpen, setOpen] = useState(false)
+  const [first] = holdings
+  const { chainId, address, symbol, name, logoUrl, price, isSpam } = first
+  const hasChains = holdings.length > 1
+  const old = holdings.find(({ asOf }) => asOf)?.asOf
+  const title = <strong>{symbol || name}</strong>
+  return (
     <>
-      <TokenIcon symbol={symbol} url={logoUrl} />
-      <span>
-        <strong>{symbol || name}</strong>
-        <span>
-          <ChainBadge chainId={chainId} /> {isSpam && <span className="chip warn">Spam</span>}
-        </span>
-      </span>
+      <tr className={old ? 'stale' : undefined}>
+        <th scope="row" title={name}>
+          <span className="row-link">
+            <TokenIcon symbol={symbol} url={logoUrl} isListed={coinId !== undefined} />
+            <span>
+              {coinId ? <Link href={`/markets/${coinId}`}>{title}</Link> : title}
+              <span>
+                {hasChains ? (
+                  <button
+                    type="button"
+                    className="chip chains"
+                    aria-expanded={isOpen}
+                    aria-label={`${symbol} on ${holdings.length} chains`}
+                    onClick={() => setOpen(!isOpen)}
+                  >
+                    {holdings.length} chains
+                  </button>
+                ) : (
+                  <ChainBadge chainId={chainId} />
+                )}{' '}
+                {isSpam && <span className="chip warn">Spam</span>}
+              </span>
+            </span>
+          </span>
+        </th>
+        <td className="trend">{price !== null && <Trend token={{ coinId, chainId, address }} />}</td>
+        <td data-label="Price">
+          <span className="pair">
+            {price === null ? (
+              <span className="fine" title={noPrice(first)}>
+                No price
+              </span>
+            ) : (
+              <>
+                <Money value={price} />
+                <Change percent={value !== null && valueBefore ? (value / valueBefore - 1) * 100 : undefined} />
+              </>
+            )}
+          </span>
+        </td>
+        <td data-label="Amount">
+          <span className="pair">
+            <Amount units={units} decimals={decimals} symbol={isSpam ? '' : symbol} />
+            {old && <AsOf time={old} />}
+          </span>
+        </td>
+        <td data-label="Value">
+          <strong>
+            <Money value={value} why={noPrice(first)} />
+          </strong>
+        </td>
+      </tr>
+      {isOpen && holdings.map((holding) => <ChainRow key={holding.chainId} holding={holding} />)}
     </>
   )
+}
+
+function ChainRow({ holding }: { holding: Holding }) {
+  const { chainId, units, decimals, symbol, value, asOf } = holding
   return (
-    <tr className={asOf ? 'stale' : undefined}>
-      <th scope="row" title={name}>
-        {coinId ? (
-          <Link className="row-link" href={`/markets/${coinId}`}>
-            {title}
-          </Link>
-        ) : (
-          <span className="row-link">{title}</span>
-        )}
+    <tr className={asOf ? 'part stale' : 'part'}>
+      <th scope="row">
+        <ChainBadge chainId={chainId} />
       </th>
-      <td className="trend">{price !== null && !isShare && <Trend token={{ coinId, chainId, address }} />}</td>
-      <td data-label="Price">
-        <span className="pair">
-          {price === null ? (
-            <span className="fine" title={why}>
-              No price
-            </span>
-          ) : (
-            <>
-              <Money value={price} />
-              <Change percent={value !== null && valueBefore ? (value / valueBefore - 1) * 100 : undefined} />
-            </>
-          )}
-        </span>
-      </td>
+      <td className="trend" />
+      <td />
       <td data-label="Amount">
         <span className="pair">
-          <Amount units={units} decimals={decimals} symbol={isSpam ? '' : symbol} />
+          <Amount units={units} decimals={decimals} symbol={symbol} />
           {asOf && <AsOf time={asOf} />}
         </span>
       </td>
       <td data-label="Value">
-        <strong>
-          <Money value={value} why={why} />
-        </strong>
+        <Money value={value} why={noPrice(holding)} />
       </td>
     </tr>
   )
 }
 
+function noPrice({ isSpam }: Holding): string {
+  return isSpam ? 'It looks like spam, and has no price.' : 'No market has a price for it.'
+}
+
 function Trend({ token }: { token: PricedToken }) {
   const { data } = useQuery(historyQuery(useService(), token, useCurrency(), TREND_DAYS))
-  return <Sparkline values={(data?.data.prices ?? []).map(([, price]) => price)} />
+  const values = (data?.data.prices ?? []).map(([, price]) => price)
+  const [lowest, highest] = [
+    values.reduce((left, right) => Math.min(left, right), Number.POSITIVE_INFINITY),
+    values.reduce((left, right) => Math.max(left, right), 0),
+  ]
+  // A flat line says nothing.
+  return highest > lowest * (1 + MIN_MOVEMENT) ? <Sparkline values={values} /> : null
 }
 
 function nameOfKey(key: string): string {
-  // The service calls its chains by these keys alone.
+  // The service names its chains by these keys only.
   return chainName(CHAIN_OF_KEY[key as keyof typeof CHAIN_OF_KEY])
 }
 

@@ -15,7 +15,8 @@ const TEXTS = {
 } as const
 
 /** What only the user can do next or should look at, each with the way there; nothing where nothing awaits them. */
-export function NeedsYou({ portfolio: { requests, failedTransfers, address } }: { portfolio: Portfolio }) {
+export function NeedsYou({ portfolio }: { portfolio: Portfolio }) {
+  const { requests, failedTransfers, unreadChains, address } = portfolio
   const needs = requests.flatMap(({ kind, ...request }) => (kind === 'wait' ? [] : [{ kind, ...request }]))
   return (
     <div aria-live="polite">
@@ -31,6 +32,9 @@ export function NeedsYou({ portfolio: { requests, failedTransfers, address } }: 
             ))}
           </ul>
         </section>
+      )}
+      {unreadChains.size > 0 && (
+        <p className="fine">Requests on {[...unreadChains].map(chainName).join(' and ')} cannot be read now.</p>
       )}
     </div>
   )

@@ -1,5 +1,6 @@
 import { useGasPrice } from 'wagmi'
 import { findChain } from '../chains.ts'
+import { isBelowSmallest } from '../format.ts'
 import { NATIVE_COIN, usePriceOf, worthOf } from '../prices.ts'
 import { Amount, Money } from './figures.tsx'
 import { Skeleton } from './skeletons.tsx'
@@ -22,7 +23,7 @@ export function NetworkFee({ gas, chainId, isUpperEstimate }: NetworkFeeProps) {
   const fee = BigInt(gas) * price.data
   return (
     <>
-      {isUpperEstimate ? 'at most ' : 'about '}
+      {!isBelowSmallest(fee, nativeCurrency.decimals) && (isUpperEstimate ? 'at most ' : 'about ')}
       <Amount units={fee} decimals={nativeCurrency.decimals} symbol={nativeCurrency.symbol} />{' '}
       <span className="fine">
         (<Money value={worthOf(fee, nativeCurrency.decimals, priceOf(chainId, NATIVE_COIN))} />)

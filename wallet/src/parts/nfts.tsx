@@ -2,6 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { listNFTs, type NftCollection } from '@vaultline/client'
 import { queryAnswer } from '@vaultline/client/query'
 import { useService } from '../context.ts'
+import { isSameFailure } from '../problems.ts'
+import type { Portfolio } from '../use-portfolio.ts'
 import { ProblemNotice } from './notices.tsx'
 import { StaleSince } from './stale.tsx'
 import { Picture } from './tokens.tsx'
@@ -9,9 +11,12 @@ import { Picture } from './tokens.tsx'
 const SHOWN = 8
 
 /** The collectibles of the linked wallets, small; nothing where there are none. */
-export function Nfts() {
+export function Nfts({ portfolio: { balances, positionProblem } }: { portfolio: Portfolio }) {
   const nfts = useQuery(queryAnswer(listNFTs, useService(), undefined))
-  if (nfts.error && !nfts.data) return <ProblemNotice error={nfts.error} onRetry={() => void nfts.refetch()} />
+  if (nfts.error && !nfts.data) {
+    if ([positionProblem, balances.error].some((shown) => isSameFailure(nfts.error, shown))) return null
+    return <ProblemNotice error={nfts.error} onRetry={() => void nfts.refetch()} />
+  }
   const all = Object.entries(nfts.data?.data.nfts ?? {}).flatMap(([chain, collections]) =>
     collections
       .filter(({ is_spam }) => !is_spam)

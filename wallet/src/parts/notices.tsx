@@ -1,7 +1,8 @@
 import type { AmountTokens } from '@vaultline/client/messages'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { describeProblem } from '../problems.ts'
+import { formatDuration } from '../format.ts'
+import { describeProblem, pauseAfter } from '../problems.ts'
 import { CopyButton } from './copy-button.tsx'
 
 type Action = { readonly text: string } & ({ readonly href: string } | { readonly onClick: () => void })
@@ -43,19 +44,24 @@ function ActionButton(action: Action) {
 
 type ProblemNoticeProps = {
   readonly error: unknown
-  /** Of the request that came of it, where the error itself does not tell. */
+  /** The id of the failed request, if the error has none. */
   readonly requestId?: string | undefined
-  /** What was asked for is counted in these. */
+  /** Units of the amounts in the request. */
   readonly tokens?: AmountTokens | undefined
+  /** Asks the failed query again, as the page itself does if the error may pass. */
   readonly onRetry?: () => void
 }
 
-/** What went wrong, in the user's words, and another try. */
+/** An error in the user's words, with a button to try again. */
 export function ProblemNotice({ error, requestId: asked, tokens, onRetry }: ProblemNoticeProps) {
   const { text, requestId = asked } = describeProblem(error, tokens)
+  const pause = onRetry && pauseAfter(error)
   return (
     <div className="notice bad" role="alert">
-      <p>{text}</p>
+      <p>
+        {text}
+        {pause !== undefined && ` We try again in ${formatDuration(pause)}.`}
+      </p>
       {requestId && (
         <p className="fine">
           Request <code>{requestId}</code> <CopyButton text={requestId} what="the request's id" />
@@ -79,7 +85,7 @@ export function Warning({ children }: { children: ReactNode }) {
   )
 }
 
-/** Which parts of what is shown are missing, and why: by chain, as the service tells it. */
+/** The missing parts of the data, each with its reason. */
 export function Missing({
   errors,
   nameOf,

@@ -2,11 +2,18 @@ import { useEffect, useRef, useState } from 'react'
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { formatClock, formatDay, formatMonth, formatShortClock, formatTime } from '../format.ts'
+import { labelValues } from '../scale.ts'
 import type { ChartProps, Points } from './chart.tsx'
 
 const DAY_MS = 86_400_000
 /** A line that hardly moves looks level: the height is at least this part of the value. */
-const LEAST_HEIGHT = 0.005
+const MIN_HEIGHT = 0.005
+const FONT = '12px ui-sans-serif, system-ui, sans-serif'
+/** A side of the chart, as the library counts them. */
+const RIGHT = 1
+/** Widths of the vertical scale and of one of its digits, in pixels. */
+const MIN_SCALE_WIDTH = 36
+const DIGIT_WIDTH = 7
 /** A label nearer to an edge than this would be cut, in pixels. */
 const LABEL_MARGIN = 28
 
@@ -69,14 +76,24 @@ function draw(space: HTMLElement, points: Points, onMove: (index: number | undef
       axes: [
         {
           stroke: () => getComputedStyle(space).color,
-          font: '12px ui-sans-serif, system-ui, sans-serif',
+          font: FONT,
           size: 28,
           space: 80,
           grid: { show: false },
           ticks: { show: false },
           values: labelTimes,
         },
-        { show: false },
+        {
+          side: RIGHT,
+          stroke: () => getComputedStyle(space).color,
+          font: FONT,
+          size: (_, values) => Math.max(MIN_SCALE_WIDTH, longestOf(values) * DIGIT_WIDTH + 12),
+          space: 44,
+          gap: 6,
+          grid: { stroke: () => fade(getComputedStyle(space).color, 20), width: 1 },
+          ticks: { show: false },
+          values: (_, values, _axis, _space, step) => labelValues(values, step),
+        },
       ],
       series: [{}, { width: 2, stroke: ink, fill: softly, points: { show: false } }],
       hooks: { setCursor: [({ cursor: { idx } }) => onMove(idx ?? undefined)] },
@@ -105,7 +122,7 @@ function sizeOf({ clientWidth, clientHeight }: HTMLElement) {
 }
 
 function heightFor(lowest: number, highest: number): [number, number] {
-  const missing = Math.max(0, (Math.abs(highest) * LEAST_HEIGHT - (highest - lowest)) / 2)
+  const missing = Math.max(0, (Math.abs(highest) * MIN_HEIGHT - (highest - lowest)) / 2)
   const margin = (highest - lowest) * 0.06
   return [lowest - missing - margin, highest + missing + margin]
 }
@@ -115,12 +132,21 @@ function softly({ ctx, bbox, root }: UPlot): CanvasGradient | 'transparent' {
   const ink = getComputedStyle(root).color
   if (ink === '') return 'transparent'
   const area = ctx.createLinearGradient(0, bbox.top, 0, bbox.top + bbox.height)
-  area.addColorStop(0, `color-mix(in srgb, ${ink} 22%, transparent)`)
-  area.addColorStop(1, `color-mix(in srgb, ${ink} 0%, transparent)`)
+  area.addColorStop(0, fade(ink, 22))
+  area.addColorStop(1, fade(ink, 0))
   return area
 }
 
-/** How a time is written on an axis of so many milliseconds. */
+function fade(color: string, percent: number): string {
+  return `color-mix(in srgb, ${color} ${percent}%, transparent)`
+}
+
+/** The longest label's number of characters; the library has none while it measures. */
+function longestOf(values: readonly string[] | null): number {
+  return Math.max(0, ...(values ?? []).map(({ length }) => length))
+}
+
+/** The format of times on an axis of this length, in ms. */
 function formatFor(length: number): (time: number) => string {
   if (length <= DAY_MS / 4) return formatClock
   if (length <= 2 * DAY_MS) return formatShortClock

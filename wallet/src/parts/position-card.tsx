@@ -1,90 +1,101 @@
-import type { GetPositionResponse, Vault } from '@vaultline/client'
-import { formatNumber, formatTime } from '../format.ts'
-import { toNumber } from '../portfolio.ts'
+import { useQuery } from '@tanstack/react-query'
+import { type GetPositionResponse, listWithdrawals, type Vault } from '@vaultline/client'
+import { query } from '@vaultline/client/query'
+import { Link } from 'wouter'
+import { useService } from '../context.ts'
+import { formatTime } from '../format.ts'
 import { usePriceOf, worthOf } from '../prices.ts'
 import { STATUSES } from '../statuses.ts'
-import { Chart } from './chart.tsx'
 import { Amount, Earned, Money } from './figures.tsx'
+import { Hash } from './tokens.tsx'
 
-/** What an account has in a vault: its value, what went in and came out, what it earned, and its latest deposits. */
+const SHOWN = 3
+
+/** An account's position in a vault in four figures, and its latest deposits and withdrawals. */
 export function PositionCard({ position, vault }: { position: GetPositionResponse; vault: Vault }) {
   const { asset, chainId, depositTokenAddress } = vault
-  const { currentValue, totalDepositedAssets, totalWithdrawnAssets, earnedAssets, deposits, hasMore } = position
+  const { currentValue, totalDepositedAssets, totalWithdrawnAssets, earnedAssets, deposits } = position
+  const { userAddress, vaultAddress } = position
+  const withdrawals = useQuery({
+    ...query(listWithdrawals, useService(), { userAddress, vaultAddress, chainId, limit: SHOWN }),
+    refetchInterval: 15_000,
+  })
+  const latest = [
+    ...deposits.map((deposit) => ({
+      ...deposit,
+      id: deposit.depositId,
+      text: 'Deposit',
+      assets: deposit.amounts.depositedAssets,
+    })),
+    ...(withdrawals.data?.withdrawals ?? []).map((withdrawal) => ({
+      ...withdrawal,
+      id: withdrawal.withdrawalId,
+      text: 'Withdrawal',
+    })),
+  ].toSorted((one, other) => (one.timestamp < other.timestamp ? 1 : -1))
   const price = usePriceOf()(chainId, depositTokenAddress)
-  const amount = { decimals: asset.decimals, symbol: asset.symbol }
   return (
     <section className="card" aria-label="Your position">
-      <h2>Your position</h2>
-      <div>
-        <div className="big">
-          <Amount units={currentValue} {...amount} />
-        </div>
-        <span className="row">
-          <Money value={worthOf(currentValue, asset.decimals, price)} why={`No price for ${asset.symbol}.`} />
-          <Earned units={earnedAssets} {...amount} isPriced={price !== null} />
-        </span>
+      <div className="card-head">
+        <h2>Your position</h2>
+        <Link className="fine" href="/activity">
+          All activity
+        </Link>
       </div>
-      <dl className="facts">
+      <dl className="tiles">
+        <div>
+          <dt>Value</dt>
+          <dd>
+            <Amount units={currentValue} {...asset} />
+          </dd>
+          <dd className="note">
+            <Money value={worthOf(currentValue, asset.decimals, price)} why={`No price for ${asset.symbol}.`} />
+          </dd>
+        </div>
+        <div>
+          <dt>Earned</dt>
+          <dd>
+            <Earned units={earnedAssets} {...asset} isPriced={price !== null} isLabelled />
+          </dd>
+        </div>
         <div>
           <dt>Deposited</dt>
           <dd>
-            <Amount units={totalDepositedAssets} {...amount} />
+            <Amount units={totalDepositedAssets} {...asset} />
           </dd>
         </div>
         <div>
           <dt>Withdrawn</dt>
           <dd>
-            <Amount units={totalWithdrawnAssets} {...amount} />
+            <Amount units={totalWithdrawnAssets} {...asset} />
           </dd>
         </div>
       </dl>
-      {deposits.length > 0 && (
-        <table className="list plain">
-          <caption className="hidden">Your latest deposits</caption>
-          <thead>
-            <tr>
-              <th scope="col">Deposit</th>
-              <th scope="col">Amount</th>
-              <th scope="col">State</th>
-            </tr>
-          </thead>
-          <tbody>
-            {deposits.slice(0, 5).map(({ depositId, timestamp, amounts, statusDescription, status }) => (
-              <tr key={depositId}>
-                <td data-label="Deposit">{formatTime(timestamp)}</td>
-                <td data-label="Amount">
-                  <Amount units={amounts.depositedAssets} {...amount} />
-                </td>
-                <td data-label="State" title={statusDescription}>
-                  {STATUSES[status].text}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+      {latest.length > 0 && (
+        <ul className="lines" aria-label="Your latest deposits and withdrawals">
+          {latest.slice(0, SHOWN).map(({ id, text, timestamp, assets, transactionHash, status }) => (
+            <li key={id} className="line">
+              <span>
+                <span>
+                  {text}{' '}
+                  {status !== 'completed' && (
+                    <span className={`chip ${STATUSES[status].tone}`}>{STATUSES[status].text}</span>
+                  )}
+                </span>
+                <span className="fine">{formatTime(timestamp)}</span>
+              </span>
+              <span className="line-figures">
+                {assets === null ? (
+                  <span className="fine">Known at settlement</span>
+                ) : (
+                  <Amount units={assets} {...asset} />
+                )}
+                <Hash value={transactionHash} chainId={chainId} />
+              </span>
+            </li>
+          ))}
+        </ul>
       )}
-      {(hasMore || deposits.length > 5) && <p className="fine">Older deposits are in Activity.</p>}
-    </section>
-  )
-}
-
-/** What a share was worth over the last year, in the asset. */
-export function SharePriceChart({ position, vault }: { position: GetPositionResponse; vault: Vault }) {
-  const { decimals, symbol } = vault.asset
-  const points = position.sharePriceHistory.map(({ timestamp, sharePrice }): [number, number] => [
-    Date.parse(timestamp),
-    // A line for the eye: no transaction is made of it.
-    toNumber(sharePrice, decimals),
-  ])
-  return (
-    <section className="card" aria-label="Share price">
-      <h2>Share price</h2>
-      <Chart
-        points={points}
-        label={`Share price of ${vault.name}`}
-        format={(value) => `${formatNumber(value)} ${symbol}`}
-        empty="No history yet. The price is recorded about every hour."
-      />
     </section>
   )
 }

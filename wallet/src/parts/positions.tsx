@@ -1,22 +1,27 @@
+import type { Vault } from '@vaultline/client'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { chainName } from '../chains.ts'
 import { shorten } from '../format.ts'
-import { findVault, type ValuedPosition } from '../portfolio.ts'
+import { findVault, findVaultOfShare, type Holding, type ValuedPosition, yieldOf } from '../portfolio.ts'
 import { describeReason } from '../problems.ts'
 import type { Portfolio } from '../use-portfolio.ts'
-import { Amount, Earned, Money, Yield } from './figures.tsx'
+import { Amount, AsOf, Earned, Money, Yield } from './figures.tsx'
 import { Empty, Missing, ProblemNotice } from './notices.tsx'
 import { SkeletonRows } from './skeletons.tsx'
 import { ChainBadge } from './tokens.tsx'
 
-/** What is in vaults: its value in the asset and in the currency, its yield, what it earned and what waits. */
+/** The positions: value in the asset and in the currency, yield, earnings and open requests. */
 export function Positions({ portfolio }: { portfolio: Portfolio }) {
-  const { positions, positionErrors, positionProblem, retryPositions, requestProblem, isLoading } = portfolio
+  const { positions, positionErrors, positionProblem, retryPositions, isLoading } = portfolio
+  const shares = portfolio.holdings.filter(({ isShare }) => isShare)
   const [isPastShown, setPastShown] = useState(false)
   const past = positions.filter((position) => isPast(position, portfolio))
   const shown = positions.filter((position) => isPastShown || !past.includes(position))
-  const isEmpty = positions.length === 0 && !positionProblem && Object.keys(positionErrors).length === 0
+  // An average without the vaults of a chain would be another one.
+  const isWhole = !positionProblem && Object.keys(positionErrors).length === 0
+  const earning = isWhole ? yieldOf(shown, portfolio.vaults.data?.data ?? []) : null
+  const isEmpty = positions.length + shares.length === 0 && isWhole
   return (
     <section className="card" aria-labelledby="positions">
       <div className="card-head">
@@ -29,13 +34,12 @@ export function Positions({ portfolio }: { portfolio: Portfolio }) {
         errors={Object.fromEntries(
           Object.entries(positionErrors).map(([chainId, why]) => [
             chainId,
-            `Your positions there are missing. ${describeReason(why)}`,
+            `${shares.some((share) => `${share.chainId}` === chainId) ? 'Shown by your last known shares' : 'Your positions there are missing'}. ${describeReason(why)}`,
           ]),
         )}
         nameOf={(chainId) => chainName(Number(chainId))}
       />
       {positionProblem && <ProblemNotice error={positionProblem} onRetry={retryPositions} />}
-      {requestProblem && positions.length > 0 && <p className="fine">Some pending requests could not be read.</p>}
       {isLoading && positions.length === 0 ? (
         <SkeletonRows count={3} />
       ) : isEmpty ? (
@@ -43,13 +47,26 @@ export function Positions({ portfolio }: { portfolio: Portfolio }) {
           Deposit into a vault to see it here with what it earns.
         </Empty>
       ) : (
-        <ul className="lines">
-          {shown.map((position) => (
-            <li key={`${position.userAddress} ${position.chainId} ${position.vaultAddress}`}>
-              <PositionLine position={position} portfolio={portfolio} />
-            </li>
-          ))}
-        </ul>
+        <>
+          {earning && (
+            <p className="fine">
+              {earning.percent.toFixed(2)}% APY on average, about <Money value={earning.monthly} /> a month at these
+              rates
+            </p>
+          )}
+          <ul className="lines">
+            {shown.map((position) => (
+              <li key={`${position.userAddress} ${position.chainId} ${position.vaultAddress}`}>
+                <PositionLine position={position} portfolio={portfolio} />
+              </li>
+            ))}
+            {shares.map((share) => (
+              <li key={`${share.chainId} ${share.address}`}>
+                <ShareLine share={share} vault={findVaultOfShare(portfolio.vaults.data?.data ?? [], share)} />
+              </li>
+            ))}
+          </ul>
+        </>
       )}
       {past.length > 0 && (
         <button type="button" className="link" aria-pressed={isPastShown} onClick={() => setPastShown(!isPastShown)}>
@@ -102,7 +119,34 @@ function PositionLine({ position, portfolio }: { position: ValuedPosition; portf
   )
 }
 
-/** Whether all of it was taken out, and nothing waits. */
+/** Shares in a wallet, where the position itself cannot be read. */
+function ShareLine({ share, vault }: { share: Holding; vault: Vault | undefined }) {
+  const { chainId, name, value, symbol, asOf } = share
+  const text = (
+    <>
+      <span>
+        <strong>{vault?.name ?? name}</strong>
+        <ChainBadge chainId={chainId} />
+        {vault && <Yield annualYield={vault.annualYield} />}
+      </span>
+      <span className="line-figures">
+        <strong>
+          <Money value={value} why={`No price for ${symbol}.`} />
+        </strong>
+        {asOf && <AsOf time={asOf} />}
+      </span>
+    </>
+  )
+  return vault ? (
+    <Link className="line stale" href={`/vaults/${chainId}/${vault.poolAddress}`}>
+      {text}
+    </Link>
+  ) : (
+    <span className="line stale">{text}</span>
+  )
+}
+
+/** True if all of it was withdrawn and no request is open. */
 function isPast(position: ValuedPosition, { requests }: Portfolio): boolean {
   return position.currentValue === '0' && !requests.some((request) => isSame(request.position, position))
 }

@@ -25,15 +25,21 @@ export function Requests({ vault, account }: { vault: Vault; account: `0x${strin
   const again = { refetchInterval: REFETCH_MS }
   const deposit = useQuery({ ...query(getDepositStatus, service, place), ...again })
   const withdrawal = useQuery({ ...query(getWithdrawalStatus, service, place), ...again })
-  const { asset, shareDecimals } = vault
-  const shares = { decimals: shareDecimals, symbol: 'shares' }
+  const { asset } = vault
+  const shares = sharesOf(vault)
   return (
     <>
       {deposit.error && !isNotApplicable(deposit.error) && (
         <ProblemNotice error={deposit.error} onRetry={() => void deposit.refetch()} />
       )}
       {deposit.data && isOpen(deposit.data.status) && (
-        <Request kind="deposit" status={deposit.data.status} place={place} estimate={deposit.data.estimatedSettlement}>
+        <Request
+          kind="deposit"
+          status={deposit.data.status}
+          place={place}
+          vault={vault}
+          estimate={deposit.data.estimatedSettlement}
+        >
           <Part name="In the vault’s queue" units={deposit.data.amounts.pendingDeposit} {...asset} />
           <Part name="Shares ready to claim" units={deposit.data.amounts.claimableShares} {...shares} />
           <Part name="Ready to claim back" units={deposit.data.amounts.cancelledDeposit} {...asset} />
@@ -47,6 +53,7 @@ export function Requests({ vault, account }: { vault: Vault; account: `0x${strin
           kind="withdrawal"
           status={withdrawal.data.status}
           place={place}
+          vault={vault}
           estimate={withdrawal.data.estimatedSettlement}
           claimableAt={withdrawal.data.claimableAt}
         >
@@ -63,7 +70,8 @@ export function Requests({ vault, account }: { vault: Vault; account: `0x${strin
   )
 }
 
-function isOpen(status: string): status is OpenStatus {
+/** Returns true if something of a request waits, or can be claimed or taken back. */
+export function isOpen(status: string): status is OpenStatus {
   return status === 'pending' || status === 'claimable' || status === 'cancelled'
 }
 
@@ -79,19 +87,24 @@ function Part({ name, units, decimals, symbol }: { name: string; units: string; 
   )
 }
 
+function sharesOf({ shareDecimals }: Vault) {
+  return { decimals: shareDecimals, symbol: 'shares' }
+}
+
 const TITLES = { deposit: 'Your deposit', withdrawal: 'Your withdrawal' } as const
 
 type RequestProps = {
   readonly kind: 'deposit' | 'withdrawal'
   readonly status: OpenStatus
   readonly place: Place
+  readonly vault: Vault
   readonly estimate: EstimatedSettlement | null
   /** When its cooldown ends; null if a settlement decides. */
   readonly claimableAt?: string | null
   readonly children: React.ReactNode
 }
 
-function Request({ kind, status, place, estimate, claimableAt = null, children }: RequestProps) {
+function Request({ kind, status, place, vault, estimate, claimableAt = null, children }: RequestProps) {
   const [isCancelling, setCancelling] = useState(false)
   const input = { ...place, kind }
   const begins = isCancelling || status === 'cancelled' ? 'cancel' : status === 'claimable' ? 'claim' : undefined
@@ -111,6 +124,7 @@ function Request({ kind, status, place, estimate, claimableAt = null, children }
           begins={begins}
           act={begins === 'claim' ? 'Claim' : status === 'cancelled' ? 'Claim back' : 'Cancel request'}
           input={input}
+          vault={vault}
           onLeave={() => setCancelling(false)}
         />
       )}
@@ -128,13 +142,14 @@ type RequestFlowProps = {
   /** The button's text. */
   readonly act: string
   readonly input: FlowInputs['cancel']
+  readonly vault: Vault
   readonly onLeave: () => void
 }
 
-function RequestFlow({ begins, act, input, onLeave }: RequestFlowProps) {
+function RequestFlow({ begins, act, input, vault, onLeave }: RequestFlowProps) {
   const queries = useQueryClient()
   const sender = useSender(input.userAddress)
-  const { status, steps, current, error, next } = useFlow(useService(), begins, input)
+  const { status, steps, current, prepared, error, next } = useFlow(useService(), begins, input)
   const isSent = steps.some((step) => step.kind === begins && step.status === 'done')
   const leave = useEffectEvent(() => {
     void queries.invalidateQueries()
@@ -147,6 +162,19 @@ function RequestFlow({ begins, act, input, onLeave }: RequestFlowProps) {
   return (
     <>
       {hasBegun && <FlowSteps steps={steps} />}
+      {begins === 'cancel' && !hasBegun && prepared && 'cancelled' in prepared && (
+        <p role="status">
+          The vault returns your{' '}
+          {'assets' in prepared.cancelled ? (
+            <Amount units={prepared.cancelled.assets} {...vault.asset} />
+          ) : (
+            <Amount units={prepared.cancelled.shares} {...sharesOf(vault)} />
+          )}
+          {prepared.isAsync
+            ? '. This can take until the next settlement. Then you can claim it back here.'
+            : ' to your wallet.'}
+        </p>
+      )}
       {error && <FlowProblem error={error} />}
       <div className="row">
         <button
@@ -162,7 +190,7 @@ function RequestFlow({ begins, act, input, onLeave }: RequestFlowProps) {
         </button>
         {begins === 'cancel' && !hasBegun && (
           <button type="button" className="button quiet" onClick={onLeave}>
-            Keep waiting
+            Keep request
           </button>
         )}
       </div>

@@ -23,6 +23,7 @@ export function PageSkeleton() {
   return (
     <div className="page">
       <h1>
+        <span className="hidden">Loading</span>
         <Skeleton width="8em" />
       </h1>
       <SkeletonRows />

@@ -12,14 +12,14 @@ type TermsProps = {
   readonly prepared: NonNullable<FlowState['prepared']>
   readonly kind: 'deposit' | 'withdraw'
   readonly vault: Vault
-  /** What is sent, and what arrives: the same token, here or on another chain, where it can have other decimals. */
+  /** The token that is sent, and the one that arrives. On another chain it can have other decimals. */
   readonly from: Token
   readonly to: Token
   /** In the smallest unit of what is sent. */
   readonly amount: bigint
 }
 
-/** What the user gets, when, and at what price, before anything is signed. */
+/** The terms before the user signs: amounts, fees and time of arrival. */
 export function Terms({ prepared, kind, vault, from, to, amount }: TermsProps) {
   const { asset, shareDecimals } = vault
   const { isAsync, simulation, estimatedGas } = prepared
@@ -38,13 +38,13 @@ export function Terms({ prepared, kind, vault, from, to, amount }: TermsProps) {
             {quote ? (
               <Amount units={quote.outputAmount} {...to} />
             ) : (
-              <Amount units={withdrawal ? withdrawal.assets : amount} {...asset} />
+              <Amount units={withdrawal ? withdrawal.assets : amount} {...asset} isExact={kind === 'deposit'} />
             )}
           </dd>
         </div>
         {deposit?.shares && (
           <div>
-            <dt>You get</dt>
+            <dt>You receive</dt>
             <dd>
               {deposit.isEstimate && 'about '}
               <Amount units={deposit.shares} decimals={shareDecimals} symbol="shares" />

@@ -1,11 +1,13 @@
 import { type ReactNode, useState } from 'react'
 import { chainName } from '../chains.ts'
+import { useSurroundings } from '../context.ts'
 import { shorten } from '../format.ts'
 import { CopyButton } from './copy-button.tsx'
+import { findMark } from './token-marks.ts'
 
 /**
- * Whether a picture comes with the page or in the answer itself. Those of other hosts are not asked for: who holds what is
- * nobody else's business.
+ * True if a picture comes with the page or in the response itself. Pictures of other hosts are not fetched: the requests
+ * would reveal the holdings.
  */
 function isOwnPicture(url: string | null | undefined): url is string {
   return url !== null && url !== undefined && /^(data:image\/|\/)/.test(url)
@@ -16,7 +18,7 @@ type PictureProps = {
   readonly className: string
   /** In pixels, in both directions. */
   readonly size: number
-  /** What stands there without a picture. */
+  /** Shown if there is no picture. */
   readonly otherwise: ReactNode
 }
 
@@ -28,14 +30,33 @@ export function Picture({ url, className, size, otherwise }: PictureProps) {
   return <img {...place} src={url} alt="" loading="lazy" onError={() => setBroken(true)} />
 }
 
-/** A token's picture, or its first letters where there is none. */
-export function TokenIcon({ symbol, url }: { symbol: string; url?: string | null | undefined }) {
-  const letters = (
+type TokenIconProps = {
+  readonly symbol: string
+  readonly url?: string | null | undefined
+  /** False for a token that may only have the symbol of a known one: it gets letters. */
+  readonly isListed?: boolean
+}
+
+/** A token's picture, else its mark, else its first letters. */
+export function TokenIcon({ symbol, url, isListed = true }: TokenIconProps) {
+  return <Picture url={url} className="token-icon" size={36} otherwise={<Mark {...{ symbol, isListed }} />} />
+}
+
+function Mark({ symbol, isListed }: { symbol: string; isListed: boolean }) {
+  const mark = isListed ? findMark(symbol) : undefined
+  if (mark) {
+    return (
+      <svg className="token-icon mark" viewBox="0 0 36 36" aria-hidden="true">
+        <circle cx="18" cy="18" r="18" fill={mark.color} />
+        <path d={mark.path} stroke={mark.ink} />
+      </svg>
+    )
+  }
+  return (
     <span className="token-icon" style={{ '--hue': hueOf(symbol) } as React.CSSProperties} aria-hidden="true">
       {symbol.slice(0, 4).toUpperCase()}
     </span>
   )
-  return <Picture url={url} className="token-icon" size={36} otherwise={letters} />
 }
 
 /** The chain that something is on. */
@@ -43,13 +64,37 @@ export function ChainBadge({ chainId }: { chainId: number }) {
   return <span className="chip">{chainName(chainId)}</span>
 }
 
-/** An address or a hash, shortened, to be copied whole; a link if there is a page about it. */
-export function Address({ value, what, href }: { value: string; what: string; href?: string | undefined }) {
+type OnChainProps = {
+  readonly value: string
+  /** Names it to those who cannot see it: "the vault's address". */
+  readonly what: string
+  /** The chain whose explorer has a page about it. */
+  readonly chainId?: number | undefined
+}
+
+/** An address, shortened, with its page in the chain's explorer and a button that copies it whole. */
+export function Address(props: OnChainProps) {
+  return <OnChain {...props} kind="address" />
+}
+
+/** The hash of a transaction, shortened, with its page in the chain's explorer and a button that copies it whole. */
+export function Hash({ what = "the transaction's hash", ...props }: Omit<OnChainProps, 'what'> & { what?: string }) {
+  return <OnChain {...props} what={what} kind="tx" />
+}
+
+function OnChain({ value, what, chainId, kind }: OnChainProps & { readonly kind: 'address' | 'tx' }) {
+  const { chains } = useSurroundings().config
+  const explorer = chains.find((chain) => chain.chainId === chainId)?.explorerUrl
   const text = <code title={value}>{shorten(value)}</code>
   return (
     <span className="address">
-      {href ? (
-        <a href={href} target="_blank" rel="noreferrer">
+      {explorer ? (
+        <a
+          href={`${explorer}/${kind}/${value}`}
+          target="_blank"
+          rel="noreferrer"
+          aria-label={`See ${what} ${shorten(value)} in the explorer`}
+        >
           {text}
         </a>
       ) : (

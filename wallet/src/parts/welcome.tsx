@@ -5,12 +5,16 @@ import { Link } from 'wouter'
 import { useService } from '../context.ts'
 import { Amount, Yield } from './figures.tsx'
 import { Movers } from './movers.tsx'
+import { hasPasskeys, NO_PASSKEYS } from './no-passkeys.ts'
 import { ProblemNotice } from './notices.tsx'
 import { SkeletonRows } from './skeletons.tsx'
 import { ChainBadge, TokenIcon } from './tokens.tsx'
 
 const STEPS = [
-  { title: 'Sign up with a passkey', text: 'No password. The passkey is saved in your password manager.' },
+  {
+    title: 'Sign up with a passkey',
+    text: hasPasskeys() ? 'No password. The passkey is saved in your password manager.' : NO_PASSKEYS,
+  },
   {
     title: 'Connect your wallet',
     text: 'You sign each transaction yourself, and see what it does before you do.',

@@ -1,0 +1,37 @@
+import type { Stage } from '../../infra/environments.ts'
+import type { AwsAccount } from '../stage/aws-account.ts'
+import { FEW_EXECUTIONS, RAISE_EXECUTIONS } from '../stage/quota.ts'
+import { operatorRights } from '../stage/rights.ts'
+import { type Finding, operatorGuide } from './finding.ts'
+
+/** The part of an account that the doctor reads. */
+export type ExaminedAccount = Pick<AwsAccount, 'identify' | 'countExecutions' | 'listDenied'>
+
+/** Checks that the account runs enough functions at a time. One request. */
+export async function checkQuota({ countExecutions }: ExaminedAccount, stage: Stage): Promise<Finding[]> {
+  const name = 'quota'
+  const executions = await countExecutions().catch(orUndefinedIfDenied)
+  if (executions === undefined) {
+    const remedy = `Let them lambda:GetAccountSettings: ${operatorGuide('watch', 'Rights')}`
+    return [{ mark: 'WARN', name, found: 'your AWS credentials may not read it', remedy }]
+  }
+  const found = `${executions} functions at a time`
+  if (executions >= FEW_EXECUTIONS) return [{ mark: 'ok', name, found }]
+  const mark = stage === 'prod' ? 'FAIL' : 'WARN'
+  return [{ mark, name, found: `${found}: users get 503 beyond`, remedy: RAISE_EXECUTIONS }]
+}
+
+/** Checks that the caller may do what the commands of an operator do. Seven requests. */
+export async function checkGrants({ identify, listDenied }: ExaminedAccount, stage: Stage): Promise<Finding[]> {
+  const name = 'grants'
+  const denied = await listDenied(operatorRights(await identify(), stage))
+  if (!denied) return [{ mark: 'skip', name, found: 'AWS does not let your role look at its rights' }]
+  if (denied.length === 0) return [{ mark: 'ok', name, found: "suffice for an operator's commands" }]
+  const found = `your AWS credentials may not ${denied.join(', ')}`
+  return [{ mark: 'WARN', name, found, remedy: operatorGuide('watch', 'Rights') }]
+}
+
+function orUndefinedIfDenied(error: unknown): undefined {
+  if (error instanceof Error && error.name.startsWith('AccessDenied')) return undefined
+  throw error
+}

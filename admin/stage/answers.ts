@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises'
+import * as z from 'zod'
+import { STAGES, type Stage } from '../../infra/environments.ts'
+import { ChainIdText } from '../../lib/chain/registry.ts'
+import { Address } from '../../lib/codecs.ts'
+import { Config } from '../../lib/config.ts'
+import { parseJson } from '../../lib/json.ts'
+import type { VaultKey } from '../../lib/vaults/vault.ts'
+import { AdminError } from '../admin.ts'
+
+/** Moonwell Flagship USDC on Base. */
+const EXAMPLE_VAULT: VaultKey = { chainId: 8453, address: '0xc1256Ae5FF1cf2719D4937adb3bbCCab2E00A2Ca' }
+
+/** An operator's answers to the five questions. */
+export type Answers = {
+  readonly stage: Stage
+  /** The domain of the wallet's pages, for passkeys; undefined for none. */
+  readonly domain: string | undefined
+  readonly alarmEmail: string | undefined
+  /** Fields for the secret `config`; undefined for public nodes. They must not be shown. */
+  readonly config: Readonly<Record<string, unknown>> | undefined
+  readonly vault: VaultKey
+}
+
+/** The five flags, each with the text of one answer. */
+export type AnswerFlags = Readonly<Record<keyof typeof QUESTIONS, string | undefined>>
+
+/** Asks on a terminal and returns what was typed, or the answer in brackets for an empty line. */
+export type Ask = (question: string, fallback: string) => Promise<string>
+
+const Domain = z
+  .string()
+  .regex(
+    /^(?!.*\.$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,}$/,
+    'must be a domain, as wallet.example.com, or none',
+  )
+
+const Email = z.email('must be an e-mail address, or none')
+
+const VaultText = z
+  .string()
+  .regex(/^\d+:0x[0-9a-fA-F]{40}$/, 'must be a chain id and an address, as 8453:0x…, or example')
+  .transform((text) => text.split(':'))
+  .pipe(z.tuple([ChainIdText, Address]))
+  .transform(([chainId, address]) => ({ chainId, address }))
+
+/** The questions in their order, each with the answer for an empty line. Each flag has the same name. */
+const QUESTIONS = {
+  stage: { text: `Stage (${STAGES.join(', ')})`, fallback: 'dev' },
+  domain: { text: "Domain of your wallet's pages, for passkeys (or none)", fallback: 'none' },
+  alarms: { text: 'E-mail address for alarms (or none)', fallback: 'none' },
+  nodes: {
+    text: 'File with your node URLs and keys, as docs/operate/secrets.md shows (or public)',
+    fallback: 'public',
+  },
+  vault: { text: 'First vault, as 8453:0x… (or example: Moonwell Flagship USDC on Base)', fallback: 'example' },
+} as const
+
+type Question = keyof typeof QUESTIONS
+const NAMES = Object.keys(QUESTIONS) as readonly Question[]
+
+/**
+ * The answers to the five questions: from flags, else asked for on the terminal, else the defaults where all of them are accepted.
+ * A wrong answer is asked for again. Throws an AdminError for a wrong flag, and for a missing one without a terminal.
+ */
+export async function readAnswers(
+  flags: AnswerFlags,
+  { ask, acceptsDefaults }: { readonly ask: Ask | undefined; readonly acceptsDefaults: boolean },
+): Promise<Answers> {
+  const missing = NAMES.filter((name) => flags[name] === undefined)
+  if (missing.length > 0 && !ask && !acceptsDefaults) {
+    const lacking = missing.map((name) => `--${name}`).join(', ')
+    throw new AdminError(`There is no terminal to ask on. Give ${lacking}; or --yes for their defaults.`)
+  }
+  const answer = async <T>(name: Question, parse: (text: string) => T | Promise<T>): Promise<T> => {
+    const { text, fallback } = QUESTIONS[name]
+    const given = flags[name] ?? (acceptsDefaults || !ask ? fallback : undefined)
+    if (given !== undefined || !ask) {
+      return await parseOr(parse, given ?? fallback, (problem) => {
+        throw new AdminError(`--${name} ${problem}.`)
+      })
+    }
+    for (let hint = ''; ; ) {
+      const typed = (await ask(`${hint}${text}`, fallback)).trim()
+      const parsed = await parseOr(
+        async (input) => ({ value: await parse(input) }),
+        typed || fallback,
+        (problem) => ({ problem }),
+      )
+      if ('value' in parsed) return parsed.value
+      hint = `It ${parsed.problem}.\n`
+    }
+  }
+  return {
+    stage: await answer('stage', (text) => z.enum(STAGES, `must be one of ${STAGES.join(', ')}`).parse(text)),
+    domain: await answer('domain', (text) => (text === 'none' ? undefined : Domain.parse(text))),
+    alarmEmail: await answer('alarms', (text) => (text === 'none' ? undefined : Email.parse(text))),
+    config: await answer('nodes', async (text) => (text === 'public' ? undefined : await readConfig(text))),
+    vault: await answer('vault', (text) => (text === 'example' ? EXAMPLE_VAULT : VaultText.parse(text))),
+  }
+}
+
+/** The parser's result, or `refuse`'s result for its objection. */
+async function parseOr<T, U>(
+  parse: (text: string) => T | Promise<T>,
+  text: string,
+  refuse: (problem: string) => U,
+): Promise<T | U> {
+  try {
+    return await parse(text)
+  } catch (error) {
+    if (error instanceof z.ZodError) return refuse(error.issues[0]?.message ?? 'does not fit')
+    if (error instanceof AdminError) return refuse(error.message)
+    throw error
+  }
+}
+
+/** The JSON of an operator's file; no message has any part of it, which is secret. */
+async function readConfig(path: string): Promise<Readonly<Record<string, unknown>>> {
+  const text = await readFile(path, 'utf8').catch(() => {
+    throw new AdminError(`must be a file that can be read, or public: ${path} is not`)
+  })
+  const { data } = z.record(z.string(), z.unknown()).safeParse(parseJson(text))
+  if (data && Config.safeParse(data).success) return data
+  throw new AdminError(`must be a file as docs/operate/secrets.md shows: ${path} has another form`)
+}

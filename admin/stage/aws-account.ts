@@ -1,0 +1,177 @@
+import {
+  CloudFormationClient,
+  DeleteStackCommand,
+  DescribeStacksCommand,
+  type Stack,
+  UpdateTerminationProtectionCommand,
+} from '@aws-sdk/client-cloudformation'
+import { GetRoleCommand, IAMClient, SimulatePrincipalPolicyCommand } from '@aws-sdk/client-iam'
+import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda'
+import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
+import * as z from 'zod'
+import { CLIENT_DEFAULTS } from '../../lib/aws/client-defaults.ts'
+import { AdminError } from '../admin.ts'
+import type { StackState } from './stacks.ts'
+
+/** The caller of AWS, and the region. */
+export type Identity = { readonly account: string; readonly region: string; readonly arn: string }
+
+/** Actions that a role needs on one resource. */
+export type Right = { readonly resource: string; readonly actions: readonly string[] }
+
+/** An account in one region, as an operator's commands see it. */
+export type AwsAccount = {
+  /** Throws an AdminError where there are no credentials, or AWS refuses them. */
+  identify(): Promise<Identity>
+  /** Counts the functions that the account runs at a time. */
+  countExecutions(): Promise<number>
+  /**
+   * Lists those of these actions that IAM's simulation denies the caller; undefined if AWS refuses to simulate them. It assumes a
+   * login with MFA, and leaves out denials that rest on conditions whose values it does not know.
+   */
+  listDenied(rights: readonly Right[]): Promise<readonly string[] | undefined>
+  /** Those of these stacks that exist. */
+  listStacks(names: readonly string[]): Promise<readonly StackState[]>
+  /** Begins to delete a stack, its protection too. */
+  deleteStack(stack: StackState): Promise<void>
+}
+
+const StackForm = z.object({
+  StackName: z.string(),
+  StackStatus: z.string(),
+  StackStatusReason: z.string().default(''),
+  CreationTime: z.date(),
+  EnableTerminationProtection: z.boolean().default(false),
+  Outputs: z.array(z.object({ OutputKey: z.string(), OutputValue: z.string() })).default([]),
+})
+
+/** The account of the environment's AWS credentials, in the environment's region or in this one. */
+export function awsAccount(elsewhere?: string): AwsAccount {
+  // CloudFormation takes longer than what functions ask, and limits how often it is asked.
+  const settings = {
+    ...CLIENT_DEFAULTS,
+    maxAttempts: 8,
+    requestHandler: { connectionTimeout: 5000, requestTimeout: 30_000, throwOnRequestTimeout: true },
+    ...(elsewhere && { region: elsewhere }),
+  }
+  const sts = new STSClient(settings)
+  const iam = new IAMClient(settings)
+  const lambda = new LambdaClient(settings)
+  const cloudFormation = new CloudFormationClient(settings)
+
+  const identify = async () => {
+    const region = await sts.config.region()
+    const { Account: account = '', Arn: arn = '' } = await sts.send(new GetCallerIdentityCommand({}))
+    return { account, region, arn }
+  }
+
+  /** The user or role whose policies count; undefined for the account's root, which may do everything. */
+  const policySourceOf = async (arn: string) => {
+    const roleName = /:assumed-role\/([^/]+)\//.exec(arn)?.[1]
+    // The ARN of a session lacks the path of its role.
+    if (roleName) return (await iam.send(new GetRoleCommand({ RoleName: roleName }))).Role?.Arn
+    return arn.endsWith(':root') ? undefined : arn
+  }
+
+  return {
+    identify,
+    async countExecutions() {
+      const { AccountLimit } = await lambda.send(new GetAccountSettingsCommand({}))
+      return z.number().parse(AccountLimit?.ConcurrentExecutions)
+    },
+    async listDenied(rights) {
+      const { arn, region } = await identify()
+      try {
+        const source = await policySourceOf(arn)
+        if (!source) return []
+        const denied = await Promise.all(
+          rights.map(async ({ resource, actions }) => {
+            const { EvaluationResults = [] } = await iam.send(
+              new SimulatePrincipalPolicyCommand({
+                PolicySourceArn: source,
+                ActionNames: [...actions],
+                ResourceArns: [resource],
+                ContextEntries: [
+                  { ContextKeyName: 'aws:RequestedRegion', ContextKeyType: 'string', ContextKeyValues: [region] },
+                  {
+                    ContextKeyName: 'aws:MultiFactorAuthPresent',
+                    ContextKeyType: 'boolean',
+                    ContextKeyValues: ['true'],
+                  },
+                ],
+              }),
+            )
+            return EvaluationResults.flatMap(({ EvalActionName = '', EvalDecision, MissingContextValues = [] }) =>
+              EvalDecision === 'allowed' || MissingContextValues.length > 0 ? [] : [EvalActionName],
+            )
+          }),
+        )
+        return [...new Set(denied.flat())]
+      } catch (error) {
+        if (error instanceof Error && /^AccessDenied/.test(error.name)) return undefined
+        throw error
+      }
+    },
+    async listStacks(names) {
+      const found: Stack[] = []
+      let NextToken: string | undefined
+      do {
+        const page = await cloudFormation.send(new DescribeStacksCommand({ ...(NextToken && { NextToken }) }))
+        found.push(...(page.Stacks ?? []))
+        NextToken = page.NextToken
+      } while (NextToken)
+      return found
+        .filter(({ StackName = '' }) => names.includes(StackName))
+        .map((stack) => StackForm.parse(stack))
+        .map((stack) => ({
+          name: stack.StackName,
+          status: stack.StackStatus,
+          reason: stack.StackStatusReason,
+          createdAt: stack.CreationTime,
+          isProtected: stack.EnableTerminationProtection,
+          outputs: Object.fromEntries(stack.Outputs.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue])),
+        }))
+    },
+    async deleteStack({ name, isProtected }) {
+      if (isProtected) {
+        const unprotected = { StackName: name, EnableTerminationProtection: false }
+        await cloudFormation.send(new UpdateTerminationProtectionCommand(unprotected))
+      }
+      await cloudFormation.send(new DeleteStackCommand({ StackName: name }))
+    },
+  }
+}
+
+type Patience = { readonly say: (line: string) => void; readonly sleep: (milliseconds: number) => Promise<unknown> }
+
+/** Polls CloudFormation every 10 s, for at most an hour. */
+const PAUSE_MS = 10_000
+const MAX_POLLS = 360
+
+/** Those of these stacks that exist, once CloudFormation works on none of them. Throws an AdminError after an hour. */
+export async function settledStacks(
+  account: AwsAccount,
+  names: readonly string[],
+  { say, sleep }: Patience,
+): Promise<readonly StackState[]> {
+  for (let poll = 0; poll < MAX_POLLS; poll += 1) {
+    const stacks = await account.listStacks(names)
+    const busy = stacks.filter(({ status }) => status.endsWith('_IN_PROGRESS') && status !== 'REVIEW_IN_PROGRESS')
+    if (busy.length === 0) return stacks
+    if (poll % 6 === 0) say(`Waiting for ${busy.map(({ name, status }) => `${name} (${status})`).join(', ')} …`)
+    await sleep(PAUSE_MS)
+  }
+  throw new AdminError(
+    `CloudFormation still works on ${names.join(', ')} after an hour. See its events in the console.`,
+  )
+}
+
+/** Deletes a stack and waits until it is gone. Throws an AdminError with CloudFormation's reason where it stays. */
+export async function removeStack(account: AwsAccount, stack: StackState, patience: Patience): Promise<void> {
+  await account.deleteStack(stack)
+  const [left] = await settledStacks(account, [stack.name], patience)
+  if (!left) return
+  throw new AdminError(
+    `CloudFormation could not delete ${stack.name}: ${left.reason || `${left.status}.`} Remove what it names, and run the same command again.`,
+  )
+}

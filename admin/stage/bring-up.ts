@@ -1,0 +1,281 @@
+import { configSecretName, EDGE_REGION, stackName } from '../../infra/environments.ts'
+import { stackNames } from '../../infra/functions.ts'
+import type { StageEnvironment } from '../../infra/stages.ts'
+import { type Admin, AdminError } from '../admin.ts'
+import { createClient, issueKey } from '../operations/clients.ts'
+import { addSigningKey } from '../operations/keys.ts'
+import { addVault } from '../operations/vaults.ts'
+import type { Answers } from './answers.ts'
+import { type AwsAccount, type Identity, removeStack, settledStacks } from './aws-account.ts'
+import { describeAwsFailure, explained } from './aws-failure.ts'
+import { FEW_EXECUTIONS, RAISE_EXECUTIONS } from './quota.ts'
+import { deployRights } from './rights.ts'
+import { type StackState, treatmentOf } from './stacks.ts'
+import { planStagesFile, type StagesFilePlan } from './stages-file.ts'
+
+/** An ended child process: its exit code, and the last of its output. */
+export type Ended = { readonly code: number; readonly tail: string }
+
+/** The outside of `up`. */
+export type UpEnvironment = {
+  /** The account, in the environment's region unless another one is named. */
+  readonly accountIn: (region?: string) => AwsAccount
+  readonly connect: (stage: Answers['stage']) => Admin
+  readonly cdk: (words: readonly string[]) => Promise<Ended>
+  /** Asks a stage's API what a client asks. */
+  readonly smoke: (url: string, apiKey: string | undefined) => Promise<Ended>
+  /** Inspects all that a stage rests on. */
+  readonly doctor: (stage: Answers['stage']) => Promise<Ended>
+  /** Asks the operator for consent. */
+  readonly agree: (question: string) => Promise<boolean>
+  /** Tells an operator who waits how far it is. */
+  readonly say: (line: string) => void
+  /** Prints what the operator keeps. */
+  readonly print: (line: string) => void
+  /** The operator's file of stages; undefined for stages.json, which need not be there. */
+  readonly stagesFile: string | undefined
+  /** Dollars a month of a stage without users. */
+  readonly priceOf: (environment: StageEnvironment, hasOwnNodes: boolean) => number
+  readonly sleep: (milliseconds: number) => Promise<unknown>
+}
+
+/** The state that a run found before it made anything. */
+type Plan = {
+  readonly answers: Answers
+  readonly identity: Identity
+  readonly file: StagesFilePlan
+  readonly isBootstrapped: boolean
+  readonly failed: readonly StackState[]
+}
+
+/** Results that later steps need; `apiKey` only if this run issued it. */
+type Made = { clientId: string; apiKey: string | undefined; url: string }
+
+/** Does one part, unless an earlier run did it; returns a phrase of what is there now. */
+type Step = readonly [name: string, run: (environment: UpEnvironment, plan: Plan, made: Made) => Promise<string>]
+
+const BOOTSTRAP_STACK = 'CDKToolkit'
+const CLIENT_NAME = 'Our wallet'
+/** The market's first run is at most ten minutes away. */
+const MAX_TRIES = 30
+const TRY_AGAIN_MS = 30_000
+
+/**
+ * Brings a stage up: inspects the account, asks once, and makes what is missing, in the order of the steps. Each step looks at what
+ * is there, so a run that stopped anywhere is mended by the next one. Prints the URL and a new key. Throws an AdminError with what
+ * to do where it cannot go on.
+ */
+export async function bringUp(answers: Answers, environment: UpEnvironment): Promise<void> {
+  try {
+    const plan = await inspect(answers, environment)
+    const question = [...describePlan(plan, environment), 'Go on?'].join('\n')
+    if (!(await environment.agree(question))) throw new AdminError('Nothing was made.')
+    const made: Made = { clientId: '', apiKey: undefined, url: '' }
+    for (const [name, run] of STEPS) {
+      environment.say(`${name} …`)
+      environment.say(`ok    ${name}: ${await run(environment, plan, made)}`)
+    }
+    environment.print(`URL: ${made.url}`)
+  } catch (error) {
+    throw explained(error)
+  }
+}
+
+/** Inspects the account before the run asks. Changes nothing; throws an AdminError for each cause that would stop the run later. */
+async function inspect(answers: Answers, environment: UpEnvironment): Promise<Plan> {
+  const { accountIn, say, stagesFile } = environment
+  const account = accountIn()
+  const { stage } = answers
+  const file = await planStagesFile(stagesFile, answers)
+  const identity = await account.identify()
+  say(`ok    AWS: account ${identity.account}, ${identity.region}`)
+  const [executions, bootstrap, stacks] = [
+    await account.countExecutions(),
+    await settledStacks(account, [BOOTSTRAP_STACK], environment),
+    await settledStacks(account, stackNames(stage), environment),
+  ]
+  const isBootstrapped = bootstrap.some((stack) => treatmentOf(stack) === 'deploy')
+  const denied = await account.listDenied(deployRights(identity, stage, isBootstrapped))
+  if (denied && denied.length > 0) {
+    say(`WARN  rights: IAM's simulation says that your role ${identity.arn} may not ${denied.join(', ')}. If AWS`)
+    say('      refuses them, the run stops there. A first stage needs AdministratorAccess (docs/deploy.md).')
+  } else {
+    say(denied ? 'ok    rights: they suffice' : 'skip  rights: AWS does not let your role look at them')
+  }
+  if (executions < FEW_EXECUTIONS) {
+    say(`WARN  quota: the account runs ${executions} functions at a time, and users get 503 beyond. Request more:`)
+    say(`      ${RAISE_EXECUTIONS}`)
+  }
+  for (const stack of [...bootstrap, ...stacks]) {
+    const todo = adviceOn(stack, stage)
+    if (todo) throw new AdminError(`${stack.name} is ${stack.status}: ${stack.reason || 'no reason given'}. ${todo}`)
+  }
+  const failed = [...bootstrap, ...stacks].filter((stack) => treatmentOf(stack) === 'delete')
+  return { answers, identity, file, isBootstrapped, failed }
+}
+
+/** The commands for a stack about which only its operator can decide; undefined for others. */
+function adviceOn(stack: StackState, stage: Answers['stage']): string | undefined {
+  const { name } = stack
+  const treatment = treatmentOf(stack)
+  if (treatment === 'finish the deletion') {
+    return `It can hold data: see in the console what it still holds. If that may go, run aws cloudformation delete-stack --stack-name ${name}, then this command again.`
+  }
+  if (treatment !== 'roll back') return undefined
+  // CDK selects a stack of the app by its place there, and knows nothing of its own bootstrap.
+  const command =
+    name === BOOTSTRAP_STACK
+      ? `aws cloudformation continue-update-rollback --stack-name ${name}`
+      : `npx cdk rollback ${name.replace(stackName(stage, ''), `vaultline-${stage}/`)}`
+  return `Run ${command}, then this command again.`
+}
+
+function describePlan({ answers, identity, file, isBootstrapped, failed }: Plan, { priceOf }: UpEnvironment): string[] {
+  const { stage, vault } = answers
+  const price = Math.round(priceOf(file.environment, answers.config?.['rpcUrls'] !== undefined))
+  return [
+    `In account ${identity.account}, ${identity.region}, this`,
+    ...(file.changes.length > 0 ? [`- changes stages.json: ${file.changes.join(', ')}`] : []),
+    ...(isBootstrapped ? [] : ['- bootstraps CDK: a bucket and roles, once for each account and region']),
+    ...failed.map(({ name, status }) => `- deletes ${name}, which is ${status} and holds no data`),
+    `- deploys the stacks vaultline-${stage}-*: the API, its tables, jobs and queues`,
+    ...(answers.config ? [`- stores your node URLs and keys in the secret ${configSecretName(stage)}`] : []),
+    `- makes a signing key, a client with a key, and its vault ${vault.chainId}:${vault.address}`,
+    `It takes about 40 minutes (an estimate) and costs about $${price} a month without users (docs/cost.md).`,
+  ]
+}
+
+/** The parts of a stage, in the order in which each rests on those before. */
+const STEPS: readonly Step[] = [
+  [
+    'stages.json',
+    async (_, { file }) => {
+      await file.write()
+      return file.changes.length > 0 ? 'written' : 'needs no change'
+    },
+  ],
+  [
+    'failed stacks',
+    async (environment, { failed }) => {
+      for (const stack of failed) await removeStack(environment.accountIn(), stack, environment)
+      return failed.length > 0 ? `${failed.length} deleted` : 'none'
+    },
+  ],
+  [
+    'bootstrap',
+    async (environment, { identity: { account, region }, file, isBootstrapped }) => {
+      // CloudFront's certificates and firewalls are in a region of their own.
+      const elsewhere = file.environment.edge && region !== EDGE_REGION ? [EDGE_REGION] : []
+      const regions = [...(isBootstrapped ? [] : [region]), ...elsewhere]
+      if (regions.length === 0) return 'there already'
+      await runCdk(environment, ['bootstrap', ...regions.map((one) => `aws://${account}/${one}`)])
+      return regions.join(', ')
+    },
+  ],
+  [
+    'stacks',
+    async (environment, { answers: { stage }, file }, made) => {
+      const { accountIn, stagesFile } = environment
+      const stacks = `vaultline-${stage}/*`
+      const context = stagesFile === undefined ? [] : ['--context', `stages=${stagesFile}`]
+      await runCdk(environment, ['deploy', stacks, ...context, '--require-approval', 'never'])
+      const deployed = await accountIn().listStacks(stackNames(stage))
+      const apiUrl = deployed.map(({ outputs }) => outputs['ApiUrl']).find((url) => url)
+      if (!apiUrl) throw new AdminError(`No stack of ${stage} has the output ApiUrl.`)
+      // With an edge the way around it may be closed.
+      const { edge } = file.environment
+      made.url = edge ? `https://${edge.domain.name}` : apiUrl
+      return `${deployed.length} deployed`
+    },
+  ],
+  [
+    'node URLs',
+    async ({ connect }, { answers: { stage, config } }) => {
+      if (!config) return 'as they are: public ones unless the secret has others'
+      await connect(stage).config.merge(config)
+      return 'stored'
+    },
+  ],
+  [
+    'signing key',
+    async ({ connect }, { answers: { stage } }) => {
+      const admin = connect(stage)
+      if ((await admin.signingKeys.read()).length > 0) return 'there already'
+      return `${(await addSigningKey(admin)).keyId}, which signs within five minutes`
+    },
+  ],
+  [
+    'client',
+    async ({ connect }, { answers: { stage } }, made) => {
+      const admin = connect(stage)
+      const own = (await admin.clients.list()).find(({ name }) => name === CLIENT_NAME)
+      made.clientId = own?.clientId ?? (await createClient(admin, CLIENT_NAME)).clientId
+      return `${made.clientId}${own ? ', there already' : ''}`
+    },
+  ],
+  [
+    'vault',
+    async ({ connect }, { answers: { stage, vault } }, { clientId }) => {
+      const admin = connect(stage)
+      const { client } = (await admin.clients.get(clientId)) ?? {}
+      const isThere = client?.vaults.some(
+        ({ chainId, address }) => chainId === vault.chainId && address === vault.address,
+      )
+      if (isThere) return 'there already'
+      const added = await addVault(admin, { ...vault, clientId }).catch((error: unknown) => {
+        if (!(error instanceof AdminError)) throw error
+        const byHand = `npm run admin -- add-vault --stage ${stage} --client ${clientId} --chain ${vault.chainId} --address ${vault.address}`
+        throw new AdminError(
+          `${error.message}\nGive another one with --vault, or add it by hand and run this again:\n${byHand}`,
+        )
+      })
+      return added.vault.name
+    },
+  ],
+  [
+    'API key',
+    async ({ connect, print }, { answers: { stage } }, made) => {
+      const admin = connect(stage)
+      const { keys = [] } = (await admin.clients.get(made.clientId)) ?? {}
+      const [key] = keys.filter(({ revokedAt }) => !revokedAt)
+      if (key) {
+        return `…${key.lastFour}, there already. The checks use it if you set API_KEY. If you lost it: npm run admin -- issue-key --stage ${stage} --client ${made.clientId} --name second`
+      }
+      made.apiKey = (await issueKey(admin, { clientId: made.clientId, name: 'first key' })).text
+      print(`API key, shown once: ${made.apiKey}`)
+      return 'issued'
+    },
+  ],
+  [
+    'smoke',
+    async (environment, _, { url, apiKey }) => await untilGood(environment, () => environment.smoke(url, apiKey)),
+  ],
+  [
+    'doctor',
+    async (environment, { answers: { stage } }) => await untilGood(environment, () => environment.doctor(stage)),
+  ],
+]
+
+/** Runs the CDK. Throws an AdminError with what to do where it fails. */
+async function runCdk({ cdk }: UpEnvironment, words: readonly string[]): Promise<void> {
+  const { code, tail } = await cdk(words)
+  if (code === 0) return
+  const todo = describeAwsFailure(tail) ?? 'Read the failure above. Remove its cause and run the same command again.'
+  throw new AdminError(`cdk ${words[0]} failed. ${todo}`)
+}
+
+/** Repeats a check until it succeeds, for the jobs' first runs take minutes; the last lines that it printed. */
+async function untilGood({ say, sleep: pause }: UpEnvironment, check: () => Promise<Ended>): Promise<string> {
+  for (let tries = 1; ; tries += 1) {
+    const { code, tail } = await check()
+    if (code === 0) return `\n${tail}`
+    if (tries === MAX_TRIES) {
+      throw new AdminError(
+        `${tail}\nThe stage is there, and this is not right yet. Do what it says, and run the same command again.`,
+      )
+    }
+    if (tries === 1)
+      say(`${tail}\nWaiting for the first runs of the jobs, at most ${(MAX_TRIES * TRY_AGAIN_MS) / 60_000} minutes …`)
+    await pause(TRY_AGAIN_MS)
+  }
+}

@@ -1,0 +1,39 @@
+import { configSecretName, type Stage, signingSecretName } from '../../infra/environments.ts'
+import { tableName } from '../../infra/tables.ts'
+import type { Identity, Right } from './aws-account.ts'
+
+/** The rights that an operator of a stage uses: to read and write its clients, and to fill its secrets. */
+export function operatorRights({ account, region, arn }: Identity, stage: Stage): Right[] {
+  const [, partition] = arn.split(':')
+  const own = (service: string, resource: string) => `arn:${partition}:${service}:${region}:${account}:${resource}`
+  return [
+    ...(['clients', 'deposits'] as const).map((table) => ({
+      resource: own('dynamodb', `table/${tableName(stage, table)}`),
+      actions: ['GetItem', 'BatchGetItem', 'Query', 'Scan', 'PutItem', 'UpdateItem'].map((one) => `dynamodb:${one}`),
+    })),
+    ...[configSecretName(stage), signingSecretName(stage)].map((secret) => ({
+      // Secrets Manager adds six characters to the name.
+      resource: own('secretsmanager', `secret:${secret}-AAAAAA`),
+      actions: ['secretsmanager:GetSecretValue', 'secretsmanager:PutSecretValue'],
+    })),
+  ]
+}
+
+/** The rights that a deploy uses too: to work as the CDK's role, or to make that role where it is missing. */
+export function deployRights(identity: Identity, stage: Stage, isBootstrapped: boolean): Right[] {
+  const { account, region, arn } = identity
+  const [, partition] = arn.split(':')
+  const role = `arn:${partition}:iam::${account}:role/cdk-hnb659fds-deploy-role-${account}-${region}`
+  const bucket = `arn:${partition}:s3:::cdk-hnb659fds-assets-${account}-${region}`
+  const toolkit = `arn:${partition}:cloudformation:${region}:${account}:stack/CDKToolkit/*`
+  const bootstrap: Right[] = [
+    { resource: role, actions: ['iam:CreateRole', 'iam:AttachRolePolicy', 'iam:PutRolePolicy', 'iam:PassRole'] },
+    { resource: bucket, actions: ['s3:CreateBucket', 's3:PutBucketPolicy'] },
+    { resource: toolkit, actions: ['cloudformation:CreateChangeSet', 'cloudformation:ExecuteChangeSet'] },
+  ]
+  return [
+    ...(isBootstrapped ? [] : bootstrap),
+    { resource: role, actions: ['sts:AssumeRole'] },
+    ...operatorRights(identity, stage),
+  ]
+}

@@ -1,0 +1,66 @@
+import { EDGE_REGION, identitySecretName, type Stage, signingSecretName } from '../../infra/environments.ts'
+import { stackNames } from '../../infra/functions.ts'
+import { TABLE_KEYS, tableName } from '../../infra/tables.ts'
+import { AdminError } from '../admin.ts'
+import { removeStack, settledStacks } from './aws-account.ts'
+import { explained } from './aws-failure.ts'
+import type { UpEnvironment } from './bring-up.ts'
+import { inOrderOfRemoval } from './stacks.ts'
+
+/** The outside of `down`. */
+type DownEnvironment = Pick<UpEnvironment, 'accountIn' | 'say' | 'sleep'> & {
+  /** Returns the text that the operator types. */
+  readonly ask: (question: string) => Promise<string>
+}
+
+/**
+ * Deletes the stacks of a stage, those that rest on others first, and leaves CDK's bootstrap and what the stage retains. Throws an
+ * AdminError where there is no stage, where the operator does not type its name, and for a protected one unless it is forced.
+ */
+export async function takeDown(
+  stage: Stage,
+  { isForced }: { readonly isForced: boolean },
+  environment: DownEnvironment,
+): Promise<void> {
+  await removeStage(stage, isForced, environment).catch((error: unknown) => {
+    throw explained(error)
+  })
+}
+
+async function removeStage(stage: Stage, isForced: boolean, environment: DownEnvironment): Promise<void> {
+  const { accountIn, ask, say } = environment
+  const own = accountIn()
+  const { account, region } = await own.identify()
+  const places = region === EDGE_REGION ? [own] : [own, accountIn(EDGE_REGION)]
+  const found = await Promise.all(
+    places.map(async (place) => {
+      const stacks = await settledStacks(place, stackNames(stage), environment)
+      return stacks.map((stack) => ({ ...stack, place }))
+    }),
+  )
+  const stacks = found.flat()
+  if (stacks.length === 0) throw new AdminError(`Account ${account} has no stage ${stage} in ${region}.`)
+  const isRetained = stacks.some(({ isProtected }) => isProtected)
+  const remains = [
+    'These stay, with all data, and cost what they store:',
+    `- tables: ${TABLE_KEYS.map((table) => tableName(stage, table)).join(', ')}`,
+    `- secrets, as ${signingSecretName(stage)} and ${identitySecretName(stage)}, the queues and the logs`,
+    'A new stage of this name finds their names taken. docs/operate/stages.md says which can be imported.',
+  ]
+  if (isRetained && !isForced) {
+    throw new AdminError([`Stage ${stage} is protected. With --force its stacks go.`, ...remains].join('\n'))
+  }
+  const question = [
+    `This deletes ${stacks.length} stacks of ${stage} in account ${account}, ${region}, and its API.`,
+    ...(isRetained ? remains : ['All its data goes: users, clients, keys, records. There is no way back.']),
+    `Type ${stage} to go on`,
+  ].join('\n')
+  if ((await ask(question)).trim() !== stage) throw new AdminError('Nothing was deleted.')
+  for (const stack of inOrderOfRemoval(stacks)) {
+    const { place } = stacks.find(({ name }) => name === stack.name) ?? { place: own }
+    say(`${stack.name} …`)
+    await removeStack(place, stack, environment)
+    say(`ok    ${stack.name} is deleted`)
+  }
+  say(`Stage ${stage} is gone. CDK's bootstrap stays for other stages.`)
+}

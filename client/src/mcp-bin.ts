@@ -1,0 +1,24 @@
+#!/usr/bin/env node
+/// <reference types="node" />
+import { readFileSync } from 'node:fs'
+import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { createServer } from './mcp.ts'
+import { readOptions, USAGE } from './mcp-config.ts'
+
+// The standard output belongs to the protocol: all else goes to the standard error.
+const log = (line: string) => process.stderr.write(`vaultline-mcp: ${line}\n`)
+try {
+  if (process.argv.length > 2) throw new Error(USAGE)
+  const options = readOptions(process.env, (path) => readFileSync(path, 'utf8'))
+  // A first server throws now if the options are wrong, not at the first message.
+  createServer(options)
+  serveStdio(() => createServer(options), { onerror: ({ message }) => log(message) })
+  const { account, trust } = options
+  const { keys, vaults, witness } = trust
+  log(
+    `ready: ${keys.length} signing keys, ${vaults?.length ?? 'no'} pinned vaults, ${witness ? 'a' : 'no'} node of yours${account ? `, for ${account} only` : ''}.`,
+  )
+} catch (error) {
+  log(error instanceof Error ? error.message : String(error))
+  process.exitCode = 2
+}

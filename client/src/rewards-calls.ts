@@ -1,0 +1,60 @@
+import { behindOffsets, isSame, type Transaction, word } from './calls.ts'
+import { demand } from './refusal.ts'
+
+// Claims of rewards by Merkl's Distributor, from its published ABI and address
+// (https://github.com/AngleProtocol/merkl-contracts).
+
+/** The contract that pays rewards, the same on every chain. */
+const DISTRIBUTOR = '0x3ef3d8ba38ebe18db133cec108f4d14ce00dd9ae'
+/** `claim(address[] users, address[] tokens, uint256[] amounts, bytes32[][] proofs)` */
+const CLAIM = '71ee95c0'
+/** The contract stores totals in 208 bits. */
+const MAX_TOTAL = 2n ** 208n - 1n
+
+/** A token, and how much of it a claim pays, in its smallest unit. */
+export type Reward = { readonly token: string; readonly amount: bigint }
+
+/**
+ * Verifies that a transaction claims exactly these rewards for the user. The contract pays a total less what it has paid before:
+ * so the total may be more than the amount. Only the chain knows the proofs. Throws a Refusal on any difference.
+ */
+export function verifyRewardsClaim({ to, data }: Transaction, user: string, rewards: readonly Reward[]): void {
+  demand(isSame(to, DISTRIBUTOR), 'the claim is not to the contract that pays rewards')
+  const tokens = rewards.map(({ token }) => token.toLowerCase())
+  demand(tokens.length > 0 && new Set(tokens).size === tokens.length, 'a token would be claimed twice, or none')
+  // Totals and proofs are not known here: they are read, encoded again and compared.
+  const words = data.slice(8).match(/.{64}/g) ?? []
+  const size = rewards.length + 1
+  const totals = words.slice(4 + 2 * size + 1, 4 + 3 * size)
+  let rest = words.slice(4 + 4 * size)
+  const proofs = rewards.map(() => {
+    const [length = '0', ...behind] = rest
+    const proof = behind.slice(0, Number(`0x${length}`))
+    rest = behind.slice(proof.length)
+    return proof
+  })
+  const users = rewards.map(() => word(user))
+  const lists = [
+    listOf(users),
+    listOf(tokens.map(word)),
+    listOf(totals),
+    word(BigInt(proofs.length)) + behindOffsets(proofs.map(listOf)),
+  ]
+  demand(data === CLAIM + behindOffsets(lists), 'the claim is not of these tokens for the user alone')
+  const isCovered = rewards.every(({ amount }, index) => {
+    const total = BigInt(`0x${totals[index]}`)
+    return amount > 0n && amount <= total && total <= MAX_TOTAL
+  })
+  demand(isCovered, 'less would be claimed than is told')
+}
+
+/** Describes the claim in words. */
+export function describeRewardsClaim(user: string, rewards: readonly Reward[]): string {
+  const paid = rewards.map(({ token, amount }) => `${amount} of the token ${token}`)
+  return `has the contract ${DISTRIBUTOR} pay the rewards of ${user}: ${paid.join(', ')}`
+}
+
+/** Encodes an array: its length, then its words. */
+function listOf(words: readonly string[]): string {
+  return word(BigInt(words.length)) + words.join('')
+}

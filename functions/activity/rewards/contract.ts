@@ -1,0 +1,37 @@
+import * as z from 'zod'
+import { ChainErrors } from '../../../lib/activity/responses.ts'
+import { EvidenceList } from '../../../lib/chain/evidence.ts'
+import { ChainIdText } from '../../../lib/chain/registry.ts'
+import { Address, UserAddress } from '../../../lib/codecs.ts'
+import { UPSTREAM_ERRORS } from '../../../lib/errors.ts'
+import type { EndpointContract } from '../../../lib/frame/contract.ts'
+import { RewardResponse } from '../../../lib/rewards/responses.ts'
+
+export const contract = {
+  method: 'GET',
+  path: '/defi-vaults/v1/defi/user/{userAddress}/rewards',
+  title: 'List rewards',
+  summary:
+    'Lists what campaigns pay a user besides the yield of vaults, on all supported chains that the key may use. What is claimable is proven by the chain.',
+  tag: 'Activity',
+  caller: 'client',
+  uses: {
+    cache: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'],
+    // The account is watched from then on.
+    deposits: ['BatchGetItem', 'UpdateItem'],
+    config: true,
+  },
+  request: {
+    path: z.object({ userAddress: UserAddress }),
+    query: z.object({ chainId: ChainIdText.optional().describe('Only rewards on this chain') }),
+  },
+  response: z.object({
+    userAddress: Address,
+    rewards: z.array(RewardResponse).describe('Without tokens that look like spam'),
+    errors: ChainErrors.describe('Reason by chain id why rewards of that chain are missing, all or some'),
+    evidence: EvidenceList,
+  }),
+  errors: ['too_many_requests', ...UPSTREAM_ERRORS],
+  cacheControl: 'no-store',
+  impact: 'Users cannot see their rewards.',
+} as const satisfies EndpointContract

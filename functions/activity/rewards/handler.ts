@@ -1,0 +1,86 @@
+import { EVM_CHAINS } from '../../../lib/chain/registry.ts'
+import { badAnswer } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import { endpoint } from '../../../lib/frame/endpoint.ts'
+import { logger } from '../../../lib/logger.ts'
+import { UNITS } from '../../../lib/meter/meter.ts'
+import { toResult } from '../../../lib/result.ts'
+import { readRewards } from '../../../lib/rewards/read-rewards.ts'
+import { getReported } from '../../../lib/rewards/reported.ts'
+import { MIN_WORTH_USD } from '../../../lib/rewards/responses.ts'
+import type { WatchedKey } from '../../../lib/rewards/watched-store.ts'
+import { cache, getReader, getTokenValues, merkl, now, type Services, watchedAccounts } from '../../../lib/services.ts'
+import { contract } from './contract.ts'
+
+type Dependencies = Services<'cache' | 'merkl' | 'getReader' | 'getTokenValues' | 'watchedAccounts' | 'now'>
+
+function listRewards({ cache, merkl, getReader, getTokenValues, watchedAccounts, now }: Dependencies) {
+  /** Has the job report what becomes of these rewards. If that fails, they are listed nevertheless. */
+  const watch = async (keys: readonly WatchedKey[]) => {
+    if (keys.length === 0) return
+    try {
+      await watchedAccounts.watch(keys, now())
+    } catch (error) {
+      logger.warn('account not watched', { reason: String(error) })
+    }
+  }
+  return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const {
+      path: { userAddress: account },
+      query,
+      payFor,
+      client,
+      limits,
+    } = request
+    // Campaigns of one chain can pay on another.
+    const chainIds = EVM_CHAINS.map(({ id }) => id).filter(
+      (id) => (query.chainId ?? id) === id && (limits.chains?.includes(id) ?? true),
+    )
+    const [reported, usdOf] = await Promise.all([
+      getReported({ cache, merkl }, { account, chainIds, payment: payFor(UNITS.merkl) }),
+      getTokenValues(chainIds),
+    ])
+    const ofChains = await Promise.all(
+      reported.map(async ({ chainId, isWhole, isStale, ...ofChain }) => {
+        const read = async () => {
+          const { rewards, evidence } = await readRewards(getReader(chainId), [{ account, ...ofChain }], usdOf)
+          const [ofAccount] = rewards
+          if (!ofAccount) throw badAnswer('the Distributor cannot be read')
+          return { chainId, rewards: ofAccount, evidence }
+        }
+        return { chainId, isWhole, isStale, result: await toResult(read()) }
+      }),
+    )
+    const read = ofChains.flatMap(({ result }) => ('value' in result ? [result.value] : []))
+    const errors: Record<string, string> = {}
+    for (const { chainId, isWhole, isStale, result } of ofChains) {
+      if ('error' in result) {
+        logger.warn('rewards not read', { chainId, code: result.error.code, reason: String(result.error.cause) })
+        errors[chainId] = result.error.message
+      } else if (isStale) errors[chainId] = 'Merkl cannot be reached: new rewards may be missing.'
+      else if (!isWhole) errors[chainId] = 'Merkl reported rewards that could not be read.'
+    }
+    const [failed] = ofChains.flatMap(({ result }) => ('error' in result ? [result.error] : []))
+    if (failed && read.length === 0) throw failed
+    // A client can list any account: one is watched only if there can be something to report.
+    const paying = read.filter(({ rewards }) =>
+      rewards.some(({ chainId, token: address, decimals, amount, pending }) => {
+        const usd = decimals === null ? null : usdOf({ chainId, address, decimals }, amount + pending)
+        return usd !== null && usd >= MIN_WORTH_USD
+      }),
+    )
+    await watch(paying.map(({ chainId }) => ({ chainId, account, clientId: client.clientId })))
+    return {
+      userAddress: account,
+      rewards: read.flatMap(({ rewards }) => rewards),
+      errors: Object.keys(errors).length > 0 ? errors : undefined,
+      evidence: read.flatMap(({ evidence }) => evidence),
+    }
+  }
+}
+
+export const handler = endpoint(
+  contract,
+  { cache, merkl, getReader, getTokenValues, watchedAccounts, now },
+  listRewards,
+)

@@ -1,0 +1,100 @@
+import type * as z from 'zod'
+import { evmChain } from '../../../lib/chain/registry.ts'
+import { job } from '../../../lib/frame/job.ts'
+import { logger } from '../../../lib/logger.ts'
+import { tokensKey } from '../../../lib/markets/cache-keys.ts'
+import { spamRule } from '../../../lib/portfolio/spam.ts'
+import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
+import { toResult } from '../../../lib/result.ts'
+import { campaignsKey } from '../../../lib/rewards/campaigns.ts'
+import {
+  appendingLog,
+  cache,
+  enqueueDeliveries,
+  getAgreedReader,
+  getTokenValues,
+  listedVaults,
+  merkl,
+  now,
+  random,
+  type Services,
+  sleep,
+  watchedAccounts,
+  webhooks,
+} from '../../../lib/services.ts'
+import { DAY_MS, MINUTE_MS } from '../../../lib/time.ts'
+import { contract } from './contract.ts'
+import { publishClaimable } from './publish-claimable.ts'
+import { publishClaimed } from './publish-claimed.ts'
+
+type Dependencies = Parameters<typeof publishClaimable>[0] &
+  Parameters<typeof publishClaimed>[0] &
+  Services<'listedVaults' | 'cache'>
+
+/** Age at which campaigns are fetched again: three runs, less a minute by which a schedule may be early. */
+const MAX_AGE_MS = 14 * MINUTE_MS
+/** Watched accounts that one run checks, in a bit over three minutes. */
+const MAX_CHECKED = 100
+
+/**
+ * Refreshes the campaigns of a chain's vaults, and reports to clients what the accounts that they watch can claim and have claimed.
+ * None of the three stops the others. Throws `upstream_*` if the claims could not be read: the next run reads them.
+ */
+export function refreshRewards(dependencies: Dependencies) {
+  const { listedVaults, watchedAccounts, now } = dependencies
+  return async ({ chainId }: { chainId: number }): Promise<z.output<typeof contract.report>> => {
+    const vaults = await listedVaults.list(chainId)
+    if (vaults.length === 0) return { chainId, outcome: 'no vaults' }
+    const campaigns = await refreshCampaigns(dependencies, chainId, vaults)
+    const waiting = await watchedAccounts.listNext(chainId, MAX_CHECKED)
+    const due = waiting.filter(({ lookAt }) => lookAt <= now())
+    const checked = await publishClaimable(dependencies, chainId, due)
+    const claimed = await publishClaimed(dependencies, chainId, waiting.length > 0)
+    return { chainId, outcome: 'refreshed', ...campaigns, ...checked, claimed }
+  }
+}
+
+/** Fetches the campaigns of these vaults unless they are new enough. If the source fails, the older ones stay. */
+async function refreshCampaigns(
+  { cache, merkl, now }: Pick<Dependencies, 'cache' | 'merkl' | 'now'>,
+  chainId: number,
+  vaults: readonly VaultOnChain[],
+): Promise<{ readonly campaigns: number | null; readonly lagSeconds: number }> {
+  const chainKey = evmChain(chainId)?.key ?? ''
+  const { known, tokens } = await cache.get({ known: campaignsKey(chainId), tokens: tokensKey(chainKey) })
+  const ageMs = known ? now() - known.asOf.getTime() : DAY_MS
+  if (ageMs < MAX_AGE_MS) return { campaigns: null, lagSeconds: 0 }
+  const fetched = await toResult(merkl.fetchCampaigns(chainId))
+  if ('error' in fetched) {
+    const { code, cause } = fetched.error
+    logger.warn('campaigns not refreshed', { chainId, code, reason: String(cause) })
+    return { campaigns: null, lagSeconds: Math.round(ageMs / 1000) }
+  }
+  const isSpam = spamRule(tokens?.value ?? [])
+  const addresses = new Set<string>(vaults.flatMap(({ address, shareToken }) => [address, shareToken]))
+  const ofVaults = [...fetched.value].flatMap(([address, campaigns]) => {
+    const shown = campaigns.filter(({ token, symbol }) => !isSpam(token, symbol))
+    return addresses.has(address) && shown.length > 0 ? [[address, shown] as const] : []
+  })
+  await cache.put(campaignsKey(chainId), Object.fromEntries(ofVaults))
+  return { campaigns: ofVaults.length, lagSeconds: 0 }
+}
+
+export const handler = job(
+  contract,
+  {
+    listedVaults,
+    watchedAccounts,
+    cache,
+    merkl,
+    getReader: getAgreedReader,
+    getTokenValues,
+    eventLog: appendingLog,
+    webhooks,
+    enqueue: enqueueDeliveries,
+    now,
+    random,
+    sleep,
+  },
+  refreshRewards,
+)

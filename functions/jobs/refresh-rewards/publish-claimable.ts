@@ -1,0 +1,101 @@
+import type { Address } from 'viem'
+import type * as z from 'zod'
+import { logger } from '../../../lib/logger.ts'
+import { FREE } from '../../../lib/meter/meter.ts'
+import { toResult } from '../../../lib/result.ts'
+import { readRewards } from '../../../lib/rewards/read-rewards.ts'
+import { getReported, type Reported } from '../../../lib/rewards/reported.ts'
+import { MIN_WORTH_USD, type RewardResponse } from '../../../lib/rewards/responses.ts'
+import type { Watched } from '../../../lib/rewards/watched-store.ts'
+import type { Services } from '../../../lib/services.ts'
+import { DAY_MS, HOUR_MS } from '../../../lib/time.ts'
+import { publish } from '../../../lib/webhooks/append.ts'
+import type { RewardNotice } from '../../../lib/webhooks/event.ts'
+
+type Dependencies = Parameters<typeof publish>[0] &
+  Services<'watchedAccounts' | 'cache' | 'merkl' | 'getReader' | 'getTokenValues' | 'sleep'>
+
+/** Pause between two questions to the source: the runs of all chains together ask it less than 10 times a second. */
+const PAUSE_MS = 2_000
+
+/**
+ * Reports what due accounts can claim to the clients that watch them. An account is due again a day later, or at the end of a
+ * dispute period, or an hour later if its rewards could not be read, so that it keeps no other waiting. Throws when the table or the queue cannot be reached.
+ */
+export async function publishClaimable(
+  dependencies: Dependencies,
+  chainId: number,
+  due: readonly Watched[],
+): Promise<{ readonly checked: number; readonly unread: number; readonly claimable: number }> {
+  const { watchedAccounts, now } = dependencies
+  if (due.length === 0) return { checked: 0, unread: 0, claimable: 0 }
+  const found = await findClaimable(dependencies, chainId, due)
+  const clientsOf = new Map(
+    [...found].flatMap(([{ clientId }, { notices }]) => notices.map((one) => [one, [clientId]])),
+  )
+  const claimable = await publish(dependencies, [...clientsOf.keys()], (notice) => clientsOf.get(notice) ?? [])
+  // If the run dies here, the next one repeats these events under the same keys.
+  for (const one of due) await watchedAccounts.postpone(one, found.get(one)?.dueAt ?? now() + HOUR_MS)
+  return { checked: found.size, unread: due.length - found.size, claimable }
+}
+
+/** The notices of an account, and when it is due again, in epoch milliseconds. */
+type Found = { readonly notices: readonly RewardNotice[]; readonly dueAt: number }
+
+/** Finds the notices of these accounts; without those whose rewards cannot be read. Sends one request to the chain. */
+async function findClaimable(
+  { cache, merkl, getReader, getTokenValues, sleep, now }: Dependencies,
+  chainId: number,
+  due: readonly Watched[],
+): Promise<ReadonlyMap<Watched, Found>> {
+  const reported = new Map<Watched, Reported>()
+  const failures: unknown[] = []
+  for (const [index, one] of due.entries()) {
+    const { account } = one
+    if (index > 0) await sleep(PAUSE_MS)
+    const question = { account, chainIds: [chainId], payment: FREE }
+    const result = await toResult(getReported({ cache, merkl }, question))
+    const [ofChain] = 'value' in result ? result.value : []
+    if (ofChain && !ofChain.isStale) reported.set(one, ofChain)
+    else failures.push('error' in result ? result.error.cause : 'the source has failed')
+  }
+  const accounts = [...reported].map(([{ account }, of]) => ({ account, ...of }))
+  const read = await toResult(readRewards(getReader(chainId), accounts, await getTokenValues([chainId])))
+  if ('error' in read) failures.push(read.error.cause)
+  if (failures.length > 0) {
+    logger.warn('rewards not read', { chainId, accounts: failures.length, reason: String(failures[0]) })
+  }
+  if ('error' in read) return new Map()
+  const { rewards, evidence } = read.value
+  const [block] = evidence
+  const found = [...reported.keys()].flatMap((one, index) => {
+    const ofAccount = rewards[index]
+    if (!ofAccount) return []
+    const notices = ofAccount.flatMap(
+      (reward) => (block && buildClaimableNotice(one.account, reward, block.timestamp)) ?? [],
+    )
+    // In a dispute period nothing may be claimable: every check could fall into one.
+    const [next] = ofAccount.flatMap(({ claimableAt }) => claimableAt ?? [])
+    return [[one, { notices, dueAt: next?.getTime() ?? now() + DAY_MS }] as const]
+  })
+  return new Map(found)
+}
+
+/**
+ * Builds the notice of a reward as it stands in a block of this time. Undefined for a reward without a price, one that is worth
+ * less than a dollar, and one for another recipient, of which the service prepares no claim.
+ */
+export function buildClaimableNotice(
+  account: Address,
+  { chainId, token, symbol, decimals, amount, claimed, usd, recipient }: z.output<typeof RewardResponse>,
+  timestamp: Date,
+): RewardNotice | undefined {
+  if (recipient !== account || decimals === null || usd === null || usd < MIN_WORTH_USD) return undefined
+  return {
+    type: 'reward.claimable',
+    // All that was ever earned: the same amount has the same key.
+    key: `${chainId}#${account}#${token}#claimable#${claimed + amount}`,
+    ...{ timestamp, final: true },
+    data: { chainId, userAddress: account, token, symbol, decimals, amount, usd },
+  }
+}

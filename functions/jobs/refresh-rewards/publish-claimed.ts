@@ -1,0 +1,70 @@
+import { type Address, toEventSelector } from 'viem'
+import { buildEntryId } from '../../../lib/activity/ledger-entry.ts'
+import { min } from '../../../lib/bigint.ts'
+import { decodeLog } from '../../../lib/chain/decode.ts'
+import { readFinalBlock } from '../../../lib/chain/finality.ts'
+import { readTimestamps } from '../../../lib/chain/logs.ts'
+import { DISTRIBUTOR, distributorAbi } from '../../../lib/rewards/distributor.ts'
+import type { Services } from '../../../lib/services.ts'
+import { sideBySide } from '../../../lib/side-by-side.ts'
+import { toDate } from '../../../lib/time.ts'
+import { publish } from '../../../lib/webhooks/append.ts'
+import type { RewardNotice } from '../../../lib/webhooks/event.ts'
+
+type Dependencies = Parameters<typeof publish>[0] & Services<'watchedAccounts' | 'getReader'>
+
+const FILTER = { address: DISTRIBUTOR, topics: [toEventSelector('Claimed(address,address,uint256)')] }
+/** Blocks that one run reads: of the fastest chain seven hours. */
+const MAX_BLOCKS = 100_000n
+/** Claims after which a run reads no further range. */
+const MANY_CLAIMS = 1_000
+
+/**
+ * Reports the claims of final blocks since the run before to the clients that watch the accounts, and returns how many are new.
+ * Reads no block while no account is watched. Throws `upstream_*`, and when the table or the queue cannot be reached.
+ */
+export async function publishClaimed(dependencies: Dependencies, chainId: number, isWatched: boolean): Promise<number> {
+  const { watchedAccounts, getReader } = dependencies
+  const before = await watchedAccounts.getThrough(chainId)
+  if (!isWatched) {
+    if (before !== undefined) await watchedAccounts.forgetThrough(chainId)
+    return 0
+  }
+  const reader = getReader(chainId)
+  const { final } = await readFinalBlock(reader)
+  if (before === undefined) {
+    await watchedAccounts.recordThrough(chainId, Number(final.number))
+    return 0
+  }
+  const from = BigInt(before) + 1n
+  const to = min(final.number, from + MAX_BLOCKS - 1n)
+  if (from > to) return 0
+  const { logs, through } = await reader.logsUntil(FILTER, from, to, (claims) => claims >= MANY_CLAIMS)
+  const claims = logs.flatMap((log) => {
+    const event = decodeLog(distributorAbi, log)
+    // A claim of nothing emits the event, too.
+    return event?.eventName === 'Claimed' && event.args.amount > 0n ? [{ log, ...event.args }] : []
+  })
+  const clients = new Map<Address, readonly string[]>()
+  await sideBySide(new Set(claims.map(({ user }) => user)), async (user) => {
+    clients.set(user, await watchedAccounts.listClients(chainId, user))
+  })
+  const watched = claims.filter(({ user }) => clients.get(user)?.length)
+  const timeOf = await readTimestamps(
+    reader.request,
+    watched.map(({ log }) => log),
+  )
+  const notices = watched.map(({ log, user, token, amount }): RewardNotice => {
+    const { transactionHash, logIndex, blockNumber } = log
+    return {
+      type: 'reward.claimed',
+      key: `${buildEntryId({ chainId, transactionHash, logIndex })}#claimed`,
+      ...{ timestamp: toDate(timeOf(log)), final: true },
+      data: { chainId, userAddress: user, token, amount, transactionHash, blockNumber: Number(blockNumber) },
+    }
+  })
+  const count = await publish(dependencies, notices, ({ data }) => clients.get(data.userAddress) ?? [])
+  // If the run dies here, the next one repeats these events under the same keys.
+  await watchedAccounts.recordThrough(chainId, Number(through))
+  return count
+}

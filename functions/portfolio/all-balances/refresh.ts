@@ -1,0 +1,153 @@
+import type { Chain, ChainKey } from '../../../lib/chain/registry.ts'
+import { Address } from '../../../lib/codecs.ts'
+import type { AppError } from '../../../lib/errors.ts'
+import { logger } from '../../../lib/logger.ts'
+import type { ListedToken } from '../../../lib/markets/coin.ts'
+import type { PayFor } from '../../../lib/meter/meter.ts'
+import { askEach } from '../../../lib/portfolio/ask-each.ts'
+import { balancesKey } from '../../../lib/portfolio/cache-keys.ts'
+import {
+  fittingBalances,
+  fittingTokens,
+  isIndexFresh,
+  isReadFresh,
+  joined,
+  type KnownOnChain,
+  type WalletBalances,
+  withoutOld,
+} from '../../../lib/portfolio/wallet-balances.ts'
+import { toResult } from '../../../lib/result.ts'
+import type { Services } from '../../../lib/services.ts'
+import type { Vault } from '../../../lib/vaults/vault.ts'
+import { readEvmBalances } from './evm.ts'
+import { readSolanaBalances, type SolanaBalances } from './solana.ts'
+
+/** A chain, the user's wallets there, and what is to be read of each. */
+export type ChainInput = {
+  readonly chain: Chain
+  readonly wallets: readonly string[]
+  readonly listed: readonly ListedToken[]
+  readonly vaults: readonly Vault[]
+}
+
+/** Balances of wallets by their addresses. */
+type Wallets = ReadonlyMap<string, WalletBalances>
+
+/** A part of a wallet's balances that is new. */
+type Change = { readonly chain: Chain; readonly wallet: string; readonly part: KnownOnChain }
+
+/** Balances after a refresh, the chains that could not be read, and the lamports that must stay in an account on Solana. */
+type Refreshed = {
+  readonly known: (chain: Chain, wallet: string) => KnownOnChain
+  readonly failures: ReadonlyMap<ChainKey, AppError>
+  readonly rent: bigint | undefined
+}
+
+/**
+ * Returns the function that brings balances of wallets up to date. The cache has all chains of a wallet in one item: one read
+ * for all wallets, then one read and one write for what changed. Each chain is read in one round trip, for the wallets that
+ * nobody asked for in half a minute. Two containers may read the same: a lease would cost more than it saves. Each part has
+ * the time before it was asked for, and a newer one in the table stays.
+ */
+export function balancesRefresh({
+  cache,
+  getReader,
+  solana,
+  tokenIndex,
+  now,
+}: Services<'cache' | 'getReader' | 'solana' | 'tokenIndex' | 'now'>) {
+  const knownIn = (wallets: Wallets) => (chain: Chain, wallet: string) =>
+    withoutOld(wallets.get(wallet)?.[chain.key] ?? {}, now())
+
+  async function getWallets(addresses: readonly string[]): Promise<Wallets> {
+    const cached = await cache.get(Object.fromEntries(addresses.map((address) => [address, balancesKey(address)])))
+    return new Map(addresses.map((address) => [address, cached[address]?.value ?? {}]))
+  }
+
+  async function readChain({ chain, listed, vaults }: ChainInput, wallets: readonly string[]): Promise<SolanaBalances> {
+    if (chain.kind === 'solana') return readSolanaBalances(solana, wallets)
+    const addresses = wallets.map((wallet) => Address.decode(wallet))
+    return { wallets: await readEvmBalances(getReader(chain.id), addresses, listed, vaults), rent: undefined }
+  }
+
+  /** Reads the wallets of a chain that are not fresh. */
+  async function readStale(input: ChainInput, wallets: Wallets) {
+    const { chain, listed, vaults } = input
+    const known = knownIn(wallets)
+    const shares = vaults.map(({ shareToken }) => shareToken)
+    const stale = input.wallets.filter((wallet) => !isReadFresh(known(chain, wallet), shares, now()))
+    if (stale.length === 0) return { changes: [] }
+    const asOf = new Date(now())
+    const result = await toResult(readChain(input, stale))
+    if ('error' in result) {
+      logger.warn('chain not read', { chain: chain.key, cause: String(result.error.cause) })
+      return { changes: [], failure: [chain.key, result.error] as const }
+    }
+    const isListed = new Set(listed.map(({ address }) => address))
+    const changes = result.value.wallets.map((balances, index): Change => {
+      const read = { ...fittingBalances(balances, isListed), asOf }
+      return { chain, wallet: stale[index] ?? '', part: { read } }
+    })
+    return { changes, rent: result.value.rent }
+  }
+
+  /** Asks the index about the wallets whose tokens are not fresh, unless the caller may cause no more questions. */
+  async function askIndex(inputs: readonly ChainInput[], wallets: Wallets, payFor: PayFor): Promise<Change[]> {
+    if (!tokenIndex) return []
+    const known = knownIn(wallets)
+    const asOf = new Date(now())
+    const questions = inputs
+      .filter(({ chain }) => tokenIndex.tokenChains.includes(chain.key))
+      .flatMap(({ chain, wallets, listed }) => {
+        const isListed = new Set(listed.map(({ address }) => address))
+        return wallets.map((wallet) => ({ chain, wallet, isListed, ...known(chain, wallet) }))
+      })
+      .filter((question) => !isIndexFresh(question, now()))
+    if (questions.length === 0) return []
+    const paid = await toResult(payFor(questions.length * tokenIndex.units.tokens).pay())
+    if ('error' in paid) {
+      logger.warn('unlisted tokens not asked for', { count: questions.length, cause: String(paid.error.cause) })
+      return []
+    }
+    const outcomes = await askEach(questions, ({ chain, wallet, indexed, isListed }) =>
+      tokenIndex.fetchTokens(chain.key, wallet, indexed?.tokens ?? [], isListed),
+    )
+    return outcomes.flatMap(({ chain, wallet, result }): Change[] => {
+      if ('value' in result) {
+        return [{ chain, wallet, part: { indexed: { asOf, ...fittingTokens(result.value) } } }]
+      }
+      logger.warn('unlisted tokens not known', { chain: chain.key, cause: String(result.error.cause) })
+      return []
+    })
+  }
+
+  function withChanges(wallets: Wallets, changes: readonly Change[]): Wallets {
+    const changed = new Map(wallets)
+    for (const { chain, wallet, part } of changes) {
+      const before = knownIn(changed)(chain, wallet)
+      changed.set(wallet, { ...changed.get(wallet), [chain.key]: joined(before, part) })
+    }
+    return changed
+  }
+
+  /** Stores changes beside what others have stored since. */
+  async function store(changes: readonly Change[]): Promise<void> {
+    const latest = await getWallets([...new Set(changes.map(({ wallet }) => wallet))])
+    await cache.putMany([...withChanges(latest, changes)].map(([wallet, all]) => [balancesKey(wallet), all] as const))
+  }
+
+  return async (inputs: readonly ChainInput[], payFor: PayFor): Promise<Refreshed> => {
+    const wallets = await getWallets([...new Set(inputs.flatMap((input) => input.wallets))])
+    const [reads, indexed] = await Promise.all([
+      Promise.all(inputs.map((input) => readStale(input, wallets))),
+      askIndex(inputs, wallets, payFor),
+    ])
+    const changes = [...reads.flatMap((read) => read.changes), ...indexed]
+    await store(changes).catch((error: unknown) => logger.error('balances not cached', { error }))
+    return {
+      known: knownIn(withChanges(wallets, changes)),
+      failures: new Map(reads.flatMap(({ failure }) => (failure ? [failure] : []))),
+      rent: reads.flatMap(({ rent }) => rent ?? [])[0],
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import { badAnswer } from '../../../lib/errors.ts'
+import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import { endpoint } from '../../../lib/frame/endpoint.ts'
+import { UNITS } from '../../../lib/meter/meter.ts'
+import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
+import { prepareRewardsClaim } from '../../../lib/rewards/claim.ts'
+import { getReported } from '../../../lib/rewards/reported.ts'
+import { agree, cache, merkl, type Services } from '../../../lib/services.ts'
+import { contract } from './contract.ts'
+
+function buildRewardsClaim({ agree, cache, merkl }: Services<'agree' | 'cache' | 'merkl'>) {
+  return async ({ body, payFor }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+    const { userAddress: account, tokens, chainId } = body
+    // Nothing but withdrawals and claims can spend this share.
+    const payment = payFor(UNITS.merkl, 'quotes')
+    const reported = await getReported({ cache, merkl }, { account, chainIds: [chainId], payment })
+    const { rewards = [], isWhole = true } = reported[0] ?? {}
+    if (rewards.length === 0 && !isWhole) throw badAnswer('rewards that cannot be read')
+    return agree(
+      [chainId],
+      async (getReader) => {
+        const {
+          rewards: claimed,
+          leftOut,
+          ...prepared
+        } = await prepareRewardsClaim(getReader(chainId), account, {
+          rewards,
+          tokens,
+        })
+        return { ...toReply({ protocol: 'merkl', chainId }, account, prepared), rewards: claimed, leftOut }
+      },
+      agreeOnReply,
+    )
+  }
+}
+
+export const handler = endpoint(contract, { agree, cache, merkl }, buildRewardsClaim)

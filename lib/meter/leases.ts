@@ -1,0 +1,139 @@
+import { logger } from '../logger.ts'
+import type { LeasesStore } from './leases-store.ts'
+
+/** Units that a subject may spend in each window of so many seconds. */
+export type Limit = {
+  readonly units: number
+  readonly seconds: number
+  /** The first units of a window that each container lets through uncounted; none unless given. */
+  readonly uncounted?: number
+}
+
+/** The outcome of spending units, with the whole seconds that are left of the window. */
+export type Spending = {
+  readonly isRefused: boolean
+  readonly seconds: number
+  /** Units left, as far as this container knows; undefined where the table could not be reached. */
+  readonly remaining?: number
+  /** Gives the units back to this container. */
+  readonly giveBack: () => void
+}
+
+/** A window of a subject as this container knows it. */
+type Window = {
+  readonly limit: Limit
+  /** Epoch milliseconds. */
+  readonly end: number
+  /** Units that this container has spent. */
+  spent: number
+  /** Units left of its lease. */
+  leased: number
+  /** The most units of a lease: fewer once so many were not left. */
+  most: number
+  /** The most units that no container had leased when the table was last asked. */
+  untaken: number
+  taking?: Promise<void>
+}
+
+type Dependencies = {
+  readonly take: LeasesStore['take']
+  /** Epoch milliseconds. */
+  readonly now: () => number
+  /** The most windows that a container remembers; the table has the rest. */
+  readonly maxWindows?: number
+}
+
+/** Milliseconds in which units are not counted after the table could not be reached. */
+const UNCOUNTED_MS = 5000
+const MAX_WINDOWS = 10_000
+const nothing = () => {}
+
+/**
+ * Counts the units that subjects spend, in windows that begin at the same moment everywhere. A container leases units from the
+ * table: as many as it has spent, at least a thousandth of the limit and at most a hundredth. It spends them without the table.
+ * All containers together never spend more than the limit, and lose at most the rest of each lease. Units are spent uncounted
+ * while the table cannot be reached.
+ */
+export function leases({ take, now, maxWindows = MAX_WINDOWS }: Dependencies) {
+  const windows = new Map<string, Window>()
+  let countedFrom = 0
+
+  const endOf = ({ seconds }: Limit) => (Math.floor(now() / (seconds * 1000)) + 1) * seconds * 1000
+
+  function knownWindow(subject: string, limit: Limit): Window | undefined {
+    const known = windows.get(subject)
+    return known?.end === endOf(limit) && known.limit.units === limit.units ? known : undefined
+  }
+
+  function openWindow(subject: string, limit: Limit): Window {
+    windows.delete(subject)
+    makeRoom()
+    const most = Math.max(1, Math.floor(limit.units / 100))
+    const { uncounted = 0 } = limit
+    const window = { limit, end: endOf(limit), spent: 0, leased: uncounted, most, untaken: limit.units }
+    windows.set(subject, window)
+    return window
+  }
+
+  /** Forgets ended windows if there are too many, and the oldest one if all go on. */
+  function makeRoom(): void {
+    if (windows.size < maxWindows) return
+    for (const [subject, { end }] of windows) if (end <= now()) windows.delete(subject)
+    const [oldest] = windows.keys()
+    if (windows.size >= maxWindows && oldest !== undefined) windows.delete(oldest)
+  }
+
+  async function lease(subject: string, window: Window, needed: number): Promise<void> {
+    const { limit, end } = window
+    const first = Math.max(1, Math.floor(limit.units / 1000))
+    const size = Math.max(needed, Math.min(Math.max(first, window.spent), window.most))
+    try {
+      // Kept for one window more: clocks differ.
+      const until = new Date(end + limit.seconds * 1000)
+      const taken = await take(`${subject}#${end}`, { size, limit: limit.units, until })
+      if (taken !== null) {
+        window.untaken = limit.units - taken
+        window.leased += size
+      } else if (size > needed) window.most = Math.floor(size / 2)
+      else window.untaken = Math.min(window.untaken, size - 1)
+    } catch (error) {
+      countedFrom = now() + UNCOUNTED_MS
+      logger.warn('requests are not counted', { error })
+    }
+  }
+
+  const secondsLeft = ({ end }: Window) => Math.max(1, Math.ceil((end - now()) / 1000))
+  const isRefused = ({ leased, untaken }: Window, units: number) => leased < units && units - leased > untaken
+
+  return {
+    /** Seconds until the window ends, if this container knows that too few units are left; else undefined. */
+    findRefusal(subject: string, limit: Limit, units: number): number | undefined {
+      const window = knownWindow(subject, limit)
+      return window && isRefused(window, units) ? secondsLeft(window) : undefined
+    },
+
+    /** Spends units of the subject: all of them, or none. */
+    async spend(subject: string, limit: Limit, units: number): Promise<Spending> {
+      for (;;) {
+        const window = knownWindow(subject, limit) ?? openWindow(subject, limit)
+        const seconds = secondsLeft(window)
+        if (window.leased >= units) {
+          window.leased -= units
+          window.spent += units
+          const giveBack = () => {
+            window.leased += units
+            window.spent -= units
+          }
+          return { isRefused: false, seconds, remaining: window.leased + window.untaken, giveBack }
+        }
+        if (isRefused(window, units)) {
+          return { isRefused: true, seconds, remaining: window.leased + window.untaken, giveBack: nothing }
+        }
+        if (now() < countedFrom) return { isRefused: false, seconds, giveBack: nothing }
+        window.taking ??= lease(subject, window, units - window.leased).finally(() => delete window.taking)
+        await window.taking
+      }
+    },
+  }
+}
+export type Leases = ReturnType<typeof leases>

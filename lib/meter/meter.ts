@@ -1,0 +1,155 @@
+import { AppError } from '../errors.ts'
+import type { Leases, Limit, Spending } from './leases.ts'
+
+/** Requests of a key in each window of so many seconds. */
+type Rate = { readonly requests: number; readonly seconds: number }
+
+/** Prices in units. One unit is about $0.00004, a request that calls no source. Sources with small plans cost more. */
+export const UNITS = {
+  goldrush: { tokens: 20, nfts: 20 },
+  /** A page of tokens costs $0.00001, one of NFTs $0.0002. */
+  alchemy: { tokens: 1, nfts: 10 },
+  das: 5,
+  coingecko: 200,
+  defillama: 200,
+  /** Free, but 10 requests a second for all keys together. */
+  merkl: 50,
+  quote: 30,
+} as const
+
+/** Units are spent from shares, none of which can use up another. */
+export type Share = 'requests' | 'withdrawals' | 'sources' | 'quotes' | 'withdrawalQuotes'
+
+/** A payer of a request: its key, and before it the smaller ones, which may spend a tenth of what the key may. */
+export type Payer = { readonly who: 'session' | 'network' | 'key'; readonly id: string }
+
+/** A charge to each of the payers, the smallest first; `rate` is the key's. */
+export type Charge = {
+  readonly payers: readonly Payer[]
+  readonly rate: Rate
+  readonly share: Share
+  readonly units: number
+}
+
+/** Returns the payment of so many units by the caller of a request, of its share for sources or for quotes. */
+export type PayFor = (units: number, of?: 'sources' | 'quotes') => Payment
+
+/** Units that are charged before a question to others is asked. */
+export type Payment = {
+  /** Charges the units. Throws `too_many_requests` if one of the payers has too few left. */
+  readonly pay: () => Promise<void>
+  /** The same error, if this container knows without a table request that `pay` would throw it. */
+  readonly findRefusal: () => AppError | undefined
+}
+
+/** The payment of jobs, which no caller pays for. */
+export const FREE: Payment = { pay: async () => {}, findRefusal: () => undefined }
+
+/** A session and a network may spend this part of what their key may. */
+const PART = 1 / 10
+/** A container lets the first request of a session or a network through uncounted: most users cost no table request. */
+const UNCOUNTED = 1
+
+/** Each share: its part of the rate, its window in seconds unless it is the key's own, and the fewest units of any payer. */
+const SHARES: Readonly<Record<Share, { part: number; seconds?: number; fewest: number }>> = {
+  requests: { part: 1, fewest: 1 },
+  withdrawals: { part: 1 / 2, fewest: 10 },
+  // One user with seven wallets on seven chains, or five charts.
+  sources: { part: 1, seconds: 600, fewest: 1_000 },
+  quotes: { part: 1, seconds: 600, fewest: 3 * UNITS.quote },
+  withdrawalQuotes: { part: 1 / 2, seconds: 600, fewest: 3 * UNITS.quote },
+}
+
+/** The units of a share that this payer may spend in a window. */
+function limitOf({ who }: Payer, share: Share, rate: Rate): Limit {
+  const { part, seconds = rate.seconds, fewest } = SHARES[share]
+  const ofKey = (rate.requests * part * seconds) / rate.seconds
+  const units = Math.max(fewest, Math.ceil(who === 'key' ? ofKey : ofKey * PART))
+  const isCounted = who === 'key' || seconds === SHARES.sources.seconds
+  return { units, seconds, uncounted: isCounted ? 0 : UNCOUNTED }
+}
+
+/** Charges payers in units, which all containers count together. */
+export function meter({ spend, findRefusal }: Leases) {
+  const windowsOf = ({ payers, rate, share }: Charge) =>
+    payers.map((payer) => ({
+      ...payer,
+      subject: `${share}#${payer.who}#${payer.id}`,
+      limit: limitOf(payer, share, rate),
+    }))
+
+  function findKnown(charge: Charge): AppError | undefined {
+    for (const { who, subject, limit } of windowsOf(charge)) {
+      const seconds = findRefusal(subject, limit, charge.units)
+      if (seconds !== undefined) return refusalOf(charge, who, limit, { seconds, remaining: 0 })
+    }
+    return undefined
+  }
+
+  return {
+    /** The error of a charge that this container knows to be refused. */
+    findRefusal: findKnown,
+
+    /**
+     * Charges all payers, or none. Returns the headers about the last one, the key, and what gives the units back. Throws
+     * `rate_limit_exceeded` if the key has too few units left for a request, and `too_many_requests` with the payer that has
+     * too few for all else.
+     */
+    async charge(charge: Charge): Promise<{ headers: RateLimitHeaders; giveBack: () => void }> {
+      // Known refusals come before any table request, so that a flood from new networks writes nothing once the key's units are spent.
+      const known = findKnown(charge)
+      if (known) throw known
+      const spent: Spending[] = []
+      const returnAll = () => {
+        for (const { giveBack } of spent) giveBack()
+      }
+      for (const { who, subject, limit } of windowsOf(charge)) {
+        const spending = await spend(subject, limit, charge.units)
+        if (spending.isRefused) {
+          returnAll()
+          throw refusalOf(charge, who, limit, spending)
+        }
+        spent.push(spending)
+      }
+      const [key] = windowsOf(charge).slice(-1)
+      const [ofKey] = spent.slice(-1)
+      return { headers: key && ofKey ? headersFor(key.limit, ofKey) : {}, giveBack: returnAll }
+    },
+  }
+}
+
+/** The headers that report where a key stands (draft-ietf-httpapi-ratelimit-headers-11). */
+export type RateLimitHeaders = Readonly<Record<string, string>>
+
+function headersFor(
+  { units, seconds: window }: Limit,
+  { remaining, seconds }: Pick<Spending, 'remaining' | 'seconds'>,
+) {
+  return {
+    'ratelimit-policy': `"key";q=${units};w=${window}`,
+    ...(remaining !== undefined && { ratelimit: `"key";r=${remaining};t=${seconds}` }),
+  }
+}
+
+const FIELDS = { session: 'authorization', network: 'address', key: 'x-join-key' } as const
+const NAMES: Readonly<Record<Share, string>> = {
+  requests: 'requests',
+  withdrawals: 'withdrawals and claims',
+  sources: 'data sources',
+  quotes: 'quotes of deposits',
+  withdrawalQuotes: 'quotes of withdrawals and claims',
+}
+
+function refusalOf(
+  { share }: Charge,
+  who: Payer['who'],
+  limit: Limit,
+  standing: Pick<Spending, 'remaining' | 'seconds'>,
+): AppError {
+  const retry = { 'retry-after': standing.seconds.toString() }
+  const cause = new Error(`a ${who} has spent its ${limit.units} units for ${share} of ${limit.seconds} seconds`)
+  if (who === 'key' && SHARES[share].seconds === undefined)
+    return new AppError('rate_limit_exceeded', { headers: { ...headersFor(limit, standing), ...retry }, cause })
+  const issue = `has spent its units for ${NAMES[share]}: wait for the seconds in Retry-After`
+  return new AppError('too_many_requests', { headers: retry, details: [{ field: FIELDS[who], issue }], cause })
+}

@@ -1,0 +1,146 @@
+import { type Address, isAddressEqual } from 'viem'
+import { decodeLog } from '../chain/decode.ts'
+import { erc20Abi } from '../chain/erc20.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import type { RpcRequest } from '../chain/rpc.ts'
+import { boundedSimulationRequest, parseSimulation, type SimulatedCall, summarise } from '../chain/simulation.ts'
+import { AppError } from '../errors.ts'
+import { toDate } from '../time.ts'
+import {
+  DISTRIBUTOR,
+  distributionsPlan,
+  distributorAbi,
+  encodeClaim,
+  type RewardClaim,
+  type Standing,
+  toStanding,
+  verifyClaim,
+} from './distributor.ts'
+import type { ReportedReward } from './merkl.ts'
+import type { LeftOutReason } from './responses.ts'
+
+/** Tokens of one claim. Each is simulated by itself, with its part of a block's gas. */
+const MAX_TOKENS = 10
+/** Gas units of one token's payment, if there is no dry run. */
+const UPPER_ESTIMATE = 150_000n
+
+type LeftOut = { readonly token: Address; readonly reason: LeftOutReason; readonly claimableAt: Date | null }
+
+/** A reward as it stands on the chain. */
+type Candidate = { readonly reward: ReportedReward; readonly standing: Standing }
+
+/**
+ * Prepares one claim of what the chain pays an account now, of these rewards. `tokens` are those that it is to claim. Sends one
+ * request to the chain if the source knows what was claimed, and all that is tried works; else a few more. Throws
+ * `no_claimable_rewards`, with a detail for each reward that is left out, or `upstream_*`.
+ */
+export async function prepareRewardsClaim(
+  reader: ChainReader,
+  account: Address,
+  {
+    rewards,
+    tokens,
+  }: { readonly rewards: readonly ReportedReward[]; readonly tokens?: readonly Address[] | undefined },
+) {
+  const wanted = tokens ? rewards.filter(({ token }) => tokens.includes(token)) : rewards
+  const notFound = (tokens ?? [])
+    .filter((token) => !wanted.some((reward) => reward.token === token))
+    .map((token): LeftOut => ({ token, reason: 'not_found', claimableAt: null }))
+  if (wanted.length === 0) throw refusal(notFound)
+  const likely = wanted.filter(({ amount, claimed }) => amount > claimed).slice(0, MAX_TOKENS)
+  const plan = distributionsPlan(
+    account,
+    wanted.map(({ token }) => token),
+  )
+  const extraCalls = likely.length > 0 ? [dryRunRequest(account, likely)] : []
+  const { value: distributions, outcomes, block, evidence } = await reader.readOne(plan, { extraCalls, withHash: true })
+
+  const leftOut = [...notFound]
+  const candidates: Candidate[] = []
+  for (const reward of wanted) {
+    const standing = toStanding(account, reward, distributions)
+    const { amount, pending, recipient, claimableAt } = standing
+    const at = claimableAt === undefined ? null : toDate(claimableAt)
+    if (amount === 0n && pending > 0n)
+      leftOut.push({ token: reward.token, reason: 'not_yet_claimable', claimableAt: at })
+    if (amount === 0n) continue
+    if (recipient === account) candidates.push({ reward, standing })
+    else leftOut.push({ token: reward.token, reason: 'paid_to_another_account', claimableAt: null })
+  }
+
+  let paid: Candidate[] = []
+  let tried: readonly SimulatedCall[] | undefined
+  while (paid.length === 0 && candidates.length > 0) {
+    const batch = candidates.splice(0, MAX_TOKENS)
+    const claims = batch.map(({ reward }) => reward)
+    const isKnown =
+      tried === undefined && claims.length === likely.length && claims.every((one, i) => one === likely[i])
+    const [outcome] = isKnown ? outcomes : await reader.request([dryRunRequest(account, claims)])
+    tried = parseSimulation(outcome, claims.length + 1, distributorAbi) ?? []
+    const [together, ...each] = tried
+    // If the claim of all succeeds, the single ones after it pay nothing.
+    const callOf = (index: number) => (together?.status === 'success' ? together : each[index])
+    const failures = batch.map(({ reward, standing }, index) => findFailure(account, reward, standing, callOf(index)))
+    for (const [index, reason] of failures.entries()) {
+      const token = batch[index]?.reward.token
+      if (token && reason) leftOut.push({ token, reason, claimableAt: null })
+    }
+    paid = batch.filter((_, index) => !failures[index])
+    // What is left of the batch, or what works only by itself, is tried once more.
+    if (paid.length > 0 && (paid.length < batch.length || together?.status === 'reverted')) {
+      const [again] = await reader.request([
+        boundedSimulationRequest(account, [
+          encodeClaim(
+            account,
+            paid.map(({ reward }) => reward),
+          ),
+        ]),
+      ])
+      tried = parseSimulation(again, 1, distributorAbi) ?? []
+    }
+  }
+  leftOut.push(
+    ...candidates.map(({ reward: { token } }) => ({ token, reason: 'claim_again' as const, claimableAt: null })),
+  )
+  if (paid.length === 0) throw refusal(leftOut)
+  const claims = paid.map(({ reward }) => reward)
+  const operation = encodeClaim(account, claims)
+  verifyClaim(account, claims, operation)
+  return {
+    ...{ approval: [], operations: [operation], leftOut, block },
+    rewards: paid.map(({ reward: { token }, standing: { amount } }) => ({ token, amount })),
+    ...summarise(tried?.slice(0, 1), UPPER_ESTIMATE * BigInt(claims.length)),
+    evidence: [await evidence()],
+  }
+}
+
+function refusal(leftOut: readonly LeftOut[]): AppError {
+  const details = leftOut.map(({ token, reason }) => ({ field: 'tokens', issue: `${token}: ${reason}` }))
+  return new AppError('no_claimable_rewards', details.length > 0 ? { details } : {})
+}
+
+/** The reason why a token did not pay in its dry run; undefined if it did, or if nothing could be tried. */
+function findFailure(
+  account: Address,
+  { token }: ReportedReward,
+  { amount }: Standing,
+  call: SimulatedCall | undefined,
+): LeftOutReason | undefined {
+  if (call?.status === 'reverted') return 'reverts'
+  const isTransferred = call?.logs?.some((log) => {
+    const event = isAddressEqual(log.address, token) ? decodeLog(erc20Abi, log) : undefined
+    if (event?.eventName !== 'Transfer') return false
+    const { from, to, value } = event.args
+    return isAddressEqual(from, DISTRIBUTOR) && isAddressEqual(to, account) && value === amount
+  })
+  return isTransferred === false ? 'does_not_transfer' : undefined
+}
+
+/** The call that tries a claim of all of these, then one of each. */
+function dryRunRequest(account: Address, claims: readonly RewardClaim[]): RpcRequest {
+  const each = [claims, ...claims.map((one) => [one])]
+  return boundedSimulationRequest(
+    account,
+    each.map((some) => encodeClaim(account, some)),
+  )
+}

@@ -1,0 +1,222 @@
+import { type Hex, isHash } from 'viem'
+import * as z from 'zod'
+import { EVM_CHAINS } from '../chain/registry.ts'
+import { Address, Amount } from '../codecs.ts'
+import { AppError } from '../errors.ts'
+import { parseAnswer, parseRows, type Upstream } from '../http.ts'
+import { Digits, ShortText } from '../portfolio/token-index.ts'
+import { toResult } from '../result.ts'
+import { LAST_SECOND } from '../time.ts'
+
+/** Where Merkl is. It needs no key; one raises the limit of 10 requests a second (https://developers.merkl.xyz/integrate-merkl/auth). */
+export const MerklApi = z
+  .object({ url: z.url().default('https://api.merkl.xyz'), apiKey: z.string().min(1).optional() })
+  .transform(({ url, apiKey }) => ({ url, headers: apiKey ? { 'x-api-key': apiKey } : {} }))
+
+/** The largest amount that the Distributor records. */
+export const MAX_UINT208 = 2n ** 208n - 1n
+/** Maximum hashes of a proof: a tree of 40 levels has more leaves than there are accounts. */
+const MAX_PROOF = 40
+/** Maximum rewards of an account: with their proofs they fit into one item of the cache. */
+const MAX_REWARDS = 60
+/** Vaults of whose campaigns a reward says what they have paid. */
+const MAX_VAULTS = 20
+/** Pages of campaigns of one chain, 100 on each. */
+const MAX_PAGES = 20
+const PAGE_SIZE = 100
+const CHAIN_IDS = EVM_CHAINS.map(({ id }) => id)
+
+const Amount208 = Amount.refine((amount) => amount <= MAX_UINT208)
+const ProofHash = z.custom<Hex>((value) => typeof value === 'string' && isHash(value))
+
+/**
+ * A reward of an account as the source reports it: nothing of it is proven. Amounts are in the token's smallest unit; `amount` and
+ * `claimed` are all that was ever earned and paid, `pending` is earned and in no tree.
+ */
+export const ReportedReward = z.object({
+  chainId: z.int(),
+  token: Address,
+  symbol: z.string(),
+  amount: Amount208,
+  claimed: Amount,
+  pending: Amount208,
+  proof: z.array(ProofHash).max(MAX_PROOF),
+  /** Part of `claimed` by the vault whose campaigns paid it. */
+  vaults: z.record(z.string(), Amount),
+})
+export type ReportedReward = z.output<typeof ReportedReward>
+
+/** Rewards of an account on all chains. `unread` are the chains of rewards that could not be read. */
+export const ReportedRewards = z.object({ rewards: z.array(ReportedReward), unread: z.array(z.int()) })
+export type ReportedRewards = z.output<typeof ReportedRewards>
+
+/** Seconds since 1970 that a date has. */
+const EpochSecond = z.int().positive().max(Number(LAST_SECOND))
+
+/** A token that campaigns of a vault pay. `apr` is in percent a year, null if the source has not measured it. */
+export const Campaign = z.object({
+  /** Chain of the token, which need not be that of the vault. */
+  chainId: z.int(),
+  token: Address,
+  symbol: z.string(),
+  apr: z.number().nullable(),
+  endsAt: EpochSecond,
+})
+export type Campaign = z.output<typeof Campaign>
+
+/** Addresses in any case. */
+const AnyAddress = z.preprocess((value) => (typeof value === 'string' ? value.toLowerCase() : value), Address)
+
+const RewardRow = z.object({
+  token: z.object({ address: AnyAddress, symbol: ShortText }),
+  amount: Digits.refine((amount) => amount <= MAX_UINT208),
+  claimed: Digits,
+  pending: Digits.refine((amount) => amount <= MAX_UINT208).catch(0n),
+  proofs: z.array(ProofHash).max(MAX_PROOF),
+  breakdowns: z.array(z.unknown()).catch([]),
+})
+const Breakdown = z.object({ reason: z.string().max(1000), claimed: Digits })
+const UserRewards = z.array(z.object({ chain: z.object({ id: z.number() }), rewards: z.array(z.unknown()) }))
+
+const CampaignToken = z.object({
+  address: AnyAddress,
+  chainId: z.int(),
+  symbol: ShortText,
+  /** Others than tokens are points, and tokens that do not exist yet. */
+  type: z.string().catch('TOKEN'),
+})
+const Percent = z.number().min(0).max(1_000_000)
+const Opportunity = z.object({
+  id: z.string(),
+  identifier: AnyAddress,
+  action: z.string().catch(''),
+  apr: Percent.nullable().catch(null),
+  aprRecord: z.unknown(),
+  latestCampaignEnd: z.coerce.number().pipe(EpochSecond),
+  rewardsRecord: z.object({
+    breakdowns: z.array(z.object({ token: CampaignToken, value: z.number().min(0).catch(0) })).max(100),
+  }),
+})
+type Opportunity = z.output<typeof Opportunity>
+
+/** A reward that is not parsed yet. */
+type Row = { readonly chainId: number; readonly row: unknown }
+
+/** Fetches rewards and campaigns. */
+export type Merkl = ReturnType<typeof createMerkl>
+
+/**
+ * Merkl's API (https://developers.merkl.xyz/integrate-merkl/user-rewards), which `ask` asks. Both functions throw AppError
+ * `upstream_*`.
+ */
+export function createMerkl(ask: Upstream) {
+  async function fetchRows(account: string, chainIds: readonly number[]): Promise<Row[]> {
+    const answer = await ask({
+      path: `/v4/users/${account.toLowerCase()}/rewards`,
+      query: { chainId: chainIds.join() },
+    })
+    return parseAnswer(UserRewards, accepted(answer)).flatMap(({ chain, rewards }) =>
+      chainIds.includes(chain.id) ? rewards.map((row) => ({ chainId: chain.id, row })) : [],
+    )
+  }
+
+  /** The rows of an account on all chains. If Merkl refuses them together, as it does if it does not know one, each is asked for. */
+  async function fetchAllRows(account: string): Promise<{ rows: Row[]; unread: number[] }> {
+    const together = await toResult(fetchRows(account, CHAIN_IDS))
+    if ('value' in together) return { rows: together.value, unread: [] }
+    if (together.error.code !== 'upstream_bad_answer') throw together.error
+    const each = await Promise.all(
+      CHAIN_IDS.map(async (chainId) => ({ chainId, result: await toResult(fetchRows(account, [chainId])) })),
+    )
+    const unread = each.flatMap(({ chainId, result }) => ('error' in result ? [chainId] : []))
+    if (unread.length === CHAIN_IDS.length) throw together.error
+    return { rows: each.flatMap(({ result }) => ('value' in result ? result.value : [])), unread }
+  }
+
+  return {
+    /** Fetches the rewards of an account on all chains, those with something left first. */
+    async fetchRewards(account: string): Promise<ReportedRewards> {
+      const { rows, unread } = await fetchAllRows(account)
+      const rewards = new Map<string, ReportedReward>()
+      const unreadChains = new Set(unread)
+      for (const { chainId, row } of rows) {
+        const reward = RewardRow.safeParse(row).data
+        if (!reward) unreadChains.add(chainId)
+        else keepLarger(rewards, toReward(chainId, reward))
+      }
+      const openFirst = [...rewards.values()].toSorted((one, other) => Number(isOpen(other)) - Number(isOpen(one)))
+      for (const { chainId } of openFirst.slice(MAX_REWARDS).filter(isOpen)) unreadChains.add(chainId)
+      return { rewards: openFirst.slice(0, MAX_REWARDS), unread: [...unreadChains] }
+    },
+
+    /** Fetches the live campaigns of a chain, by the address of the vault that they are for. */
+    async fetchCampaigns(chainId: number): Promise<Map<string, Campaign[]>> {
+      const found: Opportunity[] = []
+      for (let page = 0; page < MAX_PAGES; page += 1) {
+        const query = { chainId: `${chainId}`, status: 'LIVE', items: `${PAGE_SIZE}`, page: `${page}` }
+        const answer = await ask({ path: '/v4/opportunities', query })
+        const rows = parseAnswer(z.array(z.unknown()), accepted(answer))
+        found.push(...parseRows(Opportunity, rows))
+        if (rows.length < PAGE_SIZE) break
+      }
+      // A borrower's campaign pays nothing to those who deposit.
+      const paying = found.filter(({ action }) => action !== 'BORROW')
+      return new Map(
+        [...Map.groupBy(paying, ({ identifier }) => identifier)].map(([vault, ofVault]) => [vault, joined(ofVault)]),
+      )
+    },
+  }
+}
+
+/** Returns the response; throws `upstream_unavailable` if it refuses our key. */
+function accepted<T extends { readonly status: number }>(answer: T): T {
+  if (answer.status !== 401 && answer.status !== 403) return answer
+  throw new AppError('upstream_unavailable', { cause: new Error(`Merkl: HTTP status ${answer.status}`) })
+}
+
+/** Keeps a reward, of two in one token the larger. */
+function keepLarger(rewards: Map<string, ReportedReward>, reward: ReportedReward): void {
+  const key = `${reward.chainId}#${reward.token}`
+  const known = rewards.get(key)
+  if (!known || known.amount < reward.amount) rewards.set(key, reward)
+}
+
+function isOpen({ amount, claimed, pending }: ReportedReward): boolean {
+  return amount > claimed || pending > 0n
+}
+
+function toReward(chainId: number, { token, proofs, breakdowns, ...row }: z.output<typeof RewardRow>): ReportedReward {
+  const vaults: Record<string, bigint> = {}
+  for (const { reason, claimed } of parseRows(Breakdown, breakdowns)) {
+    // A reason names the places that led to the reward, such as `…~MorphoVault_ERC20_0x…`; the account's own is the last.
+    const vault = AnyAddress.safeParse(reason.match(/0x[0-9a-f]{40}(?![0-9a-f])/gi)?.at(-1)).data
+    const isKept = vault && (vault in vaults || Object.keys(vaults).length < MAX_VAULTS)
+    if (isKept && claimed > 0n) vaults[vault] = (vaults[vault] ?? 0n) + claimed
+  }
+  return { ...row, chainId, token: token.address, symbol: token.symbol, proof: proofs, vaults }
+}
+
+/** Merges the opportunities of a vault by token. The rate of an opportunity is split by what each token pays a day. */
+function joined(opportunities: readonly Opportunity[]): Campaign[] {
+  const campaigns = new Map<string, Campaign>()
+  // An opportunity can be on two pages.
+  const each = new Map(opportunities.map((one) => [one.id, one])).values()
+  for (const { apr, aprRecord, latestCampaignEnd, rewardsRecord } of each) {
+    const breakdowns = rewardsRecord.breakdowns.filter(({ token }) => token.type === 'TOKEN')
+    const total = rewardsRecord.breakdowns.reduce((sum, { value }) => sum + value, 0)
+    for (const { token, value } of breakdowns) {
+      const { chainId, address, symbol } = token
+      const share = value / total
+      const measured = aprRecord && apr !== null && Number.isFinite(share) ? apr * share : null
+      const key = `${chainId}#${address}`
+      const known = campaigns.get(key)
+      campaigns.set(key, {
+        ...{ chainId, token: address, symbol },
+        apr: known?.apr == null || measured === null ? (known?.apr ?? measured) : known.apr + measured,
+        endsAt: Math.max(known?.endsAt ?? 0, latestCampaignEnd),
+      })
+    }
+  }
+  // The share of a rate has no more digits than the rate.
+  return [...campaigns.values()].map(({ apr, ...campaign }) => ({ ...campaign, apr: apr && Number(apr.toFixed(4)) }))
+}

@@ -1,0 +1,83 @@
+import type { Address } from 'viem'
+import type * as z from 'zod'
+import { call } from '../chain/call.ts'
+import { erc20Abi } from '../chain/erc20.ts'
+import type { Evidence } from '../chain/evidence.ts'
+import { type ChainReader, mapReadPlan, type ReadPlan, readPlan } from '../chain/reader.ts'
+import type { TokenValue } from '../markets/token-values.ts'
+import { toDate } from '../time.ts'
+import { type Distributions, distributionsPlan, toStanding } from './distributor.ts'
+import type { ReportedReward } from './merkl.ts'
+import type { RewardResponse } from './responses.ts'
+
+type Reward = z.output<typeof RewardResponse>
+
+/** Metadata of a token by its own contract; undefined if unusable. */
+type Metadata = { readonly symbol: string | undefined; readonly decimals: number | undefined }
+
+/** The reports of an account. `isSpam` is true for a token that looks like spam with this symbol. */
+type OfAccount = {
+  readonly account: Address
+  readonly rewards: readonly ReportedReward[]
+  readonly isSpam: (token: string, symbol: string) => boolean
+}
+
+/**
+ * Reads what stands of these accounts' rewards on the chain in one request, each token in a call of its own if one burns all gas.
+ * Returns the rewards of each account, undefined if they cannot be read. Leaves out rewards of which nothing is left, and tokens
+ * whose own symbol looks like spam. Throws `upstream_*`.
+ */
+export async function readRewards(
+  reader: ChainReader,
+  accounts: readonly OfAccount[],
+  usdOf: TokenValue,
+): Promise<{ readonly rewards: (Reward[] | undefined)[]; readonly evidence: Evidence[] }> {
+  const tokens = [...new Set(accounts.flatMap(({ rewards }) => rewards.map(({ token }) => token)))]
+  if (tokens.length === 0) return { rewards: accounts.map(() => []), evidence: [] }
+  const plans: ReadPlan<{ readonly distributions: Distributions } | Metadata>[] = [
+    ...accounts.map(({ account, rewards }) =>
+      mapReadPlan(
+        distributionsPlan(
+          account,
+          rewards.map(({ token }) => token),
+        ),
+        (distributions) => ({ distributions }),
+      ),
+    ),
+    ...tokens.map(metadataPlan),
+  ]
+  const { values, evidence } = await reader.readEach(plans, { withHash: true })
+  const metadata = new Map(tokens.map((token, index) => [token, values[accounts.length + index]]))
+  const chainId = reader.chain.id
+  return {
+    evidence: [await evidence()],
+    rewards: accounts.map(({ account, rewards, isSpam }, index) => {
+      const read = values[index]
+      if (!read || !('distributions' in read)) return undefined
+      return rewards.flatMap((reported): Reward[] => {
+        const { token } = reported
+        const { claimableAt, ...standing } = toStanding(account, reported, read.distributions)
+        const own = metadata.get(token)
+        const { symbol = null, decimals = null } = own && 'symbol' in own ? own : {}
+        if ((standing.amount === 0n && standing.pending === 0n) || isSpam(token, symbol ?? '')) return []
+        const usd = decimals === null ? null : usdOf({ chainId, address: token, decimals }, standing.amount)
+        return [
+          {
+            chainId,
+            token,
+            symbol,
+            decimals,
+            usd,
+            ...standing,
+            claimableAt: claimableAt === undefined ? null : toDate(claimableAt),
+          },
+        ]
+      })
+    }),
+  }
+}
+
+function metadataPlan(token: Address): ReadPlan<Metadata> {
+  const calls = { symbol: call(token, erc20Abi, 'symbol', []), decimals: call(token, erc20Abi, 'decimals', []) }
+  return readPlan({ address: token, slots: {}, calls }, ({ answers }) => answers)
+}

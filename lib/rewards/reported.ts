@@ -1,0 +1,42 @@
+import type { Address } from 'viem'
+import type { SharedCache } from '../cache/cache.ts'
+import { EVM_CHAINS } from '../chain/registry.ts'
+import { tokensKey } from '../markets/cache-keys.ts'
+import type { Payment } from '../meter/meter.ts'
+import { spamRule } from '../portfolio/spam.ts'
+import { rewardsKey } from './claimed.ts'
+import type { Merkl, ReportedReward } from './merkl.ts'
+
+/** The source's report for one chain, without spam. `isWhole` is false if some rows could not be read. */
+export type Reported = {
+  readonly chainId: number
+  readonly rewards: readonly ReportedReward[]
+  readonly isWhole: boolean
+  /** True if the source failed, and this is its last report. */
+  readonly isStale: boolean
+  /** True for a token that looks like spam with this symbol. */
+  readonly isSpam: (token: string, symbol: string) => boolean
+}
+
+type Dependencies = { readonly cache: Pick<SharedCache, 'getOrFetch' | 'recall'>; readonly merkl: Merkl }
+type Question = { readonly account: Address; readonly chainIds: readonly number[]; readonly payment: Payment }
+
+/**
+ * Returns what the source reports of an account on each of these chains: one request in five minutes for all chains, whoever
+ * asks. Throws AppError `upstream_*` or `too_many_requests` if nothing is cached.
+ */
+export async function getReported(
+  { cache, merkl }: Dependencies,
+  { account, chainIds, payment }: Question,
+): Promise<Reported[]> {
+  const chains = EVM_CHAINS.filter(({ id }) => chainIds.includes(id))
+  const [{ value, isStale }, tokens] = await Promise.all([
+    cache.getOrFetch(rewardsKey(account), payment, () => merkl.fetchRewards(account)),
+    cache.recall(Object.fromEntries(chains.map(({ id, key }) => [id, tokensKey(key)]))),
+  ])
+  return chains.map(({ id: chainId }) => {
+    const isSpam = spamRule(tokens[chainId]?.value ?? [])
+    const rewards = value.rewards.filter((reward) => reward.chainId === chainId && !isSpam(reward.token, reward.symbol))
+    return { chainId, rewards, isWhole: !value.unread.includes(chainId), isStale, isSpam }
+  })
+}

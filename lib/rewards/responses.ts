@@ -1,0 +1,39 @@
+import * as z from 'zod'
+import { ChainId } from '../chain/registry.ts'
+import { Address, Amount, Timestamp } from '../codecs.ts'
+
+/** A reward of a user on one chain, as callers see it. */
+export const RewardResponse = z
+  .object({
+    chainId: ChainId,
+    token: Address.describe('Token that is paid'),
+    symbol: z.string().nullable().describe("The token's own symbol; null if it has none"),
+    decimals: z.number().int().nullable().describe("The token's decimals; null if it has none"),
+    amount: Amount.describe(
+      "Amount that a claim pays now, in the token's smallest unit. Proven: its proof leads to the root on the chain. A token that wraps another pays the other, less its fee",
+    ),
+    pending: Amount.describe("Earned but not claimable yet, in the token's smallest unit, as Merkl reports it"),
+    claimed: Amount.describe("All that was ever paid, in the token's smallest unit, by the chain"),
+    usd: z.number().nullable().describe('`amount` in US dollars; null if the price is unknown'),
+    claimableAt: Timestamp.nullable().describe(
+      'Time from which a claim also pays the part of `pending` that is in the newest tree; null if nothing waits there, or while that tree is disputed',
+    ),
+    recipient: Address.describe(
+      "Account that the contract pays. Only if it is the user's own account, `POST …/rewards/claim` claims this reward",
+    ),
+  })
+  .meta({ id: 'Reward', description: 'Tokens that campaigns of vaults pay a user' })
+
+/** Minimum worth of a reward that events report, in US dollars. */
+export const MIN_WORTH_USD = 1
+
+/** Reasons to leave a reward out of a claim. */
+export const LeftOutReason = z.enum([
+  'not_yet_claimable',
+  'paid_to_another_account',
+  'reverts',
+  'does_not_transfer',
+  'claim_again',
+  'not_found',
+])
+export type LeftOutReason = z.output<typeof LeftOutReason>

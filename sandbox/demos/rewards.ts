@@ -1,0 +1,54 @@
+import { formatUnits, numberToHex } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { listRewards, orThrow, prepareRewardsClaim, toViem } from '../../client/src/index.ts'
+import { verifyTransactions } from '../../client/src/verify.ts'
+import { callRpc } from '../rpc.ts'
+import type { VaultStage } from './vaults.ts'
+
+const [BASE, ARBITRUM] = [8453, 42161] as const
+const COIN = 10n ** 18n
+
+/** Has campaigns pay a new account, lists what they pay, and claims it where it can be claimed. */
+export async function playRewards(stage: VaultStage): Promise<void> {
+  const { state, client, say, heading } = stage
+  // The API asks the source about an account once in five minutes, so each demo has an account of its own.
+  const privateKey = generatePrivateKey()
+  const { address: userAddress } = privateKeyToAccount(privateKey)
+  const chain = state.chains.find(({ chainId }) => chainId === BASE)
+  if (!chain) throw new Error('Base is not there.')
+  await callRpc(chain, [{ method: 'anvil_setBalance', params: [userAddress, numberToHex(COIN)] }])
+
+  heading('Campaigns pay a new account on two chains')
+  await grant(stage, { chainId: BASE, account: userAddress, amount: `${12n * COIN}` })
+  await grant(stage, { chainId: ARBITRUM, account: userAddress, amount: `${3n * COIN}`, inDisputePeriod: true })
+  await show(stage, userAddress)
+
+  heading('The claim on Base')
+  const request = { userAddress, chainId: BASE }
+  const prepared = orThrow(await prepareRewardsClaim(client, request))
+  const verdict = verifyTransactions('rewards', request, prepared)
+  if (!verdict.ok) throw new Error(verdict.message)
+  for (const { does } of verdict.steps) say(`POST rewards/claim: it ${does}`)
+  for (const operation of prepared.operations) {
+    await stage.send(BASE, 'claim', toViem(operation), { address: userAddress, privateKey })
+  }
+  await show(stage, userAddress)
+}
+
+async function grant({ state, say }: VaultStage, body: object): Promise<void> {
+  const reply = await fetch(`${state.controlsUrl}/rewards/grant`, { method: 'POST', body: JSON.stringify(body) })
+  if (!reply.ok) throw new Error(await reply.text())
+  say(`POST ${new URL(reply.url).pathname} ${JSON.stringify(body)}`)
+}
+
+async function show({ client, say }: VaultStage, userAddress: `0x${string}`): Promise<void> {
+  const { rewards, errors = {} } = orThrow(await listRewards(client, { userAddress }))
+  if (rewards.length === 0) say('GET rewards: none')
+  for (const { chainId, symbol, decimals, amount, pending, claimableAt, usd } of rewards) {
+    const [now, later] = [amount, pending].map((units) => formatUnits(BigInt(units), decimals ?? 0))
+    const worth = usd === null ? 'without a price' : `worth $${usd.toFixed(2)}`
+    const when = claimableAt ? `from ${claimableAt}` : 'later'
+    say(`GET rewards: on chain ${chainId} ${now} ${symbol} now, ${worth}; ${later} ${when}`)
+  }
+  for (const [chainId, why] of Object.entries(errors)) say(`GET rewards: on chain ${chainId} ${why}`)
+}

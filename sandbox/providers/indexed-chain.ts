@@ -1,0 +1,75 @@
+import { type Address, createClient, http, isAddressEqual, parseAbi } from 'viem'
+import { getBalance, getContractEvents, readContract } from 'viem/actions'
+import type { LocalToken, LocalWorld } from '../chains/world.ts'
+import type { LocalChain } from '../chains.ts'
+
+/** A chain whose tokens and NFTs the local indexes know. */
+export type IndexedChain = LocalChain & Pick<LocalWorld, 'tokens' | 'unlisted' | 'collectibles'>
+
+/** A token with what a wallet holds of it; null where the contract does not say. */
+type HeldToken = LocalToken & { readonly balance: bigint | null }
+
+const DATA_URI = 'data:application/json;base64,'
+const abi = parseAbi([
+  'function balanceOf(address owner) view returns (uint256)',
+  'function name() view returns (string)',
+  'function symbol() view returns (string)',
+  'function tokenURI(uint256 tokenId) view returns (string)',
+  'event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)',
+])
+
+/** A wallet's amount of the chain's coin. */
+export function readCoin(chain: IndexedChain, wallet: Address): Promise<bigint> {
+  return getBalance(clientOf(chain), { address: wallet })
+}
+
+/** A wallet's amounts of the tokens that no list names, as they are on the chain. */
+export function readUnlisted(chain: IndexedChain, wallet: Address): Promise<HeldToken[]> {
+  return readTokens(chain, chain.unlisted ?? [], wallet)
+}
+
+/** A wallet's amounts of these tokens, as they are on the chain. */
+export function readTokens(chain: IndexedChain, tokens: readonly LocalToken[], wallet: Address): Promise<HeldToken[]> {
+  const client = clientOf(chain)
+  return Promise.all(
+    tokens.map(async (token) => ({
+      ...token,
+      balance: await readContract(client, {
+        address: token.address,
+        abi,
+        functionName: 'balanceOf',
+        args: [wallet],
+      }).catch(() => null),
+    })),
+  )
+}
+
+/** A wallet's NFTs of the chain's collection, with their metadata; undefined where it has none. */
+export async function readCollectibles(chain: IndexedChain, wallet: Address) {
+  const { collectibles: address } = chain
+  if (!address) return undefined
+  const client = clientOf(chain)
+  const events = await getContractEvents(client, { address, abi, eventName: 'Transfer', fromBlock: 0n, strict: true })
+  // The last recipient is the owner.
+  const transfers = new Map(events.map(({ args }) => [args.tokenId, args]))
+  const owned = [...transfers.values()].filter(({ to }) => isAddressEqual(to, wallet))
+  if (owned.length === 0) return undefined
+  const read = { address, abi } as const
+  const [name, symbol, nfts] = await Promise.all([
+    readContract(client, { ...read, functionName: 'name' }),
+    readContract(client, { ...read, functionName: 'symbol' }),
+    Promise.all(
+      owned.map(async ({ tokenId }) => {
+        const uri = await readContract(client, { ...read, functionName: 'tokenURI', args: [tokenId] })
+        const metadata: object = JSON.parse(Buffer.from(uri.slice(DATA_URI.length), 'base64').toString())
+        const first = events.find(({ args }) => args.tokenId === tokenId)?.args.to
+        return { tokenId, uri, metadata, firstOwner: first }
+      }),
+    ),
+  ])
+  return { address, name, symbol, nfts }
+}
+
+function clientOf({ rpcUrl }: IndexedChain) {
+  return createClient({ transport: http(rpcUrl, { retryCount: 0 }) })
+}

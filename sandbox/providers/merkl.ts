@@ -1,0 +1,215 @@
+import {
+  type Address,
+  concat,
+  getAddress,
+  type Hex,
+  isAddress,
+  isAddressEqual,
+  keccak256,
+  parseUnits,
+  slice,
+  toHex,
+} from 'viem'
+import { CHAINS, evmChain } from '../../lib/chain/registry.ts'
+import type { LocalToken, LocalVault, LocalWorld } from '../chains/world.ts'
+import type { LocalChain } from '../chains.ts'
+import { type Fake, fake, type ProviderReply, type Question } from '../fake.ts'
+import type { Rewards } from '../rewards.ts'
+import { DAY_MS, type MadeUpMarket, rounded } from './market.ts'
+
+/** A chain of which Merkl knows tokens and vaults. It has campaigns if it has a reward token. */
+export type RewardedChain = LocalChain &
+  Pick<LocalWorld, 'tokens' | 'unlisted' | 'rewardToken'> &
+  Partial<Pick<LocalWorld, 'vaults'>>
+
+/** The live campaigns of a vault: `apr` in percent, null until it is measured. */
+type Programme = {
+  readonly vault: Pick<LocalVault, 'address' | 'name' | 'type'>
+  readonly campaigns: readonly { readonly token: LocalToken; readonly apr: number | null }[]
+}
+
+const MAX_ITEMS = 100
+const CAMPAIGN_DAYS = 30
+const DAYS_A_YEAR = 365
+/** US dollars in each vault, from which the daily rewards follow. */
+const TVL = 1_000_000
+/** Percent a year in each token, by the vault's name; null is not measured yet. */
+const CAMPAIGNS: Readonly<Record<string, Readonly<Record<string, number | null>>>> = {
+  'Cove USDC Savings': { MORPHO: 2.4, USDC: 0.9 },
+  'Harbor USDC': { MORPHO: 1.35 },
+  'Causeway USDC': { MORPHO: null },
+  'Mooring DAI Savings': { MORPHO: 3.1 },
+}
+/** Vaults of others with a campaign, on each chain: more than a page of them. */
+const OTHER_PROGRAMMES = 120
+
+/**
+ * Merkl's API for these chains, under /merkl: `users/{address}/rewards` and `opportunities` of v4
+ * (https://api.merkl.xyz/docs). It takes ten requests a second. `now` is in epoch milliseconds. Campaigns, rates and the
+ * words of refusals are made up.
+ */
+export function fakeMerkl(options: {
+  readonly chains: readonly RewardedChain[]
+  readonly rewards: Rewards
+  readonly market: MadeUpMarket
+  readonly now: () => number
+}): Fake {
+  const { chains, rewards, market, now } = options
+  const endsAt = Math.ceil(now() / DAY_MS + CAMPAIGN_DAYS) * DAY_MS
+  const recent: number[] = []
+  const claimed = new Map<string, { readonly amount: bigint; readonly at: number }>()
+
+  /** Counts a request; false if ten came in the last second. */
+  const take = () => {
+    while (recent[0] !== undefined && recent[0] <= now() - 1000) recent.shift()
+    if (recent.length >= rewards.settings.requestsPerSecond) return false
+    recent.push(now())
+    return true
+  }
+  const describeToken = (chain: RewardedChain, address: Address) => {
+    const token = tokensOf(chain).find((one) => one.address.toLowerCase() === address.toLowerCase())
+    const coin = market.coinAt(evmChain(chain.chainId)?.coinGeckoPlatform ?? '', address)
+    const { symbol = 'OTHER', decimals = 18 } = token ?? {}
+    const price = coin ? (market.priceAt(coin, 'usd', now()) ?? null) : null
+    return { address: getAddress(address), chainId: chain.chainId, symbol, decimals, price }
+  }
+  /** Returns the claimed amount, which may be some minutes old. */
+  const claimedOf = async (chain: RewardedChain, account: Address, token: Address) => {
+    const key = [chain.chainId, account, token].join().toLowerCase()
+    const known = claimed.get(key)
+    if (known && now() - known.at < rewards.settings.claimedLagSeconds * 1000) return known.amount
+    const amount = await rewards.readClaimed(chain.chainId, account, token)
+    claimed.set(key, { amount, at: now() })
+    return amount
+  }
+
+  const listRewards = async (account: string, { query }: Question): Promise<ProviderReply> => {
+    const ids = knownChainIds(query)
+    if (!isAddress(account, { strict: false })) return refuse('Invalid address')
+    if (ids === undefined) return refuse('Invalid chainId')
+    const rewarded = chains.filter(({ chainId, rewardToken }) => ids.includes(chainId) && rewardToken)
+    return ok((await Promise.all(rewarded.map((chain) => listOn(chain, account)))).flat())
+  }
+
+  const listOn = async (chain: RewardedChain, account: Address): Promise<object[]> => {
+    const id = chain.chainId
+    const { root, endOfDisputePeriod, rewards: shown } = await rewards.show(id, account)
+    if (shown.length === 0) return []
+    const about = { root, distributionChainId: id, recipient: getAddress(account) }
+    const rows = shown.map(async ({ token, parts, proofs, ...sums }) => {
+      const claimed = await claimedOf(chain, account, token)
+      let rest = claimed
+      const breakdowns = parts.map(({ vault, amount, pending }) => {
+        const paid = rest < amount ? rest : amount
+        rest -= paid
+        const { reason } = kindOf(chain.vaults?.find(({ address }) => isAddressEqual(address, vault)))
+        const ids = { reason: `${reason}_${vault}`, campaignId: campaignId(vault, token) }
+        return { ...ids, ...asTexts({ amount, claimed: paid, pending }) }
+      })
+      return { ...about, ...asTexts({ ...sums, claimed }), proofs, token: describeToken(chain, token), breakdowns }
+    })
+    return [{ chain: { id, name: evmChain(id)?.name, endOfDisputePeriod }, rewards: await Promise.all(rows) }]
+  }
+
+  const describeProgramme = (chain: RewardedChain, { vault, campaigns }: Programme) => {
+    const { type, action } = kindOf(vault)
+    const rates = campaigns.flatMap(({ token, apr }) =>
+      apr === null ? [] : [{ type: 'CAMPAIGN', identifier: campaignId(vault.address, token.address), value: apr }],
+    )
+    const apr = rounded(rates.reduce((sum, { value }) => sum + value, 0))
+    const paid = campaigns.map(({ token, apr }) => {
+      const value = rounded((TVL * (apr ?? 1)) / 100 / DAYS_A_YEAR)
+      const onChainCampaignId = campaignId(vault.address, token.address)
+      const described = describeToken(chain, token.address)
+      const amount = parseUnits((value / (described.price ?? 1)).toFixed(6), token.decimals).toString()
+      // A number of Merkl's own.
+      const ownId = BigInt(slice(onChainCampaignId, 0, 6)).toString()
+      return { token: described, value, amount, campaignId: ownId, onChainCampaignId }
+    })
+    const total = rounded(paid.reduce((sum, { value }) => sum + value, 0))
+    const timestamp = `${Math.floor(now() / 1000)}`
+    return {
+      id: BigInt(slice(campaignId(vault.address, vault.address), 0, 8)).toString(),
+      ...{ chainId: chain.chainId, type, identifier: vault.address, explorerAddress: vault.address },
+      ...{ name: `Deposit into ${vault.name}`, status: 'LIVE', action, apr, tvl: TVL, dailyRewards: total },
+      ...{ liveCampaigns: campaigns.length, latestCampaignEnd: `${endsAt / 1000}` },
+      aprRecord: rates.length === 0 ? null : { cumulated: apr, timestamp, breakdowns: rates },
+      rewardsRecord: { total, breakdowns: paid },
+    }
+  }
+
+  const listOpportunities = ({ query }: Question): ProviderReply => {
+    const [id] = knownChainIds(query) ?? []
+    const status = query.get('status')
+    const [size, index] = [Number(query.get('items') ?? 20), Number(query.get('page') ?? 0)]
+    if (id === undefined) return refuse('Invalid chainId')
+    if (!(size >= 1 && size <= MAX_ITEMS && index >= 0)) return refuse('Invalid items or page')
+    const chain = chains.find(({ chainId }) => chainId === id)
+    const isLive = now() < endsAt && (status === null || status === 'LIVE')
+    const described = chain && isLive ? programmesOf(chain).map((programme) => describeProgramme(chain, programme)) : []
+    described.sort((left, right) => right.apr - left.apr)
+    return ok(described.slice(index * size, (index + 1) * size))
+  }
+
+  return fake('/merkl', async (question) => {
+    const [version, area, account = '', list] = question.parts
+    if (!take()) return { status: 429, body: { error: 'Too many requests' } }
+    if (version === 'v4' && area === 'users' && list === 'rewards') return listRewards(account, question)
+    if (version === 'v4' && area === 'opportunities') return listOpportunities(question)
+    return { status: 404, body: { error: 'Not found' } }
+  })
+}
+
+/** Lists the campaigns of a chain by vault: of the local vaults, and of vaults that exist nowhere. */
+function programmesOf({ vaults = [], rewardToken, ...chain }: RewardedChain): Programme[] {
+  if (!rewardToken) return []
+  const tokens = tokensOf({ ...chain, rewardToken })
+  const local = vaults.flatMap((vault) => {
+    const rates = Object.entries(CAMPAIGNS[vault.name] ?? {})
+    const campaigns = tokens.flatMap((token) =>
+      rates.flatMap(([symbol, apr]) => (symbol === token.symbol ? [{ token, apr }] : [])),
+    )
+    return campaigns.length === 0 ? [] : [{ vault, campaigns }]
+  })
+  const others = Array.from({ length: OTHER_PROGRAMMES }, (_, index) => {
+    const name = `Other vault ${index + 1}`
+    const vault = { address: getAddress(slice(keccak256(toHex(name)), 12)), name, type: 'sync' } as const
+    return { vault, campaigns: [{ token: rewardToken, apr: rounded(5 - index * 0.03) }] }
+  })
+  return [...local, ...others]
+}
+
+function tokensOf({ tokens, unlisted = [], rewardToken }: Omit<RewardedChain, keyof LocalChain>): LocalToken[] {
+  return [...tokens, ...unlisted, ...(rewardToken ? [rewardToken] : [])]
+}
+
+/** Merkl's words for a kind of vault. */
+function kindOf(vault: Pick<LocalVault, 'type'> | undefined) {
+  return vault?.type === 'sync'
+    ? { type: 'MORPHOVAULT', action: 'LEND', reason: 'MorphoVault' }
+    : { type: 'ERC20LOGPROCESSOR', action: 'HOLD', reason: 'ERC20' }
+}
+
+function campaignId(vault: Address, token: Address): Hex {
+  return keccak256(concat([vault, token]))
+}
+
+/** The chains that a query names, separated by commas; undefined if Merkl does not know one of them. */
+function knownChainIds(query: URLSearchParams): number[] | undefined {
+  const ids = (query.get('chainId') ?? '').split(',').map((text) => {
+    return CHAINS.find(({ id, kind }) => kind === 'evm' && `${id}` === text)?.id
+  })
+  return ids.every((id) => id !== undefined) ? ids : undefined
+}
+
+function asTexts(amounts: Readonly<Record<string, bigint>>) {
+  return Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, amount.toString()]))
+}
+
+function ok(body: unknown): ProviderReply {
+  return { status: 200, body }
+}
+
+function refuse(message: string): ProviderReply {
+  return { status: 400, body: { error: message } }
+}

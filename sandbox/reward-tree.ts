@@ -1,0 +1,48 @@
+import { type Address, concat, encodeAbiParameters, type Hex, keccak256, parseAbiParameters } from 'viem'
+
+/** A leaf of a tree: all that a user ever earned of a token, in its smallest unit. */
+export type RewardLeaf = { readonly user: Address; readonly token: Address; readonly amount: bigint }
+
+/** A tree in the hashing of the contract. */
+type RewardTree = {
+  readonly root: Hex
+  /** Returns the siblings from the leaf to the root. Throws for a leaf of another tree. */
+  proofOf(leaf: RewardLeaf): readonly Hex[]
+}
+
+const LEAF = parseAbiParameters('address user, address token, uint256 amount')
+
+/** Builds the tree of these leaves. An odd node of a level moves up as it is. Throws without a leaf. */
+export function rewardTree(leaves: readonly RewardLeaf[]): RewardTree {
+  const levels: Hex[][] = [leaves.map(hashLeaf)]
+  for (let level = levels[0] ?? []; level.length > 1; levels.push(level)) {
+    const nodes = level
+    level = nodes.flatMap((node, index) => {
+      if (index % 2 === 1) return []
+      const sibling = nodes[index + 1]
+      return sibling === undefined ? node : hashPair(node, sibling)
+    })
+  }
+  const root = levels.at(-1)?.[0]
+  if (root === undefined) throw new Error('A tree needs a leaf')
+  return {
+    root,
+    proofOf(leaf) {
+      const first = levels[0]?.indexOf(hashLeaf(leaf)) ?? -1
+      if (first < 0) throw new Error('The tree has no such leaf')
+      return levels.flatMap((level, height) => {
+        const index = first >> height
+        return level[index % 2 === 0 ? index + 1 : index - 1] ?? []
+      })
+    },
+  }
+}
+
+function hashLeaf({ user, token, amount }: RewardLeaf): Hex {
+  return keccak256(encodeAbiParameters(LEAF, [user, token, amount]))
+}
+
+/** Both words are 32 bytes, so their concatenation is that of `abi.encode`. */
+function hashPair(left: Hex, right: Hex): Hex {
+  return keccak256(concat(left < right ? [left, right] : [right, left]))
+}

@@ -1,0 +1,272 @@
+import {
+  type Address,
+  createClient,
+  encodeFunctionData,
+  getAddress,
+  type Hex,
+  http,
+  isAddressEqual,
+  parseAbi,
+  zeroHash,
+} from 'viem'
+import { readContract } from 'viem/actions'
+import { ACCOUNTS } from './accounts.ts'
+import type { LocalChain } from './chains.ts'
+import { compiledContract } from './contracts.ts'
+import { type RewardLeaf, rewardTree } from './reward-tree.ts'
+import { callRpc } from './rpc.ts'
+import { type LocalTransaction, transact } from './transactions.ts'
+
+/** The address of the contract that pays rewards, on every chain. */
+export const DISTRIBUTOR: Address = '0x3Ef3D8bA38EBe18DB133cEc108f4D14CE00Dd9Ae'
+
+/** The contract's ABI: that of the real one without its operators and settings, and with `endDisputePeriod`. */
+export const distributorAbi = parseAbi([
+  'function claim(address[] users, address[] tokens, uint256[] amounts, bytes32[][] proofs)',
+  'function claimed(address user, address token) view returns (uint208 amount, uint48 timestamp, bytes32 merkleRoot)',
+  'function getMerkleRoot() view returns (bytes32)',
+  'function tree() view returns (bytes32 merkleRoot, bytes32 ipfsHash)',
+  'function lastTree() view returns (bytes32 merkleRoot, bytes32 ipfsHash)',
+  'function endOfDisputePeriod() view returns (uint48)',
+  'function disputer() view returns (address)',
+  'function claimRecipient(address user, address token) view returns (address)',
+  'function setClaimRecipient(address recipient, address token)',
+  'function updateTree((bytes32 merkleRoot, bytes32 ipfsHash) newTree)',
+  'function disputeTree(string reason)',
+  'function resolveDispute(bool valid)',
+  'function revokeTree()',
+  'function endDisputePeriod()',
+  'event Claimed(address indexed user, address indexed token, uint256 amount)',
+  'event ClaimRecipientUpdated(address indexed user, address indexed recipient, address indexed token)',
+  'event TreeUpdated(bytes32 merkleRoot, bytes32 ipfsHash, uint48 endOfDisputePeriod)',
+  'event Disputed(string reason)',
+  'event DisputeResolved(bool valid)',
+  'event Revoked()',
+  'error InvalidLengths()',
+  'error NotWhitelisted()',
+  'error InvalidUninitializedRoot()',
+  'error InvalidProof()',
+  'error ReentrantCall()',
+  'error UnresolvedDispute()',
+  'error InvalidDispute()',
+  'error NoDispute()',
+  // Errors of its libraries.
+  'error SafeCastOverflowedUintDowncast(uint8 bits, uint256 value)',
+  'error SafeERC20FailedOperation(address token)',
+])
+
+/** An account's rewards from the campaign of a vault, in all: `amount` in the token's smallest unit. */
+export type Reward = {
+  readonly account: Address
+  readonly token: Address
+  readonly vault: Address
+  readonly amount: bigint
+}
+
+/** An account's rewards in a token, as the source shows them. */
+type ShownReward = {
+  readonly token: Address
+  /** The leaf's amount: 0 without a leaf. */
+  readonly amount: bigint
+  /** Rewards that only a later tree has. */
+  readonly pending: bigint
+  /** Empty without a leaf. */
+  readonly proofs: readonly Hex[]
+  /** The parts of both sums by vault. */
+  readonly parts: readonly { readonly vault: Address; readonly amount: bigint; readonly pending: bigint }[]
+}
+
+/** The source's view of a chain and an account. */
+type ShownRewards = {
+  /** The root to which the proofs lead. */
+  readonly root: Hex
+  /** Seconds since 1970. */
+  readonly endOfDisputePeriod: number
+  readonly rewards: readonly ShownReward[]
+}
+
+/** The operator of the campaigns: it posts the trees, one after the other. */
+export type Rewards = {
+  readonly settings: {
+    /** The tree that the source shows. The real one shows the newest, even in its dispute period. */
+    shows: 'newest' | 'effective'
+    /** Seconds by which the source's `claimed` may be late. */
+    claimedLagSeconds: number
+    /** Requests that the source takes in a second. */
+    requestsPerSecond: number
+  }
+  /**
+   * Posts a tree that adds these rewards and funds the contract with them. The tree is effective at once unless it stays in
+   * its dispute period. A negative amount takes away what was granted. Throws while a dispute is open.
+   */
+  grant(chainId: number, rewards: readonly Reward[], options?: { readonly inDisputePeriod?: boolean }): Promise<void>
+  /** Shows rewards as pending. They stay in no tree. */
+  addPending(chainId: number, rewards: readonly Reward[]): void
+  /** Disputes the newest tree. Throws unless it is in its dispute period. */
+  dispute(chainId: number): Promise<void>
+  /** Ends a dispute: a valid one revokes the tree, else the dispute period begins again. Throws without one. */
+  resolve(chainId: number, isValid: boolean): Promise<void>
+  /** Puts the last tree in the place of the newest. Throws while a dispute is open. */
+  revoke(chainId: number): Promise<void>
+  /** Reads which trees the chain has, and returns what the source shows of an account. */
+  show(chainId: number, account: Address): Promise<ShownRewards>
+  /** Reads the amount that an account has claimed of a token. */
+  readClaimed(chainId: number, account: Address, token: Address): Promise<bigint>
+}
+
+type Book = { readonly trees: Map<Hex, readonly Reward[]>; readonly pending: Reward[] }
+
+const OPERATOR = ACCOUNTS.anchor.address
+const CLAIMED_LAG_SECONDS = 300
+const REQUESTS_PER_SECOND = 10
+const TOKEN = parseAbi(['function mint(address to, uint256 amount)'])
+
+/** Puts the contract's code at its address. It has no tree yet. */
+export async function installDistributor(chain: LocalChain): Promise<void> {
+  const { deployedBytecode } = await compiledContract('RewardDistributor')
+  await callRpc(chain, [{ method: 'anvil_setCode', params: [DISTRIBUTOR, deployedBytecode] }])
+}
+
+/** Makes an operator for these chains. It needs the contract on a chain only once it is asked about it. */
+export function createRewards({ chains }: { readonly chains: readonly LocalChain[] }): Rewards {
+  const books = new Map(chains.map(({ chainId }): [number, Book] => [chainId, { trees: new Map(), pending: [] }]))
+  let last: Promise<unknown> = Promise.resolve()
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = last.then(work)
+    last = turn.catch(() => undefined)
+    return turn
+  }
+  const settings: Rewards['settings'] = {
+    ...{ shows: 'newest', claimedLagSeconds: CLAIMED_LAG_SECONDS, requestsPerSecond: REQUESTS_PER_SECOND },
+  }
+  const find = (chainId: number) => {
+    const [chain, book] = [chains.find((candidate) => candidate.chainId === chainId), books.get(chainId)]
+    if (!chain || !book) throw new Error(`There are no campaigns on chain ${chainId}`)
+    return { chain, book }
+  }
+  const send = (chainId: number, call: LocalTransaction) =>
+    inTurn(async () => {
+      await transact(find(chainId).chain, [call])
+    })
+
+  return {
+    settings,
+    grant: (chainId, rewards, { inDisputePeriod = false } = {}) =>
+      inTurn(async () => {
+        const { chain, book } = find(chainId)
+        const { newest } = await readTrees(chain)
+        const all = addUp([...(book.trees.get(newest) ?? []), ...rewards])
+        const { root } = rewardTree(leavesOf(all))
+        book.trees.set(root, all)
+        const sums = leavesOf(rewards.map((reward) => ({ ...reward, account: DISTRIBUTOR })))
+        const funds = sums.filter(({ amount }) => amount > 0n)
+        await transact(chain, [
+          ...funds.map(({ token, amount }) => ({
+            ...{ label: 'mint', from: OPERATOR, to: token },
+            data: encodeFunctionData({ abi: TOKEN, functionName: 'mint', args: [DISTRIBUTOR, amount] }),
+          })),
+          call('updateTree', [{ merkleRoot: root, ipfsHash: zeroHash }]),
+          ...(inDisputePeriod ? [] : [call('endDisputePeriod')]),
+        ])
+      }),
+    addPending: (chainId, rewards) => {
+      find(chainId).book.pending.push(...rewards)
+    },
+    dispute: (chainId) => send(chainId, call('disputeTree', ['A dispute of the sandbox'])),
+    resolve: (chainId, isValid) => send(chainId, call('resolveDispute', [isValid])),
+    revoke: (chainId) => send(chainId, call('revokeTree')),
+    show: async (chainId, account) => {
+      const { chain, book } = find(chainId)
+      const { newest, effective, endOfDisputePeriod } = await readTrees(chain)
+      const root = settings.shows === 'newest' ? newest : effective
+      const shown = book.trees.get(root) ?? []
+      const later = [...(book.trees.get(newest) ?? []), ...book.pending]
+      return { root, endOfDisputePeriod, rewards: showRewards(account, shown, later) }
+    },
+    readClaimed: async (chainId, account, token) => {
+      const args = [account, token] as const
+      const [amount] = await readContract(clientOf(find(chainId).chain), {
+        ...{ address: DISTRIBUTOR, abi: distributorAbi, functionName: 'claimed' },
+        args,
+      })
+      return amount
+    },
+  }
+}
+
+/** Lists an account's rewards by token. `later` has those of later trees too; what is not yet shown is pending. */
+function showRewards(account: Address, shown: readonly Reward[], later: readonly Reward[]): ShownReward[] {
+  const isOwn = (reward: Reward) => isAddressEqual(reward.account, account)
+  const leaves = leavesOf(shown)
+  const ofLater = addUp(later).filter(isOwn)
+  return leavesOf([...shown, ...ofLater].filter(isOwn)).map(({ token }) => {
+    const parts = ofLater
+      .filter((reward) => isAddressEqual(reward.token, token))
+      .map(({ vault, amount: total }) => {
+        const now = shown.find((reward) => isOwn(reward) && keyOf(reward) === keyOf({ account, token, vault }))
+        const amount = now?.amount ?? 0n
+        return { vault, amount, pending: total - amount }
+      })
+    const leaf = leaves.find(({ user, token: of }) => isAddressEqual(user, account) && isAddressEqual(of, token))
+    return {
+      token,
+      amount: leaf?.amount ?? 0n,
+      pending: parts.reduce((sum, { pending }) => sum + pending, 0n),
+      proofs: leaf ? rewardTree(leaves).proofOf(leaf) : [],
+      parts,
+    }
+  })
+}
+
+async function readTrees(chain: LocalChain) {
+  const client = clientOf(chain)
+  const read = { address: DISTRIBUTOR, abi: distributorAbi } as const
+  const [[newest], effective, endOfDisputePeriod] = await Promise.all([
+    readContract(client, { ...read, functionName: 'tree' }),
+    readContract(client, { ...read, functionName: 'getMerkleRoot' }),
+    readContract(client, { ...read, functionName: 'endOfDisputePeriod' }),
+  ])
+  return { newest, effective, endOfDisputePeriod }
+}
+
+/** Adds up the rewards of an account in a token from a vault. */
+function addUp(rewards: readonly Reward[]): Reward[] {
+  const sums = new Map<string, Reward>()
+  for (const reward of rewards) {
+    const sum = sums.get(keyOf(reward))
+    sums.set(keyOf(reward), { ...reward, amount: reward.amount + (sum?.amount ?? 0n) })
+  }
+  return [...sums.values()]
+}
+
+/** Adds up the rewards of an account in a token, whatever the vault. */
+function leavesOf(rewards: readonly Reward[]): RewardLeaf[] {
+  return addUp(rewards.map((reward) => ({ ...reward, vault: DISTRIBUTOR }))).map(({ account, token, amount }) => ({
+    ...{ user: getAddress(account), token: getAddress(token), amount },
+  }))
+}
+
+function keyOf({ account, token, vault }: Omit<Reward, 'amount'>): string {
+  return [account, token, vault].join().toLowerCase()
+}
+
+/** The operator's calls by their functions, with the only reasons of the contract to refuse them. */
+const LABELS = {
+  updateTree: 'updateTree, because a dispute is open',
+  disputeTree: 'disputeTree, because no tree is in its dispute period or a dispute is open',
+  resolveDispute: 'resolveDispute, because no dispute is open',
+  revokeTree: 'revokeTree, because a dispute is open',
+  endDisputePeriod: 'endDisputePeriod',
+} as const
+
+function call(functionName: keyof typeof LABELS, args: readonly unknown[] = []): LocalTransaction {
+  // viem cannot tell the arguments of one of several functions; the chain checks them.
+  const data = encodeFunctionData({ abi: distributorAbi, functionName, args } as Parameters<
+    typeof encodeFunctionData
+  >[0])
+  return { label: LABELS[functionName], from: OPERATOR, to: DISTRIBUTOR, data }
+}
+
+function clientOf({ rpcUrl }: LocalChain) {
+  return createClient({ transport: http(rpcUrl, { batch: true, retryCount: 0 }) })
+}

@@ -1,0 +1,25 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { exchange } from '../exchange.ts'
+
+/** The requests whose responses have transactions. */
+const PREPARES = /\/defi\/vault\/(deposit|withdraw|claim|cancel)$/
+const MARK = 'x-sandbox-tampered'
+
+/**
+ * Stands between a client and the API at this URL: passes a request on, and puts another account in the place of the user's in
+ * the response. The signature stays as it was. Returns false for a request that it leaves alone.
+ */
+export function tamper(request: IncomingMessage, response: ServerResponse, apiUrl: string): boolean {
+  const { method, url = '/', headers } = request
+  if (method !== 'POST' || !PREPARES.test(url) || MARK in headers) return false
+  const pass = async () => {
+    const body = await buffer(request)
+    const answer = await exchange(`${apiUrl}${url}`, { headers: { ...headers, [MARK]: '1' }, body })
+    const user = /"userAddress"\s*:\s*"0x(\w{40})"/.exec(body.toString())?.[1] ?? ''
+    const text = user ? answer.text.replaceAll(new RegExp(user, 'gi'), 'a'.repeat(user.length)) : answer.text
+    response.writeHead(answer.status, answer.headers).end(text)
+  }
+  pass().catch(() => response.writeHead(502).end())
+  return true
+}

@@ -1,0 +1,182 @@
+import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
+import { type Address, createPublicClient, http, numberToHex, parseAbi } from 'viem'
+import { MULTICALL3 } from '../../lib/chain/multicall.ts'
+import type { Vault } from '../../lib/vaults/vault.ts'
+import { readByOfficialSdk } from '../../sandbox/official-sdk.ts'
+import { tellParent } from '../load/process.ts'
+
+// The readers that `npm run bench` compares, in a process of their own: its CPU time is theirs, without that of the chains
+// and tables.
+
+/** A reader of the values of vaults. */
+export type Reader = 'list' | 'viem multicall' | 'official SDK'
+
+/** Vaults of a client to read from then on, and the URLs of their chains by id. */
+export type Given = {
+  readonly apiKey: string
+  readonly vaults: readonly Vault[]
+  readonly urls: Record<number, string>
+}
+
+/** What a read took, in milliseconds. */
+export type Took = { readonly wall: number; readonly cpu: number }
+
+/** A read is shared for less than this: by the clock of this process, each list comes so much later than the one before. */
+const PASSING_MS = 2_000
+
+let passed = 0
+const { now } = Date
+Date.now = () => now() + passed
+
+function clientOf(chainId: number, url: string) {
+  return createPublicClient({
+    chain: {
+      id: chainId,
+      name: '',
+      nativeCurrency: { name: '', symbol: '', decimals: 18 },
+      rpcUrls: { default: { http: [url] } },
+      contracts: { multicall3: { address: MULTICALL3 } },
+    },
+    transport: http(url, { batch: { batchSize: 100_000 } }),
+  })
+}
+type Client = ReturnType<typeof clientOf>
+
+/** As many words as the list reads of an asynchronous vault. */
+const WORDS = Array.from({ length: 10 }, (_, index) =>
+  numberToHex(0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n + BigInt(index)),
+)
+
+const OF_VAULT = parseAbi([
+  'function version() view returns (string)',
+  'function pendingSilo() view returns (address)',
+  'function owner() view returns (address)',
+  'function safe() view returns (address)',
+  'function isTotalAssetsValid() view returns (bool)',
+  'function paused() view returns (bool)',
+  'function totalAssets() view returns (uint256)',
+  'function symbol() view returns (string)',
+  'function totalSupply() view returns (uint256)',
+  'function convertToAssets(uint256) view returns (uint256)',
+  'function maxDeposit(address) view returns (uint256)',
+  'function balanceOf(address) view returns (uint256)',
+])
+const PLAIN = [
+  'version',
+  'pendingSilo',
+  'owner',
+  'safe',
+  'isTotalAssetsValid',
+  'paused',
+  'totalAssets',
+  'symbol',
+  'totalSupply',
+] as const
+
+/** Reads what the list shows of vaults of a chain, by getters through viem's multicall and words through its batched transport. */
+async function readByMulticall(client: Client, vaults: readonly Vault[]): Promise<void> {
+  const calls = vaults.flatMap((vault) => {
+    const { address, asset, shareDecimals } = vault
+    const call = (functionName: string, args: unknown[] = [], to: Address = address) => ({
+      address: to,
+      abi: OF_VAULT,
+      functionName,
+      args,
+    })
+    const price = call('convertToAssets', [10n ** BigInt(shareDecimals)])
+    if (!('pendingSilo' in vault)) return [price, call('maxDeposit', [MULTICALL3])]
+    const silo = vault.pendingSilo
+    return [...PLAIN.map((name) => call(name)), price, call('balanceOf', [silo], asset), call('balanceOf', [silo])]
+  })
+  const words = vaults.flatMap((vault) =>
+    'pendingSilo' in vault ? WORDS.map((slot) => ({ address: vault.address, slot })) : [],
+  )
+  await Promise.all([
+    // The types of so many calls take the compiler long.
+    client.multicall({ contracts: calls as never, batchSize: 0, allowFailure: true }),
+    client.getBlock(),
+    ...words.map((word) => client.getStorageAt(word)),
+  ])
+}
+
+/** Reads the vaults of a chain that the official SDK knows with it, and the others by multicall. */
+async function readBySdk(client: Client, vaults: readonly Vault[]): Promise<void> {
+  const { known = [], others = [] } = Object.groupBy(vaults, (vault) => ('pendingSilo' in vault ? 'known' : 'others'))
+  await Promise.all([
+    readByOfficialSdk(
+      client,
+      known.map(({ address }) => address),
+    ),
+    readByMulticall(client, others),
+  ])
+}
+
+const { handler } = await import('../../functions/vaults/list/handler.ts')
+
+/** Asks for the list. Throws where it is not whole, or not of the chain as it is. */
+async function readList({ apiKey, vaults }: Given): Promise<void> {
+  passed += PASSING_MS
+  const reply = (await handler(
+    // The function reads these parts of an event.
+    listEvent(apiKey) as never,
+    // The same of its context.
+    { getRemainingTimeInMillis: () => 10_000, awsRequestId: '', functionName: 'list' } as never,
+    // The frame returns no other form.
+  )) as APIGatewayProxyStructuredResultV2
+  const { data } = JSON.parse(reply.body ?? '{}')
+  if (data?.length !== vaults.length)
+    throw new Error(`The list answered ${reply.statusCode} ${reply.body?.slice(0, 200)}`)
+  if (data.some((vault: { stateAsOf?: { stale: boolean } }) => vault.stateAsOf?.stale))
+    throw new Error('The list is stale.')
+}
+
+function listEvent(apiKey: string) {
+  const path = '/defi-vaults/v1/vaults'
+  return {
+    version: '2.0',
+    routeKey: `GET ${path}`,
+    rawPath: path,
+    rawQueryString: '',
+    headers: { 'x-join-key': apiKey },
+    requestContext: {
+      requestId: 'bench',
+      http: { method: 'GET', path, sourceIp: '127.0.0.1', protocol: 'HTTP/1.1', userAgent: '' },
+    },
+    isBase64Encoded: false,
+  }
+}
+
+/** The readers of these vaults, by their names. */
+function readersOf(given: Given): Record<Reader, () => Promise<unknown>> {
+  const chains = Object.entries(given.urls).map(([chainId, url]) => ({
+    client: clientOf(Number(chainId), url),
+    vaults: given.vaults.filter((vault) => vault.chainId === Number(chainId)),
+  }))
+  return {
+    list: () => readList(given),
+    'viem multicall': () => Promise.all(chains.map(({ client, vaults }) => readByMulticall(client, vaults))),
+    'official SDK': () => Promise.all(chains.map(({ client, vaults }) => readBySdk(client, vaults))),
+  }
+}
+
+let readers: ReturnType<typeof readersOf> | undefined
+
+async function measure(reader: Reader): Promise<Took> {
+  const start = performance.now()
+  const before = process.cpuUsage()
+  await readers?.[reader]()
+  const { user, system } = process.cpuUsage(before)
+  return { wall: performance.now() - start, cpu: (user + system) / 1000 }
+}
+
+tellParent(
+  'ready',
+  async () => {},
+  async (message) => {
+    // The bench sends nothing else.
+    const asked = message as { readonly given: Given } | { readonly reader: Reader }
+    if ('reader' in asked) return measure(asked.reader)
+    readers = readersOf(asked.given)
+    return 'ready'
+  },
+)

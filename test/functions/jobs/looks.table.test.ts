@@ -1,0 +1,49 @@
+import { expect } from 'vitest'
+import { refreshChain } from '../../../functions/jobs/refresh-chain/handler.ts'
+import { countedChain, virtualClock } from '../../support/counted.ts'
+import { test as base } from '../../support/dynamo.ts'
+import { jobServices, listVaults, someVaults } from '../../support/job.ts'
+import { someWebhook } from '../../support/webhooks.ts'
+
+const BASE = 8453
+const [CLIENT, OTHER] = ['0000000001', '0000000002']
+
+const test = base.extend('minute', ({ tables }) => {
+  /** One run of a chain with so many vaults of a client, and of so long it is, in seconds, with its requests to the node. */
+  return async ({ vaults, webhook }: { vaults: number; webhook?: { of: string; finality: 'final' | 'latest' } }) => {
+    const clock = virtualClock()
+    const chain = countedChain(clock, { mostCalls: 500, mostBlocks: 10_000, delayMs: 10 })
+    chain.state.head = 10_000
+    await listVaults(tables, someVaults(vaults), () => [CLIENT])
+    const { services } = jobServices(tables)
+    if (webhook) await services.webhooks.add(webhook.of, someWebhook(webhook.of, webhook))
+    const run = refreshChain({ ...services, getReader: () => chain.reader, now: clock.now, sleep: clock.wait })
+    const time = { remainingMs: () => 50_000 }
+    // The first run reads the past.
+    await run({ chainId: BASE }, time)
+    const [begun, { requests }] = [clock.now(), { ...chain.counts }]
+    await run({ chainId: BASE }, time)
+    return { seconds: Math.round((clock.now() - begun) / 1000), requests: chain.counts.requests - requests }
+  }
+})
+
+test('A chain without vaults costs a run no time and no request to a node', async ({ minute }) => {
+  const webhook = { of: CLIENT, finality: 'latest' } as const
+  expect(await minute({ vaults: 0, webhook })).toEqual({ seconds: 0, requests: 0 })
+})
+
+test('A chain with vaults is looked at once a minute, and its run ends then', async ({ minute }) => {
+  const once = await minute({ vaults: 3 })
+  expect(once.seconds).toBe(0)
+  expect(await minute({ vaults: 3, webhook: { of: CLIENT, finality: 'final' } })).toEqual(once)
+  expect(await minute({ vaults: 3, webhook: { of: OTHER, finality: 'latest' } })).toEqual(once)
+})
+
+test('A chain is looked at four times a minute where a webhook of a client of its vaults wants that', async ({
+  minute,
+}) => {
+  const once = await minute({ vaults: 3 })
+  const { seconds, requests } = await minute({ vaults: 3, webhook: { of: CLIENT, finality: 'latest' } })
+  expect(seconds).toBe(39)
+  expect(requests).toBeGreaterThanOrEqual(4 * once.requests)
+})

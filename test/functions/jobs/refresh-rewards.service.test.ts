@@ -1,0 +1,437 @@
+import { type Address, encodeFunctionData, getAddress, numberToHex, parseUnits, zeroAddress } from 'viem'
+import { describe, expect, onTestFinished } from 'vitest'
+import * as z from 'zod'
+import { contract } from '../../../functions/jobs/refresh-rewards/contract.ts'
+import { handler, refreshRewards } from '../../../functions/jobs/refresh-rewards/handler.ts'
+import type { sharedCache } from '../../../lib/cache/cache.ts'
+import { agreedReaders } from '../../../lib/chain/agreed-reader.ts'
+import { readEnv } from '../../../lib/frame/container.ts'
+import { pricesKey } from '../../../lib/markets/cache-keys.ts'
+import { campaignsKey } from '../../../lib/rewards/campaigns.ts'
+import * as services from '../../../lib/services.ts'
+import type { LocalAccount } from '../../../sandbox/accounts.ts'
+import { DISTRIBUTOR, distributorAbi } from '../../../sandbox/rewards.ts'
+import { callRpc } from '../../../sandbox/rpc.ts'
+import { someContext } from '../../support/lambda.ts'
+import { stateAfter, tell } from '../../support/lies.ts'
+import { finalize } from '../../support/records.ts'
+import { test as base, USERS } from '../../support/service.ts'
+import { type Told, toldTo } from '../../support/told-events.ts'
+import { startWire, type Wire } from '../../support/wire.ts'
+
+const [ALICE, BOB] = USERS
+const BASE = 8453
+const [MINUTES, HOURS, DAYS] = [60, 3_600, 86_400]
+const Expiring = z.object({ expiresAt: z.number() })
+const Next = z.object({ lookAt: z.number() })
+
+const test = base.extend('rewards', async ({ service }) => {
+  const chain = service.backends.chains.find(({ chainId }) => chainId === BASE)
+  const [vault, other] = chain?.vaults ?? []
+  const { rewardToken: token } = chain ?? {}
+  const [unpriced] = chain?.unlisted ?? []
+  if (!chain || !vault || !other || !token || !unpriced) throw new Error('Base has no campaigns')
+  const { merkl } = service.backends.providers
+  const env = readEnv(contract, process.env)
+  const cache = services.cache(env)
+  const used = {
+    cache,
+    listedVaults: services.listedVaults(env),
+    watchedAccounts: services.watchedAccounts(env),
+    merkl: await services.merkl(env),
+    getReader: await services.getAgreedReader(env),
+    getTokenValues: services.getTokenValues(env),
+    eventLog: services.appendingLog(env),
+    webhooks: services.webhooks(env),
+    enqueue: services.enqueueDeliveries(env),
+    now: Date.now,
+    random: Math.random,
+    sleep: async (milliseconds: number) => service.pass(milliseconds / 1000),
+  }
+  /** A MORPHO is worth two dollars. */
+  const setPrice = () =>
+    cache.put(pricesKey('base-mainnet'), { [token.address]: { now: 2, dayAgo: null, at: Date.now() } })
+  await service.restore('rewards', async () => undefined)
+  await setPrice()
+  merkl.rewrite = undefined
+  merkl.requests.length = 0
+
+  return {
+    ...{ chain, vault, token, unpriced, merkl, cache },
+    /** A client with a vault of Base. */
+    createClient: () => service.createClient([vault]),
+    /** Grants a reward in MORPHO, unless told: its newest tree pays it. */
+    grant: (account: Address, amount: number, of = token.address) =>
+      service.backends.rewards.grant(BASE, [
+        { account, token: of, vault: vault.address, amount: parseUnits(`${amount}`, token.decimals) },
+      ]),
+    /** A client's user asks for rewards. */
+    async ask(key: string, account: Address) {
+      const path = `/defi-vaults/v1/defi/user/${account}/rewards?chainId=${BASE}`
+      expect(await service.call('GET', path, { key })).toMatchObject({ status: 200 })
+    },
+    /** A client's user claims all rewards; returns the hash of the transaction, and what does the same again. */
+    async claim(key: string, user: LocalAccount) {
+      const body = { userAddress: user.address, chainId: BASE }
+      const reply = await service.call('POST', '/defi-vaults/v1/defi/rewards/claim', { key, body })
+      expect(reply).toMatchObject({ status: 200 })
+      const send = async () => {
+        const [receipt] = await service.send(BASE, user, reply.body.operations)
+        expect(receipt).toMatchObject({ status: 'success' })
+        return receipt?.transactionHash
+      }
+      return { transactionHash: await send(), sendAgain: send }
+    },
+    /** A user has all rewards paid to another account. */
+    async setRecipient(user: LocalAccount, recipient: Address) {
+      const args = [recipient, zeroAddress] as const
+      const data = encodeFunctionData({ abi: distributorAbi, functionName: 'setClaimRecipient', args })
+      await service.send(BASE, user, [{ to: DISTRIBUTOR, data, value: '0' }])
+    },
+    /** One run of the job, so many seconds after what was before. */
+    async run(seconds = 5 * MINUTES, getReader = used.getReader) {
+      service.pass(seconds)
+      await setPrice()
+      return await refreshRewards({ ...used, getReader })({ chainId: BASE })
+    },
+    /** The events of rewards that a client got. */
+    eventsOf: async (key: string) => (await toldTo(service, key)).filter(({ type }) => type.startsWith('reward.')),
+  }
+})
+
+const shown = (events: readonly Told[]) =>
+  events.map(({ type, data }) => [type, data['userAddress'], data['amount']] as const)
+
+/** Accounts that nobody else has. */
+const accounts = Array.from({ length: 200 }, (_, index) =>
+  getAddress(numberToHex(0xacc0_0000_0000n + BigInt(index), { size: 20 })),
+).values()
+const someAccount = () => accounts.next().value ?? zeroAddress
+
+/** MORPHO in its smallest unit, as text. */
+const morpho = (amount: number) => `${parseUnits(`${amount}`, 18)}`
+
+describe('What a user can claim', () => {
+  test('is reported once to the client that the user asked, and to no other', async ({ rewards }) => {
+    const [key, other] = [await rewards.createClient(), await rewards.createClient()]
+    const account = someAccount()
+    await rewards.grant(account, 3)
+    await rewards.ask(key, account)
+    expect(await rewards.run()).toMatchObject({ checked: 1, unread: 0, claimable: 1 })
+    expect(await rewards.eventsOf(key)).toMatchObject([
+      {
+        type: 'reward.claimable',
+        final: true,
+        data: {
+          ...{ chainId: BASE, userAddress: account, token: rewards.token.address, symbol: 'MORPHO', decimals: 18 },
+          ...{ amount: morpho(3), usd: 6 },
+        },
+      },
+    ])
+    expect(await rewards.run()).toMatchObject({ checked: 0, claimable: 0 })
+    expect(await rewards.run(DAYS)).toMatchObject({ checked: 1, claimable: 0 })
+    expect(await rewards.eventsOf(key)).toHaveLength(1)
+    expect(await rewards.eventsOf(other)).toEqual([])
+  })
+
+  test('is reported again a day later at the earliest, and only if it is more', async ({ rewards }) => {
+    const key = await rewards.createClient()
+    const account = someAccount()
+    await rewards.grant(account, 3)
+    await rewards.ask(key, account)
+    await rewards.run()
+    await rewards.grant(account, 4)
+    await rewards.ask(key, account)
+    expect(await rewards.run(23 * HOURS)).toMatchObject({ checked: 0 })
+    expect(await rewards.run(1 * HOURS)).toMatchObject({ checked: 1, claimable: 1 })
+    expect(shown(await rewards.eventsOf(key))).toEqual([
+      ['reward.claimable', account, morpho(3)],
+      ['reward.claimable', account, morpho(7)],
+    ])
+  })
+
+  test('is reported to each client whose user asked', async ({ rewards }) => {
+    const keys = [await rewards.createClient(), await rewards.createClient()]
+    const account = someAccount()
+    await rewards.grant(account, 3)
+    for (const key of keys) {
+      await rewards.ask(key, account)
+      expect(await rewards.run(6 * MINUTES)).toMatchObject({ checked: 1, claimable: 1 })
+    }
+    for (const key of keys)
+      expect(shown(await rewards.eventsOf(key))).toEqual([['reward.claimable', account, morpho(3)]])
+  })
+
+  test('is not reported if it is worth less than a dollar, has no price, or is in no tree that pays now', async ({
+    rewards,
+    service,
+  }) => {
+    const key = await rewards.createClient()
+    const [poor, unlisted, waiting] = [someAccount(), someAccount(), someAccount()]
+    await rewards.grant(poor, 0.49)
+    await rewards.grant(unlisted, 1_000, rewards.unpriced.address)
+    const reward = { account: waiting, token: rewards.token.address, vault: rewards.vault.address, amount: 10n ** 19n }
+    await service.backends.rewards.grant(BASE, [reward], { inDisputePeriod: true })
+    for (const account of [poor, unlisted, waiting]) await rewards.ask(key, account)
+    // Nothing can be reported of the first two, so nobody watches them.
+    expect(await rewards.run()).toMatchObject({ checked: 1, claimable: 0 })
+    expect(await rewards.eventsOf(key)).toEqual([])
+  })
+
+  test('is not reported if the user has set another recipient, because the service prepares no claim of it', async ({
+    rewards,
+  }) => {
+    const key = await rewards.createClient()
+    await rewards.grant(ALICE.address, 3)
+    await rewards.setRecipient(ALICE, BOB.address)
+    await rewards.ask(key, ALICE.address)
+    expect(await rewards.run()).toMatchObject({ checked: 1, claimable: 0 })
+  })
+
+  test('is not reported while two hosts say different things of it', async ({ rewards, service }) => {
+    const key = await rewards.createClient()
+    await rewards.grant(ALICE.address, 3)
+    await rewards.ask(key, ALICE.address)
+    const [honest, other] = [service.rpc[BASE] as Wire, await startWire(rewards.chain.rpcUrl)]
+    onTestFinished(other.stop)
+    const getReader = agreedReaders({ [BASE]: [honest.url, other.url] }, { fetch, random: () => 0, now: Date.now })
+    tell(other, await stateAfter(rewards.chain, () => rewards.setRecipient(ALICE, BOB.address)))
+    expect(await rewards.run(5 * MINUTES, getReader)).toMatchObject({ checked: 0, unread: 1, claimable: 0 })
+    other.rewriteRequest = undefined
+    expect(await rewards.run(HOURS, getReader)).toMatchObject({ checked: 1, claimable: 1 })
+  })
+
+  test('is checked for 100 accounts in a run, those that wait longest first', async ({ rewards, service }) => {
+    const key = await rewards.createClient()
+    const accounts = Array.from({ length: 103 }, someAccount)
+    await service.backends.rewards.grant(
+      BASE,
+      accounts.map((account) => ({
+        ...{ account, token: rewards.token.address, vault: rewards.vault.address, amount: 10n ** 19n },
+      })),
+    )
+    for (const account of accounts) {
+      service.pass(1)
+      await rewards.ask(key, account)
+    }
+    rewards.merkl.requests.length = 0
+    expect(await rewards.run(6 * MINUTES)).toMatchObject({ checked: 100, claimable: 100 })
+    const asked = rewards.merkl.requests.filter((path) => path.includes('/users/'))
+    expect(asked).toHaveLength(100)
+    const first = shown(await rewards.eventsOf(key)).map(([, account]) => account)
+    expect(new Set(first)).toEqual(new Set(accounts.slice(0, 100)))
+    expect(await rewards.run()).toMatchObject({ checked: 3, claimable: 3 })
+    expect(await rewards.run()).toMatchObject({ checked: 0, claimable: 0 })
+  })
+
+  test('is looked for again at the end of a dispute period, so that no check falls into each of them', async ({
+    rewards,
+    service,
+  }) => {
+    const key = await rewards.createClient()
+    const account = someAccount()
+    const reward = { account, token: rewards.token.address, vault: rewards.vault.address, amount: 10n ** 19n }
+    await service.backends.rewards.grant(BASE, [reward], { inDisputePeriod: true })
+    await rewards.ask(key, account)
+    expect(await rewards.run()).toMatchObject({ checked: 1, claimable: 0 })
+    const [{ lookAt } = { lookAt: 0 }] = await service.tables.deposits.list(Next, {
+      partition: `WATCHED#${BASE}#${account}`,
+    })
+    const { endOfDisputePeriod } = await service.backends.rewards.show(BASE, account)
+    expect(lookAt).toBe(endOfDisputePeriod * 1000)
+  })
+
+  test('is reported an hour later if the source was down', async ({ rewards }) => {
+    const key = await rewards.createClient()
+    const account = someAccount()
+    await rewards.grant(account, 3)
+    await rewards.ask(key, account)
+    rewards.merkl.rewrite = () => ({ status: 500, body: '' })
+    expect(await rewards.run(6 * MINUTES)).toMatchObject({ checked: 0, unread: 1, claimable: 0 })
+    rewards.merkl.rewrite = undefined
+    expect(await rewards.run(50 * MINUTES)).toMatchObject({ checked: 0, unread: 0 })
+    expect(await rewards.run(10 * MINUTES)).toMatchObject({ checked: 1, claimable: 1 })
+  })
+
+  test('is reported an hour later if the chain was down, and the run fails', async ({ rewards, service }) => {
+    const key = await rewards.createClient()
+    const account = someAccount()
+    await rewards.grant(account, 3)
+    await rewards.ask(key, account)
+    const wire = service.rpc[BASE] as Wire
+    wire.behaviour = 'answer 500'
+    await expect(rewards.run()).rejects.toMatchObject({ code: 'upstream_unavailable' })
+    wire.behaviour = 'pass'
+    expect(await rewards.run()).toMatchObject({ checked: 0 })
+    expect(await rewards.run(HOURS)).toMatchObject({ checked: 1, claimable: 1 })
+  })
+
+  test('is not looked for if no campaign paid the account when the user asked', async ({ rewards }) => {
+    const account = someAccount()
+    await rewards.ask(await rewards.createClient(), account)
+    await rewards.grant(account, 3)
+    expect(await rewards.run()).toMatchObject({ checked: 0 })
+  })
+
+  test('is no longer looked for a week after the user asked', async ({ rewards, service }) => {
+    const key = await rewards.createClient()
+    const account = someAccount()
+    await rewards.grant(account, 3)
+    await rewards.ask(key, account)
+    const [item] = await service.tables.deposits.list(Expiring, { partition: `WATCHED#${BASE}#${account}` })
+    const left = (item?.expiresAt ?? 0) - Date.now() / 1000
+    expect(Math.round(left / DAYS)).toBe(7)
+  })
+
+  test('is listed although the account cannot be noted', async ({ rewards, service }) => {
+    const key = await rewards.createClient()
+    const account = someAccount()
+    await rewards.grant(account, 3)
+    service.table.fails = ({ action, body }) => action === 'UpdateItem' && body.includes('WATCHED#')
+    await rewards.ask(key, account)
+    service.table.reset()
+    expect(await rewards.run()).toMatchObject({ checked: 0 })
+  })
+})
+
+describe('A claim', () => {
+  test('is reported once its block is final, with its transaction, to the client whose user asked', async ({
+    rewards,
+  }) => {
+    const [key, other] = [await rewards.createClient(), await rewards.createClient()]
+    for (const { address } of [ALICE, BOB]) await rewards.grant(address, 3)
+    await rewards.ask(key, ALICE.address)
+    expect(await rewards.run()).toMatchObject({ claimable: 1, claimed: 0 })
+    await rewards.claim(other, BOB)
+    const { transactionHash, sendAgain } = await rewards.claim(key, ALICE)
+    // The contract takes it, pays nothing and emits its event.
+    await sendAgain()
+    expect(await rewards.run()).toMatchObject({ claimed: 0 })
+    await finalize(rewards.chain)
+    expect(await rewards.run()).toMatchObject({ claimed: 1 })
+    const events = await rewards.eventsOf(key)
+    expect(events.slice(1)).toMatchObject([
+      {
+        ...{ type: 'reward.claimed', final: true },
+        data: {
+          chainId: BASE,
+          userAddress: ALICE.address,
+          token: rewards.token.address,
+          amount: morpho(3),
+          transactionHash,
+        },
+      },
+    ])
+    expect(await rewards.run(DAYS)).toMatchObject({ claimable: 0, claimed: 0 })
+    expect(await rewards.eventsOf(key)).toHaveLength(2)
+    expect(await rewards.eventsOf(other)).toEqual([])
+  })
+
+  test('is not reported if a reorganisation removes it before it is final', async ({ rewards }) => {
+    const key = await rewards.createClient()
+    await rewards.grant(ALICE.address, 3)
+    await rewards.ask(key, ALICE.address)
+    await rewards.run()
+    const [snapshot] = await callRpc(rewards.chain, [{ method: 'evm_snapshot', params: [] }])
+    await rewards.claim(key, ALICE)
+    await rewards.run()
+    await callRpc(rewards.chain, [{ method: 'evm_revert', params: [snapshot] }])
+    await finalize(rewards.chain)
+    expect(await rewards.run()).toMatchObject({ claimed: 0 })
+    await rewards.claim(key, ALICE)
+    await finalize(rewards.chain)
+    expect(await rewards.run()).toMatchObject({ claimed: 1 })
+  })
+
+  test('costs no call of the chain while nobody watches an account', async ({ rewards, service }) => {
+    const wire = service.rpc[BASE] as Wire
+    wire.bodies.length = 0
+    expect(await rewards.run()).toMatchObject({ outcome: 'refreshed', claimed: 0 })
+    expect(wire.bodies).toEqual([])
+  })
+
+  test('of the time before the first account was watched is not reported', async ({ rewards, service }) => {
+    const key = await rewards.createClient()
+    await rewards.grant(ALICE.address, 3)
+    await rewards.ask(key, ALICE.address)
+    await rewards.run()
+    await service.tables.deposits.deleteRange({ partition: `WATCHED#${BASE}#${ALICE.address}` }, () => false)
+    await rewards.run()
+    await rewards.claim(key, ALICE)
+    await finalize(rewards.chain)
+    await rewards.grant(ALICE.address, 3)
+    service.pass(6 * MINUTES)
+    await rewards.ask(key, ALICE.address)
+    expect(await rewards.run()).toMatchObject({ checked: 1, claimed: 0 })
+    expect(await rewards.run()).toMatchObject({ claimed: 0 })
+  })
+})
+
+test('A run that is killed anywhere reports everything once in the end', async ({ rewards, service }) => {
+  const build = async () => {
+    const keys = [await rewards.createClient(), await rewards.createClient()]
+    for (const { address } of [ALICE, BOB]) await rewards.grant(address, 3)
+    for (const key of keys) {
+      await rewards.ask(key, ALICE.address)
+      await rewards.run(6 * MINUTES)
+    }
+    await rewards.ask(keys[0] ?? '', BOB.address)
+    await rewards.claim(keys[0] ?? '', ALICE)
+    await finalize(rewards.chain)
+    return keys
+  }
+  const [key = '', other = ''] = await service.restore('claimed', build)
+  const kills: number[] = []
+  for (let isOver = false; !isOver; ) {
+    await service.restore('claimed', build)
+    const isKilled = service.table.killAt(kills.length + 1)
+    await rewards.run().catch(() => {})
+    isOver = !isKilled()
+    kills.push(kills.length + 1)
+    service.table.reset()
+    for (const seconds of [5 * MINUTES, DAYS]) {
+      await rewards.run(seconds)
+      expect(shown(await rewards.eventsOf(key)), `killed at write ${kills.length}`).toEqual([
+        ['reward.claimable', ALICE.address, morpho(3)],
+        ['reward.claimable', BOB.address, morpho(3)],
+        ['reward.claimed', ALICE.address, morpho(3)],
+      ])
+    }
+    expect(shown(await rewards.eventsOf(other))).toEqual([
+      ['reward.claimable', ALICE.address, morpho(3)],
+      ['reward.claimed', ALICE.address, morpho(3)],
+    ])
+  }
+  expect(kills.length).toBeGreaterThan(5)
+})
+
+describe('Campaigns', () => {
+  const get = async ({ cache }: { cache: ReturnType<typeof sharedCache> }) =>
+    (await cache.get({ known: campaignsKey(BASE) })).known
+
+  test('are those of listed vaults, and fetched again a quarter of an hour later', async ({ rewards }) => {
+    await rewards.cache.put(campaignsKey(BASE), {})
+    expect(await rewards.run()).toMatchObject({ campaigns: null, lagSeconds: 0 })
+    expect(await rewards.run()).toMatchObject({ campaigns: null })
+    const { campaigns } = (await rewards.run()) as { campaigns: number }
+    const known = await get(rewards)
+    const listed = new Set(rewards.chain.vaults.map(({ address }) => address))
+    expect(campaigns).toBeGreaterThan(1)
+    expect(Object.keys(known?.value ?? {})).toHaveLength(campaigns)
+    for (const vault of Object.keys(known?.value ?? {})) expect(listed).toContain(vault)
+  })
+
+  test('stay while the source is down, and the run says how old they are', async ({ rewards }) => {
+    const older = { [rewards.vault.address]: [] }
+    await rewards.cache.put(campaignsKey(BASE), older)
+    rewards.merkl.rewrite = () => ({ status: 500, body: '' })
+    expect(await rewards.run(HOURS)).toMatchObject({ outcome: 'refreshed', campaigns: null, lagSeconds: HOURS })
+    expect((await get(rewards))?.value).toEqual(older)
+  })
+})
+
+test('A run of a chain without listed vaults asks nothing', async ({ rewards }) => {
+  expect(await handler({ chainId: 1 }, someContext())).toEqual({ chainId: 1, outcome: 'no vaults' })
+  expect(rewards.merkl.requests).toEqual([])
+  expect(await handler({ chainId: BASE }, someContext())).toMatchObject({ chainId: BASE, outcome: 'refreshed' })
+})

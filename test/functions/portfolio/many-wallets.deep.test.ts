@@ -1,0 +1,70 @@
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { expect, onTestFinished, vi } from 'vitest'
+import { parseApiKey } from '../../../lib/clients/api-key.ts'
+import { DEFAULT_LIMITS } from '../../../lib/clients/key-limits.ts'
+import { EDGE_HEADER, EDGE_VARIABLE } from '../../../lib/frame/edge.ts'
+import { sha256 } from '../../../lib/sha256.ts'
+import { someSession } from '../../support/accounts.ts'
+import { someKey } from '../../support/clients.ts'
+import { chainlessTest, startAnew } from '../../support/service.ts'
+import { linkEvm } from '../../support/wallets.ts'
+
+const EDGE_KEY = 'k'.repeat(43)
+type Session = Awaited<ReturnType<typeof someSession>>
+
+const USERS = 11
+const WALLETS = 20
+
+chainlessTest(
+  'Eleven users with 20 fresh wallets each, ten of them on one network, do not use up the key that every app carries',
+  async ({ service: shared, clock }) => {
+    vi.stubEnv(EDGE_VARIABLE, JSON.stringify({ keys: [sha256(EDGE_KEY)], isOnlyWay: false }))
+    const { service, stop } = await startAnew(shared, { isWhole: true })
+    onTestFinished(async () => {
+      vi.unstubAllEnvs()
+      await stop()
+    })
+    // No window ends within the test.
+    clock.pass(600 - ((Date.now() / 1000) % 600))
+    const { clientId = '' } = parseApiKey(service.apiKey) ?? {}
+    const { text: key, key: stored } = someKey(clientId, { limits: DEFAULT_LIMITS })
+    await service.backends.admin.clients.putKey(clientId, stored)
+    const sessions: Session[] = []
+    for (let user = 0; user < USERS + 1; user += 1) {
+      const session = await someSession(service)
+      for (let wallet = 0; wallet < WALLETS; wallet += 1) {
+        const privateKey = generatePrivateKey()
+        await linkEvm(service, session, { privateKey, address: privateKeyToAccount(privateKey).address })
+      }
+      sessions.push(session)
+    }
+    const ask = (path: string, address: number, session?: Session) => {
+      const from = { [EDGE_HEADER]: EDGE_KEY, 'x-forwarded-for': `203.0.113.${address}` }
+      return service.call('GET', path, { key, headers: { ...session?.headers, ...from } })
+    }
+    const BALANCES = '/portfolio-indexor/allBalances'
+    const NFTS = '/portfolio-indexor/nft'
+    // One process stands for all containers here: within the window, the users take turns.
+    const nfts: number[] = []
+    for (const [index, session] of sessions.slice(0, USERS).entries()) {
+      const network = index < USERS - 1 ? 0 : 1
+      expect((await ask(BALANCES, network, session)).status).toBe(200)
+      nfts.push((await ask(NFTS, network, session)).status)
+    }
+    // A question costs 20 units: 2,800 for a user's wallets. A network has 6,000 of the key's 60,000.
+    expect(nfts).toEqual([200, ...Array(USERS - 2).fill(429), 200])
+    const [other] = sessions.slice(USERS)
+    if (!other) throw new Error('There is no other user.')
+    const others = [
+      ...(await Promise.all([ask(BALANCES, 99, other), ask(NFTS, 99, other), ask('/auth/wallets', 99, other)])),
+      await ask('/portfolio-indexor/markets/coins/bitcoin', 99),
+    ]
+    expect(others.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    const again = await ask(BALANCES, 99, other)
+    expect(JSON.stringify(again.body)).not.toContain('Unlisted tokens')
+    expect([again.status, Number(/r=(\d+)/.exec(again.headers.get('ratelimit') ?? '')?.[1]) > 5000]).toEqual([
+      200,
+      true,
+    ])
+  },
+)

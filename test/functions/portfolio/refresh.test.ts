@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest'
+import { balancesRefresh } from '../../../functions/portfolio/all-balances/refresh.ts'
+import { SOLANA } from '../../../lib/chain/registry.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { WalletBalances } from '../../../lib/portfolio/wallet-balances.ts'
+
+const WALLETS = ['one', 'two']
+const NOW = Date.parse('2026-06-01T12:00:00.000Z')
+
+/** A refresh of two wallets on Solana, what it asks for, and what it caches. */
+function refreshing({ isIndexDown = false } = {}) {
+  const items = new Map<string, WalletBalances>()
+  const asked: string[] = []
+  /** Reports the lamports of each wallet. */
+  const node = { read: async () => 7 }
+  let now = NOW
+  const refresh = balancesRefresh({
+    // Only what the refresh uses: a cache by key, a node and an index that know nothing of tokens.
+    cache: {
+      get: async (keys: Record<string, { key: string }>) =>
+        Object.fromEntries(
+          Object.keys(keys).map((key) => [key, items.has(key) ? { value: items.get(key) } : undefined]),
+        ),
+      putMany: async (answers: readonly (readonly [{ key: string }, WalletBalances])[]) => {
+        for (const [{ key }, value] of answers) items.set(key, value)
+      },
+      // The part of the cache that a refresh uses.
+    } as never,
+    getReader: () => {
+      throw new Error('There is no EVM chain.')
+    },
+    solana: async (calls) => {
+      const value = await node.read()
+      return calls.map(({ method }) => ({
+        result: method === 'getBalance' ? { value } : method === 'getTokenAccountsByOwner' ? { value: [] } : 650_240,
+      }))
+    },
+    tokenIndex: {
+      units: { tokens: 20, nfts: 30 },
+      tokenChains: [SOLANA.key],
+      nftChains: [],
+      fetchTokens: async (_, wallet) => {
+        asked.push(wallet)
+        if (isIndexDown && wallet === 'two') throw new AppError('upstream_timeout')
+        return { tokens: [], isWhole: true }
+      },
+      fetchNfts: async () => ({ collections: [], isWhole: true }),
+    },
+    now: () => now,
+  })
+  const input = { chain: SOLANA, wallets: WALLETS, listed: [], vaults: [] }
+  return {
+    asked,
+    items,
+    node,
+    pass: (seconds: number) => {
+      now += seconds * 1000
+    },
+    refresh: (pay: (units: number) => Promise<void>) =>
+      refresh([input], (units) => ({ pay: () => pay(units), findRefusal: () => undefined })),
+  }
+}
+
+describe('A refresh of balances', () => {
+  test('charges all questions to the index once, before it asks them', async () => {
+    const { refresh, asked } = refreshing()
+    const charged: number[][] = []
+    const pay = async (units: number) => {
+      charged.push([units, asked.length])
+    }
+    await refresh(pay)
+    expect(charged).toEqual([[40, 0]])
+    await refresh(pay)
+    expect(charged).toHaveLength(1)
+  })
+
+  test('asks the index nothing where the caller may cause no more, and still reads the chain', async () => {
+    const { refresh, asked } = refreshing()
+    const { known, failures } = await refresh(async () => {
+      throw new AppError('too_many_requests')
+    })
+    expect(asked).toEqual([])
+    expect(failures.size).toBe(0)
+    expect(WALLETS.map((wallet) => known(SOLANA, wallet))).toMatchObject([
+      { read: { native: 7n } },
+      { read: { native: 7n } },
+    ])
+    expect(known(SOLANA, 'one').indexed).toBeUndefined()
+  })
+
+  test('keeps what the index reports of one wallet when it fails for another', async () => {
+    const { refresh, asked, pass, items } = refreshing({ isIndexDown: true })
+    await refresh(async () => {})
+    expect(items.get('one')?.[SOLANA.key]?.indexed).toBeDefined()
+    expect(items.get('two')?.[SOLANA.key]?.indexed).toBeUndefined()
+    pass(60)
+    asked.length = 0
+    await refresh(async () => {})
+    expect(asked).toEqual(['two'])
+  })
+
+  test('leaves what another one read later and stored first, and what it paid for', async () => {
+    const { refresh, items, node, pass } = refreshing()
+    const asked = Promise.withResolvers<void>()
+    const report = Promise.withResolvers<number>()
+    node.read = () => {
+      asked.resolve()
+      return report.promise
+    }
+    const slow = refresh(async () => {
+      throw new AppError('too_many_requests')
+    })
+    await asked.promise
+    pass(1)
+    node.read = async () => 7
+    await refresh(async () => {})
+    pass(1)
+    report.resolve(1000)
+    await slow
+    const asOf = new Date(NOW + 1000)
+    expect(items.get('one')?.[SOLANA.key]).toMatchObject({ read: { native: 7n, asOf }, indexed: { asOf } })
+  })
+
+  test('has the time before it asked', async () => {
+    const { refresh, items, node, pass } = refreshing()
+    node.read = async () => {
+      await Promise.resolve()
+      pass(1)
+      return 7
+    }
+    await refresh(async () => {})
+    const asOf = new Date(NOW)
+    expect(items.get('one')?.[SOLANA.key]).toMatchObject({ read: { asOf }, indexed: { asOf } })
+  })
+})

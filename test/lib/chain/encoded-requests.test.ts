@@ -1,0 +1,56 @@
+import { type Address, numberToHex } from 'viem'
+import { expect, test } from 'vitest'
+import { call } from '../../../lib/chain/call.ts'
+import { erc20Abi } from '../../../lib/chain/erc20.ts'
+import { type ChainReader, chainReader, type ReadPlan } from '../../../lib/chain/reader.ts'
+import { evmChain } from '../../../lib/chain/registry.ts'
+import type { RpcRequest } from '../../../lib/chain/rpc.ts'
+
+function planOf(index: number): ReadPlan<unknown> {
+  const address: Address = numberToHex(index + 1, { size: 20 })
+  return { address, slots: [], calls: [call(address, erc20Abi, 'symbol', [])], parse: () => undefined }
+}
+
+/** A reader whose node answers nothing, and the request of its last read. */
+function openReader() {
+  const chain = evmChain(8453)
+  if (!chain) throw new Error('Base is not in the registry')
+  let last: RpcRequest | undefined
+  const reader = chainReader(chain, async ([request]) => {
+    last = request
+    return []
+  })
+  return async (...read: Parameters<ChainReader['read']>) => {
+    await reader.read(...read).catch(() => {})
+    return last
+  }
+}
+
+test('The request of the same plans at the latest block is encoded once', async () => {
+  const requestOf = openReader()
+  const plans = [planOf(0), planOf(1)]
+  const first = await requestOf(plans)
+  expect(first).toBeDefined()
+  expect(await requestOf([...plans])).toBe(first)
+})
+
+test('Other plans, fewer plans and another block have requests of their own', async () => {
+  const requestOf = openReader()
+  const [one, other, third] = [planOf(0), planOf(1), planOf(2)]
+  const first = await requestOf([one, other])
+  for (const plans of [[one, third], [other, one], [one]]) {
+    expect((await requestOf(plans))?.params).not.toEqual(first?.params)
+  }
+  expect((await requestOf([one, other], { at: 7n }))?.params[1]).toBe('0x7')
+  expect((await requestOf([one, other]))?.params[1]).toBe('latest')
+})
+
+test('A reader keeps the requests of the last plans', async () => {
+  const requestOf = openReader()
+  const [one, other] = [[planOf(0)], [planOf(1)]]
+  const first = await requestOf(one)
+  await requestOf(one, { at: 7n })
+  expect(await requestOf(one)).toBe(first)
+  await requestOf(other)
+  expect(await requestOf(one)).not.toBe(first)
+})

@@ -1,0 +1,177 @@
+import fc from 'fast-check'
+import { describe, expect } from 'vitest'
+import { AppError } from '../../../lib/errors.ts'
+import { type Leases, leases } from '../../../lib/meter/leases.ts'
+import { leasesStore } from '../../../lib/meter/leases-store.ts'
+import { meter } from '../../../lib/meter/meter.ts'
+import { test as base } from '../../support/dynamo.ts'
+import { captureLogs } from '../../support/logs.ts'
+import { runs } from '../../support/runs.ts'
+
+const START = Date.parse('2026-06-01T00:00:00.000Z')
+const RATE = { requests: 600, seconds: 60 }
+const KEY = { clientId: 'AbCdE01234', keyId: 'key0000001', rate: RATE }
+
+/** Charges a key for one request. */
+function admitting(counted: Leases) {
+  const { charge } = meter(counted)
+  return async ({ clientId, keyId, rate }: typeof KEY) => {
+    const payers = [{ who: 'key', id: `${clientId}#${keyId}` }] as const
+    return (await charge({ payers, rate, share: 'requests', units: 1 })).headers
+  }
+}
+
+const test = base
+  .extend('clock', () => ({ now: START }))
+  .extend('store', ({ tables }) => leasesStore(tables.cache))
+  /** A new container, and how often it has asked the table. */
+  .extend('startContainer', ({ store, clock }) => (shift = 0) => {
+    const counts = { asked: 0 }
+    const take: typeof store.take = (...args) => {
+      counts.asked += 1
+      return store.take(...args)
+    }
+    return { admit: admitting(leases({ take, now: () => clock.now + shift })), counts }
+  })
+
+const isAdmitted = (admission: Promise<unknown>) =>
+  admission.then(
+    () => true,
+    (error: unknown) => {
+      expect(error).toMatchObject({ code: 'rate_limit_exceeded' })
+      return false
+    },
+  )
+
+describe('All containers together', () => {
+  test('never let more through than the limit in a window, and lose no more than the rest of their leases', async ({
+    startContainer,
+    clock,
+  }) => {
+    let windows = 0
+    const limits = fc.constantFrom(1, 7, 60, 100, 250, 600)
+    const requests = fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 700 })
+    await fc.assert(
+      fc.asyncProperty(limits, fc.integer({ min: 1, max: 6 }), requests, async (limit, count, asks) => {
+        windows += 1
+        clock.now = START + windows * RATE.seconds * 1000
+        const containers = Array.from({ length: count }, () => startContainer())
+        const key = { ...KEY, rate: { requests: limit, seconds: 60 } }
+        const admittedBy = containers.map(() => 0)
+        const make = async (index: number) => {
+          const { admit } = containers[index] as (typeof containers)[number]
+          if (await isAdmitted(admit(key))) admittedBy[index] = (admittedBy[index] ?? 0) + 1
+        }
+        await Promise.all(asks.map((index) => make(index % count)))
+        const admitted = admittedBy.reduce((sum, each) => sum + each, 0)
+        // The rest of a lease, which is as large as what was let through before, and a hundredth at most.
+        const lost = admittedBy.map((each) => Math.min(Math.max(0, each - 1), Math.max(0, Math.floor(limit / 100) - 1)))
+        expect(admitted).toBeLessThanOrEqual(limit)
+        expect(admitted).toBeGreaterThanOrEqual(
+          Math.min(
+            asks.length,
+            lost.reduce((left, each) => left - each, limit),
+          ),
+        )
+      }),
+      { numRuns: runs(40), endOnFailure: true },
+    )
+  })
+
+  test('lose nothing where each is asked once, however many there are', async ({ startContainer, clock }) => {
+    clock.now = START + 300_000
+    let admitted = 0
+    for (let asked = 0; asked < 601; asked += 1) if (await isAdmitted(startContainer().admit(KEY))) admitted += 1
+    expect(admitted).toBe(600)
+  })
+
+  test('tell how many are left, and for how long, as far as each knows', async ({ startContainer, clock }) => {
+    const [one, other] = [startContainer(), startContainer()]
+    clock.now += 20_500
+    expect(await one.admit(KEY)).toEqual({ 'ratelimit-policy': '"key";q=600;w=60', ratelimit: '"key";r=599;t=40' })
+    expect(await other.admit(KEY)).toMatchObject({ ratelimit: '"key";r=598;t=40' })
+    expect(await one.admit(KEY)).toMatchObject({ ratelimit: '"key";r=597;t=40' })
+  })
+
+  test('let twice the limit through around the moment at which windows meet, and no more', async ({
+    startContainer,
+    clock,
+  }) => {
+    const { admit } = startContainer()
+    const burst = () => Promise.all(Array.from({ length: 700 }, () => isAdmitted(admit(KEY))))
+    clock.now = START + 119_999
+    const before = await burst()
+    clock.now += 1
+    const after = await burst()
+    expect([before, after].map((all) => all.filter(Boolean).length)).toEqual([600, 600])
+  })
+})
+
+describe('A container', () => {
+  test('asks the table for as many as it has let through, for a hundredth of the limit at most, and not when none are left', async ({
+    startContainer,
+    clock,
+  }) => {
+    clock.now = START + 600_000
+    const { admit, counts } = startContainer()
+    const admitted = await Promise.all(Array.from({ length: 600 }, () => isAdmitted(admit(KEY))))
+    expect(admitted.every(Boolean)).toBe(true)
+    // 1, 1, 2 and 4, then 6 at a time, and the last 4 in two more steps.
+    expect(counts.asked).toBe(4 + 98 + 4)
+    const { asked } = counts
+    const late = startContainer()
+    for (let round = 0; round < 20; round += 1) {
+      expect(await isAdmitted(late.admit(KEY))).toBe(false)
+      expect(await isAdmitted(admit(KEY))).toBe(false)
+    }
+    expect([counts.asked - asked, late.counts.asked]).toEqual([0, 1])
+  })
+
+  test('refuses with the seconds that are left of the window, not one less', async ({ startContainer, clock }) => {
+    const { admit } = startContainer()
+    const key = { ...KEY, keyId: 'key0000002', rate: { requests: 1, seconds: 60 } }
+    clock.now = START + 59_001
+    await admit(key)
+    const refusal = await admit(key).catch((error: unknown) => error)
+    expect(refusal).toBeInstanceOf(AppError)
+    expect(refusal).toMatchObject({
+      headers: { 'retry-after': '1', ratelimit: '"key";r=0;t=1', 'ratelimit-policy': '"key";q=1;w=60' },
+    })
+    clock.now += 999
+    expect(await isAdmitted(admit(key))).toBe(true)
+  })
+
+  test('takes the new limit of a key at once, whatever it had leased', async ({ startContainer, clock }) => {
+    const { admit } = startContainer()
+    clock.now = START + 1_200_000
+    const small = { ...KEY, rate: { requests: 2, seconds: 60 } }
+    expect(await isAdmitted(admit(small))).toBe(true)
+    expect(await isAdmitted(admit(small))).toBe(true)
+    expect(await isAdmitted(admit(small))).toBe(false)
+    expect(await isAdmitted(admit(KEY))).toBe(true)
+    expect(await isAdmitted(admit(small))).toBe(false)
+  })
+
+  test('lets requests through uncounted while the table fails, says so, and looks again after five seconds', async ({
+    clock,
+    store,
+  }) => {
+    const logs = captureLogs()
+    let isDown = true
+    let asked = 0
+    const take: typeof store.take = async (...args) => {
+      asked += 1
+      if (isDown) throw new Error('unreachable')
+      return store.take(...args)
+    }
+    const admit = admitting(leases({ take, now: () => clock.now }))
+    clock.now = START + 1_800_000
+    const told = await Promise.all(Array.from({ length: 50 }, () => admit(KEY)))
+    expect(told).toEqual(told.map(() => ({ 'ratelimit-policy': '"key";q=600;w=60' })))
+    expect(asked).toBe(1)
+    expect(logs.text()).toContain('requests are not counted')
+    isDown = false
+    clock.now += 5000
+    expect(await admit(KEY)).toMatchObject({ ratelimit: '"key";r=599;t=55' })
+  })
+})

@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest'
+import { AppError } from '../../../lib/errors.ts'
+import { inOrder, type TokenIndex } from '../../../lib/portfolio/token-index.ts'
+
+const WALLET = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
+
+/** An index that knows these chains, and fails with this error where there is one. */
+function someIndex(chains: TokenIndex['tokenChains'], error?: Error) {
+  const asked: string[] = []
+  const answer = async (chainKey: string) => {
+    asked.push(chainKey)
+    if (error) throw error
+  }
+  const index: TokenIndex = {
+    units: { tokens: 1, nfts: 1 },
+    tokenChains: chains,
+    nftChains: chains,
+    async fetchTokens(chainKey) {
+      await answer(chainKey)
+      return { tokens: [], isWhole: true }
+    },
+    async fetchNfts(chainKey) {
+      await answer(chainKey)
+      return { collections: [], isWhole: true }
+    },
+  }
+  return { index, asked }
+}
+
+const unavailable = (name: string) => new AppError('upstream_unavailable', { cause: new Error(name) })
+
+describe('Indexes in order', () => {
+  test('are not asked for the NFTs of a chain that they do not know', async () => {
+    const first = someIndex(['base-mainnet'])
+    const second = someIndex(['base-mainnet', 'gnosis-mainnet'])
+    const both = inOrder([first.index, second.index])
+    expect(both?.nftChains).toEqual(['base-mainnet', 'gnosis-mainnet'])
+    await both?.fetchNfts('gnosis-mainnet', WALLET)
+    expect([first.asked, second.asked]).toEqual([[], ['gnosis-mainnet']])
+  })
+
+  test('fail as the last one fails', async () => {
+    const last = unavailable('second')
+    const both = inOrder(
+      [someIndex(['base-mainnet'], unavailable('first')), someIndex(['base-mainnet'], last)].map(({ index }) => index),
+    )
+    await expect(both?.fetchTokens('base-mainnet', WALLET, [], new Set())).rejects.toBe(last)
+  })
+
+  test('hide no mistake of ours', async () => {
+    const mistake = new TypeError('ours')
+    const both = inOrder([someIndex(['base-mainnet'], mistake).index, someIndex(['base-mainnet']).index])
+    await expect(both?.fetchTokens('base-mainnet', WALLET, [], new Set())).rejects.toBe(mistake)
+  })
+})

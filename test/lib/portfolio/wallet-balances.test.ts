@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'vitest'
+import type { IndexedToken } from '../../../lib/portfolio/token-index.ts'
+import {
+  type ChainBalances,
+  fittingBalances,
+  fittingTokens,
+  isIndexFresh,
+  isReadFresh,
+  isUnused,
+  joined,
+  type KnownOnChain,
+  oldestOf,
+  TOKEN_PROGRAMS,
+  WalletBalances,
+  withLastKnown,
+  withoutOld,
+} from '../../../lib/portfolio/wallet-balances.ts'
+
+const NOW = Date.parse('2026-06-01T12:00:00.000Z')
+const MINUTE = 60
+const DAY = 86_400
+const [USDC, DAI, SHARE] = ['0xUSDC', '0xDAI', '0xShare']
+
+function read(changes: Partial<ChainBalances> = {}, secondsAgo = 0): ChainBalances {
+  return { asOf: new Date(NOW - secondsAgo * 1000), native: 0n, tokens: {}, shares: {}, unread: [], ...changes }
+}
+
+function before(secondsAgo: number): Date {
+  return new Date(NOW - secondsAgo * 1000)
+}
+
+function someShare(balance = 5n) {
+  return { balance, price: 1n, symbol: 'sv' }
+}
+
+function indexed(tokens: IndexedToken[] = [], secondsAgo = 0, isWhole = true): NonNullable<KnownOnChain['indexed']> {
+  return { asOf: new Date(NOW - secondsAgo * 1000), tokens, isWhole }
+}
+
+function someToken(changes: Partial<IndexedToken> = {}): IndexedToken {
+  const words = { address: '0xPoints', symbol: 'PTS', name: 'Points', logoUrl: '' }
+  return { ...words, decimals: 18, balance: 1n, isFlagged: false, ...changes }
+}
+
+test('The balances of a wallet keep a chain that only a newer version knows, and show the others', () => {
+  const known = { read: { asOf: before(0).toISOString(), native: '7', tokens: {}, shares: {}, unread: [] } }
+  const item = { 'base-mainnet': known, 'moon-mainnet': { read: { craters: [1] } } }
+  const balances = WalletBalances.parse(item)
+  expect(balances['base-mainnet']?.read?.native).toBe(7n)
+  expect(WalletBalances.encode(balances)).toEqual(item)
+})
+
+describe("A chain's report about a wallet", () => {
+  test('is fresh for half a minute', () => {
+    expect(isReadFresh({ read: read({}, 29) }, [], NOW)).toBe(true)
+    expect(isReadFresh({ read: read({}, 30) }, [], NOW)).toBe(false)
+    expect(isReadFresh({}, [], NOW)).toBe(false)
+  })
+
+  test('is not fresh without the shares that a client asks for', () => {
+    const known = { read: read({ shares: { [SHARE]: { balance: 0n, price: null, symbol: '' } }, unread: [DAI] }) }
+    expect(isReadFresh(known, [SHARE, DAI], NOW)).toBe(true)
+    expect(isReadFresh(known, [SHARE, USDC], NOW)).toBe(false)
+  })
+
+  test('is not fresh with shares that an older report had, and is while they are fresh', () => {
+    const known = (secondsAgo: number) => ({
+      read: read({ shares: { [SHARE]: { ...someShare(), asOf: before(secondsAgo) } } }),
+    })
+    expect(isReadFresh(known(29), [SHARE], NOW)).toBe(true)
+    expect(isReadFresh(known(30), [SHARE], NOW)).toBe(false)
+    expect(isReadFresh(known(30), [], NOW)).toBe(true)
+  })
+
+  test('has the last known balances of what it lacks with their time, and of nothing else', () => {
+    const last = read(
+      { tokens: { [USDC]: { balance: 7n }, [DAI]: { balance: 8n } }, shares: { [SHARE]: someShare() } },
+      60,
+    )
+    const now = read({ unread: [USDC, SHARE] })
+    const joined = withLastKnown(now, last)
+    expect(joined).toEqual({
+      ...now,
+      tokens: { [USDC]: { balance: 7n, asOf: last.asOf } },
+      shares: { [SHARE]: { ...someShare(), asOf: last.asOf } },
+    })
+    expect(withLastKnown(read({ unread: [USDC] }), joined).tokens).toEqual(joined.tokens)
+    expect(withLastKnown(now, undefined)).toEqual(now)
+  })
+
+  test('keeps the shares that it did not ask for, each with its time', () => {
+    const last = read({ shares: { [SHARE]: someShare(1n), other: { ...someShare(2n), asOf: before(90) } } }, 60)
+    expect(withLastKnown(read({ shares: { new: someShare(3n) } }), last).shares).toEqual({
+      new: someShare(3n),
+      [SHARE]: { ...someShare(1n), asOf: before(60) },
+      other: { ...someShare(2n), asOf: before(90) },
+    })
+    expect(withLastKnown(read({ shares: { [SHARE]: someShare(4n) } }), last).shares[SHARE]).toEqual(someShare(4n))
+  })
+
+  test('keeps all shares that it asked for, and of others the newest 500', () => {
+    const many = (count: number, name: string, secondsAgo = 0) =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, i) => [
+          `${name} ${i}`,
+          { ...someShare(), ...(secondsAgo > 0 && { asOf: before(secondsAgo) }) },
+        ]),
+      )
+    const last = read({ shares: { ...many(300, 'oldest', 90), ...many(400, 'older') } }, 60)
+    const kept = Object.keys(withLastKnown(read({ shares: many(600, 'new') }), last).shares)
+    expect(['new', 'older', 'oldest'].map((name) => kept.filter((one) => one.startsWith(`${name} `)).length)).toEqual([
+      600, 400, 100,
+    ])
+  })
+
+  test('is as old as its oldest balance, of shares only those that a client asks for', () => {
+    const one = read({ shares: { [SHARE]: { ...someShare(), asOf: before(60) } } })
+    expect([oldestOf(one, []), oldestOf(one, [SHARE])]).toEqual([before(0), before(60)])
+    expect(oldestOf(read({ tokens: { [USDC]: { balance: 7n, asOf: before(30) } } }), [])).toEqual(before(30))
+  })
+
+  test('has the last balances of all mints of a token program that it lacks', () => {
+    const last = read({ tokens: { mint: { balance: 7n, decimals: 6 } } }, 60)
+    expect(withLastKnown(read({ unread: [TOKEN_PROGRAMS[1]] }), last).tokens).toEqual({
+      mint: { balance: 7n, decimals: 6, asOf: last.asOf },
+    })
+  })
+
+  test('is kept for 500 tokens, the listed ones first', () => {
+    const many = Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`mint ${i}`, { balance: 1n }]))
+    const { tokens } = fittingBalances(read({ tokens: many }), new Set(['mint 899']))
+    expect(Object.keys(tokens)).toHaveLength(500)
+    expect(tokens['mint 899']).toEqual({ balance: 1n })
+  })
+
+  test('is no longer shown after a week', () => {
+    const known = { read: read({}, 7 * DAY), indexed: indexed([], 7 * DAY - 1) }
+    expect(withoutOld(known, NOW)).toEqual({ indexed: known.indexed })
+    const share = { ...someShare(), asOf: before(7 * DAY) }
+    expect(withoutOld({ read: read({ shares: { [SHARE]: share } }) }, NOW)).toEqual({ read: read() })
+  })
+})
+
+describe('Two reports about a wallet on a chain', () => {
+  test.for([
+    ['the older first', 60, 0],
+    ['the newer first', 0, 60],
+  ] as const)('become one, %s: of each part the newer, with what only the older has', ([, first, second]) => {
+    const reports = (secondsAgo: number) => ({
+      read: read({ native: BigInt(secondsAgo), shares: { [`of ${secondsAgo}`]: someShare() } }, secondsAgo),
+      indexed: indexed([], secondsAgo),
+    })
+    expect(joined(reports(first), reports(second))).toEqual({
+      read: read({ shares: { 'of 0': someShare(), 'of 60': { ...someShare(), asOf: before(60) } } }),
+      indexed: indexed(),
+    })
+  })
+
+  test('become one where each has a part', () => {
+    const [part, other] = [{ read: read() }, { indexed: indexed() }]
+    expect([joined(part, other), joined(other, part), joined({}, part)]).toEqual([
+      { ...part, ...other },
+      { ...part, ...other },
+      part,
+    ])
+  })
+})
+
+describe("An index's report about a wallet", () => {
+  test.for<[string, KnownOnChain, number]>([
+    ['holds a coin', { read: read({ native: 1n }) }, 10 * MINUTE],
+    ['holds a token', { read: read({ tokens: { [USDC]: { balance: 1n } } }) }, 10 * MINUTE],
+    ['holds shares', { read: read({ shares: { [SHARE]: { balance: 1n, price: null, symbol: '' } } }) }, 10 * MINUTE],
+    ['could not be read in part', { read: read({ unread: [USDC] }) }, 10 * MINUTE],
+    ['could not be read', {}, 10 * MINUTE],
+    ['is empty', { read: read() }, DAY],
+  ])('about a wallet that %s is fresh for a time', ([, known, seconds]) => {
+    const fresh = { ...known, indexed: indexed([], seconds - 1) }
+    expect(isIndexFresh(fresh, NOW)).toBe(true)
+    expect(isIndexFresh({ ...known, indexed: indexed([], seconds) }, NOW)).toBe(false)
+    expect(isUnused(fresh, NOW)).toBe(seconds === DAY)
+  })
+
+  test.for([
+    ['with a token', indexed([someToken()], 10 * MINUTE)],
+    ['that is not whole', indexed([], 10 * MINUTE, false)],
+  ] as const)('%s is fresh for ten minutes about an empty wallet', ([, report]) => {
+    expect(isIndexFresh({ read: read(), indexed: report }, NOW)).toBe(false)
+  })
+
+  test('is kept as far as eight chains fit into one item, spam last', () => {
+    const tokens = Array.from({ length: 900 }, (_, i) =>
+      someToken({ address: `0x${i}`, name: '漢'.repeat(100), isFlagged: i < 890 }),
+    )
+    const kept = fittingTokens({ tokens, isWhole: true })
+    expect(
+      8 * Buffer.byteLength(JSON.stringify(kept.tokens.map((token) => ({ ...token, balance: '1' })))),
+    ).toBeLessThan(400 * 1024)
+    expect(kept.tokens.length).toBeGreaterThan(50)
+    expect(kept.tokens.filter(({ isFlagged }) => !isFlagged)).toHaveLength(10)
+    expect(kept.isWhole).toBe(true)
+    expect(
+      fittingTokens({ tokens: tokens.map((token) => ({ ...token, isFlagged: false })), isWhole: true }).isWhole,
+    ).toBe(false)
+  })
+})

@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import * as z from 'zod'
+import { addAuthenticator } from './authenticator.ts'
+import { test as base } from './browser.ts'
+import { clearSandbox, freePort, readStateFile, startSandbox } from './sandbox.ts'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+/** Settings of a browser page. */
+export const VIEWS = [
+  { name: '1280-light', viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
+  { name: '390-dark', viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
+  { name: '1280-dark', viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
+  { name: '390-light', viewport: { width: 390, height: 844 }, colorScheme: 'light' },
+] as const
+
+/** Fields of the state file that these tests read. */
+const State = z.object({
+  walletUrl: z.url(),
+  baseUrl: z.url(),
+  apiKey: z.string(),
+  controlsUrl: z.url(),
+  accounts: z.array(z.object({ address: z.string() })).min(1),
+  vaults: z.array(z.object({ chainId: z.int(), address: z.string() })).min(1),
+  chains: z.array(z.object({ chainId: z.int(), rpcUrl: z.url(), nodeUrls: z.array(z.url()) })),
+})
+
+/** `npm start` with nodes that refuse what public ones do, and one visitor of its wallet with a virtual authenticator. */
+export const test = base
+  /** Settings of `npm start`; a file of tests may have its own. */
+  .extend('settings', { scope: 'file' }, (): Readonly<Record<string, string>> => ({ PAST: 'none' }))
+  .extend('sandbox', { scope: 'file' }, async ({ settings }, { onCleanup }) => {
+    const [PORT, WALLET_PORT] = [`${await freePort()}`, `${await freePort()}`]
+    const sandbox = await startSandbox({ NODES: 'base.org,publicnode', PORT, WALLET_PORT, ...settings })
+    onCleanup(() => clearSandbox(sandbox))
+    const { walletUrl, baseUrl, apiKey, controlsUrl, chains, accounts, vaults } = State.parse(readStateFile(sandbox))
+    return {
+      walletUrl,
+      apiUrl: baseUrl,
+      apiKey,
+      ...{ chains, accounts, vaults },
+      /** Runs a control: `POST /sandbox/<name>`. */
+      async control(name: string, body: object = {}) {
+        const reply = await fetch(`${controlsUrl}/${name}`, { method: 'POST', body: JSON.stringify(body) })
+        expect(reply.status, await reply.text()).toBe(200)
+      },
+    }
+  })
+  /** One visitor for all tests, with an account and a wallet once the first test has made them. */
+  .extend('visitor', { scope: 'file' }, async ({ browser, sandbox }, { onCleanup }) => {
+    const context = await browser.newContext({
+      baseURL: sandbox.walletUrl,
+      viewport: VIEWS[0].viewport,
+      locale: 'en-US',
+    })
+    onCleanup(() => context.close())
+    const page = await context.newPage()
+    page.setDefaultTimeout(40_000)
+    const authenticator = await addAuthenticator(page, { isSynced: true })
+    const trouble: string[] = []
+    page.on('pageerror', ({ message }) => trouble.push(message))
+    page.on('request', (request) => {
+      if (new URL(request.url()).hostname !== 'localhost' && !isLocal(request.url())) trouble.push(request.url())
+    })
+    return { page, authenticator, trouble }
+  })
+
+/** Nothing of it leaves the machine. */
+function isLocal(url: string): boolean {
+  return /^(data|blob):/.test(url) || /^http:\/\/(localhost|127\.0\.0\.1)[:/]/.test(url)
+}
+
+/** Presses the button of the next step, which names it. */
+export async function press(page: Page, name: RegExp | string): Promise<void> {
+  await page.getByRole('button', { name }).click()
+}
+
+/** Opens a vault's page by its name, from any page. */
+export async function openVault(page: Page, name: string): Promise<void> {
+  await page.getByRole('navigation').getByRole('link', { name: 'Earn' }).click()
+  await page.getByRole('link', { name }).click()
+  await page.getByLabel('Amount').waitFor()
+}
+
+/** axe violations on the current page. */
+export async function violations(page: Page): Promise<string[]> {
+  // Evaluated, because the page's own policy takes no script of a stranger.
+  await page.evaluate(AXE)
+  return page.evaluate(async () => {
+    // @ts-expect-error: the script has put it there.
+    const { violations } = await window.axe.run()
+    return violations.flatMap(({ id, nodes }: { id: string; nodes: { html: string }[] }) =>
+      nodes.map(({ html }) => `${id}: ${html}`),
+    )
+  })
+}

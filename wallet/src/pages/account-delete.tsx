@@ -1,0 +1,101 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { CallFailure, type Client, deleteUser, listSessions } from '@vaultline/client'
+import { type FormEvent, useState } from 'react'
+import { useService } from '../context.ts'
+import { AccountSubpage, LoginRequired } from '../parts/account-subpage.tsx'
+import { Empty, ProblemNotice } from '../parts/notices.tsx'
+import { withFreshLogin } from '../passkeys.ts'
+import { session } from '../service.ts'
+import { useStore } from '../store.ts'
+import { useFocusKept } from '../use-focus-kept.ts'
+
+/** Deletes the account, once its e-mail address is typed. */
+export function DeleteAccountPage() {
+  const service = useService()
+  const queries = useQueryClient()
+  const remove = useMutation({
+    mutationFn: async () => {
+      await withFreshLogin(service, () => deleteUser(service, undefined))
+      await confirmDeleted(service)
+    },
+    onSuccess: () => {
+      session.set(undefined)
+      queries.clear()
+    },
+  })
+  const message = useFocusKept<HTMLDivElement>(remove.isSuccess)
+  return (
+    <AccountSubpage title="Delete account">
+      {remove.isSuccess ? (
+        <div role="status" ref={message} tabIndex={-1}>
+          <Empty title="Your account is deleted" action={{ href: '/', text: 'Go home' }}>
+            Also delete its passkeys from your password manager. They no longer open anything.
+          </Empty>
+        </div>
+      ) : (
+        <LoginRequired>
+          <DeleteForm isBusy={remove.isPending} error={remove.error} onDelete={() => remove.mutate()} />
+        </LoginRequired>
+      )}
+    </AccountSubpage>
+  )
+}
+
+/** The response of a deletion has no signature. Throws unless the session is over too. */
+async function confirmDeleted(service: Client): Promise<void> {
+  const sessions = await listSessions(service)
+  if (sessions.ok) throw new Error('Your account is not deleted: it still has this session. Please try again.')
+  if (sessions.error.code !== 'invalid_session') throw new CallFailure(sessions.error)
+}
+
+type DeleteFormProps = { readonly isBusy: boolean; readonly error: Error | null; readonly onDelete: () => void }
+
+function DeleteForm({ isBusy, error, onDelete }: DeleteFormProps) {
+  const email = useStore(session)?.email ?? ''
+  const [typed, setTyped] = useState('')
+  const isConfirmed = typed.trim().toLowerCase() === email.toLowerCase()
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (isConfirmed) onDelete()
+  }
+  return (
+    <>
+      <section className="card" aria-labelledby="deleted">
+        <h2 id="deleted">We delete</h2>
+        <ul className="bullets">
+          <li>your e-mail address</li>
+          <li>your passkeys on our side, and your recovery kit</li>
+          <li>all your sessions</li>
+          <li>the links to your wallets</li>
+        </ul>
+        <h2>We do not delete</h2>
+        <ul className="bullets">
+          <li>your wallets, and the tokens in them</li>
+          <li>deposits in vaults: they stay yours, and your wallet can withdraw them</li>
+          <li>transactions: the chains keep them</li>
+        </ul>
+      </section>
+      <form className="card" onSubmit={submit}>
+        <p>You cannot undo this.</p>
+        <label className="field">
+          <span className="breaks">
+            To confirm, type <strong>{email}</strong>
+          </span>
+          <input
+            type="email"
+            autoComplete="off"
+            required
+            value={typed}
+            onChange={({ target }) => setTyped(target.value)}
+          />
+        </label>
+        <div className="row">
+          <button type="submit" className="button danger" disabled={!isConfirmed || isBusy}>
+            {isBusy ? 'Deleting …' : 'Delete my account'}
+          </button>
+        </div>
+        {error && <ProblemNotice error={error} />}
+      </form>
+    </>
+  )
+}

@@ -1,0 +1,34 @@
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { session } from '../service.ts'
+import { useStore } from '../store.ts'
+import { Empty } from './notices.tsx'
+
+/** A page of the account with its heading and the way back. */
+export function AccountSubpage({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <div className="page narrow">
+      <title>{`${title} · Vaultline`}</title>
+      <p className="back">
+        <Link href="/account" className="link">
+          ← Your account
+        </Link>
+      </p>
+      <h1>{title}</h1>
+      {children}
+    </div>
+  )
+}
+
+/** The children while a user is logged in; otherwise the way to log in, also when the session ends on the page. */
+export function LoginRequired({ children }: { children: ReactNode }) {
+  const user = useStore(session)
+  if (user) return children
+  return (
+    <div role="status">
+      <Empty title="You are not logged in" action={{ href: '/account', text: 'Log in' }}>
+        Your session has ended, or you have not logged in yet.
+      </Empty>
+    </div>
+  )
+}

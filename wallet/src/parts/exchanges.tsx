@@ -1,0 +1,92 @@
+import { useSurroundings } from '../context.ts'
+import type { Arrival } from '../events.ts'
+import type { Exchange } from '../service.ts'
+import { CopyButton } from './copy-button.tsx'
+
+/** Requests with their responses, each with its curl line. */
+export function ExchangeList({ exchanges }: { exchanges: readonly Exchange[] }) {
+  return (
+    <ol className="exchanges">
+      {exchanges.map((exchange) => (
+        <ExchangeDetails key={`${exchange.startedAt} ${exchange.url}`} exchange={exchange} />
+      ))}
+      {exchanges.length === 0 && <li className="fine">No requests yet.</li>}
+    </ol>
+  )
+}
+
+/** Deliveries of webhook events. */
+export function ArrivalList({ arrivals }: { arrivals: readonly Arrival[] }) {
+  return (
+    <ol className="exchanges">
+      {arrivals.map((arrival) => (
+        <ArrivalDetails key={arrival.number} arrival={arrival} />
+      ))}
+      {arrivals.length === 0 && <li className="fine">No events yet.</li>}
+    </ol>
+  )
+}
+
+function ArrivalDetails({ arrival }: { arrival: Arrival }) {
+  const { id, attempt, status, isVerified, isTaken, delayMs, event } = arrival
+  return (
+    <li>
+      <details>
+        <summary>
+          <span className={`chip ${isTaken ? 'good' : isVerified && status === 204 ? '' : 'bad'}`}>
+            {status ?? 'no response'}
+          </span>{' '}
+          <code>{event?.type ?? 'no event'}</code>{' '}
+          <span className="fine">
+            {event && 'final' in event && `${event.final ? 'final' : 'not final yet'}, `}
+            {delayMs !== null && `${(delayMs / 1000).toFixed(1)} s after it happened`}
+          </span>
+        </summary>
+        <p className="fine">
+          {id} · attempt {attempt} · {isVerified ? 'signature valid' : 'signature invalid'}
+          {isVerified && !isTaken && ' · not taken'}
+        </p>
+        <pre>{JSON.stringify(event, null, 2)}</pre>
+      </details>
+    </li>
+  )
+}
+
+function ExchangeDetails({ exchange }: { exchange: Exchange }) {
+  const { config } = useSurroundings()
+  const { method, url, status, durationMs, answer, requestId } = exchange
+  return (
+    <li>
+      <details>
+        <summary>
+          <span className={`chip ${status >= 200 && status < 300 ? 'good' : 'bad'}`}>{status || 'no response'}</span>{' '}
+          <code>
+            {method} {url.replace(config.apiUrl, '')}
+          </code>{' '}
+          <span className="fine">{durationMs} ms</span>
+        </summary>
+        <p className="fine">
+          <CopyButton text={toCurl(exchange, config.apiKey)} what="it as a curl command" /> as curl · request{' '}
+          {requestId}
+        </p>
+        <pre>{pretty(answer)}</pre>
+      </details>
+    </li>
+  )
+}
+
+/** The request as a command; a session stays out of it. */
+function toCurl({ method, url, body }: Exchange, key: string): string {
+  const parts = [`curl -s '${url}' -H 'x-join-key: ${key}'`]
+  if (method !== 'GET') parts.push(`-X ${method}`)
+  if (body) parts.push(`-H 'content-type: application/json' -d '${body.replaceAll("'", "'\\''")}'`)
+  return parts.join(' ')
+}
+
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,31 @@
+/** Wallet apps that open a page in their own browser, by their links. */
+const APPS: readonly { readonly name: string; readonly linkTo: (page: URL) => string }[] = [
+  { name: 'MetaMask', linkTo: ({ host, pathname }) => `https://link.metamask.io/dapp/${host}${pathname}` },
+  { name: 'Base app', linkTo: ({ href }) => `cbwallet://miniapp?url=${encodeURIComponent(href)}` },
+]
+
+/**
+ * The way to a wallet for a browser without one. There is no WalletConnect: it needs a project id and 200 kB, and its host sees
+ * every connection.
+ */
+export function NoWallet() {
+  if (!isPhone()) return <p>No wallet is installed in this browser. Install a wallet extension, then come back.</p>
+  const page = new URL(window.location.href)
+  return (
+    <>
+      <p>Open this page in your wallet app’s browser. You can deposit there without an account.</p>
+      <p className="row">
+        {APPS.map(({ name, linkTo }) => (
+          <a key={name} className="button quiet" href={linkTo(page)}>
+            Open in {name}
+          </a>
+        ))}
+      </p>
+    </>
+  )
+}
+
+/** Extensions do not exist in the browsers of phones. */
+export function isPhone(): boolean {
+  return /Android|iPhone|iPad|Mobile/.test(navigator.userAgent)
+}

@@ -1,0 +1,42 @@
+import type { Step } from '../activity.ts'
+import { chainName } from '../chains.ts'
+import { formatTime } from '../format.ts'
+import { Amount } from './figures.tsx'
+import { Hash } from './tokens.tsx'
+
+type StepsProps = {
+  readonly steps: readonly Step[]
+  /** True if the steps are on two chains, so that each says its own. */
+  readonly isAcross: boolean
+}
+
+/** Steps one after the other, each with its time, its amount and its transaction. */
+export function Steps({ steps, isAcross }: StepsProps) {
+  return (
+    <ol className="timeline">
+      {steps.map(({ text, state, chainId, at, hash, amount, notes }, index) => (
+        <li key={index} className={state} aria-current={state === 'now' ? 'step' : undefined}>
+          <span className="event">
+            <span>
+              {text}
+              {isAcross && ` on ${chainName(chainId)}`}
+              {state === 'todo' && <span className="hidden"> (to come)</span>}
+            </span>
+            {amount && <Amount {...amount} />}
+          </span>
+          {notes?.map((note) => (
+            <span key={note} className="fine">
+              {note}
+            </span>
+          ))}
+          {(at || hash) && (
+            <span className="fine event">
+              {at && <span>{formatTime(at)}</span>}
+              {hash && <Hash value={hash} chainId={chainId} />}
+            </span>
+          )}
+        </li>
+      ))}
+    </ol>
+  )
+}

@@ -1,0 +1,34 @@
+import { useEffect, useState } from 'react'
+import { TransactionNotFoundError } from 'viem'
+import { useTransaction } from 'wagmi'
+import { chainName } from '../chains.ts'
+import { Warning } from './notices.tsx'
+
+/** Nodes know a transaction within seconds; a wallet that has not sent it yet may take this long. */
+const PATIENCE_MS = 120_000
+
+/** True once no node knows a transaction two minutes after it was sent. `sentAt` is in epoch milliseconds. */
+export function useUnseen(hash: `0x${string}`, chainId: number, sentAt: number | undefined): boolean {
+  const [openedAt] = useState(Date.now)
+  const lateAt = (sentAt ?? openedAt) + PATIENCE_MS
+  const [isLate, setLate] = useState(() => Date.now() >= lateAt)
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), Math.max(0, lateAt - Date.now()))
+    return () => clearTimeout(timer)
+  }, [lateAt])
+  const { error } = useTransaction({
+    ...{ hash, chainId },
+    query: { enabled: isLate, retry: false, refetchInterval: (query) => (query.state.data ? false : 5000) },
+  })
+  return isLate && error instanceof TransactionNotFoundError
+}
+
+/** Warning about a transaction that no node knows. */
+export function Unseen({ chainId }: { chainId: number }) {
+  return (
+    <Warning>
+      We have not seen this transaction yet. Check in your wallet that it was sent on {chainName(chainId)} and not
+      cancelled. This page goes on as soon as it is there.
+    </Warning>
+  )
+}

@@ -1,0 +1,13 @@
+import type { Config } from '../config.ts'
+import { fetchRoom } from './use-room.ts'
+
+/** The configuration of the prepared state that this frame is named after; the same configuration in any other window. */
+export async function showPreparedState(config: Config): Promise<Config> {
+  if (!window.name || !config.sandbox) return config
+  const { states } = await fetchRoom(config.sandbox.controlsUrl)
+  const state = states.find(({ name }) => name === window.name)
+  if (!state) return config
+  const { apiKey, account, name } = state
+  const shown = account && { shown: { name: `Account of “${name}”`, account } }
+  return { ...config, apiKey, sandbox: { ...config.sandbox, ...shown } }
+}

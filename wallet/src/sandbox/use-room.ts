@@ -1,0 +1,47 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useSurroundings } from '../context.ts'
+import { recordExchange } from '../service.ts'
+import type { Room } from './room.ts'
+
+const PAUSE_MS = 1500
+
+/** The controls with what is on now. */
+export function useRoom() {
+  const controlsUrl = useControlsUrl()
+  return useQuery({
+    queryKey: ['room', controlsUrl],
+    queryFn: ({ signal }) => fetchRoom(controlsUrl, signal),
+    refetchInterval: PAUSE_MS,
+    retry: false,
+  })
+}
+
+/** Uses a control, and shows that among the requests. Throws the sandbox's own reason when it refuses. */
+export function useControl() {
+  const controlsUrl = useControlsUrl()
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: async ({ name, body }: { name: string; body: () => object }) => {
+      const startedAt = performance.now()
+      const [url, text] = [`${controlsUrl}/${name}`, JSON.stringify(body())]
+      const response = await fetch(url, { method: 'POST', body: text })
+      const answer = await response.text()
+      const durationMs = Math.round(performance.now() - startedAt)
+      const { status } = response
+      recordExchange({ startedAt, method: 'POST', url, body: text, status, durationMs, requestId: undefined, answer })
+      if (!response.ok) throw new Error(JSON.parse(answer).error)
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: ['room'] }),
+  })
+}
+
+/** Reads the controls as they are now. */
+export async function fetchRoom(controlsUrl: string, signal?: AbortSignal): Promise<Room> {
+  const response = await fetch(controlsUrl, signal ? { signal } : {})
+  if (!response.ok) throw new Error(`The sandbox responded ${response.status}.`)
+  return response.json()
+}
+
+function useControlsUrl(): string {
+  return useSurroundings().config.sandbox?.controlsUrl ?? ''
+}

@@ -1,0 +1,26 @@
+import type { SolanaWallet } from './solana.ts'
+import { createStore } from './store.ts'
+
+type AnyWallet = { readonly features: object }
+type Registry = { register(...wallets: readonly AnyWallet[]): () => void }
+
+/** The Solana wallets that have announced themselves. */
+export const solanaWallets = createStore<readonly SolanaWallet[]>([])
+
+/** Wallets call it, now or when they load later. */
+function register(...found: readonly AnyWallet[]): () => void {
+  const added = found.filter(signsMessages)
+  solanaWallets.set([...new Set([...solanaWallets.get(), ...added])])
+  return () => solanaWallets.set(solanaWallets.get().filter((wallet) => !added.includes(wallet)))
+}
+
+function signsMessages(wallet: AnyWallet): wallet is SolanaWallet {
+  return 'standard:connect' in wallet.features && 'solana:signMessage' in wallet.features
+}
+
+const registry: Registry = { register }
+window.addEventListener('wallet-standard:register-wallet', (event) => {
+  // The standard sends the wallet's callback as the detail, in an event of the wallet's own class.
+  if ('detail' in event && typeof event.detail === 'function') event.detail(registry)
+})
+window.dispatchEvent(new CustomEvent('wallet-standard:app-ready', { detail: registry }))

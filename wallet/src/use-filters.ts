@@ -1,0 +1,16 @@
+import { useSearchParams } from 'wouter'
+
+/** The filters of a list, kept in the page's address, and a function that changes some of them. An empty text removes one. */
+export function useFilters() {
+  const [filters, setFilters] = useSearchParams()
+  const choose = (changes: Readonly<Record<string, string>>) =>
+    setFilters((before) => {
+      const after = new URLSearchParams(before)
+      for (const [name, value] of Object.entries(changes)) {
+        if (value) after.set(name, value)
+        else after.delete(name)
+      }
+      return after
+    })
+  return [filters, choose] as const
+}
