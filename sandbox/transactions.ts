@@ -15,12 +15,12 @@ type Endpoint = { readonly rpcUrl: string; readonly blockSeconds?: number | unde
 
 // More than any transaction needs. Without an estimate a transaction may depend on one that is not mined yet.
 const GAS = numberToHex(10_000_000)
-const RECEIPT_POLL_MS = 5
+// Where each transaction gets a block of its own, it has it within a millisecond or two.
+const POLL_MS = { instant: 1, timed: 5 }
 
 const Quantity = z.string().transform(Number)
 const TransactionHash = z.custom<Hash>(isHex)
-const MinedReceipt = z.object({ status: z.enum(['0x0', '0x1']), transactionHash: TransactionHash })
-const Receipt = MinedReceipt.nullable()
+const Receipt = z.object({ status: z.enum(['0x0', '0x1']) }).nullable()
 
 /** The next nonce of each account, including pending transactions. */
 export async function readNonces(chain: Endpoint, accounts: readonly Address[]): Promise<number[]> {
@@ -50,27 +50,17 @@ export async function sendTransactions(
 
 /**
  * Sends transactions in their order and returns their hashes once all are mined; throws with the label of the first that reverted or
- * that the chain has dropped.
+ * that the chain has dropped. Where each transaction gets a block of its own, each waits for the one before it.
  */
 export async function transact(chain: Endpoint, transactions: readonly LocalTransaction[]): Promise<readonly Hash[]> {
-  if (chain.blockSeconds === undefined) {
-    const hashes: Hash[] = []
-    for (const transaction of transactions) hashes.push(await transactOne(chain, transaction))
-    return hashes
+  const rounds = chain.blockSeconds === undefined ? transactions.map((transaction) => [transaction]) : [transactions]
+  const hashes: Hash[] = []
+  for (const round of rounds) {
+    const sent = await sendTransactions(chain, round)
+    await confirmTransactions(chain, round, sent)
+    hashes.push(...sent)
   }
-  const hashes = await sendTransactions(chain, transactions)
-  await confirmTransactions(chain, transactions, hashes)
   return hashes
-}
-
-/** One request, answered when the transaction is mined: for chains that mine a block per transaction. */
-async function transactOne(chain: Endpoint, { label, from, to, data }: LocalTransaction): Promise<Hash> {
-  const [receipt] = await callRpc(chain, [
-    { method: 'eth_sendTransactionSync', params: [{ from, to, data, gas: GAS }] },
-  ])
-  const { status, transactionHash } = MinedReceipt.parse(receipt)
-  if (status === '0x0') throw new Error(`Reverted: ${label} in ${transactionHash}`)
-  return transactionHash
 }
 
 /** Resolves when all are mined; throws with the label of the first that reverted or that the chain has dropped. */
@@ -93,6 +83,6 @@ export async function confirmTransactions(
     const dropped = waiting[known.indexOf(null)]
     // A reorganisation leaves no trace of what was sent in its blocks.
     if (dropped) throw new Error(`Dropped: ${transactions[hashes.indexOf(dropped)]?.label} in ${dropped}`)
-    await setTimeout(RECEIPT_POLL_MS)
+    await setTimeout(chain.blockSeconds === undefined ? POLL_MS.instant : POLL_MS.timed)
   }
 }
