@@ -5,16 +5,14 @@ import type { Session } from './session.ts'
 import type { UsersStore } from './store.ts'
 import type { Access, User } from './user.ts'
 
-/** How often a change is made anew because another one came between. */
+/** Maximum number of attempts of a change while others change the user. */
 const MOST_TRIES = 5
 
 /**
- * Changes what opens a user's account: `change` gives it anew from what is there, again where another change came between,
- * so that none is lost and of two that exclude each other one wins. What changes nothing is not written, or whoever asks
- * for it all the time would keep others from their changes. Sessions that are not in it any more have ended before it is
- * written; the ids of credentials that are not in it any more are free after it. Gives the user as changed. Throws what
- * `change` throws, `invalid_session` where the user is no more, or the session that asks has ended, and
- * `too_many_requests` where others change it all the time.
+ * Changes the credentials and sessions of a user. Calls `change` again with the new state if another change came between, so none is lost.
+ * It does not write an unchanged result, so repeated requests cannot block other changes. It ends removed sessions before the write and
+ * releases removed credentials' ids after it. Returns the changed user. Throws the errors of `change`, and `invalid_session` if the user or
+ * the calling session no longer exists. Throws `too_many_requests` if others keep changing the user.
  */
 export async function changeAccess(
   users: UsersStore,
@@ -38,18 +36,18 @@ export async function changeAccess(
   throw contended()
 }
 
-/** What was there before under names that are gone. */
+/** Returns the entries of `before` whose names are gone. */
 function listGone<T>(before: Readonly<Record<string, T>>, after: Readonly<Record<string, T>>): T[] {
   return Object.entries(before).flatMap(([id, one]) => (Object.hasOwn(after, id) ? [] : [one]))
 }
 
-/** The user of a session. Throws `invalid_session` where the user is no more, or has ended the session. */
+/** Returns the user of a session. Throws `invalid_session` if the user no longer exists or has ended the session. */
 export async function getUser(users: UsersStore, session: Session): Promise<User> {
   const { clientId, user } = session
   return requireSame(await users.get({ clientId, email: user.email }), user.id, session)
 }
 
-/** The user, where it is still this one and has this session; throws `invalid_session`. */
+/** Returns the user if it has this id and session; throws `invalid_session` otherwise. */
 function requireSame(user: User | null, userId: string, session: Session | undefined): User {
   const isOpen = session === undefined || Object.hasOwn(user?.sessions ?? {}, session.id)
   if (user?.userId !== userId || !isOpen) throw new AppError('invalid_session')
@@ -57,8 +55,8 @@ function requireSame(user: User | null, userId: string, session: Session | undef
 }
 
 /**
- * Ends those of a user's sessions that are not kept; `session` is the one that asks, where one does. Throws what
- * `changeAccess` does, and what `isKept` throws.
+ * Ends a user's sessions that `isKept` does not keep; `session` is the calling one, if any. Throws as `changeAccess`, and the errors of
+ * `isKept`.
  */
 export function endSessions(
   users: UsersStore,
@@ -74,9 +72,8 @@ export function endSessions(
 }
 
 /**
- * Deletes a user with everything that the user has, also where something changes meanwhile. A user that is no more is
- * deleted. Throws `invalid_session` where the session that asks has ended, and `too_many_requests` where others change the
- * user all the time.
+ * Deletes a user with all sessions and credentials, even if they change meanwhile. Succeeds for a user that no longer exists. Throws
+ * `invalid_session` if the calling session has ended, and `too_many_requests` if others keep changing the user.
  */
 export async function deleteUser(users: UsersStore, user: User, session?: Session): Promise<void> {
   let current = user

@@ -19,7 +19,7 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** What was given out for new credentials: the challenge, from which one-time codes follow too, and WebAuthn's user handle. */
+/** Values issued for new credentials: the challenge, which is also the seed of one-time codes, and WebAuthn's user handle. */
 export type Enrolment = Expected & { readonly userHandle: string }
 
 const FACTORS = {
@@ -28,10 +28,10 @@ const FACTORS = {
   recoveryCredential: 'recovery',
 } as const
 
-/** New credentials, by the fields that clients hand them over in. */
+/** New credentials, by the fields of the request. */
 export type Attestations = { readonly [Field in keyof typeof FACTORS]?: Attestation | undefined }
 
-/** What a request that hands credentials over cannot do without, in the order in which it is told. */
+/** Required fields of requests with new credentials, in the order in which errors report them. */
 const MISSING = {
   temporaryAuthenticationToken: 'missing_or_invalid_temporary_authentication_token',
   recovery: 'missing_or_invalid_recovery',
@@ -41,21 +41,21 @@ const MISSING = {
   'newCredentials.secondFactorCredential': 'missing_or_invalid_second_factor_credential',
 } as const satisfies Record<string, ErrorCode>
 
-/** The parts that a request hands over, by their fields. Throws for the first that is missing, and names all. */
+/** Returns the required fields of a request. Throws the error of the first missing one, with all missing ones as details. */
 export function requireParts<Parts extends { readonly [Name in keyof typeof MISSING]?: unknown }>(
   parts: Parts,
 ): { readonly [Name in keyof Parts]: NonNullable<Parts[Name]> } {
-  // These parts have no other names.
+  // The cast is safe: these parts have no other names.
   const missing = (Object.keys(MISSING) as (keyof typeof MISSING)[]).filter(
     (field) => field in parts && parts[field] === undefined,
   )
   const [first] = missing
-  // None is missing.
+  // The cast is safe: none is missing.
   if (!first) return parts as { [Name in keyof Parts]: NonNullable<Parts[Name]> }
   throw new AppError(MISSING[first], { details: missing.map((field) => ({ field, issue: 'is required' })) })
 }
 
-/** The token that a request hands credentials over with, wherever it stands; undefined where it has none. */
+/** Returns the temporary authentication token from the body or the header; undefined if there is none. */
 export function handOverToken({ headers, body }: Handed): string | undefined {
   return body.temporaryAuthenticationToken ?? body.tempAuthToken ?? bearerToken(headers.authorization)
 }
@@ -68,14 +68,14 @@ type Handed = {
   }
 }
 
-/** Whether these are a password without the second factor that it needs. */
+/** True if these are a password without the second factor that it needs. */
 export function isPasswordAlone({ firstFactorCredential, secondFactorCredential }: Attestations): boolean {
   return firstFactorCredential?.credentialKind === 'Password' && !secondFactorCredential
 }
 
 /**
- * Returns a function that verifies new credentials and gives them as they are stored. It throws `invalid_credential`, which
- * tells what is wrong with each of them.
+ * Returns a function that verifies new credentials and returns them as stored. It throws `invalid_credential`, whose details name the
+ * problem of each.
  */
 export function attestor({ identityKeys, randomBytes, now }: Dependencies) {
   const attest = async (
@@ -112,7 +112,7 @@ export function attestor({ identityKeys, randomBytes, now }: Dependencies) {
   }
 
   return async (attestations: Attestations, enrolment: Enrolment): Promise<Credential[]> => {
-    // The attestations have no other fields.
+    // The cast is safe: the attestations have no other fields.
     const fields = (Object.keys(FACTORS) as (keyof typeof FACTORS)[]).flatMap((field) => {
       const attestation = attestations[field]
       return attestation ? [{ field, attesting: toResult(attest(attestation, FACTORS[field], enrolment)) }] : []
@@ -127,7 +127,7 @@ export function attestor({ identityKeys, randomBytes, now }: Dependencies) {
   }
 }
 
-/** Credentials by new ids that name each. */
+/** Returns credentials by new random ids. */
 export function nameEach(credentials: readonly Credential[], randomBytes: RandomBytes): Record<string, Credential> {
   return Object.fromEntries(credentials.map((credential) => [randomId(randomBytes), credential]))
 }

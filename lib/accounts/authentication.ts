@@ -20,15 +20,15 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** Who is said to be at work: the e-mail address where one is named, and the IP address. */
+/** Unverified identity of the caller: the IP address, and the e-mail address if given. */
 export type Claimant = { readonly clientId: string; readonly email: string | undefined; readonly sourceIp: string }
 
-/** What a user's credentials made of a challenge. */
+/** Responses of a user's credentials to a challenge. */
 export type Assertions = { readonly firstFactor: Assertion; readonly secondFactor?: Assertion | undefined }
 
 const held = { factor: 'first', createdAt: new Date(0) } as const
 
-/** A dummy credential of each kind: what an assertion is verified against where the user has none that fits, so that the work is the same. */
+/** Dummy credential of each kind. An assertion without a matching credential is verified against it, so that the work is the same. */
 const DUMMY = {
   Fido2: {
     ...held,
@@ -57,14 +57,14 @@ const DUMMY = {
   Totp: { ...held, kind: 'Totp', seed: '', lastStep: 0 },
 } as const satisfies Partial<Record<Credential['kind'], Credential>>
 
-/** A user's credential, and what names it there. */
+/** A user's credential with the id that names it. */
 type Own = Credential & { readonly key: string }
 
 /**
- * Returns a function that verifies what a user's credentials made of a challenge, and gives the credentials as that leaves
- * them: with counters and codes that do not serve a second time. A second factor is needed where the user has one. It throws
- * `invalid_credential`, or `too_many_requests` for what can be guessed: a password, and a code after a right signature. No
- * stranger keeps out whoever signs. Its work is the same where there is no user.
+ * Returns a function that verifies a user's responses to a challenge. It returns all credentials with updated counters and last-used codes,
+ * so that no code works twice. A second factor is required if the user has one. It throws `invalid_credential`, or `too_many_requests` for
+ * guesses: a password, or a code after a valid signature. An attacker cannot lock out a user whose first factor is a signature. Its work is
+ * the same without a user.
  */
 export function authenticator({ identityKeys, limitTries, now }: Dependencies) {
   const verify = async (assertion: Assertion, own: readonly Own[], expected: Expected): Promise<Own> => {
@@ -114,7 +114,8 @@ export function authenticator({ identityKeys, limitTries, now }: Dependencies) {
     const takeBack = isGuess ? await limitTries('password', { clientId, user: email, sourceIp }) : undefined
     const results = [await toResult(verify(firstFactor, first ?? [], expected))]
     const isRight = results.every((result) => 'value' in result)
-    // After a password the same work, whether it is right or not; after a wrong signature nobody's codes are guessed.
+    // A code after a password always counts, right or wrong, so the work is the same. A code after a wrong signature is no guess at the
+    // user's codes.
     const isCodeGuess = secondFactor?.kind === 'Totp' && (isGuess || (user && isRight))
     const seed = (isRight && second?.find((one) => one.kind === 'Totp')?.seed) || null
     const ofUser = isGuess ? {} : { user: user?.email }
@@ -130,8 +131,8 @@ export function authenticator({ identityKeys, limitTries, now }: Dependencies) {
 }
 
 /**
- * The user whose recovery key signed these new credentials, or the challenge. Throws `invalid_credential`; the work is the
- * same where there is no user.
+ * Returns the user whose recovery key signed these new credentials or the challenge. Throws `invalid_credential`; the work is the same
+ * without a user.
  */
 export async function authenticateRecovery(
   user: User | null,
@@ -147,7 +148,7 @@ export async function authenticateRecovery(
   return user
 }
 
-/** Whether this is base64url of the JSON text of these credentials, whatever the order of its fields. */
+/** True if this is base64url of the JSON of these credentials, in any order of fields. */
 function isTextOf(challenge: string, credentials: NewCredentials): boolean {
   const value = parseJson(Buffer.from(challenge, 'base64url'))
   if (typeof value !== 'object' || value === null) return false
@@ -155,7 +156,7 @@ function isTextOf(challenge: string, credentials: NewCredentials): boolean {
   return isDeepStrictEqual(parsed.data, credentials)
 }
 
-/** A user handle as base64url of its bytes, and as the text that some clients make of that. */
+/** Returns a user handle in base64url, and as the plain text that some clients make of it. */
 function textsOf(handle: Uint8Array): string[] {
   const bytes = Buffer.from(handle)
   return [bytes.toString('base64url'), bytes.toString()]

@@ -5,7 +5,7 @@ import { WalletChain } from './wallet.ts'
 
 const LIFETIME_SECONDS = 10 * 60
 
-/** A registration under way: what its token stands for. */
+/** Registration in progress; its token finds it. */
 export const Registration = z.object({
   email: z.string(),
   platform: Platform,
@@ -14,18 +14,18 @@ export const Registration = z.object({
   expiresAt: EpochSeconds,
 })
 
-/** A recovery under way: what its token stands for, whether the e-mail address is known or not. */
+/** Recovery in progress; its token finds it. It also exists for unknown e-mail addresses. */
 export const Recovery = z.object({
   clientId: z.string(),
   email: z.string(),
   platform: Platform,
-  /** WebAuthn's user handle of the passkeys that are made for it. */
+  /** WebAuthn's user handle of the new passkeys. */
   userHandle: z.string(),
   challenge: z.string(),
   expiresAt: EpochSeconds,
 })
 
-/** A login under way; without an e-mail address the passkey tells who logs in. */
+/** Login in progress. Without an e-mail address the passkey identifies the user. */
 export const LoginChallenge = z.object({
   clientId: z.string(),
   email: z.string().optional(),
@@ -33,7 +33,7 @@ export const LoginChallenge = z.object({
   expiresAt: EpochSeconds,
 })
 
-/** A new credential of a user's that is about to be made, and the challenge that an old one confirms it with. */
+/** New credential in progress, and the challenge that an existing credential signs to confirm it. */
 export const CredentialChallenge = z.object({
   userId: z.string(),
   platform: Platform,
@@ -41,7 +41,7 @@ export const CredentialChallenge = z.object({
   expiresAt: EpochSeconds,
 })
 
-/** A wallet that is about to be linked: what the text to be signed stands for. */
+/** Wallet to be linked, with the values of the message that it signs. */
 export const WalletChallenge = z.object({
   userId: z.string(),
   address: z.string(),
@@ -51,12 +51,12 @@ export const WalletChallenge = z.object({
 })
 export type WalletChallenge = z.output<typeof WalletChallenge>
 
-/** When a challenge that is given out now ends: in ten minutes, in whole seconds. `now` is in epoch milliseconds. */
+/** Returns the end of a challenge issued at `now` (epoch milliseconds): ten minutes later, in whole seconds. */
 export function challengeEnd(now: number): Date {
   return secondsFrom(now, LIFETIME_SECONDS)
 }
 
-/** The moment this many seconds after `now`, which is in epoch milliseconds, in whole seconds. */
+/** Returns the time this many seconds after `now` (epoch milliseconds), in whole seconds. */
 export function secondsFrom(now: number, seconds: number): Date {
   return new Date((Math.floor(now / 1000) + seconds) * 1000)
 }

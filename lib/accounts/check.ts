@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts'
 
-/** What can be wrong with a credential or with what it signed. */
+/** Checks of a credential or of its signature. */
 type Check =
   | 'client data'
   | 'type'
@@ -17,12 +17,12 @@ type Check =
   | 'code'
   | 'second factor'
 
-/** The error for a check that failed: `invalid_credential`, whose cause says which, and nothing of what was received. */
+/** Builds the error of a failed check: `invalid_credential`. Its cause names the check and quotes nothing received. */
 export function failedCheck(check: Check): AppError {
   return new AppError('invalid_credential', { cause: new Error(`The ${check} is wrong.`) })
 }
 
-/** Throws `invalid_credential` unless this holds. */
+/** Throws `invalid_credential` unless the condition holds. */
 export function assert(holds: boolean, check: Check): asserts holds {
   if (!holds) throw failedCheck(check)
 }

@@ -7,15 +7,14 @@ import type { User } from './user.ts'
 
 type Users = Pick<UsersStore, 'get' | 'claimCredential' | 'getClaim' | 'releaseCredential'>
 
-/** After this many milliseconds nobody is at work any more who has claimed an id and not yet written the user. */
+/** Milliseconds after which a claim without its user's write belongs to a run that has ended. */
 const LONGEST_RUN_MS = 60_000
 
 /**
- * Claims the id of the passkey among new credentials, of which one is a passkey at most, for a user, and makes the change that
- * gives them to the user: a passkey by itself tells who logs in. The id is free again where the change was certainly not made.
- * Throws what `change` throws, and, without it, `credential_already_registered` where the id is taken. `now` is in epoch
- * milliseconds. Other credentials are looked up inside a user who is named: were their ids taken, whoever tried those that a
- * login lists would learn which are no dummies.
+ * Claims the id of the passkey among new credentials (at most one), then calls `change`, which stores them. It releases the id if the
+ * change was certainly not made. Throws the errors of `change`, or `credential_already_registered` if the id is taken, without calling it.
+ * `now` is in epoch milliseconds. Passkeys need unique ids because a login without an e-mail address finds the user by them. Other
+ * credentials' ids are not claimed: an error would reveal which ids of a login's list are not dummies.
  */
 export async function withClaim<T>(
   users: Users,
@@ -33,7 +32,7 @@ export async function withClaim<T>(
   }
 }
 
-/** Gives back the ids of a user's passkeys, for anybody to register. What is not given back is void soon: no reason to fail. */
+/** Releases the ids of a user's passkeys for new registrations. Failures are only logged: such a claim soon lapses. */
 export async function releaseIds(
   users: Users,
   credentials: readonly Credential[],
@@ -45,13 +44,13 @@ export async function releaseIds(
   }
 }
 
-/** Throws `credential_already_registered` unless these credentials of one user have ids of their own each. */
+/** Throws `credential_already_registered` if two of these credentials of one user have the same id. */
 export function requireOwnIds(credentials: readonly Credential[]): void {
   const ids = credentials.flatMap((credential) => ('id' in credential ? [credential.id] : []))
   if (new Set(ids).size < ids.length) throw new AppError('credential_already_registered')
 }
 
-/** Takes an id for a user; false where it is taken by a user who has it, or who may be about to. */
+/** Claims an id for a user; returns false if a user has it or may be about to. */
 async function claim(users: Users, id: string, user: User, now: number): Promise<boolean> {
   const at = new Date(now)
   if (await users.claimCredential(id, user, at)) return true

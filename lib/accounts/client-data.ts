@@ -3,7 +3,7 @@ import { parseJson } from '../json.ts'
 import { assert } from './check.ts'
 import { equalTexts } from './token.ts'
 
-/** What the client must have signed: our challenge, for one of our origins. */
+/** Expected content of client data: our challenge, for one of our origins. */
 export type Expected = {
   readonly challenge: string
   readonly origins: readonly string[]
@@ -18,14 +18,14 @@ const ClientData = z.object({
   topOrigin: z.string().optional(),
 })
 
-/** The challenge that a client says that it signed; undefined where it says none. */
+/** Returns the challenge in client data; undefined if there is none. */
 export function challengeIn(bytes: Uint8Array): string | undefined {
   return ClientData.safeParse(parseJson(bytes)).data?.challenge
 }
 
 /**
- * Checks what a client says that it signed: its type, the challenge as it was sent or as base64url of its text, and
- * the origin. Only clients of the kind `Key` may leave the origin out. Throws `invalid_credential`.
+ * Checks client data: its type, the challenge (as sent or once more in base64url) and the origin. Only clients of kind `Key` may omit the
+ * origin. Throws `invalid_credential`.
  */
 export function verifyClientData(
   bytes: Uint8Array,
@@ -35,7 +35,7 @@ export function verifyClientData(
   const clientData = ClientData.safeParse(parseJson(bytes)).data
   assert(clientData !== undefined, 'client data')
   assert(clientData.type === type, 'type')
-  // Some clients take the challenge for text and encode it once more.
+  // Some clients treat the challenge as text and encode it once more.
   const encoded = Buffer.from(challenge).toString('base64url')
   const isOurs = [challenge, encoded].map((text) => equalTexts(clientData.challenge, text)).includes(true)
   assert(isOurs, 'challenge')

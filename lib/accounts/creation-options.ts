@@ -3,20 +3,20 @@ import { field } from '../field.ts'
 
 const CODE = 'missing_or_invalid_temporary_authentication_token'
 
-/** With what new credentials are handed over: the token that came with the options for making them. */
+/** Token for sending new credentials; it came with the options for making them. */
 export const TemporaryToken = field(z.string().min(1).max(200), CODE).describe(
   'The temporaryAuthenticationToken that came with the options',
 )
 
-/** The header that can carry the same token. */
+/** Header that can carry the same token. */
 export const TemporaryTokenHeader = field(z.string(), CODE).describe(
   'Bearer <temporaryAuthenticationToken>, as an alternative to the body field',
 )
 
-/** What a credential is. */
+/** Kind of a credential. */
 export const CredentialKind = z.enum(['Fido2', 'Key', 'Password', 'Totp', 'RecoveryKey', 'PasswordProtectedKey'])
 
-/** What names a key or a passkey to a client (WebAuthn's credential descriptor). */
+/** Id of a key or a passkey for a client (WebAuthn's credential descriptor). */
 export const CredentialDescriptor = z
   .object({
     type: z.literal('public-key'),
@@ -24,12 +24,12 @@ export const CredentialDescriptor = z
   })
   .meta({ id: 'CredentialDescriptor', description: 'WebAuthn descriptor of a key or a passkey' })
 
-/** For whom passkeys are (WebAuthn's PublicKeyCredentialRpEntity). */
+/** Relying party of the passkeys (WebAuthn's PublicKeyCredentialRpEntity). */
 export const RelyingPartyEntity = z
   .object({ id: z.string().describe('Domain'), name: z.string().describe('Name shown to users') })
   .meta({ id: 'RelyingPartyEntity', description: 'Relying party of the passkeys' })
 
-/** What a client makes new credentials by. */
+/** Options with which a client makes new credentials. */
 export const CreationOptions = z
   .object({
     attestation: z.literal('none'),

@@ -4,7 +4,7 @@ import { CredentialKind } from './creation-options.ts'
 import { type Credential, Factor } from './credential.ts'
 import type { User } from './user.ts'
 
-/** A credential as its user sees it: nothing that verifies it, and nothing that could be tried against. */
+/** A credential as its user sees it, without anything that verifies it or helps guessing. */
 export const CredentialEntry = z
   .object({
     id: z.string().describe('Id of the credential, for `DELETE /auth/credentials/{id}`'),
@@ -22,10 +22,10 @@ export const CredentialEntry = z
   .meta({ id: 'Credential', description: 'A credential as its user sees it' })
 type CredentialEntry = z.output<typeof CredentialEntry>
 
-/** The entry of the credential that this id names. */
+/** Builds the entry of a credential with its id. */
 export function buildCredentialEntry(id: string, credential: Credential): CredentialEntry {
   const { kind, factor, name = null, createdAt, lastUsedAt = null } = credential
-  // Whoever tells a recovery key's id is given the encrypted key: docs/decisions/0025-recovery.md.
+  // A recovery key's id grants access to the encrypted key: docs/decisions/0025-recovery.md.
   const hasPublicId = 'id' in credential && kind !== 'RecoveryKey'
   return {
     ...{ id, kind, factor, name, createdAt, lastUsedAt },
@@ -34,7 +34,7 @@ export function buildCredentialEntry(id: string, credential: Credential): Creden
   }
 }
 
-/** The entries of a user's credentials, oldest first, those of one moment by their factors. */
+/** Lists the entries of a user's credentials, oldest first; those of the same time by factor. */
 export function listCredentials({ credentials }: Pick<User, 'credentials'>): CredentialEntry[] {
   return Object.entries(credentials)
     .map(([id, credential]) => buildCredentialEntry(id, credential))

@@ -2,13 +2,13 @@ import * as z from 'zod'
 import { BASE64, base64url, Timestamp } from '../codecs.ts'
 import { field, problemBeside } from '../field.ts'
 
-/** The algorithms that a passkey may have, by their COSE numbers: ES256 and RS256. */
+/** COSE numbers of the accepted passkey algorithms: ES256 and RS256. */
 export const PASSKEY_ALGORITHMS = [-7, -257]
 
-/** How many bytes the public key of a passkey may have: one of RSA with 4096 bits has 528. */
+/** Maximum bytes of a passkey's public key; an RSA key of 4096 bits has 528. */
 export const MOST_COSE_BYTES = 600
 
-/** The id of a credential, at most 1023 bytes: base64url without padding after it was read, whatever it was written in. */
+/** Id of a credential, at most 1023 bytes. Parsing normalizes it to base64url without padding. */
 const CredentialId = z
   .string()
   .max(1364)
@@ -16,7 +16,7 @@ const CredentialId = z
   .transform((text) => Buffer.from(text, 'base64url').toString('base64url'))
   .meta({ pattern: BASE64.source, description: 'base64url of at most 1023 bytes' })
 
-/** The id of a key: as long as those of dummies, or a list would tell them apart. */
+/** Id of a key: 32 bytes like the dummies' ids, or a list would reveal the dummies. */
 export const KeyId = CredentialId.refine(
   (id) => Buffer.byteLength(id, 'base64url') === 32,
   'must be 32 bytes',
@@ -24,7 +24,7 @@ export const KeyId = CredentialId.refine(
 
 const ClientDataBytes = base64url(4096).describe('Signed client data, in base64url')
 
-/** The hash with which a key signed, where it is not the usual one of its type. A string to clients, as signers type it. */
+/** Hash of a key's signature, if not the default of its type. Clients see a string, as signers type it. */
 const Algorithm = z
   .string()
   .regex(/^(SHA256|SHA512|RSA-SHA256)$/, 'must be SHA256, SHA512 or RSA-SHA256')
@@ -84,19 +84,19 @@ const totp = z.strictObject({
   credentialName,
 })
 
-/** A new credential with which a user shall log in. */
+/** A new first factor, to log in with. */
 export const FirstAttestation = field(
   z.discriminatedUnion('credentialKind', [fido2, key, password, passwordProtectedKey]),
   'missing_or_invalid_first_factor_credential',
 ).meta({ id: 'NewFirstFactor', description: 'A new credential to log in with' })
 
-/** A new credential that a user shall need besides. */
+/** A new second factor, required in addition to the first. */
 export const SecondAttestation = field(
   z.discriminatedUnion('credentialKind', [fido2, key, totp, passwordProtectedKey]),
   'missing_or_invalid_second_factor_credential',
 ).meta({ id: 'NewSecondFactor', description: 'A new second factor' })
 
-/** A new key for the day on which all others are lost. */
+/** A new recovery key, for a user who has lost all other credentials. */
 export const RecoveryAttestation = field(
   z.strictObject({
     credentialKind: z.literal('RecoveryKey'),
@@ -107,12 +107,12 @@ export const RecoveryAttestation = field(
   'missing_or_invalid_recovery_credential',
 ).meta({ id: 'NewRecoveryKey', description: 'A new recovery key, for a user who has lost all other credentials' })
 
-/** Credentials that are made from the same options. */
+/** Credentials made from the same options. */
 type MadeTogether = { readonly [Field in 'firstFactorCredential' | 'secondFactorCredential']?: Attestation | undefined }
 
 /**
- * The check that of credentials made from the same options one is a passkey at most: an authenticator keeps one for each
- * user handle, so that a second one takes the place of the first (https://www.w3.org/TR/webauthn-3/#sctn-op-make-cred).
+ * Checks that at most one of two credentials from the same options is a passkey. An authenticator keeps one per user handle, so a second
+ * replaces the first (https://www.w3.org/TR/webauthn-3/#sctn-op-make-cred).
  */
 export const onePasskey = z.refine<MadeTogether>(
   ({ firstFactorCredential, secondFactorCredential }) =>
@@ -123,7 +123,7 @@ export const onePasskey = z.refine<MadeTogether>(
   ),
 )
 
-/** All credentials with which a user shall go on. */
+/** All credentials of a user after a recovery. */
 export const NewCredentials = z
   .strictObject({
     firstFactorCredential: FirstAttestation,
@@ -133,7 +133,7 @@ export const NewCredentials = z
   .check(onePasskey)
 export type NewCredentials = z.output<typeof NewCredentials>
 
-/** A credential as a client hands it over at registration. */
+/** A new credential as a client sends it. */
 export type Attestation = z.output<typeof FirstAttestation | typeof SecondAttestation | typeof RecoveryAttestation>
 export type NewKey = Extract<Attestation, { credentialInfo: { attestationData: Uint8Array } }>
 
@@ -169,8 +169,7 @@ const passwordAssertion = z.strictObject({ kind: z.literal('Password'), password
 const totpAssertion = z.strictObject({ kind: z.literal('Totp'), otpCode: OtpCode })
 
 /**
- * What a recovery key made of new credentials. Its client data has them once more inside, twice in base64url: a request
- * has room for as much.
+ * A recovery key's signature over new credentials. Its client data contains them again, twice in base64url; the limit leaves room for that.
  */
 export const RecoveryAssertion = field(
   z.strictObject({
@@ -184,13 +183,13 @@ export const RecoveryAssertion = field(
   'missing_or_invalid_recovery',
 ).meta({ id: 'Recovery', description: "The recovery key's signature over the new credentials" })
 
-/** What a credential that was registered as first factor made of a login's challenge. */
+/** A first factor's response to a login's challenge. */
 export const FirstAssertion = field(
   z.discriminatedUnion('kind', [fido2Assertion, keyAssertion, passwordAssertion]),
   'missing_or_invalid_first_factor',
 ).meta({ id: 'FirstFactor', description: "A first factor's response to the challenge" })
 
-/** What a credential that was registered as second factor made of a login's challenge. */
+/** A second factor's response to a login's challenge. */
 export const SecondAssertion = field(
   z.discriminatedUnion('kind', [fido2Assertion, keyAssertion, totpAssertion]),
   'missing_or_invalid_second_factor',
@@ -201,24 +200,24 @@ export type Fido2Assertion = z.output<typeof fido2Assertion>
 export type KeyAssertion = z.output<typeof keyAssertion>
 export type RecoveryAssertion = z.output<typeof RecoveryAssertion>
 
-/** What the attestation data of a key is once it is decoded: JSON in these words. */
+/** Decoded attestation data of a key: JSON with these fields. */
 export const KeyAttestation = z.object({
   publicKey: z.string().max(1024),
   signature: z.string().regex(/^([0-9a-f]{2})+$/i),
   algorithm: Algorithm.optional(),
 })
 
-/** What a credential is asked for: to log in with, besides another one, or when all others are lost. */
+/** Purpose of a credential: first factor, second factor or recovery. */
 export const Factor = z
   .enum(['first', 'second', 'recovery'])
   .describe('Purpose: first factor of a login, second factor, or recovery')
 
-/** What every stored credential has besides what it is. */
+/** Fields of every stored credential. */
 const held = {
   factor: Factor,
   name: z.string().optional(),
   createdAt: Timestamp,
-  /** When somebody last logged in with it, or confirmed a change. */
+  /** Time of the last login or change that it confirmed. */
   lastUsedAt: Timestamp.optional(),
 }
 const Fido2Credential = z.object({
@@ -227,11 +226,11 @@ const Fido2Credential = z.object({
   id: z.string(),
   /** WebAuthn's user handle, under which the authenticator keeps it. */
   userHandle: z.string(),
-  /** As COSE. */
+  /** COSE key. */
   publicKey: base64url(MOST_COSE_BYTES),
-  /** How often the authenticator had signed when it was last seen; 0 where it does not count. */
+  /** Signature counter at its last use; 0 if the authenticator does not count. */
   counter: z.number().int(),
-  /** As the authenticator said when it was last seen. */
+  /** Backup state at its last use. */
   backedUp: z.boolean(),
   aaguid: z.string(),
 })
@@ -239,12 +238,12 @@ const KeyCredential = z.object({
   ...held,
   kind: z.enum(['Key', 'PasswordProtectedKey']).describe("A client's key, plain or encrypted with a password"),
   id: z.string(),
-  /** As PEM, as Node.js writes it. */
+  /** PEM as Node.js writes it. */
   publicKey: z.string(),
   encryptedPrivateKey: z.string().optional(),
 })
 
-/** A stored credential: of a password only its hash, of a one-time-code generator what its secret follows from. */
+/** A stored credential. A password has only its hash, a code generator only the seed of its secret. */
 export const Credential = z.discriminatedUnion('kind', [
   Fido2Credential,
   KeyCredential,
@@ -254,7 +253,7 @@ export const Credential = z.discriminatedUnion('kind', [
     ...held,
     kind: z.literal('Totp'),
     seed: z.string(),
-    /** The last 30-second step whose code was used. */
+    /** Last 30-second step whose code was used. */
     lastStep: z.number().int(),
   }),
 ])

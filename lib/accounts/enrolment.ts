@@ -4,24 +4,24 @@ import { PASSKEY_ALGORITHMS } from './credential.ts'
 import type { RelyingParty } from './relying-party.ts'
 import { otpUrl, totpSecret } from './totp.ts'
 
-/** The kinds of credentials that each factor can be. */
+/** Supported kinds of credentials for each factor. */
 const SUPPORTED_KINDS: CreationOptions['supportedCredentialKinds'] = {
   firstFactor: ['Fido2', 'Key', 'Password', 'PasswordProtectedKey'],
   secondFactor: ['Fido2', 'Key', 'Totp', 'PasswordProtectedKey'],
 }
 
-/** What somebody makes new credentials for. */
+/** Values for the new credentials of a user. */
 type Enrolled = {
   readonly email: string
   readonly userHandle: string
   readonly challenge: string
-  /** With which the credentials are handed over. */
+  /** Token for sending the credentials. */
   readonly token: string
-  /** The ids of the passkeys that authenticators must not make again. */
+  /** Ids of the passkeys that authenticators must not make again. */
   readonly passkeys?: readonly string[]
 }
 
-/** What a client needs to make new credentials; the secret of one-time codes follows from the challenge. */
+/** Builds the options for new credentials. The secret of one-time codes is derived from the challenge. */
 export function buildCreationOptions(
   { relyingParty, identityKeys }: { readonly relyingParty: RelyingParty; readonly identityKeys: KeysByAge },
   { email, userHandle, challenge, token, passkeys = [] }: Enrolled,

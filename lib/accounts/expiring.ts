@@ -2,20 +2,20 @@ import * as z from 'zod'
 import type { Table } from '../aws/table.ts'
 import type { EpochSeconds } from '../codecs.ts'
 
-/** An item that ends by itself. DynamoDB deletes it some time after its end, so readers look at the end. */
+/** Schema of an item that expires. DynamoDB deletes it some time later, so readers check `expiresAt`. */
 export type Expiring = z.ZodObject<{ expiresAt: typeof EpochSeconds }>
 
-/** The beginning of an expiring item's keys. */
+/** Prefix of an expiring item's keys. */
 export type ExpiringType = 'REGISTRATION' | 'RECOVERY' | 'ENROLMENT' | 'LOGIN' | 'SESSION' | 'WALLET'
 
-/** The key of the item of this type that the hash of a secret finds. */
+/** Returns the key of an item by its type and the hash of its secret. */
 export function expiringKey(type: ExpiringType, hash: string) {
   return { pk: `${type}#${hash}`, sk: type }
 }
 
 const Taken = z.object({ isTaken: z.literal(true) }).transform(() => null)
 
-/** The item of this type that the hash of a secret finds, which may have ended; null when there is none, or it is used up. */
+/** Returns the item by its type and the hash of its secret, even if expired; null if there is none or it is used. */
 export async function getExpiring<Schema extends Expiring>(
   { table, type, schema }: { table: Table; type: ExpiringType; schema: Schema },
   hash: string,

@@ -9,8 +9,8 @@ import { isSound } from './public-key.ts'
 type SigningKey = CredentialOf<'Key' | 'PasswordProtectedKey' | 'RecoveryKey'>
 
 /**
- * The key that a client made and proves to hold: it signed its own client data and public key. Throws `invalid_credential`.
- * The bytes that were received are what was signed: clients order the fields, and break the lines of PEM, as they like.
+ * Verifies a new key: it must have signed its own client data and public key. Returns it; throws `invalid_credential`. The signature covers
+ * the received bytes: clients order fields and break PEM lines differently.
  */
 export function attestKey(
   { credId, clientData, attestationData }: NewKey['credentialInfo'],
@@ -27,7 +27,7 @@ export function attestKey(
   return { id: credId, publicKey: key.export({ type: 'spki', format: 'pem' }).toString() }
 }
 
-/** Checks that this key signed the client data, as it was received. Throws `invalid_credential`. */
+/** Checks that this key signed the received bytes of the client data. Throws `invalid_credential`. */
 export function assertKey(
   { credentialAssertion }: Pick<KeyAssertion, 'credentialAssertion'>,
   credential: SigningKey,
@@ -46,11 +46,11 @@ function publicKeyOf(pem: string): KeyObject {
   return key
 }
 
-/** A public key in PEM without its spaces and line breaks, and nothing else. */
+/** One PEM public key without spaces and line breaks, and nothing else. */
 const ONE_PUBLIC_KEY = /^-----BEGINPUBLICKEY-----[A-Za-z0-9+/]+={0,2}-----ENDPUBLICKEY-----$/
 
 function parsePem(pem: string): KeyObject | undefined {
-  // A private key would be taken too, and its public half used; and anything that stands behind a public one.
+  // Node.js would also accept a private key and use its public half, and ignore text after a public key.
   if (!ONE_PUBLIC_KEY.test(pem.replaceAll(/\s/g, ''))) return undefined
   try {
     return createPublicKey(pem)
@@ -59,7 +59,7 @@ function parsePem(pem: string): KeyObject | undefined {
   }
 }
 
-/** The hash that belongs to the key; Ed25519 has its own inside. */
+/** Returns the key's hash; null for Ed25519, which has its own. */
 function hashOf(
   { asymmetricKeyType }: KeyObject,
   algorithm: KeyAssertion['credentialAssertion']['algorithm'],

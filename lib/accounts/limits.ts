@@ -17,12 +17,12 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** What somebody tries: to begin a registration, or what can be guessed or asks a chain. */
+/** Kind of attempt: the start of a registration, a guess, or a check that reads a chain. */
 type Tried = 'registration' | 'password' | 'code' | 'wallet signature'
 
 /**
- * At whom a try counts, each where it is given: within ten minutes at a user of a client and at the network that it comes
- * from, within thirty days at the seed of a generator of codes. A seed that is null stands for none, with the same work.
+ * Subjects that an attempt counts against, if given: user and network (10 minutes), TOTP seed (30 days). A null seed stands for none and
+ * takes the same work.
  */
 type Counted = {
   readonly clientId?: string
@@ -32,9 +32,8 @@ type Counted = {
 }
 
 /**
- * Limits tries in fixed windows. They are counted before it is known what comes of them, so that many at once are
- * not more; gives a function that takes one back, which did not fail. No client's tries count at another client's users.
- * Throws `too_many_requests`.
+ * Limits attempts in fixed windows. Counts an attempt before it runs, so parallel attempts cannot exceed the limit. Returns a function that
+ * refunds a success. Counters are separate for each client. Throws `too_many_requests`.
  */
 export function limiter({ users, limits, randomBytes, now }: Dependencies) {
   return async (tried: Tried, { clientId, user, sourceIp, seed }: Counted): Promise<() => Promise<void>> => {
@@ -72,5 +71,5 @@ export function limiter({ users, limits, randomBytes, now }: Dependencies) {
   }
 }
 
-/** What `limiter` gives. */
+/** Counts an attempt and returns its refund; made by `limiter`. */
 export type LimitTries = ReturnType<typeof limiter>

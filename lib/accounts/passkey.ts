@@ -22,9 +22,8 @@ import { equalTexts } from './token.ts'
 type Passkey = CredentialOf<'Fido2'>
 
 /**
- * The passkey that an authenticator made for us with its user's verification. Throws `invalid_credential`.
- * Our own checks come first, because they tell what is wrong; then the library's. It sees no certificates: it would
- * fetch from where they say.
+ * Verifies a new passkey, made for us with user verification, and returns it. Throws `invalid_credential`. Our own checks come first
+ * because they name the problem. Attestations with certificates are refused: the library would fetch URLs that they contain.
  */
 export async function attestPasskey(
   { credId, clientData, attestationData }: NewKey['credentialInfo'],
@@ -51,17 +50,16 @@ export async function attestPasskey(
     throw failedCheck('attestation')
   })
   assert(registrationInfo?.credential.id === credId, 'attestation')
-  // WebAuthn allows a key nothing that it does not need (https://www.w3.org/TR/webauthn-3/#credential-public-key).
+  // WebAuthn allows only the required parameters in a key (https://www.w3.org/TR/webauthn-3/#credential-public-key).
   assert(registrationInfo.credential.publicKey.length <= MOST_COSE_BYTES, 'attestation')
   const { credential, credentialBackedUp: backedUp, aaguid } = registrationInfo
   return { id: credId, publicKey: credential.publicKey, counter: credential.counter, backedUp, aaguid }
 }
 
 /**
- * Checks that this passkey signed a login's challenge with its user's verification; gives what the authenticator says of it
- * now. Throws `invalid_credential`, also where the counter of a passkey that is bound to one device does not rise, unless it is 0:
- * what WebAuthn leaves to us (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter). Places that a passkey is synced to count
- * each for itself, and some do not at all.
+ * Checks that this passkey signed a login's challenge with user verification. Returns its new counter and backup state. Throws
+ * `invalid_credential`, also if the counter of a single-device passkey neither rises nor is 0. WebAuthn leaves that to us
+ * (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter). Each copy of a synced passkey counts separately, and some do not count.
  */
 export async function assertPasskey(
   { credentialAssertion }: Fido2Assertion,
@@ -84,7 +82,7 @@ export async function assertPasskey(
     expectedOrigin: [...expected.origins],
     expectedRPID: rpId,
     requireUserVerification: true,
-    // The library would refuse any that does not rise.
+    // With 0 the library accepts every counter; otherwise it refuses any that does not rise.
     credential: { id, publicKey: new Uint8Array(publicKey), counter: 0 },
   }).catch(() => {
     throw failedCheck('signature')
@@ -112,12 +110,12 @@ function parseAttestation(bytes: Uint8Array): ParsedAttestation {
     const id = textOf(credentialID ?? new Uint8Array())
     return { hasCertificates: !isOwn, authData, id, key: credentialPublicKey && parseCose(credentialPublicKey) }
   } catch {
-    // Not the cause: it quotes what was received.
+    // The cause is left out: it quotes the received data.
     throw failedCheck('attestation')
   }
 }
 
-/** The key that these bytes are in COSE; undefined where its algorithm is none of ours, or that of another type of key. Throws where it is no key. */
+/** Parses a COSE key. Returns undefined if its algorithm is not accepted or does not fit its type. Throws if it is no key. */
 function parseCose(bytes: Uint8Array): KeyObject | undefined {
   const key = decodeCredentialPublicKey(new Uint8Array(bytes))
   const text = (part: Uint8Array | undefined) => textOf(part ?? new Uint8Array())

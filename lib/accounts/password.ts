@@ -11,19 +11,19 @@ const derive = promisify<string, Uint8Array, number, Cost, Buffer>(scrypt)
 const COST = { N: 2 ** 15, r: 8, p: 3, maxmem: 64 * 1024 * 1024 }
 const PREFIX = '$scrypt$ln=15,r=8,p=3'
 
-/** The hash of a password with its own salt, in the PHC string format, which names its cost. */
+/** Hashes a password with a new salt. Returns the PHC string format, which includes the cost. */
 export async function hashPassword(password: string, randomBytes: RandomBytes): Promise<string> {
   return await hashWith(password, Buffer.from(randomBytes(16)))
 }
 
-/** Whether this is the hash of the password; takes as long whatever the answer. */
+/** True if this is the hash of the password; takes the same time either way. */
 export async function isPassword(password: string, hash: string): Promise<boolean> {
   const salt = hash.split('$').at(-2) ?? ''
   return equalTexts(await hashWith(password, Buffer.from(salt, 'base64')), hash)
 }
 
 async function hashWith(password: string, salt: Buffer): Promise<string> {
-  // The same password, typed on another keyboard, can be other code points.
+  // Keyboards can produce different code points for the same password.
   const key = await derive(password.normalize('NFKC'), salt, 32, COST)
   return [PREFIX, ...[salt, key].map((bytes) => bytes.toString('base64').replaceAll('=', ''))].join('$')
 }

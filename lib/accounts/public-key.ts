@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto'
 
-/** With another exponent, such as 1, signatures can be made without the private key. */
+/** Required RSA exponent. With another, such as 1, signatures can be forged. */
 const RSA_EXPONENT = 65_537n
 
-/** Whether this public key is of a type that credentials may have, and such that only its owner can sign for it. */
+/** True if this public key has an accepted type and only its owner can sign for it. */
 export function isSound(key: KeyObject): boolean {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
   switch (type) {
@@ -20,7 +20,7 @@ export function isSound(key: KeyObject): boolean {
   }
 }
 
-/** The points whose signatures anybody can make, without their sign bit (https://github.com/jedisct1/libsodium, `has_small_order`). */
+/** Points without their sign bit for which anyone can forge signatures (https://github.com/jedisct1/libsodium, `has_small_order`). */
 const SMALL_ORDER = [
   '0000000000000000000000000000000000000000000000000000000000000000',
   '0100000000000000000000000000000000000000000000000000000000000000',
@@ -31,7 +31,7 @@ const SMALL_ORDER = [
   'eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
 ]
 
-/** Whether anybody can sign for this Ed25519 key, of 32 bytes. */
+/** True if anyone can sign for this Ed25519 key of 32 bytes. */
 export function isOfSmallOrder(publicKey: Uint8Array): boolean {
   const point = Buffer.from(publicKey)
   point[31] = (point[31] ?? 0) & 0x7f

@@ -1,22 +1,22 @@
 import * as z from 'zod'
 import { field } from '../field.ts'
 
-/** What an application runs on; it decides which origins its credentials may be made for. */
+/** Platform of an application; it decides the allowed origins of its credentials. */
 export const Platform = z.enum(['web', 'ios', 'android'])
 export type Platform = z.output<typeof Platform>
 
-/** The header by which an application tells its platform. */
+/** Header with the application's platform. */
 export const PlatformHeader = field(Platform, 'missing_or_invalid_platform').describe('Platform of the application')
 
-/** An Android application: its name, and the SHA-256 of the certificate that signs it, as Android's tools print it. */
+/** An Android application: its name, and the SHA-256 of its signing certificate as Android's tools print it. */
 const AndroidApp = z.object({
   packageName: z.string().min(1),
   certificateSha256: z.string().regex(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/, 'must be 32 bytes in upper case, with colons'),
 })
 
-/** For whom credentials are made (WebAuthn's relying party), and the web pages and applications that may ask for them. */
+/** WebAuthn's relying party, with the web pages and applications that may use its credentials. */
 export const RelyingParty = z.object({
-  /** The domain that all of them share. */
+  /** Domain that all of them share. */
   id: z.string().min(1),
   name: z.string().min(1),
   webOrigins: z.array(z.url()),
@@ -26,14 +26,14 @@ export const RelyingParty = z.object({
 })
 export type RelyingParty = z.output<typeof RelyingParty>
 
-/** What Apple's devices look for at a domain: which applications may use its passkeys. */
+/** Builds the file with which a domain lets iOS applications use its passkeys. */
 export function buildAppleAssociation({ iosApps }: Pick<RelyingParty, 'iosApps'>) {
   return { webcredentials: { apps: iosApps } }
 }
 
 const ANDROID_RELATION = ['delegate_permission/common.handle_all_urls', 'delegate_permission/common.get_login_creds']
 
-/** What Android looks for at a domain: which applications may use its passkeys. */
+/** Builds the file with which a domain lets Android applications use its passkeys. */
 export function buildAssetLinks({ androidApps }: Pick<RelyingParty, 'androidApps'>) {
   return androidApps.map(({ packageName, certificateSha256 }) => ({
     relation: ANDROID_RELATION,
@@ -45,7 +45,7 @@ export function buildAssetLinks({ androidApps }: Pick<RelyingParty, 'androidApps
   }))
 }
 
-/** The origins that clients write into what they sign on a platform. */
+/** Lists the origins that clients on a platform write into client data. */
 export function listOrigins({ id, webOrigins, androidApps }: RelyingParty, platform: Platform): string[] {
   switch (platform) {
     case 'web':
@@ -60,7 +60,7 @@ export function listOrigins({ id, webOrigins, androidApps }: RelyingParty, platf
   }
 }
 
-/** The origins of all platforms. */
+/** Lists the origins of all platforms. */
 export function listAllOrigins(relyingParty: RelyingParty): string[] {
   return Platform.options.flatMap((platform) => listOrigins(relyingParty, platform))
 }

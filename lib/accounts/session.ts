@@ -3,11 +3,11 @@ import { EpochSeconds, Timestamp } from '../codecs.ts'
 import { AppError } from '../errors.ts'
 import { sha256 } from '../sha256.ts'
 
-/** A user's login, from which it ends by itself after 30 days. */
+/** A user's session; it expires 30 days after the login. */
 export const Session = z.object({
-  /** What its user knows it by. */
+  /** Id by which the user knows the session. */
   id: z.string(),
-  /** The SHA-256 of its token, which finds it. */
+  /** SHA-256 of its token, which finds it. */
   hash: z.string(),
   clientId: z.string(),
   user: z.object({ id: z.string(), email: z.string() }),
@@ -22,7 +22,7 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** Returns a function that finds the session that an Authorization header carries, and throws `missing_session` or `invalid_session`. */
+/** Returns a function that finds the session of an Authorization header. It throws `missing_session` or `invalid_session`. */
 export function identifySession({ get, now }: Dependencies) {
   return async (authorization: string | undefined, clientId: string): Promise<Session> => {
     const token = bearerToken(authorization)
@@ -33,15 +33,15 @@ export function identifySession({ get, now }: Dependencies) {
   }
 }
 
-/** The token of an Authorization header of the scheme Bearer; undefined when it has none. */
+/** Returns the Bearer token of an Authorization header; undefined if there is none. */
 export function bearerToken(authorization: string | undefined): string | undefined {
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 }
 
-/** How old a session may be, in milliseconds, for what nobody shall do who merely found a device open. */
+/** Maximum age of a session, in milliseconds, for actions that an attacker at an unlocked device must not take. */
 const FRESH_MS = 10 * 60 * 1000
 
-/** Throws `fresh_login_required` unless the session is of a login a moment ago; `now` is in epoch milliseconds. */
+/** Throws `fresh_login_required` unless the session's login is at most ten minutes old; `now` is in epoch milliseconds. */
 export function assertFresh({ createdAt }: Session, now: number): void {
   if (now - createdAt.getTime() > FRESH_MS) throw new AppError('fresh_login_required')
 }

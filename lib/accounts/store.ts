@@ -8,9 +8,9 @@ import { Session } from './session.ts'
 import { type Access, User } from './user.ts'
 import type { Wallet } from './wallet.ts'
 
-/** Who has taken a credential's id. */
+/** Claim of a user on a credential's id. */
 export const Claim = z.object({
-  /** The user's id. */
+  /** Id of the user. */
   claimedBy: z.string(),
   clientId: z.string(),
   email: z.string(),
@@ -19,22 +19,22 @@ export const Claim = z.object({
 })
 type Claim = z.output<typeof Claim>
 
-/** Users are found by their client and their e-mail address. */
+/** Key of a user: the client and the e-mail address. */
 type UserKey = Pick<User, 'clientId' | 'email'>
 
 /**
- * The table of users. A user is one item with all credentials and wallets, so that one conditional put registers.
- * Every method throws when the table cannot be reached or an item does not parse.
+ * Store of users. A user is one item with all credentials and wallets, so one conditional put registers. Every method throws if the table
+ * cannot be reached or an item does not parse.
  */
 export function usersStore(table: Table) {
-  /** Items of one type that are found by the hash of a secret and end by themselves. */
+  /** Builds the store of one type of items that the hash of a secret finds and that expire. */
   function expiringItems<Schema extends Expiring>(type: ExpiringType, schema: Schema) {
     return {
       put: async (hash: string, value: z.output<Schema>): Promise<void> => {
         await table.add(schema, expiringKey(type, hash), value)
       },
       get: (hash: string) => getExpiring({ table, type, schema }, hash),
-      /** Uses the item up and returns it; null when it has ended or is used up already. Its end deletes it. */
+      /** Marks the item as used and returns it; null if it has expired or is already used. DynamoDB deletes it after its end. */
       take: async (hash: string, now: Date): Promise<z.output<Schema> | null> => {
         const taken = await table.change(schema, expiringKey(type, hash), {
           changes: [set('isTaken', true)],
@@ -56,32 +56,32 @@ export function usersStore(table: Table) {
     credentialChallenges: expiringItems('ENROLMENT', CredentialChallenge),
     walletChallenges: expiringItems('WALLET', WalletChallenge),
 
-    /** Adds a user; false when the client has one with this e-mail address. */
+    /** Adds a user; returns false if the client has one with this e-mail address. */
     create: (user: User): Promise<boolean> => table.add(User, userKey(user), user),
 
-    /** The client's user with this e-mail address; null when there is none. */
+    /** Returns the client's user with this e-mail address; null if there is none. */
     get: async (key: UserKey): Promise<User | null> => (await table.get(User, userKey(key))) ?? null,
 
-    /** The client's user who has the credential with this id; null when nobody has. */
+    /** Returns the client's user who has claimed this credential id; null if there is none. */
     async find(clientId: string, credentialId: string): Promise<User | null> {
       const claim = await this.getClaim(credentialId)
       return claim?.clientId === clientId ? this.get(claim) : null
     },
 
-    /** Takes a credential's id for a user; false when it is taken. */
+    /** Claims a credential's id for a user; returns false if it is taken. */
     claimCredential: (id: string, { clientId, email, userId }: User, claimedAt: Date): Promise<boolean> =>
       table.add(Claim, credentialKey(id), { claimedBy: userId, clientId, email, claimedAt }),
 
-    /** The claim of a credential's id; null when nobody has taken it. */
+    /** Returns the claim of a credential's id; null if there is none. */
     getClaim: async (id: string): Promise<Claim | null> => (await table.get(Claim, credentialKey(id))) ?? null,
 
-    /** Gives back an id that is claimed so. */
+    /** Releases an id that has this claim. */
     async releaseCredential(id: string, { claimedBy, writeId }: Pick<Claim, 'claimedBy' | 'writeId'>): Promise<void> {
       const isOwn = is('claimedBy', '=', claimedBy)
       await table.delete(credentialKey(id), writeId === undefined ? isOwn : all(isOwn, is('writeId', '=', writeId)))
     },
 
-    /** Replaces what opens an account, where it is still of the version that was read; false when it was changed since. */
+    /** Replaces a user's credentials and sessions; returns false if they changed since the read. */
     putAccess(user: User, access: Access): Promise<boolean> {
       const { credentials, sessions, version } = User.pick({ credentials: true, sessions: true, version: true }).encode(
         { ...access, version: user.version + 1 },
@@ -92,10 +92,10 @@ export function usersStore(table: Table) {
       })
     },
 
-    /** Deletes a user of this version; false when it was changed since. */
+    /** Deletes a user of this version; returns false if it changed since the read. */
     deleteUser: (user: User): Promise<boolean> => table.delete(userKey(user), isUnchanged(user)),
 
-    /** Sets what an operator decides of a user; false when there is no such user. */
+    /** Sets the fields that an operator decides; returns false if there is no such user. */
     decide(key: UserKey, decisions: Partial<Pick<User, 'kyc' | 'smartGas'>>): Promise<boolean> {
       const decided = Object.entries(decisions).filter(([, value]) => value !== undefined)
       return table.update(userKey(key), {
@@ -105,8 +105,8 @@ export function usersStore(table: Table) {
     },
 
     /**
-     * Adds a wallet to the user of a session who has fewer than `max`; false when the session has ended, or the user has the
-     * wallet already, or too many.
+     * Adds a wallet to a session's user who has fewer than `max`. Returns false if the session has ended, or the user already has the
+     * wallet or `max` wallets.
      */
     linkWallet(session: Session, { address, chain, linkedAt }: Wallet, max: number): Promise<boolean> {
       return table.update(userKeyOf(session), {
@@ -115,7 +115,7 @@ export function usersStore(table: Table) {
       })
     },
 
-    /** Takes a wallet from the user of a session; false when the session has ended, or the user does not have the wallet. */
+    /** Removes a wallet from a session's user; returns false if the session has ended or the user lacks the wallet. */
     unlinkWallet(session: Session, address: string): Promise<boolean> {
       return table.update(userKeyOf(session), {
         changes: [remove(['wallets', address])],
@@ -123,7 +123,7 @@ export function usersStore(table: Table) {
       })
     },
 
-    /** Counts a try under this key until the moment is over; false, without counting, when `max` others are counted. */
+    /** Counts an attempt under this key until its window ends; returns false, without counting, if `max` others are counted. */
     countTry(key: string, tryId: string, { max, until }: { max: number; until: Date }): Promise<boolean> {
       return table.update(limitKey(key), {
         changes: [add('tries', tryId), set('expiresAt', EpochSeconds.encode(until))],
@@ -131,14 +131,14 @@ export function usersStore(table: Table) {
       })
     },
 
-    /** Takes a counted try back. */
+    /** Refunds a counted attempt. */
     async takeTryBack(key: string, tryId: string): Promise<void> {
       await table.update(limitKey(key), { changes: [take('tries', tryId)], when: exists('pk') })
     },
   }
 }
 
-/** The store of users. */
+/** Store of users, as `usersStore` builds it. */
 export type UsersStore = ReturnType<typeof usersStore>
 
 function userKey({ clientId, email }: UserKey) {
@@ -149,12 +149,12 @@ function userKeyOf({ clientId, user }: Session) {
   return userKey({ clientId, email: user.email })
 }
 
-/** The user's item is of the version that was read. */
+/** Builds the condition that the user's item has the version that was read. */
 function isUnchanged({ version, userId }: User) {
   return all(is('version', '=', version), is('userId', '=', userId))
 }
 
-/** The item is of the session's user, who still has the session. */
+/** Builds the condition that the item's user still has the session. */
 function hasSession({ id, user }: Session) {
   return all(is('userId', '=', user.id), exists(['sessions', id]))
 }

@@ -7,14 +7,14 @@ const DIGITS = 6
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 /**
- * The secret of a user's one-time codes, 20 bytes. It follows from the service's key and a seed that is new with every
- * generator of codes, so it is not stored.
+ * Derives the 20-byte secret of a user's one-time codes from the service's key and a seed. Each code generator has its own seed, so the
+ * secret is not stored.
  */
 export function totpSecret(key: string, seed: string): Uint8Array {
   return createHmac('sha256', key).update(`totp ${seed}`).digest().subarray(0, 20)
 }
 
-/** The URL that authenticator applications show as a QR code (https://github.com/google/google-authenticator/wiki/Key-Uri-Format). */
+/** Builds the URL that authenticators read as a QR code (https://github.com/google/google-authenticator/wiki/Key-Uri-Format). */
 export function otpUrl(secret: Uint8Array, { issuer, account }: { issuer: string; account: string }): string {
   const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(account)}`
   const query = `secret=${base32(secret)}&issuer=${encodeURIComponent(issuer)}`
@@ -22,8 +22,8 @@ export function otpUrl(secret: Uint8Array, { issuer, account }: { issuer: string
 }
 
 /**
- * The 30-second step, counted from 1970, whose code this is (RFC 6238): the current one, the one before or the one
- * after, and later than the last step that was used; null when it is none of them. `now` is in epoch milliseconds.
+ * Returns the 30-second step (RFC 6238, from 1970) of this code: the current, previous or next one. It must be later than `lastStep`; null
+ * if none fits. `now` is in epoch milliseconds.
  */
 export function totpStep(secret: Uint8Array, code: string, now: number, lastStep = 0): number | null {
   const current = Math.floor(now / 1000 / STEP_SECONDS)
@@ -32,8 +32,8 @@ export function totpStep(secret: Uint8Array, code: string, now: number, lastStep
 }
 
 /**
- * The same of a user's code, whose secret follows from one of the service's keys and this seed. Each key is tried, so that the
- * work does not tell which one it is.
+ * Returns the step of a user's code, as `totpStep`, for any of the service's keys. Tries every key, so that the work does not reveal which
+ * one fits.
  */
 export function findTotpStep(keys: KeysByAge, seed: string, code: string, now: number, lastStep = 0): number | null {
   const steps = keys.map((key) => totpStep(totpSecret(key, seed), code, now, lastStep))
@@ -49,7 +49,7 @@ function codeOf(secret: Uint8Array, step: number): string {
   return (number % 10 ** DIGITS).toString().padStart(DIGITS, '0')
 }
 
-/** 20 bytes are 32 characters, without a rest. */
+/** Encodes 20 bytes as 32 characters, without a remainder. */
 function base32(bytes: Uint8Array): string {
   const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('')
   return (bits.match(/.{5}/g) ?? []).map((five) => BASE32[Number.parseInt(five, 2)]).join('')

@@ -6,7 +6,7 @@ import { Credential, type CredentialOf } from './credential.ts'
 import { Platform } from './relying-party.ts'
 import { type Wallet, WalletChain } from './wallet.ts'
 
-/** An e-mail address as users are known by it: without spaces around it, in lower case. */
+/** E-mail address of a user, trimmed and in lower case. */
 export const Email = field(
   z
     .string()
@@ -16,10 +16,10 @@ export const Email = field(
   'missing_or_invalid_email',
 ).describe('E-mail address')
 
-/** How far the check of a user's identity is. */
+/** State of a user's identity check. */
 export const KycStatus = z.enum(['none', 'pending', 'approved', 'rejected', 'expired'])
 
-/** What a user knows a session by: the hash of its token finds it. */
+/** A session in the user's item, with the hash of its token. */
 const LiveSession = z.object({
   hash: z.string(),
   platform: Platform.optional(),
@@ -27,49 +27,49 @@ const LiveSession = z.object({
   expiresAt: EpochSeconds,
 })
 
-/** What bounds a user's item: each credential is at most 5 KB, each session 300 bytes. */
+/** Limits of a user's item: a credential takes at most 5 KB, a session 300 bytes. */
 export const MOST_CREDENTIALS = 8
 export const MOST_SESSIONS = 20
 
-/** Someone who uses a client's application, with what they log in with and the wallets that they hold. */
+/** A user of a client's application, with credentials and wallets. */
 export const User = z.object({
   clientId: z.string(),
   email: z.string(),
   /** base64url of 32 random bytes. */
   userId: z.string(),
   createdAt: Timestamp,
-  /** By an id that names each, at most MOST_CREDENTIALS. */
+  /** Credentials by id, at most MOST_CREDENTIALS. */
   credentials: z.record(z.string(), Credential),
-  /** By an id that names each, at most MOST_SESSIONS; some may have ended. */
+  /** Sessions by id, at most MOST_SESSIONS; some may have ended. */
   sessions: z.record(z.string(), LiveSession),
-  /** How often credentials or sessions have changed. */
+  /** Number of changes to credentials or sessions. */
   version: z.number().int(),
-  /** By address. */
+  /** Wallets by address. */
   wallets: z.record(z.string(), z.object({ chain: WalletChain, linkedAt: Timestamp })),
   /** Set by an operator. */
   kyc: KycStatus.optional(),
-  /** What is left of the network fees that are paid for the user, in millionths of a US dollar; set by an operator. */
+  /** Remaining budget for network fees paid for the user, in millionths of a US dollar; set by an operator. */
   smartGas: z.number().int().nonnegative().optional(),
 })
 export type User = z.output<typeof User>
 
-/** What opens a user's account. */
+/** Credentials and sessions of a user. */
 export type Access = Pick<User, 'credentials' | 'sessions'>
 
-/** The user's recovery key, where it has this id; undefined where there is none. */
+/** Returns the user's recovery key if it has this id; undefined otherwise. */
 export function findRecoveryKey(user: User | null, id: string): CredentialOf<'RecoveryKey'> | undefined {
   const keys = Object.values(user?.credentials ?? {}).filter((held) => held.kind === 'RecoveryKey')
   return keys.find((key) => key.id === id)
 }
 
-/** The wallets of a user, the first linked first; throws `invalid_session` where the user is no more. */
+/** Lists the wallets of a user, the first linked first. Throws `invalid_session` if the user no longer exists. */
 export function listWallets(user: User | null): Wallet[] {
   if (!user) throw new AppError('invalid_session')
   const wallets = Object.entries(user.wallets).map(([address, wallet]) => ({ address, ...wallet }))
   return wallets.sort((left, right) => left.linkedAt.getTime() - right.linkedAt.getTime())
 }
 
-/** Whether one of these credentials is a password, and none a second factor, which a password needs. */
+/** True if these credentials contain a password but no second factor, which a password needs. */
 export function lacksSecondFactor(credentials: User['credentials']): boolean {
   const all = Object.values(credentials)
   return all.some(({ kind }) => kind === 'Password') && !all.some(({ factor }) => factor === 'second')

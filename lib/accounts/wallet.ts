@@ -3,11 +3,11 @@ import { Address, Timestamp } from '../codecs.ts'
 import { field } from '../field.ts'
 import { decodeBase58 } from './base58.ts'
 
-/** What kind of chain a wallet is for: all EVM chains, or Solana. */
+/** Kind of a wallet's chain: all EVM chains, or Solana. */
 export const WalletChain = field(z.enum(['evm', 'solana']), 'missing_or_invalid_chain')
 type WalletChain = z.output<typeof WalletChain>
 
-/** A wallet that its user has shown to hold. */
+/** A wallet that its user has proven to control. */
 export const Wallet = z
   .object({
     address: z.string().describe('EVM address with EIP-55 checksum, or Solana address in base58'),
@@ -17,7 +17,7 @@ export const Wallet = z
   .meta({ id: 'Wallet', description: 'A wallet that the user has proven to control' })
 export type Wallet = z.output<typeof Wallet>
 
-/** The addresses of those of these wallets that live on a chain of this kind, in an order that is always the same. */
+/** Lists the addresses of these wallets on this kind of chain, sorted. */
 export function addressesOn({ kind }: { readonly kind: WalletChain }, wallets: readonly Wallet[]): string[] {
   return wallets
     .filter(({ chain }) => chain === kind)
@@ -25,7 +25,7 @@ export function addressesOn({ kind }: { readonly kind: WalletChain }, wallets: r
     .sort()
 }
 
-/** An address of either kind of chain, with its kind: EVM addresses in any case that Address takes, Solana's in base58. */
+/** An address with its kind of chain: EVM addresses in any case that `Address` accepts, Solana addresses in base58. */
 export const WalletAddress = field(
   z
     .string()

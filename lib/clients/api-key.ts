@@ -1,9 +1,9 @@
 import { crc32 } from 'node:zlib'
 
-/** Gives this many random bytes that nobody can predict, as node:crypto's randomBytes does. */
+/** Returns this many cryptographically random bytes, as node:crypto's randomBytes does. */
 export type RandomBytes = (size: number) => Uint8Array
 
-/** Where a key is meant to be used; part of its text. */
+/** Environment of a key; part of its text. */
 export type KeyEnvironment = 'live' | 'test' | 'local'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -11,13 +11,16 @@ const SECRET_LENGTH = 32
 const CHECK_LENGTH = 6
 const FORMAT = /^jk_(?:live|test|local)_([0-9A-Za-z]{10})_[0-9A-Za-z]{38}$/
 
-/** A new API key, `jk_<environment>_<clientId>_<secret><check>`: its only full copy, to be handed to the client. */
+/** Creates an API key, `jk_<environment>_<clientId>_<secret><check>`. The caller hands it to the client: no other full copy exists. */
 export function createApiKey(environment: KeyEnvironment, clientId: string, randomBytes: RandomBytes): string {
   const body = `jk_${environment}_${clientId}_${randomBase62(SECRET_LENGTH, randomBytes)}`
   return body + checkOf(body)
 }
 
-/** The client that an API key names, null when the text is no API key or its check is wrong. Says nothing on whether the key was ever issued. */
+/**
+ * Parses an API key and returns its client's id; null if the format or the check is wrong. It does not tell whether the key was ever
+ * issued.
+ */
 export function parseApiKey(text: string): { clientId: string } | null {
   const [, clientId] = FORMAT.exec(text) ?? []
   const body = text.slice(0, -CHECK_LENGTH)
@@ -25,7 +28,7 @@ export function parseApiKey(text: string): { clientId: string } | null {
   return { clientId }
 }
 
-/** Random text of this many base62 characters, each equally likely. */
+/** Returns this many random base62 characters, each equally likely. */
 export function randomBase62(length: number, randomBytes: RandomBytes): string {
   let text = ''
   while (text.length < length) {

@@ -14,25 +14,25 @@ export const Client = z.object({
 })
 export type Client = z.output<typeof Client>
 
-/** What we keep of an API key: never the key itself, only its SHA-256 as 64 hex digits. */
+/** An API key as stored: its SHA-256 as 64 hex digits, never the key itself. */
 export const ApiKey = z.object({
   keyId: id(),
   name: z.string().min(1),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   lastFour: z.string().length(4),
   createdAt: Timestamp,
-  /** From this moment on the key is refused; a key without it does not expire. */
+  /** Time from which on the key is refused; a key without it does not expire. */
   expiresAt: Timestamp.optional(),
   revokedAt: Timestamp.optional(),
-  /** Keys that were issued before there were limits have none stored. */
+  /** Keys from before limits existed have none stored. */
   limits: KeyLimits.default(DEFAULT_LIMITS),
 })
 export type ApiKey = z.output<typeof ApiKey>
 
-/** A client with all its keys: what one query of the table gives. */
+/** A client with all its keys, as one query of the table returns them. */
 export type ClientRecord = { readonly client: Client; readonly keys: readonly ApiKey[] }
 
-/** What a key is at a moment, given in epoch milliseconds. */
+/** Returns the status of a key at `now` (epoch milliseconds). */
 export function keyStatus(key: ApiKey, now: number): 'active' | 'expired' | 'revoked' {
   if (key.revokedAt) return 'revoked'
   return key.expiresAt && key.expiresAt.getTime() <= now ? 'expired' : 'active'

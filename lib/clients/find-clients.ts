@@ -1,10 +1,10 @@
 import { type VaultKey, vaultPartition } from '../vaults/vault.ts'
 import type { ListedVaultsStore } from './listed-vaults-store.ts'
 
-/** Finds which clients have these vaults. Throws when the table cannot be reached. */
+/** Finds the clients that have each of these vaults. Throws if the table cannot be reached. */
 export type FindClients = (vaults: readonly VaultKey[]) => Promise<(vault: VaultKey) => readonly string[]>
 
-/** Looks up each vault's clients once, and of those vaults alone that are asked for. */
+/** Builds a finder that reads each requested vault's clients once and keeps them. */
 export function clientsFinder({ listClientsOf }: Pick<ListedVaultsStore, 'listClientsOf'>): FindClients {
   const found = new Map<string, readonly string[]>()
   return async (vaults) => {

@@ -13,13 +13,12 @@ type Dependencies = {
 }
 
 /**
- * Returns a function that finds an API key with its client, and throws `missing_api_key` or `invalid_api_key`.
- * A client's record is remembered for 60 s: for that long a revoked key can still work, and changed limits do not hold. A key
- * that the remembered record lacks is looked up afresh, so a new key works at once; where none was found, no other of the
- * client is for 10 s.
+ * Returns a function that finds an API key with its client. It throws `missing_api_key` or `invalid_api_key`. It caches a client's record
+ * for 60 s: revoked keys and old limits can stay valid for that time. It reads the record again for a key that the cache lacks, so new keys
+ * work immediately. After a miss it waits 10 s before it reads the client again for an unknown key.
  */
 export function identifyClient({ get, now }: Dependencies) {
-  // Only clients that exist are remembered, so made-up ids cannot fill the memory.
+  // Only existing clients are cached, so made-up ids cannot fill the memory.
   const remembered = new Map<string, { record: ClientRecord; until: number; looksFrom: number }>()
   const queries = new Map<string, Promise<ClientRecord | null>>()
 
@@ -64,9 +63,9 @@ export function identifyClient({ get, now }: Dependencies) {
   }
 }
 
-/** The client and its key with this hash. */
+/** Returns the client and its key with this hash. */
 function match(record: ClientRecord | null, hash: string) {
-  // Every key is compared, so that the time does not tell which one it is.
+  // Every key is compared, so that the duration does not reveal which one matches.
   const key = record?.keys.filter((candidate) => equalHashes(candidate.sha256, hash))[0]
   return record && key && { client: record.client, key }
 }

@@ -4,11 +4,11 @@ import { Address, Amount } from '../codecs.ts'
 import { AppError, mustBeAtMost } from '../errors.ts'
 import { findVault, type Vault, type VaultKey } from '../vaults/vault.ts'
 
-/** What a key can open: an area of the API, or two that belong together. */
+/** Area of the API that a key can use. */
 export const Scope = z.enum(['vaults', 'accounts', 'portfolio', 'markets', 'webhooks'])
 export type Scope = z.output<typeof Scope>
 
-/** How many requests a key may make in each window of so many seconds. */
+/** Maximum number of requests per key in each window, with its length in seconds. */
 export const Rate = z.object({
   requests: z.int().min(1).max(1_000_000),
   seconds: z.int().min(10).max(3600),
@@ -17,19 +17,19 @@ export type Rate = z.output<typeof Rate>
 
 const ChainId = z.int().positive()
 
-/** What a key may do. A list that it does not have bounds nothing. */
+/** Limits of a key. A missing list limits nothing. */
 export const KeyLimits = z.object({
   scopes: z.array(Scope).min(1),
   rate: Rate,
-  /** Where vaults are that it sees, and where deposits into them come from. */
+  /** Chains of the visible vaults, and chains that deposits into them may come from. */
   chains: z.array(ChainId).min(1).max(20).optional(),
-  /** The vaults that it sees and deposits into, of those that its client has. */
+  /** Vaults that the key sees and deposits into, among those of its client. */
   vaults: z
     .array(z.object({ chainId: ChainId, address: Address }))
     .min(1)
     .max(100)
     .optional(),
-  /** The assets that it deposits, by where they come from, and the most of each in one deposit, in its smallest unit. */
+  /** Assets that the key may deposit, by source chain, and the maximum per deposit in the asset's smallest unit. */
   largestDeposits: z
     .array(z.object({ chainId: ChainId, asset: Address, amount: Amount }))
     .min(1)
@@ -39,18 +39,18 @@ export const KeyLimits = z.object({
 export type KeyLimits = z.output<typeof KeyLimits>
 
 /**
- * What a key may do that was given no limits: half of what the gateway lets through in production. Webhooks tell what all
- * users do: they are for keys on servers, which say so, and not for those that are in wallets for everybody to read.
+ * Limits of a key that was created without any; the rate is half of the gateway's in production. Webhooks report the actions of all users,
+ * so only server keys have that scope. Keys inside wallets are readable by anyone.
  */
 export const DEFAULT_LIMITS: KeyLimits = {
   scopes: ['vaults', 'accounts', 'portfolio', 'markets'],
   rate: { requests: 6000, seconds: 60 },
 }
 
-/** Who asks about vaults: a client by one of its keys. */
+/** The caller of the API: a client with the limits of its key. */
 type Caller = { readonly client: { readonly vaults: readonly Vault[] }; readonly limits: KeyLimits }
 
-/** The vaults of the client that the key sees. */
+/** Lists the client's vaults that the key sees. */
 export function listVisibleVaults({ client, limits: { chains, vaults } }: Caller): Vault[] {
   const isVisible = (vault: VaultKey) =>
     (chains?.includes(vault.chainId) ?? true) &&
@@ -59,8 +59,8 @@ export function listVisibleVaults({ client, limits: { chains, vaults } }: Caller
 }
 
 /**
- * The vault that the key sees at this address, on this chain where one is given. Throws `chain_not_allowed` and
- * `vault_not_allowed` by what the key allows alone, so that neither tells whether there is such a vault; else as `findVault`.
+ * Returns the visible vault at this address, on this chain if given. Throws `chain_not_allowed` and `vault_not_allowed` by the key's limits
+ * only, which do not reveal whether the vault exists. Otherwise throws as `findVault` does.
  */
 export function findVisibleVault(caller: Caller, address: AddressText, chainId: number | undefined): Vault {
   const { limits } = caller
@@ -72,7 +72,7 @@ export function findVisibleVault(caller: Caller, address: AddressText, chainId: 
   return findVault(listVisibleVaults(caller), address, chainId)
 }
 
-/** Throws `chain_not_allowed` or `deposit_limit_exceeded` where the key may not deposit so much of this asset from this chain. */
+/** Throws `chain_not_allowed` or `deposit_limit_exceeded` if the key may not deposit this amount of the asset from this chain. */
 export function requireAllowedDeposit(
   limits: KeyLimits,
   { chainId, asset, amount }: { readonly chainId: number; readonly asset: AddressText; readonly amount: bigint },

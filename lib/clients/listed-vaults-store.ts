@@ -11,18 +11,18 @@ const Keyed = z.looseObject({ pk: z.string(), sk: z.string() })
 const VaultClients = z.object({ clients: z.set(z.string()) })
 const VaultClientsItem = VaultClients.extend({ pk: z.string() })
 
-/** Addresses by their numbers, both included. */
+/** Range of addresses by their numeric value, both ends included. */
 export type AddressRange = { readonly from: Address; readonly to: Address }
 
 const ALL_ADDRESSES: AddressRange = { from: zeroAddress, to: `0x${'f'.repeat(40)}` }
 
-/** A client's vault that is not listed with its chain, or without the client. */
+/** A client's vault that its chain's list lacks, or whose list of clients lacks the client. */
 type UnlistedVault = { readonly key: ItemKey; readonly clientId: string; readonly vault: VaultOnChain }
 
 /**
- * The vaults of all clients, in the table of clients: a chain's partition holds each vault once, however many clients have it, and
- * a vault's own which clients those are. Operators write both with the clients' own (admin/clients.ts). Every method throws when
- * the table cannot be reached or an item does not parse.
+ * Store of all clients' vaults, in the table of clients. A chain's partition holds each vault once; a vault's partition holds the ids of
+ * its clients. Operators write both with the clients' own items (admin/clients.ts). Every method throws if the table cannot be reached or
+ * an item does not parse.
  */
 export function listedVaultsStore(table: Table) {
   return {
@@ -36,7 +36,7 @@ export function listedVaultsStore(table: Table) {
       return await table.list(VaultOnChain, range, { isConsistent: false })
     },
 
-    /** The ids of the clients that have each of these vaults, in their order. One request for a hundred. */
+    /** Lists the ids of the clients of each vault, in the order of the vaults; one request per hundred. */
     async listClientsOf(vaults: readonly VaultKey[]): Promise<(readonly string[])[]> {
       const items = await table.getMany(VaultClientsItem, vaults.map(vaultClientsKey))
       const found = new Map(items.map(({ pk, clients }) => [pk, [...clients].toSorted()]))
@@ -46,7 +46,7 @@ export function listedVaultsStore(table: Table) {
 }
 export type ListedVaultsStore = ReturnType<typeof listedVaultsStore>
 
-/** The clients' vaults that the list lacks, listed again. Methods read the whole table. */
+/** Builds the operators' repair of the lists; it reads the whole table. */
 export function vaultLister(table: OperatorTable) {
   async function findUnlisted(): Promise<UnlistedVault[]> {
     const keys = new Set<string>()
@@ -68,14 +68,11 @@ export function vaultLister(table: OperatorTable) {
   }
 
   return {
-    /**
-     * Lists each client's vault that its chain's list lacks, as after an upgrade or where a part of the table was restored; returns
-     * their number.
-     */
+    /** Adds the clients' vaults that the lists lack, for example after an upgrade or a partial restore; returns their number. */
     async relist(): Promise<number> {
       const unlisted = await findUnlisted()
       for (const { key, clientId, vault } of unlisted) {
-        // Nothing is written if the client has lost the vault since.
+        // Nothing is written if the client has lost the vault meanwhile.
         await table.transact([{ check: key, when: exists('pk') }, ...listing(clientId, vault)])
       }
       return unlisted.length
@@ -83,7 +80,7 @@ export function vaultLister(table: OperatorTable) {
   }
 }
 
-/** The writes that list a vault with its chain, and the client with the vault. */
+/** Builds the writes that add a vault to its chain's list and the client to the vault's. */
 export function listing(clientId: string, vault: VaultOnChain): Write[] {
   return [
     { update: vaultClientsKey(vault), changes: [add('clients', clientId)] },
@@ -91,12 +88,12 @@ export function listing(clientId: string, vault: VaultOnChain): Write[] {
   ]
 }
 
-/** The key of the item of a vault among those of its chain, which sorts by the number that an address is. */
+/** Returns the key of a vault's item in its chain's partition; it sorts by address. */
 export function chainVaultKey({ chainId, address }: VaultKey) {
   return { pk: `CHAIN#${chainId}`, sk: `VAULT#${address.toLowerCase()}` }
 }
 
-/** The key of the item with the ids of the clients that have a vault. */
+/** Returns the key of the item with the ids of a vault's clients. */
 export function vaultClientsKey(vault: VaultKey) {
   return { pk: vaultPartition(vault), sk: 'CLIENTS' }
 }

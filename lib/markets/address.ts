@@ -4,16 +4,16 @@ import { decodeBase58 } from '../accounts/base58.ts'
 import { CHAINS, type Chain, COIN_ADDRESS } from '../chain/registry.ts'
 import { Address } from '../codecs.ts'
 
-/** Solana's own coin as a token, which is what others write for the coin itself. */
+/** Address of wrapped SOL, which callers also use for the coin itself. */
 export const WRAPPED_SOL = 'So11111111111111111111111111111111111111112'
 
-/** How a chain's own coin is written where an address is asked for, in lower case; the last is Polygon's, which speaks ERC-20 too. */
+/** Spellings of a chain's own coin in place of an address, in lower case. The last EVM one is Polygon's coin, which is also an ERC-20. */
 const NATIVE_ADDRESSES = {
   evm: ['native', zeroAddress, COIN_ADDRESS.toLowerCase(), '0x0000000000000000000000000000000000001010'],
   solana: ['native', '1'.repeat(32)],
 }
 
-/** One of our chains: by its key, its id, or CoinGecko's name for its platform on the way in. */
+/** Codec of one of our chains. It accepts the chain's key, its id or CoinGecko's platform, and writes the key. */
 export const Network = z.codec(
   z.string().meta({ description: 'Chain: a key such as base-mainnet, an id or a CoinGecko platform' }),
   z.custom<Chain>((value) => CHAINS.some((chain) => chain === value)),
@@ -29,14 +29,14 @@ export const Network = z.codec(
   },
 )
 
-/** The address of a token as `ListedToken` has it, the chain's own coin however it is written; undefined for what is none. */
+/** Parses an address as in `ListedToken`; `native` for every spelling of the chain's own coin. Undefined if it is no address. */
 export function parseTokenAddress({ kind }: Chain, text: string): string | undefined {
   if (NATIVE_ADDRESSES[kind].includes(text.toLowerCase())) return 'native'
   if (kind === 'evm') return Address.safeDecode(text).data
   return decodeBase58(text, 32) ? text : undefined
 }
 
-/** The address of a ListedToken as callers see it: the chain's own coin has one of the usual addresses of such coins. */
+/** Returns the address that the API shows for a ListedToken; the chain's own coin has a conventional address. */
 export function shownAddress({ kind }: Chain, address: string): string {
   if (address !== 'native') return address
   return kind === 'evm' ? COIN_ADDRESS : WRAPPED_SOL

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * Where CoinGecko is. Without a key its public host answers, slowly; `plan` says which of its two hosts a key is for, and
- * so how often the market is asked (https://docs.coingecko.com/docs/errors-and-rate-limits).
+ * CoinGecko's endpoint. Without a key it is the slow public host. `plan` selects the host of the key, and how often the market is fetched
+ * (https://docs.coingecko.com/docs/errors-and-rate-limits).
  */
 export const CoinGeckoApi = z
   .object({
@@ -17,11 +17,11 @@ export const CoinGeckoApi = z
   }))
 export type CoinGeckoApi = z.output<typeof CoinGeckoApi>
 
-/** Where DefiLlama's coin prices are; they need no key (https://api-docs.defillama.com). */
+/** DefiLlama's endpoint for coin prices, which needs no key (https://api-docs.defillama.com). */
 export const DefiLlamaApi = z.object({ url: z.url().default('https://coins.llama.fi') })
 export type DefiLlamaApi = z.output<typeof DefiLlamaApi>
 
-/** Where LI.FI's token list is (https://docs.li.fi). */
+/** LI.FI's endpoint for its token list (https://docs.li.fi). */
 export const LiFiApi = z
   .object({ url: z.url().default('https://li.quest/v1'), apiKey: z.string().min(1).optional() })
   .transform(({ url, apiKey }) => ({ url, headers: apiKey ? { 'x-lifi-api-key': apiKey } : {} }))

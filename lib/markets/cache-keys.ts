@@ -5,8 +5,8 @@ import { DAY, MINUTE } from '../time.ts'
 import { ListedToken, MarketCoin, TokenPrice } from './coin.ts'
 import { CURRENCIES, type Currency, ExchangeRate } from './currency.ts'
 
-// Each is fresh for somewhat longer than it takes until its job puts the next one: stale means that the job failed. The keys
-// are a closed list, which containers remember: 3 MB of a market of 2,400 tokens.
+// Each stays fresh somewhat longer than its job's interval, so a stale entry means that the job failed. Containers remember this closed
+// list of keys: 3 MB for a market of 2,400 tokens.
 const TOKENS: Namespace<ListedToken[]> = {
   name: 'tokens',
   schema: z.array(ListedToken),
@@ -22,35 +22,35 @@ const PRICES: Namespace<Record<string, TokenPrice>> = {
   rememberedSeconds: MINUTE,
 }
 
-/** The supported tokens of the chain with this key, its own coin among them; put by refresh-tokens. */
+/** Returns the key of a chain's supported tokens, including its own coin; written by refresh-tokens. */
 export function tokensKey(chainKey: string): CacheKey<ListedToken[]> {
   return { namespace: TOKENS, key: chainKey }
 }
 
-/** What the supported tokens of the chain with this key are worth, by their `address`; put by refresh-market. */
+/** Returns the key of the prices of a chain's supported tokens, by `address`; written by refresh-market. */
 export function pricesKey(chainKey: string): CacheKey<Record<string, TokenPrice>> {
   return { namespace: PRICES, key: chainKey }
 }
 
-/** CoinGecko's ids of all coins; put by refresh-tokens. A list that is a day old tells no more what there is not. */
+/** CoinGecko's ids of all coins; written by refresh-tokens. A list older than a day cannot prove that a coin does not exist. */
 export const COIN_IDS: CacheKey<string[]> = {
   namespace: {
     name: 'coin-ids',
     schema: z.array(z.string()),
     freshSeconds: DAY,
     keepSeconds: 7 * DAY,
-    // It changes hourly, and is a read of 150 KB.
+    // The list changes hourly, and a read takes 150 KB.
     rememberedSeconds: 10 * MINUTE,
   },
   key: 'all',
 }
 
-/** The keys of the supported tokens of every chain, named `tokens <chain key>`. */
+/** Keys of the supported tokens of every chain, named `tokens <chain key>`. */
 export const ALL_TOKENS = ofEveryChain('tokens', tokensKey)
-/** The keys of the prices of every chain's tokens, named `prices <chain key>`. */
+/** Keys of the token prices of every chain, named `prices <chain key>`. */
 export const ALL_PRICES = ofEveryChain('prices', pricesKey)
 
-/** The 1,000 largest coins in US dollars, by market cap; put by refresh-market. */
+/** The 1,000 largest coins by market cap, in US dollars; written by refresh-market. */
 export const MARKET: CacheKey<MarketCoin[]> = {
   namespace: {
     name: 'market',
@@ -62,7 +62,7 @@ export const MARKET: CacheKey<MarketCoin[]> = {
   key: 'usd',
 }
 
-/** What a US dollar is in every currency whose rate is known; put by refresh-market. */
+/** Value of a US dollar in every currency with a known rate; written by refresh-market. */
 export const RATES: CacheKey<Partial<Record<Currency, ExchangeRate>>> = {
   namespace: {
     name: 'rates',
@@ -74,9 +74,9 @@ export const RATES: CacheKey<Partial<Record<Currency, ExchangeRate>>> = {
   key: 'usd',
 }
 
-/** A cache key for every chain, named by a word and the chain's key. */
+/** Builds a cache key for every chain, named by a word and the chain's key. */
 function ofEveryChain<Word extends string, T>(word: Word, keyOf: (chainKey: string) => CacheKey<T>) {
   const keys = CHAINS.map(({ key }) => [`${word} ${key}`, keyOf(key)] as const)
-  // Entries that are put together lose their names.
+  // The cast restores the names, which `fromEntries` loses.
   return Object.fromEntries(keys) as Record<`${Word} ${ChainKey}`, CacheKey<T>>
 }

@@ -5,7 +5,7 @@ import { CURRENCIES, Currency } from './currency.ts'
 
 const MOST_DAYS = 36_500
 
-/** How many days a chart goes back: a whole number from 1 up, or `max`; text on the wire. */
+/** Length of a chart in days: a whole number from 1 on, or `max`; text on the wire. */
 const Days = field(
   z.codec(
     z.string().meta({ pattern: '^(max|[1-9][0-9]{0,4})$', description: 'Number of days from 1 to 36500, or max' }),
@@ -23,13 +23,13 @@ const Days = field(
   'invalid_days',
 )
 
-/** The query of a chart. */
+/** Query of a chart. */
 export const ChartQuery = z.object({
   currency: Currency.default('usd'),
   days: Days.default('max'),
 })
 
-/** A chart as callers see it, in the form of CoinGecko's market charts. */
+/** A chart as in the API, in the form of CoinGecko's market charts. */
 export const ChartResponse = z.object({
   prices: Chart.shape.prices.describe('Pairs of epoch milliseconds and price, ascending; the last one is now'),
   market_caps: Chart.shape.marketCaps.describe('May be empty'),

@@ -28,16 +28,18 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** What of a coin is asked for, and by which client. */
+/** Requested range of a chart, and the client's meter. */
 type ChartQuestion = Span & { readonly payFor: PayFor }
 
 /**
- * The lengths in days that sources are asked for: whatever callers choose, a coin has this many charts in a currency. A
- * chart of 90 days has a point an hour at CoinGecko, a longer one a point a day.
+ * Lengths in days that are fetched from sources, so that a coin has only these charts per currency. CoinGecko's charts have hourly points
+ * up to 90 days, daily ones beyond.
  */
 const LENGTHS = [1, 7, 30, 90, 365, 1825] as const
 
-/** The prices of a coin by CoinGecko's id; no source is asked of one that is not in its list. Throws `token_not_found` or `upstream_*`. */
+/**
+ * Returns the chart of a coin by CoinGecko's id; fetches nothing for an id that its list lacks. Throws `token_not_found` or `upstream_*`.
+ */
 export async function chartById(
   services: Dependencies & { readonly isListedCoin: IsListedCoin },
   { id, ...question }: ChartQuestion & { readonly id: string },
@@ -46,7 +48,7 @@ export async function chartById(
   return fetchChart(services, coinById(id), question)
 }
 
-/** The prices of a token by its address, or of the chain's own coin however it is written. Throws `token_not_found` or `upstream_*`. */
+/** Returns the chart of a token by its address, or of the chain's own coin by any spelling. Throws `token_not_found` or `upstream_*`. */
 export async function chartByAddress(
   services: Dependencies,
   { network: chain, address: text, ...question }: ChartQuestion & { readonly network: Chain; readonly address: string },
@@ -62,8 +64,8 @@ export async function chartByAddress(
 }
 
 /**
- * The chart of the preferred source of those that have any in the currency, or that of another one where it knows none, or
- * has none that is recent enough: cut from the shortest of LENGTHS that has all its days.
+ * Fetches the chart from the preferred source with the currency. Tries the others if it has none or only an old one. The result is cut from
+ * the shortest of LENGTHS with enough days.
  */
 async function fetchChart(
   { cache, priceSources, now }: Dependencies,
@@ -91,7 +93,7 @@ async function fetchChart(
   return { value: { prices, market_caps, total_volumes, currency, days: told, truncated }, ...age }
 }
 
-/** The end of a chart: so many days before its last price. */
+/** Cuts a chart to this many days before its last price. */
 function lastDays({ prices, marketCaps, volumes }: Chart, days: number | 'max'): Chart {
   const [end] = prices.at(-1) ?? [0]
   const start = days === 'max' ? 0 : end - days * DAY * 1000
@@ -99,7 +101,7 @@ function lastDays({ prices, marketCaps, volumes }: Chart, days: number | 'max'):
   return { prices: cut(prices), marketCaps: cut(marketCaps), volumes: cut(volumes) }
 }
 
-/** The further back a chart goes, the less often it has a new point. */
+/** Returns the cache namespace by length: longer charts get new points less often. */
 function namespaceOf(days: number | 'max'): Namespace<DatedChart | null> {
   const freshSeconds = days === 'max' || days > 90 ? 12 * HOUR : days > 1 ? 30 * MINUTE : MINUTE
   return { name: 'chart', schema: DatedChart.nullable(), freshSeconds, keepSeconds: DAY }

@@ -3,10 +3,10 @@ import * as z from 'zod'
 /** A price: finite and not negative. */
 const Price = z.number().nonnegative()
 
-/** CoinGecko's id of a coin, from a caller. */
+/** CoinGecko's id of a coin in a request. */
 export const CoinId = z.string().min(1).max(128).describe('CoinGecko id, such as bitcoin')
 
-/** A coin as the market knows it, in US dollars; null is unknown. */
+/** A coin of the market in US dollars; null means unknown. */
 export const MarketCoin = z.object({
   /** CoinGecko's id. */
   id: z.string(),
@@ -23,7 +23,7 @@ export const MarketCoin = z.object({
 })
 export type MarketCoin = z.output<typeof MarketCoin>
 
-/** A token that the service supports: listed by its contract, which is what prices go by, never by its symbol. */
+/** A token that the service supports. Its contract identifies it, also for prices; its symbol never does. */
 export const ListedToken = z.object({
   /** Key of the chain in the registry. */
   chain: z.string(),
@@ -32,16 +32,16 @@ export const ListedToken = z.object({
   symbol: z.string(),
   name: z.string(),
   decimals: z.number().int().min(0).max(36),
-  /** LI.FI's word for the coin, the same on all chains; empty where it has none. */
+  /** LI.FI's key of the coin, the same on all chains; empty if it has none. */
   coinKey: z.string(),
   /** May be empty. */
   logoUrl: z.string(),
-  /** CoinGecko's id; empty where none is known. */
+  /** CoinGecko's id; empty if unknown. */
   coinGeckoId: z.string(),
 })
 export type ListedToken = z.output<typeof ListedToken>
 
-/** What a token is worth in US dollars; the day before is null when unknown. */
+/** Price of a token in US dollars; `dayAgo` is null if unknown. */
 export const TokenPrice = z.object({
   now: Price,
   dayAgo: Price.nullable(),
@@ -50,7 +50,7 @@ export const TokenPrice = z.object({
 })
 export type TokenPrice = z.output<typeof TokenPrice>
 
-/** Prices over time, in one currency, ascending: pairs of epoch milliseconds and a number. */
+/** Prices in one currency, ascending by time: pairs of epoch milliseconds and a number. */
 export const Chart = z.object({
   prices: z.array(z.tuple([z.number().int(), Price])),
   marketCaps: z.array(z.tuple([z.number().int(), Price])),
@@ -58,11 +58,11 @@ export const Chart = z.object({
 })
 export type Chart = z.output<typeof Chart>
 
-/** A chart and how many days it tells of, which can be fewer than were asked for. */
+/** A chart with its number of days, which can be smaller than requested. */
 export const DatedChart = z.object({ chart: Chart, days: z.union([z.number().int(), z.literal('max')]) })
 export type DatedChart = z.output<typeof DatedChart>
 
-/** All that is told of one coin, in one currency; null is unknown. */
+/** Details of one coin in one currency; null means unknown. */
 export const CoinQuote = z.object({
   id: z.string(),
   symbol: z.string(),
@@ -74,7 +74,7 @@ export const CoinQuote = z.object({
   volume: Price.nullable(),
   high24h: Price.nullable(),
   low24h: Price.nullable(),
-  /** In the currency, and in percent. */
+  /** Change in the currency; the next field is in percent. */
   priceChange24h: z.number().nullable(),
   change24h: z.number().gt(-100).nullable(),
   circulatingSupply: z.number().nonnegative().nullable(),
@@ -87,14 +87,14 @@ export const CoinQuote = z.object({
 })
 export type CoinQuote = z.output<typeof CoinQuote>
 
-/** A coin that a search found. */
+/** A coin found by a search. */
 export const FoundCoin = z.object({
   id: z.string(),
   symbol: z.string(),
   name: z.string(),
   apiSymbol: z.string(),
   rank: z.number().int().positive().nullable(),
-  /** Pictures; may be empty. */
+  /** Image URLs; may be empty. */
   thumb: z.string(),
   large: z.string(),
 })

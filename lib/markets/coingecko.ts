@@ -9,22 +9,22 @@ import { type Decimal, decimal, minus, over, times, toNumber } from './decimal.t
 import type { CoinName, Span } from './source.ts'
 
 const MARKET_PAGE_SIZE = 250
-/** What an account without a paid plan may look back (https://docs.coingecko.com/docs/errors-and-rate-limits). */
+/** Maximum history without a paid plan (https://docs.coingecko.com/docs/errors-and-rate-limits). */
 const PUBLIC_RANGE_DAYS = 365
 const RANGE_EXCEEDED = 10012
-/** No key, a plan that does not have it, a key of the other host. */
+/** Error codes for a missing key, a plan without the endpoint, and a key of the other host. */
 const REFUSALS = [10002, 10005, 10010, 10011]
 /**
- * So many points of each of the three series, with all of CoinGecko's digits, are 240 KB when compressed; daily points
- * since 2013 are 5,000 in 2026.
+ * Maximum points of each of the three series: compressed, with all of CoinGecko's digits, 240 KB. Daily points since 2013 are 5,000 in
+ * 2026.
  */
 const MOST_POINTS = 6_000
 
 const Name = z.string().min(1)
 const Picture = z.url({ protocol: /^https?$/ }).catch('')
-/** What is null, absent, negative or no number is unknown. */
+/** A non-negative number; null, absent or invalid values are unknown. */
 const Figure = z.number().nonnegative().nullable().catch(null)
-/** CoinGecko writes 0 for a supply that it does not know, and for the capitalisation that follows from it. */
+/** A positive number. CoinGecko writes 0 for an unknown supply and for the market cap computed from it. */
 const Supply = z.number().positive().nullable().catch(null)
 const Rank = z.number().int().positive().nullable().catch(null)
 const AnyNumber = z.number().nullable().catch(null)
@@ -77,7 +77,7 @@ const Point = z.tuple([z.number().int().nonnegative(), z.number().nonnegative()]
 type Point = z.output<typeof Point>
 const MarketCapPoint = z.tuple([z.number().int().nonnegative(), z.number().positive()])
 
-/** The three forms of an error: `{error: "…"}`, `{status: {error_code}}` and `{error: {status: {error_code}}}`. */
+/** Error code or text of CoinGecko's three error forms: `{error: "…"}`, `{status: {error_code}}` and `{error: {status: {error_code}}}`. */
 const Status = z.object({ status: z.object({ error_code: z.number() }) }).transform(({ status }) => status.error_code)
 const Refusal = z.union([
   Status,
@@ -86,15 +86,15 @@ const Refusal = z.union([
 ])
 
 /**
- * CoinGecko (https://docs.coingecko.com). Every call throws AppError `upstream_*`: `upstream_unavailable` also where
- * CoinGecko does not take our key or its plan. A number that is no number, or negative, is unknown.
+ * Creates the client of CoinGecko (https://docs.coingecko.com). Every call throws AppError `upstream_*`: `upstream_unavailable` also if
+ * CoinGecko rejects our key or its plan. Invalid or negative numbers are unknown.
  */
 export function createCoinGecko(ask: Upstream) {
   return {
     name: 'coingecko' as const,
     currencies: CURRENCIES,
 
-    /** One page of the market, counted from 1: 250 coins by market capitalisation, in US dollars. */
+    /** Fetches one page of the market, counted from 1: 250 coins by market cap, in US dollars. */
     async fetchMarketPage(page: number): Promise<MarketCoin[]> {
       const answer = await ask({
         path: '/coins/markets',
@@ -109,7 +109,7 @@ export function createCoinGecko(ask: Upstream) {
       return rowsOf(MarketRow, read(Rows, answer)).map(toMarketCoin)
     },
 
-    /** These coins, at most 250, in this currency: null where there is no price, left out where the coin is unknown. */
+    /** Fetches these coins, at most 250, in this currency. A coin without a price is null; an unknown coin is missing. */
     async fetchCoins(ids: readonly string[], currency: Currency): Promise<Map<string, CoinQuote | null>> {
       if (ids.length === 0) return new Map()
       const answer = await ask({
@@ -120,7 +120,7 @@ export function createCoinGecko(ask: Upstream) {
       return new Map(rows.map((row) => [row.id, toCoinQuote(row)]))
     },
 
-    /** 365 days where the account may not look back further. */
+    /** Fetches a chart; it has 365 days if the account's plan limits the history. */
     async fetchChart(coin: CoinName, { currency, days }: Span): Promise<DatedChart | null> {
       const path = pathOf(coin)
       if (path === undefined) return null
@@ -140,7 +140,7 @@ export function createCoinGecko(ask: Upstream) {
       return { chart: { prices, marketCaps, volumes: points(parseRows(Point, total_volumes)) }, days: told }
     },
 
-    /** The coins that a text finds by name or symbol, the largest first. */
+    /** Searches coins by name or symbol; returns the largest first. */
     async searchCoins(text: string): Promise<FoundCoin[]> {
       const answer = await ask({ path: '/search', query: { query: text } })
       return rowsOf(FoundRow, read(z.object({ coins: Rows }), answer).coins).map(
@@ -148,7 +148,10 @@ export function createCoinGecko(ask: Upstream) {
       )
     },
 
-    /** What a US dollar is in every currency, now and a day ago, from bitcoin's prices; currencies without one are left out. */
+    /**
+     * Fetches the value of a US dollar in every currency, now and a day ago, computed from bitcoin's prices. Currencies without a price are
+     * missing.
+     */
     async fetchRates(): Promise<Partial<Record<Currency, ExchangeRate>>> {
       const answer = await ask({
         path: '/simple/price',
@@ -165,8 +168,7 @@ export function createCoinGecko(ask: Upstream) {
     },
 
     /**
-     * CoinGecko's ids of all coins, and by `contractKey`, where a contract that two coins claim is left out. The answer has
-     * several megabytes.
+     * Fetches the ids of all coins, and ids by `contractKey` without contracts that two coins claim. The response has several megabytes.
      */
     async fetchCoinIds(): Promise<{ all: string[]; byContract: Map<string, string> }> {
       const answer = await ask({ path: '/coins/list', query: { include_platform: 'true' } })
@@ -189,7 +191,7 @@ export function createCoinGecko(ask: Upstream) {
   }
 }
 
-/** A contract as `<platform>:<address>` in CoinGecko's words, EVM addresses in lower case. */
+/** Returns a contract's key `<platform>:<address>` with CoinGecko's platform name, EVM addresses in lower case. */
 export function contractKey(chain: Chain, address: string): string {
   return `${chain.coinGeckoPlatform}:${writtenAddress(chain, address)}`
 }
@@ -213,7 +215,7 @@ function toMarketCoin(row: z.output<typeof MarketRow>): MarketCoin {
   }
 }
 
-/** The coin of a row; null where its price or the moment of it is unknown. */
+/** Builds the coin of a row; null if its price or the price's time is unknown. */
 function toCoinQuote(row: z.output<typeof QuoteRow>): CoinQuote | null {
   const { price, ...coin } = toMarketCoin(row)
   const { last_updated: updatedAt } = row
@@ -233,14 +235,14 @@ function toCoinQuote(row: z.output<typeof QuoteRow>): CoinQuote | null {
   }
 }
 
-/** The rows of a list that are of this form; throws when there are rows and none is. */
+/** Parses the rows of a list and drops invalid ones; throws if there are rows and none is valid. */
 function rowsOf<Schema extends z.ZodType>(schema: Schema, rows: readonly unknown[]): z.output<Schema>[] {
   const found = parseRows(schema, rows)
   if (rows.length > 0 && found.length === 0) throw badAnswer('CoinGecko: no usable row')
   return found
 }
 
-/** The points in the order of time, one a moment, thinned out where they are too many; the last one stays. */
+/** Sorts the points by time, keeps one per moment, and thins them out above MOST_POINTS; the last one stays. */
 function points(found: readonly Point[]): Point[] {
   const all = [...new Map(found)].sort(([left], [right]) => left - right)
   const step = Math.ceil(all.length / MOST_POINTS)
@@ -268,7 +270,7 @@ function rateOf(price: BitcoinPrice, dollars: BitcoinPrice): ExchangeRate {
   }
 }
 
-/** The path of a coin, EVM addresses in lower case; undefined for what cannot stand in a path. */
+/** Returns the path of a coin, EVM addresses in lower case; undefined if a segment cannot be part of a path. */
 function pathOf(coin: CoinName): string | undefined {
   const separator = coin.indexOf(':')
   const name = coin.slice(separator + 1)
@@ -288,12 +290,12 @@ function read<Schema extends z.ZodType>(schema: Schema, answer: UpstreamAnswer):
   return parseAnswer(schema, answer)
 }
 
-/** CoinGecko's error code, or its text where there is none; undefined for a success and for another's words. */
+/** Returns CoinGecko's error code or else its error text; undefined for a success or a body that is not CoinGecko's. */
 function refusalOf({ status, body }: UpstreamAnswer): number | string | undefined {
   return status < 400 ? undefined : Refusal.safeParse(body).data
 }
 
-/** Whether CoinGecko says that there is no such coin; a 404 in another's words is a wrong host. */
+/** True if CoinGecko reports an unknown coin. A 404 with another body means a wrong host. */
 function isUnknownCoin(answer: UpstreamAnswer): boolean {
   const refusal = refusalOf(answer)
   const { status } = answer

@@ -3,19 +3,19 @@ import { AppError } from '../errors.ts'
 import type { Currency, ExchangeRate } from './currency.ts'
 import { type Decimal, decimal, minus, over, times, toNumber } from './decimal.ts'
 
-/** How dollars become a currency; what is unknown stays so, and what no JSON number can hold is unknown. */
+/** Conversion from US dollars into a currency. Unknown values, and values that no JSON number can hold, are null. */
 export type Conversion = {
-  /** An amount of US dollars in the currency. */
+  /** Converts an amount of US dollars. */
   readonly amount: (dollars: number | null) => number | null
-  /** A change over a day in percent, of a price in US dollars, as one of the price in the currency. */
+  /** Converts a day's change of a dollar price, in percent, into the change of the price in the currency. */
   readonly change: (percent: number | null) => number | null
-  /** The answers that it rests on. */
+  /** Cached rates that it uses. */
   readonly answers: readonly Aged<unknown>[]
 }
 
 const HUNDRED = decimal(100)
 
-/** How dollars become this currency by these rates. Throws `upstream_unavailable` when its rate is unknown. */
+/** Builds the conversion into this currency by these rates. Throws `upstream_unavailable` if its rate is unknown. */
 export function conversionInto(
   currency: Currency,
   rates: Aged<Partial<Record<Currency, ExchangeRate>>> | undefined,
@@ -38,13 +38,13 @@ export function conversionInto(
   }
 }
 
-/** By how many percent a price has changed; null when the one before is unknown or zero. */
+/** Returns the change of a price in percent; null if the earlier price is unknown or zero. */
 export function changeInPercent(now: number, before: number | null): number | null {
   if (before === null || before === 0) return null
   return finite(minus(over(times(decimal(now), HUNDRED), decimal(before)), HUNDRED))
 }
 
-/** What a price was before it changed by so many percent; null when the change is unknown. */
+/** Returns the price before a change in percent; null if the change is unknown. */
 export function beforeChange(now: number, percent: number | null): number | null {
   return percent === null ? null : finite(over(times(decimal(now), HUNDRED), plusHundred(percent)))
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { field } from '../field.ts'
 
-/** The currencies that prices are told in: what CoinGecko's `/simple/supported_vs_currencies` lists. */
+/** Currencies of prices: the list of CoinGecko's `/simple/supported_vs_currencies`. */
 export const CURRENCIES = [
   ...['usd', 'eur', 'gbp', 'chf', 'jpy', 'aed', 'ars', 'aud', 'bdt', 'bhd', 'bmd', 'brl', 'cad', 'clp', 'cny', 'czk'],
   ...['dkk', 'gel', 'hkd', 'huf', 'idr', 'ils', 'inr', 'krw', 'kwd', 'lkr', 'mmk', 'mxn', 'myr', 'ngn', 'nok', 'nzd'],
@@ -9,7 +9,7 @@ export const CURRENCIES = [
   ...['xau', 'bits', 'sats', 'btc', 'eth', 'ltc', 'bch', 'bnb', 'eos', 'xrp', 'xlm', 'link', 'dot', 'yfi'],
 ] as const
 
-/** A currency of CURRENCIES, in any case on the way in and in lower case everywhere after. */
+/** A currency of CURRENCIES; requests may use any case, the result is in lower case. */
 export const Currency = field(
   z
     .string()
@@ -19,6 +19,6 @@ export const Currency = field(
 ).describe('Currency code in any case, such as USD, EUR, GBP, CHF or JPY')
 export type Currency = (typeof CURRENCIES)[number]
 
-/** What one US dollar is in a currency, now and a day ago, exactly as far as numbers go; the day before is undefined when unknown. */
+/** Value of one US dollar in a currency, now and a day ago, as precise as numbers allow; `dayAgo` is undefined if unknown. */
 export const ExchangeRate = z.object({ now: z.number().positive(), dayAgo: z.number().positive().optional() })
 export type ExchangeRate = z.output<typeof ExchangeRate>

@@ -1,10 +1,10 @@
-/** An exact decimal number: `digits` × 10^`exponent`. Prices are told as JSON numbers; money is not computed with floats. */
+/** An exact decimal number: `digits` × 10^`exponent`. The API returns prices as JSON numbers, but computes without floats. */
 export type Decimal = { readonly digits: bigint; readonly exponent: number }
 
 /** Digits of a quotient: more than a JSON number can hold. */
 const QUOTIENT_DIGITS = 40
 
-/** The decimal number that a finite number or a decimal text is, exactly as it is written; throws RangeError for anything else. */
+/** Parses a finite number or a decimal text exactly; throws RangeError for anything else. */
 export function decimal(value: number | string): Decimal {
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(value.toString())
   if (!match) throw new RangeError('not a finite decimal number')
@@ -12,24 +12,24 @@ export function decimal(value: number | string): Decimal {
   return { digits: BigInt(`${sign}${whole}${fraction}`), exponent: Number(exponent) - fraction.length }
 }
 
-/** An amount in the smallest unit of a token of so many decimals, in whole tokens. */
+/** Converts an amount in a token's smallest unit into whole tokens. */
 export function tokens(amount: bigint, decimals: number): Decimal {
   return { digits: amount, exponent: -decimals }
 }
 
-/** The exact product. */
+/** Returns the exact product. */
 export function times(left: Decimal, right: Decimal): Decimal {
   return { digits: left.digits * right.digits, exponent: left.exponent + right.exponent }
 }
 
-/** The exact difference. */
+/** Returns the exact difference. */
 export function minus(left: Decimal, right: Decimal): Decimal {
   const exponent = Math.min(left.exponent, right.exponent)
   const scaled = ({ digits, exponent: own }: Decimal) => digits * 10n ** BigInt(own - exponent)
   return { digits: scaled(left) - scaled(right), exponent }
 }
 
-/** The quotient, to 40 digits, truncated; throws RangeError when the divisor is zero. */
+/** Returns the quotient to at least 40 digits, truncated; throws RangeError for a zero divisor. */
 export function over(left: Decimal, right: Decimal): Decimal {
   if (right.digits === 0n) throw new RangeError('division by zero')
   const digits = QUOTIENT_DIGITS + right.digits.toString().length
@@ -39,7 +39,7 @@ export function over(left: Decimal, right: Decimal): Decimal {
   }
 }
 
-/** The number that is nearest. */
+/** Returns the nearest number. */
 export function toNumber({ digits, exponent }: Decimal): number {
   return Number(`${digits}e${exponent}`)
 }

@@ -6,11 +6,11 @@ import type { CoinName, DatedPrice, PriceSource } from './source.ts'
 
 const OLDEST_MS = DAY * 1000
 const LEAST_CONFIDENCE = 0.5
-/** A URL may have 8,000 characters; the rest of them is for the host. */
+/** Maximum characters of a path. A URL may have 8,000; the difference is for the host. */
 const LONGEST_PATH = 7_500
-/** More are refused. */
+/** Maximum points per request; DefiLlama rejects more. */
 const MOST_POINTS = 500
-/** What may lie between the points of a chart, as the API writes it, and in seconds. */
+/** Possible distances between the points of a chart: the API's word, and seconds. */
 const PERIODS = [
   ['5m', 300],
   ['1h', HOUR],
@@ -23,7 +23,7 @@ const PERIODS = [
   ['4d', 4 * DAY],
 ] as const
 const LONGEST_PERIOD = ['1w', 7 * DAY] as const
-/** In seconds: DefiLlama has a price about once an hour. */
+/** Seconds; DefiLlama has a price about once an hour. */
 const LEAST_SEARCH_WIDTH = 1800
 
 const Moment = z
@@ -38,9 +38,7 @@ const Point = z
   .transform(({ price, timestamp }): [number, number] => [timestamp, price])
 const Series = z.object({ prices: z.array(z.unknown()) })
 
-/**
- * DefiLlama's prices, all in US dollars (https://api-docs.defillama.com). `now` is in epoch milliseconds.
- */
+/** Creates the client of DefiLlama's prices, all in US dollars (https://api-docs.defillama.com). `now` is in epoch milliseconds. */
 export function createDefiLlama(ask: Upstream, { now = Date.now }: { readonly now?: () => number } = {}) {
   return {
     name: 'defillama',
@@ -63,7 +61,7 @@ export function createDefiLlama(ask: Upstream, { now = Date.now }: { readonly no
       return prices
     },
 
-    /** As dense as CoinGecko's where 500 points are enough; there are no capitalisations and no volumes. */
+    /** Fetches a chart as dense as CoinGecko's if 500 points suffice; it has no market caps and no volumes. */
     async fetchChart(coin, { days }) {
       const { period, seconds, span } = stepsOf(days)
       const answer = await ask({
@@ -87,7 +85,7 @@ export function createDefiLlama(ask: Upstream, { now = Date.now }: { readonly no
   } as const satisfies PriceSource
 }
 
-/** The coins, each once, in lists that fit into a path. */
+/** Splits the coins, each once, into lists that fit into a path. */
 function inPieces(path: string, coins: readonly CoinName[]): CoinName[][] {
   const pieces: CoinName[][] = []
   let length = Number.POSITIVE_INFINITY
@@ -103,7 +101,7 @@ function inPieces(path: string, coins: readonly CoinName[]): CoinName[][] {
   return pieces
 }
 
-/** What was answered of each coin, under the name that it was asked by: answers may write it in another case. */
+/** Returns the response of each coin under its requested name; DefiLlama may write it in another case. */
 function byCoin(coins: readonly CoinName[], answers: Readonly<Record<string, unknown>>): [CoinName, unknown][] {
   const inLowerCase = new Map(Object.entries(answers).map(([name, answer]) => [name.toLowerCase(), answer]))
   return coins.flatMap((coin): [CoinName, unknown][] => {
@@ -112,7 +110,7 @@ function byCoin(coins: readonly CoinName[], answers: Readonly<Record<string, unk
   })
 }
 
-/** CoinGecko has a point every five minutes for a day, every hour for 90 days, and one a day beyond. */
+/** Returns the steps of a chart, as dense as CoinGecko's: 5 minutes for a day, an hour up to 90 days, a day beyond. */
 function stepsOf(days: number | 'max'): { period: string; seconds: number; span: number } {
   const [longest, longestSeconds] = LONGEST_PERIOD
   if (days === 'max') return { period: longest, seconds: longestSeconds, span: MOST_POINTS }

@@ -19,13 +19,13 @@ const Token = z.object({
 })
 type Token = z.output<typeof Token>
 
-/** LI.FI's list of tokens (https://docs.li.fi). Throws AppError `upstream_*`. */
+/** Creates the client of LI.FI's token list (https://docs.li.fi). Throws AppError `upstream_*`. */
 export function createLiFi(ask: Upstream) {
   return {
     /**
-     * The tokens of our chains, by the chain's key, at most 300 each: the chain's own coin, then those that have a word of
-     * LI.FI's for the coin, then those with a market capitalisation, the largest first. CoinGecko's ids are not in the
-     * list. A chain of which LI.FI names no token is left out. The answer has several megabytes.
+     * Fetches the tokens of our chains by chain key, at most 300 each. The chain's own coin is first, then tokens with a `coinKey`, then
+     * others by market cap. CoinGecko's ids are not in the list. A chain without tokens at LI.FI is missing. The response has several
+     * megabytes.
      */
     async fetchTokens(): Promise<Map<string, ListedToken[]>> {
       const query = { chains: CHAINS.map(({ id }) => id).join(','), chainTypes: 'EVM,SVM', extended: 'true' }
@@ -63,7 +63,7 @@ function rankOf({ coinKey }: Token): number {
   return coinKey === '' ? 0 : 1
 }
 
-/** The chain's own coin, which is listed whether LI.FI names it or not. */
+/** Builds the chain's own coin, which is listed even if LI.FI does not name it. */
 function nativeCoin(chain: Chain, token: Token | undefined): ListedToken {
   const { coinKey = '', logoURI = '' } = token ?? {}
   return listedToken(chain, { ...chain.nativeCoin, address: 'native', coinKey, logoURI })

@@ -4,10 +4,10 @@ import { COIN_IDS } from './cache-keys.ts'
 
 type Dependencies = { readonly cache: Pick<SharedCache, 'recall'> }
 
-/** Whether CoinGecko has a coin of this id; undefined where no list of all coins is cached that is younger than a day. */
+/** True if CoinGecko has a coin of this id; undefined if no cached list of all coins is younger than a day. */
 export type IsListedCoin = (id: string) => Promise<boolean | undefined>
 
-/** An IsListedCoin by the list that the container remembers. */
+/** Builds an IsListedCoin from the list that the container remembers. */
 export function listedCoins({ cache }: Dependencies): IsListedCoin {
   const setOf = oncePer(async (ids: readonly string[]) => new Set(ids))
   return async (id) => {

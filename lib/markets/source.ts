@@ -5,50 +5,50 @@ import { toResult, unwrap } from '../result.ts'
 import type { DatedChart } from './coin.ts'
 import type { Currency } from './currency.ts'
 
-/** A coin by one name at all sources: DefiLlama's, `coingecko:<id>` or `<chain>:<address>`. */
+/** Name of a coin for all sources, as DefiLlama writes it: `coingecko:<id>` or `<chain>:<address>`. */
 export type CoinName = string
 
-/** The name of a coin by CoinGecko's id. */
+/** Returns the name of a coin by CoinGecko's id. */
 export function coinById(id: string): CoinName {
   return `coingecko:${id}`
 }
 
-/** The name of a token by its address on a chain. */
+/** Returns the name of a token by its address on a chain. */
 export function coinByAddress({ defiLlamaPrefix }: Chain, address: string): CoinName {
   return `${defiLlamaPrefix}:${address}`
 }
 
-/** A price in US dollars and its moment, in epoch milliseconds. */
+/** A price in US dollars and its time in epoch milliseconds. */
 export type DatedPrice = { readonly price: number; readonly at: number }
 
-/** How far a chart goes back, and in which currency it is. */
+/** Length and currency of a chart. */
 export type Span = { readonly currency: Currency; readonly days: number | 'max' }
 
-/** A service that tells prices. Every call throws AppError `upstream_*`. */
+/** A service with prices. Every call throws AppError `upstream_*`. */
 export type PriceSource = {
-  /** Names its charts in the cache, and the price of its questions. */
+  /** Name of its charts in the cache and of its unit price. */
   readonly name: 'coingecko' | 'defillama'
-  /** The currencies of its charts. */
+  /** Currencies of its charts. */
   readonly currencies: readonly Currency[]
-  /** The prices of a coin over time, and how many days they are; null for a coin that is unknown or has no price in that time. */
+  /** Fetches the chart of a coin and its number of days; null if the coin is unknown or has no price in that time. */
   readonly fetchChart: (coin: CoinName, span: Span) => Promise<DatedChart | null>
   /**
-   * The prices of these coins in US dollars, now or at a moment, none further from it than a day; coins without a price
-   * that can be relied on are left out. Absent where our plan has too few calls for it.
+   * Fetches the prices of these coins in US dollars, now or at most a day from `at`. Coins without a reliable price are missing. It is
+   * absent if our plan allows too few calls.
    */
   readonly fetchPrices?: (coins: readonly CoinName[], at?: Date) => Promise<Map<CoinName, DatedPrice>>
 }
 
-/** Several sources, the preferred one first. */
+/** Price sources, the preferred one first. */
 export type PriceSources = readonly [PriceSource, ...PriceSource[]]
 
-/** Prices by coin, and why some are missing: the first failure of a source that was asked for them. */
+/** Prices by coin, and the first failure of a source if some are missing. */
 type FetchedPrices = {
   readonly prices: ReadonlyMap<CoinName, DatedPrice>
   readonly failure: AppError | undefined
 }
 
-/** The prices of these coins, each of the first source that tells it; a source is asked for what those before it did not tell. */
+/** Fetches the prices of these coins; each source is requested only for coins that the earlier ones lack. */
 export async function fetchPrices(
   sources: PriceSources,
   coins: readonly CoinName[],
@@ -64,20 +64,20 @@ export async function fetchPrices(
     if ('error' in result) failure ??= result.error
     else for (const [coin, price] of result.value) prices.set(coin, price)
   }
-  // A failure left nothing out where another source told it all.
+  // The failure is no loss if another source had all prices.
   return { prices, failure: coins.every((coin) => prices.has(coin)) ? undefined : failure }
 }
 
-/** One way to an answer; a value of null says that it is not known there. */
+/** One way to get a value; null means that it is unknown there. */
 export type Attempt<T> = {
   readonly get: () => Promise<Aged<T | null>>
-  /** Whether nobody else is asked after this answer. */
+  /** Returns true if no other attempt is needed. */
   readonly isRecent: (answer: Aged<T | null>) => boolean
 }
 
 /**
- * The newest answer that has a value, of attempts that are made in order until one is recent; where there is none, what
- * came of the first: its answer, or the failure that is thrown.
+ * Makes attempts in order until one is recent, and returns the newest result with a value. Without any it returns the first result or
+ * throws the first failure.
  */
 export async function newestAnswer<T>(first: Attempt<T>, ...others: readonly Attempt<T>[]): Promise<Aged<T | null>> {
   let newest = await toResult(first.get())

@@ -5,18 +5,17 @@ import { within } from '../side-by-side.ts'
 import { pricesKey } from './cache-keys.ts'
 import { decimal, times, tokens, toNumber } from './decimal.ts'
 
-/** Milliseconds after which a request goes on without prices. */
+/** Milliseconds after which a request continues without prices. */
 const DEADLINE_MS = 1_000
 
-/** A token of an EVM chain. */
 type Token = { readonly chainId: number; readonly address: string; readonly decimals: number }
 
 /** Returns the value in US dollars of an amount in the token's smallest unit; null if the price is unknown. */
 export type TokenValue = (token: Token, amount: bigint) => number | null
 
 /**
- * Returns the function that reads what tokens of these chains are worth, by the prices that refresh-market caches. It never
- * fails: prices that cannot be read within a second are unknown.
+ * Returns a function that reads the token prices of these chains from the cache of refresh-market. It never fails: prices that it cannot
+ * read within a second are unknown.
  */
 export function tokenValues({ cache }: { readonly cache: Pick<SharedCache, 'recall'> }) {
   const readPrices = async (chainIds: Iterable<number>) => {

@@ -4,7 +4,7 @@ import type { ListedToken } from './coin.ts'
 
 type Coin = readonly [name: string, coinGeckoId: string, coinKey: string]
 
-/** What a symbol means below; LI.FI's words for the coins are from npm's @lifi/types. */
+/** Coins by symbol; LI.FI's keys are from npm's @lifi/types. */
 const COINS = {
   USDC: ['USD Coin', 'usd-coin', 'USDC'],
   'USDC.e': ['Bridged USDC', 'usd-coin', 'USDCe'],
@@ -30,12 +30,13 @@ const COINS = {
 } as const satisfies Record<string, Coin>
 type Contract = readonly [symbol: keyof typeof COINS, decimals: number, address: string]
 
-/** LI.FI has a word of its own for some of the chains' own coins. */
+/** LI.FI's keys of own coins that differ from their symbols. */
 const NATIVE_COIN_KEYS: Readonly<Record<string, string>> = { xDAI: 'DAI' }
 
 /**
- * Contracts besides those that the bridge takes. Decimals are each chain's own. Each address stands in at least two of: npm's @across-protocol/constants, Aave's address
- * book (bgd-labs/aave-address-book), Uniswap's default token list, Jupiter's token list, and wallets' own lists.
+ * Contracts that the bridge does not accept, with each chain's own decimals. Each address is in at least two of these lists: npm's
+ * @across-protocol/constants, Aave's address book (bgd-labs/aave-address-book), Uniswap's default token list, Jupiter's token list, and
+ * wallets' own lists.
  */
 const OTHER_CONTRACTS: Readonly<Record<ChainKey, readonly Contract[]>> = {
   'eth-mainnet': [['wstETH', 18, '0x7f39C581F595B53c5cb19bD0b3f8dA6c935E2Ca0']],
@@ -82,7 +83,7 @@ const OTHER_CONTRACTS: Readonly<Record<ChainKey, readonly Contract[]>> = {
   ],
 }
 
-/** The tokens that are supported before LI.FI's list was read for the first time: each chain's own coin and some contracts. */
+/** Tokens supported until LI.FI's list is first read: each chain's own coin and some contracts. */
 export const WELL_KNOWN_TOKENS: readonly ListedToken[] = CHAINS.flatMap(
   ({ id, key: chain, nativeCoin }): ListedToken[] => {
     const { symbol, name, decimals, coinGeckoId } = nativeCoin

@@ -9,14 +9,14 @@ import { type NftCollection, NftText } from './nft.ts'
 import { isSpam } from './spam.ts'
 import { Digits, IndexedToken, isNftStandard, Logo, ShortText, type TokenIndex } from './token-index.ts'
 
-/** Pages of 100 tokens or NFTs; each page costs as much as the first. */
+/** Maximum pages of 100 tokens or NFTs; each page costs as much as the first. */
 const MAX_PAGES = 5
-/** No page is requested after 4 s, so pages and metadata end within 10 s. */
+/** Time after which no page is requested, so that pages and metadata end within 10 s. */
 const PAGES_MS = 4_000
-/** Contracts whose metadata are asked for at once: 10 compute units each. The others have their turn the next time. */
+/** Maximum contracts per metadata request, 10 compute units each. The others follow in later requests. */
 const MAX_NEW = 100
 
-/** Chains without its NFT API (https://www.alchemy.com/rpc/bnb, https://www.alchemy.com/rpc/gnosis). */
+/** Chains without Alchemy's NFT API (https://www.alchemy.com/rpc/bnb, https://www.alchemy.com/rpc/gnosis). */
 const WITHOUT_NFTS: readonly ChainKey[] = ['bsc-mainnet', 'gnosis-mainnet']
 
 const EVM_CHAINS = CHAINS.filter((chain) => chain.kind === 'evm')
@@ -35,7 +35,7 @@ const Failure = z.object({ error: z.object({ code: z.number(), message: z.string
 const BalancesPage = z.object({
   result: z.object({ address: EvmAddress, tokenBalances: z.array(z.unknown()), pageKey: PageKey }),
 })
-/** A balance is null where the index could not read it. */
+/** A token's row; the balance is null if the index could not read it. */
 const TokenRow = z.object({ contractAddress: EvmAddress, tokenBalance: HexAmount.nullable().catch(null) })
 const Metadata = z.object({
   id: z.int(),
@@ -80,8 +80,8 @@ const NftRow = z.object({
 type NftRow = z.output<typeof NftRow>
 
 /**
- * Alchemy's index of wallets on EVM chains (https://www.alchemy.com/docs/data). Each network has a host of its own, so `ask`
- * gets whole URLs as paths; they hold the key. `now` is in epoch milliseconds.
+ * Creates the client of Alchemy's index of EVM wallets (https://www.alchemy.com/docs/data). Each network has its own host, so `ask`
+ * receives whole URLs as paths; they contain the key. `now` is in epoch milliseconds.
  */
 export function createAlchemy(
   ask: Upstream,
@@ -91,7 +91,7 @@ export function createAlchemy(
   const urlOf = ({ alchemyNetwork }: EvmChain, path: string) =>
     `${template.replace('{network}', alchemyNetwork)}${path}/${apiKey}`
 
-  /** The pages until the last, or until there are too many; `isWhole` if it is the last. */
+  /** Fetches pages up to the last one or a limit; `isWhole` if the last one is included. */
   async function fetchPages<T extends { readonly pageKey?: string | null | undefined }>(
     fetchPage: (pageKey: string | undefined) => Promise<T>,
   ): Promise<{ pages: T[]; isWhole: boolean }> {
@@ -114,7 +114,7 @@ export function createAlchemy(
     return result
   }
 
-  /** Metadata by contract, in one batch; contracts whose metadata cannot be read are not in it. */
+  /** Fetches metadata by contract in one batch; contracts without readable metadata are missing. */
   async function fetchMetadata(chain: EvmChain, contracts: readonly string[]) {
     if (contracts.length === 0) return new Map()
     const body = contracts.map((contract, id) => ({
@@ -187,7 +187,7 @@ function chainOf(chainKey: ChainKey): EvmChain {
   return chain
 }
 
-/** The body in this form. Refusals and errors in a body of status 200 throw `upstream_unavailable`. */
+/** Parses the body. Refusals, and errors in a body of status 200, throw `upstream_unavailable`. */
 function parseAlchemy<Schema extends z.ZodType>(schema: Schema, answer: UpstreamAnswer): z.output<Schema> {
   const failure = Failure.safeParse(answer.body).data?.error
   const isRefused = answer.status === 401 || answer.status === 403
@@ -198,9 +198,9 @@ function parseAlchemy<Schema extends z.ZodType>(schema: Schema, answer: Upstream
   return parseAnswer(schema, answer)
 }
 
-/** NFTs of one collection. */
+/** Builds the entry of one collection's NFTs. */
 function describe({ key, nativeCoin }: EvmChain, wallet: string, nfts: readonly NftRow[]): NftCollection {
-  // A collection has at least one NFT.
+  // The cast is safe: a collection has at least one NFT.
   const [{ contract, tokenType }] = nfts as [NftRow]
   const words = { name: contract.name || (contract.openSeaMetadata.collectionName ?? ''), symbol: contract.symbol }
   const times = nfts.flatMap(({ acquiredAt }) => acquiredAt.blockTimestamp ?? []).sort()
@@ -215,7 +215,7 @@ function describe({ key, nativeCoin }: EvmChain, wallet: string, nfts: readonly 
     type: 'nft',
     last_transfered_at: times.at(-1) ?? null,
     floor_price_quote: null,
-    // It is in ether on all chains.
+    // The floor price is in ether on all chains.
     floor_price_native_quote: nativeCoin.symbol === 'ETH' ? (contract.openSeaMetadata.floorPrice ?? null) : null,
     nft_data: nfts.map(({ tokenId, tokenUri, image, animation, raw, name, description }) => ({
       token_id: tokenId.toString(),

@@ -2,12 +2,12 @@ import { AppError } from '../errors.ts'
 import { type Result, toResult } from '../result.ts'
 import { sideBySide } from '../side-by-side.ts'
 
-/** A request has 10 s, of which tables need some. */
+/** Time limit of all questions. A request has 10 s, of which tables need some. */
 const LIMIT_MS = 7_000
 
 /**
- * Asks each question, eight at a time: that many of Alchemy's questions about NFTs fit its paid plan of 10,000 compute units
- * a second. Questions without a response after 7 s have the error `upstream_timeout`; those that were not begun are not asked.
+ * Asks the questions, eight in parallel: as many NFT questions as Alchemy's paid plan of 10,000 compute units a second allows. Questions
+ * without a response after 7 s get the error `upstream_timeout`; unstarted ones are not asked.
  */
 export async function askEach<Question, T>(
   questions: readonly Question[],

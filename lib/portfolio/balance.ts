@@ -6,21 +6,21 @@ import { ListedToken, type TokenPrice } from '../markets/coin.ts'
 import type { ExchangeRate } from '../markets/currency.ts'
 import { type Decimal, decimal, minus, over, times, tokens, toNumber } from '../markets/decimal.ts'
 
-/** What a user holds of one token, in its smallest unit. */
+/** A user's holding of one token, in its smallest unit. */
 export const Holding = z.object({
   ...ListedToken.pick({ address: true, symbol: true, name: true, logoUrl: true }).shape,
-  /** The chain's own word: any that a contract can say. */
+  /** Decimals from the chain: any value that a contract can return. */
   decimals: z.number().int().min(0).max(255),
   balance: Amount,
-  /** Whether the service supports it; other tokens have no price. */
+  /** True if the service supports it; other tokens have no price. */
   isListed: z.boolean(),
   isSpam: z.boolean(),
-  /** Of a vault's shares: the vault's asset, and what one whole share is worth in its smallest unit, null when unknown. */
+  /** For shares of a vault: its asset, and the price of one whole share in the asset's smallest unit (null if unknown). */
   share: z.object({ asset: z.string(), assetDecimals: z.number().int(), price: Amount.nullable() }).nullable(),
 })
 export type Holding = z.output<typeof Holding>
 
-/** A holding as callers see it. Every number is finite; those of a token without a price are 0. */
+/** A holding as in the API. Every number is finite; those of a token without a price are 0. */
 export const BalanceEntry = z
   .object({
     balance: Amount.describe("Amount, in the token's smallest unit"),
@@ -51,9 +51,9 @@ const ONE = decimal(1)
 const HUNDRED = decimal(100)
 
 /**
- * A holding with what it is worth in a currency: `price` is that of the token, or of the vault's asset for shares, in
- * dollars, and `rate` what a dollar is. Yesterday's price is converted by yesterday's rate, and a share counts as its
- * part of the asset today. What is not known, and what no number can hold, is 0.
+ * Builds a holding with its value in a currency. `price` is the dollar price of the token, or of the vault's asset for shares. `rate` is
+ * the value of a dollar. Yesterday's price uses yesterday's rate and today's share price. Unknown values, and values that no number can
+ * hold, are 0.
  */
 export function buildBalance(
   chain: Chain,
@@ -94,7 +94,7 @@ export function buildBalance(
   }
 }
 
-/** The change in percent of the old value; undefined where there is none. */
+/** Returns the change in percent of the old value; undefined if a value is missing or the old one is 0. */
 function change(now: Decimal | undefined, before: Decimal | undefined): Decimal | undefined {
   return now && before && before.digits !== 0n ? over(times(minus(now, before), HUNDRED), before) : undefined
 }

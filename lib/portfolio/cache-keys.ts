@@ -4,7 +4,7 @@ import { DAY, HOUR, MINUTE } from '../time.ts'
 import { WalletNfts } from './nft.ts'
 import { WalletBalances } from './wallet-balances.ts'
 
-// Each part of these items has its own time, and is fresh by that.
+// Each part of these items has its own time, which decides its freshness.
 const BALANCES: Namespace<WalletBalances> = {
   name: 'balances',
   schema: WalletBalances,
@@ -13,12 +13,12 @@ const BALANCES: Namespace<WalletBalances> = {
 }
 const NFTS: Namespace<WalletNfts> = { name: 'nfts', schema: WalletNfts, freshSeconds: DAY, keepSeconds: DAY }
 
-/** The balances of a wallet on all chains. */
+/** Returns the key of a wallet's balances on all chains. */
 export function balancesKey(wallet: string): CacheKey<WalletBalances> {
   return { namespace: BALANCES, key: wallet }
 }
 
-/** The NFTs of a wallet on all chains. */
+/** Returns the key of a wallet's NFTs on all chains. */
 export function nftsKey(wallet: string): CacheKey<WalletNfts> {
   return { namespace: NFTS, key: wallet }
 }

@@ -15,7 +15,7 @@ import {
   type TokenIndex,
 } from './token-index.ts'
 
-/** No key, no credits, a plan that does not have it. */
+/** Statuses for no key, no credits, and a plan without the endpoint. */
 const REFUSALS = [401, 402, 403]
 
 const Flag = z.boolean().catch(false)
@@ -54,11 +54,11 @@ const NftData = z.object({
 })
 
 /**
- * GoldRush's index of wallets (https://goldrush.dev/docs/api-reference), which `ask` asks with its key. Throws AppError
- * `upstream_*`; `upstream_unavailable` when the key is refused or has no credits left.
+ * Creates the client of GoldRush's index of wallets (https://goldrush.dev/docs/api-reference); `ask` sends the key. Throws AppError
+ * `upstream_*`; `upstream_unavailable` if the key is refused or has no credits left.
  */
 export function createGoldRush(ask: Upstream): TokenIndex {
-  /** The rows of this form; a chain that is not known there has none. */
+  /** Fetches the valid rows; none for a chain that GoldRush does not know. */
   async function fetchRows<Schema extends z.ZodType>(path: string, schema: Schema): Promise<z.output<Schema>[]> {
     const answer = await ask({ path })
     if (answer.status === 404) return []

@@ -7,7 +7,7 @@ const Attribute = z.object({
   value: z.string().describe('Value of the trait'),
 })
 
-/** One NFT of a collection; null is unknown. */
+/** One NFT of a collection; null means unknown. */
 const Nft = z.object({
   token_id: z.string().describe("The token's number, or the asset's address on Solana"),
   token_url: z.string().nullable().describe('URL of its metadata'),
@@ -29,7 +29,7 @@ const Nft = z.object({
     .describe('Metadata from its maker'),
 })
 
-/** What somebody has of a collection of NFTs on one chain, as callers see it; null is unknown. */
+/** NFTs of one collection in a wallet on one chain, as in the API; null means unknown. */
 export const NftCollection = z
   .object({
     contract_address: z
@@ -58,7 +58,7 @@ const MOST_ATTRIBUTES = 50
 const word = z
   .union([z.string(), z.number(), z.boolean()])
   .transform((value) => value.toString().slice(0, LONGEST_NAME))
-/** An address of a page or picture that a wallet can open; anything else, and one of unusual length, is null. */
+/** URL of a page or picture that a wallet can open; any other text or too long a URL is null. */
 const url = z
   .string()
   .max(LONGEST_URL)
@@ -66,7 +66,7 @@ const url = z
   .nullable()
   .catch(null)
 
-/** The texts of NFTs as strangers wrote them, cut to a length that fits many; what is no text is null. */
+/** Texts of NFTs by third parties, cut so that many fit; invalid texts are null. */
 export const NftText = {
   name: z
     .string()
@@ -85,11 +85,11 @@ export const NftText = {
     .catch([]),
 }
 
-/** DynamoDB takes 400 KB an item, and Lambda 6 MB a reply. */
+/** Limits of one item: DynamoDB takes 400 KB an item, and Lambda returns at most 6 MB. */
 const MOST_NFTS = 500
 const MOST_BYTES = 350_000
 
-/** NFTs of one owner on one chain; `isWhole` when these are all that there are. */
+/** NFTs of one owner on one chain; `isWhole` if none is missing. */
 const OwnedNfts = z.object({ collections: z.array(NftCollection), isWhole: z.boolean() })
 export type OwnedNfts = z.output<typeof OwnedNfts>
 
@@ -97,7 +97,7 @@ export type OwnedNfts = z.output<typeof OwnedNfts>
 export const WalletNfts = z.partialRecord(ChainKey, OwnedNfts.extend({ asOf: Timestamp }))
 export type WalletNfts = z.output<typeof WalletNfts>
 
-/** As many NFTs of a wallet as fit into one item; the chains where it holds some share the room. */
+/** Returns as many NFTs of a wallet as fit into one item; chains with NFTs get equal shares. */
 export function fittingItem(nfts: WalletNfts): WalletNfts {
   const chains = Object.values(nfts).filter(({ collections }) => collections.length > 0).length
   return Object.fromEntries(
@@ -108,7 +108,7 @@ export function fittingItem(nfts: WalletNfts): WalletNfts {
   )
 }
 
-/** As many of these NFTs as fit into an item and a reply, those that are no spam first. */
+/** Returns as many of these NFTs as fit into an item and a response; spam comes last. */
 export function fitting(collections: readonly NftCollection[], bytes = MOST_BYTES): OwnedNfts {
   let left = bytes
   let count = MOST_NFTS
@@ -119,7 +119,7 @@ export function fitting(collections: readonly NftCollection[], bytes = MOST_BYTE
   }
   const ordered = collections.toSorted((one, other) => Number(one.is_spam) - Number(other.is_spam))
   const taken = ordered.flatMap(({ nft_data, ...collection }) => {
-    // The first of its NFTs and the collection itself count as one.
+    // A collection counts as one with its first NFT.
     const fits = take(NftCollection.omit({ nft_data: true }).encode(collection))
     count += 1
     return fits ? [{ ...collection, nft_data: nft_data.filter(take) }] : []

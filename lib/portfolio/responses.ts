@@ -3,22 +3,22 @@ import { ChainKey } from '../chain/registry.ts'
 import { Timestamp } from '../codecs.ts'
 import type { AppError } from '../errors.ts'
 
-/** What is told of a user on one chain, whatever it is. */
+/** Result for a user on one chain, with balances or NFTs. */
 export type OnChain = {
   readonly chain: ChainKey
   readonly wallets: readonly string[]
-  /** Of which moment it is; undefined when nothing is known. */
+  /** Time of the result; undefined if nothing is known. */
   readonly asOf: Date | undefined
-  /** What is wrong with it. */
+  /** Problem of the result, if any. */
   readonly error: string | undefined
-  /** Why nothing is known, though there is a source. */
+  /** Failure of the source if nothing is known. */
   readonly failure?: AppError | undefined
 }
 
-/** Nothing, of a chain that the user has no wallet for. */
+/** Result for a chain that the user has no wallet on. */
 export const NOTHING = { asOf: undefined, error: undefined } as const
 
-/** What answers about a user's wallets have in common. */
+/** Common part of responses about a user's wallets. */
 export const WalletsResponse = z.object({
   addresses: z
     .array(
@@ -32,7 +32,7 @@ export const WalletsResponse = z.object({
     .describe('Reason by chain key why entries are old, incomplete or missing'),
 })
 
-/** The common part of an answer about these chains. Throws the first failure where nothing is known of any chain. */
+/** Builds the common part of a response about these chains. Throws the first failure if nothing is known of any chain. */
 export function walletsResponse(chains: readonly OnChain[]): z.output<typeof WalletsResponse> {
   const failure = chains.find((chain) => chain.failure)?.failure
   if (failure && chains.every((chain) => chain.failure || !chain.asOf)) throw failure
@@ -45,11 +45,11 @@ export function walletsResponse(chains: readonly OnChain[]): z.output<typeof Wal
   }
 }
 
-/** The entries of all chains, by the chain's key. */
+/** Returns the entries of all chains by chain key. */
 export function byChain<Of extends OnChain, Entry>(
   chains: readonly Of[],
   entriesOf: (of: Of) => readonly Entry[],
 ): Record<ChainKey, Entry[]> {
-  // Entries that are put together lose their names.
+  // The cast restores the names, which `fromEntries` loses.
   return Object.fromEntries(chains.map((of) => [of.chain, [...entriesOf(of)]])) as Record<ChainKey, Entry[]>
 }

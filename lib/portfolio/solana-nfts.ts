@@ -36,12 +36,14 @@ const Asset = z.object({
 type Asset = z.output<typeof Asset>
 
 /**
- * The NFTs of a Solana node with the Digital Asset Standard API
+ * Creates the client for NFTs of a Solana node with the Digital Asset Standard API
  * (https://github.com/metaplex-foundation/digital-asset-standard-api).
  */
 export function createSolanaNfts(ask: Upstream) {
   return {
-    /** What a wallet holds, at most 500 assets, by collection; neither burnt nor fungible assets. Throws AppError `upstream_*`. */
+    /**
+     * Fetches the NFTs of a wallet by collection, from at most 500 assets, without burnt and fungible ones. Throws AppError `upstream_*`.
+     */
     async fetchNfts(wallet: string): Promise<NftCollection[]> {
       const params = { ownerAddress: wallet, page: 1, limit: MOST_ASSETS }
       const answer = await ask({ path: '', body: { jsonrpc: '2.0', id: 1, method: 'getAssetsByOwner', params } })
@@ -56,7 +58,7 @@ export function createSolanaNfts(ask: Upstream) {
   }
 }
 
-/** The collection that an asset says it is of; the asset itself where it says none. */
+/** Returns the collection that an asset names; the asset itself if it names none. */
 function collectionOf({ id, grouping }: Asset): string {
   return grouping.find(({ group_key }) => group_key === 'collection')?.group_value ?? id
 }

@@ -4,12 +4,12 @@ const TOP_LEVEL_DOMAINS =
   'app|art|biz|br|bet|cash|cc|city|claims?|click|club|co|com|cx|dev|digital|events?|fi|finance|fun|fund|gg|gift|gifts|global|gr|id|info|io|life|link|live|lol|ltd|ly|me|money|net|network|news|one|online|org|page|pro|promo|ru|run|sh|shop|site|space|store|tech|to|today|top|tokyo|uk|us|vip|web|website|win|work|works|world|ws|xyz|zone'
 /** A link to a site. */
 const SITE = new RegExp(String.raw`:\/\/|\bwww\.|\bt\.me\b|[\p{L}\d-](\.|\s+\.\s*)(${TOP_LEVEL_DOMAINS})\b`, 'iu')
-/** Something is to be claimed, visited or won. */
+/** Words that promise something to claim, visit or win. */
 const LURE = /\b(claim|airdrop|visit|reward|bonus|giveaway|voucher|winner|eligible)/i
 
 /** Other alphabets with letters that look like Latin ones. */
 const OTHER_LETTERS = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u
-/** Letters of mathematics and of full width; marks without a width, or that turn the direction of the text. */
+/** Mathematical and full-width letters, zero-width characters, and marks that change the direction of text. */
 const DISGUISED =
   /[\u{1D400}-\u{1D7FF}\uFF21-\uFF5A\u00AD\u180E\u200B\u200C\u200E\u200F\u202A-\u202E\u2060-\u2064\uFEFF]/u
 
@@ -42,13 +42,12 @@ const LOOK_ALIKES = {
 }
 const LATIN = new Map(Object.entries(LOOK_ALIKES).flatMap(([latin, others]) => [...others].map((one) => [one, latin])))
 
-/** The filters of lists: a list is the same for many requests, and its words take most of the work. */
+/** Filters by list: many requests share a list, whose words take most of the work. */
 const filters = new WeakMap<readonly Words[], (token: Words) => boolean>()
 
 /**
- * Returns the function that tells whether a token that is not among the listed ones looks like spam: its name or symbol
- * leads to a site, lures, is that of a listed token, or has letters that look like others or cannot be seen. A list must not
- * change afterwards: its filter is remembered.
+ * Returns a function that decides whether an unlisted token looks like spam. Its name or symbol contains a link or a lure, imitates a
+ * listed token, or has look-alike or invisible letters. The filter is cached by list, so a list must not change afterwards.
  */
 export function spamFilter(listed: readonly Words[]): (token: Words) => boolean {
   const filter = filters.get(listed) ?? createFilter(listed)
@@ -66,7 +65,7 @@ function createFilter(listed: readonly Words[]): (token: Words) => boolean {
   return ({ symbol, name }) => isSpamText(symbol) || isSpamText(name)
 }
 
-/** Returns the function that tells whether a token looks like spam with this symbol. A listed token never does. */
+/** Returns a function that decides whether a token with this symbol looks like spam. A listed token never does. */
 export function spamRule(
   listed: readonly (Words & { readonly address: string })[],
 ): (token: string, symbol: string) => boolean {
@@ -75,10 +74,10 @@ export function spamRule(
   return (token, symbol) => !addresses.has(token) && looksLikeSpam({ symbol, name: symbol })
 }
 
-/** True for the names of an NFT collection or an unlisted token that look like spam, whatever is listed. */
+/** True if the names of an NFT collection or an unlisted token look like spam, without any list. */
 export const isSpam = spamFilter([])
 
-/** What a reader sees of a text: Latin letters and digits, whatever letters they are made of. */
+/** Returns the text as a reader sees it: lower-case letters and digits, look-alikes replaced by Latin letters. */
 function skeleton(text: string): string {
   const letters = [...text.normalize('NFKD').toLowerCase()].map((letter) => LATIN.get(letter) ?? letter)
   return letters.join('').replaceAll(/[^\p{L}\d]/gu, '')

@@ -12,9 +12,9 @@ export const IndexedToken = z.object({
   symbol: z.string(),
   name: z.string(),
   decimals: z.number().int().min(0).max(36),
-  /** In the token's smallest unit; above zero. */
+  /** Balance in the token's smallest unit; above zero. */
   balance: Amount,
-  /** True if the index takes it for spam. */
+  /** True if the index flags it as spam. */
   isFlagged: z.boolean(),
   /** May be empty. */
   logoUrl: z.string(),
@@ -32,23 +32,23 @@ export const ContractAddress = z
   .string()
   .max(64)
   .transform((text) => (isAddress(text, { strict: false }) ? getAddress(text) : text))
-/** A text that a stranger wrote, cut to a length that fits many; empty if it is no text. */
+/** A text by a third party, cut so that many fit; empty if it is no text. */
 export const ShortText = z
   .string()
   .transform((text) => text.slice(0, 100))
   .catch('')
-/** URL of a picture; empty if it is none that a wallet should open. */
+/** https URL of a picture; empty for anything else. */
 export const Logo = z
   .url({ protocol: /^https$/ })
   .max(500)
   .catch('')
 
-/** True for the names of the standards of NFTs, in lower case. */
+/** True for the NFT standards erc721 and erc1155, in lower case. */
 export function isNftStandard(standard: string): boolean {
   return standard === 'erc721' || standard === 'erc1155'
 }
 
-/** Tokens of a wallet on a chain; `isWhole` if the index reported all that it has, spam aside. */
+/** Tokens of a wallet on a chain; `isWhole` if the index reported all except spam. */
 export type IndexedTokens = { readonly tokens: readonly IndexedToken[]; readonly isWhole: boolean }
 
 /** An index of wallets. Both reads throw AppError `upstream_*`; `upstream_unavailable` also for a key without rights. */
@@ -60,8 +60,8 @@ export type TokenIndex = {
   /** Chains whose NFTs it knows. */
   readonly nftChains: readonly ChainKey[]
   /**
-   * Tokens of a wallet, without the chain's coin and without NFTs. `known` are those of the last response. The index may leave
-   * out those in `listed`, which are read from the chain.
+   * Fetches the tokens of a wallet, without the chain's coin and NFTs. `known` are those of the last response. The index may omit those in
+   * `listed`, which are read from the chain.
    */
   fetchTokens(
     chainKey: ChainKey,
@@ -69,11 +69,11 @@ export type TokenIndex = {
     known: readonly IndexedToken[],
     listed: ReadonlySet<string>,
   ): Promise<IndexedTokens>
-  /** NFTs of a wallet. */
+  /** Fetches the NFTs of a wallet. */
   fetchNfts(chainKey: ChainKey, wallet: string): Promise<OwnedNfts>
 }
 
-/** Several indexes as one: the next is asked where one fails. Undefined where there is none. */
+/** Combines several indexes: on a failure it asks the next one. Undefined if there is none. */
 export function inOrder(indexes: readonly TokenIndex[]): TokenIndex | undefined {
   if (indexes.length === 0) return undefined
   return {
@@ -96,7 +96,7 @@ export function inOrder(indexes: readonly TokenIndex[]): TokenIndex | undefined 
   }
 }
 
-/** The first response; throws the failure of the last index. */
+/** Returns the first response; throws the failure of the last index. */
 async function firstOf<T>(indexes: readonly TokenIndex[], ask: (index: TokenIndex) => Promise<T>): Promise<T> {
   let failure: unknown = new AppError('upstream_unavailable', { cause: new Error('no index knows this chain') })
   for (const index of indexes) {

@@ -17,16 +17,15 @@ type Dependencies = {
   readonly random: () => number
 }
 
-/** Number of times that an append is tried while other runs append to the same log; and the longest pause before each. */
+/** Maximum number of attempts to append while other runs append to the same log, and the longest pause before each. */
 const [TRIES, MAX_PAUSE_MS] = [20, 100]
 /** Maximum number of events in one read. */
 const AT_ONCE = 100
 
 /**
- * Appends notices to the logs of their clients, in this order, each once by its key; then queues them for
- * webhooks. Returns the number of events that were new. A notice that is not final goes only to clients with a webhook for
- * those; one that reverts another only to logs that have it. When this throws, some are appended and some are not: do it again,
- * and none is appended twice or missing, and what may not be queued is queued again.
+ * Appends notices to their clients' logs, in this order and each key once, and queues them for webhooks. Returns the number of new events.
+ * A notice that is not final goes only to clients with a `latest` webhook; a reverting one only to logs with the reverted event. After a
+ * throw some notices are appended and others not. Call it again: it appends the missing ones, none twice, and repeats the queueing.
  */
 export async function publish<Of extends Notice | RewardNotice>(
   dependencies: Dependencies,
@@ -44,7 +43,7 @@ export async function publish<Of extends Notice | RewardNotice>(
     const { appended, next } = await appendAll(dependencies, clientId, head, events)
     count += appended.length
     const last = next - 1
-    // Events before ours may not be queued: another run was killed, or is about to queue them.
+    // Earlier events may be unqueued: another run was killed, or is about to queue them.
     const isAll = appended.length === last - head.queued
     unqueued.set(clientId, isAll ? appended : await listUnqueued(dependencies, clientId, { after: head.queued, last }))
   })
@@ -52,7 +51,7 @@ export async function publish<Of extends Notice | RewardNotice>(
   return count
 }
 
-/** The log of a client without events. */
+/** Head of the log of a client without events. */
 const EMPTY: Head = { next: 1, queued: 0 }
 
 type Built = { readonly clientId: string; readonly event: Unlogged }
@@ -65,8 +64,8 @@ function build(clientId: string, { key, ...notice }: Notice | RewardNotice): Bui
 }
 
 /**
- * The events that each client wants and its log may lack. The job repeats events that are not final: of these the log lacks
- * those without a mark, which may be none.
+ * Lists by client the events that it wants and that its log may lack. The job repeats events that are not final, so logged ones are dropped
+ * by their marks.
  */
 async function listWanted(
   { eventLog, webhooks }: Dependencies,
@@ -94,7 +93,7 @@ async function listWanted(
   )
 }
 
-/** Appends those of these events that a client's log lacks, page by page. Returns them, and where the log ends then. */
+/** Appends the events that a client's log lacks, page by page. Returns them and the log's next sequence. */
 async function appendAll(
   { eventLog, now, random }: Dependencies,
   clientId: string,
@@ -123,7 +122,7 @@ async function appendAll(
   return { appended, next }
 }
 
-/** Lists the events of a log after a sequence up to another one. */
+/** Lists the events of a log after a sequence, up to and including `last`. */
 async function listUnqueued(
   { eventLog, now }: Dependencies,
   clientId: string,
@@ -139,14 +138,14 @@ async function listUnqueued(
   return found
 }
 
-/** Queues logged events, in order, for the live webhooks that want them; then notes it. */
+/** Queues logged events in order for the live webhooks that want them, then marks them as queued. */
 async function queue(
   { eventLog, webhooks, enqueue }: Dependencies,
   unqueued: ReadonlyMap<string, readonly LoggedEvent[]>,
 ): Promise<void> {
   const clients = [...unqueued].filter(([, events]) => events.length > 0)
   if (clients.length === 0) return
-  // Read after the events are in the log: a webhook that goes live meanwhile reads the log after it does.
+  // This read follows the append: a webhook that goes live meanwhile reads the log after it does.
   const registered = await webhooks.listOf(clients.map(([clientId]) => clientId))
   await enqueue(
     clients.flatMap(([clientId, events]) =>

@@ -8,20 +8,20 @@ import { Attempts } from './attempts.ts'
 import { attemptsKey } from './store.ts'
 import type { WebhookKey } from './webhook.ts'
 
-/** Attempts as stored: `version` is another one after each write. */
+/** Attempts as stored; `version` changes with each write. */
 const Stored = z.object({ pk: z.string(), sk: z.string(), version: z.string(), attempts: Attempts })
 export type StoredAttempts = Pick<z.output<typeof Stored>, 'version' | 'attempts'>
 
-/** Attempts are forgotten so long after the last failure: the log has none of their events any more. */
+/** Retention after the last write. By then the log has dropped all events that the attempts name. */
 const KEPT_MS = 40 * DAY_MS
 
 /**
- * How deliveries to webhooks go, one item for each webhook with a failure. Reads are consistent. Every method throws when the
- * table cannot be reached or an item does not parse.
+ * Store of the delivery attempts, one item for each webhook with a failure. Reads are consistent. Every method throws if the table cannot
+ * be reached or an item does not parse.
  */
 export function attemptsStore(table: Table) {
   return {
-    /** The attempts of these webhooks; none for a webhook without failures. */
+    /** Returns the attempts of each webhook; undefined for one without failures. */
     async list(webhooks: readonly WebhookKey[]): Promise<(StoredAttempts | undefined)[]> {
       const items = await table.getMany(Stored, webhooks.map(attemptsKey))
       const byKey = new Map(items.map((item) => [`${item.pk} ${item.sk}`, item]))
@@ -31,7 +31,7 @@ export function attemptsStore(table: Table) {
       })
     },
 
-    /** Writes a webhook's attempts; false if they were written since they were read. `now` is in epoch milliseconds. */
+    /** Writes a webhook's attempts; returns false if they changed since the read. `now` is in epoch milliseconds. */
     put(webhook: WebhookKey, before: StoredAttempts | undefined, attempts: Attempts, now: number): Promise<boolean> {
       return table.update(attemptsKey(webhook), {
         changes: [

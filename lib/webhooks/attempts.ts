@@ -7,101 +7,99 @@ import type { DisabledReason } from './webhook.ts'
 
 const Millis = z.number().int()
 
-/** A failed event: its page, attempts made, and when the next is due. */
+/** A failed event: its page, the attempts made and the time of the next. */
 const Waiting = z.object({ page: z.number().int(), attempts: z.number().int(), dueAt: Millis })
 
-/** An event that is no longer sent. */
+/** An event that the service no longer sends. */
 const GivenUp = z.object({ sequence: z.number().int(), page: z.number().int(), at: Millis })
 export type GivenUp = z.output<typeof GivenUp>
 
-/** How deliveries to a webhook go; times in epoch milliseconds. */
+/** State of the deliveries to a webhook; times in epoch milliseconds. */
 export const Attempts = z.object({
-  /** Registration time of the webhook: a URL that is registered again begins anew. */
+  /** Registration time of the webhook. A URL that is registered again starts with new attempts. */
   createdAt: Timestamp,
-  /** Failures in a row that say that the server is down, and the lowest sequence of them. */
+  /** Consecutive failures that mean the server is down, and their lowest sequence. */
   downs: z.number().int(),
   downFrom: z.number().int().optional(),
-  /** Events in a row that were not taken at their first attempt, and the time of the first failure. */
+  /** Consecutive events that the webhook did not accept at their first attempt, and the time of the first failure. */
   untaken: z.number().int(),
   failingSince: Millis.optional(),
-  /** Last failed delivery. */
   lastFailure: z.object({ at: Millis, reason: SendFailure, status: z.number().int().optional() }).optional(),
-  /** Events that failed and have a message in the queue, by sequence. */
+  /** Failed events with a message in the queue, by sequence. */
   waiting: z.record(z.string(), Waiting),
-  /** The newest events that were given up, and the number of those before. */
+  /** Latest events given up, and the number of earlier ones. */
   givenUp: z.array(GivenUp),
   givenUpBefore: z.number().int(),
 })
 export type Attempts = z.output<typeof Attempts>
 
-/** A sent event: its place and the outcome. */
+/** An event that was sent, with the outcome. */
 export type Attempt = EventLocation & { readonly sent: Sent }
 
 /** Consequences of attempts. */
 export type Judgement = {
   readonly attempts: Attempts
-  /** Milliseconds until the next attempt of each event that waits by itself, by sequence. */
+  /** Milliseconds until the next attempt of each event that has its own message, by sequence. */
   readonly pauses: ReadonlyMap<number, number>
   readonly givenUp: number
-  /** The lowest sequence that a webhook that is behind now has not taken, and when it is probed. */
+  /** Lowest sequence that a webhook that falls behind has not accepted, and the time of its probe. */
   readonly behind?: { readonly from: number; readonly probeAt: number }
   readonly disabled?: DisabledReason
 }
 
-/** Pauses after the first failure, the second and so on: three days. */
+/** Pauses after the first failure, the second and so on: three days in total. */
 const PAUSES_MS = [5_000, 5 * MINUTE_MS, HOUR_MS, ...Array.from({ length: 6 }, () => 12 * HOUR_MS)]
 /**
- * Pauses are shorter by a share between these. SQS hides a message for at most 12 hours after its receipt, and events that
- * failed together do not come again together.
+ * Range of the random share by which a pause is shortened. SQS hides a message for at most 12 hours after its receipt. Events that failed
+ * together do not return together.
  */
 const [MIN_JITTER, MAX_JITTER] = [0.02, 0.1]
 const MAX_ATTEMPTS = PAUSES_MS.length + 1
-/** Pause between two probes of a webhook that is behind. */
 const PROBE_MS = 5 * MINUTE_MS
-/** A webhook is behind after this many failures in a row that say that its server is down. */
+/** Consecutive failures that put a webhook behind because its server is down. */
 const MAX_DOWNS = 2
-/** A webhook that takes nothing for so long is disabled; one that refuses events, only after this many of them. */
+/** A webhook that accepts nothing for this time is disabled. One that refuses events must also have refused the minimum number. */
 const MAX_FAILING_MS = 3 * DAY_MS
 const MIN_UNTAKEN = 2
 
-/** Refusals (4xx) that are about the server, not about the event. */
+/** Client errors (4xx) that concern the server and not the event. */
 const OF_SERVER: ReadonlySet<number> = new Set([408, 425, 429])
-/** Statuses of a busy server: it is behind after one of them. */
+/** Statuses of a busy server; one of them puts the webhook behind. */
 const THROTTLED: ReadonlySet<number> = new Set([429, 502, 504])
-/** A busy server is left alone for as long as `Retry-After` says, within these. */
+/** Bounds of the pause that a busy server requests in `Retry-After`. */
 const [MIN_RETRY_AFTER_MS, MAX_RETRY_AFTER_MS] = [MINUTE_MS, DAY_MS]
 const GONE = 410
 
-/** Longest wait of an event: its queue keeps a message no longer. Then it is given up. */
+/** Longest wait of an event before it is given up: SQS keeps a message no longer. */
 const QUEUED_MS = 14 * DAY_MS
-/** Failed events of a webhook that wait: messages in flight, of which a queue has 120,000. Further ones are given up. */
+/** Maximum number of failed events per webhook that wait in flight; a queue has room for 120,000. Further ones are given up. */
 const MAX_WAITING = 100
-/** Events that were given up and are listed, and for how long: as long as the log has them. */
+/** Maximum number of listed events that were given up, and their retention, the same as the log's. */
 const MAX_GIVEN_UP = 100
 const GIVEN_UP_MS = 30 * DAY_MS
 
-/** The attempts of a webhook without failures. */
+/** Returns the attempts of a webhook without failures. */
 function begin(createdAt: Date): Attempts {
   return { createdAt, downs: 0, untaken: 0, waiting: {}, givenUp: [], givenUpBefore: 0 }
 }
 
-/** A webhook's attempts by the stored ones, which may be of an earlier registration of its URL. */
+/** Returns a webhook's attempts: the stored ones, or new ones if those belong to an earlier registration of its URL. */
 export function attemptsOf({ createdAt }: { readonly createdAt: Date }, stored: Attempts | undefined): Attempts {
   return stored?.createdAt.getTime() === createdAt.getTime() ? stored : begin(createdAt)
 }
 
-/** The events that were given up and that the log still has, the newest first. */
+/** Lists the events that were given up and that the log still has, newest first. */
 export function listGivenUp({ givenUp }: Pick<Attempts, 'givenUp'>, now: number): GivenUp[] {
   return givenUp.filter(({ at }) => at > now - GIVEN_UP_MS)
 }
 
-/** The events that failed and wait, or were given up and are still in the log. */
+/** Lists the events that failed and wait, and those given up that are still in the log. */
 export function listUntaken({ waiting, ...attempts }: Attempts, now: number): EventLocation[] {
   const waits = Object.entries(waiting).map(([sequence, { page }]) => ({ sequence: Number(sequence), page }))
   return [...waits, ...listGivenUp(attempts, now).map(({ sequence, page }) => ({ sequence, page }))]
 }
 
-/** The attempts of a webhook to which these events are sent again from `now` on. */
+/** Builds a webhook's attempts for sending these events again from `now` on. */
 export function beginAgain(
   { createdAt, lastFailure }: Attempts,
   untaken: readonly EventLocation[],
@@ -111,30 +109,30 @@ export function beginAgain(
   return { ...begin(createdAt), waiting, ...(lastFailure && { lastFailure }) }
 }
 
-/** Time since when every delivery fails, in epoch milliseconds; undefined if one succeeds. */
+/** Returns the time since when every delivery fails, in epoch milliseconds; undefined if one succeeds. */
 export function failingSince({ untaken, downs, failingSince }: Attempts): number | undefined {
   return untaken >= MIN_UNTAKEN || downs >= MAX_DOWNS ? failingSince : undefined
 }
 
-/** Time of the next attempt of an event that waits, in epoch milliseconds; undefined if none waits. */
+/** Returns the time of the next attempt of a waiting event, in epoch milliseconds; undefined if none waits. */
 export function nextDueAt({ waiting }: Attempts, now: number): number | undefined {
   const due = Object.values(waiting).map(({ dueAt }) => Math.max(now, dueAt))
   return due.length > 0 ? Math.min(...due) : undefined
 }
 
-/** Milliseconds, in whole seconds, before an event is handed out again of which this was the attempt; `random` is in [0, 1). */
+/** Returns the pause after this attempt in milliseconds, rounded up to whole seconds; `random` is in [0, 1). */
 export function pauseAfter(attempt: number, random: () => number): number {
   const pause = PAUSES_MS[Math.min(attempt, PAUSES_MS.length) - 1] ?? 0
   const jitter = MIN_JITTER + (MAX_JITTER - MIN_JITTER) * random()
   return Math.ceil((pause * (1 - jitter)) / 1000) * 1000
 }
 
-/** When attempts were made, and whether by a probe; `random` is uniform in [0, 1). */
+/** Time of the attempts in epoch milliseconds, a random source uniform in [0, 1), and whether a probe made them. */
 type Circumstances = { readonly now: number; readonly random: () => number; readonly isBehind: boolean }
 
 /**
- * Judges attempts made side by side, at least one. A refused event waits by itself. A webhook whose server is down,
- * or asks to be left alone, is behind: the log keeps its events.
+ * Decides the consequences of at least one parallel attempt. A refused event waits with its own message. A webhook whose server is down or
+ * requests a pause is behind: its events stay in the log.
  */
 export function judge(before: Attempts, made: readonly Attempt[], at: Circumstances): Judgement {
   const { now } = at
@@ -166,7 +164,7 @@ export function judge(before: Attempts, made: readonly Attempt[], at: Circumstan
   }
 }
 
-/** The server's state, judged by its attempts. */
+/** Decides the server's state from its attempts. */
 function judgeServer(before: Attempts, made: readonly Attempt[], { now, isBehind }: Circumstances) {
   const down = made.filter(({ sent }) => !sent.delivered && !isRefusal(sent))
   if (down.length === 0) return { downs: 0 }
@@ -180,7 +178,7 @@ function judgeServer(before: Attempts, made: readonly Attempt[], { now, isBehind
   return { downs, ...(!isUp && { downFrom: from }), ...(isDown && { behind: { from, probeAt } }) }
 }
 
-/** The events that wait by themselves, their pauses, and those that are given up. Events from `from` on are left to the log. */
+/** Returns the events that wait, their pauses and those given up. Events from `from` on stay in the log. */
 function judgeEvents(
   before: Attempts,
   made: readonly Attempt[],
@@ -219,19 +217,19 @@ function failureOf(sent: Sent, at: number): Attempts['lastFailure'] {
   return { at, reason, ...(status !== undefined && { status }) }
 }
 
-/** True if the server is up and does not want this event. */
+/** True if the server is up and rejects this event. */
 function isRefusal(sent: Sent): boolean {
   const { status = 0 } = sent
   return status >= 400 && status < 500 && status !== GONE && !OF_SERVER.has(status) && !isThrottled(sent)
 }
 
-/** Milliseconds until the probe after a failure. */
+/** Returns the milliseconds until the probe after a failure. */
 function probePause(sent: Sent): number {
   if (sent.delivered || !isThrottled(sent)) return PROBE_MS
   return Math.max(MIN_RETRY_AFTER_MS, Math.min(sent.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS))
 }
 
-/** True if a server asks to be left alone. */
+/** True if a server requests a pause. */
 function isThrottled(sent: Sent): boolean {
   return !sent.delivered && ((sent.retryAfterMs ?? 0) > 0 || THROTTLED.has(sent.status ?? 0))
 }

@@ -19,7 +19,7 @@ import { signatureHeaders } from './signature.ts'
 import type { WebhooksStore } from './store.ts'
 import { type Behind, type DisabledReason, isLive, type Webhook, type WebhookKey, wants } from './webhook.ts'
 
-/** The services of deliveries. */
+/** Services of the deliveries. */
 type Services = {
   readonly webhooks: Pick<WebhooksStore, 'get' | 'listOf' | 'replace' | 'change'>
   readonly eventLog: Pick<EventLogStore, 'list' | 'getEvents'>
@@ -34,27 +34,27 @@ type Services = {
   readonly random: () => number
 }
 
-/** Numbers of events that were delivered, failed and were given up. */
+/** Numbers of events that were delivered, failed or given up. */
 export type DeliveryReport = { readonly delivered: number; readonly failed: number; readonly givenUp: number }
 
-/** Events that are sent side by side to one webhook; the first of a probe is sent by itself. */
+/** Number of events sent in parallel to one webhook; a probe sends its first event separately. */
 const BATCH = 10
-/** Events that a probe reads from the log at once. */
+/** Number of events that a probe reads from the log in one request. */
 const READ = 100
-/** A probe works for so long; then another message continues, so that others have their turn. */
+/** Duration of a probe. Another message then continues it, so that other webhooks are served between. */
 const TURN_MS = 10_000
-/** Longer than a function runs: a claim that stands longer is of a killed one. */
+/** Duration of a claim, longer than a function runs: an older claim belongs to a killed one. */
 const CLAIM_MS = 40_000
-/** Number of times that a write is tried while others write the same item. */
+/** Maximum number of attempts to write while others write the same item. */
 const TRIES = 10
-/** A message that continues a probe comes after what its sender still writes. */
+/** Delay of the message that continues a probe: its sender finishes its writes first. */
 const NEXT_SECONDS = 1
 const MAX_DELAY_SECONDS = 900
 const MAX_HIDDEN_SECONDS = 43_000
 
 /**
- * Works on messages of the queue of deliveries. Returns the report, and the messages that are to be handed out again. Every
- * event is sent at least once to each webhook that wants it. Throws when the table cannot be reached.
+ * Handles messages of the delivery queue. Returns the report and the messages that SQS must deliver again. Sends every event at least once
+ * to each webhook that wants it. Throws if the webhooks cannot be read; after a later error the webhook's messages are returned.
  */
 export async function deliver(
   services: Services,
@@ -84,7 +84,7 @@ export async function deliver(
   return { reports: [total], again: [...new Set(again)] }
 }
 
-/** Works on the messages of one webhook, and counts in `total`. */
+/** Builds the handlers for the messages of one webhook; they count in `total`. */
 function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name in keyof DeliveryReport]: number }) {
   const { webhooks, eventLog, attempts, webhookKeys, sendDelivery, enqueue, postpone, now, random } = services
   const { clientId } = key
@@ -100,7 +100,7 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
     )
   }
 
-  /** Stores what follows from attempts, unless all is well, and returns it. */
+  /** Stores and returns the consequences of attempts; writes nothing if they change nothing. */
   async function record(webhook: Webhook, made: readonly Attempt[], isBehind: boolean): Promise<Judgement> {
     for (let tries = 0; tries < TRIES; tries += 1) {
       const [stored] = await attempts.list([key])
@@ -130,10 +130,10 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
 
   const change = (webhook: Webhook, to: (webhook: Webhook) => Webhook) => webhooks.change(key, to, webhook)
 
-  /** Has a live webhook fall behind, from a sequence on; or disables it. */
+  /** Marks a live webhook as behind from a sequence on, or disables it. */
   async function fallBehind(webhook: Webhook, { behind, disabled }: Judgement, from: number): Promise<void> {
     const probeAt = behind?.probeAt ?? now()
-    // Sent before it is needed: if this is killed between, the event's message comes again.
+    // The probe is enqueued first: if this run is killed between, the event's message comes again.
     if (!disabled) await enqueueProbe(probeAt)
     await change(webhook, (current) => ({
       ...current,
@@ -154,13 +154,13 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
   }
 
   async function hide({ receipt }: Received<DeliveryMessage>, milliseconds: number): Promise<void> {
-    // If this fails, the message comes earlier.
+    // On a failure the message comes earlier.
     const seconds = Math.min(MAX_HIDDEN_SECONDS, Math.max(0, Math.ceil(milliseconds / 1000)))
     await postpone(receipt, seconds).catch((error: unknown) => logger.warn('message not postponed', { ...key, error }))
   }
 
   return {
-    /** Sends the events of messages; returns those messages that are to be handed out again. */
+    /** Sends the events of messages. Returns the messages that SQS must deliver again. */
     async sendEvents(
       webhook: Webhook,
       received: readonly Received<EventMessage>[],
@@ -189,8 +189,8 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
     },
 
     /**
-     * Works on a probe: sends what the log has from the webhook's place on, until it has all, its server is down or the turn is
-     * over. Returns true if the message is to be handed out again.
+     * Handles a probe: sends the log's events from the webhook's place on. Stops at the log's end, when the server is down or after
+     * `TURN_MS`. Returns true if SQS must deliver the message again.
      */
     async probe(received: Received<ProbeMessage>): Promise<boolean> {
       const { probeAt } = received.message
@@ -212,7 +212,7 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
     },
   }
 
-  /** Leaves events to the log of a webhook that is behind or disabled; those that wait by themselves go on waiting. */
+  /** Leaves events to the log of a webhook that is behind or disabled. Events with a message of their own keep waiting. */
   async function leaveToLog(
     webhook: Webhook,
     received: readonly Received<EventMessage>[],
@@ -233,15 +233,15 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
       })
       if (changed && isLive(changed)) return received
     }
-    // Those of a disabled webhook are sent again once it is enabled.
+    // A disabled webhook gets them again once it is enabled.
     if (webhook.disabledAt) return []
     await Promise.all(waiting.map((one) => hide(one, pauseAfter(one.receives, random))))
     return waiting
   }
 
   /**
-   * Continues from the place of a webhook whose claim is ours, until it has all, its server is down or the turn is over. Once it
-   * has all, its events are queued again; then those of the meantime are looked for.
+   * Continues from the place of a webhook that this run claimed. Stops at the log's end, when the server is down or after `TURN_MS`. At the
+   * log's end it lets events be queued again, then queues those logged meanwhile.
    */
   async function catchUp(claimed: Webhook, claim: Behind): Promise<void> {
     const endsAt = now() + TURN_MS
@@ -283,7 +283,7 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
     }
   }
 
-  /** Has refused events of a probe sent again, each by a message of its own. */
+  /** Enqueues the events that a probe could not deliver, each with its own message. */
   async function enqueueWaiting(made: readonly Attempt[], { pauses }: Judgement): Promise<void> {
     const waiting = made.filter(({ sequence }) => pauses.has(sequence))
     const seconds = Math.ceil(Math.max(0, ...pauses.values()) / 1000)
@@ -291,7 +291,7 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
       await enqueue(messagesOf(key, waiting), { delaySeconds: Math.min(MAX_DELAY_SECONDS, seconds) })
   }
 
-  /** Ends the place of a webhook that has all. */
+  /** Ends the place of a webhook that has caught up. */
   async function endPlace(webhook: Webhook): Promise<void> {
     await change(webhook, (current) => {
       if (!isClaimedLike(webhook, current)) return current
@@ -300,7 +300,7 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
     })
   }
 
-  /** Moves the place of a webhook whose claim is ours. Returns the webhook; undefined if it is no longer ours. */
+  /** Moves the place of a webhook that this run claimed. Returns the webhook; undefined if the claim was lost. */
   async function moveOn(webhook: Webhook, behind: Behind, disabled?: DisabledReason): Promise<Webhook | undefined> {
     let isOurs = false
     const moved = await change(webhook, (current) => {
@@ -315,7 +315,7 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
   }
 }
 
-/** True if a webhook still has the claim that it had when it was read. */
+/** True if a webhook still has the claim of the earlier read. */
 function isClaimedLike(read: Webhook, current: Webhook): boolean {
   return current.behind?.claimedUntil === read.behind?.claimedUntil
 }

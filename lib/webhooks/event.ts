@@ -133,7 +133,7 @@ const RevertedWithdrawal = z
   .meta({ id: 'RevertedWithdrawalData' })
 const Reverted = z.object(reverted).meta({ id: 'RevertedData' })
 
-/** The name of a type's schema: `deposit.pending` is a DepositPendingEvent. */
+/** Returns the name of a type's schema: DepositPendingEvent for `deposit.pending`. */
 const nameOf = (type: string) =>
   `${type.replaceAll(/(?:^|\.)\w/g, (letter) => letter.replace('.', '').toUpperCase())}Event`
 
@@ -142,7 +142,7 @@ const Id = z.string().meta({
   examples: ['evt_f5cf0a79c7f0c50fdb5aadc94943cea8'],
 })
 
-/** One type of event, with its data. */
+/** Builds the schema of one event type. */
 const event = <const Type extends string, Data extends z.ZodType>(type: Type, data: Data) =>
   z
     .object({
@@ -160,8 +160,7 @@ const event = <const Type extends string, Data extends z.ZodType>(type: Type, da
     .meta({ id: nameOf(type) })
 
 /**
- * What a client is told: something that happened in a vault that it has, or to the rewards of a user who asked for them. The body
- * of a delivery, and an entry of the log.
+ * An event in a client's vault or in the rewards of a user who wants reward events. It is the body of a delivery and an entry of the log.
  */
 export const WebhookEvent = z
   .discriminatedUnion('type', [
@@ -192,7 +191,7 @@ export const WebhookEvent = z
   })
 export type WebhookEvent = z.output<typeof WebhookEvent>
 
-/** What a test delivers, as POST /webhooks/{id}/test sends it: it is in no log. */
+/** Body of a test delivery (POST /webhooks/{id}/test); it is in no log. */
 export const WebhookTestEvent = z
   .object({
     id: Id,
@@ -204,17 +203,17 @@ export const WebhookTestEvent = z
   })
   .meta({ id: 'WebhookTestEvent' })
 
-/** The types of events. */
+/** Types of events. */
 export const EventType = z.enum(WebhookEvent.options.map(({ shape }) => shape.type.value))
 export type EventType = z.output<typeof EventType>
 
 /**
- * An event before each client of the vault gets it, without its place in a client's log. Its key names what happened: each
- * client gets a key once. A notice that reverts another has that one's key as its `eventId`, and goes to its receivers.
+ * An event before it is built for each client of the vault, without a sequence. Its key identifies it: each client's log has a key once. A
+ * reverting notice has the reverted notice's key as its `eventId` and goes to the same clients.
  */
 export type Notice = NoticeOf<Exclude<WebhookEvent, { readonly type: RewardType }>>
 
-/** An event about a user's reward before the clients that watch the account get it; like `Notice`. */
+/** An event about a user's reward before it is built for each client that watches the account; like `Notice`. */
 export type RewardNotice = NoticeOf<Extract<WebhookEvent, { readonly type: RewardType }>>
 
 type RewardType = `reward.${string}`
@@ -228,7 +227,7 @@ export function isOfEntry(notice: Notice): notice is EntryNotice {
   return 'entry' in notice.data
 }
 
-/** The id of the deposit or withdrawal that a notice is about; null if unknown. */
+/** Returns the id of the notice's deposit or withdrawal; null if unknown. */
 export function getEntryId({ data }: EntryNotice): string | null {
   return 'depositId' in data ? data.depositId : data.withdrawalId
 }

@@ -2,10 +2,7 @@ import type { WebhooksStore } from './store.ts'
 
 type Dependencies = { readonly webhooks: Pick<WebhooksStore, 'listLatestClients' | 'listOf'> }
 
-/**
- * Finds those of some clients that want to be told what is not final; `listClientIds` is asked only where some client of the
- * stage may want it.
- */
+/** Returns the clients that want events that are not final. Calls `listClientIds` only if a client of the stage may want them. */
 export async function findLatestClients(
   { webhooks }: Dependencies,
   listClientIds: () => Promise<readonly string[]>,

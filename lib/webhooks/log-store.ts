@@ -10,11 +10,11 @@ import { DAY_MS } from '../time.ts'
 import { WebhookEvent } from './event.ts'
 import { clientPartition } from './store.ts'
 
-/** Maximum number of events in one page, and of their bytes as JSON; a larger event is a page of its own. */
+/** Maximum events and JSON bytes of a page. A larger event has its own page. */
 const [PAGE_EVENTS, PAGE_BYTES] = [50, 200 * 1024]
-/** Maximum bytes of a list, as JSON; a larger event is a list of its own. Lambda returns at most 6 MB. */
+/** Maximum JSON bytes of a list; a larger event has its own list. Lambda returns at most 6 MB. */
 const LIST_BYTES = 2 ** 20
-/** Pauses before a list with a hole is read again, if its first page was appended not longer ago than this. */
+/** Pauses before a list with a hole is read again; older first pages than the last figure are not. */
 const [READ_PAUSES_MS, JUST_MS] = [[0, 50, 200], 30_000]
 /** Retention of an event in the log. */
 const LOG_MS = 30 * DAY_MS
@@ -31,7 +31,7 @@ export type EventLocation = {
 /** An event in its client's log. */
 export type LoggedEvent = EventLocation & { readonly event: WebhookEvent }
 
-/** An event that has no sequence yet. */
+/** An event without a sequence. */
 export type Unlogged = WebhookEvent extends infer Event
   ? Event extends WebhookEvent
     ? Omit<Event, 'sequence'>
@@ -39,7 +39,7 @@ export type Unlogged = WebhookEvent extends infer Event
   : never
 
 const Events = z.tuple([WebhookEvent], WebhookEvent)
-/** Events of a page look alike, so they take a tenth of their bytes. */
+/** Codec of a page. Its events are similar, so gzip saves nine tenths of the bytes. */
 const Compressed = z.codec(z.instanceof(Uint8Array), Events, {
   decode: (bytes): z.input<typeof Events> => JSON.parse(gunzipSync(bytes).toString()),
   encode: (events) => gzipSync(JSON.stringify(events)),
@@ -50,21 +50,20 @@ type Page = z.output<typeof Page>
 const Mark = z.object({ sk: z.string() })
 const NewMark = z.object({ expiresAt: EpochSeconds })
 
-/** End of a client's log: the next sequence, and the sequence up to which messages are sent to the queue. */
+/** End of a client's log: the next sequence, and the last sequence whose messages are queued. */
 export const Head = z.object({ next: z.number().int(), queued: z.number().int() })
 export type Head = z.output<typeof Head>
 const StoredHead = Head.extend({ pk: z.string() })
 
-/** Which events are listed; `now` in epoch milliseconds. The log is known to reach `last`, if that is given. */
+/** Range of listed events; `now` in epoch milliseconds. The log reaches at least `last`, if given. */
 type ListFrom = { readonly after: number; readonly limit: number; readonly now: number; readonly last?: number }
 
 /**
- * The log of each client: pages of events (`LOG#` and the sequence of the first), a mark for each event that it has (`EVENT#`),
- * and where it ends (`HEAD`). Every read is consistent. Every method throws when the table cannot be reached or an item does not
- * parse.
+ * Store of each client's log: pages of events (`LOG#` and the first sequence), a mark for each event (`EVENT#`) and the end (`HEAD`). Every
+ * read is consistent. Every method throws if the table cannot be reached or an item does not parse.
  */
 export function eventLogStore(table: Table) {
-  /** Pages that begin at this sequence or after it, in order: two at first, and twice as many with each request. */
+  /** Reads the pages that begin at or after this sequence, in order. Each request doubles the number of pages, from two on. */
   async function* pages(clientId: string, from: number): AsyncGenerator<Page> {
     const { pk: partition, sk: first } = pageKey(clientId, from)
     const range = { partition, from: first, to: pageKey(clientId, LAST_SEQUENCE).sk }
@@ -81,11 +80,11 @@ export function eventLogStore(table: Table) {
   async function listOnce(clientId: string, { after, limit, now }: ListFrom) {
     const found: LoggedEvent[] = []
     let bytes = 0
-    /** When the first page was appended. */
+    /** Time when the first page was appended. */
     let appendedAt = 0
     // The page with the next event begins no earlier.
     for await (const { events, expiresAt } of pages(clientId, Math.max(1, after + 2 - PAGE_EVENTS))) {
-      // DynamoDB deletes expired items late, and in no order.
+      // DynamoDB deletes expired items late and in no order.
       if (expiresAt.getTime() <= now) continue
       const page = events[0].sequence
       if (found.length === 0) appendedAt = expiresAt.getTime() - LOG_MS
@@ -101,13 +100,13 @@ export function eventLogStore(table: Table) {
   }
 
   return {
-    /** Where the logs of these clients end, by client. A client without events has none. */
+    /** Returns the heads of these clients' logs, by client. A client without events has none. */
     async getHeads(clientIds: readonly string[]): Promise<Map<string, Head>> {
       const heads = await table.getMany(StoredHead, clientIds.map(headKey))
       return new Map(heads.map(({ pk, ...head }) => [pk.slice(clientPartition('').length), head]))
     },
 
-    /** The ids of those of these events that are logged. */
+    /** Returns the ids of the events that are logged. */
     async listLogged(events: readonly { readonly clientId: string; readonly id: string }[]): Promise<Set<string>> {
       const marks = await table.getMany(
         Mark,
@@ -116,16 +115,16 @@ export function eventLogStore(table: Table) {
       return new Set(marks.map(({ sk }) => sk.slice(MARK.length)))
     },
 
-    /** Notes that messages are sent of all events up to a sequence. */
+    /** Records that the messages of all events up to a sequence are queued. */
     async markQueued(clientId: string, queued: number): Promise<void> {
       const change = { changes: [set('queued', queued)], when: is('queued', '<', queued) }
       await table.update(headKey(clientId), change).catch((error: unknown) => {
-        // Another run appends: whichever is next queues these events once more, and notes it.
+        // Another run is appending. The next run queues these events again and records it.
         if (!(error instanceof Error && error.name === 'TransactionConflictException')) throw error
       })
     },
 
-    /** Those of these events that the log has. */
+    /** Returns those of these events that the log has. */
     async getEvents(clientId: string, wanted: readonly EventLocation[]): Promise<WebhookEvent[]> {
       const keys = new Map(wanted.map(({ page }) => [page, pageKey(clientId, page)]))
       const found = await table.getMany(Page, [...keys.values()])
@@ -133,14 +132,11 @@ export function eventLogStore(table: Table) {
       return found.flatMap(({ events }) => events.filter(({ sequence }) => sequences.has(sequence)))
     },
 
-    /**
-     * The events after a sequence that the log still has at a moment (epoch milliseconds), in order: at most `limit`, or 1 MB.
-     * `after` is 0 for the first.
-     */
+    /** Lists the events after a sequence that have not expired at `now`, in order: at most `limit`, or 1 MB. `after` is 0 for the first. */
     async list(clientId: string, from: ListFrom): Promise<LoggedEvent[]> {
       for (const pause of READ_PAUSES_MS) {
         const { found, appendedAt } = await listOnce(clientId, from)
-        // A query is no snapshot: it may pass a page that is just appended, and read the next one or none.
+        // A query is no snapshot: it may miss a page that was just appended, and return the next one or none.
         const [first] = found
         const isWhole = first ? first.sequence === from.after + 1 : from.last === undefined
         if (isWhole || (first && from.now - appendedAt > JUST_MS)) return found
@@ -152,14 +148,14 @@ export function eventLogStore(table: Table) {
 }
 export type EventLogStore = ReturnType<typeof eventLogStore>
 
-/** The log as the job appends to it. */
+/** Store of the log with the job's `append`. */
 export function appendingLogStore(table: TransactingTable) {
   return {
     ...eventLogStore(table),
 
     /**
-     * Appends events as one page, in order, with a mark for each: all of them or none. Returns where they are; else that the log
-     * no longer ends at `next`, or the ids of those that it has. Throws if they are more than a page takes.
+     * Appends events as one page, in order, with a mark for each: all or none. Returns their places, or that the log no longer ends at
+     * `next`, or the ids already logged. Throws if there are no events; `countFitting` gives the size of a page.
      */
     async append(
       clientId: string,
@@ -189,7 +185,7 @@ export function appendingLogStore(table: TransactingTable) {
 }
 export type AppendingLogStore = ReturnType<typeof appendingLogStore>
 
-/** The outcome of appending. */
+/** Outcome of an append. */
 type Appended =
   | { readonly appended: readonly LoggedEvent[] }
   | { readonly isMoved: true }
@@ -198,7 +194,7 @@ type Appended =
 /** Index of the first mark among the writes of an append. */
 const MARKS_FROM = 2
 
-/** Number of these events that fit into one page, from the first on: at least one, however large it is. */
+/** Returns how many of these events fit into one page, from the first on: at least one of any size. */
 export function countFitting(events: readonly Unlogged[]): number {
   let bytes = 0
   const end = events.findIndex((event, index) => {

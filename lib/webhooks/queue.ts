@@ -4,7 +4,7 @@ import type { WebhookKey } from './webhook.ts'
 
 const webhook = { clientId: z.string(), webhookId: z.string() }
 
-/** A message of the queue of deliveries: one event for one webhook, by its place in the log. */
+/** A message of the delivery queue: one event for one webhook, by its place in the log. */
 export const EventMessage = z.object({
   ...webhook,
   sequence: z.number().int(),
@@ -12,31 +12,31 @@ export const EventMessage = z.object({
 })
 export type EventMessage = z.output<typeof EventMessage>
 
-/** A message of the queue of deliveries: the next probe of a webhook that is behind. */
+/** A message of the delivery queue: the next probe of a webhook that is behind. */
 export const ProbeMessage = z.object({
   ...webhook,
   probeAt: z.number().int().describe('Epoch milliseconds at which it is due'),
 })
 export type ProbeMessage = z.output<typeof ProbeMessage>
 
-/** A message of the queue of deliveries. */
+/** A message of the delivery queue. */
 export type DeliveryMessage = EventMessage | ProbeMessage
 
-/** Sends messages to the queue of deliveries. Throws when one could not be sent; others may have been. */
+/** Sends messages to the delivery queue. Throws if one could not be sent; others may have been. */
 export type Enqueue = (
   messages: readonly DeliveryMessage[],
   options?: { readonly delaySeconds?: number },
 ) => Promise<void>
 
-/** Has SQS hand out a received message again after whole seconds, at most 12 hours. */
+/** Hides a received message in SQS for whole seconds, at most 12 hours; SQS then delivers it again. */
 export type Postpone = (receipt: string, seconds: number) => Promise<void>
 
-/** The messages of events for a webhook. */
+/** Builds the messages of events for a webhook. */
 export function messagesOf({ clientId, webhookId }: WebhookKey, events: readonly EventLocation[]): EventMessage[] {
   return events.map(({ sequence, page }) => ({ clientId, webhookId, sequence, page }))
 }
 
-/** The tenant of a message: one busy webhook keeps no other waiting. */
+/** Returns the message group of a message, its webhook: a busy webhook does not delay the others. */
 export function groupOfMessage({ webhookId }: DeliveryMessage): string {
   return webhookId
 }

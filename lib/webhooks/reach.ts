@@ -1,11 +1,11 @@
 import { BlockList, isIP } from 'node:net'
 import * as z from 'zod'
 
-/** Where events are sent: to public addresses, or, on one machine, to that machine alone. */
+/** Addresses that events may be sent to: public ones, or on a developer's machine only that machine. */
 export const WebhookReach = z.enum(['public', 'loopback'])
 export type WebhookReach = z.output<typeof WebhookReach>
 
-/** The IPv4 addresses that are not public, by IANA's special-purpose registry, and multicast. */
+/** IPv4 addresses that are not public, by IANA's special-purpose registry, and multicast. */
 const NOT_PUBLIC = subnets([
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -24,7 +24,7 @@ const NOT_PUBLIC = subnets([
 ])
 const LOOPBACK = subnets(['127.0.0.0/8', '::1/128'])
 
-/** Whether something may be sent to this IP address; to public ones by IPv4 alone, as functions have no other way out. */
+/** True if deliveries may go to this IP address. Public ones must be IPv4: functions have no IPv6 route. */
 export function isReachable(address: string, reach: WebhookReach): boolean {
   const family = isIP(address)
   if (family === 0) return false
@@ -34,11 +34,11 @@ export function isReachable(address: string, reach: WebhookReach): boolean {
 }
 
 /**
- * Why nothing may be sent to this URL, whatever its name stands for; undefined where something may, if its name stands for
- * an address that is reachable.
+ * Returns the reason why nothing may be sent to this URL, without a DNS lookup; undefined if its syntax allows it. The addresses of its
+ * host name must still be reachable.
  */
 export function whyUnreachable({ protocol, port, hostname }: URL, reach: WebhookReach): string | undefined {
-  // Brackets are part of a host and not of an address. A URL has its IPv4 address in decimals, however it was written.
+  // Hosts have brackets around an IPv6 address. `URL` writes every IPv4 address in decimals.
   const address = hostname.replace(/^\[(.*)\]$/, '$1')
   const isAddress = isIP(address) !== 0
   if (reach === 'loopback') {

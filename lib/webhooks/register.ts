@@ -22,12 +22,12 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** Far more events than are logged between two requests to the table. */
+/** Maximum number of missed events: far more than are logged between two requests to the table. */
 const MAX_MISSED = 1_000
 
 /**
- * Registers a webhook for the events that are logged from now on, and returns it with its secret. Throws
- * `missing_or_invalid_url` if nothing may be sent to the URL, `webhook_already_registered` and `too_many_webhooks`.
+ * Registers a webhook for the events logged from now on, and returns it with its secret. Throws `missing_or_invalid_url` for an unreachable
+ * URL, `webhook_already_registered` and `too_many_webhooks`.
  */
 export async function registerWebhook(
   { webhooks, eventLog, webhookKeys, webhookReach, enqueue, randomBytes, randomUUID, now }: Dependencies,
@@ -54,7 +54,7 @@ export async function registerWebhook(
       throw new AppError(registered ? 'webhook_already_registered' : 'too_many_webhooks')
     }
   }
-  // A run that appended events since may have looked for webhooks just before this one was there.
+  // A run that appended events meanwhile may have read the webhooks just before this one was added.
   const missed = await eventLog.list(clientId, { after: webhook.after, limit: MAX_MISSED, now: now() })
   const key = { clientId, webhookId: webhook.id }
   await enqueue(

@@ -8,10 +8,10 @@ import { SendFailure } from './sent.ts'
 import type { WebhooksStore } from './store.ts'
 import { DisabledReason, Finality, type Webhook, WebhookUrl } from './webhook.ts'
 
-/** Of the types that are unknown an error quotes so many, each cut to so many characters. */
+/** Number of unknown types that an error quotes, and the characters of each. */
 const [QUOTED_TYPES, QUOTED_CHARACTERS] = [3, 30]
 
-/** Types of events; an error says which are unknown, and which there are. */
+/** Types of events. The error names unknown types and lists the known ones. */
 export const EventTypes = z
   .array(z.string().meta({ enum: EventType.options }))
   .min(1, 'must name at least one type; leave it out for all types')
@@ -25,7 +25,7 @@ export const EventTypes = z
   })
   .pipe(z.array(EventType))
 
-/** A webhook that is to be registered. */
+/** Body that registers a webhook. */
 export const NewWebhook = z.strictObject({
   url: field(WebhookUrl, 'missing_or_invalid_url').describe('An https URL on port 443, at most 2,048 characters long'),
   types: field(EventTypes, 'invalid_types')
@@ -39,7 +39,7 @@ export const NewWebhook = z.strictObject({
 })
 export type NewWebhook = z.output<typeof NewWebhook>
 
-/** The id of a webhook in a path. */
+/** Path with the id of a webhook. */
 export const WebhookPath = z.object({
   id: field(z.string().max(100), 'webhook_not_found').describe('Webhook id from `GET /webhooks`'),
 })
@@ -59,17 +59,17 @@ const Secret = z
   .string()
   .describe('Signing key of the deliveries, as in Standard Webhooks: `whsec_` and base64. Shown once: store it')
 
-/** A webhook that was registered just now, with its secret. */
+/** A newly registered webhook, with its secret. */
 export const RegisteredWebhook = z
   .object({ ...registered, secret: Secret })
   .meta({ id: 'RegisteredWebhook', description: 'The registered webhook with its secret' })
 
-/** Why a delivery failed, as callers see it. */
+/** Reason of a failed delivery, as in the API. */
 export const FailureReason = SendFailure.describe(
   'Failure reason. not_allowed: the host name leads to a non-public address. unresolved: the host name has no IPv4 address. connection: the connection was refused or closed. tls: the certificate is not valid. timeout: no response within 5 seconds. redirect: the response was a redirect, which is not followed. status: the response was not 2xx. bad_answer: the response was not HTTP',
 )
 
-/** How deliveries to a webhook go, as callers see it. */
+/** State of the deliveries to a webhook, as in the API. */
 const Delivery = z
   .object({
     lastFailure: z
@@ -110,7 +110,7 @@ const Delivery = z
   })
   .meta({ id: 'WebhookDelivery', description: 'State of the deliveries to a webhook' })
 
-/** A webhook as callers see it. */
+/** A webhook, as in the API. */
 export const WebhookResponse = z
   .object({
     ...registered,
@@ -140,7 +140,7 @@ export const RotatedSecret = z.object({
   previousUntil: Timestamp.describe("Time until which deliveries also carry the previous secret's signature"),
 })
 
-/** A client's webhooks and how deliveries go, oldest first. `now` is in epoch milliseconds. */
+/** Lists a client's webhooks with the state of their deliveries, oldest first. `now` is in epoch milliseconds. */
 export async function listStatuses(
   { webhooks, attempts, now }: Statuses,
   clientId: string,
@@ -181,7 +181,7 @@ function momentOf(millis: number | undefined): Date | null {
   return millis === undefined ? null : new Date(millis)
 }
 
-/** What of a webhook its client sees at any time. */
+/** Returns the fields that every response about a webhook has. */
 export function describeWebhook({ id, url, types, finality, createdAt }: Webhook) {
   return { id, url, types, finality, createdAt }
 }

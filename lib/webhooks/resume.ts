@@ -12,11 +12,11 @@ type Services = {
   readonly now: () => number
 }
 
-/** Messages that are sent before the write that they need come after it: no request takes longer. */
+/** Delay of messages that must come after a write that follows them; no request takes longer. */
 const DELAY_SECONDS = 40
 /**
- * Probes a webhook that is behind at once. With `isAnew` it is also enabled, and gets again all that it did not take: what
- * waits, and what was given up. Throws when the table or the queue cannot be reached: it is then to be called again.
+ * Probes a webhook that is behind immediately. With `isAnew` it also enables the webhook and sends again all waiting and given up events.
+ * Throws if the table or the queue cannot be reached; the caller must then call it again.
  */
 export async function resume(
   { webhooks, attempts, enqueue, now }: Services,
@@ -29,12 +29,12 @@ export async function resume(
   if (isAnew) {
     const [stored] = await attempts.list([key])
     const untaken = listUntaken(attemptsOf(webhook, stored?.attempts), probeAt)
-    // While it is disabled, its messages are dropped.
+    // Deliveries drop the messages of a disabled webhook.
     await enqueue(messagesOf(key, untaken), { delaySeconds: webhook.disabledAt ? DELAY_SECONDS : 0 })
     if (stored) await attempts.put(key, stored, beginAgain(stored.attempts, untaken, probeAt), now())
   }
   if (!webhook.behind && !webhook.disabledAt) return
-  // If this is killed after the write, this one probes.
+  // This message probes if the run is killed after the write.
   await enqueue([{ ...key, probeAt }], { delaySeconds: DELAY_SECONDS })
   await webhooks.change(key, (current) => {
     const { disabledAt: _, disabledReason: __, ...enabled } = current

@@ -6,27 +6,27 @@ import { KeysByAge } from '../keys-by-age.ts'
 import { DAY_MS } from '../time.ts'
 import type { SecretVersions, Webhook } from './webhook.ts'
 
-/** The keys that the stage's secret has. Throws when it cannot be read. */
+/** Reads the keys in the stage's secret. Throws if it cannot be read. */
 export function readWebhookKeys(secretId: string, client?: SecretsManagerClient): Promise<KeysByAge> {
   return readSecretJson(secretId, KeysByAge, client)
 }
 
-/** The same, as the container knows them: five minutes after a change at the latest. */
+/** Returns the keys that the container has cached; they change within five minutes of a rotation. */
 export function readLatestWebhookKeys(secretId: string): Promise<KeysByAge> {
   return readLatestSecretJson(secretId, KeysByAge)
 }
 
-/** For how long the secret before signs beside a new one. */
+/** Time during which the previous secret also signs. */
 const OVERLAP_MS = DAY_MS
 
-/** The first secret of a webhook. Its version was never anybody's: a URL that is registered again has another secret. */
+/** Creates the first version of a webhook's secret. The version is random: a URL that is registered again has another secret. */
 export function createSecretVersions(randomBytes: RandomBytes): SecretVersions {
   return { version: Buffer.from(randomBytes(16)).toString('base64url') }
 }
 
 /**
- * The versions with a new one. Receivers know the one that they had before the first of several rotations within a day, and
- * perhaps none of those between: it is kept, and they are not.
+ * Adds a new version. Of several rotations within a day it keeps the version before the first. Receivers know that one, and perhaps none of
+ * those between.
  */
 export function rotateSecret(
   { version, before }: SecretVersions,
@@ -37,7 +37,7 @@ export function rotateSecret(
   return { ...createSecretVersions(randomBytes), before: kept } satisfies SecretVersions
 }
 
-/** The secrets that sign at a moment, in epoch milliseconds: first the newest, which is told its client. */
+/** Returns the secrets that sign at `now` (epoch milliseconds). The newest, which the client receives, is first. */
 export function listSecrets(
   webhookKeys: KeysByAge,
   clientId: string,
@@ -52,7 +52,7 @@ export function listSecrets(
   return [newest, ...others]
 }
 
-/** `whsec_` and 32 bytes in base64 (Standard Webhooks 1.0.0), which follow from the key by RFC 5869: nothing of them is stored. */
+/** Derives a secret (RFC 5869): `whsec_` and 32 bytes in base64, as in Standard Webhooks 1.0.0. Nothing of it is stored. */
 function deriveSecret(webhookKey: string, clientId: string, webhookId: string, version: string): string {
   const info = `webhook ${clientId} ${webhookId} ${version}`
   return `whsec_${Buffer.from(hkdfSync('sha256', webhookKey, '', info, 32)).toString('base64')}`

@@ -11,29 +11,29 @@ export type Send = (
   delivery: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
 ) => Promise<Sent>
 
-/** All IPv4 addresses of a name; none where it has none, or where DNS does not answer in time. */
+/** Resolves a name to all its IPv4 addresses; to none if it has none or DNS does not respond in time. */
 type Resolve = (hostname: string) => Promise<readonly string[]>
 
 type Options = {
   readonly reach: WebhookReach
-  /** How names are looked up; by DNS where nothing else is given. */
+  /** Resolver of names; by default DNS, or 127.0.0.1 on one machine. */
   readonly resolve?: Resolve
   /** Epoch milliseconds. */
   readonly now: () => number
   readonly request?: (url: URL, options: RequestOptions) => ClientRequest
-  /** How long a delivery may take in all: the name, the connection and the headers of the answer. */
+  /** Maximum duration of a delivery: DNS, connection and response headers. */
   readonly timeoutMs?: number
 }
 
 const TIMEOUT_MS = 5_000
 const MOST_HEADER_BYTES = 16 * 1024
-/** How long each of several addresses but the last is tried: longer than the second after which TCP asks again. */
+/** Time to try each address but the last: longer than the second after which TCP repeats its SYN. */
 const SOCKET = { autoSelectFamilyAttemptTimeout: 1_500 }
 const USER_AGENT = 'Vaultline-Webhooks/1'
 
 /**
- * Creates what sends deliveries: by POST, over a connection of their own, to servers within reach and nowhere else, whatever
- * their names and answers say. An answer of 2xx is a success: its body is not read. No redirect is followed.
+ * Creates the sender of deliveries. It posts over a new connection, and only to addresses within reach, whatever names or responses say. A
+ * 2xx response is a success, whose body it does not read. It follows no redirect.
  */
 export function createSender({
   reach,
@@ -47,12 +47,12 @@ export function createSender({
     const url = URL.parse(address)
     if (!url || whyUnreachable(url, reach) !== undefined)
       return Promise.resolve({ delivered: false, reason: 'not_allowed' })
-    // Not imported: that would load undici, 30 ms of a cold start, and nothing but this machine is sent to by HTTP.
+    // An import would load undici, 30 ms of a cold start. Only the local service sends by HTTP.
     const ask = url.protocol === 'http:' ? process.getBuiltinModule('node:http').request : request
     const { promise, resolve: settle } = Promise.withResolvers<Sent>()
     const sent = ask(url, {
       method: 'POST',
-      // No connection is kept, so that none is reused that was made while the name had another address.
+      // A kept connection could lead to an address that the name no longer has.
       agent: false,
       lookup,
       ...SOCKET,
@@ -69,11 +69,11 @@ export function createSender({
       settle(result)
       sent.destroy()
     }
-    // Not by `timeout`, which begins anew with each byte.
+    // The option `timeout` would start again with each byte.
     const timer = setTimeout(() => end({ delivered: false, reason: 'timeout' }), timeoutMs)
     sent.on('error', (error) => end({ delivered: false, reason: reasonOf(error) }))
     sent.on('response', (answer) => end(judge(answer, now())))
-    // A host that sends nothing else would keep the function busy, and others' deliveries waiting.
+    // Otherwise a host could keep the function busy with 1xx responses and delay other deliveries.
     let interim = 0
     sent.on('information', () => {
       interim += 1
@@ -85,24 +85,24 @@ export function createSender({
   }
 }
 
-/** Answers before the answer (1xx), of which a server sends one or two. */
+/** Maximum number of interim responses (1xx); a server sends one or two. */
 const MOST_INTERIM = 5
 
 const FAMILY = 4
 
-/** DNS: how long a server may take, in milliseconds, and how often it is asked. */
+/** Milliseconds that a DNS server may take, and the number of tries. */
 const DNS = { timeout: 1_500, tries: 2 }
 
 /**
- * The addresses of a name, by DNS. Not by the system's look-up, whose four threads would all wait for names whose servers are
- * silent. IPv4 alone, as functions have no other way out.
+ * Resolves a name by DNS. The system's lookup has four threads, which silent name servers would block. It is IPv4 only: functions have no
+ * IPv6 route.
  */
 const resolveByDns: Resolve = (hostname) => new Resolver(DNS).resolve4(hostname).catch(() => [])
 
-/** The address of the one name that a machine's own service sends to, `localhost`, by RFC 6761, 6.3. */
+/** Resolves `localhost` (RFC 6761, 6.3), the only name that the local service sends to. */
 const resolveLocally: Resolve = async () => ['127.0.0.1']
 
-/** What is thrown for a name that leads where nothing is sent, and for one without an address. */
+/** Error for a name without an address, or with one that is not allowed. */
 class UnreachableError extends Error {
   readonly reason: SendFailure
 
@@ -113,8 +113,8 @@ class UnreachableError extends Error {
 }
 
 /**
- * The look-up for a socket, which connects to what it is given and to nothing else: a name of which any address is not
- * reachable has none. Sockets do not look up hosts that are addresses.
+ * Builds a socket's lookup, the only source of its addresses. It throws if any address of a name is not reachable. Sockets do not look up
+ * hosts that are addresses.
  */
 function lookupWithin(reach: WebhookReach, resolve: Resolve): LookupFunction {
   const lookUp = async (hostname: string) => {
@@ -143,7 +143,7 @@ function judge({ statusCode: status = 0, headers }: IncomingMessage, now: number
   }
 }
 
-/** Milliseconds, of seconds or of a moment (RFC 9110, 10.2.3). */
+/** Parses `Retry-After` in seconds or as a date (RFC 9110, 10.2.3); returns milliseconds. */
 function parseRetryAfter(text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined
   const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now

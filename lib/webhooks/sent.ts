@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** Why a delivery failed. */
+/** Reason of a failed delivery. */
 export const SendFailure = z.enum([
   'not_allowed',
   'unresolved',
@@ -13,7 +13,7 @@ export const SendFailure = z.enum([
 ])
 export type SendFailure = z.output<typeof SendFailure>
 
-/** What came of a delivery; `retryAfterMs` is what the server asked for. */
+/** Outcome of a delivery; `retryAfterMs` is the pause that the server requests. */
 export type Sent =
   | { readonly delivered: true; readonly status: number }
   | {

@@ -1,17 +1,14 @@
 import { createHmac } from 'node:crypto'
 
-/** What a delivery is signed over. */
+/** Signed content of a delivery. */
 type Delivery = {
-  /** The event's id. */
   readonly id: string
-  /** When it is sent, in epoch milliseconds. */
+  /** Time of sending in epoch milliseconds. */
   readonly now: number
   readonly body: string
 }
 
-/**
- * The headers of a delivery by Standard Webhooks 1.0.0: a signature by each of these secrets, `whsec_` and the key in base64.
- */
+/** Builds the headers of a delivery (Standard Webhooks 1.0.0), with one signature per secret. A secret is `whsec_` and the key in base64. */
 export function signatureHeaders({ id, now, body }: Delivery, secrets: readonly string[]): Record<string, string> {
   const timestamp = Math.floor(now / 1000)
   const signatures = secrets.map((secret) => {

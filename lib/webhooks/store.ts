@@ -5,7 +5,7 @@ import type { Table } from '../aws/table.ts'
 import { AppError } from '../errors.ts'
 import { MAX_WEBHOOKS, Webhook, type WebhookKey } from './webhook.ts'
 
-/** Number of times that a change is tried while others change the same webhook. */
+/** Maximum number of attempts to change a webhook while others change it. */
 const TRIES = 10
 
 const LatestItem = z.object({ clients: z.set(z.string()) })
@@ -13,8 +13,8 @@ const Item = z.object({ webhooks: z.record(z.string(), Webhook) })
 const StoredItem = Item.extend({ pk: z.string() })
 
 /**
- * The webhooks of clients: one item a client, with all of its webhooks. What is read is read consistently. Every method
- * throws when the table cannot be reached or an item does not parse.
+ * Store of the clients' webhooks, one item per client. Reads are consistent. Every method throws if the table cannot be reached or an item
+ * does not parse.
  */
 export function webhooksStore(table: Table) {
   const reserveTests = (clientId: string, until: number, when: Condition) =>
@@ -25,11 +25,11 @@ export function webhooksStore(table: Table) {
     return item ? sorted(item) : []
   }
 
-  /** A webhook; undefined if there is none. */
+  /** Returns a webhook; undefined if there is none. */
   const find = async ({ clientId, webhookId }: WebhookKey): Promise<Webhook | undefined> =>
     (await list(clientId)).find(({ id }) => id === webhookId)
 
-  /** Replaces a webhook and returns it as written; undefined if it was changed or removed since it was read. */
+  /** Replaces a webhook and returns it as written; undefined if it changed or was removed since the read. */
   async function replace(clientId: string, before: Webhook, changed: Webhook): Promise<Webhook | undefined> {
     const webhook = { ...changed, version: randomUUID() }
     const isReplaced = await table.update(webhooksKey(clientId), {
@@ -40,22 +40,23 @@ export function webhooksStore(table: Table) {
   }
 
   return {
-    /** A client's webhooks, oldest first. */
+    /** Lists a client's webhooks, oldest first. */
     list,
 
-    /** The webhooks of each of these clients that has any, by client. */
+    /** Lists the webhooks of these clients, by client; clients without a webhook are missing. */
     async listOf(clientIds: readonly string[]): Promise<Map<string, Webhook[]>> {
       const items = await table.getMany(StoredItem, clientIds.map(webhooksKey))
       return new Map(items.map((item) => [item.pk.slice(CLIENT.length), sorted(item)]))
     },
 
-    /** Clients that may want events that are not final: all that have ever registered a webhook for them. */
+    /** Lists the clients that may want events that are not final: all that ever registered a webhook for them. */
     listLatestClients: async (): Promise<ReadonlySet<string>> =>
       (await table.get(LatestItem, LATEST_KEY))?.clients ?? new Set(),
 
-    /** Adds a webhook; false where the client has one with its id, or as many as there can be. */
+    /** Adds a webhook; returns false if the client already has its id or the maximum number. */
     async add(clientId: string, webhook: Webhook): Promise<boolean> {
-      // Before it is there, so that no client with one is missing, and never taken back, as another may be added meanwhile.
+      // This write comes first, so that no client with such a webhook is missing. It is never undone: another webhook may be added
+      // meanwhile.
       if (webhook.finality === 'latest') await table.write(LATEST_KEY, [add('clients', clientId)])
       const key = webhooksKey(clientId)
       if (await table.add(Item, key, { webhooks: { [webhook.id]: webhook } })) return true
@@ -65,7 +66,7 @@ export function webhooksStore(table: Table) {
       })
     },
 
-    /** Removes a webhook of a client, with its attempts; false where there is none with this id. */
+    /** Removes a webhook of a client and its attempts; returns false if there is none with this id. */
     async remove(clientId: string, id: string): Promise<boolean> {
       const isRemoved = await table.update(webhooksKey(clientId), {
         changes: [remove(['webhooks', id])],
@@ -79,8 +80,8 @@ export function webhooksStore(table: Table) {
     replace,
 
     /**
-     * Changes a webhook, again for as long as others change it too. Returns it; undefined if there is none. Starts with the
-     * webhook as it was read, if that is given. Throws `service_unavailable` if others change it all the time.
+     * Changes a webhook and tries again if others change it meanwhile. Returns it; undefined if there is none. Starts with `read`, if
+     * given. Throws `service_unavailable` if others keep changing it.
      */
     async change(key: WebhookKey, to: (webhook: Webhook) => Webhook, read?: Webhook): Promise<Webhook | undefined> {
       let before = read ?? (await find(key))
@@ -96,8 +97,8 @@ export function webhooksStore(table: Table) {
     },
 
     /**
-     * Reserves the test deliveries of a client until a moment, in epoch milliseconds; false while another has them. Who has
-     * reserved them ends that earlier by another moment.
+     * Reserves a client's test deliveries until a moment, in epoch milliseconds; returns false while another call holds them. `endTest`
+     * moves the end of the caller's own reservation.
      */
     beginTest(clientId: string, { now, until }: { readonly now: number; readonly until: number }) {
       return reserveTests(clientId, until, any(missing('testingUntil'), is('testingUntil', '<=', now)))
@@ -109,17 +110,17 @@ export function webhooksStore(table: Table) {
 }
 export type WebhooksStore = ReturnType<typeof webhooksStore>
 
-/** Key of the one item with the ids of clients that may want events that are not final: 25,000 clients take 400 KB. */
+/** Key of the item with the clients that may want events that are not final; 25,000 clients take 400 KB. */
 const LATEST_KEY = { pk: 'LATEST', sk: 'CLIENTS' }
 
 const CLIENT = 'CLIENT#'
 
-/** The partition of a client's webhooks and events. */
+/** Returns the partition of a client's webhooks and events. */
 export function clientPartition(clientId: string): string {
   return `${CLIENT}${clientId}`
 }
 
-/** The key of a webhook's attempts. */
+/** Returns the key of a webhook's attempts. */
 export function attemptsKey({ clientId, webhookId }: WebhookKey) {
   return { pk: clientPartition(clientId), sk: `ATTEMPTS#${webhookId}` }
 }

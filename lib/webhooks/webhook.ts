@@ -4,15 +4,15 @@ import { EventType, type WebhookEvent } from './event.ts'
 
 const MAX_CHARACTERS = 2048
 
-/** Events that a webhook gets: only final ones, or first also those that a reorganisation can undo. */
+/** Finality of the events that a webhook gets: only final ones, or first also those that a reorganisation can undo. */
 export const Finality = z.enum(['final', 'latest'])
 export type Finality = z.output<typeof Finality>
 
-/** Why a webhook is disabled: it responded that it is gone, or has taken nothing for three days. */
+/** Reason why a webhook is disabled: it returned 410, or every delivery failed for three days. */
 export const DisabledReason = z.enum(['gone', 'failing'])
 export type DisabledReason = z.output<typeof DisabledReason>
 
-/** A URL to send to: https, or http on one machine; without a user name, a password or a fragment. */
+/** A URL to send to: https, or http on one machine. It has no user name, password or fragment. */
 export const WebhookUrl = z.codec(
   z.string().meta({ format: 'uri', maxLength: MAX_CHARACTERS }),
   z.string().max(MAX_CHARACTERS),
@@ -30,8 +30,8 @@ export const WebhookUrl = z.codec(
 )
 
 /**
- * Versions of the secrets that sign; each secret follows from its version (lib/webhooks/secret.ts). After a rotation the one
- * before also signs, until its end.
+ * Versions of the secrets that sign; each secret is derived from its version (lib/webhooks/secret.ts). The version before a rotation also
+ * signs, until `until`.
  */
 export const SecretVersions = z.object({
   version: z.string(),
@@ -41,15 +41,15 @@ export type SecretVersions = z.output<typeof SecretVersions>
 
 const Millis = z.number().int()
 
-/** A webhook that is behind: its events are not queued; a probe continues from its place in the log. */
+/** A webhook that is behind: its events are not queued, and a probe continues from its place in the log. */
 export const Behind = z.object({
-  /** Lowest sequence that it may not have taken. */
+  /** Lowest sequence that it may not have accepted. */
   from: z.number().int(),
-  /** When the next probe is due. */
+  /** Time of the next probe. */
   probeAt: Millis,
-  /** Until then a function is at work on it. */
+  /** End of the claim by the function that works on it. */
   claimedUntil: Millis.optional(),
-  /** True once it has taken all: events are queued again, and those of the meantime are looked for. */
+  /** True once it has caught up: events are queued again, and those logged meanwhile are still to be queued. */
   isLive: z.boolean().default(false),
 })
 export type Behind = z.output<typeof Behind>
@@ -57,7 +57,7 @@ export type Behind = z.output<typeof Behind>
 /** An endpoint that a client registered for events. */
 export const Webhook = z.object({
   id: z.string(),
-  /** Another one after each change. */
+  /** Version of the item; changes with each write. */
   version: z.string(),
   url: z.string(),
   /** Null for all types, including future ones. */
@@ -65,7 +65,7 @@ export const Webhook = z.object({
   finality: Finality,
   secret: SecretVersions,
   createdAt: Timestamp,
-  /** Sequence of the last event before it was registered: it gets those after. */
+  /** Sequence of the last event before the registration; later events are sent. */
   after: z.number().int().nonnegative(),
   behind: Behind.optional(),
   disabledAt: Timestamp.optional(),
@@ -73,7 +73,7 @@ export const Webhook = z.object({
 })
 export type Webhook = z.output<typeof Webhook>
 
-/** A webhook of a client. */
+/** Key of a client's webhook. */
 export type WebhookKey = { readonly clientId: string; readonly webhookId: string }
 
 /** Maximum number of webhooks of a client. */
