@@ -128,7 +128,7 @@ export const jobs = {
   'jobs/refresh-rewards': refreshRewards,
 } as const satisfies Record<string, JobContract>
 
-/** Every function of the service that takes the messages of a queue, by its folder in `functions/`. */
+/** Every queue consumer of the service, by its folder in `functions/`. */
 export const consumers = {
   'queues/deliver-events': deliverEvents,
   'queues/refresh-shard': refreshShard,

@@ -26,10 +26,7 @@ type UnlistedVault = { readonly key: ItemKey; readonly clientId: string; readonl
  */
 export function listedVaultsStore(table: Table) {
   return {
-    /**
-     * Each vault that any client has on this chain, once, in the order of their addresses; of those from one address to
-     * another, both included, where such are given.
-     */
+    /** Lists each vault that any client has on this chain, once, ordered by address. An address range limits the list. */
     async list(chainId: number, { from, to }: AddressRange = ALL_ADDRESSES): Promise<VaultOnChain[]> {
       const [first, last] = [chainVaultKey({ chainId, address: from }), chainVaultKey({ chainId, address: to })]
       const range = { partition: first.pk, from: first.sk, to: last.sk }

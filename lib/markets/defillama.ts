@@ -110,7 +110,7 @@ function byCoin(coins: readonly CoinName[], answers: Readonly<Record<string, unk
   })
 }
 
-/** Returns the steps of a chart, as dense as CoinGecko's: 5 minutes for a day, an hour up to 90 days, a day beyond. */
+/** Returns the steps of a chart, as dense as CoinGecko's: 5 minutes for a day, an hour up to 90 days, then a day. */
 function stepsOf(days: number | 'max'): { period: string; seconds: number; span: number } {
   const [longest, longestSeconds] = LONGEST_PERIOD
   if (days === 'max') return { period: longest, seconds: longestSeconds, span: MOST_POINTS }

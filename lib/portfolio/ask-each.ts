@@ -6,8 +6,8 @@ import { sideBySide } from '../side-by-side.ts'
 const LIMIT_MS = 7_000
 
 /**
- * Asks the questions, eight in parallel: as many NFT questions as Alchemy's paid plan of 10,000 compute units a second allows. Questions
- * without a response after 7 s get the error `upstream_timeout`; unstarted ones are not asked.
+ * Sends the questions, eight in parallel: as many NFT questions as Alchemy's paid plan of 10,000 compute units a second allows. Questions
+ * without a response after 7 s get the error `upstream_timeout`; unstarted ones are not sent.
  */
 export async function askEach<Question, T>(
   questions: readonly Question[],

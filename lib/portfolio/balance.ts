@@ -15,7 +15,7 @@ export const Holding = z.object({
   /** True if the service supports it; other tokens have no price. */
   isListed: z.boolean(),
   isSpam: z.boolean(),
-  /** For shares of a vault: its asset, and the price of one whole share in the asset's smallest unit (null if unknown). */
+  /** Vault shares only: the asset, and the price of one whole share in the asset's smallest unit (null if unknown). */
   share: z.object({ asset: z.string(), assetDecimals: z.number().int(), price: Amount.nullable() }).nullable(),
 })
 export type Holding = z.output<typeof Holding>

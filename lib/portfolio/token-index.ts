@@ -73,7 +73,7 @@ export type TokenIndex = {
   fetchNfts(chainKey: ChainKey, wallet: string): Promise<OwnedNfts>
 }
 
-/** Combines several indexes: on a failure it asks the next one. Undefined if there is none. */
+/** Combines several indexes: on a failure it queries the next one. Undefined if there is none. */
 export function inOrder(indexes: readonly TokenIndex[]): TokenIndex | undefined {
   if (indexes.length === 0) return undefined
   return {

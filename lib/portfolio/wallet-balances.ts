@@ -73,7 +73,7 @@ export function oldestOf({ asOf, tokens, shares }: ChainBalances, contracts: rea
   return new Date(Math.min(...parts.map((part) => (part.asOf ?? asOf).getTime()), asOf.getTime()))
 }
 
-/** True if the index need not be asked again: for ten minutes, or for a day if the wallet is empty. */
+/** True if the index need not be queried again: for ten minutes, or for a day if the wallet is empty. */
 export function isIndexFresh(known: KnownOnChain, now: number): boolean {
   const { indexed } = known
   if (!indexed) return false
@@ -115,7 +115,7 @@ export function isUnread({ tokens, unread }: ChainBalances, address: string): bo
   return !(address in tokens) && TOKEN_PROGRAMS.some((program) => unread.includes(program))
 }
 
-/** Adds the last known balances of everything that this read lacks, with their times. */
+/** Adds the last known balances that the chain did not report now, or was not queried for, with their times. */
 export function withLastKnown(read: ChainBalances, last: ChainBalances | undefined): ChainBalances {
   if (!last) return read
   const unread = Object.entries(last.tokens).filter(([address]) => isUnread(read, address))

@@ -11,7 +11,7 @@ import { CredentialEntry } from '../../../lib/accounts/credential-entry.ts'
 import { field, whereFit } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
-/** Of these fields exactly one is given. */
+/** Fields of which a request has exactly one. */
 const CREDENTIALS = ['firstFactorCredential', 'secondFactorCredential', 'recoveryCredential']
 
 export const contract = {

@@ -26,14 +26,14 @@ import { contract } from './contract.ts'
 
 type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
-/** The kinds of which a user has one. */
+/** Kinds of which a user has at most one. */
 const SINGLE: readonly Credential['kind'][] = ['Password', 'Totp', 'RecoveryKey']
 
 /**
- * Adds the credential that was made for a token, which is used up whatever comes of it, where the user's own confirm it.
- * Throws `challenge_expired_or_used`, `too_many_requests` after too many guesses, `confirmation_failed`, and once it is
- * confirmed `invalid_credential`, `credential_already_registered`, `too_many_credentials`, or
- * `missing_or_invalid_second_factor_credential` for a password that nothing stands beside.
+ * Adds the credential made for a token, once the user's own credentials confirm it. The token is used up in any case. Throws
+ * `challenge_expired_or_used`, `too_many_requests` after too many guesses, and `confirmation_failed`. After the confirmation it throws
+ * `invalid_credential`, `credential_already_registered`, `too_many_credentials`, or `missing_or_invalid_second_factor_credential` for a
+ * password without a second factor.
  */
 function completeAddition({ users, limitTries, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
   const attest = attestor({ identityKeys, randomBytes, now })
@@ -55,7 +55,7 @@ function completeAddition({ users, limitTries, relyingParty, identityKeys, rando
       return confirmed.value
     }
     const confirmed = await confirm(user)
-    // The body has exactly one of them.
+    // The cast is safe: the body has exactly one of them.
     const [credential] = (await attest(attestations, enrolment)) as [Credential]
     const id = randomId(randomBytes)
     const withIt = async (current: User) => {
@@ -73,7 +73,7 @@ function completeAddition({ users, limitTries, relyingParty, identityKeys, rando
   }
 }
 
-/** The credentials without the one of this kind, where a user has one of it. */
+/** Returns the credentials without the one that the added kind replaces. */
 function withoutSingle(credentials: User['credentials'], added: Credential['kind']): User['credentials'] {
   const kept = Object.entries(credentials).filter(([, { kind }]) => kind !== added || !SINGLE.includes(kind))
   return Object.fromEntries(kept)

@@ -11,8 +11,8 @@ import { contract } from './contract.ts'
 type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
- * Starts to add a credential: what a client needs to make it, what the user's own credentials confirm it with, and the
- * token with which to hand both over, once, within ten minutes.
+ * Starts to add a credential. Returns the options to make it, the challenge for the user's own credentials, and the token to send both. The
+ * token works once, within ten minutes.
  */
 function beginAddition({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
   return async ({ session, headers }: Request<typeof contract>): Promise<Reply<typeof contract>> => {

@@ -19,9 +19,9 @@ const SUPPORTED_KINDS: Reply<typeof contract>['supportedCredentialKinds'] = [
 type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
- * Starts a login: a challenge that is good for one try within ten minutes, and the keys that may sign it. An unknown
- * e-mail address gets dummy keys, the same each time. Passkeys are not listed: they are found without, and the lengths of
- * their ids would tell them from dummies.
+ * Starts a login. Returns a challenge for one attempt within ten minutes, and the keys that may sign it. An unknown e-mail address gets
+ * dummy keys, the same each time. Passkeys are not listed: clients find them without a list, and the lengths of their ids would reveal the
+ * dummies.
  */
 function beginLogin({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
   const listed = (user: User | null, kind: 'Key' | 'PasswordProtectedKey', subject: string) => {
@@ -29,7 +29,7 @@ function beginLogin({ users, relyingParty, identityKeys, randomBytes, now }: Dep
     const dummies = Array.from({ length: MOST_CREDENTIALS }, (_, i) =>
       createHmac('sha256', identityKeys[0]).update(`credential ${kind} ${i} ${subject}`).digest('base64url'),
     )
-    // Sorted, so that the order does not tell own credentials from dummies.
+    // Sorted, so that the order does not reveal the dummies.
     const ids = [...own, ...dummies].slice(0, MOST_CREDENTIALS).sort()
     return ids.map((id) => ({ type: 'public-key' as const, id }))
   }

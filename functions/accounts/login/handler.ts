@@ -28,9 +28,8 @@ const SESSION_SECONDS = 30 * DAY
 type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
- * Completes a login and gives the token of its session of 30 days. The challenge is used up whatever comes of it. Of more
- * than MOST_SESSIONS the oldest end. Throws `login_failed`, the same for every cause, or `too_many_requests`; whether the
- * user exists makes no difference to the work.
+ * Completes a login and returns the token of its session of 30 days. The challenge is used up in any case. Above MOST_SESSIONS the oldest
+ * sessions end. Throws `login_failed`, the same for every cause, or `too_many_requests`. The work is the same for unknown users.
  */
 function completeLogin({ users, limitTries, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
   const authenticate = authenticator({ identityKeys, limitTries, now })
@@ -45,7 +44,7 @@ function completeLogin({ users, limitTries, relyingParty, identityKeys, randomBy
 
     const { email, challenge } = started
     const expected = { challenge, origins, rpId: relyingParty.id }
-    // What can be guessed is guessed of somebody.
+    // Guesses must count against a user, so only a passkey works without an e-mail address.
     if (email === undefined && assertions.firstFactor.kind !== 'Fido2') throw new AppError('login_failed')
     const claimant = { clientId, email, sourceIp: request.requestContext.http.sourceIp }
     const verify = async (user: User | null) => {
@@ -70,15 +69,15 @@ function completeLogin({ users, limitTries, relyingParty, identityKeys, randomBy
       expiresAt: secondsFrom(now(), SESSION_SECONDS),
     }
     const { platform } = request.headers
-    // First, so that whoever ends all sessions finds this one, or has it fail.
+    // This write comes first, so that a user who ends all sessions ends this one or makes the login fail.
     await users.sessions.put(session.hash, session)
     await changeAccess(users, user, async (current) => ({
-      // A password takes half a second to compare: time for whoever ends sessions meanwhile.
+      // A password takes half a second to compare; the credentials may change meanwhile.
       credentials: isDeepStrictEqual(current.credentials, user.credentials) ? credentials : await verify(current),
       sessions: withSession(current.sessions, session, platform),
     })).catch(async (error: unknown) => {
       await users.sessions.delete(session.hash)
-      // The user who was there a moment ago is no more.
+      // The user was deleted a moment ago.
       const isGone = error instanceof AppError && error.code === 'invalid_session'
       throw isGone ? new AppError('login_failed', { cause: error }) : error
     })
@@ -86,7 +85,7 @@ function completeLogin({ users, limitTries, relyingParty, identityKeys, randomBy
   }
 }
 
-/** The sessions with a new one, without those that have ended, or are one too many. */
+/** Adds a session; drops ended sessions and the oldest above the limit. */
 function withSession(
   sessions: User['sessions'],
   { id, hash, createdAt, expiresAt }: Session,
@@ -100,7 +99,7 @@ function withSession(
   }
 }
 
-/** The id of the passkey that tells who logs in; another kind of credential finds nobody. */
+/** Returns the id of the passkey that identifies the user; an id that matches no one for other kinds. */
 function credentialIdOf(factor: Assertion): string {
   return factor.kind === 'Fido2' ? factor.credentialAssertion.credId : '-'
 }

@@ -9,16 +9,15 @@ import { identityKeys, now, randomBytes, relyingParty, type Services, users } fr
 import { sha256 } from '../../../lib/sha256.ts'
 import { contract } from './contract.ts'
 
-/** Of a P-256 key as the provider's clients encrypt it: the bytes of PKCS #8 with AES-GCM's tag, and of the nonce. */
+/** Sizes of a P-256 key as the provider's clients encrypt it: PKCS #8 with AES-GCM's tag, and the nonce. */
 const ENCRYPTED_BYTES = 138 + 16
 const NONCE_BYTES = 16
 
 type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
- * Starts a recovery: what a client needs to make new credentials, the token with which to hand them over, once, within ten
- * minutes, and the encrypted recovery key for whoever tells its id, which the recovery kit alone has. Others get a dummy of
- * the same form, the same each time.
+ * Starts a recovery. Returns the options for new credentials and the token to send them, once, within ten minutes. It also returns the
+ * encrypted recovery key for its id, which only the recovery kit contains. Any other id gets a dummy of the same form, the same each time.
  */
 function beginRecovery({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
   const allowed = (user: User | null, id: string, subject: string) => {
@@ -53,12 +52,12 @@ function beginRecovery({ users, relyingParty, identityKeys, randomBytes, now }: 
   }
 }
 
-/** What looks like the id of a recovery key. */
+/** Returns a dummy id of a recovery key. */
 function dummyId(identityKey: string, subject: string): string {
   return createHmac('sha256', identityKey).update(`credential RecoveryKey ${subject}`).digest('base64url')
 }
 
-/** What looks like an encrypted private key, in the form of the provider's clients: base64 of JSON. */
+/** Returns a dummy encrypted private key in the form of the provider's clients: base64 of JSON. */
 function dummyEncryptedKey(identityKey: string, info: string): string {
   const bytes = Buffer.from(hkdfSync('sha256', identityKey, '', info, ENCRYPTED_BYTES + NONCE_BYTES))
   const [key, iv] = [bytes.subarray(0, ENCRYPTED_BYTES), bytes.subarray(ENCRYPTED_BYTES)]

@@ -15,10 +15,10 @@ import { contract } from './contract.ts'
 type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
- * Completes a recovery with its token, which is used up whatever comes of it: the new credentials replace all others, and
- * all sessions end. Throws `registration_expired_or_used`, `recovery_failed`, the same for every cause, and to whoever has
- * the recovery key `invalid_credential` with every check of the new credentials that failed, or
- * `credential_already_registered`. Whether the user exists makes no difference to the work before `recovery_failed`.
+ * Completes a recovery with its token, which is used up in any case. The new credentials replace all others, and all sessions end. Throws
+ * `registration_expired_or_used`, or `recovery_failed`, the same for every cause. With the right recovery key it can throw
+ * `invalid_credential` with every failed check, or `credential_already_registered`. The work before `recovery_failed` is the same for
+ * unknown users.
  */
 function completeRecovery({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
   const attest = attestor({ identityKeys, randomBytes, now })
@@ -56,7 +56,7 @@ function completeRecovery({ users, relyingParty, identityKeys, randomBytes, now 
   }
 }
 
-/** The user of a recovery that went well; throws `recovery_failed`. */
+/** Returns the user of a successful recovery; throws `recovery_failed`. */
 function recovered(result: Result<User>): User {
   if ('error' in result) throw new AppError('recovery_failed', { cause: result.error })
   return result.value

@@ -18,8 +18,8 @@ import { contract } from './contract.ts'
 type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
- * Starts a registration: what a client needs to make credentials, and the token with which to hand them over, once,
- * within ten minutes. Whether the e-mail address is known is not looked at. Throws `too_many_requests`.
+ * Starts a registration. Returns the options to make credentials, and the token to send them, once, within ten minutes. It does not check
+ * whether the e-mail address is known. Throws `too_many_requests`.
  */
 function beginRegistration({ users, limitTries, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
   return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {

@@ -5,7 +5,7 @@ import type { WalletChallenge } from '../../../lib/accounts/challenges.ts'
 const STATEMENT = 'Link this wallet to your account. This costs nothing and moves nothing.'
 
 /**
- * The text that a wallet signs to be linked: EIP-4361's for EVM chains, and the same in Solana's words
+ * Builds the message that a wallet signs to be linked: EIP-4361 for EVM chains, its Solana variant for Solana
  * (https://github.com/phantom/sign-in-with-solana).
  */
 export function walletMessage(
@@ -14,7 +14,7 @@ export function walletMessage(
 ): string {
   if (chain === 'evm') {
     return createSiweMessage({
-      // The schema of wallet addresses has checked it.
+      // The cast is safe: the schema of wallet addresses has checked it.
       address: address as Address,
       chainId,
       domain,

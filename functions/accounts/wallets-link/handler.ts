@@ -12,10 +12,10 @@ import { isSignedBy } from './wallet-proof.ts'
 const MAX_WALLETS = 20
 
 /**
- * Links the wallet that signed a text of ours to the user who asked for it. Throws `challenge_expired_or_used`,
- * `invalid_signature`, `wallet_already_linked`, `too_many_wallets`, `invalid_session` where the session has ended meanwhile,
- * or why two hosts do not tell that it is signed, after which the same text is still good; and `too_many_requests`: each wrong signature can be a call of
- * code that its user chose.
+ * Links the wallet that signed our message to the user who requested it. Throws `challenge_expired_or_used`, `invalid_signature`,
+ * `wallet_already_linked`, `too_many_wallets`, and `invalid_session` if the session has ended meanwhile. Throws the reader's error if two
+ * hosts cannot confirm the signature; the message then stays valid. Throws `too_many_requests`: each wrong signature can call code that the
+ * user chose.
  */
 function completeLink({ users, limitTries, getReader, now }: Services<'users' | 'limitTries' | 'getReader' | 'now'>) {
   return async ({ session, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {

@@ -20,17 +20,17 @@ import type { WalletChallenge } from '../../../lib/accounts/challenges.ts'
 import { isOfSmallOrder } from '../../../lib/accounts/public-key.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 
-/** Enough for an account to be deployed and to check several signatures; who asks chose the code that uses it. */
+/** Gas of the check, enough to deploy an account and verify several signatures. It is limited because the caller chooses the code. */
 const MOST_GAS = numberToHex(5_000_000)
 
 const erc1271Abi = parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)'])
-/** What a contract account returns for a signature of its own: the function's selector, as a word. */
+/** Return value of a contract account for its own signature: the function's selector, as a word. */
 const ERC1271_YES = padHex('0x1626ba7e', { dir: 'right', size: 32 })
 
 /**
- * Whether this signature of the message is the wallet's own: of a plain EVM account, or of a contract account that is
- * deployed (ERC-1271) or not yet (ERC-6492), as its own chain sees it; or of a Solana account, in base58.
- * One call to a chain, for what is no plain account's signature alone. Throws what the reader does.
+ * True if this signature of the message is the wallet's own. EVM wallets are plain accounts, or deployed (ERC-1271) or undeployed
+ * (ERC-6492) contract accounts on their own chain. Solana signatures are in base58. It calls the chain once, unless a plain account signed.
+ * Throws the reader's errors.
  */
 export async function isSignedBy(
   { address, chain, chainId }: Pick<WalletChallenge, 'address' | 'chain' | 'chainId'>,
@@ -45,10 +45,10 @@ export async function isSignedBy(
   if (recovered === address) return true
 
   const isWrapped = isErc6492Signature(signature)
-  // The schema of wallet addresses has checked it.
+  // The cast is safe: the schema of wallet addresses has checked it.
   const account = address as Address
   const call = isWrapped
-    ? // The validator's constructor gives the answer, so that it needs to be deployed nowhere (https://eips.ethereum.org/EIPS/eip-6492).
+    ? // The validator's constructor returns the result, so it needs no deployment (https://eips.ethereum.org/EIPS/eip-6492).
       {
         data: encodeDeployData({
           abi: erc6492SignatureValidatorAbi,
@@ -63,7 +63,7 @@ export async function isSignedBy(
   return isWrapped ? isTrue(outcome.result) : outcome.result === ERC1271_YES
 }
 
-/** Whether a call returned true, as one byte or as a word. */
+/** True if a call returned true, as one byte or as a word. */
 function isTrue(result: Hex): boolean {
   return result.length > 2 && hexToBigInt(result) === 1n
 }

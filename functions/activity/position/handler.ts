@@ -30,7 +30,7 @@ function getPosition({ getYield, prices, sources, cache, ...dependencies }: Depe
     ])
     const [ofVault] = vaults
     const built = ofVault && buildPosition(ofVault.entries, ofVault.live)
-    // Why it cannot be read now: not that there is none.
+    // A read error does not mean that there is no position.
     const [reason] = Object.values(errors ?? {})
     if (reason !== undefined) throw new AppError('upstream_unavailable', { cause: new Error(reason) })
     if (!built) throw new AppError('position_not_found')

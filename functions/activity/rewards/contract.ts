@@ -17,7 +17,7 @@ export const contract = {
   caller: 'client',
   uses: {
     cache: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'],
-    // The account is watched from then on.
+    // The job watches the account from then on.
     deposits: ['BatchGetItem', 'UpdateItem'],
     config: true,
   },

@@ -15,7 +15,7 @@ import { contract } from './contract.ts'
 type Dependencies = Services<'cache' | 'merkl' | 'getReader' | 'getTokenValues' | 'watchedAccounts' | 'now'>
 
 function listRewards({ cache, merkl, getReader, getTokenValues, watchedAccounts, now }: Dependencies) {
-  /** Has the job report what becomes of these rewards. If that fails, they are listed nevertheless. */
+  /** Has the job watch these accounts' rewards. On a failure they are still listed. */
   const watch = async (keys: readonly WatchedKey[]) => {
     if (keys.length === 0) return
     try {
@@ -32,7 +32,7 @@ function listRewards({ cache, merkl, getReader, getTokenValues, watchedAccounts,
       client,
       limits,
     } = request
-    // Campaigns of one chain can pay on another.
+    // Campaigns on one chain can pay on another.
     const chainIds = EVM_CHAINS.map(({ id }) => id).filter(
       (id) => (query.chainId ?? id) === id && (limits.chains?.includes(id) ?? true),
     )
@@ -62,7 +62,7 @@ function listRewards({ cache, merkl, getReader, getTokenValues, watchedAccounts,
     }
     const [failed] = ofChains.flatMap(({ result }) => ('error' in result ? [result.error] : []))
     if (failed && read.length === 0) throw failed
-    // A client can list any account: one is watched only if there can be something to report.
+    // A client can list any account, so it is watched only if it may have something to report.
     const paying = read.filter(({ rewards }) =>
       rewards.some(({ chainId, token: address, decimals, amount, pending }) => {
         const usd = decimals === null ? null : usdOf({ chainId, address, decimals }, amount + pending)

@@ -25,20 +25,20 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** Quotes of a chain that a run looks at, the newest first: most are signed within a minute. */
+/** Maximum number of a chain's quotes per run, the newest first: most are signed within a minute. */
 const MAX_QUOTES = 5_000
-/** Topics of one call: nodes take at most 1,000 (geth's limit of subtopics). */
+/** Maximum topics of one call: nodes take at most 1,000 (geth's limit of subtopics). */
 const MAX_TOPICS = 1_000
-/** Requests and calls of one run to the chain, for a minute of blocks at nodes that take few of them. */
+/** Requests and calls of one run to the chain. They suffice for a minute of blocks at nodes with small limits. */
 const BOUNDS = { requests: 12, calls: 32 }
-/** Blocks of the first call: most nodes take so many. */
+/** Blocks of the first call: most nodes accept this range. */
 const FIRST_SPAN = 10_000n
-/** The block time of a deposit may be this much before its quote's time, which is another clock's. */
+/** Seconds by which a deposit's block time may precede its quote's time, which is from another clock. */
 const SKEW_SECONDS = 600
 
 /**
- * Finds the deposits that users made with quotes that were handed out, in the newest blocks of their source chain, and has the job
- * follow them though nobody asks. Returns how many are new. A chain that cannot be read is left for the next run.
+ * Finds deposits that users made with our quotes, in the newest blocks of their source chain. The job then follows them without a request.
+ * Returns the number of new ones. Leaves a chain that cannot be read to the next run.
  */
 export async function findTransfers(
   { getReader, transfers, quotes: store, now }: Dependencies,

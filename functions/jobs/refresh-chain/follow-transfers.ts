@@ -15,24 +15,22 @@ type Dependencies = TransferServices & {
   readonly now: () => number
 }
 
-/** One run takes at most so many transfers: one page of the table, and a write for each. */
+/** Maximum number of transfers per run: one page of the table, and a write for each. */
 const MOST_DUE = 100
-/** Calls of one run to all chains together. The calls to destinations' pools leave a whole budget for the first poll. */
+/** Maximum number of calls per run to all chains. The calls to destinations' pools leave a whole budget for the first poll. */
 const MOST_CALLS_OF_RUN = 12
 const MOST_POOLS = MOST_CALLS_OF_RUN - MOST_CALLS
-/** The next poll comes after a tenth of a transfer's age, and after an hour at the latest. */
+/** Pause before the next poll: a tenth of the transfer's age, at most an hour. */
 const AGE_SHARE = 0.1
 const LONGEST_WAIT_MS = HOUR_MS
-/** Three weeks after its start a transfer has ended, or never will. */
+/** Age at which following stops: by three weeks a transfer has ended or never will. */
 const FOLLOWED_MS = 21 * DAY_MS
 
 /**
- * Polls the transfers that started on a chain and have not ended, though nobody asks: of those that are due the ones that
- * have waited longest, until `until` (epoch milliseconds). What the pools say of them all is one call for each of at most
- * 4 destinations; those of which there is more to know are polled one by one, as far as 12 calls go. The one for which
- * they did not suffice is the first in the next run; the rest are due again after all others, in the same order. One that
- * cannot be read stops no other. `ended` are those of which clients are to be told how they have ended, finally or
- * not, before they are polled again.
+ * Polls due transfers that started on a chain, the longest waiting first, until `until` (epoch milliseconds). One call to each of at most 4
+ * destinations' pools reads the fills. Transfers with more to read are polled one by one, with at most 12 calls in all. A transfer that ran
+ * out of budget goes first next run. The others go to the back of the queue, in the same order. One that cannot be read stops no other.
+ * `ended` lists transfers whose outcome, final or not, must be published before the next poll.
  */
 export async function followTransfers(
   dependencies: Dependencies,
@@ -60,7 +58,7 @@ export async function followTransfers(
       continue
     }
     const lookAt = (keep: Transfer) => {
-      // Clients are told of what has ended by the next run.
+      // The next run publishes an outcome.
       if (isNews(keep)) return new Date(now())
       return budget.isShort() ? recorded.lookAt : getNextPoll(keep, now())
     }
@@ -70,7 +68,7 @@ export async function followTransfers(
     } catch (error) {
       if (!budget.isShort()) {
         logger.warn('transfer not read', { chainId, transaction: recorded.events[0].txHash, reason: String(error) })
-        // One that fails in the same way each time must not take the calls of others in each run.
+        // A transfer that always fails must not use the calls of others in each run.
         postponed.push({ key, lookAt: getNextPoll(recorded, now()) })
       }
     }
@@ -82,8 +80,8 @@ export async function followTransfers(
 }
 
 /**
- * The due transfers that the destinations' pools call filled, or whose deadline is over there; those of destinations that
- * were not asked, for others have waited longer; and how many pools were asked.
+ * Reads the destinations' pools. Returns the due transfers that are filled or past their deadline there. `unasked` are those of
+ * destinations left out, because others have waited longer. `pools` is the number of pools read.
  */
 async function readMoved(
   getReader: (chainId: number) => ChainReader,
@@ -110,18 +108,18 @@ async function readMoved(
   return { moved, unasked, pools: asked.length }
 }
 
-/** True if there is more to know of a transfer than what the destination's pool says of it. */
+/** True if more than the destination pool's status must be read for a transfer. */
 function needsPoll({ deposit, events, isUnfilled }: Transfer): boolean {
   const isWaiting = !isUnfilled && !events.some(({ kind }) => kind === 'filled')
   return !isWaiting || !evmChain(deposit.destinationChainId)?.bridge
 }
 
-/** When to poll a transfer next, undefined for never. */
+/** Returns the time of a transfer's next poll; undefined for never. */
 export function getNextPoll({ deposit, events: [deposited, ...later] }: Transfer, now: number): Date | undefined {
   const age = now - deposited.at.getTime()
   if (age > FOLLOWED_MS) return undefined
   const wait = Math.min(LONGEST_WAIT_MS, Math.max(0, age * AGE_SHARE))
-  // A fill that is known is only waited for to be final.
+  // A known fill only has to become final.
   const filled = later.find(({ kind }) => kind === 'filled')
   const finalAfter = filled ? (evmChain(deposit.destinationChainId)?.finality.seconds ?? 0) : 0
   return new Date(Math.max(now + wait, (filled?.at.getTime() ?? now) + finalAfter * 1000))

@@ -37,7 +37,7 @@ import { publishTransfers } from './publish-transfers.ts'
 type Dependencies = Omit<Parameters<typeof recordShard>[0], 'findClients'> &
   Services<'listedVaults' | 'relistVaults' | 'transfers' | 'quotes' | 'sources' | 'fetchHint' | 'enqueueShards'>
 
-/** The share of a run's time that transfers may use. */
+/** Share of a run's time that transfers may use. */
 const TRANSFERS_SHARE = 1 / 3
 
 export function refreshChain(dependencies: Dependencies, { maxInShard = MAX_IN_SHARD } = {}) {
@@ -71,7 +71,7 @@ export function refreshChain(dependencies: Dependencies, { maxInShard = MAX_IN_S
   }
 }
 
-/** Lists vaults that the list lacks. If that fails, the others are recorded nevertheless. */
+/** Adds vaults that the chain's list lacks. On a failure the others are still recorded. */
 async function relist({ relistVaults }: Pick<Dependencies, 'relistVaults'>): Promise<void> {
   try {
     await relistVaults()

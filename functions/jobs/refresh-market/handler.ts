@@ -15,36 +15,36 @@ import { DAY_MS, HOUR_MS } from '../../../lib/time.ts'
 import { contract } from './contract.ts'
 
 type Dependencies = Services<'cache' | 'coinGecko' | 'priceSources' | 'now'> & {
-  /** How old the market and the rates may grow before CoinGecko is asked for them again. */
+  /** Age in seconds at which the market and the rates are fetched again. */
   readonly marketSeconds: number
 }
 
 const PAGES = [1, 2, 3, 4]
-/** A market, or rates, with less than this share of the coins, or currencies, before is a failure. */
+/** Minimum share of the previous coins or currencies; a smaller market or set of rates is a failure. */
 const LEAST_SHARE = 0.9
-/** What a schedule may be early. */
+/** Milliseconds by which a schedule may be early. */
 const TOLERANCE_MS = 60_000
-/** A price that is more than so many times the one of the last hour, or less than that part of it, needs a second source… */
+/** Factor by which a price may differ from the last hour's without a second source. */
 const JUMP = 10
-/** …whose price is no more than so many times apart. */
+/** Maximum factor between the prices of the two sources. */
 const AGREEMENT = 2
 
 /**
- * Keeps the market, the rates of all currencies and the prices of all supported tokens: by CoinGecko's id from the
- * market where that is new, else DefiLlama's. What a source does not tell stays as it was, a price for a day at most.
- * Throws `upstream_*` when all that was tried failed.
+ * Refreshes the market, the rates of all currencies and the prices of all supported tokens. Prices come from a new market by CoinGecko's
+ * id, else from the price sources. Missing values stay as they were, a price for at most a day. Throws `upstream_*` if everything that it
+ * tried failed.
  */
 export async function refreshMarket(dependencies: Dependencies): Promise<z.output<typeof contract.report>> {
   const { cache, coinGecko, now, marketSeconds } = dependencies
   const cached = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
   const startedAt = now()
-  /** Tries to refresh a cached answer of that moment; a failure is logged and returned. */
+  /** Tries to refresh a cached value of that time; logs and returns a failure. */
   const attempt = async <T>(what: string, before: Date | undefined, refresh: () => Promise<T>) => {
     const result = await toResult(refresh())
     if ('value' in result) return { what, value: result.value, lagMs: 0 }
     const { code, cause } = result.error
     logger.warn('not refreshed', { what, code, cause: cause instanceof Error ? cause.message : undefined })
-    // What was never cached counts as a day old, the longest that prices are cached.
+    // A value that was never cached counts as a day old, the longest that prices are cached.
     return { what, error: result.error, lagMs: before ? startedAt - before.getTime() : DAY_MS }
   }
   const isDue = (answer: Aged<unknown> | undefined) =>
@@ -116,13 +116,13 @@ async function fetchMarket({ fetchMarketPage }: Dependencies['coinGecko'], befor
 type PricesInput = {
   readonly tokens: readonly ListedToken[]
   readonly before: Readonly<Record<string, TokenPrice>>
-  /** The coins of a new market, which tell prices. */
+  /** Coins of a new market, a source of prices. */
   readonly newCoins: ReadonlyMap<string, MarketCoin>
-  /** The coins of the market, new or cached, which can confirm prices. */
+  /** Coins of the market, new or cached, to confirm prices. */
   readonly knownCoins: ReadonlyMap<string, MarketCoin>
 }
 
-/** Keeps the prices of a chain's tokens. Throws `upstream_*` when no source tells any. */
+/** Refreshes the prices of a chain's tokens. Throws `upstream_*` if no source has any. */
 async function refreshPrices(
   { cache, priceSources, now }: Dependencies,
   chain: Chain,
@@ -164,9 +164,9 @@ async function refreshPrices(
     told: told.size,
     older: older.length - outliers.length,
     outliers: outliers.length,
-    /** Whether no price is missing that a failing source may know. */
+    /** True if no source failed that could have known more prices. */
     isWhole: !current.failure && !dayAgo.failure,
-    /** The age of the oldest price that a failing source may have told. */
+    /** Age of the oldest price that a failed source might have refreshed. */
     lagMs: current.failure ? Math.max(0, ...older.map(([, { at }]) => now() - at)) : 0,
   }
 }
@@ -177,7 +177,7 @@ function priceInMarket(
   at: number,
 ): (readonly [string, TokenPrice])[] {
   const { price = null, change24h = null } = coins.get(coinGeckoId) ?? {}
-  // A price of zero is an unknown one.
+  // A price of zero means unknown.
   return price ? [[address, { now: price, dayAgo: beforeChange(price, change24h), at }]] : []
 }
 
@@ -194,9 +194,9 @@ function byId(coins: readonly MarketCoin[] = []): Map<string, MarketCoin> {
   return new Map(coins.map((coin) => [coin.id, coin]))
 }
 
-/** Nobody waits for a run. */
+/** Limits of a request; no user waits for a job. */
 const LIMITS = { deadlineMs: 20_000 }
-/** How old the market and the rates may grow: what a plan's calls in a month are enough for (docs/decisions/0006). */
+/** Maximum age of the market and the rates, in seconds, by the monthly calls of a plan (docs/decisions/0006). */
 const MARKET_SECONDS = { pro: 0, demo: 30 * 60 }
 
 export const handler = job(

@@ -15,12 +15,13 @@ import type { RewardNotice } from '../../../lib/webhooks/event.ts'
 type Dependencies = Parameters<typeof publish>[0] &
   Services<'watchedAccounts' | 'cache' | 'merkl' | 'getReader' | 'getTokenValues' | 'sleep'>
 
-/** Pause between two questions to the source: the runs of all chains together ask it less than 10 times a second. */
+/** Pause between two requests to Merkl, so that the runs of all chains send fewer than 10 a second. */
 const PAUSE_MS = 2_000
 
 /**
- * Reports what due accounts can claim to the clients that watch them. An account is due again a day later, or at the end of a
- * dispute period, or an hour later if its rewards could not be read, so that it keeps no other waiting. Throws when the table or the queue cannot be reached.
+ * Reports the claimable rewards of due accounts to the clients that watch them. An account is due again after a day or at the end of a
+ * dispute period. If its rewards could not be read, it is due after an hour and delays no other. Throws if the table or the queue cannot be
+ * reached.
  */
 export async function publishClaimable(
   dependencies: Dependencies,
@@ -34,15 +35,15 @@ export async function publishClaimable(
     [...found].flatMap(([{ clientId }, { notices }]) => notices.map((one) => [one, [clientId]])),
   )
   const claimable = await publish(dependencies, [...clientsOf.keys()], (notice) => clientsOf.get(notice) ?? [])
-  // If the run dies here, the next one repeats these events under the same keys.
+  // On a crash here, the next run repeats these events under the same keys.
   for (const one of due) await watchedAccounts.postpone(one, found.get(one)?.dueAt ?? now() + HOUR_MS)
   return { checked: found.size, unread: due.length - found.size, claimable }
 }
 
-/** The notices of an account, and when it is due again, in epoch milliseconds. */
+/** Notices of an account, and its next due time in epoch milliseconds. */
 type Found = { readonly notices: readonly RewardNotice[]; readonly dueAt: number }
 
-/** Finds the notices of these accounts; without those whose rewards cannot be read. Sends one request to the chain. */
+/** Finds the notices of these accounts, without those whose rewards cannot be read. Sends one request to the chain. */
 async function findClaimable(
   { cache, merkl, getReader, getTokenValues, sleep, now }: Dependencies,
   chainId: number,
@@ -74,7 +75,7 @@ async function findClaimable(
     const notices = ofAccount.flatMap(
       (reward) => (block && buildClaimableNotice(one.account, reward, block.timestamp)) ?? [],
     )
-    // In a dispute period nothing may be claimable: every check could fall into one.
+    // A dispute period may leave nothing claimable, and every check could fall into one.
     const [next] = ofAccount.flatMap(({ claimableAt }) => claimableAt ?? [])
     return [[one, { notices, dueAt: next?.getTime() ?? now() + DAY_MS }] as const]
   })
@@ -82,8 +83,8 @@ async function findClaimable(
 }
 
 /**
- * Builds the notice of a reward as it stands in a block of this time. Undefined for a reward without a price, one that is worth
- * less than a dollar, and one for another recipient, of which the service prepares no claim.
+ * Builds the notice of a reward from a block of this time. Undefined for a reward without a price or worth less than a dollar. Undefined
+ * also for another recipient, because the service prepares no claim for those.
  */
 export function buildClaimableNotice(
   account: Address,
@@ -93,7 +94,7 @@ export function buildClaimableNotice(
   if (recipient !== account || decimals === null || usd === null || usd < MIN_WORTH_USD) return undefined
   return {
     type: 'reward.claimable',
-    // All that was ever earned: the same amount has the same key.
+    // The key has all that was ever earned, so the same amount has the same key.
     key: `${chainId}#${account}#${token}#claimable#${claimed + amount}`,
     ...{ timestamp, final: true },
     data: { chainId, userAddress: account, token, symbol, decimals, amount, usd },

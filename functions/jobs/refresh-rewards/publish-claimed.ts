@@ -14,14 +14,14 @@ import type { RewardNotice } from '../../../lib/webhooks/event.ts'
 type Dependencies = Parameters<typeof publish>[0] & Services<'watchedAccounts' | 'getReader'>
 
 const FILTER = { address: DISTRIBUTOR, topics: [toEventSelector('Claimed(address,address,uint256)')] }
-/** Blocks that one run reads: of the fastest chain seven hours. */
+/** Maximum number of blocks per run: seven hours of the fastest chain. */
 const MAX_BLOCKS = 100_000n
-/** Claims after which a run reads no further range. */
+/** Number of claims after which a run reads no further range. */
 const MANY_CLAIMS = 1_000
 
 /**
- * Reports the claims of final blocks since the run before to the clients that watch the accounts, and returns how many are new.
- * Reads no block while no account is watched. Throws `upstream_*`, and when the table or the queue cannot be reached.
+ * Publishes the claims of final blocks since the last run to the clients that watch the accounts; returns the number of new ones. Reads no
+ * logs while no account is watched. Throws `upstream_*`, and if the table or the queue cannot be reached.
  */
 export async function publishClaimed(dependencies: Dependencies, chainId: number, isWatched: boolean): Promise<number> {
   const { watchedAccounts, getReader } = dependencies
@@ -42,7 +42,7 @@ export async function publishClaimed(dependencies: Dependencies, chainId: number
   const { logs, through } = await reader.logsUntil(FILTER, from, to, (claims) => claims >= MANY_CLAIMS)
   const claims = logs.flatMap((log) => {
     const event = decodeLog(distributorAbi, log)
-    // A claim of nothing emits the event, too.
+    // A claim of nothing also emits the event.
     return event?.eventName === 'Claimed' && event.args.amount > 0n ? [{ log, ...event.args }] : []
   })
   const clients = new Map<Address, readonly string[]>()
@@ -64,7 +64,7 @@ export async function publishClaimed(dependencies: Dependencies, chainId: number
     }
   })
   const count = await publish(dependencies, notices, ({ data }) => clients.get(data.userAddress) ?? [])
-  // If the run dies here, the next one repeats these events under the same keys.
+  // On a crash here, the next run repeats these events under the same keys.
   await watchedAccounts.recordThrough(chainId, Number(through))
   return count
 }

@@ -14,15 +14,15 @@ import { contract } from './contract.ts'
 
 type Dependencies = Services<'cache' | 'liFi' | 'coinGecko' | 'now'>
 
-/** A list with less than this share of what was there before is a failure. */
+/** Minimum share of the previous entries; a smaller list is a failure. */
 const LEAST_SHARE = 0.5
-/** The age of a list that was never cached: the longest that lists are cached. */
+/** Age of a list that was never cached: the longest that lists are cached. */
 const NEVER_CACHED_MS = 7 * DAY_MS
 
 /**
- * Keeps LI.FI's list of every chain's tokens, with CoinGecko's ids by contract. A chain of which LI.FI tells nothing, or
- * less than half of the tokens before, keeps its list; without new ids, or with less than half of them, the tokens have
- * those known before. Throws `upstream_*` when LI.FI fails.
+ * Refreshes LI.FI's list of every chain's tokens, with CoinGecko's ids by contract. A chain with no tokens, or less than half of the
+ * previous ones, keeps its list. Without new ids, or with less than half of them, tokens keep their known ids. Throws `upstream_*` if LI.FI
+ * fails.
  */
 export async function refreshTokens({
   cache,
@@ -68,7 +68,7 @@ export async function refreshTokens({
   }
 }
 
-/** Keeps the list of all coins, and gives it. Throws `upstream_*`. */
+/** Refreshes the list of all coins and returns it. Throws `upstream_*`. */
 async function refreshIds({ cache, coinGecko }: Pick<Dependencies, 'cache' | 'coinGecko'>, before: number) {
   const ids = await coinGecko.fetchCoinIds()
   if (ids.all.length < before * LEAST_SHARE) throw badAnswer(`a list of ${ids.all.length} coins`)
@@ -76,7 +76,7 @@ async function refreshIds({ cache, coinGecko }: Pick<Dependencies, 'cache' | 'co
   return ids
 }
 
-/** Both lists are megabytes, and nobody waits for them. */
+/** Limits of a request: both lists take megabytes, and no user waits for them. */
 const LIMITS = { deadlineMs: 30_000 }
 
 export const handler = job(

@@ -18,7 +18,7 @@ import { contract } from './contract.ts'
 
 type Dependencies = Services<'cache' | 'coinGecko' | 'isListedCoin' | 'priceSources' | 'now'>
 
-/** A coin in one currency, and where it is a supported token: its address by CoinGecko's platform. */
+/** A coin in one currency, with its supported token addresses by CoinGecko's platform. */
 const Coin = CoinQuote.extend({ platforms: z.record(z.string(), z.string()) })
 type Coin = z.output<typeof Coin>
 
@@ -37,9 +37,8 @@ const DOLLAR_PRICE: Namespace<z.output<typeof DollarPrice> | null> = {
 }
 
 /**
- * Tells a coin by CoinGecko's id: as CoinGecko does, or, while CoinGecko fails, as the cached market does, with another
- * source's price where the market is too old. No source is asked of a coin that is not in CoinGecko's list. Throws
- * `coin_not_found`, `too_many_requests` or `upstream_*`.
+ * Returns a coin by CoinGecko's id. While CoinGecko fails, it uses the cached market, with another source's price if the market is too old.
+ * It fetches nothing for a coin that CoinGecko's list lacks. Throws `coin_not_found`, `too_many_requests` or `upstream_*`.
  */
 export function getCoin({ cache, coinGecko, isListedCoin, priceSources, now }: Dependencies) {
   async function fetchQuote(id: string, currency: Currency, isListed: boolean): Promise<Coin | null> {
@@ -49,7 +48,7 @@ export function getCoin({ cache, coinGecko, isListedCoin, priceSources, now }: D
     return quote ? { ...quote, platforms: platformsOf(id, cached) } : null
   }
 
-  /** A coin as the cached market has it. Throws `upstream_unavailable` for a coin, a price or a currency that is not there. */
+  /** Returns a coin from the cached market. Throws `upstream_unavailable` if the coin, its price or the currency's rate is missing. */
   async function getFromMarket(id: string, currency: Currency, payFor: PayFor): Promise<Aged<Coin | null>> {
     const { market, rates, ...tokens } = await cache.recall({ market: MARKET, rates: RATES, ...ALL_TOKENS })
     const listed = market?.value.find((coin) => coin.id === id)
@@ -84,7 +83,7 @@ export function getCoin({ cache, coinGecko, isListedCoin, priceSources, now }: D
       )
       if (!dollars.value) return { ...dollars, value: null }
       const { price, at } = dollars.value
-      // An old change, capitalisation or volume would contradict the price.
+      // An old change, market cap or volume would contradict the price.
       return asCoin({ ...listed, price, marketCap: null, volume: null, change24h: null }, new Date(at), dollars)
     }
     return newestAnswer<Coin>(
@@ -115,7 +114,7 @@ export function getCoin({ cache, coinGecko, isListedCoin, priceSources, now }: D
   }
 }
 
-/** What only CoinGecko itself tells. */
+/** Figures that only CoinGecko itself has. */
 const UNKNOWN = {
   high24h: null,
   low24h: null,

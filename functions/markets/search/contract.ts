@@ -4,7 +4,7 @@ import { field } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { Currency } from '../../../lib/markets/currency.ts'
 
-/** What a person would count as characters, not the units of UTF-16. */
+/** Search text; its length counts characters as people do, not UTF-16 units. */
 const Search = z
   .string()
   .trim()

@@ -33,12 +33,11 @@ const FOUND_PRICES: Namespace<FoundPrice[]> = {
 }
 
 /**
- * Finds the coins whose name or symbol has a text, at most 100, the largest first, with their prices: CoinGecko's, or
- * those of the cached market, or none. Throws `upstream_*` when the coins themselves are not known: also where CoinGecko
- * finds none of a name that the cached market has.
+ * Finds coins by name or symbol, at most 100, the largest first. Their prices are CoinGecko's, the cached market's, or missing. Throws
+ * `upstream_*` if the coins are unknown, also if CoinGecko misses a name that the cached market has.
  */
 export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinGecko' | 'now'>) {
-  /** What the coins of the cached market are worth. Throws `upstream_unavailable` where the currency's rate is not cached. */
+  /** Returns the prices of the cached market. Throws `upstream_unavailable` if the currency's rate is not cached. */
   async function getMarketPrices(currency: Currency): Promise<Aged<FoundPrice[]>> {
     const { market, rates } = await cache.recall({ market: MARKET, rates: RATES })
     const conversion = conversionInto(currency, rates)

@@ -10,12 +10,12 @@ import { cache, now, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
 const MOST_MOVERS = 30
-/** What is traded less says little: one order moves its price. */
+/** Minimum volume in US dollars; below it one order can move the price. */
 const LEAST_VOLUME_DOLLARS = 50_000
 
 /**
- * Lists the coins of the cached market that gained and lost most over a day in a currency, the largest change first.
- * Throws `upstream_unavailable` when no market, or no rate of the currency, is cached.
+ * Lists the coins of the cached market with the largest gains and losses in a day, the largest change first. Throws `upstream_unavailable`
+ * if no market or no rate of the currency is cached.
  */
 export function listTopMovers({ cache, now }: Services<'cache' | 'now'>) {
   return async ({ query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
@@ -33,7 +33,7 @@ export function listTopMovers({ cache, now }: Services<'cache' | 'now'>) {
   }
 }
 
-/** The coin as callers see it; nothing where its price, its volume or its change is unknown. */
+/** Builds the coin as in the API; empty if its price, volume or change is unknown. */
 function toMover(
   { id, symbol, name, image, rank, ...figures }: MarketCoin,
   conversion: Conversion,

@@ -11,9 +11,9 @@ import { vaultAbi } from '../../../lib/protocols/abi.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 
 /**
- * Balances of each of these wallets on one EVM chain: its own coin, the listed tokens, and the shares of these vaults of
- * that chain. One round trip: an eth_call for each wallet, because nodes limit the gas of one, and one for each vault, so
- * a vault that burns all gas fails alone. Throws AppError `upstream_*` when the chain cannot be read.
+ * Reads each wallet's balances on one EVM chain: the chain's coin, the listed tokens, and the shares of these vaults. It is one round trip.
+ * Each wallet has its own eth_call because nodes limit its gas. Each vault has one too, so a vault that burns all gas fails without the
+ * others. Throws AppError `upstream_*` if the chain cannot be read.
  */
 export async function readEvmBalances(
   reader: Pick<ChainReader, 'request'>,
@@ -21,7 +21,7 @@ export async function readEvmBalances(
   listed: readonly ListedToken[],
   vaults: readonly Vault[],
 ): Promise<ReadBalances[]> {
-  // Two vaults can have one token of shares, which counts once.
+  // Two vaults can have the same share token, which counts once.
   const vaultOf = new Map(vaults.map((vault) => [vault.shareToken, vault]))
   const tokens = [...new Set(listed.map(({ address }) => address).filter((address) => isAddress(address)))]
 
@@ -72,7 +72,7 @@ export async function readEvmBalances(
   })
 }
 
-/** The balances of one wallet; encoded once, because every token is asked the same. */
+/** Builds the balance calls of one wallet; encoded once, because the calldata is the same for every token. */
 function buildBalanceCalls(wallet: Address, tokens: readonly Address[]): Call<bigint>[] {
   const { data, decode } = call(MULTICALL3, erc20Abi, 'balanceOf', [wallet])
   return tokens.map((to) => ({ to, data, decode }))
@@ -82,13 +82,13 @@ function aggregate(calls: readonly Call<unknown>[]): RpcRequest {
   return { method: 'eth_call', params: [{ to: MULTICALL3, data: encodeAggregate(calls) }, 'latest'] }
 }
 
-/** Return data of each call of an aggregate; undefined when the aggregate as a whole failed. */
+/** Returns the return data of each call of an aggregate; undefined if the aggregate failed as a whole. */
 function returnedBy(outcome: RpcOutcome | undefined): (Hex | undefined)[] | undefined {
   if (!outcome || !('result' in outcome) || !isHex(outcome.result)) return undefined
   try {
     return decodeAggregate(outcome.result)
   } catch {
-    // Something else than aggregate3 returns.
+    // The data is not from aggregate3.
     return undefined
   }
 }

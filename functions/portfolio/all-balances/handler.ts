@@ -30,22 +30,21 @@ type Dependencies = Services<'users' | 'cache' | 'getReader' | 'solana' | 'token
 /** Holdings of the user on a chain. */
 type Found = OnChain & { readonly holdings: readonly Holding[] }
 
-/** Lamports that an account of no bytes cost before the rent was lowered (SIMD-0437): never too little. */
+/** Rent of an account without data in lamports, before SIMD-0437 lowered it: never too little. */
 const LEGACY_RENT = 890_880n
-/** Decimals of a millionth of a dollar, and of a lamport. */
+/** Decimals of an amount in millionths of a dollar, and of one in lamports. */
 const MICRO = 6
 const LAMPORTS = 9
 const DOLLAR: ExchangeRate = { now: 1, dayAgo: 1 }
 
 /**
- * Returns a user's balances in a currency. A chain that cannot be read has its last good balances, and never holds up the
- * others. Throws `invalid_session` where the user is no more, and `upstream_*` when nothing is known of any chain that the
- * user has a wallet for.
+ * Returns a user's balances in a currency. A chain that cannot be read shows its last balances and does not delay the others. Throws
+ * `invalid_session` if the user no longer exists. Throws `upstream_*` if nothing is known of any chain that the user has a wallet on.
  */
 function readAllBalances({ users, cache, getReader, solana, tokenIndex, now }: Dependencies) {
   const refresh = balancesRefresh({ cache, getReader, solana, tokenIndex, now })
 
-  /** Holdings of all wallets on a chain; none where one wallet is unknown, since their sum would be wrong. */
+  /** Returns the holdings of all wallets on a chain; none if one wallet is unknown, since their sum would be wrong. */
   function describe(
     { chain, wallets, listed, vaults }: ChainInput,
     known: readonly KnownOnChain[],
@@ -79,7 +78,7 @@ function readAllBalances({ users, cache, getReader, solana, tokenIndex, now }: D
 
   const isIndexedChain = (chainKey: ChainKey) => tokenIndex?.tokenChains.includes(chainKey) === true
 
-  /** The rent by itself, for users without a wallet on Solana; undefined when it is not reported. */
+  /** Reads only the rent, for users without a wallet on Solana; undefined if the node does not report it. */
   async function readRent(): Promise<bigint | undefined> {
     const result = await toResult(readSolanaBalances(solana, []))
     return 'value' in result ? result.value.rent : undefined
@@ -102,7 +101,7 @@ function readAllBalances({ users, cache, getReader, solana, tokenIndex, now }: D
       }),
     )
     const isRentFresh = cached.rent?.isStale === false
-    // A wallet on Solana has it read with its balances.
+    // A Solana wallet's balances are read together with the rent.
     const isRentUnread = !isRentFresh && !linked.some(({ chain }) => chain === 'solana')
     const [{ known, failures, rent: rentBeside }, rentAlone] = await Promise.all([
       refresh(inputs, payFor),
@@ -138,7 +137,7 @@ function readAllBalances({ users, cache, getReader, solana, tokenIndex, now }: D
   }
 }
 
-/** The price that values a holding: of the asset for shares, and none for what is not listed. */
+/** Returns the price that values a holding: the asset's for shares, none for an unlisted token. */
 function priceOf(
   { address, isListed, share }: Holding,
   prices: Readonly<Record<string, TokenPrice>>,

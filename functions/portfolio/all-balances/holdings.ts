@@ -20,11 +20,11 @@ type WalletsOnChain = {
 type Sum = { readonly balance: bigint; readonly decimals?: number | undefined } | undefined
 
 /**
- * Holdings of several wallets together: the chain's coin, listed tokens, shares of these vaults, and tokens of the index.
- * A token of which one balance is unknown is left out.
+ * Returns the joint holdings of several wallets: the chain's coin, listed tokens, shares of these vaults, and tokens of the index. A token
+ * with an unknown balance is left out.
  */
 export function holdingsOf({ chain, read, indexed, listed, vaults }: WalletsOnChain): Holding[] {
-  // Two vaults can have one token of shares, which counts once.
+  // Two vaults can have the same share token, which counts once.
   const vaultOf = new Map<string, Vault>(vaults.map((vault) => [vault.shareToken, vault]))
   const heldOf = (address: string) => {
     const sum = sumOf(read.map((one) => one.tokens[address] ?? (isUnread(one, address) ? undefined : { balance: 0n })))
@@ -50,7 +50,7 @@ export function holdingsOf({ chain, read, indexed, listed, vaults }: WalletsOnCh
       { ...holdingOf({ address, symbol, name, decimals, logoUrl }, balance), share: { asset, assetDecimals, price } },
     ]
   })
-  // Solana reports every token that a wallet holds; an EVM chain only those that it is asked for.
+  // Solana reports every token that a wallet holds; an EVM chain only the requested ones.
   const confirm = (token: IndexedToken) => {
     if (chain.kind === 'evm') return vaultOf.has(token.address) ? undefined : token
     if (read.some((one) => isUnread(one, token.address))) return token
@@ -60,10 +60,10 @@ export function holdingsOf({ chain, read, indexed, listed, vaults }: WalletsOnCh
   return [...ofTokens, ...ofVaults, ...unlistedHoldings(indexed, listed, confirm)]
 }
 
-/** More of them would not fit into a reply. */
+/** Maximum number of unlisted tokens that fit into a response. */
 const MAX_UNLISTED = 500
 
-/** Tokens of the index that are not listed, without a price: at most 500, those that do not look like spam first. */
+/** Returns the unlisted tokens of the index, without a price: at most 500, spam last. */
 function unlistedHoldings(
   indexed: readonly (readonly IndexedToken[])[],
   listed: readonly ListedToken[],

@@ -22,7 +22,7 @@ import type { Vault } from '../../../lib/vaults/vault.ts'
 import { readEvmBalances } from './evm.ts'
 import { readSolanaBalances, type SolanaBalances } from './solana.ts'
 
-/** A chain, the user's wallets there, and what is to be read of each. */
+/** A chain with the user's wallets, and the tokens and vaults to read for each. */
 export type ChainInput = {
   readonly chain: Chain
   readonly wallets: readonly string[]
@@ -33,10 +33,10 @@ export type ChainInput = {
 /** Balances of wallets by their addresses. */
 type Wallets = ReadonlyMap<string, WalletBalances>
 
-/** A part of a wallet's balances that is new. */
+/** A new part of a wallet's balances. */
 type Change = { readonly chain: Chain; readonly wallet: string; readonly part: KnownOnChain }
 
-/** Balances after a refresh, the chains that could not be read, and the lamports that must stay in an account on Solana. */
+/** Balances after a refresh, the chains that could not be read, and the rent of an account on Solana in lamports. */
 type Refreshed = {
   readonly known: (chain: Chain, wallet: string) => KnownOnChain
   readonly failures: ReadonlyMap<ChainKey, AppError>
@@ -44,10 +44,10 @@ type Refreshed = {
 }
 
 /**
- * Returns the function that brings balances of wallets up to date. The cache has all chains of a wallet in one item: one read
- * for all wallets, then one read and one write for what changed. Each chain is read in one round trip, for the wallets that
- * nobody asked for in half a minute. Two containers may read the same: a lease would cost more than it saves. Each part has
- * the time before it was asked for, and a newer one in the table stays.
+ * Returns a function that refreshes balances of wallets. The cache has one item per wallet with all chains: one read for all wallets, then
+ * one read and one write for changes. Each chain is read in one round trip, for wallets whose balances are older than half a minute. Two
+ * containers may read the same: a lease would cost more than it saves. Each part has the time before its request, and a newer one in the
+ * table stays.
  */
 export function balancesRefresh({
   cache,
@@ -91,7 +91,7 @@ export function balancesRefresh({
     return { changes, rent: result.value.rent }
   }
 
-  /** Asks the index about the wallets whose tokens are not fresh, unless the caller may cause no more questions. */
+  /** Queries the index for wallets whose tokens are not fresh, unless the caller's budget is spent. */
   async function askIndex(inputs: readonly ChainInput[], wallets: Wallets, payFor: PayFor): Promise<Change[]> {
     if (!tokenIndex) return []
     const known = knownIn(wallets)
@@ -130,7 +130,7 @@ export function balancesRefresh({
     return changed
   }
 
-  /** Stores changes beside what others have stored since. */
+  /** Stores changes together with those that others have stored meanwhile. */
   async function store(changes: readonly Change[]): Promise<void> {
     const latest = await getWallets([...new Set(changes.map(({ wallet }) => wallet))])
     await cache.putMany([...withChanges(latest, changes)].map(([wallet, all]) => [balancesKey(wallet), all] as const))

@@ -3,7 +3,7 @@ import type { Rpc, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { badAnswer } from '../../../lib/errors.ts'
 import { type ReadBalances, TOKEN_PROGRAMS } from '../../../lib/portfolio/wallet-balances.ts'
 
-/** Balances of each wallet on Solana, and the lamports that must stay in an account, undefined where the node does not report them. */
+/** Balances of each wallet on Solana, and the lamports that must stay in an account; undefined if the node does not report them. */
 export type SolanaBalances = { readonly wallets: readonly ReadBalances[]; readonly rent: bigint | undefined }
 
 const MAX_UINT64 = 2n ** 64n - 1n
@@ -14,7 +14,7 @@ const Lamports = z.number().int().nonnegative().transform(BigInt)
 const Balance = z.object({ value: Lamports })
 const Accounts = z.object({ value: z.array(z.unknown()) })
 const AnyAccount = z.object({ pubkey: z.string() }).catch({ pubkey: 'an account without an address' })
-/** An account as `jsonParsed` tells it; an amount that it does not tell is null (https://solana.com/docs/rpc/http/gettokenaccountsbyowner). */
+/** An account in the form of `jsonParsed`; a missing amount is null (https://solana.com/docs/rpc/http/gettokenaccountsbyowner). */
 const TokenAccount = z
   .object({
     account: z.object({
@@ -41,8 +41,8 @@ const TokenAccount = z
   .transform(({ account }) => account.data.parsed.info)
 
 /**
- * Balances of each of these wallets on Solana: SOL and the tokens of both programs, all in one JSON-RPC batch with the
- * rent, which is asked for without a wallet too. Throws AppError `upstream_*` when the node does not report a wallet's SOL.
+ * Reads each wallet's balances on Solana: SOL and the tokens of both programs. One JSON-RPC batch also reads the rent, even without a
+ * wallet. Throws AppError `upstream_*` if the node does not report a wallet's SOL.
  */
 export async function readSolanaBalances(rpc: Rpc, wallets: readonly string[]): Promise<SolanaBalances> {
   const [rent, ...outcomes] = await rpc([RENT, ...wallets.flatMap(callsOf)])
@@ -67,7 +67,7 @@ function callsOf(wallet: string): RpcRequest[] {
   ]
 }
 
-/** The accounts of each mint as one amount; a mint of which one account is not understood is unread. */
+/** Sums the accounts of each mint; a mint with an invalid account is unread. */
 function sumAccounts(programs: readonly (RpcOutcome | undefined)[]): Pick<ReadBalances, 'tokens' | 'unread'> {
   const tokens = new Map<string, { balance: bigint; decimals: number }>()
   const unread = new Set<string>()

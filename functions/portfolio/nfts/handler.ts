@@ -25,13 +25,13 @@ import { contract } from './contract.ts'
 
 type Dependencies = Services<'users' | 'cache' | 'tokenIndex' | 'solanaNfts' | 'now'>
 
-/** The NFTs of a user on one chain. */
+/** NFTs of a user on one chain. */
 type NftsOnChain = OnChain & { readonly collections: readonly NftCollection[] }
 
 /** NFTs of a wallet on a chain, as cached. */
 type Known = NonNullable<WalletNfts[keyof WalletNfts]>
 
-/** A wallet on a chain whose NFTs a source is asked for, and what it answers. */
+/** A wallet on a chain whose NFTs are to be fetched. */
 type Question = { readonly chain: Chain; readonly wallet: string }
 type Source = (wallet: string) => Promise<OwnedNfts>
 type Outcome = Question & { readonly result: Result<OwnedNfts> }
@@ -39,9 +39,8 @@ type Outcome = Question & { readonly result: Result<OwnedNfts> }
 const FRESH_MS = 10 * MINUTE_MS
 
 /**
- * Returns the NFTs of a user, of each wallet and chain at most ten minutes old, or the last ones of a day while a source is
- * down. Throws `invalid_session` where the user is no more, and `upstream_*` when nothing is known of any chain that has a
- * source.
+ * Returns the NFTs of a user, at most ten minutes old for each wallet and chain. While a source is down, they are at most a day old.
+ * Throws `invalid_session` if the user no longer exists. Throws `upstream_*` if nothing is known of any chain with a source.
  */
 function listNfts({ users, cache, tokenIndex, solanaNfts, now }: Dependencies) {
   function sourceOf({ kind, key }: Chain): Source | undefined {
@@ -63,7 +62,7 @@ function listNfts({ users, cache, tokenIndex, solanaNfts, now }: Dependencies) {
     }
   }
 
-  /** Asks the sources, each question once; all fail where the caller may cause no more questions. */
+  /** Sends each question once to its source; all fail if the caller's budget is spent. */
   async function ask(
     questions: readonly (Question & { readonly source: Source })[],
     payFor: PayFor,
@@ -143,7 +142,7 @@ function listNfts({ users, cache, tokenIndex, solanaNfts, now }: Dependencies) {
   }
 }
 
-/** The collections of several wallets, each collection once. */
+/** Joins the collections of several wallets, each collection once. */
 function joined(collections: readonly NftCollection[]): NftCollection[] {
   const byContract = new Map<string, NftCollection>()
   for (const collection of collections) {

@@ -18,9 +18,9 @@ export const contract = {
     givenUp: z.number().int().describe('Events that the service no longer sends until the webhook is resumed'),
   }),
   timeoutSeconds: 30,
-  // Thirty deliveries side by side.
+  // Up to thirty deliveries in parallel.
   mostAtATime: 3,
-  // A webhook that is behind has one probe at a time, which ends once it is live, disabled or removed.
+  // A webhook that is behind has one probe at a time. It ends once the webhook is live, disabled or removed.
   wakesItself: true,
   impact: 'Webhooks receive events late; the event log has them.',
 } as const satisfies QueueContract

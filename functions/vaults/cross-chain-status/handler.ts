@@ -27,13 +27,13 @@ function getCrossChainStatus(services: Dependencies) {
     const question = { sourceChainId, hash: path.txHash, account, index }
     const findVault = (vault: VaultKey | undefined) =>
       client.vaults.find(({ chainId, address }) => chainId === vault?.chainId && address === vault.address)
-    // The job follows a transfer of one of the client's vaults, or of a quote, from now on.
+    // The job now follows a transfer of one of the client's vaults or of a quote.
     const lookAt = (keep: Transfer, recorded: Transfer | undefined) => {
       if (keep.lookAt && (!isNews(keep) || (recorded && isNews(recorded)))) return keep.lookAt
       return keep.lookAt || keep.quote || findVault(getVault(keep)) ? new Date(now()) : undefined
     }
     const read = await toResult(readByHash({ ...services, getReader: getAgreedReader }, question, lookAt))
-    // What is recorded waits for two hosts; what is shown does not.
+    // Recording needs two hosts that agree; the response does not.
     const codes: readonly ErrorCode[] = NO_AGREEMENT
     const isDisputed = 'error' in read && codes.includes(read.error.code)
     const { statuses, targets, evidence } = isDisputed

@@ -5,7 +5,7 @@ import { type AccountDeposits, totalCancelled } from '../../../lib/protocols/pro
 import { getReader, now, records, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-/** The meaning of each status but `pending`, for users. */
+/** Descriptions for users of each status except `pending`. */
 const STATUS_DESCRIPTIONS: Record<Exclude<Reply<typeof contract>['status'], 'pending'>, string> = {
   claimable: 'The curator has settled the epoch; the shares are ready to claim.',
   cancelled: 'The deposit request was cancelled; cancel once more to take the assets back.',
@@ -39,7 +39,7 @@ function getDepositStatus(services: Services<'getReader' | 'records' | 'now'>) {
         currentShares,
         cancelledDeposit: totalCancelled(requests.cancelledDeposits),
       },
-      // null: the vault runs a version that does not tell.
+      // Null: the vault's version does not report it.
       vault: { depositEpochId: requests.depositEpochId, isTotalAssetsValid: requests.isTotalAssetsValid },
     }
   }

@@ -7,7 +7,7 @@ import { yieldsOfHistory } from '../../../lib/vaults/yields.ts'
 import { contract } from './contract.ts'
 
 const DAYS = { '30d': 30n, '90d': 90n, '1y': 365n } as const
-/** Longer than the seven days of a yield, for days without a price. */
+/** Seconds of prices read before the range: more than the seven days of a yield, because days can lack a price. */
 const EARLIER_SECONDS = 30n * DAY_SECONDS
 
 function getHistory({ prices, now }: Services<'prices' | 'now'>) {
@@ -15,7 +15,7 @@ function getHistory({ prices, now }: Services<'prices' | 'now'>) {
     const { range, chainId } = query
     const vault = findVisibleVault({ client, limits }, path.vaultAddress, chainId)
     const since = range === 'all' ? 0n : toSeconds(new Date(now())) - DAYS[range] * DAY_SECONDS
-    // The first points' yields compare with prices of some days before.
+    // Yields of the first points need prices of earlier days.
     const from = range === 'all' ? 0n : since - EARLIER_SECONDS
     const [days, hours] = await Promise.all([
       prices.list(vault, 'day', from),

@@ -7,14 +7,14 @@ import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { Page, PageCursor, PageLimit } from '../../../lib/page.ts'
 import { VaultResponse, VaultType } from '../../../lib/vaults/response.ts'
 
-/** What the list can be sorted by. */
+/** Sort keys of the list. */
 const Sort = z.enum(['annualYield', 'totalAssetsUsd', 'name'])
 export type Sort = z.output<typeof Sort>
 
 const Order = z.enum(['asc', 'desc'])
 export type Order = z.output<typeof Order>
 
-/** An amount of US dollars that arrives as text, as query parameters do. */
+/** An amount of US dollars as the text of a query parameter. */
 const Dollars = z.codec(z.string().meta({ pattern: '^[0-9]{1,15}(\\.[0-9]{1,18})?$' }), z.number(), {
   decode: (text, context) => {
     if (/^\d{1,15}(\.\d{1,18})?$/.test(text)) return Number(text)

@@ -58,7 +58,7 @@ function listVaults(
   }
 }
 
-/** A vault with its place among all: what the table of clients sorts by. */
+/** Returns a vault with its sort key, by which the table of clients orders. */
 function placed(vault: Vault) {
   return { vault, sortKey: vaultPartition(vault) }
 }

@@ -12,7 +12,7 @@ type Ranking = {
   readonly minTotalAssetsUsd: number | undefined
 }
 
-/** What is compared; null is unknown. */
+/** Compared values; null means unknown. */
 const VALUES = {
   annualYield: ({ live }: Entry) => (live?.annualYield ? Number(live.annualYield.percent) : null),
   totalAssetsUsd: ({ live }: Entry) => live?.totalAssetsUsd ?? null,
@@ -21,12 +21,12 @@ const VALUES = {
 
 const { compare: compareNames } = new Intl.Collator('en')
 
-/** Whether the ranking needs the live figures of all vaults. */
+/** True if the ranking needs the live figures of all vaults. */
 export function needsFigures({ sort, minTotalAssetsUsd }: Ranking): boolean {
   return minTotalAssetsUsd !== undefined || (sort !== undefined && sort !== 'name')
 }
 
-/** The entries that have enough assets, in order. Unknown values come last in either order; equal ones stay as they were. */
+/** Returns the entries with enough assets, in order. Unknown values come last in either order; equal ones keep their order. */
 export function rank<T extends Entry>(entries: readonly T[], { sort, order, minTotalAssetsUsd: min }: Ranking): T[] {
   const matching = entries.filter(({ live }) => min === undefined || (live?.totalAssetsUsd ?? -1) >= min)
   if (sort === undefined) return matching

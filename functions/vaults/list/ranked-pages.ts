@@ -5,9 +5,9 @@ import { type Vault, vaultPartition } from '../../../lib/vaults/vault.ts'
 type PageOf = { readonly list: string; readonly cursor: string | undefined; readonly limit: number | undefined }
 
 /**
- * Pages a list whose order moves with its figures. The cursor has a bit per vault for what was shown, so that no vault repeats.
- * `rest` has the others, in the order of the list without a sort; `cut` makes the next page of them. Throws `invalid_cursor`,
- * also for a cursor of a list that had other vaults.
+ * Pages a list whose order changes with its figures. The cursor has a bit for each vault already shown, so no vault repeats. `rest` holds
+ * the others in the unsorted list's order; `cut` makes their next page. Throws `invalid_cursor`, also for a cursor of a list with other
+ * vaults.
  */
 export function rankedPages(vaults: readonly Vault[], { list, cursor, limit }: PageOf) {
   const placed = vaults

@@ -10,7 +10,7 @@ import { contract } from './contract.ts'
 
 type Status = Reply<typeof contract>['status']
 
-/** The meaning of each status but `pending`, for users. */
+/** Descriptions for users of each status except `pending`. */
 const STATUS_DESCRIPTIONS: Record<Exclude<Status, 'pending'>, string> = {
   claimable: 'The curator has settled the epoch; the assets are ready to claim.',
   cancelled: 'The redemption request was cancelled; cancel once more to take the shares back.',
@@ -18,7 +18,7 @@ const STATUS_DESCRIPTIONS: Record<Exclude<Status, 'pending'>, string> = {
   no_active_withdrawal: 'No pending or claimable withdrawal found for the user.',
 }
 
-/** The same in vaults with a cooldown. */
+/** Descriptions for vaults with a cooldown. */
 const COOLDOWN_DESCRIPTIONS: Record<Status, string> = {
   ...STATUS_DESCRIPTIONS,
   pending: 'Withdrawal begun; the assets can be claimed after the cooldown.',
@@ -66,12 +66,12 @@ function describe(status: Status, missedSettlements: number | null): string {
   return status === 'pending' ? describePending('Withdrawal', missedSettlements) : STATUS_DESCRIPTIONS[status]
 }
 
-/** Milliseconds after which to ask again: at the end of the cooldown, in an hour if that is later. */
+/** Returns the milliseconds until the next poll: the end of the cooldown, at least a minute and at most an hour away. */
 function untilEnd(claimableAt: Date, now: number): number {
   return Math.min(Math.max(claimableAt.getTime() - now, MINUTE_MS), HOUR_MS)
 }
 
-/** True if the entry pays a redemption request, takes it back, or has fixed assets, so that its end needs no entry. */
+/** True if the entry pays or cancels a redemption request, or has fixed assets. No other entry is needed to end it. */
 function endsRequest(entry: LedgerEntry): boolean {
   return isFixed(entry) || entry.kind === 'cancelRedeem' || (entry.kind === 'withdraw' && entry.isClaim)
 }

@@ -8,7 +8,7 @@ import { bothOrNeither, field, whereFit } from '../../../lib/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { TransactionsReply } from '../../../lib/prepare/transactions-reply.ts'
 
-/** Of these fields exactly one is given. */
+/** Fields of which a request has exactly one. */
 const AMOUNTS = ['amount', 'shares', 'max']
 
 export const contract = {

@@ -5,7 +5,7 @@ import { now, randomBytes, type Services, webhookKeys, webhooks } from '../../..
 import { listSecrets, rotateSecret } from '../../../lib/webhooks/secret.ts'
 import { contract } from './contract.ts'
 
-/** Gives a webhook a new secret. Throws `webhook_not_found`, and `service_unavailable` while others do the same. */
+/** Creates a new secret for a webhook. Throws `webhook_not_found`, or `service_unavailable` if others keep changing it. */
 function rotate({
   webhooks,
   webhookKeys,

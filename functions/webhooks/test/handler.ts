@@ -21,14 +21,17 @@ type Needs = Services<'webhooks' | 'attempts' | 'webhookKeys' | 'sendDelivery' |
   readonly enqueue: Enqueue
 }
 
-/** One test of a client at a time, and a second after it the next: each can hold a function for five seconds, and asks a stranger. */
+/**
+ * Maximum duration of a client's test, and the pause after it. Tests do not overlap: each can hold a function for five seconds and calls a
+ * third party.
+ */
 const LONGEST_TEST_MS = 6_000
 const PAUSE_MS = 1_000
 
 /**
- * Sends a webhook an event that is in no log. If it takes it, it gets at once the events that it is behind with; a disabled one
- * is enabled, and gets all that it did not take. Throws `webhook_not_found`, `too_many_requests` while the client tries another,
- * and when the table or the queue cannot be reached.
+ * Sends a webhook a test event that is in no log. On success a webhook that is behind gets its missed events immediately. A disabled one is
+ * enabled and gets all events that it did not accept. Throws `webhook_not_found`, and `too_many_requests` while the client tests another.
+ * Throws if the table or the queue cannot be reached.
  */
 function sendTest(services: Needs) {
   const { webhooks, webhookKeys, sendDelivery, randomUUID, now } = services
