@@ -9,10 +9,10 @@ import type { Access, User } from './user.ts'
 const MOST_TRIES = 5
 
 /**
- * Changes the credentials and sessions of a user. Calls `change` again with the new state if another change came between, so none is lost.
- * It does not write an unchanged result, so repeated requests cannot block other changes. It ends removed sessions before the write and
- * releases removed credentials' ids after it. Returns the changed user. Throws the errors of `change`, and `invalid_session` if the user or
- * the calling session no longer exists. Throws `too_many_requests` if others keep changing the user.
+ * Changes a user's credentials and sessions; calls `change` again if another change came between, so none is lost. An unchanged result is
+ * not written, so repeated requests cannot block other changes. Removed sessions end before the write; removed credentials' ids are free
+ * after it. Returns the changed user. Throws the errors of `change`, and `invalid_session` if the user or the calling session no longer
+ * exists. Throws `too_many_requests` if others keep changing the user.
  */
 export async function changeAccess(
   users: UsersStore,
@@ -36,28 +36,24 @@ export async function changeAccess(
   throw contended()
 }
 
-/** Returns the entries of `before` whose names are gone. */
 function listGone<T>(before: Readonly<Record<string, T>>, after: Readonly<Record<string, T>>): T[] {
   return Object.entries(before).flatMap(([id, one]) => (Object.hasOwn(after, id) ? [] : [one]))
 }
 
-/** Returns the user of a session. Throws `invalid_session` if the user no longer exists or has ended the session. */
+/** Returns the user of a session. Throws `invalid_session` if either no longer exists. */
 export async function getUser(users: UsersStore, session: Session): Promise<User> {
   const { clientId, user } = session
   return requireSame(await users.get({ clientId, email: user.email }), user.id, session)
 }
 
-/** Returns the user if it has this id and session; throws `invalid_session` otherwise. */
+/** Returns the user if it has this id and session; else throws `invalid_session`. */
 function requireSame(user: User | null, userId: string, session: Session | undefined): User {
   const isOpen = session === undefined || Object.hasOwn(user?.sessions ?? {}, session.id)
   if (user?.userId !== userId || !isOpen) throw new AppError('invalid_session')
   return user
 }
 
-/**
- * Ends a user's sessions that `isKept` does not keep; `session` is the calling one, if any. Throws as `changeAccess`, and the errors of
- * `isKept`.
- */
+/** Ends the sessions that `isKept` does not keep; `session` is the calling one, if any. Throws as `changeAccess` and `isKept`. */
 export function endSessions(
   users: UsersStore,
   user: User,
@@ -72,8 +68,8 @@ export function endSessions(
 }
 
 /**
- * Deletes a user with all sessions and credentials, even if they change meanwhile. Succeeds for a user that no longer exists. Throws
- * `invalid_session` if the calling session has ended, and `too_many_requests` if others keep changing the user.
+ * Deletes a user with all sessions and credentials, even if they change meanwhile. A missing user is a success. Throws `invalid_session` if
+ * the calling session has ended, and `too_many_requests` if others keep changing the user.
  */
 export async function deleteUser(users: UsersStore, user: User, session?: Session): Promise<void> {
   let current = user

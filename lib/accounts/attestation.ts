@@ -19,7 +19,7 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** Values issued for new credentials: the challenge, which is also the seed of one-time codes, and WebAuthn's user handle. */
+/** Values issued for new credentials: the challenge, also the seed of one-time codes, and WebAuthn's user handle. */
 export type Enrolment = Expected & { readonly userHandle: string }
 
 const FACTORS = {
@@ -31,7 +31,7 @@ const FACTORS = {
 /** New credentials, by the fields of the request. */
 export type Attestations = { readonly [Field in keyof typeof FACTORS]?: Attestation | undefined }
 
-/** Required fields of requests with new credentials, in the order in which errors report them. */
+/** Required fields of requests with new credentials, in the order of errors. */
 const MISSING = {
   temporaryAuthenticationToken: 'missing_or_invalid_temporary_authentication_token',
   recovery: 'missing_or_invalid_recovery',
@@ -41,7 +41,7 @@ const MISSING = {
   'newCredentials.secondFactorCredential': 'missing_or_invalid_second_factor_credential',
 } as const satisfies Record<string, ErrorCode>
 
-/** Returns the required fields of a request. Throws the error of the first missing one, with all missing ones as details. */
+/** Returns the required fields of a request. Throws the error of the first missing one; its details name all. */
 export function requireParts<Parts extends { readonly [Name in keyof typeof MISSING]?: unknown }>(
   parts: Parts,
 ): { readonly [Name in keyof Parts]: NonNullable<Parts[Name]> } {
@@ -55,7 +55,7 @@ export function requireParts<Parts extends { readonly [Name in keyof typeof MISS
   throw new AppError(MISSING[first], { details: missing.map((field) => ({ field, issue: 'is required' })) })
 }
 
-/** Returns the temporary authentication token from the body or the header; undefined if there is none. */
+/** Returns the temporary authentication token of the body or the header; undefined if there is none. */
 export function handOverToken({ headers, body }: Handed): string | undefined {
   return body.temporaryAuthenticationToken ?? body.tempAuthToken ?? bearerToken(headers.authorization)
 }
@@ -74,8 +74,8 @@ export function isPasswordAlone({ firstFactorCredential, secondFactorCredential 
 }
 
 /**
- * Returns a function that verifies new credentials and returns them as stored. It throws `invalid_credential`, whose details name the
- * problem of each.
+ * Returns a function that verifies new credentials and returns them as stored. It throws `invalid_credential`, with each problem in the
+ * details.
  */
 export function attestor({ identityKeys, randomBytes, now }: Dependencies) {
   const attest = async (

@@ -20,7 +20,7 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** Unverified identity of the caller: the IP address, and the e-mail address if given. */
+/** Unverified identity of the caller: IP address, and e-mail address if given. */
 export type Claimant = { readonly clientId: string; readonly email: string | undefined; readonly sourceIp: string }
 
 /** Responses of a user's credentials to a challenge. */
@@ -28,7 +28,7 @@ export type Assertions = { readonly firstFactor: Assertion; readonly secondFacto
 
 const held = { factor: 'first', createdAt: new Date(0) } as const
 
-/** Dummy credential of each kind. An assertion without a matching credential is verified against it, so that the work is the same. */
+/** Dummy credentials, verified when none matches, so that the work is the same. */
 const DUMMY = {
   Fido2: {
     ...held,
@@ -57,14 +57,12 @@ const DUMMY = {
   Totp: { ...held, kind: 'Totp', seed: '', lastStep: 0 },
 } as const satisfies Partial<Record<Credential['kind'], Credential>>
 
-/** A user's credential with the id that names it. */
 type Own = Credential & { readonly key: string }
 
 /**
- * Returns a function that verifies a user's responses to a challenge. It returns all credentials with updated counters and last-used codes,
- * so that no code works twice. A second factor is required if the user has one. It throws `invalid_credential`, or `too_many_requests` for
- * guesses: a password, or a code after a valid signature. An attacker cannot lock out a user whose first factor is a signature. Its work is
- * the same without a user.
+ * Returns a function that verifies a user's responses to a challenge. It returns all credentials with new counters and used codes, so that
+ * no code works twice. A second factor is required if the user has one. It throws `invalid_credential`, or `too_many_requests` for guesses:
+ * a password, or a code after a valid signature. So an attacker cannot lock out a user who signs. Its work is the same without a user.
  */
 export function authenticator({ identityKeys, limitTries, now }: Dependencies) {
   const verify = async (assertion: Assertion, own: readonly Own[], expected: Expected): Promise<Own> => {
@@ -114,8 +112,7 @@ export function authenticator({ identityKeys, limitTries, now }: Dependencies) {
     const takeBack = isGuess ? await limitTries('password', { clientId, user: email, sourceIp }) : undefined
     const results = [await toResult(verify(firstFactor, first ?? [], expected))]
     const isRight = results.every((result) => 'value' in result)
-    // A code after a password always counts, right or wrong, so the work is the same. A code after a wrong signature is no guess at the
-    // user's codes.
+    // A code after a password always counts, so the work is the same. A code after a wrong signature is no guess at the user's codes.
     const isCodeGuess = secondFactor?.kind === 'Totp' && (isGuess || (user && isRight))
     const seed = (isRight && second?.find((one) => one.kind === 'Totp')?.seed) || null
     const ofUser = isGuess ? {} : { user: user?.email }
@@ -131,8 +128,8 @@ export function authenticator({ identityKeys, limitTries, now }: Dependencies) {
 }
 
 /**
- * Returns the user whose recovery key signed these new credentials or the challenge. Throws `invalid_credential`; the work is the same
- * without a user.
+ * Returns the user whose recovery key signed these credentials or the challenge. Throws `invalid_credential`; the work is the same without
+ * a user.
  */
 export async function authenticateRecovery(
   user: User | null,

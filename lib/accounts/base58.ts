@@ -1,6 +1,6 @@
 const DIGITS = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
-/** Decodes base58 (Bitcoin's alphabet, as Solana uses it); null if the text is not base58 or not of this length in bytes. */
+/** Decodes base58 (Bitcoin's alphabet, as Solana uses it); null for other text or another length in bytes. */
 export function decodeBase58(text: string, length: number): Uint8Array | null {
   if (!/^[1-9A-HJ-NP-Za-km-z]{1,100}$/.test(text)) return null
   const number = [...text].reduce((sum, digit) => sum * 58n + BigInt(DIGITS.indexOf(digit)), 0n)

@@ -33,7 +33,7 @@ export const LoginChallenge = z.object({
   expiresAt: EpochSeconds,
 })
 
-/** New credential in progress, and the challenge that an existing credential signs to confirm it. */
+/** New credential in progress, with the challenge that an existing one signs to confirm it. */
 export const CredentialChallenge = z.object({
   userId: z.string(),
   platform: Platform,
@@ -51,12 +51,12 @@ export const WalletChallenge = z.object({
 })
 export type WalletChallenge = z.output<typeof WalletChallenge>
 
-/** Returns the end of a challenge issued at `now` (epoch milliseconds): ten minutes later, in whole seconds. */
+/** Returns the end of a challenge issued at `now` (epoch milliseconds): ten minutes later. */
 export function challengeEnd(now: number): Date {
   return secondsFrom(now, LIFETIME_SECONDS)
 }
 
-/** Returns the time this many seconds after `now` (epoch milliseconds), in whole seconds. */
+/** Returns the whole second this many seconds after `now` (epoch milliseconds). */
 export function secondsFrom(now: number, seconds: number): Date {
   return new Date((Math.floor(now / 1000) + seconds) * 1000)
 }

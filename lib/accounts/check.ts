@@ -1,6 +1,5 @@
 import { AppError } from '../errors.ts'
 
-/** Checks of a credential or of its signature. */
 type Check =
   | 'client data'
   | 'type'
@@ -17,7 +16,7 @@ type Check =
   | 'code'
   | 'second factor'
 
-/** Builds the error of a failed check: `invalid_credential`. Its cause names the check and quotes nothing received. */
+/** Builds the error `invalid_credential`. Its cause names the failed check and quotes nothing received. */
 export function failedCheck(check: Check): AppError {
   return new AppError('invalid_credential', { cause: new Error(`The ${check} is wrong.`) })
 }

@@ -7,14 +7,14 @@ import type { User } from './user.ts'
 
 type Users = Pick<UsersStore, 'get' | 'claimCredential' | 'getClaim' | 'releaseCredential'>
 
-/** Milliseconds after which a claim without its user's write belongs to a run that has ended. */
+/** Milliseconds after which a claim without a written user belongs to a run that has ended. */
 const LONGEST_RUN_MS = 60_000
 
 /**
- * Claims the id of the passkey among new credentials (at most one), then calls `change`, which stores them. It releases the id if the
- * change was certainly not made. Throws the errors of `change`, or `credential_already_registered` if the id is taken, without calling it.
- * `now` is in epoch milliseconds. Passkeys need unique ids because a login without an e-mail address finds the user by them. Other
- * credentials' ids are not claimed: an error would reveal which ids of a login's list are not dummies.
+ * Claims the id of the new passkey, if there is one, then calls `change`, which stores it. Releases the id if the change was certainly not
+ * made. Throws the errors of `change`, or `credential_already_registered` without calling it. `now` is in epoch milliseconds. A login
+ * without an e-mail address finds the user by the passkey, so its id must be unique. Claims of other ids would reveal which ids of a
+ * login's list are dummies.
  */
 export async function withClaim<T>(
   users: Users,
@@ -32,7 +32,7 @@ export async function withClaim<T>(
   }
 }
 
-/** Releases the ids of a user's passkeys for new registrations. Failures are only logged: such a claim soon lapses. */
+/** Releases the ids of a user's passkeys. Failures are only logged: such a claim soon lapses. */
 export async function releaseIds(
   users: Users,
   credentials: readonly Credential[],
@@ -44,7 +44,7 @@ export async function releaseIds(
   }
 }
 
-/** Throws `credential_already_registered` if two of these credentials of one user have the same id. */
+/** Throws `credential_already_registered` if two of one user's credentials have the same id. */
 export function requireOwnIds(credentials: readonly Credential[]): void {
   const ids = credentials.flatMap((credential) => ('id' in credential ? [credential.id] : []))
   if (new Set(ids).size < ids.length) throw new AppError('credential_already_registered')

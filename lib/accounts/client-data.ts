@@ -24,8 +24,8 @@ export function challengeIn(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * Checks client data: its type, the challenge (as sent or once more in base64url) and the origin. Only clients of kind `Key` may omit the
- * origin. Throws `invalid_credential`.
+ * Checks client data: its type, the challenge (as sent or encoded once more) and the origin. Only kind `Key` may omit the origin. Throws
+ * `invalid_credential`.
  */
 export function verifyClientData(
   bytes: Uint8Array,

@@ -24,7 +24,7 @@ export const KeyId = CredentialId.refine(
 
 const ClientDataBytes = base64url(4096).describe('Signed client data, in base64url')
 
-/** Hash of a key's signature, if not the default of its type. Clients see a string, as signers type it. */
+/** Hash of a key's signature, if not its type's default. Clients see a string, as signers type it. */
 const Algorithm = z
   .string()
   .regex(/^(SHA256|SHA512|RSA-SHA256)$/, 'must be SHA256, SHA512 or RSA-SHA256')
@@ -107,12 +107,11 @@ export const RecoveryAttestation = field(
   'missing_or_invalid_recovery_credential',
 ).meta({ id: 'NewRecoveryKey', description: 'A new recovery key, for a user who has lost all other credentials' })
 
-/** Credentials made from the same options. */
 type MadeTogether = { readonly [Field in 'firstFactorCredential' | 'secondFactorCredential']?: Attestation | undefined }
 
 /**
- * Checks that at most one of two credentials from the same options is a passkey. An authenticator keeps one per user handle, so a second
- * replaces the first (https://www.w3.org/TR/webauthn-3/#sctn-op-make-cred).
+ * Checks that at most one of two credentials is a passkey. An authenticator keeps one per user handle, so a second replaces the first
+ * (https://www.w3.org/TR/webauthn-3/#sctn-op-make-cred).
  */
 export const onePasskey = z.refine<MadeTogether>(
   ({ firstFactorCredential, secondFactorCredential }) =>
@@ -168,9 +167,7 @@ const keyAssertion = z.strictObject({
 const passwordAssertion = z.strictObject({ kind: z.literal('Password'), password: Password })
 const totpAssertion = z.strictObject({ kind: z.literal('Totp'), otpCode: OtpCode })
 
-/**
- * A recovery key's signature over new credentials. Its client data contains them again, twice in base64url; the limit leaves room for that.
- */
+/** A recovery key's signature over new credentials. Its client data contains them twice in base64url, hence its size. */
 export const RecoveryAssertion = field(
   z.strictObject({
     kind: z.literal('RecoveryKey'),
@@ -212,7 +209,6 @@ export const Factor = z
   .enum(['first', 'second', 'recovery'])
   .describe('Purpose: first factor of a login, second factor, or recovery')
 
-/** Fields of every stored credential. */
 const held = {
   factor: Factor,
   name: z.string().optional(),

@@ -4,24 +4,21 @@ import { PASSKEY_ALGORITHMS } from './credential.ts'
 import type { RelyingParty } from './relying-party.ts'
 import { otpUrl, totpSecret } from './totp.ts'
 
-/** Supported kinds of credentials for each factor. */
 const SUPPORTED_KINDS: CreationOptions['supportedCredentialKinds'] = {
   firstFactor: ['Fido2', 'Key', 'Password', 'PasswordProtectedKey'],
   secondFactor: ['Fido2', 'Key', 'Totp', 'PasswordProtectedKey'],
 }
 
-/** Values for the new credentials of a user. */
 type Enrolled = {
   readonly email: string
   readonly userHandle: string
   readonly challenge: string
-  /** Token for sending the credentials. */
   readonly token: string
   /** Ids of the passkeys that authenticators must not make again. */
   readonly passkeys?: readonly string[]
 }
 
-/** Builds the options for new credentials. The secret of one-time codes is derived from the challenge. */
+/** Builds the options for new credentials. The challenge is also the seed of one-time codes. */
 export function buildCreationOptions(
   { relyingParty, identityKeys }: { readonly relyingParty: RelyingParty; readonly identityKeys: KeysByAge },
   { email, userHandle, challenge, token, passkeys = [] }: Enrolled,

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Table } from '../aws/table.ts'
 import type { EpochSeconds } from '../codecs.ts'
 
-/** Schema of an item that expires. DynamoDB deletes it some time later, so readers check `expiresAt`. */
+/** Schema of an expiring item. DynamoDB deletes it late, so readers check `expiresAt`. */
 export type Expiring = z.ZodObject<{ expiresAt: typeof EpochSeconds }>
 
 /** Prefix of an expiring item's keys. */
@@ -15,7 +15,7 @@ export function expiringKey(type: ExpiringType, hash: string) {
 
 const Taken = z.object({ isTaken: z.literal(true) }).transform(() => null)
 
-/** Returns the item by its type and the hash of its secret, even if expired; null if there is none or it is used. */
+/** Returns the item by the hash of its secret, even if expired; null if there is none or it is used. */
 export async function getExpiring<Schema extends Expiring>(
   { table, type, schema }: { table: Table; type: ExpiringType; schema: Schema },
   hash: string,

@@ -9,8 +9,8 @@ import { isSound } from './public-key.ts'
 type SigningKey = CredentialOf<'Key' | 'PasswordProtectedKey' | 'RecoveryKey'>
 
 /**
- * Verifies a new key: it must have signed its own client data and public key. Returns it; throws `invalid_credential`. The signature covers
- * the received bytes: clients order fields and break PEM lines differently.
+ * Returns a new key that signed its own client data and public key; throws `invalid_credential`. The signature covers the received bytes:
+ * clients order fields and break PEM lines differently.
  */
 export function attestKey(
   { credId, clientData, attestationData }: NewKey['credentialInfo'],
@@ -27,7 +27,7 @@ export function attestKey(
   return { id: credId, publicKey: key.export({ type: 'spki', format: 'pem' }).toString() }
 }
 
-/** Checks that this key signed the received bytes of the client data. Throws `invalid_credential`. */
+/** Checks that this key signed the received client data. Throws `invalid_credential`. */
 export function assertKey(
   { credentialAssertion }: Pick<KeyAssertion, 'credentialAssertion'>,
   credential: SigningKey,
@@ -46,7 +46,7 @@ function publicKeyOf(pem: string): KeyObject {
   return key
 }
 
-/** One PEM public key without spaces and line breaks, and nothing else. */
+/** One PEM public key without spaces and line breaks. */
 const ONE_PUBLIC_KEY = /^-----BEGINPUBLICKEY-----[A-Za-z0-9+/]+={0,2}-----ENDPUBLICKEY-----$/
 
 function parsePem(pem: string): KeyObject | undefined {

@@ -21,8 +21,8 @@ type Dependencies = {
 type Tried = 'registration' | 'password' | 'code' | 'wallet signature'
 
 /**
- * Subjects that an attempt counts against, if given: user and network (10 minutes), TOTP seed (30 days). A null seed stands for none and
- * takes the same work.
+ * Subjects that an attempt counts against: user and network (10 minutes), TOTP seed (30 days). A null seed stands for none, with the same
+ * work.
  */
 type Counted = {
   readonly clientId?: string

@@ -22,8 +22,8 @@ import { equalTexts } from './token.ts'
 type Passkey = CredentialOf<'Fido2'>
 
 /**
- * Verifies a new passkey, made for us with user verification, and returns it. Throws `invalid_credential`. Our own checks come first
- * because they name the problem. Attestations with certificates are refused: the library would fetch URLs that they contain.
+ * Returns a new passkey, made for us with user verification; throws `invalid_credential`. Our own checks come first because they name the
+ * problem. Certificates are refused: the library would fetch URLs in them.
  */
 export async function attestPasskey(
   { credId, clientData, attestationData }: NewKey['credentialInfo'],
@@ -57,9 +57,9 @@ export async function attestPasskey(
 }
 
 /**
- * Checks that this passkey signed a login's challenge with user verification. Returns its new counter and backup state. Throws
- * `invalid_credential`, also if the counter of a single-device passkey neither rises nor is 0. WebAuthn leaves that to us
- * (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter). Each copy of a synced passkey counts separately, and some do not count.
+ * Checks that this passkey signed a challenge with user verification; returns its new counter and backup state. Throws
+ * `invalid_credential`, also if a single-device passkey's counter neither rises nor is 0. WebAuthn leaves that to us
+ * (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter). Copies of a synced passkey count separately or not at all.
  */
 export async function assertPasskey(
   { credentialAssertion }: Fido2Assertion,
@@ -82,7 +82,7 @@ export async function assertPasskey(
     expectedOrigin: [...expected.origins],
     expectedRPID: rpId,
     requireUserVerification: true,
-    // With 0 the library accepts every counter; otherwise it refuses any that does not rise.
+    // With 0 the library accepts every counter.
     credential: { id, publicKey: new Uint8Array(publicKey), counter: 0 },
   }).catch(() => {
     throw failedCheck('signature')
@@ -115,7 +115,7 @@ function parseAttestation(bytes: Uint8Array): ParsedAttestation {
   }
 }
 
-/** Parses a COSE key. Returns undefined if its algorithm is not accepted or does not fit its type. Throws if it is no key. */
+/** Parses a COSE key; undefined if its algorithm is not accepted or does not fit its type. Throws if it is no key. */
 function parseCose(bytes: Uint8Array): KeyObject | undefined {
   const key = decodeCredentialPublicKey(new Uint8Array(bytes))
   const text = (part: Uint8Array | undefined) => textOf(part ?? new Uint8Array())

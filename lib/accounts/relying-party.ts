@@ -8,7 +8,7 @@ export type Platform = z.output<typeof Platform>
 /** Header with the application's platform. */
 export const PlatformHeader = field(Platform, 'missing_or_invalid_platform').describe('Platform of the application')
 
-/** An Android application: its name, and the SHA-256 of its signing certificate as Android's tools print it. */
+/** An Android application: its name, and its signing certificate's SHA-256 as Android's tools print it. */
 const AndroidApp = z.object({
   packageName: z.string().min(1),
   certificateSha256: z.string().regex(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/, 'must be 32 bytes in upper case, with colons'),

@@ -22,7 +22,7 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** Returns a function that finds the session of an Authorization header. It throws `missing_session` or `invalid_session`. */
+/** Returns a function that finds an Authorization header's session; it throws `missing_session` or `invalid_session`. */
 export function identifySession({ get, now }: Dependencies) {
   return async (authorization: string | undefined, clientId: string): Promise<Session> => {
     const token = bearerToken(authorization)
@@ -38,10 +38,10 @@ export function bearerToken(authorization: string | undefined): string | undefin
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 }
 
-/** Maximum age of a session, in milliseconds, for actions that an attacker at an unlocked device must not take. */
+/** Maximum age of a session in milliseconds for actions closed to an attacker at an unlocked device. */
 const FRESH_MS = 10 * 60 * 1000
 
-/** Throws `fresh_login_required` unless the session's login is at most ten minutes old; `now` is in epoch milliseconds. */
+/** Throws `fresh_login_required` if the login is older than ten minutes; `now` is in epoch milliseconds. */
 export function assertFresh({ createdAt }: Session, now: number): void {
   if (now - createdAt.getTime() > FRESH_MS) throw new AppError('fresh_login_required')
 }

@@ -19,22 +19,21 @@ export const Claim = z.object({
 })
 type Claim = z.output<typeof Claim>
 
-/** Key of a user: the client and the e-mail address. */
 type UserKey = Pick<User, 'clientId' | 'email'>
 
 /**
- * Store of users. A user is one item with all credentials and wallets, so one conditional put registers. Every method throws if the table
- * cannot be reached or an item does not parse.
+ * Store of users. A user is one item with all credentials and wallets, so one conditional put registers. Methods throw if the table cannot
+ * be reached or an item does not parse.
  */
 export function usersStore(table: Table) {
-  /** Builds the store of one type of items that the hash of a secret finds and that expire. */
+  /** Builds the store of one type of expiring items, found by the hash of a secret. */
   function expiringItems<Schema extends Expiring>(type: ExpiringType, schema: Schema) {
     return {
       put: async (hash: string, value: z.output<Schema>): Promise<void> => {
         await table.add(schema, expiringKey(type, hash), value)
       },
       get: (hash: string) => getExpiring({ table, type, schema }, hash),
-      /** Marks the item as used and returns it; null if it has expired or is already used. DynamoDB deletes it after its end. */
+      /** Marks the item as used and returns it; null if it has expired or is already used. */
       take: async (hash: string, now: Date): Promise<z.output<Schema> | null> => {
         const taken = await table.change(schema, expiringKey(type, hash), {
           changes: [set('isTaken', true)],
@@ -59,10 +58,10 @@ export function usersStore(table: Table) {
     /** Adds a user; returns false if the client has one with this e-mail address. */
     create: (user: User): Promise<boolean> => table.add(User, userKey(user), user),
 
-    /** Returns the client's user with this e-mail address; null if there is none. */
+    /** Returns the user with this e-mail address; null if there is none. */
     get: async (key: UserKey): Promise<User | null> => (await table.get(User, userKey(key))) ?? null,
 
-    /** Returns the client's user who has claimed this credential id; null if there is none. */
+    /** Returns the client's user with this passkey id; null if there is none. */
     async find(clientId: string, credentialId: string): Promise<User | null> {
       const claim = await this.getClaim(credentialId)
       return claim?.clientId === clientId ? this.get(claim) : null
@@ -104,10 +103,7 @@ export function usersStore(table: Table) {
       })
     },
 
-    /**
-     * Adds a wallet to a session's user who has fewer than `max`. Returns false if the session has ended, or the user already has the
-     * wallet or `max` wallets.
-     */
+    /** Adds a wallet to a session's user. Returns false if the session has ended, or the user has the wallet or `max` wallets. */
     linkWallet(session: Session, { address, chain, linkedAt }: Wallet, max: number): Promise<boolean> {
       return table.update(userKeyOf(session), {
         changes: [set(['wallets', address], { chain, linkedAt: Timestamp.encode(linkedAt) })],
@@ -115,7 +111,7 @@ export function usersStore(table: Table) {
       })
     },
 
-    /** Removes a wallet from a session's user; returns false if the session has ended or the user lacks the wallet. */
+    /** Removes a wallet from a session's user; returns false if either is missing. */
     unlinkWallet(session: Session, address: string): Promise<boolean> {
       return table.update(userKeyOf(session), {
         changes: [remove(['wallets', address])],
@@ -123,7 +119,7 @@ export function usersStore(table: Table) {
       })
     },
 
-    /** Counts an attempt under this key until its window ends; returns false, without counting, if `max` others are counted. */
+    /** Counts an attempt until its window ends; returns false, without counting, if `max` others are counted. */
     countTry(key: string, tryId: string, { max, until }: { max: number; until: Date }): Promise<boolean> {
       return table.update(limitKey(key), {
         changes: [add('tries', tryId), set('expiresAt', EpochSeconds.encode(until))],
@@ -149,12 +145,10 @@ function userKeyOf({ clientId, user }: Session) {
   return userKey({ clientId, email: user.email })
 }
 
-/** Builds the condition that the user's item has the version that was read. */
 function isUnchanged({ version, userId }: User) {
   return all(is('version', '=', version), is('userId', '=', userId))
 }
 
-/** Builds the condition that the item's user still has the session. */
 function hasSession({ id, user }: Session) {
   return all(is('userId', '=', user.id), exists(['sessions', id]))
 }

@@ -6,10 +6,7 @@ const STEP_SECONDS = 30
 const DIGITS = 6
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-/**
- * Derives the 20-byte secret of a user's one-time codes from the service's key and a seed. Each code generator has its own seed, so the
- * secret is not stored.
- */
+/** Derives the 20-byte secret of one-time codes from the service's key and the generator's seed, so it is not stored. */
 export function totpSecret(key: string, seed: string): Uint8Array {
   return createHmac('sha256', key).update(`totp ${seed}`).digest().subarray(0, 20)
 }
@@ -22,8 +19,8 @@ export function otpUrl(secret: Uint8Array, { issuer, account }: { issuer: string
 }
 
 /**
- * Returns the 30-second step (RFC 6238, from 1970) of this code: the current, previous or next one. It must be later than `lastStep`; null
- * if none fits. `now` is in epoch milliseconds.
+ * Returns the 30-second step (RFC 6238) of this code: the current, previous or next one, after `lastStep`; null if none fits. `now` is in
+ * epoch milliseconds.
  */
 export function totpStep(secret: Uint8Array, code: string, now: number, lastStep = 0): number | null {
   const current = Math.floor(now / 1000 / STEP_SECONDS)
@@ -31,10 +28,7 @@ export function totpStep(secret: Uint8Array, code: string, now: number, lastStep
   return fitting.find((step) => step > lastStep) ?? null
 }
 
-/**
- * Returns the step of a user's code, as `totpStep`, for any of the service's keys. Tries every key, so that the work does not reveal which
- * one fits.
- */
+/** Returns the step of a code, as `totpStep`, for any of the service's keys. Tries every key, so that the work reveals nothing. */
 export function findTotpStep(keys: KeysByAge, seed: string, code: string, now: number, lastStep = 0): number | null {
   const steps = keys.map((key) => totpStep(totpSecret(key, seed), code, now, lastStep))
   return steps.find((step) => step !== null) ?? null

@@ -19,7 +19,6 @@ export const Email = field(
 /** State of a user's identity check. */
 export const KycStatus = z.enum(['none', 'pending', 'approved', 'rejected', 'expired'])
 
-/** A session in the user's item, with the hash of its token. */
 const LiveSession = z.object({
   hash: z.string(),
   platform: Platform.optional(),
@@ -44,11 +43,10 @@ export const User = z.object({
   sessions: z.record(z.string(), LiveSession),
   /** Number of changes to credentials or sessions. */
   version: z.number().int(),
-  /** Wallets by address. */
   wallets: z.record(z.string(), z.object({ chain: WalletChain, linkedAt: Timestamp })),
   /** Set by an operator. */
   kyc: KycStatus.optional(),
-  /** Remaining budget for network fees paid for the user, in millionths of a US dollar; set by an operator. */
+  /** Remaining budget for the user's network fees, in millionths of a US dollar; set by an operator. */
   smartGas: z.number().int().nonnegative().optional(),
 })
 export type User = z.output<typeof User>
@@ -62,14 +60,14 @@ export function findRecoveryKey(user: User | null, id: string): CredentialOf<'Re
   return keys.find((key) => key.id === id)
 }
 
-/** Lists the wallets of a user, the first linked first. Throws `invalid_session` if the user no longer exists. */
+/** Lists a user's wallets, the first linked first. Throws `invalid_session` for no user. */
 export function listWallets(user: User | null): Wallet[] {
   if (!user) throw new AppError('invalid_session')
   const wallets = Object.entries(user.wallets).map(([address, wallet]) => ({ address, ...wallet }))
   return wallets.sort((left, right) => left.linkedAt.getTime() - right.linkedAt.getTime())
 }
 
-/** True if these credentials contain a password but no second factor, which a password needs. */
+/** True if these credentials have a password but no second factor, which it needs. */
 export function lacksSecondFactor(credentials: User['credentials']): boolean {
   const all = Object.values(credentials)
   return all.some(({ kind }) => kind === 'Password') && !all.some(({ factor }) => factor === 'second')

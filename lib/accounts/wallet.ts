@@ -25,7 +25,7 @@ export function addressesOn({ kind }: { readonly kind: WalletChain }, wallets: r
     .sort()
 }
 
-/** An address with its kind of chain: EVM addresses in any case that `Address` accepts, Solana addresses in base58. */
+/** An address with its kind of chain: EVM in any case that `Address` accepts, Solana in base58. */
 export const WalletAddress = field(
   z
     .string()

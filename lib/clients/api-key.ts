@@ -11,16 +11,13 @@ const SECRET_LENGTH = 32
 const CHECK_LENGTH = 6
 const FORMAT = /^jk_(?:live|test|local)_([0-9A-Za-z]{10})_[0-9A-Za-z]{38}$/
 
-/** Creates an API key, `jk_<environment>_<clientId>_<secret><check>`. The caller hands it to the client: no other full copy exists. */
+/** Creates an API key, `jk_<environment>_<clientId>_<secret><check>`, for the client; no other full copy exists. */
 export function createApiKey(environment: KeyEnvironment, clientId: string, randomBytes: RandomBytes): string {
   const body = `jk_${environment}_${clientId}_${randomBase62(SECRET_LENGTH, randomBytes)}`
   return body + checkOf(body)
 }
 
-/**
- * Parses an API key and returns its client's id; null if the format or the check is wrong. It does not tell whether the key was ever
- * issued.
- */
+/** Returns the client's id in an API key; null for a wrong format or check. The key may never have been issued. */
 export function parseApiKey(text: string): { clientId: string } | null {
   const [, clientId] = FORMAT.exec(text) ?? []
   const body = text.slice(0, -CHECK_LENGTH)

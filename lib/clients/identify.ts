@@ -13,9 +13,9 @@ type Dependencies = {
 }
 
 /**
- * Returns a function that finds an API key with its client. It throws `missing_api_key` or `invalid_api_key`. It caches a client's record
- * for 60 s: revoked keys and old limits can stay valid for that time. It reads the record again for a key that the cache lacks, so new keys
- * work immediately. After a miss it waits 10 s before it reads the client again for an unknown key.
+ * Returns a function that finds an API key with its client; it throws `missing_api_key` or `invalid_api_key`. Records are cached for 60 s,
+ * so revoked keys and old limits stay valid that long. A key that the cache lacks is looked up again, so new keys work immediately. After a
+ * miss the client's unknown keys are not looked up for 10 s.
  */
 export function identifyClient({ get, now }: Dependencies) {
   // Only existing clients are cached, so made-up ids cannot fill the memory.
@@ -63,9 +63,8 @@ export function identifyClient({ get, now }: Dependencies) {
   }
 }
 
-/** Returns the client and its key with this hash. */
 function match(record: ClientRecord | null, hash: string) {
-  // Every key is compared, so that the duration does not reveal which one matches.
+  // Every key is compared, so that the duration reveals nothing.
   const key = record?.keys.filter((candidate) => equalHashes(candidate.sha256, hash))[0]
   return record && key && { client: record.client, key }
 }

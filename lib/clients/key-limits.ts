@@ -39,15 +39,14 @@ export const KeyLimits = z.object({
 export type KeyLimits = z.output<typeof KeyLimits>
 
 /**
- * Limits of a key that was created without any; the rate is half of the gateway's in production. Webhooks report the actions of all users,
- * so only server keys have that scope. Keys inside wallets are readable by anyone.
+ * Limits of a key created without any; the rate is half of the gateway's in production. Only server keys should read webhooks, which report
+ * all users' actions: keys inside wallets are public.
  */
 export const DEFAULT_LIMITS: KeyLimits = {
   scopes: ['vaults', 'accounts', 'portfolio', 'markets'],
   rate: { requests: 6000, seconds: 60 },
 }
 
-/** The caller of the API: a client with the limits of its key. */
 type Caller = { readonly client: { readonly vaults: readonly Vault[] }; readonly limits: KeyLimits }
 
 /** Lists the client's vaults that the key sees. */
@@ -60,7 +59,7 @@ export function listVisibleVaults({ client, limits: { chains, vaults } }: Caller
 
 /**
  * Returns the visible vault at this address, on this chain if given. Throws `chain_not_allowed` and `vault_not_allowed` by the key's limits
- * only, which do not reveal whether the vault exists. Otherwise throws as `findVault` does.
+ * only, so they reveal no vault; else throws as `findVault`.
  */
 export function findVisibleVault(caller: Caller, address: AddressText, chainId: number | undefined): Vault {
   const { limits } = caller
@@ -72,7 +71,7 @@ export function findVisibleVault(caller: Caller, address: AddressText, chainId: 
   return findVault(listVisibleVaults(caller), address, chainId)
 }
 
-/** Throws `chain_not_allowed` or `deposit_limit_exceeded` if the key may not deposit this amount of the asset from this chain. */
+/** Throws `chain_not_allowed` or `deposit_limit_exceeded` if the key may not deposit this amount. */
 export function requireAllowedDeposit(
   limits: KeyLimits,
   { chainId, asset, amount }: { readonly chainId: number; readonly asset: AddressText; readonly amount: bigint },

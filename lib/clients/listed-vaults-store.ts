@@ -20,20 +20,19 @@ const ALL_ADDRESSES: AddressRange = { from: zeroAddress, to: `0x${'f'.repeat(40)
 type UnlistedVault = { readonly key: ItemKey; readonly clientId: string; readonly vault: VaultOnChain }
 
 /**
- * Store of all clients' vaults, in the table of clients. A chain's partition holds each vault once; a vault's partition holds the ids of
- * its clients. Operators write both with the clients' own items (admin/clients.ts). Every method throws if the table cannot be reached or
- * an item does not parse.
+ * Store of all clients' vaults, in the table of clients. A chain's partition holds each vault once; a vault's partition holds its clients'
+ * ids. Operators write both (admin/clients.ts). Methods throw if the table cannot be reached or an item does not parse.
  */
 export function listedVaultsStore(table: Table) {
   return {
-    /** Lists each vault that any client has on this chain, once, ordered by address. An address range limits the list. */
+    /** Lists the vaults of all clients on this chain, each once, by address, within a range if given. */
     async list(chainId: number, { from, to }: AddressRange = ALL_ADDRESSES): Promise<VaultOnChain[]> {
       const [first, last] = [chainVaultKey({ chainId, address: from }), chainVaultKey({ chainId, address: to })]
       const range = { partition: first.pk, from: first.sk, to: last.sk }
       return await table.list(VaultOnChain, range, { isConsistent: false })
     },
 
-    /** Lists the ids of the clients of each vault, in the order of the vaults; one request per hundred. */
+    /** Lists the client ids of each vault, in the order of the vaults; one request per hundred. */
     async listClientsOf(vaults: readonly VaultKey[]): Promise<(readonly string[])[]> {
       const items = await table.getMany(VaultClientsItem, vaults.map(vaultClientsKey))
       const found = new Map(items.map(({ pk, clients }) => [pk, [...clients].toSorted()]))
@@ -65,7 +64,7 @@ export function vaultLister(table: OperatorTable) {
   }
 
   return {
-    /** Adds the clients' vaults that the lists lack, for example after an upgrade or a partial restore; returns their number. */
+    /** Adds the clients' vaults that the lists lack, as after an upgrade or a partial restore; returns their number. */
     async relist(): Promise<number> {
       const unlisted = await findUnlisted()
       for (const { key, clientId, vault } of unlisted) {

@@ -12,11 +12,11 @@ const Keyed = z.looseObject({ sk: z.string() })
 
 /**
  * Reads the table of clients, which operators write (admin/clients.ts). A client's partition holds the client, its API keys and its vaults,
- * so one query returns all. Every method throws if the table cannot be reached or an item does not parse.
+ * so one query returns all. Methods throw if the table cannot be reached or an item does not parse.
  */
 export function clientsStore(table: Table) {
   return {
-    /** Returns the client with its keys and vaults by one query; null if there is no such client. */
+    /** Returns the client with its keys and vaults; null if there is none. */
     async get(clientId: string): Promise<ClientRecord | null> {
       const items = await table.list(Keyed, { partition: profileKey(clientId).pk }, { isConsistent: false })
       const byType = Map.groupBy(items, ({ sk }) => sk.split('#', 1)[0])

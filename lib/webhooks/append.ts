@@ -17,15 +17,15 @@ type Dependencies = {
   readonly random: () => number
 }
 
-/** Maximum number of attempts to append while other runs append to the same log, and the longest pause before each. */
+/** Maximum number of attempts while other runs append to the same log, and the longest pause between them. */
 const [TRIES, MAX_PAUSE_MS] = [20, 100]
 /** Maximum number of events in one read. */
 const AT_ONCE = 100
 
 /**
- * Appends notices to their clients' logs, in this order and each key once, and queues them for webhooks. Returns the number of new events.
- * A notice that is not final goes only to clients with a `latest` webhook; a reverting one only to logs with the reverted event. After a
- * throw some notices are appended and others not. Call it again: it appends the missing ones, none twice, and repeats the queueing.
+ * Appends notices to their clients' logs, in order and once per key, then queues them for webhooks. Returns the number of new events.
+ * Notices that are not final go only to clients with a `latest` webhook, reverting ones only to logs with the reverted event. After a
+ * throw, call it again: it appends what is missing, none twice, and queues again.
  */
 export async function publish<Of extends Notice | RewardNotice>(
   dependencies: Dependencies,
@@ -63,10 +63,7 @@ function build(clientId: string, { key, ...notice }: Notice | RewardNotice): Bui
   return { clientId, event }
 }
 
-/**
- * Lists by client the events that it wants and that its log may lack. The job repeats events that are not final, so logged ones are dropped
- * by their marks.
- */
+/** Lists the wanted events by client, without logged ones that are not final: the job repeats those. */
 async function listWanted(
   { eventLog, webhooks }: Dependencies,
   built: readonly Built[],
@@ -93,7 +90,7 @@ async function listWanted(
   )
 }
 
-/** Appends the events that a client's log lacks, page by page. Returns them and the log's next sequence. */
+/** Appends the events that the log lacks, page by page. Returns them and the log's next sequence. */
 async function appendAll(
   { eventLog, now, random }: Dependencies,
   clientId: string,
@@ -138,7 +135,7 @@ async function listUnqueued(
   return found
 }
 
-/** Queues logged events in order for the live webhooks that want them, then marks them as queued. */
+/** Queues logged events for the live webhooks that want them, then marks them as queued. */
 async function queue(
   { eventLog, webhooks, enqueue }: Dependencies,
   unqueued: ReadonlyMap<string, readonly LoggedEvent[]>,

@@ -16,8 +16,8 @@ export type StoredAttempts = Pick<z.output<typeof Stored>, 'version' | 'attempts
 const KEPT_MS = 40 * DAY_MS
 
 /**
- * Store of the delivery attempts, one item for each webhook with a failure. Reads are consistent. Every method throws if the table cannot
- * be reached or an item does not parse.
+ * Store of delivery attempts, one item per webhook with a failure. Reads are consistent. Methods throw if the table cannot be reached or an
+ * item does not parse.
  */
 export function attemptsStore(table: Table) {
   return {

@@ -21,7 +21,7 @@ export const Attempts = z.object({
   /** Consecutive failures that mean the server is down, and their lowest sequence. */
   downs: z.number().int(),
   downFrom: z.number().int().optional(),
-  /** Consecutive events that the webhook did not accept at their first attempt, and the time of the first failure. */
+  /** Consecutive events not accepted at their first attempt, and the time of the first failure. */
   untaken: z.number().int(),
   failingSince: Millis.optional(),
   lastFailure: z.object({ at: Millis, reason: SendFailure, status: z.number().int().optional() }).optional(),
@@ -39,7 +39,7 @@ export type Attempt = EventLocation & { readonly sent: Sent }
 /** Consequences of attempts. */
 export type Judgement = {
   readonly attempts: Attempts
-  /** Milliseconds until the next attempt of each event that has its own message, by sequence. */
+  /** Milliseconds until the next attempt of each event with its own message, by sequence. */
   readonly pauses: ReadonlyMap<number, number>
   readonly givenUp: number
   /** Lowest sequence that a webhook that falls behind has not accepted, and the time of its probe. */
@@ -50,8 +50,8 @@ export type Judgement = {
 /** Pauses after the first failure, the second and so on: three days in total. */
 const PAUSES_MS = [5_000, 5 * MINUTE_MS, HOUR_MS, ...Array.from({ length: 6 }, () => 12 * HOUR_MS)]
 /**
- * Range of the random share by which a pause is shortened. SQS hides a message for at most 12 hours after its receipt. Events that failed
- * together do not return together.
+ * Range of the random share that shortens a pause. SQS hides a message for at most 12 hours after its receipt, and failed events should not
+ * return together.
  */
 const [MIN_JITTER, MAX_JITTER] = [0.02, 0.1]
 const MAX_ATTEMPTS = PAUSES_MS.length + 1
@@ -72,28 +72,27 @@ const GONE = 410
 
 /** Longest wait of an event before it is given up: SQS keeps a message no longer. */
 const QUEUED_MS = 14 * DAY_MS
-/** Maximum number of failed events per webhook that wait in flight; a queue has room for 120,000. Further ones are given up. */
+/** Maximum number of a webhook's failed events in flight; a queue has room for 120,000. Further ones are given up. */
 const MAX_WAITING = 100
-/** Maximum number of listed events that were given up, and their retention, the same as the log's. */
+/** Maximum number of given up events that are listed, and their retention, the log's own. */
 const MAX_GIVEN_UP = 100
 const GIVEN_UP_MS = 30 * DAY_MS
 
-/** Returns the attempts of a webhook without failures. */
 function begin(createdAt: Date): Attempts {
   return { createdAt, downs: 0, untaken: 0, waiting: {}, givenUp: [], givenUpBefore: 0 }
 }
 
-/** Returns a webhook's attempts: the stored ones, or new ones if those belong to an earlier registration of its URL. */
+/** Returns a webhook's attempts; new ones if the stored ones belong to an earlier registration of its URL. */
 export function attemptsOf({ createdAt }: { readonly createdAt: Date }, stored: Attempts | undefined): Attempts {
   return stored?.createdAt.getTime() === createdAt.getTime() ? stored : begin(createdAt)
 }
 
-/** Lists the events that were given up and that the log still has, newest first. */
+/** Lists the given up events that the log still has, newest first. */
 export function listGivenUp({ givenUp }: Pick<Attempts, 'givenUp'>, now: number): GivenUp[] {
   return givenUp.filter(({ at }) => at > now - GIVEN_UP_MS)
 }
 
-/** Lists the events that failed and wait, and those given up that are still in the log. */
+/** Lists the waiting events and the given up ones that the log still has. */
 export function listUntaken({ waiting, ...attempts }: Attempts, now: number): EventLocation[] {
   const waits = Object.entries(waiting).map(([sequence, { page }]) => ({ sequence: Number(sequence), page }))
   return [...waits, ...listGivenUp(attempts, now).map(({ sequence, page }) => ({ sequence, page }))]
@@ -109,12 +108,12 @@ export function beginAgain(
   return { ...begin(createdAt), waiting, ...(lastFailure && { lastFailure }) }
 }
 
-/** Returns the time since when every delivery fails, in epoch milliseconds; undefined if one succeeds. */
+/** Returns the epoch milliseconds since when every delivery fails; undefined if one succeeds. */
 export function failingSince({ untaken, downs, failingSince }: Attempts): number | undefined {
   return untaken >= MIN_UNTAKEN || downs >= MAX_DOWNS ? failingSince : undefined
 }
 
-/** Returns the time of the next attempt of a waiting event, in epoch milliseconds; undefined if none waits. */
+/** Returns the epoch milliseconds of the next attempt of a waiting event; undefined if none waits. */
 export function nextDueAt({ waiting }: Attempts, now: number): number | undefined {
   const due = Object.values(waiting).map(({ dueAt }) => Math.max(now, dueAt))
   return due.length > 0 ? Math.min(...due) : undefined
@@ -127,12 +126,12 @@ export function pauseAfter(attempt: number, random: () => number): number {
   return Math.ceil((pause * (1 - jitter)) / 1000) * 1000
 }
 
-/** Time of the attempts in epoch milliseconds, a random source uniform in [0, 1), and whether a probe made them. */
+/** Epoch milliseconds of the attempts, a random source in [0, 1), and whether a probe made them. */
 type Circumstances = { readonly now: number; readonly random: () => number; readonly isBehind: boolean }
 
 /**
- * Decides the consequences of at least one parallel attempt. A refused event waits with its own message. A webhook whose server is down or
- * requests a pause is behind: its events stay in the log.
+ * Decides the consequences of parallel attempts, at least one. A refused event waits with its own message. A webhook whose server is down
+ * or requests a pause is behind: its events stay in the log.
  */
 export function judge(before: Attempts, made: readonly Attempt[], at: Circumstances): Judgement {
   const { now } = at
@@ -164,7 +163,6 @@ export function judge(before: Attempts, made: readonly Attempt[], at: Circumstan
   }
 }
 
-/** Decides the server's state from its attempts. */
 function judgeServer(before: Attempts, made: readonly Attempt[], { now, isBehind }: Circumstances) {
   const down = made.filter(({ sent }) => !sent.delivered && !isRefusal(sent))
   if (down.length === 0) return { downs: 0 }
@@ -223,7 +221,6 @@ function isRefusal(sent: Sent): boolean {
   return status >= 400 && status < 500 && status !== GONE && !OF_SERVER.has(status) && !isThrottled(sent)
 }
 
-/** Returns the milliseconds until the probe after a failure. */
 function probePause(sent: Sent): number {
   if (sent.delivered || !isThrottled(sent)) return PROBE_MS
   return Math.max(MIN_RETRY_AFTER_MS, Math.min(sent.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS))

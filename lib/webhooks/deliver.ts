@@ -19,7 +19,6 @@ import { signatureHeaders } from './signature.ts'
 import type { WebhooksStore } from './store.ts'
 import { type Behind, type DisabledReason, isLive, type Webhook, type WebhookKey, wants } from './webhook.ts'
 
-/** Services of the deliveries. */
 type Services = {
   readonly webhooks: Pick<WebhooksStore, 'get' | 'listOf' | 'replace' | 'change'>
   readonly eventLog: Pick<EventLogStore, 'list' | 'getEvents'>
@@ -37,15 +36,14 @@ type Services = {
 /** Numbers of events that were delivered, failed or given up. */
 export type DeliveryReport = { readonly delivered: number; readonly failed: number; readonly givenUp: number }
 
-/** Number of events sent in parallel to one webhook; a probe sends its first event separately. */
+/** Number of events sent in parallel to one webhook; a probe starts with a single one. */
 const BATCH = 10
 /** Number of events that a probe reads from the log in one request. */
 const READ = 100
-/** Duration of a probe. Another message then continues it, so that other webhooks are served between. */
+/** Duration of a probe; another message then continues it, so that other webhooks are served between. */
 const TURN_MS = 10_000
-/** Duration of a claim, longer than a function runs: an older claim belongs to a killed one. */
+/** Duration of a claim. It is longer than a function runs, so an older claim belongs to a killed one. */
 const CLAIM_MS = 40_000
-/** Maximum number of attempts to write while others write the same item. */
 const TRIES = 10
 /** Delay of the message that continues a probe: its sender finishes its writes first. */
 const NEXT_SECONDS = 1
@@ -53,8 +51,8 @@ const MAX_DELAY_SECONDS = 900
 const MAX_HIDDEN_SECONDS = 43_000
 
 /**
- * Handles messages of the delivery queue. Returns the report and the messages that SQS must deliver again. Sends every event at least once
- * to each webhook that wants it. Throws if the webhooks cannot be read; after a later error the webhook's messages are returned.
+ * Handles messages of the delivery queue; sends every event at least once to each webhook that wants it. Returns the report, and the
+ * messages that SQS must deliver again, including those of webhooks that failed here. Throws if the webhooks cannot be read.
  */
 export async function deliver(
   services: Services,
@@ -160,7 +158,7 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
   }
 
   return {
-    /** Sends the events of messages. Returns the messages that SQS must deliver again. */
+    /** Sends the events of messages; returns the messages that SQS must deliver again. */
     async sendEvents(
       webhook: Webhook,
       received: readonly Received<EventMessage>[],
@@ -189,8 +187,8 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
     },
 
     /**
-     * Handles a probe: sends the log's events from the webhook's place on. Stops at the log's end, when the server is down or after
-     * `TURN_MS`. Returns true if SQS must deliver the message again.
+     * Sends the log's events from the webhook's place on, until the log's end, an outage or the end of `TURN_MS`. Returns true if SQS must
+     * deliver the message again.
      */
     async probe(received: Received<ProbeMessage>): Promise<boolean> {
       const { probeAt } = received.message
@@ -212,7 +210,7 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
     },
   }
 
-  /** Leaves events to the log of a webhook that is behind or disabled. Events with a message of their own keep waiting. */
+  /** Leaves events to the log of a webhook that is behind or disabled. Events with their own message keep waiting. */
   async function leaveToLog(
     webhook: Webhook,
     received: readonly Received<EventMessage>[],
@@ -240,8 +238,8 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
   }
 
   /**
-   * Continues from the place of a webhook that this run claimed. Stops at the log's end, when the server is down or after `TURN_MS`. At the
-   * log's end it lets events be queued again, then queues those logged meanwhile.
+   * Sends the log's events for `probe`, whose run has claimed the webhook. At the log's end it lets events be queued again, then queues
+   * those logged meanwhile.
    */
   async function catchUp(claimed: Webhook, claim: Behind): Promise<void> {
     const endsAt = now() + TURN_MS
@@ -283,7 +281,7 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
     }
   }
 
-  /** Enqueues the events that a probe could not deliver, each with its own message. */
+  /** Enqueues the events that a probe could not deliver, each as its own message. */
   async function enqueueWaiting(made: readonly Attempt[], { pauses }: Judgement): Promise<void> {
     const waiting = made.filter(({ sequence }) => pauses.has(sequence))
     const seconds = Math.ceil(Math.max(0, ...pauses.values()) / 1000)
@@ -300,7 +298,7 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
     })
   }
 
-  /** Moves the place of a webhook that this run claimed. Returns the webhook; undefined if the claim was lost. */
+  /** Moves the place of a webhook that this run claimed; returns undefined if the claim was lost. */
   async function moveOn(webhook: Webhook, behind: Behind, disabled?: DisabledReason): Promise<Webhook | undefined> {
     let isOurs = false
     const moved = await change(webhook, (current) => {

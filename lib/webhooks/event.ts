@@ -142,7 +142,6 @@ const Id = z.string().meta({
   examples: ['evt_f5cf0a79c7f0c50fdb5aadc94943cea8'],
 })
 
-/** Builds the schema of one event type. */
 const event = <const Type extends string, Data extends z.ZodType>(type: Type, data: Data) =>
   z
     .object({
@@ -159,9 +158,7 @@ const event = <const Type extends string, Data extends z.ZodType>(type: Type, da
     })
     .meta({ id: nameOf(type) })
 
-/**
- * An event in a client's vault or in the rewards of a user who wants reward events. It is the body of a delivery and an entry of the log.
- */
+/** An event in a client's vault or a user's rewards: the body of a delivery and an entry of the log. */
 export const WebhookEvent = z
   .discriminatedUnion('type', [
     event('deposit.pending', RequestedDeposit),
@@ -208,12 +205,12 @@ export const EventType = z.enum(WebhookEvent.options.map(({ shape }) => shape.ty
 export type EventType = z.output<typeof EventType>
 
 /**
- * An event before it is built for each client of the vault, without a sequence. Its key identifies it: each client's log has a key once. A
- * reverting notice has the reverted notice's key as its `eventId` and goes to the same clients.
+ * An event before it is built for each client of the vault, without a sequence. A client's log has each key once. A reverting notice has
+ * the reverted notice's key as its `eventId` and goes to the same clients.
  */
 export type Notice = NoticeOf<Exclude<WebhookEvent, { readonly type: RewardType }>>
 
-/** An event about a user's reward before it is built for each client that watches the account; like `Notice`. */
+/** A reward event before it is built for each client that watches the account; like `Notice`. */
 export type RewardNotice = NoticeOf<Extract<WebhookEvent, { readonly type: RewardType }>>
 
 type RewardType = `reward.${string}`

@@ -59,11 +59,11 @@ const StoredHead = Head.extend({ pk: z.string() })
 type ListFrom = { readonly after: number; readonly limit: number; readonly now: number; readonly last?: number }
 
 /**
- * Store of each client's log: pages of events (`LOG#` and the first sequence), a mark for each event (`EVENT#`) and the end (`HEAD`). Every
- * read is consistent. Every method throws if the table cannot be reached or an item does not parse.
+ * Store of each client's log: pages of events (`LOG#` and the first sequence), a mark per event (`EVENT#`) and the end (`HEAD`). Reads are
+ * consistent. Methods throw if the table cannot be reached or an item does not parse.
  */
 export function eventLogStore(table: Table) {
-  /** Reads the pages that begin at or after this sequence, in order. Each request doubles the number of pages, from two on. */
+  /** Reads the pages from this sequence on, in order. Each request doubles the number of pages, from two on. */
   async function* pages(clientId: string, from: number): AsyncGenerator<Page> {
     const { pk: partition, sk: first } = pageKey(clientId, from)
     const range = { partition, from: first, to: pageKey(clientId, LAST_SEQUENCE).sk }
@@ -80,7 +80,6 @@ export function eventLogStore(table: Table) {
   async function listOnce(clientId: string, { after, limit, now }: ListFrom) {
     const found: LoggedEvent[] = []
     let bytes = 0
-    /** Time when the first page was appended. */
     let appendedAt = 0
     // The page with the next event begins no earlier.
     for await (const { events, expiresAt } of pages(clientId, Math.max(1, after + 2 - PAGE_EVENTS))) {
@@ -132,11 +131,11 @@ export function eventLogStore(table: Table) {
       return found.flatMap(({ events }) => events.filter(({ sequence }) => sequences.has(sequence)))
     },
 
-    /** Lists the events after a sequence that have not expired at `now`, in order: at most `limit`, or 1 MB. `after` is 0 for the first. */
+    /** Lists at most `limit` unexpired events, or 1 MB, after a sequence, in order. `after` is 0 for the first. */
     async list(clientId: string, from: ListFrom): Promise<LoggedEvent[]> {
       for (const pause of READ_PAUSES_MS) {
         const { found, appendedAt } = await listOnce(clientId, from)
-        // A query is no snapshot: it may miss a page that was just appended, and return the next one or none.
+        // A query is no snapshot: it may miss a page just appended, and return the next one or none.
         const [first] = found
         const isWhole = first ? first.sequence === from.after + 1 : from.last === undefined
         if (isWhole || (first && from.now - appendedAt > JUST_MS)) return found
@@ -154,8 +153,8 @@ export function appendingLogStore(table: TransactingTable) {
     ...eventLogStore(table),
 
     /**
-     * Appends events as one page, in order, with a mark for each: all or none. Returns their places, or that the log no longer ends at
-     * `next`, or the ids already logged. Throws if there are no events; `countFitting` gives the size of a page.
+     * Appends events as one page with a mark for each: all or none. Returns their places, or that the log no longer ends at `next`, or the
+     * ids already logged. Throws for no events; `countFitting` gives the size of a page.
      */
     async append(
       clientId: string,
@@ -185,7 +184,6 @@ export function appendingLogStore(table: TransactingTable) {
 }
 export type AppendingLogStore = ReturnType<typeof appendingLogStore>
 
-/** Outcome of an append. */
 type Appended =
   | { readonly appended: readonly LoggedEvent[] }
   | { readonly isMoved: true }
@@ -194,7 +192,7 @@ type Appended =
 /** Index of the first mark among the writes of an append. */
 const MARKS_FROM = 2
 
-/** Returns how many of these events fit into one page, from the first on: at least one of any size. */
+/** Returns how many of these events fit into one page, from the first on: at least one. */
 export function countFitting(events: readonly Unlogged[]): number {
   let bytes = 0
   const end = events.findIndex((event, index) => {

@@ -4,7 +4,7 @@ import type { WebhookKey } from './webhook.ts'
 
 const webhook = { clientId: z.string(), webhookId: z.string() }
 
-/** A message of the delivery queue: one event for one webhook, by its place in the log. */
+/** A queued delivery: one event for one webhook, by its place in the log. */
 export const EventMessage = z.object({
   ...webhook,
   sequence: z.number().int(),
@@ -12,7 +12,7 @@ export const EventMessage = z.object({
 })
 export type EventMessage = z.output<typeof EventMessage>
 
-/** A message of the delivery queue: the next probe of a webhook that is behind. */
+/** A queued probe of a webhook that is behind. */
 export const ProbeMessage = z.object({
   ...webhook,
   probeAt: z.number().int().describe('Epoch milliseconds at which it is due'),
@@ -28,7 +28,7 @@ export type Enqueue = (
   options?: { readonly delaySeconds?: number },
 ) => Promise<void>
 
-/** Hides a received message in SQS for whole seconds, at most 12 hours; SQS then delivers it again. */
+/** Hides a received message in SQS for whole seconds, at most 12 hours; then SQS delivers it again. */
 export type Postpone = (receipt: string, seconds: number) => Promise<void>
 
 /** Builds the messages of events for a webhook. */
@@ -36,7 +36,7 @@ export function messagesOf({ clientId, webhookId }: WebhookKey, events: readonly
   return events.map(({ sequence, page }) => ({ clientId, webhookId, sequence, page }))
 }
 
-/** Returns the message group of a message, its webhook: a busy webhook does not delay the others. */
+/** Returns the message group, the webhook: a busy webhook does not delay the others. */
 export function groupOfMessage({ webhookId }: DeliveryMessage): string {
   return webhookId
 }

@@ -1,11 +1,11 @@
 import { BlockList, isIP } from 'node:net'
 import * as z from 'zod'
 
-/** Addresses that events may be sent to: public ones, or on a developer's machine only that machine. */
+/** Reach of deliveries: public addresses, or on a developer's machine only that machine. */
 export const WebhookReach = z.enum(['public', 'loopback'])
 export type WebhookReach = z.output<typeof WebhookReach>
 
-/** IPv4 addresses that are not public, by IANA's special-purpose registry, and multicast. */
+/** IPv4 addresses that are not public (IANA's special-purpose registry), and multicast. */
 const NOT_PUBLIC = subnets([
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -34,11 +34,11 @@ export function isReachable(address: string, reach: WebhookReach): boolean {
 }
 
 /**
- * Returns the reason why nothing may be sent to this URL, without a DNS lookup; undefined if its syntax allows it. The addresses of its
- * host name must still be reachable.
+ * Returns why nothing may be sent to this URL, without a DNS lookup; undefined if its syntax allows it. The addresses of its host name must
+ * still be reachable.
  */
 export function whyUnreachable({ protocol, port, hostname }: URL, reach: WebhookReach): string | undefined {
-  // Hosts have brackets around an IPv6 address. `URL` writes every IPv4 address in decimals.
+  // Hosts have brackets around IPv6 addresses. `URL` writes every IPv4 address in decimals.
   const address = hostname.replace(/^\[(.*)\]$/, '$1')
   const isAddress = isIP(address) !== 0
   if (reach === 'loopback') {

@@ -22,11 +22,11 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** Maximum number of missed events: far more than are logged between two requests to the table. */
+/** Far more events than are logged between two requests to the table. */
 const MAX_MISSED = 1_000
 
 /**
- * Registers a webhook for the events logged from now on, and returns it with its secret. Throws `missing_or_invalid_url` for an unreachable
+ * Registers a webhook for the events logged from now on; returns it with its secret. Throws `missing_or_invalid_url` for an unreachable
  * URL, `webhook_already_registered` and `too_many_webhooks`.
  */
 export async function registerWebhook(
@@ -54,7 +54,7 @@ export async function registerWebhook(
       throw new AppError(registered ? 'webhook_already_registered' : 'too_many_webhooks')
     }
   }
-  // A run that appended events meanwhile may have read the webhooks just before this one was added.
+  // A run that appended events may have read the webhooks just before this one was added.
   const missed = await eventLog.list(clientId, { after: webhook.after, limit: MAX_MISSED, now: now() })
   const key = { clientId, webhookId: webhook.id }
   await enqueue(

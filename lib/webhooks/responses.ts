@@ -69,7 +69,6 @@ export const FailureReason = SendFailure.describe(
   'Failure reason. not_allowed: the host name leads to a non-public address. unresolved: the host name has no IPv4 address. connection: the connection was refused or closed. tls: the certificate is not valid. timeout: no response within 5 seconds. redirect: the response was a redirect, which is not followed. status: the response was not 2xx. bad_answer: the response was not HTTP',
 )
 
-/** State of the deliveries to a webhook, as in the API. */
 const Delivery = z
   .object({
     lastFailure: z
@@ -140,7 +139,7 @@ export const RotatedSecret = z.object({
   previousUntil: Timestamp.describe("Time until which deliveries also carry the previous secret's signature"),
 })
 
-/** Lists a client's webhooks with the state of their deliveries, oldest first. `now` is in epoch milliseconds. */
+/** Lists a client's webhooks with their deliveries, oldest first. `now` is in epoch milliseconds. */
 export async function listStatuses(
   { webhooks, attempts, now }: Statuses,
   clientId: string,

@@ -12,11 +12,11 @@ type Services = {
   readonly now: () => number
 }
 
-/** Delay of messages that must come after a write that follows them; no request takes longer. */
+/** Delay of messages that depend on a later write; no request takes longer. */
 const DELAY_SECONDS = 40
 /**
- * Probes a webhook that is behind immediately. With `isAnew` it also enables the webhook and sends again all waiting and given up events.
- * Throws if the table or the queue cannot be reached; the caller must then call it again.
+ * Probes a webhook that is behind immediately. With `isAnew` it also enables the webhook and sends all waiting and given up events again.
+ * Throws if the table or the queue cannot be reached; the caller must then repeat it.
  */
 export async function resume(
   { webhooks, attempts, enqueue, now }: Services,

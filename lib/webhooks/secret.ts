@@ -11,7 +11,7 @@ export function readWebhookKeys(secretId: string, client?: SecretsManagerClient)
   return readSecretJson(secretId, KeysByAge, client)
 }
 
-/** Returns the keys that the container has cached; they change within five minutes of a rotation. */
+/** Returns the container's cached keys, at most five minutes old. */
 export function readLatestWebhookKeys(secretId: string): Promise<KeysByAge> {
   return readLatestSecretJson(secretId, KeysByAge)
 }
@@ -19,15 +19,12 @@ export function readLatestWebhookKeys(secretId: string): Promise<KeysByAge> {
 /** Time during which the previous secret also signs. */
 const OVERLAP_MS = DAY_MS
 
-/** Creates the first version of a webhook's secret. The version is random: a URL that is registered again has another secret. */
+/** Creates the random first version of a secret: a URL that is registered again has another secret. */
 export function createSecretVersions(randomBytes: RandomBytes): SecretVersions {
   return { version: Buffer.from(randomBytes(16)).toString('base64url') }
 }
 
-/**
- * Adds a new version. Of several rotations within a day it keeps the version before the first. Receivers know that one, and perhaps none of
- * those between.
- */
+/** Adds a new version. Of several rotations within a day it keeps the version before the first: receivers may know only that one. */
 export function rotateSecret(
   { version, before }: SecretVersions,
   { randomBytes, now }: { readonly randomBytes: RandomBytes; readonly now: number },
@@ -37,7 +34,7 @@ export function rotateSecret(
   return { ...createSecretVersions(randomBytes), before: kept } satisfies SecretVersions
 }
 
-/** Returns the secrets that sign at `now` (epoch milliseconds). The newest, which the client receives, is first. */
+/** Returns the secrets that sign at `now` (epoch milliseconds), first the newest, which the client receives. */
 export function listSecrets(
   webhookKeys: KeysByAge,
   clientId: string,
@@ -52,7 +49,7 @@ export function listSecrets(
   return [newest, ...others]
 }
 
-/** Derives a secret (RFC 5869): `whsec_` and 32 bytes in base64, as in Standard Webhooks 1.0.0. Nothing of it is stored. */
+/** Derives a secret (RFC 5869): `whsec_` and 32 bytes in base64 (Standard Webhooks 1.0.0). It is stored nowhere. */
 function deriveSecret(webhookKey: string, clientId: string, webhookId: string, version: string): string {
   const info = `webhook ${clientId} ${webhookId} ${version}`
   return `whsec_${Buffer.from(hkdfSync('sha256', webhookKey, '', info, 32)).toString('base64')}`

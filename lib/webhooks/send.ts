@@ -11,17 +11,17 @@ export type Send = (
   delivery: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
 ) => Promise<Sent>
 
-/** Resolves a name to all its IPv4 addresses; to none if it has none or DNS does not respond in time. */
+/** Resolves a name to its IPv4 addresses; to none if it has none or DNS is late. */
 type Resolve = (hostname: string) => Promise<readonly string[]>
 
 type Options = {
   readonly reach: WebhookReach
-  /** Resolver of names; by default DNS, or 127.0.0.1 on one machine. */
+  /** By default DNS, or 127.0.0.1 on one machine. */
   readonly resolve?: Resolve
   /** Epoch milliseconds. */
   readonly now: () => number
   readonly request?: (url: URL, options: RequestOptions) => ClientRequest
-  /** Maximum duration of a delivery: DNS, connection and response headers. */
+  /** Maximum for DNS, connection and response headers. */
   readonly timeoutMs?: number
 }
 
@@ -32,8 +32,8 @@ const SOCKET = { autoSelectFamilyAttemptTimeout: 1_500 }
 const USER_AGENT = 'Vaultline-Webhooks/1'
 
 /**
- * Creates the sender of deliveries. It posts over a new connection, and only to addresses within reach, whatever names or responses say. A
- * 2xx response is a success, whose body it does not read. It follows no redirect.
+ * Creates the sender of deliveries. It posts over a new connection, only to addresses within reach, whatever names or responses say. A 2xx
+ * response is a success; its body is not read. It follows no redirect.
  */
 export function createSender({
   reach,
@@ -73,7 +73,7 @@ export function createSender({
     const timer = setTimeout(() => end({ delivered: false, reason: 'timeout' }), timeoutMs)
     sent.on('error', (error) => end({ delivered: false, reason: reasonOf(error) }))
     sent.on('response', (answer) => end(judge(answer, now())))
-    // Otherwise a host could keep the function busy with 1xx responses and delay other deliveries.
+    // A host could otherwise keep the function busy with 1xx responses and delay other deliveries.
     let interim = 0
     sent.on('information', () => {
       interim += 1
@@ -94,8 +94,7 @@ const FAMILY = 4
 const DNS = { timeout: 1_500, tries: 2 }
 
 /**
- * Resolves a name by DNS. The system's lookup has four threads, which silent name servers would block. It is IPv4 only: functions have no
- * IPv6 route.
+ * Resolves a name by DNS. Silent name servers would block the four threads of the system's lookup. IPv4 only: functions have no IPv6 route.
  */
 const resolveByDns: Resolve = (hostname) => new Resolver(DNS).resolve4(hostname).catch(() => [])
 
@@ -113,8 +112,7 @@ class UnreachableError extends Error {
 }
 
 /**
- * Builds a socket's lookup, the only source of its addresses. It throws if any address of a name is not reachable. Sockets do not look up
- * hosts that are addresses.
+ * Builds a socket's lookup, the only source of its addresses; it throws if any address is not reachable. Sockets do not look up addresses.
  */
 function lookupWithin(reach: WebhookReach, resolve: Resolve): LookupFunction {
   const lookUp = async (hostname: string) => {

@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto'
 
-/** Signed content of a delivery. */
 type Delivery = {
   readonly id: string
   /** Time of sending in epoch milliseconds. */
@@ -8,7 +7,7 @@ type Delivery = {
   readonly body: string
 }
 
-/** Builds the headers of a delivery (Standard Webhooks 1.0.0), with one signature per secret. A secret is `whsec_` and the key in base64. */
+/** Builds the headers of a delivery (Standard Webhooks 1.0.0), with a signature by each secret (`whsec_` and base64). */
 export function signatureHeaders({ id, now, body }: Delivery, secrets: readonly string[]): Record<string, string> {
   const timestamp = Math.floor(now / 1000)
   const signatures = secrets.map((secret) => {

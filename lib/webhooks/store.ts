@@ -5,7 +5,6 @@ import type { Table } from '../aws/table.ts'
 import { AppError } from '../errors.ts'
 import { MAX_WEBHOOKS, Webhook, type WebhookKey } from './webhook.ts'
 
-/** Maximum number of attempts to change a webhook while others change it. */
 const TRIES = 10
 
 const LatestItem = z.object({ clients: z.set(z.string()) })
@@ -13,8 +12,8 @@ const Item = z.object({ webhooks: z.record(z.string(), Webhook) })
 const StoredItem = Item.extend({ pk: z.string() })
 
 /**
- * Store of the clients' webhooks, one item per client. Reads are consistent. Every method throws if the table cannot be reached or an item
- * does not parse.
+ * Store of the clients' webhooks, one item per client. Reads are consistent. Methods throw if the table cannot be reached or an item does
+ * not parse.
  */
 export function webhooksStore(table: Table) {
   const reserveTests = (clientId: string, until: number, when: Condition) =>
@@ -25,11 +24,10 @@ export function webhooksStore(table: Table) {
     return item ? sorted(item) : []
   }
 
-  /** Returns a webhook; undefined if there is none. */
   const find = async ({ clientId, webhookId }: WebhookKey): Promise<Webhook | undefined> =>
     (await list(clientId)).find(({ id }) => id === webhookId)
 
-  /** Replaces a webhook and returns it as written; undefined if it changed or was removed since the read. */
+  /** Replaces a webhook and returns it as written; undefined if it changed since the read. */
   async function replace(clientId: string, before: Webhook, changed: Webhook): Promise<Webhook | undefined> {
     const webhook = { ...changed, version: randomUUID() }
     const isReplaced = await table.update(webhooksKey(clientId), {
@@ -43,20 +41,19 @@ export function webhooksStore(table: Table) {
     /** Lists a client's webhooks, oldest first. */
     list,
 
-    /** Lists the webhooks of these clients, by client; clients without a webhook are missing. */
+    /** Lists the webhooks of these clients, by client; clients without any are missing. */
     async listOf(clientIds: readonly string[]): Promise<Map<string, Webhook[]>> {
       const items = await table.getMany(StoredItem, clientIds.map(webhooksKey))
       return new Map(items.map((item) => [item.pk.slice(CLIENT.length), sorted(item)]))
     },
 
-    /** Lists the clients that may want events that are not final: all that ever registered a webhook for them. */
+    /** Lists the clients that ever registered a webhook for events that are not final. */
     listLatestClients: async (): Promise<ReadonlySet<string>> =>
       (await table.get(LatestItem, LATEST_KEY))?.clients ?? new Set(),
 
     /** Adds a webhook; returns false if the client already has its id or the maximum number. */
     async add(clientId: string, webhook: Webhook): Promise<boolean> {
-      // This write comes first, so that no client with such a webhook is missing. It is never undone: another webhook may be added
-      // meanwhile.
+      // This write comes first, so that no client is missing. It is never undone: another webhook may be added meanwhile.
       if (webhook.finality === 'latest') await table.write(LATEST_KEY, [add('clients', clientId)])
       const key = webhooksKey(clientId)
       if (await table.add(Item, key, { webhooks: { [webhook.id]: webhook } })) return true
@@ -80,8 +77,8 @@ export function webhooksStore(table: Table) {
     replace,
 
     /**
-     * Changes a webhook and tries again if others change it meanwhile. Returns it; undefined if there is none. Starts with `read`, if
-     * given. Throws `service_unavailable` if others keep changing it.
+     * Changes a webhook, again if others change it meanwhile, from `read` on, if given. Returns it; undefined if there is none. Throws
+     * `service_unavailable` if others keep changing it.
      */
     async change(key: WebhookKey, to: (webhook: Webhook) => Webhook, read?: Webhook): Promise<Webhook | undefined> {
       let before = read ?? (await find(key))
@@ -97,7 +94,7 @@ export function webhooksStore(table: Table) {
     },
 
     /**
-     * Reserves a client's test deliveries until a moment, in epoch milliseconds; returns false while another call holds them. `endTest`
+     * Reserves a client's test deliveries until a moment in epoch milliseconds; returns false while another call holds them. `endTest`
      * moves the end of the caller's own reservation.
      */
     beginTest(clientId: string, { now, until }: { readonly now: number; readonly until: number }) {
@@ -110,7 +107,7 @@ export function webhooksStore(table: Table) {
 }
 export type WebhooksStore = ReturnType<typeof webhooksStore>
 
-/** Key of the item with the clients that may want events that are not final; 25,000 clients take 400 KB. */
+/** Key of the item with the clients of `latest` webhooks; 25,000 clients take 400 KB. */
 const LATEST_KEY = { pk: 'LATEST', sk: 'CLIENTS' }
 
 const CLIENT = 'CLIENT#'

@@ -4,11 +4,11 @@ import { EventType, type WebhookEvent } from './event.ts'
 
 const MAX_CHARACTERS = 2048
 
-/** Finality of the events that a webhook gets: only final ones, or first also those that a reorganisation can undo. */
+/** Events that a webhook gets: only final ones, or first also those that a reorganisation can undo. */
 export const Finality = z.enum(['final', 'latest'])
 export type Finality = z.output<typeof Finality>
 
-/** Reason why a webhook is disabled: it returned 410, or every delivery failed for three days. */
+/** Reason why a webhook is disabled: a response of 410, or three days of failed deliveries. */
 export const DisabledReason = z.enum(['gone', 'failing'])
 export type DisabledReason = z.output<typeof DisabledReason>
 
@@ -29,10 +29,7 @@ export const WebhookUrl = z.codec(
   },
 )
 
-/**
- * Versions of the secrets that sign; each secret is derived from its version (lib/webhooks/secret.ts). The version before a rotation also
- * signs, until `until`.
- */
+/** Versions of the signing secrets, which are derived from them (lib/webhooks/secret.ts). The previous version also signs until `until`. */
 export const SecretVersions = z.object({
   version: z.string(),
   before: z.object({ version: z.string(), until: Timestamp }).optional(),
@@ -45,11 +42,10 @@ const Millis = z.number().int()
 export const Behind = z.object({
   /** Lowest sequence that it may not have accepted. */
   from: z.number().int(),
-  /** Time of the next probe. */
   probeAt: Millis,
   /** End of the claim by the function that works on it. */
   claimedUntil: Millis.optional(),
-  /** True once it has caught up: events are queued again, and those logged meanwhile are still to be queued. */
+  /** True once it has caught up: events are queued again; those logged meanwhile are still to be queued. */
   isLive: z.boolean().default(false),
 })
 export type Behind = z.output<typeof Behind>
