@@ -1,7 +1,7 @@
 import * as z from 'zod'
 
 /**
- * CoinGecko's endpoint. Without a key it is the slow public host. `plan` selects the host of the key, and how often the market is fetched
+ * CoinGecko's endpoint. Without a key it is the slow public host. `plan` selects the key's host and how often the market is fetched
  * (https://docs.coingecko.com/docs/errors-and-rate-limits).
  */
 export const CoinGeckoApi = z

@@ -5,8 +5,8 @@ import { DAY, MINUTE } from '../time.ts'
 import { ListedToken, MarketCoin, TokenPrice } from './coin.ts'
 import { CURRENCIES, type Currency, ExchangeRate } from './currency.ts'
 
-// Each stays fresh somewhat longer than its job's interval, so a stale entry means that the job failed. Containers remember this closed
-// list of keys: 3 MB for a market of 2,400 tokens.
+// Each stays fresh somewhat longer than its job's interval: a stale entry means that the job failed. Containers remember the few keys: 3 MB
+// for a market of 2,400 tokens.
 const TOKENS: Namespace<ListedToken[]> = {
   name: 'tokens',
   schema: z.array(ListedToken),
@@ -22,32 +22,32 @@ const PRICES: Namespace<Record<string, TokenPrice>> = {
   rememberedSeconds: MINUTE,
 }
 
-/** Returns the key of a chain's supported tokens, including its own coin; written by refresh-tokens. */
+/** Returns the key of a chain's supported tokens, with its own coin; written by refresh-tokens. */
 export function tokensKey(chainKey: string): CacheKey<ListedToken[]> {
   return { namespace: TOKENS, key: chainKey }
 }
 
-/** Returns the key of the prices of a chain's supported tokens, by `address`; written by refresh-market. */
+/** Returns the key of a chain's token prices, by `address`; written by refresh-market. */
 export function pricesKey(chainKey: string): CacheKey<Record<string, TokenPrice>> {
   return { namespace: PRICES, key: chainKey }
 }
 
-/** CoinGecko's ids of all coins; written by refresh-tokens. A list older than a day cannot prove that a coin does not exist. */
+/** CoinGecko's ids of all coins; written by refresh-tokens. A list older than a day does not prove a coin's absence. */
 export const COIN_IDS: CacheKey<string[]> = {
   namespace: {
     name: 'coin-ids',
     schema: z.array(z.string()),
     freshSeconds: DAY,
     keepSeconds: 7 * DAY,
-    // The list changes hourly, and a read takes 150 KB.
+    // It changes hourly, and a read takes 150 KB.
     rememberedSeconds: 10 * MINUTE,
   },
   key: 'all',
 }
 
-/** Keys of the supported tokens of every chain, named `tokens <chain key>`. */
+/** Keys of every chain's supported tokens, named `tokens <chain key>`. */
 export const ALL_TOKENS = ofEveryChain('tokens', tokensKey)
-/** Keys of the token prices of every chain, named `prices <chain key>`. */
+/** Keys of every chain's token prices, named `prices <chain key>`. */
 export const ALL_PRICES = ofEveryChain('prices', pricesKey)
 
 /** The 1,000 largest coins by market cap, in US dollars; written by refresh-market. */
@@ -74,7 +74,6 @@ export const RATES: CacheKey<Partial<Record<Currency, ExchangeRate>>> = {
   key: 'usd',
 }
 
-/** Builds a cache key for every chain, named by a word and the chain's key. */
 function ofEveryChain<Word extends string, T>(word: Word, keyOf: (chainKey: string) => CacheKey<T>) {
   const keys = CHAINS.map(({ key }) => [`${word} ${key}`, keyOf(key)] as const)
   // The cast restores the names, which `fromEntries` loses.

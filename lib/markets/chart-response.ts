@@ -5,7 +5,7 @@ import { CURRENCIES, Currency } from './currency.ts'
 
 const MOST_DAYS = 36_500
 
-/** Length of a chart in days: a whole number from 1 on, or `max`; text on the wire. */
+/** Length of a chart in days, or `max`; text on the wire. */
 const Days = field(
   z.codec(
     z.string().meta({ pattern: '^(max|[1-9][0-9]{0,4})$', description: 'Number of days from 1 to 36500, or max' }),

@@ -28,18 +28,14 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** Requested range of a chart, and the client's meter. */
 type ChartQuestion = Span & { readonly payFor: PayFor }
 
 /**
- * Lengths in days that are fetched from sources, so that a coin has only these charts per currency. CoinGecko's charts have hourly points
- * up to 90 days, daily ones beyond.
+ * Fetched lengths in days, so that a coin has only these charts per currency. CoinGecko has hourly points up to 90 days, daily ones beyond.
  */
 const LENGTHS = [1, 7, 30, 90, 365, 1825] as const
 
-/**
- * Returns the chart of a coin by CoinGecko's id; fetches nothing for an id that its list lacks. Throws `token_not_found` or `upstream_*`.
- */
+/** Returns a coin's chart by CoinGecko's id; fetches nothing for an unlisted id. Throws `token_not_found` or `upstream_*`. */
 export async function chartById(
   services: Dependencies & { readonly isListedCoin: IsListedCoin },
   { id, ...question }: ChartQuestion & { readonly id: string },
@@ -48,7 +44,7 @@ export async function chartById(
   return fetchChart(services, coinById(id), question)
 }
 
-/** Returns the chart of a token by its address, or of the chain's own coin by any spelling. Throws `token_not_found` or `upstream_*`. */
+/** Returns a token's chart by its address, or the own coin's by any spelling. Throws `token_not_found` or `upstream_*`. */
 export async function chartByAddress(
   services: Dependencies,
   { network: chain, address: text, ...question }: ChartQuestion & { readonly network: Chain; readonly address: string },
@@ -64,8 +60,8 @@ export async function chartByAddress(
 }
 
 /**
- * Fetches the chart from the preferred source with the currency. Tries the others if it has none or only an old one. The result is cut from
- * the shortest of LENGTHS with enough days.
+ * Fetches the chart from the preferred source with the currency. Tries the others if it has none or an old one. Cuts it from the shortest
+ * of LENGTHS with enough days.
  */
 async function fetchChart(
   { cache, priceSources, now }: Dependencies,
@@ -101,7 +97,7 @@ function lastDays({ prices, marketCaps, volumes }: Chart, days: number | 'max'):
   return { prices: cut(prices), marketCaps: cut(marketCaps), volumes: cut(volumes) }
 }
 
-/** Returns the cache namespace by length: longer charts get new points less often. */
+/** Longer charts get new points less often. */
 function namespaceOf(days: number | 'max'): Namespace<DatedChart | null> {
   const freshSeconds = days === 'max' || days > 90 ? 12 * HOUR : days > 1 ? 30 * MINUTE : MINUTE
   return { name: 'chart', schema: DatedChart.nullable(), freshSeconds, keepSeconds: DAY }

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 
-/** A price: finite and not negative. */
 const Price = z.number().nonnegative()
 
 /** CoinGecko's id of a coin in a request. */
@@ -23,7 +22,7 @@ export const MarketCoin = z.object({
 })
 export type MarketCoin = z.output<typeof MarketCoin>
 
-/** A token that the service supports. Its contract identifies it, also for prices; its symbol never does. */
+/** A supported token, identified by its contract, also for prices; never by its symbol. */
 export const ListedToken = z.object({
   /** Key of the chain in the registry. */
   chain: z.string(),
@@ -50,7 +49,7 @@ export const TokenPrice = z.object({
 })
 export type TokenPrice = z.output<typeof TokenPrice>
 
-/** Prices in one currency, ascending by time: pairs of epoch milliseconds and a number. */
+/** Values in one currency, ascending by time: pairs of epoch milliseconds and a number. */
 export const Chart = z.object({
   prices: z.array(z.tuple([z.number().int(), Price])),
   marketCaps: z.array(z.tuple([z.number().int(), Price])),

@@ -14,17 +14,14 @@ const PUBLIC_RANGE_DAYS = 365
 const RANGE_EXCEEDED = 10012
 /** Error codes for a missing key, a plan without the endpoint, and a key of the other host. */
 const REFUSALS = [10002, 10005, 10010, 10011]
-/**
- * Maximum points of each of the three series: compressed, with all of CoinGecko's digits, 240 KB. Daily points since 2013 are 5,000 in
- * 2026.
- */
+/** Maximum points of each of three series: 240 KB compressed. Daily points since 2013 are 5,000 in 2026. */
 const MOST_POINTS = 6_000
 
 const Name = z.string().min(1)
 const Picture = z.url({ protocol: /^https?$/ }).catch('')
-/** A non-negative number; null, absent or invalid values are unknown. */
+/** Null, absent or invalid values are unknown. */
 const Figure = z.number().nonnegative().nullable().catch(null)
-/** A positive number. CoinGecko writes 0 for an unknown supply and for the market cap computed from it. */
+/** CoinGecko writes 0 for an unknown supply and the market cap computed from it. */
 const Supply = z.number().positive().nullable().catch(null)
 const Rank = z.number().int().positive().nullable().catch(null)
 const AnyNumber = z.number().nullable().catch(null)
@@ -77,7 +74,7 @@ const Point = z.tuple([z.number().int().nonnegative(), z.number().nonnegative()]
 type Point = z.output<typeof Point>
 const MarketCapPoint = z.tuple([z.number().int().nonnegative(), z.number().positive()])
 
-/** Error code or text of CoinGecko's three error forms: `{error: "…"}`, `{status: {error_code}}` and `{error: {status: {error_code}}}`. */
+/** Error code or text of the forms `{error: "…"}`, `{status: {error_code}}` and `{error: {status: {error_code}}}`. */
 const Status = z.object({ status: z.object({ error_code: z.number() }) }).transform(({ status }) => status.error_code)
 const Refusal = z.union([
   Status,
@@ -86,15 +83,15 @@ const Refusal = z.union([
 ])
 
 /**
- * Creates the client of CoinGecko (https://docs.coingecko.com). Every call throws AppError `upstream_*`: `upstream_unavailable` also if
- * CoinGecko rejects our key or its plan. Invalid or negative numbers are unknown.
+ * Creates CoinGecko's client (https://docs.coingecko.com). Calls throw AppError `upstream_*`: `upstream_unavailable` also if CoinGecko
+ * rejects our key or its plan. Invalid or negative numbers are unknown.
  */
 export function createCoinGecko(ask: Upstream) {
   return {
     name: 'coingecko' as const,
     currencies: CURRENCIES,
 
-    /** Fetches one page of the market, counted from 1: 250 coins by market cap, in US dollars. */
+    /** Fetches one page of the market, from 1 on: 250 coins by market cap, in US dollars. */
     async fetchMarketPage(page: number): Promise<MarketCoin[]> {
       const answer = await ask({
         path: '/coins/markets',
@@ -109,7 +106,7 @@ export function createCoinGecko(ask: Upstream) {
       return rowsOf(MarketRow, read(Rows, answer)).map(toMarketCoin)
     },
 
-    /** Fetches these coins, at most 250, in this currency. A coin without a price is null; an unknown coin is missing. */
+    /** Fetches at most 250 coins in a currency. A coin without a price is null; an unknown one is missing. */
     async fetchCoins(ids: readonly string[], currency: Currency): Promise<Map<string, CoinQuote | null>> {
       if (ids.length === 0) return new Map()
       const answer = await ask({
@@ -148,10 +145,7 @@ export function createCoinGecko(ask: Upstream) {
       )
     },
 
-    /**
-     * Fetches the value of a US dollar in every currency, now and a day ago, computed from bitcoin's prices. Currencies without a price are
-     * missing.
-     */
+    /** Fetches a US dollar's value in every currency, now and a day ago, from bitcoin's prices. Unpriced currencies are missing. */
     async fetchRates(): Promise<Partial<Record<Currency, ExchangeRate>>> {
       const answer = await ask({
         path: '/simple/price',
@@ -167,9 +161,7 @@ export function createCoinGecko(ask: Upstream) {
       return { ...Object.fromEntries(rates), usd: { now: 1, dayAgo: 1 } }
     },
 
-    /**
-     * Fetches the ids of all coins, and ids by `contractKey` without contracts that two coins claim. The response has several megabytes.
-     */
+    /** Fetches all coins' ids, also by `contractKey` unless two coins claim a contract. The response has several megabytes. */
     async fetchCoinIds(): Promise<{ all: string[]; byContract: Map<string, string> }> {
       const answer = await ask({ path: '/coins/list', query: { include_platform: 'true' } })
       const rows = rowsOf(ListRow, read(Rows, answer))
@@ -191,7 +183,7 @@ export function createCoinGecko(ask: Upstream) {
   }
 }
 
-/** Returns a contract's key `<platform>:<address>` with CoinGecko's platform name, EVM addresses in lower case. */
+/** Returns `<platform>:<address>` with CoinGecko's platform, EVM addresses in lower case. */
 export function contractKey(chain: Chain, address: string): string {
   return `${chain.coinGeckoPlatform}:${writtenAddress(chain, address)}`
 }
@@ -215,7 +207,7 @@ function toMarketCoin(row: z.output<typeof MarketRow>): MarketCoin {
   }
 }
 
-/** Builds the coin of a row; null if its price or the price's time is unknown. */
+/** Builds the coin of a row; null without a price or its time. */
 function toCoinQuote(row: z.output<typeof QuoteRow>): CoinQuote | null {
   const { price, ...coin } = toMarketCoin(row)
   const { last_updated: updatedAt } = row
@@ -235,14 +227,14 @@ function toCoinQuote(row: z.output<typeof QuoteRow>): CoinQuote | null {
   }
 }
 
-/** Parses the rows of a list and drops invalid ones; throws if there are rows and none is valid. */
+/** Parses a list and drops invalid rows; throws if all are invalid. */
 function rowsOf<Schema extends z.ZodType>(schema: Schema, rows: readonly unknown[]): z.output<Schema>[] {
   const found = parseRows(schema, rows)
   if (rows.length > 0 && found.length === 0) throw badAnswer('CoinGecko: no usable row')
   return found
 }
 
-/** Sorts the points by time, keeps one per moment, and thins them out above MOST_POINTS; the last one stays. */
+/** Sorts the points by time, drops duplicates and thins out above MOST_POINTS; the last one stays. */
 function points(found: readonly Point[]): Point[] {
   const all = [...new Map(found)].sort(([left], [right]) => left - right)
   const step = Math.ceil(all.length / MOST_POINTS)
@@ -270,7 +262,7 @@ function rateOf(price: BitcoinPrice, dollars: BitcoinPrice): ExchangeRate {
   }
 }
 
-/** Returns the path of a coin, EVM addresses in lower case; undefined if a segment cannot be part of a path. */
+/** Returns the path of a coin, EVM addresses in lower case; undefined if it cannot be a path. */
 function pathOf(coin: CoinName): string | undefined {
   const separator = coin.indexOf(':')
   const name = coin.slice(separator + 1)
@@ -290,7 +282,7 @@ function read<Schema extends z.ZodType>(schema: Schema, answer: UpstreamAnswer):
   return parseAnswer(schema, answer)
 }
 
-/** Returns CoinGecko's error code or else its error text; undefined for a success or a body that is not CoinGecko's. */
+/** Returns CoinGecko's error code or text; undefined for a success or another's body. */
 function refusalOf({ status, body }: UpstreamAnswer): number | string | undefined {
   return status < 400 ? undefined : Refusal.safeParse(body).data
 }

@@ -3,11 +3,10 @@ import { AppError } from '../errors.ts'
 import type { Currency, ExchangeRate } from './currency.ts'
 import { type Decimal, decimal, minus, over, times, toNumber } from './decimal.ts'
 
-/** Conversion from US dollars into a currency. Unknown values, and values that no JSON number can hold, are null. */
+/** Conversion from US dollars. Unknown values, and values that no JSON number can hold, are null. */
 export type Conversion = {
-  /** Converts an amount of US dollars. */
   readonly amount: (dollars: number | null) => number | null
-  /** Converts a day's change of a dollar price, in percent, into the change of the price in the currency. */
+  /** Converts a day's change in percent of a dollar price into that of the price in the currency. */
   readonly change: (percent: number | null) => number | null
   /** Cached rates that it uses. */
   readonly answers: readonly Aged<unknown>[]
@@ -15,7 +14,7 @@ export type Conversion = {
 
 const HUNDRED = decimal(100)
 
-/** Builds the conversion into this currency by these rates. Throws `upstream_unavailable` if its rate is unknown. */
+/** Builds the conversion into this currency. Throws `upstream_unavailable` if its rate is unknown. */
 export function conversionInto(
   currency: Currency,
   rates: Aged<Partial<Record<Currency, ExchangeRate>>> | undefined,

@@ -9,7 +9,7 @@ export const CURRENCIES = [
   ...['xau', 'bits', 'sats', 'btc', 'eth', 'ltc', 'bch', 'bnb', 'eos', 'xrp', 'xlm', 'link', 'dot', 'yfi'],
 ] as const
 
-/** A currency of CURRENCIES; requests may use any case, the result is in lower case. */
+/** A currency of CURRENCIES, in any case in requests and in lower case afterwards. */
 export const Currency = field(
   z
     .string()
@@ -19,6 +19,6 @@ export const Currency = field(
 ).describe('Currency code in any case, such as USD, EUR, GBP, CHF or JPY')
 export type Currency = (typeof CURRENCIES)[number]
 
-/** Value of one US dollar in a currency, now and a day ago, as precise as numbers allow; `dayAgo` is undefined if unknown. */
+/** Value of one US dollar in a currency, now and a day ago, as precise as numbers allow. */
 export const ExchangeRate = z.object({ now: z.number().positive(), dayAgo: z.number().positive().optional() })
 export type ExchangeRate = z.output<typeof ExchangeRate>

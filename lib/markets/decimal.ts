@@ -1,4 +1,4 @@
-/** An exact decimal number: `digits` × 10^`exponent`. The API returns prices as JSON numbers, but computes without floats. */
+/** An exact decimal: `digits` × 10^`exponent`. The API returns prices as JSON numbers, but computes without floats. */
 export type Decimal = { readonly digits: bigint; readonly exponent: number }
 
 /** Digits of a quotient: more than a JSON number can hold. */

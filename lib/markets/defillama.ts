@@ -6,11 +6,11 @@ import type { CoinName, DatedPrice, PriceSource } from './source.ts'
 
 const OLDEST_MS = DAY * 1000
 const LEAST_CONFIDENCE = 0.5
-/** Maximum characters of a path. A URL may have 8,000; the difference is for the host. */
+/** Maximum characters of a path: a URL may have 8,000, some of them for the host. */
 const LONGEST_PATH = 7_500
 /** Maximum points per request; DefiLlama rejects more. */
 const MOST_POINTS = 500
-/** Possible distances between the points of a chart: the API's word, and seconds. */
+/** Possible distances of a chart's points: the API's word, and seconds. */
 const PERIODS = [
   ['5m', 300],
   ['1h', HOUR],
@@ -61,7 +61,7 @@ export function createDefiLlama(ask: Upstream, { now = Date.now }: { readonly no
       return prices
     },
 
-    /** Fetches a chart as dense as CoinGecko's if 500 points suffice; it has no market caps and no volumes. */
+    /** Fetches a chart as dense as CoinGecko's if 500 points suffice, without market caps and volumes. */
     async fetchChart(coin, { days }) {
       const { period, seconds, span } = stepsOf(days)
       const answer = await ask({
@@ -85,7 +85,7 @@ export function createDefiLlama(ask: Upstream, { now = Date.now }: { readonly no
   } as const satisfies PriceSource
 }
 
-/** Splits the coins, each once, into lists that fit into a path. */
+/** Splits the coins, without duplicates, into lists that fit into a path. */
 function inPieces(path: string, coins: readonly CoinName[]): CoinName[][] {
   const pieces: CoinName[][] = []
   let length = Number.POSITIVE_INFINITY
@@ -101,7 +101,7 @@ function inPieces(path: string, coins: readonly CoinName[]): CoinName[][] {
   return pieces
 }
 
-/** Returns the response of each coin under its requested name; DefiLlama may write it in another case. */
+/** Returns each coin's response under the requested name; DefiLlama may write another case. */
 function byCoin(coins: readonly CoinName[], answers: Readonly<Record<string, unknown>>): [CoinName, unknown][] {
   const inLowerCase = new Map(Object.entries(answers).map(([name, answer]) => [name.toLowerCase(), answer]))
   return coins.flatMap((coin): [CoinName, unknown][] => {
@@ -110,7 +110,7 @@ function byCoin(coins: readonly CoinName[], answers: Readonly<Record<string, unk
   })
 }
 
-/** Returns the steps of a chart, as dense as CoinGecko's: 5 minutes for a day, an hour up to 90 days, then a day. */
+/** Returns steps as dense as CoinGecko's: 5 minutes for a day, an hour up to 90 days, then a day. */
 function stepsOf(days: number | 'max'): { period: string; seconds: number; span: number } {
   const [longest, longestSeconds] = LONGEST_PERIOD
   if (days === 'max') return { period: longest, seconds: longestSeconds, span: MOST_POINTS }

@@ -4,7 +4,7 @@ import { COIN_IDS } from './cache-keys.ts'
 
 type Dependencies = { readonly cache: Pick<SharedCache, 'recall'> }
 
-/** True if CoinGecko has a coin of this id; undefined if no cached list of all coins is younger than a day. */
+/** True if CoinGecko has a coin of this id; undefined if no cached list is younger than a day. */
 export type IsListedCoin = (id: string) => Promise<boolean | undefined>
 
 /** Builds an IsListedCoin from the list that the container remembers. */

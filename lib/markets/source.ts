@@ -5,7 +5,7 @@ import { toResult, unwrap } from '../result.ts'
 import type { DatedChart } from './coin.ts'
 import type { Currency } from './currency.ts'
 
-/** Name of a coin for all sources, as DefiLlama writes it: `coingecko:<id>` or `<chain>:<address>`. */
+/** A coin's name for all sources, as DefiLlama writes it: `coingecko:<id>` or `<chain>:<address>`. */
 export type CoinName = string
 
 /** Returns the name of a coin by CoinGecko's id. */
@@ -28,13 +28,12 @@ export type Span = { readonly currency: Currency; readonly days: number | 'max' 
 export type PriceSource = {
   /** Name of its charts in the cache and of its unit price. */
   readonly name: 'coingecko' | 'defillama'
-  /** Currencies of its charts. */
   readonly currencies: readonly Currency[]
-  /** Fetches the chart of a coin and its number of days; null if the coin is unknown or has no price in that time. */
+  /** Fetches a coin's chart; null if the coin is unknown or has no price in that time. */
   readonly fetchChart: (coin: CoinName, span: Span) => Promise<DatedChart | null>
   /**
-   * Fetches the prices of these coins in US dollars, now or at most a day from `at`. Coins without a reliable price are missing. It is
-   * absent if our plan allows too few calls.
+   * Fetches prices in US dollars, now or at most a day from `at`. Coins without a reliable price are missing. Absent if our plan allows too
+   * few calls.
    */
   readonly fetchPrices?: (coins: readonly CoinName[], at?: Date) => Promise<Map<CoinName, DatedPrice>>
 }
@@ -42,13 +41,13 @@ export type PriceSource = {
 /** Price sources, the preferred one first. */
 export type PriceSources = readonly [PriceSource, ...PriceSource[]]
 
-/** Prices by coin, and the first failure of a source if some are missing. */
+/** Prices by coin; the first failure if some are missing. */
 type FetchedPrices = {
   readonly prices: ReadonlyMap<CoinName, DatedPrice>
   readonly failure: AppError | undefined
 }
 
-/** Fetches the prices of these coins; each source is requested only for coins that the earlier ones lack. */
+/** Fetches the prices of these coins; each source only those that earlier ones lack. */
 export async function fetchPrices(
   sources: PriceSources,
   coins: readonly CoinName[],
@@ -64,11 +63,11 @@ export async function fetchPrices(
     if ('error' in result) failure ??= result.error
     else for (const [coin, price] of result.value) prices.set(coin, price)
   }
-  // The failure is no loss if another source had all prices.
+  // A failure is no loss if another source had all prices.
   return { prices, failure: coins.every((coin) => prices.has(coin)) ? undefined : failure }
 }
 
-/** One way to get a value; null means that it is unknown there. */
+/** One way to get a value; null means unknown. */
 export type Attempt<T> = {
   readonly get: () => Promise<Aged<T | null>>
   /** Returns true if no other attempt is needed. */
@@ -76,8 +75,8 @@ export type Attempt<T> = {
 }
 
 /**
- * Makes attempts in order until one is recent, and returns the newest result with a value. Without any it returns the first result or
- * throws the first failure.
+ * Makes attempts in order until one is recent; returns the newest result with a value. Without any it returns the first result or throws
+ * the first failure.
  */
 export async function newestAnswer<T>(first: Attempt<T>, ...others: readonly Attempt<T>[]): Promise<Aged<T | null>> {
   let newest = await toResult(first.get())

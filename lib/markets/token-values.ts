@@ -13,10 +13,7 @@ type Token = { readonly chainId: number; readonly address: string; readonly deci
 /** Returns the value in US dollars of an amount in the token's smallest unit; null if the price is unknown. */
 export type TokenValue = (token: Token, amount: bigint) => number | null
 
-/**
- * Returns a function that reads the token prices of these chains from the cache of refresh-market. It never fails: prices that it cannot
- * read within a second are unknown.
- */
+/** Returns a function that reads the cached token prices of these chains. It never fails: prices not read within a second are unknown. */
 export function tokenValues({ cache }: { readonly cache: Pick<SharedCache, 'recall'> }) {
   const readPrices = async (chainIds: Iterable<number>) => {
     const chains = [...new Set(chainIds)].flatMap((chainId) => evmChain(chainId) ?? [])

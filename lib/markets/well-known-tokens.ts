@@ -34,8 +34,8 @@ type Contract = readonly [symbol: keyof typeof COINS, decimals: number, address:
 const NATIVE_COIN_KEYS: Readonly<Record<string, string>> = { xDAI: 'DAI' }
 
 /**
- * Contracts that the bridge does not accept, with each chain's own decimals. Each address is in at least two of these lists: npm's
- * @across-protocol/constants, Aave's address book (bgd-labs/aave-address-book), Uniswap's default token list, Jupiter's token list, and
+ * Contracts besides the bridge's, with each chain's own decimals. Each address is in at least two of these lists: npm's
+ * @across-protocol/constants, Aave's address book (bgd-labs/aave-address-book), Uniswap's default token list, Jupiter's token list,
  * wallets' own lists.
  */
 const OTHER_CONTRACTS: Readonly<Record<ChainKey, readonly Contract[]>> = {
@@ -83,7 +83,7 @@ const OTHER_CONTRACTS: Readonly<Record<ChainKey, readonly Contract[]>> = {
   ],
 }
 
-/** Tokens supported until LI.FI's list is first read: each chain's own coin and some contracts. */
+/** Tokens supported until LI.FI's list is first read. */
 export const WELL_KNOWN_TOKENS: readonly ListedToken[] = CHAINS.flatMap(
   ({ id, key: chain, nativeCoin }): ListedToken[] => {
     const { symbol, name, decimals, coinGeckoId } = nativeCoin

@@ -11,9 +11,9 @@ import { Digits, IndexedToken, isNftStandard, Logo, ShortText, type TokenIndex }
 
 /** Maximum pages of 100 tokens or NFTs; each page costs as much as the first. */
 const MAX_PAGES = 5
-/** Time after which no page is requested, so that pages and metadata end within 10 s. */
+/** No page is requested after this time, so that pages and metadata end within 10 s. */
 const PAGES_MS = 4_000
-/** Maximum contracts per metadata request, 10 compute units each. The others follow in later requests. */
+/** Maximum contracts per metadata request, 10 compute units each. The others follow later. */
 const MAX_NEW = 100
 
 /** Chains without Alchemy's NFT API (https://www.alchemy.com/rpc/bnb, https://www.alchemy.com/rpc/gnosis). */
@@ -35,7 +35,7 @@ const Failure = z.object({ error: z.object({ code: z.number(), message: z.string
 const BalancesPage = z.object({
   result: z.object({ address: EvmAddress, tokenBalances: z.array(z.unknown()), pageKey: PageKey }),
 })
-/** A token's row; the balance is null if the index could not read it. */
+/** The balance is null if the index could not read it. */
 const TokenRow = z.object({ contractAddress: EvmAddress, tokenBalance: HexAmount.nullable().catch(null) })
 const Metadata = z.object({
   id: z.int(),
@@ -81,7 +81,7 @@ type NftRow = z.output<typeof NftRow>
 
 /**
  * Creates the client of Alchemy's index of EVM wallets (https://www.alchemy.com/docs/data). Each network has its own host, so `ask`
- * receives whole URLs as paths; they contain the key. `now` is in epoch milliseconds.
+ * receives whole URLs as paths, with the key. `now` is in epoch milliseconds.
  */
 export function createAlchemy(
   ask: Upstream,
@@ -91,7 +91,7 @@ export function createAlchemy(
   const urlOf = ({ alchemyNetwork }: EvmChain, path: string) =>
     `${template.replace('{network}', alchemyNetwork)}${path}/${apiKey}`
 
-  /** Fetches pages up to the last one or a limit; `isWhole` if the last one is included. */
+  /** Fetches pages up to the last one or a limit; `isWhole` if it reached the last. */
   async function fetchPages<T extends { readonly pageKey?: string | null | undefined }>(
     fetchPage: (pageKey: string | undefined) => Promise<T>,
   ): Promise<{ pages: T[]; isWhole: boolean }> {
@@ -114,7 +114,7 @@ export function createAlchemy(
     return result
   }
 
-  /** Fetches metadata by contract in one batch; contracts without readable metadata are missing. */
+  /** Fetches metadata by contract in one batch; unreadable ones are missing. */
   async function fetchMetadata(chain: EvmChain, contracts: readonly string[]) {
     if (contracts.length === 0) return new Map()
     const body = contracts.map((contract, id) => ({
@@ -187,7 +187,7 @@ function chainOf(chainKey: ChainKey): EvmChain {
   return chain
 }
 
-/** Parses the body. Refusals, and errors in a body of status 200, throw `upstream_unavailable`. */
+/** Parses the body; throws `upstream_unavailable` for refusals, and for errors in a body of status 200. */
 function parseAlchemy<Schema extends z.ZodType>(schema: Schema, answer: UpstreamAnswer): z.output<Schema> {
   const failure = Failure.safeParse(answer.body).data?.error
   const isRefused = answer.status === 401 || answer.status === 403
@@ -198,7 +198,6 @@ function parseAlchemy<Schema extends z.ZodType>(schema: Schema, answer: Upstream
   return parseAnswer(schema, answer)
 }
 
-/** Builds the entry of one collection's NFTs. */
 function describe({ key, nativeCoin }: EvmChain, wallet: string, nfts: readonly NftRow[]): NftCollection {
   // The cast is safe: a collection has at least one NFT.
   const [{ contract, tokenType }] = nfts as [NftRow]

@@ -7,9 +7,7 @@ export const GoldRushApi = z.object({
 })
 export type GoldRushApi = z.output<typeof GoldRushApi>
 
-/**
- * Endpoint of the index Alchemy (https://www.alchemy.com/docs/data); used only with a key. `{network}` is replaced by its name of a chain.
- */
+/** Endpoint of the index Alchemy (https://www.alchemy.com/docs/data); used only with a key. `{network}` stands for a chain. */
 export const AlchemyApi = z.object({
   url: z
     .string()
@@ -19,12 +17,12 @@ export const AlchemyApi = z.object({
 })
 export type AlchemyApi = z.output<typeof AlchemyApi>
 
-/** Indexes in the order of their use, the cheaper one first; those without a key are skipped. */
+/** Indexes in the order of use, the cheaper one first; those without a key are skipped. */
 export const TokenIndexes = z
   .array(z.enum(['alchemy', 'goldRush']))
   .refine((names) => new Set(names).size === names.length, 'must name each index once')
   .default(['alchemy', 'goldRush'])
 
-/** A Solana node with the Digital Asset Standard API, whose URL contains its key. Without one, Solana's NFTs are unknown. */
+/** A Solana node with the Digital Asset Standard API; its URL contains the key. Without one, Solana's NFTs are unknown. */
 export const SolanaNftsApi = z.object({ url: z.url() })
 export type SolanaNftsApi = z.output<typeof SolanaNftsApi>

@@ -6,8 +6,8 @@ import { sideBySide } from '../side-by-side.ts'
 const LIMIT_MS = 7_000
 
 /**
- * Sends the questions, eight in parallel: as many NFT questions as Alchemy's paid plan of 10,000 compute units a second allows. Questions
- * without a response after 7 s get the error `upstream_timeout`; unstarted ones are not sent.
+ * Sends the questions, eight in parallel: the NFT questions that Alchemy's paid plan allows (10,000 compute units a second). After 7 s open
+ * ones fail with `upstream_timeout`, and no others are sent.
  */
 export async function askEach<Question, T>(
   questions: readonly Question[],

@@ -15,12 +15,12 @@ export const Holding = z.object({
   /** True if the service supports it; other tokens have no price. */
   isListed: z.boolean(),
   isSpam: z.boolean(),
-  /** Vault shares only: the asset, and the price of one whole share in the asset's smallest unit (null if unknown). */
+  /** Vault shares only: the asset, and the price of one whole share in its smallest unit (null if unknown). */
   share: z.object({ asset: z.string(), assetDecimals: z.number().int(), price: Amount.nullable() }).nullable(),
 })
 export type Holding = z.output<typeof Holding>
 
-/** A holding as in the API. Every number is finite; those of a token without a price are 0. */
+/** A holding as in the API. Numbers are finite; without a price they are 0. */
 export const BalanceEntry = z
   .object({
     balance: Amount.describe("Amount, in the token's smallest unit"),
@@ -51,9 +51,8 @@ const ONE = decimal(1)
 const HUNDRED = decimal(100)
 
 /**
- * Builds a holding with its value in a currency. `price` is the dollar price of the token, or of the vault's asset for shares. `rate` is
- * the value of a dollar. Yesterday's price uses yesterday's rate and today's share price. Unknown values, and values that no number can
- * hold, are 0.
+ * Builds a holding with its value in a currency. `price` is the token's dollar price, or the asset's for shares; `rate` is the value of a
+ * dollar. Yesterday's price uses yesterday's rate and today's share price. Unknown or too large values are 0.
  */
 export function buildBalance(
   chain: Chain,
@@ -94,7 +93,7 @@ export function buildBalance(
   }
 }
 
-/** Returns the change in percent of the old value; undefined if a value is missing or the old one is 0. */
+/** Returns the change in percent of the old value; undefined without one. */
 function change(now: Decimal | undefined, before: Decimal | undefined): Decimal | undefined {
   return now && before && before.digits !== 0n ? over(times(minus(now, before), HUNDRED), before) : undefined
 }

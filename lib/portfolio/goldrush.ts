@@ -54,8 +54,8 @@ const NftData = z.object({
 })
 
 /**
- * Creates the client of GoldRush's index of wallets (https://goldrush.dev/docs/api-reference); `ask` sends the key. Throws AppError
- * `upstream_*`; `upstream_unavailable` if the key is refused or has no credits left.
+ * Creates the client of GoldRush's index (https://goldrush.dev/docs/api-reference); `ask` sends the key. Throws AppError `upstream_*`;
+ * `upstream_unavailable` if the key is refused or has no credits left.
  */
 export function createGoldRush(ask: Upstream): TokenIndex {
   /** Fetches the valid rows; none for a chain that GoldRush does not know. */

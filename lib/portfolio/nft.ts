@@ -29,7 +29,7 @@ const Nft = z.object({
     .describe('Metadata from its maker'),
 })
 
-/** NFTs of one collection in a wallet on one chain, as in the API; null means unknown. */
+/** A wallet's NFTs of one collection, as in the API; null means unknown. */
 export const NftCollection = z
   .object({
     contract_address: z
@@ -58,7 +58,7 @@ const MOST_ATTRIBUTES = 50
 const word = z
   .union([z.string(), z.number(), z.boolean()])
   .transform((value) => value.toString().slice(0, LONGEST_NAME))
-/** URL of a page or picture that a wallet can open; any other text or too long a URL is null. */
+/** URL that a wallet can open; null for other texts and too long URLs. */
 const url = z
   .string()
   .max(LONGEST_URL)
@@ -66,7 +66,7 @@ const url = z
   .nullable()
   .catch(null)
 
-/** Texts of NFTs by third parties, cut so that many fit; invalid texts are null. */
+/** Texts of NFTs by third parties, cut to a maximum length; invalid ones are null. */
 export const NftText = {
   name: z
     .string()
@@ -85,7 +85,7 @@ export const NftText = {
     .catch([]),
 }
 
-/** Limits of one item: DynamoDB takes 400 KB an item, and Lambda returns at most 6 MB. */
+/** Limits of one item: DynamoDB takes 400 KB, and Lambda returns at most 6 MB. */
 const MOST_NFTS = 500
 const MOST_BYTES = 350_000
 
@@ -97,7 +97,7 @@ export type OwnedNfts = z.output<typeof OwnedNfts>
 export const WalletNfts = z.partialRecord(ChainKey, OwnedNfts.extend({ asOf: Timestamp }))
 export type WalletNfts = z.output<typeof WalletNfts>
 
-/** Returns as many NFTs of a wallet as fit into one item; chains with NFTs get equal shares. */
+/** Returns as many NFTs of a wallet as fit into one item, in equal shares for chains with NFTs. */
 export function fittingItem(nfts: WalletNfts): WalletNfts {
   const chains = Object.values(nfts).filter(({ collections }) => collections.length > 0).length
   return Object.fromEntries(
@@ -108,7 +108,7 @@ export function fittingItem(nfts: WalletNfts): WalletNfts {
   )
 }
 
-/** Returns as many of these NFTs as fit into an item and a response; spam comes last. */
+/** Returns as many NFTs as fit into an item and a response, spam last. */
 export function fitting(collections: readonly NftCollection[], bytes = MOST_BYTES): OwnedNfts {
   let left = bytes
   let count = MOST_NFTS

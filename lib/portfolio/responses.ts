@@ -9,7 +9,6 @@ export type OnChain = {
   readonly wallets: readonly string[]
   /** Time of the result; undefined if nothing is known. */
   readonly asOf: Date | undefined
-  /** Problem of the result, if any. */
   readonly error: string | undefined
   /** Failure of the source if nothing is known. */
   readonly failure?: AppError | undefined
@@ -32,7 +31,7 @@ export const WalletsResponse = z.object({
     .describe('Reason by chain key why entries are old, incomplete or missing'),
 })
 
-/** Builds the common part of a response about these chains. Throws the first failure if nothing is known of any chain. */
+/** Builds the common part of a response. Throws the first failure if nothing is known of any chain. */
 export function walletsResponse(chains: readonly OnChain[]): z.output<typeof WalletsResponse> {
   const failure = chains.find((chain) => chain.failure)?.failure
   if (failure && chains.every((chain) => chain.failure || !chain.asOf)) throw failure

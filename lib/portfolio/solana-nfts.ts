@@ -36,14 +36,12 @@ const Asset = z.object({
 type Asset = z.output<typeof Asset>
 
 /**
- * Creates the client for NFTs of a Solana node with the Digital Asset Standard API
+ * Creates the client of a Solana node with the Digital Asset Standard API
  * (https://github.com/metaplex-foundation/digital-asset-standard-api).
  */
 export function createSolanaNfts(ask: Upstream) {
   return {
-    /**
-     * Fetches the NFTs of a wallet by collection, from at most 500 assets, without burnt and fungible ones. Throws AppError `upstream_*`.
-     */
+    /** Fetches a wallet's NFTs by collection, from at most 500 assets, without burnt and fungible ones. Throws AppError `upstream_*`. */
     async fetchNfts(wallet: string): Promise<NftCollection[]> {
       const params = { ownerAddress: wallet, page: 1, limit: MOST_ASSETS }
       const answer = await ask({ path: '', body: { jsonrpc: '2.0', id: 1, method: 'getAssetsByOwner', params } })

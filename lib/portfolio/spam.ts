@@ -9,7 +9,7 @@ const LURE = /\b(claim|airdrop|visit|reward|bonus|giveaway|voucher|winner|eligib
 
 /** Other alphabets with letters that look like Latin ones. */
 const OTHER_LETTERS = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u
-/** Mathematical and full-width letters, zero-width characters, and marks that change the direction of text. */
+/** Mathematical and full-width letters, zero-width characters, and marks that turn the text's direction. */
 const DISGUISED =
   /[\u{1D400}-\u{1D7FF}\uFF21-\uFF5A\u00AD\u180E\u200B\u200C\u200E\u200F\u202A-\u202E\u2060-\u2064\uFEFF]/u
 
@@ -42,12 +42,12 @@ const LOOK_ALIKES = {
 }
 const LATIN = new Map(Object.entries(LOOK_ALIKES).flatMap(([latin, others]) => [...others].map((one) => [one, latin])))
 
-/** Filters by list: many requests share a list, whose words take most of the work. */
+/** Filters by list: requests share lists, and building a filter takes most of the work. */
 const filters = new WeakMap<readonly Words[], (token: Words) => boolean>()
 
 /**
  * Returns a function that decides whether an unlisted token looks like spam. Its name or symbol contains a link or a lure, imitates a
- * listed token, or has look-alike or invisible letters. The filter is cached by list, so a list must not change afterwards.
+ * listed token, or has look-alike or invisible letters. The filter is cached by list, so a list must not change.
  */
 export function spamFilter(listed: readonly Words[]): (token: Words) => boolean {
   const filter = filters.get(listed) ?? createFilter(listed)
@@ -65,7 +65,7 @@ function createFilter(listed: readonly Words[]): (token: Words) => boolean {
   return ({ symbol, name }) => isSpamText(symbol) || isSpamText(name)
 }
 
-/** Returns a function that decides whether a token with this symbol looks like spam. A listed token never does. */
+/** Returns a function that decides whether a token with this symbol looks like spam. Listed ones never do. */
 export function spamRule(
   listed: readonly (Words & { readonly address: string })[],
 ): (token: string, symbol: string) => boolean {
@@ -74,10 +74,10 @@ export function spamRule(
   return (token, symbol) => !addresses.has(token) && looksLikeSpam({ symbol, name: symbol })
 }
 
-/** True if the names of an NFT collection or an unlisted token look like spam, without any list. */
+/** True if the names of an NFT collection or an unlisted token look like spam by themselves. */
 export const isSpam = spamFilter([])
 
-/** Returns the text as a reader sees it: lower-case letters and digits, look-alikes replaced by Latin letters. */
+/** Returns the text as a reader sees it: lower-case letters and digits, look-alikes as Latin letters. */
 function skeleton(text: string): string {
   const letters = [...text.normalize('NFKD').toLowerCase()].map((letter) => LATIN.get(letter) ?? letter)
   return letters.join('').replaceAll(/[^\p{L}\d]/gu, '')

@@ -51,17 +51,15 @@ export function isNftStandard(standard: string): boolean {
 /** Tokens of a wallet on a chain; `isWhole` if the index reported all except spam. */
 export type IndexedTokens = { readonly tokens: readonly IndexedToken[]; readonly isWhole: boolean }
 
-/** An index of wallets. Both reads throw AppError `upstream_*`; `upstream_unavailable` also for a key without rights. */
+/** An index of wallets. Reads throw AppError `upstream_*`; `upstream_unavailable` also for a key without rights. */
 export type TokenIndex = {
   /** Prices of a question at the meter. */
   readonly units: { readonly tokens: number; readonly nfts: number }
-  /** Chains whose tokens it knows. */
   readonly tokenChains: readonly ChainKey[]
-  /** Chains whose NFTs it knows. */
   readonly nftChains: readonly ChainKey[]
   /**
-   * Fetches the tokens of a wallet, without the chain's coin and NFTs. `known` are those of the last response. The index may omit those in
-   * `listed`, which are read from the chain.
+   * Fetches a wallet's tokens without the own coin and NFTs. `known` are those of the last response. The index may omit `listed` ones,
+   * which are read from the chain.
    */
   fetchTokens(
     chainKey: ChainKey,
@@ -69,11 +67,10 @@ export type TokenIndex = {
     known: readonly IndexedToken[],
     listed: ReadonlySet<string>,
   ): Promise<IndexedTokens>
-  /** Fetches the NFTs of a wallet. */
   fetchNfts(chainKey: ChainKey, wallet: string): Promise<OwnedNfts>
 }
 
-/** Combines several indexes: on a failure it queries the next one. Undefined if there is none. */
+/** Combines indexes; on a failure it queries the next one. Undefined if there is none. */
 export function inOrder(indexes: readonly TokenIndex[]): TokenIndex | undefined {
   if (indexes.length === 0) return undefined
   return {

@@ -4,21 +4,21 @@ import { Amount, Timestamp } from '../codecs.ts'
 import { DAY_MS, MINUTE_MS } from '../time.ts'
 import { IndexedToken, type IndexedTokens } from './token-index.ts'
 
-/** Time of a balance from an older report; without it, the balance has the report's time. */
+/** Time of a balance from an older report; else the report's time applies. */
 const Older = { asOf: Timestamp.optional() }
 
 /** Balances of one wallet as its chain reports them. */
 export const ChainBalances = z.object({
   asOf: Timestamp,
   native: Amount,
-  /** Balances by contract or mint. A missing token that is not in `unread` has a balance of zero. Solana's have the chain's decimals. */
+  /** Balances by contract or mint: zero if missing and not in `unread`. Solana's have the chain's decimals. */
   tokens: z.record(z.string(), z.object({ balance: Amount, decimals: z.int().optional(), ...Older })),
   /**
-   * Shares of every vault that was read, by the shares' contract; missing ones are unknown. The price is of one whole share in the asset's
-   * smallest unit, null if the vault does not report it.
+   * Shares of the vaults that were read, by the shares' contract; missing ones are unknown. The price is of one whole share in the asset's
+   * smallest unit, null if the vault reports none.
    */
   shares: z.record(z.string(), z.object({ balance: Amount, price: Amount.nullable(), symbol: z.string(), ...Older })),
-  /** Tokens, shares, token programs and accounts that could not be read: unknown is not zero. */
+  /** Unread tokens, shares, token programs and accounts: unknown is not zero. */
   unread: z.array(z.string()),
 })
 export type ChainBalances = z.output<typeof ChainBalances>
@@ -29,12 +29,12 @@ const KnownOnChain = z.object({
   read: ChainBalances.optional(),
   indexed: z.object({ asOf: Timestamp, tokens: z.array(IndexedToken), isWhole: z.boolean() }).optional(),
 })
-/** Balances of one wallet on one chain: the last report of the chain and the last of an index. */
+/** Balances of one wallet on one chain: the last reports of the chain and of an index. */
 export type KnownOnChain = z.output<typeof KnownOnChain>
 
 /**
- * Public balances of one wallet on all chains, shared by all users who request it. A chain that only a newer version knows stays unchanged:
- * during a deploy both versions write the item.
+ * Public balances of one wallet on all chains, shared by all users. Chains of a newer version stay unchanged: during a deploy both versions
+ * write the item.
  */
 export const WalletBalances = z.partialRecord(ChainKey, KnownOnChain, { mode: 'loose' })
 export type WalletBalances = z.output<typeof WalletBalances>
@@ -52,7 +52,7 @@ const READ_FRESH_MS = 30_000
 const INDEX_FRESH_MS = 10 * MINUTE_MS
 /** Retention of the last balances of a chain that cannot be read. */
 const KEPT_MS = 7 * DAY_MS
-/** Maximum JSON bytes of a wallet's unlisted tokens on one chain. Eight chains fit into DynamoDB's 400 KB, even uncompressed. */
+/** Maximum JSON bytes of a wallet's unlisted tokens per chain. Eight chains fit into DynamoDB's 400 KB, even uncompressed. */
 const MAX_BYTES = 40_000
 const MAX_TOKENS = 500
 
@@ -67,20 +67,20 @@ export function isReadFresh({ read }: KnownOnChain, shares: readonly string[], n
   return isFresh(read.asOf) && shares.every(isShareFresh)
 }
 
-/** Returns the time of the oldest of these balances, with only the shares of these contracts. */
+/** Returns the time of the oldest of these balances, with the shares of these contracts only. */
 export function oldestOf({ asOf, tokens, shares }: ChainBalances, contracts: readonly string[]): Date {
   const parts = [...Object.values(tokens), ...contracts.flatMap((address) => shares[address] ?? [])]
   return new Date(Math.min(...parts.map((part) => (part.asOf ?? asOf).getTime()), asOf.getTime()))
 }
 
-/** True if the index need not be queried again: for ten minutes, or for a day if the wallet is empty. */
+/** True if the index need not be queried again: for ten minutes, or a day if the wallet is empty. */
 export function isIndexFresh(known: KnownOnChain, now: number): boolean {
   const { indexed } = known
   if (!indexed) return false
   return now - indexed.asOf.getTime() < (isEmpty(known) ? DAY_MS : INDEX_FRESH_MS)
 }
 
-/** True if the index's response may be shown without mention of its age. */
+/** True if the index's response needs no mention of its age. */
 export function isIndexRecent({ indexed }: KnownOnChain, now: number): boolean {
   return indexed !== undefined && now - indexed.asOf.getTime() < DAY_MS
 }
@@ -115,7 +115,7 @@ export function isUnread({ tokens, unread }: ChainBalances, address: string): bo
   return !(address in tokens) && TOKEN_PROGRAMS.some((program) => unread.includes(program))
 }
 
-/** Adds the last known balances that the chain did not report now, or was not queried for, with their times. */
+/** Adds the last known balances that the chain did not report or was not queried for, with their times. */
 export function withLastKnown(read: ChainBalances, last: ChainBalances | undefined): ChainBalances {
   if (!last) return read
   const unread = Object.entries(last.tokens).filter(([address]) => isUnread(read, address))
@@ -126,7 +126,7 @@ export function withLastKnown(read: ChainBalances, last: ChainBalances | undefin
   }
 }
 
-/** Joins two reports: the newer of each part, and parts that only the older has. */
+/** Joins two reports: the newer of each part, and parts of only one. */
 export function joined(one: KnownOnChain, other: KnownOnChain): KnownOnChain {
   const [read, last] = newestFirst(one.read, other.read)
   const [indexed] = newestFirst(one.indexed, other.indexed)
@@ -137,7 +137,7 @@ function newestFirst<Part extends { readonly asOf: Date }>(...parts: readonly (P
   return parts.flatMap((part) => part ?? []).toSorted((one, other) => other.asOf.getTime() - one.asOf.getTime())
 }
 
-/** Adds the balances of an older report. Keeps at most 500 balances older than the report, the newest first. */
+/** Adds an older report's balances; keeps the newest 500 of those older than the report. */
 function withOlder<Part extends Dated>(
   parts: Readonly<Record<string, Part>>,
   last: Readonly<Record<string, Part>>,
@@ -156,7 +156,7 @@ function withOlder<Part extends Dated>(
   return Object.fromEntries([...all.filter(([, { asOf }]) => !asOf), ...dated.slice(0, MAX_TOKENS)])
 }
 
-/** Returns the balances to keep: at most 500 tokens, the listed ones first. A Solana wallet full of spam can have thousands. */
+/** Keeps at most 500 tokens, the listed ones first: a Solana wallet of spam can have thousands. */
 export function fittingBalances(read: ReadBalances, listed: ReadonlySet<string>): ReadBalances {
   const ordered = Object.entries(read.tokens).toSorted(
     ([one], [other]) => Number(listed.has(other)) - Number(listed.has(one)),
@@ -168,7 +168,7 @@ export function fittingBalances(read: ReadBalances, listed: ReadonlySet<string>)
   }
 }
 
-/** Returns the tokens of an index's response to keep, spam last. */
+/** Keeps the tokens of an index's response that fit, spam last. */
 export function fittingTokens({ tokens, isWhole }: IndexedTokens): { tokens: IndexedToken[]; isWhole: boolean } {
   let left = MAX_BYTES
   const fits = (token: IndexedToken) => {

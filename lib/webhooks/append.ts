@@ -24,7 +24,7 @@ const AT_ONCE = 100
 
 /**
  * Appends notices to their clients' logs, in order and once per key, then queues them for webhooks. Returns the number of new events.
- * Notices that are not final go only to clients with a `latest` webhook, reverting ones only to logs with the reverted event. After a
+ * Notices that are not final go only to clients with a `latest` webhook; reverting ones only to logs with the reverted event. After a
  * throw, call it again: it appends what is missing, none twice, and queues again.
  */
 export async function publish<Of extends Notice | RewardNotice>(

@@ -16,7 +16,7 @@ type Resolve = (hostname: string) => Promise<readonly string[]>
 
 type Options = {
   readonly reach: WebhookReach
-  /** By default DNS, or 127.0.0.1 on one machine. */
+  /** Default: DNS, or 127.0.0.1 on one machine. */
   readonly resolve?: Resolve
   /** Epoch milliseconds. */
   readonly now: () => number

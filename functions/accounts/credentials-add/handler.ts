@@ -30,7 +30,7 @@ type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identity
 const SINGLE: readonly Credential['kind'][] = ['Password', 'Totp', 'RecoveryKey']
 
 /**
- * Adds the credential made for a token, once the user's own credentials confirm it. The token is used up in any case. Throws
+ * Adds the credential made for a token, once the user's own ones confirm it. The token is used up in any case. Throws
  * `challenge_expired_or_used`, `too_many_requests` after too many guesses, and `confirmation_failed`. After the confirmation it throws
  * `invalid_credential`, `credential_already_registered`, `too_many_credentials`, or `missing_or_invalid_second_factor_credential` for a
  * password without a second factor.
@@ -73,7 +73,7 @@ function completeAddition({ users, limitTries, relyingParty, identityKeys, rando
   }
 }
 
-/** Returns the credentials without the one that the added kind replaces. */
+/** Returns the credentials without the one to be replaced. */
 function withoutSingle(credentials: User['credentials'], added: Credential['kind']): User['credentials'] {
   const kept = Object.entries(credentials).filter(([, { kind }]) => kind !== added || !SINGLE.includes(kind))
   return Object.fromEntries(kept)

@@ -11,8 +11,8 @@ import { contract } from './contract.ts'
 type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
- * Starts to add a credential. Returns the options to make it, the challenge for the user's own credentials, and the token to send both. The
- * token works once, within ten minutes.
+ * Starts to add a credential. Returns the options to make it, a challenge for the user's own ones, and a token to send both. The token
+ * works once, within ten minutes.
  */
 function beginAddition({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
   return async ({ session, headers }: Request<typeof contract>): Promise<Reply<typeof contract>> => {

@@ -19,9 +19,8 @@ const SUPPORTED_KINDS: Reply<typeof contract>['supportedCredentialKinds'] = [
 type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
- * Starts a login. Returns a challenge for one attempt within ten minutes, and the keys that may sign it. An unknown e-mail address gets
- * dummy keys, the same each time. Passkeys are not listed: clients find them without a list, and the lengths of their ids would reveal the
- * dummies.
+ * Starts a login. Returns a challenge for one attempt within ten minutes, and the keys that may sign it. An unknown e-mail address gets the
+ * same dummy keys each time. Passkeys are not listed: clients find them without, and their ids' lengths would reveal the dummies.
  */
 function beginLogin({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
   const listed = (user: User | null, kind: 'Key' | 'PasswordProtectedKey', subject: string) => {

@@ -29,7 +29,7 @@ type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identity
 
 /**
  * Completes a login and returns the token of its session of 30 days. The challenge is used up in any case. Above MOST_SESSIONS the oldest
- * sessions end. Throws `login_failed`, the same for every cause, or `too_many_requests`. The work is the same for unknown users.
+ * sessions end. Throws `login_failed` for every cause, or `too_many_requests`. The work is the same for unknown users.
  */
 function completeLogin({ users, limitTries, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
   const authenticate = authenticator({ identityKeys, limitTries, now })
@@ -69,7 +69,7 @@ function completeLogin({ users, limitTries, relyingParty, identityKeys, randomBy
       expiresAt: secondsFrom(now(), SESSION_SECONDS),
     }
     const { platform } = request.headers
-    // This write comes first, so that a user who ends all sessions ends this one or makes the login fail.
+    // This write comes first: a user who ends all sessions ends this one too, or the login fails.
     await users.sessions.put(session.hash, session)
     await changeAccess(users, user, async (current) => ({
       // A password takes half a second to compare; the credentials may change meanwhile.
@@ -85,7 +85,7 @@ function completeLogin({ users, limitTries, relyingParty, identityKeys, randomBy
   }
 }
 
-/** Adds a session; drops ended sessions and the oldest above the limit. */
+/** Adds a session; drops ended ones and the oldest above the limit. */
 function withSession(
   sessions: User['sessions'],
   { id, hash, createdAt, expiresAt }: Session,
@@ -99,7 +99,7 @@ function withSession(
   }
 }
 
-/** Returns the id of the passkey that identifies the user; an id that matches no one for other kinds. */
+/** Returns the id of the passkey that identifies the user; other kinds identify none. */
 function credentialIdOf(factor: Assertion): string {
   return factor.kind === 'Fido2' ? factor.credentialAssertion.credId : '-'
 }

@@ -16,8 +16,8 @@ const NONCE_BYTES = 16
 type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
- * Starts a recovery. Returns the options for new credentials and the token to send them, once, within ten minutes. It also returns the
- * encrypted recovery key for its id, which only the recovery kit contains. Any other id gets a dummy of the same form, the same each time.
+ * Starts a recovery. Returns the options for new credentials, a token to send them, and the encrypted recovery key for its id. The token
+ * works once, within ten minutes. Only the recovery kit has that id; any other gets the same dummy each time.
  */
 function beginRecovery({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
   const allowed = (user: User | null, id: string, subject: string) => {
@@ -52,12 +52,11 @@ function beginRecovery({ users, relyingParty, identityKeys, randomBytes, now }: 
   }
 }
 
-/** Returns a dummy id of a recovery key. */
 function dummyId(identityKey: string, subject: string): string {
   return createHmac('sha256', identityKey).update(`credential RecoveryKey ${subject}`).digest('base64url')
 }
 
-/** Returns a dummy encrypted private key in the form of the provider's clients: base64 of JSON. */
+/** Returns a dummy encrypted key in the form of the provider's clients: base64 of JSON. */
 function dummyEncryptedKey(identityKey: string, info: string): string {
   const bytes = Buffer.from(hkdfSync('sha256', identityKey, '', info, ENCRYPTED_BYTES + NONCE_BYTES))
   const [key, iv] = [bytes.subarray(0, ENCRYPTED_BYTES), bytes.subarray(ENCRYPTED_BYTES)]

@@ -18,7 +18,7 @@ import { contract } from './contract.ts'
 type Dependencies = Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
- * Starts a registration. Returns the options to make credentials, and the token to send them, once, within ten minutes. It does not check
+ * Starts a registration. Returns the options to make credentials, and a token to send them, once, within ten minutes. It does not check
  * whether the e-mail address is known. Throws `too_many_requests`.
  */
 function beginRegistration({ users, limitTries, relyingParty, identityKeys, randomBytes, now }: Dependencies) {

@@ -12,8 +12,8 @@ import { contract } from './contract.ts'
 type Dependencies = Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>
 
 /**
- * Completes a registration with its token, which is used up in any case. Throws `registration_expired_or_used`, `invalid_credential` with
- * every failed check, `credential_already_registered` or `user_already_registered`.
+ * Completes a registration; the token is used up in any case. Throws `registration_expired_or_used`, `invalid_credential` with every failed
+ * check, `credential_already_registered` or `user_already_registered`.
  */
 function completeRegistration({ users, relyingParty, identityKeys, randomBytes, now }: Dependencies) {
   const attest = attestor({ identityKeys, randomBytes, now })

@@ -5,8 +5,7 @@ import type { WalletChallenge } from '../../../lib/accounts/challenges.ts'
 const STATEMENT = 'Link this wallet to your account. This costs nothing and moves nothing.'
 
 /**
- * Builds the message that a wallet signs to be linked: EIP-4361 for EVM chains, its Solana variant for Solana
- * (https://github.com/phantom/sign-in-with-solana).
+ * Builds the message that a wallet signs to be linked: EIP-4361, or its Solana variant (https://github.com/phantom/sign-in-with-solana).
  */
 export function walletMessage(
   { address, chain, chainId, expiresAt }: WalletChallenge,

@@ -13,9 +13,9 @@ const MAX_WALLETS = 20
 
 /**
  * Links the wallet that signed our message to the user who requested it. Throws `challenge_expired_or_used`, `invalid_signature`,
- * `wallet_already_linked`, `too_many_wallets`, and `invalid_session` if the session has ended meanwhile. Throws the reader's error if two
- * hosts cannot confirm the signature; the message then stays valid. Throws `too_many_requests`: each wrong signature can call code that the
- * user chose.
+ * `wallet_already_linked`, `too_many_wallets`, and `invalid_session` if the session has ended meanwhile. If two hosts cannot confirm the
+ * signature, it throws the reader's error, and the message stays valid. Throws `too_many_requests`: each wrong signature can call code that
+ * the user chose.
  */
 function completeLink({ users, limitTries, getReader, now }: Services<'users' | 'limitTries' | 'getReader' | 'now'>) {
   return async ({ session, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {

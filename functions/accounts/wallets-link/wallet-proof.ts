@@ -20,17 +20,16 @@ import type { WalletChallenge } from '../../../lib/accounts/challenges.ts'
 import { isOfSmallOrder } from '../../../lib/accounts/public-key.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 
-/** Gas of the check, enough to deploy an account and verify several signatures. It is limited because the caller chooses the code. */
+/** Enough gas to deploy an account and verify several signatures. It is limited because the caller chooses the code. */
 const MOST_GAS = numberToHex(5_000_000)
 
 const erc1271Abi = parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)'])
-/** Return value of a contract account for its own signature: the function's selector, as a word. */
+/** Return value of a contract account for its signature: the function's selector, as a word. */
 const ERC1271_YES = padHex('0x1626ba7e', { dir: 'right', size: 32 })
 
 /**
- * True if this signature of the message is the wallet's own. EVM wallets are plain accounts, or deployed (ERC-1271) or undeployed
- * (ERC-6492) contract accounts on their own chain. Solana signatures are in base58. It calls the chain once, unless a plain account signed.
- * Throws the reader's errors.
+ * True if this signature is the wallet's own: of a plain EVM account, a deployed (ERC-1271) or undeployed (ERC-6492) contract account, or a
+ * Solana account (base58). It calls the wallet's chain once, unless a plain account signed. Throws the reader's errors.
  */
 export async function isSignedBy(
   { address, chain, chainId }: Pick<WalletChallenge, 'address' | 'chain' | 'chainId'>,

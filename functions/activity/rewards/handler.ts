@@ -62,7 +62,7 @@ function listRewards({ cache, merkl, getReader, getTokenValues, watchedAccounts,
     }
     const [failed] = ofChains.flatMap(({ result }) => ('error' in result ? [result.error] : []))
     if (failed && read.length === 0) throw failed
-    // A client can list any account, so it is watched only if it may have something to report.
+    // A client can list any account, so only those with something to report are watched.
     const paying = read.filter(({ rewards }) =>
       rewards.some(({ chainId, token: address, decimals, amount, pending }) => {
         const usd = decimals === null ? null : usdOf({ chainId, address, decimals }, amount + pending)

@@ -25,20 +25,20 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** Maximum number of a chain's quotes per run, the newest first: most are signed within a minute. */
+/** Maximum quotes of a chain per run, the newest first: most are signed within a minute. */
 const MAX_QUOTES = 5_000
 /** Maximum topics of one call: nodes take at most 1,000 (geth's limit of subtopics). */
 const MAX_TOPICS = 1_000
-/** Requests and calls of one run to the chain. They suffice for a minute of blocks at nodes with small limits. */
+/** Limits of one run at the chain: enough for a minute of blocks at restrictive nodes. */
 const BOUNDS = { requests: 12, calls: 32 }
 /** Blocks of the first call: most nodes accept this range. */
 const FIRST_SPAN = 10_000n
-/** Seconds by which a deposit's block time may precede its quote's time, which is from another clock. */
+/** Seconds by which a deposit's block may precede its quote, whose time is another clock's. */
 const SKEW_SECONDS = 600
 
 /**
- * Finds deposits that users made with our quotes, in the newest blocks of their source chain. The job then follows them without a request.
- * Returns the number of new ones. Leaves a chain that cannot be read to the next run.
+ * Finds deposits with our quotes in the newest blocks of their source chain, for the job to follow. Returns the number of new ones. Leaves
+ * a chain that cannot be read to the next run.
  */
 export async function findTransfers(
   { getReader, transfers, quotes: store, now }: Dependencies,

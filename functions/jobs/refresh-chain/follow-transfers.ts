@@ -15,9 +15,9 @@ type Dependencies = TransferServices & {
   readonly now: () => number
 }
 
-/** Maximum number of transfers per run: one page of the table, and a write for each. */
+/** Maximum transfers per run: one page of the table, and a write for each. */
 const MOST_DUE = 100
-/** Maximum number of calls per run to all chains. The calls to destinations' pools leave a whole budget for the first poll. */
+/** Maximum calls per run to all chains. The calls to destinations' pools leave a whole budget for the first poll. */
 const MOST_CALLS_OF_RUN = 12
 const MOST_POOLS = MOST_CALLS_OF_RUN - MOST_CALLS
 /** Pause before the next poll: a tenth of the transfer's age, at most an hour. */
@@ -27,10 +27,10 @@ const LONGEST_WAIT_MS = HOUR_MS
 const FOLLOWED_MS = 21 * DAY_MS
 
 /**
- * Polls due transfers that started on a chain, the longest waiting first, until `until` (epoch milliseconds). One call to each of at most 4
+ * Polls due transfers of a source chain, the longest waiting first, until `until` (epoch milliseconds). One call to each of at most 4
  * destinations' pools reads the fills. Transfers with more to read are polled one by one, with at most 12 calls in all. A transfer that ran
- * out of budget goes first next run. The others go to the back of the queue, in the same order. One that cannot be read stops no other.
- * `ended` lists transfers whose outcome, final or not, must be published before the next poll.
+ * out of budget goes first next run; the others go to the back of the queue, in the same order. An unreadable one stops no other. `ended`
+ * lists transfers whose outcome, final or not, must be published before the next poll.
  */
 export async function followTransfers(
   dependencies: Dependencies,
@@ -80,8 +80,8 @@ export async function followTransfers(
 }
 
 /**
- * Reads the destinations' pools. Returns the due transfers that are filled or past their deadline there. `unasked` are those of
- * destinations left out, because others have waited longer. `pools` is the number of pools read.
+ * Reads the destinations' pools. `moved` are filled or past their deadline there. `unasked` belong to destinations left out, because others
+ * have waited longer. `pools` counts the pools read.
  */
 async function readMoved(
   getReader: (chainId: number) => ChainReader,
@@ -108,7 +108,7 @@ async function readMoved(
   return { moved, unasked, pools: asked.length }
 }
 
-/** True if more than the destination pool's status must be read for a transfer. */
+/** True if a transfer needs more than the status of the destination's pool. */
 function needsPoll({ deposit, events, isUnfilled }: Transfer): boolean {
   const isWaiting = !isUnfilled && !events.some(({ kind }) => kind === 'filled')
   return !isWaiting || !evmChain(deposit.destinationChainId)?.bridge

@@ -71,7 +71,7 @@ export function refreshChain(dependencies: Dependencies, { maxInShard = MAX_IN_S
   }
 }
 
-/** Adds vaults that the chain's list lacks. On a failure the others are still recorded. */
+/** Adds vaults that the chain's list lacks. A failure does not stop the run. */
 async function relist({ relistVaults }: Pick<Dependencies, 'relistVaults'>): Promise<void> {
   try {
     await relistVaults()

@@ -22,8 +22,8 @@ type Dependencies = {
 const NEWS_MS = 7 * DAY_MS
 
 /**
- * Publishes the outcomes of transfers to the clients of each transfer's vault, and stops following final ones. Returns the number that it
- * could not publish: a later run does it.
+ * Publishes the outcomes of transfers to the clients of their vaults, and stops following final ones. Returns the number left to a later
+ * run.
  */
 export async function publishTransfers(
   { findClients, transfers, publish, now }: Dependencies,
@@ -37,7 +37,7 @@ export async function publishTransfers(
     const clientIds = new Map<Notice, readonly string[]>()
     const groups = ended.map((one) => {
       const vault = getVault(one.recorded)
-      // A transfer that was published before it was final is published again at any age.
+      // A transfer published before it was final is published again at any age.
       const isNews = ({ timestamp }: Notice) => one.recorded.latest || now() - timestamp.getTime() < NEWS_MS
       const notices = vault ? buildTransferNotices(vault, one).filter(isNews) : []
       for (const notice of notices) clientIds.set(notice, vault ? clientsOf(vault) : [])
@@ -51,7 +51,7 @@ export async function publishTransfers(
       published.map(({ key, recorded }) => {
         const { final, latest } = recorded
         if (final || !latest) return transfers.postpone(key, undefined)
-        // The record refuses if the job has seen another outcome meanwhile: a later run publishes that.
+        // The record refuses if the job has seen another outcome meanwhile, which a later run publishes.
         const keep = { ...recorded, latest: notePublished(latest), lookAt: getNextPoll(recorded, now()) }
         return transfers.record(key, keep, recorded)
       }),

@@ -20,31 +20,30 @@ type Dependencies = Services<'cache' | 'coinGecko' | 'priceSources' | 'now'> & {
 }
 
 const PAGES = [1, 2, 3, 4]
-/** Minimum share of the previous coins or currencies; a smaller market or set of rates is a failure. */
+/** Minimum share of the previous coins or currencies; less is a failure. */
 const LEAST_SHARE = 0.9
 /** Milliseconds by which a schedule may be early. */
 const TOLERANCE_MS = 60_000
-/** Factor by which a price may differ from the last hour's without a second source. */
+/** Factor between a price and the last hour's from which a second source must confirm it. */
 const JUMP = 10
 /** Maximum factor between the prices of the two sources. */
 const AGREEMENT = 2
 
 /**
- * Refreshes the market, the rates of all currencies and the prices of all supported tokens. Prices come from a new market by CoinGecko's
- * id, else from the price sources. Missing values stay as they were, a price for at most a day. Throws `upstream_*` if everything that it
- * tried failed.
+ * Refreshes the market, the rates and the prices of all supported tokens. Prices come from a new market by CoinGecko's id, else from the
+ * price sources. Missing values stay as they were, a price for at most a day. Throws `upstream_*` if everything that it tried failed.
  */
 export async function refreshMarket(dependencies: Dependencies): Promise<z.output<typeof contract.report>> {
   const { cache, coinGecko, now, marketSeconds } = dependencies
   const cached = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
   const startedAt = now()
-  /** Tries to refresh a cached value of that time; logs and returns a failure. */
+  /** Tries to refresh a cached value; logs and returns a failure. */
   const attempt = async <T>(what: string, before: Date | undefined, refresh: () => Promise<T>) => {
     const result = await toResult(refresh())
     if ('value' in result) return { what, value: result.value, lagMs: 0 }
     const { code, cause } = result.error
     logger.warn('not refreshed', { what, code, cause: cause instanceof Error ? cause.message : undefined })
-    // A value that was never cached counts as a day old, the longest that prices are cached.
+    // A value never cached counts as a day old, the longest that prices are cached.
     return { what, error: result.error, lagMs: before ? startedAt - before.getTime() : DAY_MS }
   }
   const isDue = (answer: Aged<unknown> | undefined) =>
@@ -116,9 +115,9 @@ async function fetchMarket({ fetchMarketPage }: Dependencies['coinGecko'], befor
 type PricesInput = {
   readonly tokens: readonly ListedToken[]
   readonly before: Readonly<Record<string, TokenPrice>>
-  /** Coins of a new market, a source of prices. */
+  /** Coins of a new market, which have prices. */
   readonly newCoins: ReadonlyMap<string, MarketCoin>
-  /** Coins of the market, new or cached, to confirm prices. */
+  /** Coins of the new or cached market, to confirm prices. */
   readonly knownCoins: ReadonlyMap<string, MarketCoin>
 }
 
@@ -164,7 +163,7 @@ async function refreshPrices(
     told: told.size,
     older: older.length - outliers.length,
     outliers: outliers.length,
-    /** True if no source failed that could have known more prices. */
+    /** True if no failed source could have known more prices. */
     isWhole: !current.failure && !dayAgo.failure,
     /** Age of the oldest price that a failed source might have refreshed. */
     lagMs: current.failure ? Math.max(0, ...older.map(([, { at }]) => now() - at)) : 0,
@@ -196,7 +195,7 @@ function byId(coins: readonly MarketCoin[] = []): Map<string, MarketCoin> {
 
 /** Limits of a request; no user waits for a job. */
 const LIMITS = { deadlineMs: 20_000 }
-/** Maximum age of the market and the rates, in seconds, by the monthly calls of a plan (docs/decisions/0006). */
+/** Maximum age of the market and the rates in seconds, by a plan's monthly calls (docs/decisions/0006). */
 const MARKET_SECONDS = { pro: 0, demo: 30 * 60 }
 
 export const handler = job(

@@ -31,14 +31,14 @@ type Dependencies = Parameters<typeof publishClaimable>[0] &
   Parameters<typeof publishClaimed>[0] &
   Services<'listedVaults' | 'cache'>
 
-/** Age at which campaigns are fetched again: three runs, minus a minute by which a schedule may be early. */
+/** Age at which campaigns are fetched again: three runs, minus a minute for an early schedule. */
 const MAX_AGE_MS = 14 * MINUTE_MS
-/** Maximum number of watched accounts that one run checks, in a bit over three minutes. */
+/** Maximum watched accounts per run, checked in a bit over three minutes. */
 const MAX_CHECKED = 100
 
 /**
  * Refreshes the campaigns of a chain's vaults, and reports claimable and claimed rewards to the clients that watch the accounts. None of
- * the three stops the others. Throws `upstream_*` if the claims could not be read: the next run reads them.
+ * the three stops the others. Throws `upstream_*` if the claims could not be read; the next run reads them.
  */
 export function refreshRewards(dependencies: Dependencies) {
   const { listedVaults, watchedAccounts, now } = dependencies
@@ -54,7 +54,7 @@ export function refreshRewards(dependencies: Dependencies) {
   }
 }
 
-/** Fetches the campaigns of these vaults unless they are recent. On a failure the older ones stay. */
+/** Fetches the campaigns of these vaults unless they are recent; on a failure the older ones stay. */
 async function refreshCampaigns(
   { cache, merkl, now }: Pick<Dependencies, 'cache' | 'merkl' | 'now'>,
   chainId: number,

@@ -15,13 +15,12 @@ import type { RewardNotice } from '../../../lib/webhooks/event.ts'
 type Dependencies = Parameters<typeof publish>[0] &
   Services<'watchedAccounts' | 'cache' | 'merkl' | 'getReader' | 'getTokenValues' | 'sleep'>
 
-/** Pause between two requests to Merkl, so that the runs of all chains send fewer than 10 a second. */
+/** Pause between requests to Merkl, so that all chains' runs send fewer than 10 a second. */
 const PAUSE_MS = 2_000
 
 /**
- * Reports the claimable rewards of due accounts to the clients that watch them. An account is due again after a day or at the end of a
- * dispute period. If its rewards could not be read, it is due after an hour and delays no other. Throws if the table or the queue cannot be
- * reached.
+ * Reports due accounts' claimable rewards to the clients that watch them. An account is due again after a day or at the end of a dispute
+ * period. An unreadable one is due after an hour and delays no other. Throws if the table or the queue cannot be reached.
  */
 export async function publishClaimable(
   dependencies: Dependencies,
@@ -43,7 +42,7 @@ export async function publishClaimable(
 /** Notices of an account, and its next due time in epoch milliseconds. */
 type Found = { readonly notices: readonly RewardNotice[]; readonly dueAt: number }
 
-/** Finds the notices of these accounts, without those whose rewards cannot be read. Sends one request to the chain. */
+/** Finds the notices of these accounts, without unreadable ones. Sends one request to the chain. */
 async function findClaimable(
   { cache, merkl, getReader, getTokenValues, sleep, now }: Dependencies,
   chainId: number,
@@ -83,8 +82,8 @@ async function findClaimable(
 }
 
 /**
- * Builds the notice of a reward from a block of this time. Undefined for a reward without a price or worth less than a dollar. Undefined
- * also for another recipient, because the service prepares no claim for those.
+ * Builds the notice of a reward from a block of this time. Undefined without a price, below a dollar, or for another recipient, whose
+ * claims the service does not prepare.
  */
 export function buildClaimableNotice(
   account: Address,
@@ -94,7 +93,7 @@ export function buildClaimableNotice(
   if (recipient !== account || decimals === null || usd === null || usd < MIN_WORTH_USD) return undefined
   return {
     type: 'reward.claimable',
-    // The key has all that was ever earned, so the same amount has the same key.
+    // All that was ever earned: the same amount has the same key.
     key: `${chainId}#${account}#${token}#claimable#${claimed + amount}`,
     ...{ timestamp, final: true },
     data: { chainId, userAddress: account, token, symbol, decimals, amount, usd },

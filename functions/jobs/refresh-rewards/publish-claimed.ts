@@ -14,7 +14,7 @@ import type { RewardNotice } from '../../../lib/webhooks/event.ts'
 type Dependencies = Parameters<typeof publish>[0] & Services<'watchedAccounts' | 'getReader'>
 
 const FILTER = { address: DISTRIBUTOR, topics: [toEventSelector('Claimed(address,address,uint256)')] }
-/** Maximum number of blocks per run: seven hours of the fastest chain. */
+/** Maximum blocks per run: seven hours of the fastest chain. */
 const MAX_BLOCKS = 100_000n
 /** Number of claims after which a run reads no further range. */
 const MANY_CLAIMS = 1_000

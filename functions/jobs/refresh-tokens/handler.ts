@@ -20,9 +20,8 @@ const LEAST_SHARE = 0.5
 const NEVER_CACHED_MS = 7 * DAY_MS
 
 /**
- * Refreshes LI.FI's list of every chain's tokens, with CoinGecko's ids by contract. A chain with no tokens, or less than half of the
- * previous ones, keeps its list. Without new ids, or with less than half of them, tokens keep their known ids. Throws `upstream_*` if LI.FI
- * fails.
+ * Refreshes every chain's tokens from LI.FI's list, with CoinGecko's ids by contract. A chain with less than half of its previous tokens,
+ * or none, keeps them. Without new ids, or with less than half of them, tokens keep their known ids. Throws `upstream_*` if LI.FI fails.
  */
 export async function refreshTokens({
   cache,
@@ -76,7 +75,7 @@ async function refreshIds({ cache, coinGecko }: Pick<Dependencies, 'cache' | 'co
   return ids
 }
 
-/** Limits of a request: both lists take megabytes, and no user waits for them. */
+/** Limits of a request: both lists take megabytes, and no user waits. */
 const LIMITS = { deadlineMs: 30_000 }
 
 export const handler = job(

@@ -37,8 +37,8 @@ const DOLLAR_PRICE: Namespace<z.output<typeof DollarPrice> | null> = {
 }
 
 /**
- * Returns a coin by CoinGecko's id. While CoinGecko fails, it uses the cached market, with another source's price if the market is too old.
- * It fetches nothing for a coin that CoinGecko's list lacks. Throws `coin_not_found`, `too_many_requests` or `upstream_*`.
+ * Returns a coin by CoinGecko's id; while CoinGecko fails, from the cached market, with another source's price if that is too old. Fetches
+ * nothing for an unlisted coin. Throws `coin_not_found`, `too_many_requests` or `upstream_*`.
  */
 export function getCoin({ cache, coinGecko, isListedCoin, priceSources, now }: Dependencies) {
   async function fetchQuote(id: string, currency: Currency, isListed: boolean): Promise<Coin | null> {
@@ -48,7 +48,7 @@ export function getCoin({ cache, coinGecko, isListedCoin, priceSources, now }: D
     return quote ? { ...quote, platforms: platformsOf(id, cached) } : null
   }
 
-  /** Returns a coin from the cached market. Throws `upstream_unavailable` if the coin, its price or the currency's rate is missing. */
+  /** Returns a coin of the cached market. Throws `upstream_unavailable` if the coin, its price or the currency's rate is missing. */
   async function getFromMarket(id: string, currency: Currency, payFor: PayFor): Promise<Aged<Coin | null>> {
     const { market, rates, ...tokens } = await cache.recall({ market: MARKET, rates: RATES, ...ALL_TOKENS })
     const listed = market?.value.find((coin) => coin.id === id)

@@ -14,9 +14,9 @@ import { contract } from './contract.ts'
 type Cached = Awaited<ReturnType<typeof recallAll>>
 type Entries = ReturnType<typeof toReply>[]
 
-/** Lists the supported tokens of all chains with one cache read. Throws `upstream_unavailable` if the currency's rate is unknown. */
+/** Lists all chains' supported tokens in one cache read. Throws `upstream_unavailable` if the currency's rate is unknown. */
 function listCoins({ cache, now }: Services<'cache' | 'now'>) {
-  // Lists by currency, kept while their inputs stay the same: at most 62, of 2 MB each with their compressed forms.
+  // Lists by currency while their inputs stay the same: at most 62, of 2 MB each with their compressed forms.
   let lists = { from: [] as readonly unknown[], byCurrency: new Map<Currency, Entries>() }
   return async ({ query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const cached = await recallAll(cache)
@@ -26,7 +26,7 @@ function listCoins({ cache, now }: Services<'cache' | 'now'>) {
     if (!isSame) lists = { from: parts, byCurrency: new Map() }
     const supported = lists.byCurrency.get(currency) ?? toEntries(cached, conversion)
     lists.byCurrency.set(currency, supported)
-    // Only a stale list of tokens makes the response stale; the age of a fresh one does not count.
+    // Only a stale list of tokens makes the response older.
     const oldTokens = CHAINS.map(({ key }) => cached[`tokens ${key}`]).filter((tokens) => tokens?.isStale)
     const prices = CHAINS.map(({ key }) => cached[`prices ${key}`])
     return combine(supported, [cached.market, ...prices, ...oldTokens, ...conversion.answers], now())

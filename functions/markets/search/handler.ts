@@ -34,7 +34,7 @@ const FOUND_PRICES: Namespace<FoundPrice[]> = {
 
 /**
  * Finds coins by name or symbol, at most 100, the largest first. Their prices are CoinGecko's, the cached market's, or missing. Throws
- * `upstream_*` if the coins are unknown, also if CoinGecko misses a name that the cached market has.
+ * `upstream_*` if the coins are unknown, also if CoinGecko misses one of the cached market.
  */
 export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinGecko' | 'now'>) {
   /** Returns the prices of the cached market. Throws `upstream_unavailable` if the currency's rate is not cached. */

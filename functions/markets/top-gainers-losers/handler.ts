@@ -14,8 +14,8 @@ const MOST_MOVERS = 30
 const LEAST_VOLUME_DOLLARS = 50_000
 
 /**
- * Lists the coins of the cached market with the largest gains and losses in a day, the largest change first. Throws `upstream_unavailable`
- * if no market or no rate of the currency is cached.
+ * Lists the cached market's largest gains and losses in a day, the largest change first. Throws `upstream_unavailable` if no market or no
+ * rate of the currency is cached.
  */
 export function listTopMovers({ cache, now }: Services<'cache' | 'now'>) {
   return async ({ query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
@@ -33,7 +33,7 @@ export function listTopMovers({ cache, now }: Services<'cache' | 'now'>) {
   }
 }
 
-/** Builds the coin as in the API; empty if its price, volume or change is unknown. */
+/** Builds the coin as in the API; empty without a price, volume or change. */
 function toMover(
   { id, symbol, name, image, rank, ...figures }: MarketCoin,
   conversion: Conversion,

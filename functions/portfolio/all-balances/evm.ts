@@ -11,9 +11,9 @@ import { vaultAbi } from '../../../lib/protocols/abi.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 
 /**
- * Reads each wallet's balances on one EVM chain: the chain's coin, the listed tokens, and the shares of these vaults. It is one round trip.
- * Each wallet has its own eth_call because nodes limit its gas. Each vault has one too, so a vault that burns all gas fails without the
- * others. Throws AppError `upstream_*` if the chain cannot be read.
+ * Reads each wallet's balances on one EVM chain in one round trip: the own coin, the listed tokens, and the shares of these vaults. Each
+ * wallet has its own eth_call because nodes limit its gas. Each vault has one too: a vault that burns all gas fails without the others.
+ * Throws AppError `upstream_*` if the chain cannot be read.
  */
 export async function readEvmBalances(
   reader: Pick<ChainReader, 'request'>,
@@ -72,7 +72,7 @@ export async function readEvmBalances(
   })
 }
 
-/** Builds the balance calls of one wallet; encoded once, because the calldata is the same for every token. */
+/** Builds a wallet's balance calls; encoded once, because all tokens share the calldata. */
 function buildBalanceCalls(wallet: Address, tokens: readonly Address[]): Call<bigint>[] {
   const { data, decode } = call(MULTICALL3, erc20Abi, 'balanceOf', [wallet])
   return tokens.map((to) => ({ to, data, decode }))
@@ -82,13 +82,12 @@ function aggregate(calls: readonly Call<unknown>[]): RpcRequest {
   return { method: 'eth_call', params: [{ to: MULTICALL3, data: encodeAggregate(calls) }, 'latest'] }
 }
 
-/** Returns the return data of each call of an aggregate; undefined if the aggregate failed as a whole. */
+/** Returns the return data of each call; undefined if the aggregate failed as a whole. */
 function returnedBy(outcome: RpcOutcome | undefined): (Hex | undefined)[] | undefined {
   if (!outcome || !('result' in outcome) || !isHex(outcome.result)) return undefined
   try {
     return decodeAggregate(outcome.result)
   } catch {
-    // The data is not from aggregate3.
     return undefined
   }
 }

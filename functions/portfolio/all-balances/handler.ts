@@ -27,7 +27,6 @@ import { readSolanaBalances } from './solana.ts'
 
 type Dependencies = Services<'users' | 'cache' | 'getReader' | 'solana' | 'tokenIndex' | 'now'>
 
-/** Holdings of the user on a chain. */
 type Found = OnChain & { readonly holdings: readonly Holding[] }
 
 /** Rent of an account without data in lamports, before SIMD-0437 lowered it: never too little. */
@@ -38,13 +37,13 @@ const LAMPORTS = 9
 const DOLLAR: ExchangeRate = { now: 1, dayAgo: 1 }
 
 /**
- * Returns a user's balances in a currency. A chain that cannot be read shows its last balances and does not delay the others. Throws
- * `invalid_session` if the user no longer exists. Throws `upstream_*` if nothing is known of any chain that the user has a wallet on.
+ * Returns a user's balances in a currency. An unreadable chain shows its last balances and does not delay the others. Throws
+ * `invalid_session` if the user no longer exists. Throws `upstream_*` if nothing is known of any chain with a wallet.
  */
 function readAllBalances({ users, cache, getReader, solana, tokenIndex, now }: Dependencies) {
   const refresh = balancesRefresh({ cache, getReader, solana, tokenIndex, now })
 
-  /** Returns the holdings of all wallets on a chain; none if one wallet is unknown, since their sum would be wrong. */
+  /** Returns the holdings of all wallets on a chain; none if one wallet is unknown: their sum would be wrong. */
   function describe(
     { chain, wallets, listed, vaults }: ChainInput,
     known: readonly KnownOnChain[],
@@ -78,7 +77,7 @@ function readAllBalances({ users, cache, getReader, solana, tokenIndex, now }: D
 
   const isIndexedChain = (chainKey: ChainKey) => tokenIndex?.tokenChains.includes(chainKey) === true
 
-  /** Reads only the rent, for users without a wallet on Solana; undefined if the node does not report it. */
+  /** Reads only the rent, for users without a Solana wallet; undefined if it is not reported. */
   async function readRent(): Promise<bigint | undefined> {
     const result = await toResult(readSolanaBalances(solana, []))
     return 'value' in result ? result.value.rent : undefined
@@ -137,7 +136,7 @@ function readAllBalances({ users, cache, getReader, solana, tokenIndex, now }: D
   }
 }
 
-/** Returns the price that values a holding: the asset's for shares, none for an unlisted token. */
+/** Returns the price of a holding: the asset's for shares, none for an unlisted token. */
 function priceOf(
   { address, isListed, share }: Holding,
   prices: Readonly<Record<string, TokenPrice>>,

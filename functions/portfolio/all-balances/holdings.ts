@@ -7,7 +7,6 @@ import type { IndexedToken } from '../../../lib/portfolio/token-index.ts'
 import { type ChainBalances, isUnread } from '../../../lib/portfolio/wallet-balances.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 
-/** Balances of a user's wallets on a chain, and the tokens that an index reports for each. */
 type WalletsOnChain = {
   readonly chain: Chain
   readonly read: readonly ChainBalances[]
@@ -20,8 +19,8 @@ type WalletsOnChain = {
 type Sum = { readonly balance: bigint; readonly decimals?: number | undefined } | undefined
 
 /**
- * Returns the joint holdings of several wallets: the chain's coin, listed tokens, shares of these vaults, and tokens of the index. A token
- * with an unknown balance is left out.
+ * Returns the holdings of several wallets: the own coin, listed tokens, shares of these vaults, and tokens of the index. A token with an
+ * unknown balance is left out.
  */
 export function holdingsOf({ chain, read, indexed, listed, vaults }: WalletsOnChain): Holding[] {
   // Two vaults can have the same share token, which counts once.
@@ -63,7 +62,7 @@ export function holdingsOf({ chain, read, indexed, listed, vaults }: WalletsOnCh
 /** Maximum number of unlisted tokens that fit into a response. */
 const MAX_UNLISTED = 500
 
-/** Returns the unlisted tokens of the index, without a price: at most 500, spam last. */
+/** Returns the unlisted tokens of the index, without prices: at most 500, spam last. */
 function unlistedHoldings(
   indexed: readonly (readonly IndexedToken[])[],
   listed: readonly ListedToken[],

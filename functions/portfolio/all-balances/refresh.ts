@@ -30,10 +30,8 @@ export type ChainInput = {
   readonly vaults: readonly Vault[]
 }
 
-/** Balances of wallets by their addresses. */
 type Wallets = ReadonlyMap<string, WalletBalances>
 
-/** A new part of a wallet's balances. */
 type Change = { readonly chain: Chain; readonly wallet: string; readonly part: KnownOnChain }
 
 /** Balances after a refresh, the chains that could not be read, and the rent of an account on Solana in lamports. */
@@ -44,10 +42,9 @@ type Refreshed = {
 }
 
 /**
- * Returns a function that refreshes balances of wallets. The cache has one item per wallet with all chains: one read for all wallets, then
- * one read and one write for changes. Each chain is read in one round trip, for wallets whose balances are older than half a minute. Two
- * containers may read the same: a lease would cost more than it saves. Each part has the time before its request, and a newer one in the
- * table stays.
+ * Returns a function that refreshes balances of wallets. The cache has one item per wallet: one read for all, then one read and one write
+ * for changes. Each chain is read in one round trip, for wallets older than half a minute. Two containers may read the same: a lease would
+ * cost more than it saves. Each part has the time before its request; a newer one in the table stays.
  */
 export function balancesRefresh({
   cache,
@@ -130,7 +127,7 @@ export function balancesRefresh({
     return changed
   }
 
-  /** Stores changes together with those that others have stored meanwhile. */
+  /** Stores changes together with what others have stored meanwhile. */
   async function store(changes: readonly Change[]): Promise<void> {
     const latest = await getWallets([...new Set(changes.map(({ wallet }) => wallet))])
     await cache.putMany([...withChanges(latest, changes)].map(([wallet, all]) => [balancesKey(wallet), all] as const))

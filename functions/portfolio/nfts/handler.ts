@@ -25,13 +25,10 @@ import { contract } from './contract.ts'
 
 type Dependencies = Services<'users' | 'cache' | 'tokenIndex' | 'solanaNfts' | 'now'>
 
-/** NFTs of a user on one chain. */
 type NftsOnChain = OnChain & { readonly collections: readonly NftCollection[] }
 
-/** NFTs of a wallet on a chain, as cached. */
 type Known = NonNullable<WalletNfts[keyof WalletNfts]>
 
-/** A wallet on a chain whose NFTs are to be fetched. */
 type Question = { readonly chain: Chain; readonly wallet: string }
 type Source = (wallet: string) => Promise<OwnedNfts>
 type Outcome = Question & { readonly result: Result<OwnedNfts> }
@@ -39,8 +36,8 @@ type Outcome = Question & { readonly result: Result<OwnedNfts> }
 const FRESH_MS = 10 * MINUTE_MS
 
 /**
- * Returns the NFTs of a user, at most ten minutes old for each wallet and chain. While a source is down, they are at most a day old.
- * Throws `invalid_session` if the user no longer exists. Throws `upstream_*` if nothing is known of any chain with a source.
+ * Returns a user's NFTs, at most ten minutes old per wallet and chain; a day while a source is down. Throws `invalid_session` if the user
+ * no longer exists. Throws `upstream_*` if nothing is known of any chain with a source.
  */
 function listNfts({ users, cache, tokenIndex, solanaNfts, now }: Dependencies) {
   function sourceOf({ kind, key }: Chain): Source | undefined {
@@ -50,7 +47,7 @@ function listNfts({ users, cache, tokenIndex, solanaNfts, now }: Dependencies) {
     return solanaNfts && (async (wallet) => ({ collections: await solanaNfts.fetchNfts(wallet), isWhole: true }))
   }
 
-  /** Reads the cached NFTs of wallets, and whether a wallet was empty on a chain within the last day. */
+  /** Reads the cached NFTs, and whether a wallet was empty on a chain within the last day. */
   async function getCached(wallets: readonly string[]) {
     const [nfts, balances] = await Promise.all([
       cache.get(Object.fromEntries(wallets.map((wallet) => [wallet, nftsKey(wallet)]))),
@@ -142,7 +139,7 @@ function listNfts({ users, cache, tokenIndex, solanaNfts, now }: Dependencies) {
   }
 }
 
-/** Joins the collections of several wallets, each collection once. */
+/** Joins the collections of several wallets. */
 function joined(collections: readonly NftCollection[]): NftCollection[] {
   const byContract = new Map<string, NftCollection>()
   for (const collection of collections) {

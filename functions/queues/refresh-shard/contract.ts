@@ -25,7 +25,7 @@ export const contract = {
     z.object({ outcome: z.literal('refreshed'), ...OfShard, ...RunReport.shape }),
   ]),
   timeoutSeconds: 50,
-  // The limit is for all chains together. Each run sends a URL at most eight requests in parallel.
+  // The limit is for all chains. Each run sends a URL at most eight requests in parallel.
   mostAtATime: 4,
   batchSize: 1,
   needsAgreement: true,

@@ -24,7 +24,7 @@ import { contract } from './contract.ts'
 
 type Dependencies = Omit<Parameters<typeof recordShard>[0], 'findClients'> & Services<'listedVaults'>
 
-/** Maximum age of a message. An older one is dropped: the next minute's message requests the same. */
+/** Maximum age of a message: the next minute's message requests the same. */
 const MAX_WAIT_MS = 90_000
 
 export function refreshShard(dependencies: Dependencies) {

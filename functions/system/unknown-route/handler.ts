@@ -17,13 +17,13 @@ async function refuse({ requestContext: { http }, query }: Request<typeof contra
     const allow = routes.flatMap(({ promised }) => methodsOf(promised))
     throw new AppError('method_not_allowed', { headers: { allow: allow.join(', ') } })
   }
-  // An empty path segment fits no route at the gateway, so its parameter is reported as missing.
+  // An empty path segment fits no route at the gateway, so its parameter is missing.
   const pathParameters = parametersOf(route.path, http.path)
   parseRequest(route.promised, { pathParameters, queryStringParameters: query })
   throw new AppError('not_found')
 }
 
-/** True if a path fits a route's template; any of its parameters may be empty. */
+/** True if a path fits a route's template, even with empty parameters. */
 function fits(template: string, path: string): boolean {
   const places = template.split('/')
   const parts = path.split('/')

@@ -7,7 +7,7 @@ import { yieldsOfHistory } from '../../../lib/vaults/yields.ts'
 import { contract } from './contract.ts'
 
 const DAYS = { '30d': 30n, '90d': 90n, '1y': 365n } as const
-/** Seconds of prices read before the range: more than the seven days of a yield, because days can lack a price. */
+/** Seconds of prices before the range: more than a yield's seven days, because days can lack a price. */
 const EARLIER_SECONDS = 30n * DAY_SECONDS
 
 function getHistory({ prices, now }: Services<'prices' | 'now'>) {

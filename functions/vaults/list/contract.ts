@@ -14,7 +14,7 @@ export type Sort = z.output<typeof Sort>
 const Order = z.enum(['asc', 'desc'])
 export type Order = z.output<typeof Order>
 
-/** An amount of US dollars as the text of a query parameter. */
+/** An amount of US dollars as text. */
 const Dollars = z.codec(z.string().meta({ pattern: '^[0-9]{1,15}(\\.[0-9]{1,18})?$' }), z.number(), {
   decode: (text, context) => {
     if (/^\d{1,15}(\.\d{1,18})?$/.test(text)) return Number(text)

@@ -26,7 +26,7 @@ export function needsFigures({ sort, minTotalAssetsUsd }: Ranking): boolean {
   return minTotalAssetsUsd !== undefined || (sort !== undefined && sort !== 'name')
 }
 
-/** Returns the entries with enough assets, in order. Unknown values come last in either order; equal ones keep their order. */
+/** Returns the entries with enough assets, in order; unknown values come last. Equal ones keep their order. */
 export function rank<T extends Entry>(entries: readonly T[], { sort, order, minTotalAssetsUsd: min }: Ranking): T[] {
   const matching = entries.filter(({ live }) => min === undefined || (live?.totalAssetsUsd ?? -1) >= min)
   if (sort === undefined) return matching

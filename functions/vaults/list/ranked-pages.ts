@@ -5,9 +5,8 @@ import { type Vault, vaultPartition } from '../../../lib/vaults/vault.ts'
 type PageOf = { readonly list: string; readonly cursor: string | undefined; readonly limit: number | undefined }
 
 /**
- * Pages a list whose order changes with its figures. The cursor has a bit for each vault already shown, so no vault repeats. `rest` holds
- * the others in the unsorted list's order; `cut` makes their next page. Throws `invalid_cursor`, also for a cursor of a list with other
- * vaults.
+ * Pages a list whose order changes with its figures. The cursor has a bit for each vault already shown, so none repeats. `rest` holds the
+ * others in the unsorted order; `cut` makes their next page. Throws `invalid_cursor`, also for a cursor of a list with other vaults.
  */
 export function rankedPages(vaults: readonly Vault[], { list, cursor, limit }: PageOf) {
   const placed = vaults

@@ -18,7 +18,6 @@ const STATUS_DESCRIPTIONS: Record<Exclude<Status, 'pending'>, string> = {
   no_active_withdrawal: 'No pending or claimable withdrawal found for the user.',
 }
 
-/** Descriptions for vaults with a cooldown. */
 const COOLDOWN_DESCRIPTIONS: Record<Status, string> = {
   ...STATUS_DESCRIPTIONS,
   pending: 'Withdrawal begun; the assets can be claimed after the cooldown.',
@@ -66,7 +65,7 @@ function describe(status: Status, missedSettlements: number | null): string {
   return status === 'pending' ? describePending('Withdrawal', missedSettlements) : STATUS_DESCRIPTIONS[status]
 }
 
-/** Returns the milliseconds until the next poll: the end of the cooldown, at least a minute and at most an hour away. */
+/** Returns the milliseconds until the next poll: the cooldown's end, between a minute and an hour. */
 function untilEnd(claimableAt: Date, now: number): number {
   return Math.min(Math.max(claimableAt.getTime() - now, MINUTE_MS), HOUR_MS)
 }

@@ -29,9 +29,9 @@ const LONGEST_TEST_MS = 6_000
 const PAUSE_MS = 1_000
 
 /**
- * Sends a webhook a test event that is in no log. On success a webhook that is behind gets its missed events immediately. A disabled one is
- * enabled and gets all events that it did not accept. Throws `webhook_not_found`, and `too_many_requests` while the client tests another.
- * Throws if the table or the queue cannot be reached.
+ * Sends a webhook a test event that is in no log. On success a webhook that is behind gets its events immediately; a disabled one is
+ * enabled and gets all that it did not accept. Throws `webhook_not_found`, and `too_many_requests` while the client tests another. Throws
+ * if the table or the queue cannot be reached.
  */
 function sendTest(services: Needs) {
   const { webhooks, webhookKeys, sendDelivery, randomUUID, now } = services
