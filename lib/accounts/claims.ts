@@ -40,7 +40,7 @@ export async function releaseIds(
 ): Promise<void> {
   const releasing = passkeyIds(credentials).map((id) => users.releaseCredential(id, { claimedBy: userId }))
   for (const released of await Promise.allSettled(releasing)) {
-    if (released.status === 'rejected') logger.warn('id not given back', { reason: String(released.reason) })
+    if (released.status === 'rejected') logger.warn('id not released', { reason: String(released.reason) })
   }
 }
 

@@ -276,7 +276,7 @@ function read<Schema extends z.ZodType>(schema: Schema, answer: UpstreamAnswer):
   const { status } = answer
   const refusal = refusalOf(answer)
   if (status === 401 || status === 403 || REFUSALS.some((code) => code === refusal)) {
-    const cause = new Error(`CoinGecko refuses us: HTTP status ${status}, error code ${refusal ?? 'none'}`)
+    const cause = new Error(`CoinGecko refuses our key or plan: HTTP status ${status}, error code ${refusal ?? 'none'}`)
     throw new AppError('upstream_unavailable', { cause })
   }
   return parseAnswer(schema, answer)

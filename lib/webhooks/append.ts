@@ -111,7 +111,7 @@ async function appendAll(
       rest = rest.filter(({ id }) => !outcome.logged.has(id))
     } else {
       tries += 1
-      if (tries === TRIES) throw new Error('Other runs append to the log all the time.')
+      if (tries === TRIES) throw new Error('Other runs keep appending to the log.')
       await sleep(random() * MAX_PAUSE_MS)
       next = ((await eventLog.getHeads([clientId])).get(clientId) ?? EMPTY).next
     }

@@ -110,7 +110,7 @@ function ofWebhook(services: Services, key: WebhookKey, total: { -readonly [Name
         return judgement
       }
     }
-    throw new Error('The attempts of a webhook are written all the time.')
+    throw new Error('Other runs keep writing the attempts of a webhook.')
   }
 
   function report(made: readonly Attempt[], { attempts: { downs, lastFailure }, givenUp }: Judgement): void {

@@ -21,7 +21,7 @@ const MANY_CLAIMS = 1_000
 
 /**
  * Publishes the claims of final blocks since the last run to the clients that watch the accounts; returns the number of new ones. Reads no
- * logs while no account is watched. Throws `upstream_*`, and if the table or the queue cannot be reached.
+ * block while no account is watched. Throws `upstream_*`, and if the table or the queue cannot be reached.
  */
 export async function publishClaimed(dependencies: Dependencies, chainId: number, isWatched: boolean): Promise<number> {
   const { watchedAccounts, getReader } = dependencies

@@ -103,7 +103,7 @@ export function balancesRefresh({
     if (questions.length === 0) return []
     const paid = await toResult(payFor(questions.length * tokenIndex.units.tokens).pay())
     if ('error' in paid) {
-      logger.warn('unlisted tokens not asked for', { count: questions.length, cause: String(paid.error.cause) })
+      logger.warn('unlisted tokens not requested', { count: questions.length, cause: String(paid.error.cause) })
       return []
     }
     const outcomes = await askEach(questions, ({ chain, wallet, indexed, isListed }) =>

@@ -8,7 +8,7 @@ import { contract } from './contract.ts'
 /** Descriptions for users of each status except `pending`. */
 const STATUS_DESCRIPTIONS: Record<Exclude<Reply<typeof contract>['status'], 'pending'>, string> = {
   claimable: 'The curator has settled the epoch; the shares are ready to claim.',
-  cancelled: 'The deposit request was cancelled; cancel once more to take the assets back.',
+  cancelled: 'The deposit request was cancelled; cancel once more to get the assets back.',
   deposited: 'The shares have been claimed and are in the user wallet.',
   no_active_deposit: 'No pending or claimable deposit found for the user.',
 }

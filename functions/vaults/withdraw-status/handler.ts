@@ -13,8 +13,8 @@ type Status = Reply<typeof contract>['status']
 /** Descriptions for users of each status except `pending`. */
 const STATUS_DESCRIPTIONS: Record<Exclude<Status, 'pending'>, string> = {
   claimable: 'The curator has settled the epoch; the assets are ready to claim.',
-  cancelled: 'The redemption request was cancelled; cancel once more to take the shares back.',
-  withdrawn: 'No withdrawal is under way; the last request was paid, or taken back.',
+  cancelled: 'The redemption request was cancelled; cancel once more to get the shares back.',
+  withdrawn: 'No withdrawal is under way; the last request was paid or cancelled.',
   no_active_withdrawal: 'No pending or claimable withdrawal found for the user.',
 }
 
