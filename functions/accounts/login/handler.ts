@@ -69,7 +69,7 @@ function completeLogin({ users, limitTries, relyingParty, identityKeys, randomBy
       expiresAt: secondsFrom(now(), SESSION_SECONDS),
     }
     const { platform } = request.headers
-    // This write comes first: a user who ends all sessions ends this one too, or the login fails.
+    // This write comes first, so that a user who ends all sessions deletes this one too.
     await users.sessions.put(session.hash, session)
     await changeAccess(users, user, async (current) => ({
       // A password takes half a second to compare; the credentials may change meanwhile.
