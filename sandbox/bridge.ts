@@ -40,7 +40,7 @@ const STRUCTS = [
   'struct Replacement { address token; uint256 offset; }',
 ] as const
 
-/** The ABI of the pool, that of the real one; `LegacySpokePool` emits the V3 events. */
+/** ABI of the real pool, plus the V3 events that `LegacySpokePool` emits. */
 export const spokePoolAbi = parseAbi([
   ...STRUCTS,
   'function deposit(bytes32 depositor, bytes32 recipient, bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, bytes32 exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
@@ -109,7 +109,7 @@ export const spokePoolAbi = parseAbi([
   'error SafeERC20FailedOperation(address token)',
 ])
 
-/** The ABI of the handler, which runs the calls of a message on the destination. */
+/** ABI of the handler that runs a message's calls on the destination chain. */
 export const multicallHandlerAbi = parseAbi([
   ...STRUCTS,
   'function handleV3AcrossMessage(address token, uint256 amount, address relayer, bytes message)',
@@ -129,7 +129,7 @@ const UPDATE_DETAILS =
   'uint256 depositId, uint256 originChainId, uint256 updatedOutputAmount, bytes32 updatedRecipient, bytes updatedMessage'
 const RELAY = parseAbiParameters([STRUCTS[0], 'RelayData relayData, uint256 destinationChainId'])
 
-/** A deposit as in the pool's event, with the event's log location. Accounts and tokens are words of 32 bytes. */
+/** A deposit from the pool's event, with the location of the log. Accounts and tokens are 32-byte words. */
 export type BridgeDeposit = {
   readonly originChainId: number
   readonly destinationChainId: number
@@ -153,7 +153,7 @@ export type BridgeDeposit = {
   readonly logIndex: number
 }
 
-/** Changed terms that a depositor signed: output amount (in its token's smallest unit), recipient and message. */
+/** Changed terms that a depositor signed: output amount (the token's smallest unit), recipient and message. */
 export type SpeedUp = {
   readonly originChainId: number
   readonly depositId: bigint
@@ -168,11 +168,11 @@ type BridgedToken = { readonly address: Address; readonly decimals: number }
 
 const RELAYER = ACCOUNTS.relayer.address
 const USER_FUNDS = '1000000'
-// In whole tokens: more than anybody on a local chain has.
+// In whole tokens, more than any account on a local chain has.
 const RELAYER_FUNDS = '100000000'
 const POOL_FUNDS = '10000000'
 
-/** The addresses of the bridge's contracts on a chain; throws for a chain that the bridge does not support. */
+/** Returns the addresses of the bridge's contracts on a chain; throws if the bridge does not support the chain. */
 export function bridgeContracts(chainId: number): { readonly pool: Address; readonly multicallHandler: Address } {
   const bridge = evmChain(chainId)?.bridge
   if (!bridge) throw new Error(`The bridge does not go to chain ${chainId}`)
@@ -180,8 +180,9 @@ export function bridgeContracts(chainId: number): { readonly pool: Address; read
 }
 
 /**
- * Puts the bridge's contracts and the wrapped coin, if the pool takes it, at their real addresses on a chain, with a supply
- * of that and of these tokens. Deposit ids start at the chain id, so that those of two chains differ.
+ * Installs the bridge's contracts at their real addresses on a chain, and the wrapped coin if the pool accepts it.
+ * Funds the relayer and the pool with the coin and these tokens. Deposit ids start at the chain id, so the ids of two
+ * chains differ.
  */
 export async function deployBridge(chain: LocalChain, tokens: readonly BridgedToken[]): Promise<void> {
   const { chainId } = chain
@@ -189,7 +190,7 @@ export async function deployBridge(chain: LocalChain, tokens: readonly BridgedTo
   const [handler, wrappedEther] = await Promise.all(['MulticallHandler', 'WrappedEther'].map(compiledContract))
   const coin = bridgedAs(chainId, COIN_ADDRESS)
   const hasCoin = coin !== COIN_ADDRESS
-  // The pool's first word, its last variable first.
+  // The first storage word of the pool, with its last variable first.
   const state = encodePacked(
     ['uint48', 'address', 'bool', 'bool', 'uint32'],
     [0, hasCoin ? coin : zeroAddress, false, false, chainId],
@@ -204,8 +205,8 @@ export async function deployBridge(chain: LocalChain, tokens: readonly BridgedTo
 }
 
 /**
- * Puts a pool's code at an address, by default the pool's own; its storage stays. `LegacySpokePool` does the same and
- * emits the old events. At another address it is a look-alike of the pool.
+ * Installs a pool's code at an address, by default the pool's own; the storage stays. `LegacySpokePool` behaves the
+ * same but emits the old events. At another address the code is an imitation of the pool.
  */
 export async function installPool(
   chain: LocalChain,
@@ -217,8 +218,8 @@ export async function installPool(
 }
 
 /**
- * The bridge's tokens of these symbols at their real addresses on a chain, with the decimals that they have there, and
- * a million of each for every user. Throws for a token that the bridge does not take there.
+ * Deploys the bridge's tokens of these symbols at their real addresses, with their real decimals. Returns them after
+ * minting a million of each to every user. Throws if the bridge does not accept a symbol on the chain.
  */
 export async function deployBridgeTokens(chain: LocalChain, symbols: readonly string[]): Promise<LocalToken[]> {
   const { chainId } = chain
@@ -238,10 +239,12 @@ export async function deployBridgeTokens(chain: LocalChain, symbols: readonly st
   return tokens
 }
 
-/** The calls that put the wrapped coin on a chain, with what the relayer and the pool have of it, and the pool's allowance. */
+/**
+ * Returns the calls that install the wrapped coin, its balances of the relayer and the pool, and the pool's allowance.
+ */
 function wrapCoin(coin: Address, pool: Address, code: Hex | undefined) {
   const [relayerFunds, poolFunds] = [parseUnits(RELAYER_FUNDS, 18), parseUnits(POOL_FUNDS, 18)]
-  // Its variables are the balances and the allowances.
+  // Slot 0 maps the balances, slot 1 the allowances.
   const entry = (key: Address, map: Hex): Hex => keccak256(concat([pad(key), map]))
   const [balances, allowances] = [numberToHex(0, { size: 32 }), numberToHex(1, { size: 32 })]
   const words: readonly (readonly [Hex, bigint])[] = [
@@ -272,7 +275,7 @@ async function supplyBridge(chain: LocalChain, tokens: readonly BridgedToken[]):
   await plan.execute()
 }
 
-/** A chain's deposits in these blocks, in their order, from today's events and the old ones. */
+/** Returns a chain's deposits in a block range, in block order, from the current and the old events. */
 export async function readDeposits(
   chain: LocalChain,
   range: { readonly fromBlock?: bigint; readonly toBlock?: bigint } = {},
@@ -289,7 +292,7 @@ export async function readDeposits(
     .sort((a, b) => Number(a.blockNumber - b.blockNumber) || a.logIndex - b.logIndex)
     .map(({ args, transactionHash, blockNumber, logIndex }) => ({
       originChainId: chain.chainId,
-      // No chain that we know has an id above 2^53.
+      // No known chain has an id above 2^53.
       destinationChainId: Number(args.destinationChainId),
       depositId: BigInt(args.depositId),
       depositor: wordOf(args.depositor),
@@ -309,7 +312,7 @@ export async function readDeposits(
     }))
 }
 
-/** A chain's speed-ups in these blocks, in their order. */
+/** Returns a chain's speed-ups in a block range, in block order. */
 export async function readSpeedUps(
   chain: LocalChain,
   range: { readonly fromBlock?: bigint; readonly toBlock?: bigint } = {},
@@ -330,7 +333,7 @@ export async function readSpeedUps(
   }))
 }
 
-/** A speed-up, signed with the depositor's key. */
+/** Returns the speed-up with the depositor's signature. */
 export async function signSpeedUp(privateKey: Hex, unsigned: Omit<SpeedUp, 'signature'>): Promise<SpeedUp> {
   const { originChainId, depositId, outputAmount, recipient, message } = unsigned
   const signature = await privateKeyToAccount(privateKey).signTypedData({
@@ -352,12 +355,12 @@ function clientOf(chain: LocalChain) {
   return createClient({ transport: http(chain.rpcUrl, { batch: true, retryCount: 0 }) })
 }
 
-// The old events have addresses.
+// The old events have 20-byte addresses.
 function wordOf(accountOrWord: Hex): Hex {
   return numberToHex(hexToBigInt(accountOrWord), { size: 32 })
 }
 
-/** The relay data of a deposit, for calls of the destination's pool. */
+/** Returns a deposit's relay data, for calls of the destination's pool. */
 export function relayDataOf(deposit: BridgeDeposit) {
   const { depositor, recipient, exclusiveRelayer, inputToken, outputToken, inputAmount, outputAmount } = deposit
   const { depositId, fillDeadline, exclusivityDeadline, message } = deposit
@@ -368,7 +371,7 @@ export function relayDataOf(deposit: BridgeDeposit) {
   }
 }
 
-/** A deposit's key in the destination's pool: keccak256(abi.encode(relayData, destinationChainId)). */
+/** Returns a deposit's key in the destination's pool: keccak256(abi.encode(relayData, destinationChainId)). */
 export function relayHashOf(deposit: BridgeDeposit): Hash {
   return keccak256(encodeAbiParameters(RELAY, [relayDataOf(deposit), BigInt(deposit.destinationChainId)]))
 }

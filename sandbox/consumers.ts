@@ -7,23 +7,23 @@ import type { QueueContract } from '../lib/frame/contract.ts'
 import { RESOURCES } from '../lib/frame/resources.ts'
 import { localConfig } from './dynamo.ts'
 
-/** Invokes the function of this name with these messages, as what follows from an invocation that this trace tells. */
+/** Invokes a function with these messages, under this trace. */
 type Invoke = (
   name: string,
   event: SQSEvent,
   options: { readonly timeoutSeconds: number; readonly trace: string },
 ) => Promise<SQSBatchResponse>
 
-/** That a function takes the messages of a queue, as an event source mapping of Lambda's says. */
+/** An event source mapping of Lambda, from a queue to a function. */
 export type Mapping = Pick<QueueContract, 'timeoutSeconds' | 'mostAtATime'> & {
   readonly name: string
-  /** Whether messages that it sends itself are handed to it however many follow from each other. */
+  /** True if loop detection must not drop the messages that it enqueues to itself. */
   readonly wakesItself: boolean
-  /** Where the queue is, and who asks there. */
+  /** Returns the queue's URL and a client for it. */
   readonly place: () => { readonly QueueUrl: string; readonly client: SQSClient }
   readonly queueArn: string
   readonly batchSize: number
-  /** Whether the function names the messages that it has not done; otherwise all are done that it does not fail at. */
+  /** True if the function reports failed messages; otherwise a return without an error completes the batch. */
   readonly reportsFailures: boolean
 }
 
@@ -31,20 +31,20 @@ const BATCH = 10
 const WAIT_SECONDS = 5
 const PAUSE_MS = 1000
 
-/** Of messages that follow from each other, so many reach the same function; Lambda takes the next one for a loop. */
+/** Maximum times that a chain of messages invokes one function; Lambda treats the next as a loop. */
 const MOST_IN_CHAIN = 16
 const traces = new AsyncLocalStorage<string>()
-// Where the SDK finds the trace that it sends along, as Lambda tells it; the store may be one that it has made itself.
+// The SDK reads the trace to propagate here, as in Lambda; the SDK may have made the store itself.
 const lambda: (typeof awslambda & { InvokeStore?: object }) | undefined = globalThis.awslambda
 const InvokeStore = Object.assign(lambda?.InvokeStore ?? {}, { getXRayTraceId: () => traces.getStore() })
 Object.assign(globalThis, { awslambda: { ...lambda, InvokeStore } })
 process.env['AWS_LAMBDA_FUNCTION_NAME'] ??= 'local'
 
-/** The mappings of the contracts, with the queues that this process's environment tells. */
+/** Returns the mappings of the contracts, with the queues named in this process's environment. */
 export function localMappings(): Mapping[] {
   const clients = new Map<string, SQSClient>()
   const place = ({ queue }: QueueContract) => {
-    // The functions of this process find their queues there too.
+    // The functions of this process read their queue URLs from it too.
     const QueueUrl = process.env[RESOURCES[queue]]
     if (!QueueUrl) throw new Error(`The environment lacks ${RESOURCES[queue]}.`)
     const { origin } = new URL(QueueUrl)
@@ -60,11 +60,11 @@ export function localMappings(): Mapping[] {
 }
 
 /**
- * What stands between queues and functions in AWS: it takes messages in batches, has the function of their queue work on
- * them, and deletes those that it has done, and those that it takes for a loop.
+ * Returns consumers that stand in for Lambda's event source mappings. They receive batches, invoke the function, and
+ * delete completed messages and detected loops.
  */
 export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
-  /** Takes one batch, and says how many messages it had. Those of a function that crashed are hidden for a while. */
+  /** Takes one batch and returns its number of messages. SQS hides those of a crashed function until their timeout. */
   async function takeBatch(mapping: Mapping, waitSeconds: number): Promise<number> {
     const { name, timeoutSeconds, batchSize, reportsFailures, wakesItself, queueArn } = mapping
     const { QueueUrl, client } = mapping.place()
@@ -84,7 +84,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
     const answer = taken.length > 0 ? await traces.run(trace, ask) : undefined
     const failures = reportsFailures ? (answer?.batchItemFailures ?? []) : []
     const failed = new Set(failures.map(({ itemIdentifier }) => itemIdentifier))
-    // An answer that names a message which is none of the batch says nothing of any.
+    // A response that names a message outside the batch counts as invalid, so no message is completed.
     const isAnswered = answer && failed.isSubsetOf(new Set(taken.map(({ MessageId }) => MessageId)))
     const done = Messages.filter((message) => isLoop(message) || (isAnswered && !failed.has(message.MessageId ?? '')))
     const Entries = done.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }))
@@ -93,10 +93,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
   }
 
   return {
-    /**
-     * Has everything worked on that can be had now, and what comes of it, as many batches at a time as in AWS; how many
-     * messages that were.
-     */
+    /** Handles all available messages and those that follow, with the concurrency of AWS. Returns their number. */
     async consume(): Promise<number> {
       const counts = mappings.flatMap((mapping) =>
         Array.from({ length: mapping.mostAtATime }, () => takeBatch(mapping, 0)),
@@ -104,7 +101,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
       const taken = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
       return taken > 0 ? taken + (await this.consume()) : 0
     },
-    /** Works on everything that comes from now on; gives what ends it. */
+    /** Handles all messages from now on; returns a function that stops. */
     poll(): () => void {
       const stopping = new AbortController()
       const { signal } = stopping
@@ -125,7 +122,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
   }
 }
 
-/** How often each function was invoked in the chain of messages that led to these; the longest one counts. */
+/** Returns the invocations of each function in the message chain, the maximum over these messages. */
 function lineageOf(messages: readonly Message[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const { Attributes = {} } of messages) {

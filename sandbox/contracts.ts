@@ -6,16 +6,16 @@ import { join } from 'node:path'
 import type { Abi, Hex } from 'viem'
 import { once } from '../lib/once.ts'
 
-/** What a contract's source becomes: `bytecode` deploys it, `deployedBytecode` is what then lies at its address. */
+/** Output of the compiler: `bytecode` deploys the contract, `deployedBytecode` is then the code at its address. */
 export type CompiledContract = { readonly abi: Abi; readonly bytecode: Hex; readonly deployedBytecode: Hex }
 
-/** Every contract of `sandbox/contracts` that can be deployed, by name. */
+/** Every deployable contract of `sandbox/contracts`, by name. */
 export type CompiledContracts = { readonly [name: string]: CompiledContract }
 
-/** Where the compiled contracts stand, with a fingerprint of what they were compiled from. */
+/** Path of the compiled contracts, which include a fingerprint of their sources. */
 export const COMPILED_FILE = join(import.meta.dirname, 'contracts/compiled.json')
 
-/** `deployed` is where in the bytecode the deployed one lies: its first byte and how many bytes. */
+/** `deployed` locates the deployed code in the bytecode: offset and length in bytes. */
 type StoredContract = { readonly abi: Abi; readonly bytecode: string; readonly deployed: readonly [number, number] }
 type CompiledFile = { readonly fingerprint: string; readonly contracts: Readonly<Record<string, StoredContract>> }
 type Sources = { readonly [path: string]: { readonly content: string } }
@@ -29,7 +29,7 @@ const SETTINGS = {
   outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
 }
 
-/** Every contract from `COMPILED_FILE`; throws where a source, the compiler or a library has changed since it was written. */
+/** Returns every contract from `COMPILED_FILE`; throws if a source, the compiler or a library changed since. */
 export const compiledContracts: () => Promise<CompiledContracts> = once(async () => {
   const { fingerprint, contracts } = await readCompiledFile()
   if (fingerprint !== fingerprintOf(await readSources())) {
@@ -52,7 +52,7 @@ export const compiledContracts: () => Promise<CompiledContracts> = once(async ()
   )
 })
 
-/** One compiled contract by name; throws with the known names where there is none of that name. */
+/** Returns one compiled contract by name; an unknown name throws an error with the known names. */
 export async function compiledContract(name: string): Promise<CompiledContract> {
   const contracts = await compiledContracts()
   const contract = contracts[name]
@@ -60,12 +60,12 @@ export async function compiledContract(name: string): Promise<CompiledContract> 
   return contract
 }
 
-/** Whether `COMPILED_FILE` was written from the sources, the compiler and the libraries as they are. */
+/** Returns whether `COMPILED_FILE` matches the current sources, compiler and libraries. */
 export async function areContractsCompiled(): Promise<boolean> {
   return (await readCompiledFile()).fingerprint === fingerprintOf(await readSources())
 }
 
-/** What `COMPILED_FILE` should hold. Takes some 15 seconds of computing; throws with solc's messages. */
+/** Returns new text for `COMPILED_FILE`. Computes for about 15 seconds; throws with solc's messages. */
 export async function compileContracts(): Promise<string> {
   const sources = await readSources()
   const file: CompiledFile = { fingerprint: fingerprintOf(sources), contracts: await compile(sources) }
