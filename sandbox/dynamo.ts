@@ -21,7 +21,7 @@ export type TableNames = Readonly<Record<TableKey, string>>
 
 /** DynamoDB with the service's tables. */
 export type Database = {
-  /** The URL at which functions reach it. */
+  /** URL for the functions. */
   readonly endpoint: string
   readonly tableNames: TableNames
   readonly connection: OperatorDynamo
@@ -33,7 +33,7 @@ export type LocalDynamo = Database & {
   readonly transactions: Transactions
 }
 
-/** Starts DynamoDB in this process on a free port with all tables; in memory unless given a path, where tables are kept. */
+/** Starts DynamoDB in this process on a free port with all tables. Keeps them in memory, or on disk at a given path. */
 export async function startDynamo({ path }: { path?: string } = {}): Promise<LocalDynamo> {
   const server = dynalite({ createTableMs: 0, ...(path && { path }) })
   const transactions = addTransactions(server, { now: Date.now })
@@ -49,7 +49,7 @@ export async function startDynamo({ path }: { path?: string } = {}): Promise<Loc
     tableNames,
     connection: connectOperator(client),
     transactions,
-    // The server ends its requests under way first.
+    // The server finishes its open requests first.
     stop: () =>
       new Promise<void>((resolve, reject) => {
         client.destroy()
@@ -58,10 +58,10 @@ export async function startDynamo({ path }: { path?: string } = {}): Promise<Loc
   }
 }
 
-/** The environment of an AWS client on this machine: made-up credentials, which nothing here checks. */
+/** Environment of an AWS client on this machine, with invented credentials that no local server checks. */
 export const localCredentials = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' }
 
-/** What a client of AWS needs to talk to what stands for it on this machine. */
+/** Returns the configuration of an AWS client that calls a local endpoint. */
 export function localConfig(endpoint: string) {
   const { AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = localCredentials
   return {
@@ -71,7 +71,7 @@ export function localConfig(endpoint: string) {
   }
 }
 
-/** Creates those of a stage's tables that do not exist yet and returns the names of all. */
+/** Creates a stage's missing tables and returns the names of all. */
 export async function createTables(client: DynamoDBClient, stage: string): Promise<TableNames> {
   const create = async (table: TableKey) => {
     const TableName = tableName(stage, table)
@@ -87,7 +87,7 @@ export async function createTables(client: DynamoDBClient, stage: string): Promi
   }
 }
 
-/** Creates a table, unless it is there, and waits for it. */
+/** Creates a table if it is missing, and waits until it exists. */
 export async function createTable(client: DynamoDBClient, input: CreateTableCommandInput): Promise<void> {
   await client.send(new CreateTableCommand(input)).catch((error: unknown) => {
     if (!(error instanceof ResourceInUseException)) throw error

@@ -1,8 +1,8 @@
 import type { LocalState } from '../start/state.ts'
 
 /**
- * Asks the service about every state that stands in the sandbox and says each answer in a line, or shows the answer to
- * the one of this name with its command. Throws where there is none.
+ * Requests every prepared state and prints one line per response. A name selects one state and prints its command and
+ * full response. Throws for an unknown name.
  */
 export async function playStates({ baseUrl, states }: LocalState, say: (text: string) => void, only?: string) {
   if (!states) throw new Error('The service runs without a past, and so without states.')
