@@ -13,15 +13,18 @@ import { deploy } from './template/deployed.ts'
 import { fits } from './template/policies.ts'
 
 type Settings = {
-  /** Where the origin of the distribution is here, whatever its host. */
+  /** URL that stands in for the distribution's origin, for any host. */
   readonly originUrl: string
-  /** Where Secrets Manager is. */
+  /** URL of Secrets Manager. */
   readonly secretsmanager: string
   /** Epoch milliseconds. */
   readonly now: () => number
 }
 
-/** The header by which a test says from which address it calls: all that happens on one machine comes from one. No origin sees it. */
+/**
+ * Header with which a test sets its client address, because all local requests have the same one. No origin receives
+ * it.
+ */
 export const VIEWER_HEADER = 'x-sandbox-viewer'
 
 const Behavior = z.strictObject({
@@ -31,7 +34,7 @@ const Behavior = z.strictObject({
   OriginRequestPolicyId: z.string(),
   Compress: z.boolean(),
   TargetOriginId: z.string(),
-  // All else would let a key go over the line in clear text.
+  // All other values would let an API key travel in clear text.
   ViewerProtocolPolicy: z.literal('https-only'),
 })
 type Behavior = z.output<typeof Behavior>
@@ -85,10 +88,10 @@ const OriginRequestPolicy = z.object({
     QueryStringsConfig: z.strictObject({ QueryStringBehavior: z.literal('all') }),
   }),
 })
-/** What an origin request policy hands on of a request. */
+/** Host and cookie forwarding of an origin request policy. */
 type HandedOn = { readonly hasHost: boolean; readonly hasCookies: boolean }
 
-/** What is kept for how long, in seconds, and what of a request tells its answers apart besides the path. */
+/** TTLs in seconds, and the parts of a request in the cache key besides the path. */
 type Caching = {
   readonly least: number
   readonly usual: number
@@ -117,19 +120,20 @@ const MANAGED_REQUESTS: Readonly<Record<string, HandedOn>> = {
   'b689b0a8-53d0-40ab-baf2-68738e2966ac': { hasHost: false, hasCookies: true },
 }
 
-/** What is of one connection alone, or CloudFront's own (RFC 9110, 7.6.1). */
+/** Hop-by-hop headers, and those that CloudFront sets (RFC 9110, 7.6.1). */
 const HOP_HEADERS = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'proxy-connection']
 const COMPRESSIBLE = /^(application\/(json|javascript|xml)|text\/)/
-/** The failures that are kept whatever they say, and for how many seconds where the distribution does not say. */
+/** Status codes that are cached regardless of their headers, and the default seconds. */
 const KEPT_FAILURES = [404, 414, 500, 501, 502, 503, 504]
 const USUAL_FAILURE_SECONDS = 10
 const MOST_BODY_BYTES = 20 * 1024 * 1024
 const SECRET = /^\{\{resolve:secretsmanager:([^:]+):SecretString:([^:]+)::\}\}$/
 
 /**
- * CloudFront on a port of this machine, with the one distribution of these stacks and its firewall: it refuses what the firewall
- * does, hands requests on by the distribution's policies, and keeps and compresses answers where these let it. Requests
- * come over HTTP, and count as if over TLS. Throws where AWS would refuse the template, and where something in it is not understood here.
+ * Serves CloudFront on a local port, with the one distribution of these stacks and its firewall. It blocks what the
+ * firewall blocks and forwards by the distribution's policies. It caches and compresses responses if they allow it.
+ * Requests come over HTTP but count as TLS. Throws if AWS would reject the template, or if this code does not support a
+ * part of it.
  */
 export async function startEdge(
   stacks: readonly SynthesizedStack[],
@@ -201,7 +205,7 @@ export async function startEdge(
     }
   }
 
-  /** What CloudFront says of a request itself, in the place of what a viewer made up. */
+  /** Returns CloudFront's own headers about a request, which replace forged ones. */
   function forViewer({ 'x-forwarded-for': before }: IncomingHttpHeaders, address: string) {
     return {
       'x-forwarded-for': [before, address].filter(Boolean).join(', '),
@@ -228,7 +232,7 @@ function cachingOf({ CachePolicyConfig }: z.output<typeof CachePolicy>): Caching
   }
 }
 
-/** The headers that the distribution sends its origin, with the values that CloudFormation reads when it deploys. */
+/** Returns the origin's custom headers, with the secrets that CloudFormation resolves at deployment. */
 async function resolveSecrets(
   headers: z.output<typeof Origin>['OriginCustomHeaders'],
   endpoint: string,
@@ -253,7 +257,7 @@ function takesGzip(headers: IncomingHttpHeaders): boolean {
   return /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))
 }
 
-/** The answer as CloudFront compresses it, where it may. */
+/** Returns the response as CloudFront compresses it, or unchanged if it may not. */
 function compressed(answer: Answer): Answer {
   const { status, headers, bytes } = answer
   const { 'content-length': _, ...rest } = headers
@@ -262,7 +266,10 @@ function compressed(answer: Answer): Answer {
   return { status, headers: { ...rest, 'content-encoding': 'gzip' }, bytes: gzipSync(bytes) }
 }
 
-/** For how many seconds an answer is kept: a success by what it says, within the bounds of the policy, a failure unless told otherwise. */
+/**
+ * Returns the seconds to cache a response. For a success its headers decide, within the policy's bounds. For a failure
+ * the distribution decides, else CloudFront's default.
+ */
 function secondsOf(
   { status, headers }: Answer,
   { least, usual, most }: Caching,
@@ -275,7 +282,7 @@ function secondsOf(
     return told ?? (KEPT_FAILURES.includes(status) ? USUAL_FAILURE_SECONDS : 0)
   }
   if (status !== 200) return 0
-  // What is not to be kept is kept all the same where the policy has a least.
+  // CloudFront caches even these responses if the policy has a minimum TTL.
   if (/no-store|no-cache|private/.test(said)) return least
   return Math.min(most, Math.max(least, told === undefined ? usual : Number(told) - Number(headers['age'] ?? 0)))
 }
@@ -288,7 +295,7 @@ function send(response: ServerResponse, { status, headers, bytes }: Answer, more
   response.writeHead(status).end(bytes)
 }
 
-/** An answer of CloudFront's own, which is a page. */
+/** Sends CloudFront's own error page. */
 function refuse(response: ServerResponse, status: number): void {
   response.writeHead(status, { 'content-type': 'text/html', server: 'CloudFront' }).end('<HTML></HTML>')
 }

@@ -2,11 +2,12 @@
 const MAX = { size: 4096, operators: 300 }
 
 const OPERATOR = /<>|[<>]=?|=|\b(?:AND|OR|NOT|BETWEEN)\b|\w+ ?(?=\()/gi
-/** An update's assignments do not count. */
+/** Operators of an update; its assignments do not count. */
 const UPDATE_OPERATOR = /[+-]|\w+ ?(?=\()/g
 
 /**
- * Returns why DynamoDB refuses an expression of a request, in its words; undefined if it does not. `name` is the parameter's.
+ * Returns DynamoDB's error message for an expression beyond its limits; undefined if it is within. `name` is the
+ * parameter's name.
  * Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
  */
 export function findExcessOfExpression(name: string, expression: string): string | undefined {

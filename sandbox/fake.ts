@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** A request to one of the local providers; `body` is what was sent, as text. */
+/** A request to a fake; `body` is the text as sent. */
 export type ProviderRequest = {
   readonly method: string
   readonly url: URL
@@ -8,7 +8,7 @@ export type ProviderRequest = {
   readonly body: string
 }
 
-/** A provider's reply: `body` is sent as JSON, a string unchanged. */
+/** A fake's reply: `body` is sent as JSON, a string unchanged. */
 export type ProviderReply = {
   readonly status: number
   readonly body: unknown
@@ -16,19 +16,19 @@ export type ProviderReply = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Replies to a request; undefined for requests to another provider. */
+/** Replies to a request; returns undefined for requests to another fake. */
 export type Provider = (request: ProviderRequest) => Promise<ProviderReply | 'hang up' | undefined>
 
-/** Changes a provider's reply before it is sent. */
+/** Changes a reply before it is sent. */
 type Rewrite = (
   reply: ProviderReply,
   request: ProviderRequest,
 ) => ProviderReply | 'hang up' | Promise<ProviderReply | 'hang up'>
 
-/** A fake of a service outside. */
+/** A fake of an outside service. */
 export type Fake = {
   readonly answer: Provider
-  /** Paths of the last thousand requests with their queries, without the prefix, newest last. */
+  /** Paths and queries of the last thousand requests without the prefix, the newest last. */
   readonly requests: string[]
   /** Changes each reply before it is sent, to simulate wrong, failed, late or missing replies. */
   rewrite: Rewrite | undefined
@@ -42,7 +42,7 @@ export type Question = Pick<ProviderRequest, 'headers' | 'body'> & {
 
 const REMEMBERED_REQUESTS = 1_000
 
-/** A fake that replies to requests below a path prefix, such as `/coingecko`. */
+/** Returns a fake that replies to requests below a path prefix, such as `/coingecko`. */
 export function fake(prefix: string, answerTo: (question: Question) => ProviderReply | Promise<ProviderReply>): Fake {
   const service: Fake = {
     requests: [],

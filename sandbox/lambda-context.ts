@@ -4,8 +4,8 @@ import type { Context } from 'aws-lambda'
 const invocations = new AsyncLocalStorage<Map<PropertyKey, unknown>>()
 
 /**
- * Has the logger keep what it knows of an invocation, as its function and its request, apart from what it knows of those that
- * go on beside it in this process: as where Lambda gives a container several at once, by the store of its runtime
+ * Makes the logger separate the context of invocations that run concurrently in this process. Uses the runtime's store,
+ * as Lambda does for containers with several invocations
  * (https://docs.aws.amazon.com/lambda/latest/dg/lambda-managed-instances-nodejs-runtime.html).
  */
 export function keepInvocationsApart(): void {
@@ -19,7 +19,7 @@ export function keepInvocationsApart(): void {
   Object.assign(globalThis, { awslambda: { InvokeStore } })
 }
 
-/** Invokes a function; what is logged meanwhile is its own. */
+/** Invokes a function with its own logging context. */
 export function invokeFunction<Answer>(
   handler: (event: unknown, context: Context) => Promise<Answer>,
   event: unknown,
@@ -28,7 +28,7 @@ export function invokeFunction<Answer>(
   return invocations.run(new Map(), () => handler(event, context))
 }
 
-/** What Lambda tells a function of one invocation, which is ended after so many milliseconds. */
+/** Returns Lambda's context of one invocation, which times out after this many milliseconds. */
 export function lambdaContext(functionName: string, awsRequestId: string, timeoutMs: number): Context {
   const endsAt = Date.now() + timeoutMs
   return {

@@ -17,16 +17,19 @@ import { fakeSolana, SOLANA_TOKENS } from './providers/solana.ts'
 import type { Relayer } from './relayer.ts'
 import { createRewards, type Rewards } from './rewards.ts'
 
-/** The services outside that cannot be had on this machine, as one local server. */
+/** Fakes of the outside services that are unavailable locally, as one server. */
 export type Providers = {
   readonly url: string
-  /** The bridge's API, under /api; its `rewrite` makes it lie. */
+  /** The bridge's API, under /api. */
   readonly acrossApi: Fake
-  /** The sources of the markets, under /coingecko, /defillama and /lifi, which tell of one made-up market. */
+  /** The market sources, under /coingecko, /defillama and /lifi; all report the same invented market. */
   readonly coinGecko: Fake
   readonly defiLlama: Fake
   readonly liFi: Fake
-  /** The indexes of wallets, under /goldrush and /alchemy/<network>, a Solana node with NFTs, under /solana, and nodes of idle chains, under /idle/<chain id>. */
+  /**
+   * The wallet indexes, under /goldrush and /alchemy/<network>. A Solana node with NFTs, under /solana. Nodes of idle
+   * chains, under /idle/<chain id>.
+   */
   readonly goldRush: Fake
   readonly alchemy: FakeAlchemy
   readonly solana: Fake
@@ -36,14 +39,13 @@ export type Providers = {
   stop(): Promise<void>
 }
 
-// Node's own limit is below what fits into a query of the bridge's API.
+// A query of the bridge's API may exceed Node's default limit.
 const MAX_HEADER_BYTES = 64 * 1024
 
 /**
- * Starts the local providers on a free port: AWS Secrets Manager with these secrets, the bridge's API between these
- * chains, the sources of a made-up market that knows these chains' tokens, an
- * index of what is on them, the rewards of this operator (by default nobody has any), and nodes of the chains that are not on this
- * machine. `now` is in epoch milliseconds.
+ * Starts the fakes on a free port. AWS Secrets Manager holds these secrets. The bridge's API connects these chains. The
+ * market and the wallet indexes know these chains' tokens. Merkl reports this operator's rewards, by default none.
+ * Chains that do not run locally have fake nodes. `now` is in epoch milliseconds.
  */
 export async function startProviders(options: {
   readonly secrets: Record<string, unknown>

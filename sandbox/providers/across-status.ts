@@ -26,7 +26,7 @@ const STATUSES: Readonly<Record<Relay['state'], Status>> = {
   filled: 'filled',
   slow_filled: 'slowFilled',
   expired: 'expired',
-  // The indexer takes the bundle for the payment, even when the depositor must still claim.
+  // The indexer treats the bundle as the payment, even if the depositor must still claim.
   refund_deferred: 'refunded',
   refunded: 'refunded',
 }
@@ -55,8 +55,9 @@ const Params = z.object({
 type Params = z.output<typeof Params>
 
 /**
- * `GET /deposit/status` of the bridge's API, which its indexer answers. It knows the relayer's deposits, and has the
- * indexer's habits: any leaf of a bundle stands for a refund, and a failed action counts against the transaction's first fill.
+ * Returns a handler of `GET /deposit/status` in the bridge's API. It knows the relayer's deposits and repeats two
+ * inaccuracies of the real indexer. Any leaf of a bundle counts as a refund, and a failed action counts against the
+ * transaction's first fill.
  */
 export function depositStatuses(options: {
   readonly chains: readonly LocalChain[]
@@ -104,7 +105,7 @@ export function depositStatuses(options: {
     }
   }
 
-  /** The event of a deposit's fill; undefined when there is none. */
+  /** Returns the event of a deposit's fill; undefined if there is none. */
   async function fillOf(deposit: BridgeDeposit): Promise<Fill | undefined> {
     const chain = chains.find(({ chainId }) => chainId === deposit.destinationChainId)
     if (!chain) return undefined
@@ -127,7 +128,10 @@ type Fill = {
   readonly logIndex: number
 }
 
-/** Gives each fill of the transaction the first failure after it that no earlier fill took, right or not. */
+/**
+ * Returns whether a fill's actions succeeded. Each fill takes the next failure after it that no earlier fill took, even
+ * if that is wrong.
+ */
 async function haveActionsSucceeded({ chain, pool, transactionHash, logIndex }: Fill): Promise<boolean> {
   const { logs } = await getTransactionReceipt(clientOf(chain), { hash: transactionHash })
   const fills = parseEventLogs({ abi: spokePoolAbi, eventName: 'FilledRelay', logs })
@@ -142,7 +146,7 @@ async function haveActionsSucceeded({ chain, pool, transactionHash, logIndex }: 
   return true
 }
 
-/** Selects the deposits that a query names; undefined when it names none. */
+/** Returns a filter of the deposits that a query names; undefined if it names none. */
 function filterOf(params: Params): ((relay: Relay) => boolean) | undefined {
   const { originChainId, depositId, relayDataHash } = params
   const transactionHash = params.depositTxHash ?? params.depositTxnRef

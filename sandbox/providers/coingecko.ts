@@ -6,18 +6,18 @@ import { DAY_MS, type MadeUpCoin, type MadeUpMarket, minuteOf, rounded } from '.
 const PUBLIC_RANGE_DAYS = 365
 const FIVE_MINUTES_MS = 300_000
 const HOUR_MS = 3_600_000
-/** Of the capitalisation, what is traded in a day. */
+/** Daily trading volume as a part of the market capitalisation. */
 const TURNOVER = 0.05
 const ALL_DAYS = 36_500
 
 /**
- * CoinGecko's API for the made-up market, under /coingecko: coins/markets, coins/list, both market_chart, search and
- * simple/price (https://docs.coingecko.com). `now` is in epoch milliseconds.
+ * Returns CoinGecko's API for the invented market, under /coingecko: coins/markets, coins/list, both market_chart,
+ * search and simple/price (https://docs.coingecko.com). `now` is in epoch milliseconds.
  */
 export function fakeCoinGecko(market: MadeUpMarket, now: () => number): Fake {
   const { coins, priceAt } = market
 
-  /** The coins, the largest first, with their ranks; those without a price have none. */
+  /** Returns the coins by descending size, with their ranks; coins without a price have no rank. */
   const rankCoins = () => {
     const moment = now()
     const sized = coins.map((coin) => ({ coin, size: (priceAt(coin, 'usd', moment) ?? 0) * coin.supply }))
@@ -158,7 +158,10 @@ export function fakeCoinGecko(market: MadeUpMarket, now: () => number): Fake {
   })
 }
 
-/** The moments of a chart that ends now: every five minutes of a day, every hour of 90 days, every midnight beyond. */
+/**
+ * Returns the times of a chart that ends now. The step is five minutes up to one day, and an hour up to 90 days. Longer
+ * charts have every midnight.
+ */
 function moments(days: number, end: number): number[] {
   const start = end - days * DAY_MS
   if (days <= 90) {
