@@ -17,10 +17,10 @@ import { type RewardLeaf, rewardTree } from './reward-tree.ts'
 import { callRpc } from './rpc.ts'
 import { type LocalTransaction, transact } from './transactions.ts'
 
-/** The address of the contract that pays rewards, on every chain. */
+/** Address of the reward contract on every chain. */
 export const DISTRIBUTOR: Address = '0x3Ef3D8bA38EBe18DB133cEc108f4D14CE00Dd9Ae'
 
-/** The contract's ABI: that of the real one without its operators and settings, and with `endDisputePeriod`. */
+/** ABI of the real contract without operators and settings, plus `endDisputePeriod`. */
 export const distributorAbi = parseAbi([
   'function claim(address[] users, address[] tokens, uint256[] amounts, bytes32[][] proofs)',
   'function claimed(address user, address token) view returns (uint208 amount, uint48 timestamp, bytes32 merkleRoot)',
@@ -55,7 +55,7 @@ export const distributorAbi = parseAbi([
   'error SafeERC20FailedOperation(address token)',
 ])
 
-/** An account's rewards from the campaign of a vault, in all: `amount` in the token's smallest unit. */
+/** An account's total rewards from a vault's campaign: `amount` in the token's smallest unit. */
 export type Reward = {
   readonly account: Address
   readonly token: Address
@@ -63,54 +63,56 @@ export type Reward = {
   readonly amount: bigint
 }
 
-/** An account's rewards in a token, as the source shows them. */
+/** An account's rewards in a token, as the source reports them. */
 type ShownReward = {
   readonly token: Address
-  /** The leaf's amount: 0 without a leaf. */
+  /** Amount of the leaf; 0 without a leaf. */
   readonly amount: bigint
-  /** Rewards that only a later tree has. */
+  /** Rewards that are only in a later tree. */
   readonly pending: bigint
   /** Empty without a leaf. */
   readonly proofs: readonly Hex[]
-  /** The parts of both sums by vault. */
+  /** Both sums split by vault. */
   readonly parts: readonly { readonly vault: Address; readonly amount: bigint; readonly pending: bigint }[]
 }
 
-/** The source's view of a chain and an account. */
+/** The source's data of a chain and an account. */
 type ShownRewards = {
-  /** The root to which the proofs lead. */
+  /** Merkle root of the proofs. */
   readonly root: Hex
   /** Seconds since 1970. */
   readonly endOfDisputePeriod: number
   readonly rewards: readonly ShownReward[]
 }
 
-/** The operator of the campaigns: it posts the trees, one after the other. */
+/** The operator of the campaigns, who posts one tree after another. */
 export type Rewards = {
   readonly settings: {
-    /** The tree that the source shows. The real one shows the newest, even in its dispute period. */
+    /** The tree that the source reports. The real source reports the newest, even in its dispute period. */
     shows: 'newest' | 'effective'
-    /** Seconds by which the source's `claimed` may be late. */
+    /** Maximum age of the source's `claimed` in seconds. */
     claimedLagSeconds: number
-    /** Requests that the source takes in a second. */
+    /** Requests per second that the source accepts. */
     requestsPerSecond: number
   }
   /**
-   * Posts a tree that adds these rewards and funds the contract with them. The tree is effective at once unless it stays in
-   * its dispute period. A negative amount takes away what was granted. Throws while a dispute is open.
+   * Posts a tree that adds these rewards, and funds the contract. The tree takes effect immediately unless it stays in
+   * its dispute period. A negative amount reduces earlier rewards. Throws while a dispute is open.
    */
   grant(chainId: number, rewards: readonly Reward[], options?: { readonly inDisputePeriod?: boolean }): Promise<void>
-  /** Shows rewards as pending. They stay in no tree. */
+  /** Reports rewards as pending, without a tree. */
   addPending(chainId: number, rewards: readonly Reward[]): void
   /** Disputes the newest tree. Throws unless it is in its dispute period. */
   dispute(chainId: number): Promise<void>
-  /** Ends a dispute: a valid one revokes the tree, else the dispute period begins again. Throws without one. */
+  /**
+   * Ends a dispute. A valid one revokes the tree; otherwise the dispute period begins again. Throws without a dispute.
+   */
   resolve(chainId: number, isValid: boolean): Promise<void>
-  /** Puts the last tree in the place of the newest. Throws while a dispute is open. */
+  /** Revokes the newest tree in favour of the one before it. Throws while a dispute is open. */
   revoke(chainId: number): Promise<void>
-  /** Reads which trees the chain has, and returns what the source shows of an account. */
+  /** Reads the chain's trees and returns the source's data of an account. */
   show(chainId: number, account: Address): Promise<ShownRewards>
-  /** Reads the amount that an account has claimed of a token. */
+  /** Reads the amount of a token that an account has claimed. */
   readClaimed(chainId: number, account: Address, token: Address): Promise<bigint>
 }
 
@@ -121,13 +123,13 @@ const CLAIMED_LAG_SECONDS = 300
 const REQUESTS_PER_SECOND = 10
 const TOKEN = parseAbi(['function mint(address to, uint256 amount)'])
 
-/** Puts the contract's code at its address. It has no tree yet. */
+/** Installs the contract's code at its address, without a tree. */
 export async function installDistributor(chain: LocalChain): Promise<void> {
   const { deployedBytecode } = await compiledContract('RewardDistributor')
   await callRpc(chain, [{ method: 'anvil_setCode', params: [DISTRIBUTOR, deployedBytecode] }])
 }
 
-/** Makes an operator for these chains. It needs the contract on a chain only once it is asked about it. */
+/** Creates an operator for these chains. A chain needs the contract only before the first call about it. */
 export function createRewards({ chains }: { readonly chains: readonly LocalChain[] }): Rewards {
   const books = new Map(chains.map(({ chainId }): [number, Book] => [chainId, { trees: new Map(), pending: [] }]))
   let last: Promise<unknown> = Promise.resolve()
@@ -194,7 +196,10 @@ export function createRewards({ chains }: { readonly chains: readonly LocalChain
   }
 }
 
-/** Lists an account's rewards by token. `later` has those of later trees too; what is not yet shown is pending. */
+/**
+ * Returns an account's rewards by token. `later` also includes rewards of later trees; those not in `shown` are
+ * pending.
+ */
 function showRewards(account: Address, shown: readonly Reward[], later: readonly Reward[]): ShownReward[] {
   const isOwn = (reward: Reward) => isAddressEqual(reward.account, account)
   const leaves = leavesOf(shown)
@@ -229,7 +234,7 @@ async function readTrees(chain: LocalChain) {
   return { newest, effective, endOfDisputePeriod }
 }
 
-/** Adds up the rewards of an account in a token from a vault. */
+/** Sums the rewards per account, token and vault. */
 function addUp(rewards: readonly Reward[]): Reward[] {
   const sums = new Map<string, Reward>()
   for (const reward of rewards) {
@@ -239,7 +244,7 @@ function addUp(rewards: readonly Reward[]): Reward[] {
   return [...sums.values()]
 }
 
-/** Adds up the rewards of an account in a token, whatever the vault. */
+/** Sums the rewards per account and token, over all vaults. */
 function leavesOf(rewards: readonly Reward[]): RewardLeaf[] {
   return addUp(rewards.map((reward) => ({ ...reward, vault: DISTRIBUTOR }))).map(({ account, token, amount }) => ({
     ...{ user: getAddress(account), token: getAddress(token), amount },
@@ -250,7 +255,7 @@ function keyOf({ account, token, vault }: Omit<Reward, 'amount'>): string {
   return [account, token, vault].join().toLowerCase()
 }
 
-/** The operator's calls by their functions, with the only reasons of the contract to refuse them. */
+/** Labels of the operator's calls, with the only reason for the contract to reject each. */
 const LABELS = {
   updateTree: 'updateTree, because a dispute is open',
   disputeTree: 'disputeTree, because no tree is in its dispute period or a dispute is open',
@@ -260,7 +265,7 @@ const LABELS = {
 } as const
 
 function call(functionName: keyof typeof LABELS, args: readonly unknown[] = []): LocalTransaction {
-  // viem cannot tell the arguments of one of several functions; the chain checks them.
+  // The cast fits: viem cannot type the arguments of a union of functions; the chain checks them.
   const data = encodeFunctionData({ abi: distributorAbi, functionName, args } as Parameters<
     typeof encodeFunctionData
   >[0])

@@ -32,13 +32,13 @@ import { registerReceiver } from './start/webhook.ts'
 
 const SETTLE_SECONDS = 20
 const FILL_SECONDS = 3
-/** Each minute in AWS; here nobody waits that long to be told of something. */
+/** The job runs each minute in AWS; more often here, so that events arrive sooner. */
 const REFRESH_SECONDS = 3
 const LOG_FILE = '.local/service.log'
-/** Where `npm run docs:build` writes the documentation. */
+/** Output folder of `npm run docs:build`. */
 const DOCS_FOLDER = 'dist/docs'
 
-/** Where the build of the wallet is kept. */
+/** Folder of the wallet's build. */
 const WALLET_FOLDER = '.local/wallet'
 
 const startedAt = Date.now()
@@ -54,7 +54,7 @@ try {
 }
 
 async function start(): Promise<void> {
-  // First, so that a wrong setting is reported at once.
+  // First, so that an invalid setting is reported immediately.
   const settings = await readSettings(process.env)
   await takeFolder()
   stops.push(releaseFolder)
@@ -79,9 +79,9 @@ async function start(): Promise<void> {
     startBackends({ blockSeconds, withPast, withStates: withPast, realMarkets, nodes, indexes }),
   ])
   for (const { name, why } of backends.states?.missing ?? []) say(`Without the state "${name}": ${why}`)
-  // The functions end first: the table waits for what they ask it, and jobs that come every few seconds never stop asking.
+  // The functions end first: the database waits for their requests, and frequent jobs would never stop sending them.
   stops.push(backends.stop, () => service.terminate())
-  // As SQS does at times: whoever builds on this sees it on the first day.
+  // Faults that SQS shows at times, so that developers meet them early.
   Object.assign(backends.queues.lies, { twice: 0.05, disorder: true, passedOver: 0.5, refused: 0.05 })
 
   say('Registering the clients with their vaults …')
@@ -142,7 +142,7 @@ async function start(): Promise<void> {
     { origins, shownUrl: controlsUrl, roomUrl },
   )
   stops.push(controls.stop)
-  // Who may call may also register credentials.
+  // Origins that may call the API may also register credentials.
   const variables = buildVariables(accountSettings({ ...LOCAL, corsOrigins: origins }))
   await startService(service, {
     environment: { ...backends.environment, ...variables, SERVICE_VERSION: packageJson.version },
@@ -209,7 +209,7 @@ async function start(): Promise<void> {
   await writeState(state)
   stops.push(removeState)
   introduce(state, { origins, realMarkets })
-  // It would keep people from beginning for half a second.
+  // Not awaited, because it takes half a second.
   if (states && backends.states) void followTransfers(baseUrl, backends.states, states).catch(() => undefined)
 }
 
@@ -231,7 +231,7 @@ async function seed({ admin, chains }: Backends): Promise<{ clientId: string; ap
   return { clientId: demo.clientId, apiKey: demo.apiKey, otherApiKey: other.apiKey }
 }
 
-/** The thread of the gateway and the functions, when it has loaded them; it logs into a file. */
+/** Starts the thread of the gateway and the functions, and returns it once they are loaded; it logs to a file. */
 async function loadService(): Promise<Worker> {
   await mkdir('.local', { recursive: true })
   const log = createWriteStream(LOG_FILE)
@@ -242,7 +242,7 @@ async function loadService(): Promise<Worker> {
   return service
 }
 
-/** Lets the thread serve the functions and what is beside them, and run their jobs. */
+/** Makes the thread serve the functions, the documentation and the controls, and run the jobs. */
 async function startService(service: Worker, settings: ServiceSettings): Promise<void> {
   service.postMessage(settings)
   await once(service, 'message')
@@ -288,7 +288,7 @@ function stop(exitCode: number): Promise<void> {
   return stopping
 }
 
-/** Prints an error after which the curator or the relayer goes on; nothing once the chains end. */
+/** Prints an error that the curator or the relayer retries; prints nothing once the chains stop. */
 function reportRetry(who: 'curator' | 'relayer', error: unknown): void {
   if (!stopping) say(`The ${who} will try again: ${messageOf(error)}`)
 }

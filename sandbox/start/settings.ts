@@ -2,33 +2,33 @@ import { createServer } from 'node:net'
 import type { IndexName } from '../backends.ts'
 import { isNodeProfile, NODE_PROFILES, type NodeProfileName } from '../node-profiles.ts'
 
-/** What the environment of `npm start` chooses. */
+/** Settings of `npm start`, from the environment. */
 export type Settings = {
   /** The API's port: PORT, or the first free one from 4000 up. */
   readonly port: number
   /** The demo wallet's port: WALLET_PORT, or the first free one from 3000 up. */
   readonly walletPort: number
-  /** Origins whose pages may call the API, besides the usual ones of this machine: ORIGINS. */
+  /** Origins whose pages may call the API, besides the default local ones: ORIGINS. */
   readonly origins: readonly string[]
-  /** Whether prices, charts and lists of tokens are those of the real services: MARKETS=real. */
+  /** True if prices, charts and token lists come from the real services: MARKETS=real. */
   readonly realMarkets: boolean
-  /** Whether the chains have some months of a past; PAST=none leaves it out. */
+  /** True if the chains have some months of history; PAST=none disables it. */
   readonly withPast: boolean
-  /** The kinds of nodes at which the chains are read, in their order: NODES, or two that refuse nothing. */
+  /** Node profiles in front of the chains, in order: NODES; by default two plain nodes. */
   readonly nodes: readonly NodeProfileName[]
-  /** The indexes of wallets in the order in which they are asked: INDEXES, or GoldRush; INDEXES=none has none. */
+  /** Wallet indexes in the order of the calls: INDEXES; by default GoldRush. INDEXES=none disables them. */
   readonly indexes: readonly IndexName[]
-  /** BLOCK_SECONDS, or 1. */
+  /** Seconds between blocks: BLOCK_SECONDS; by default 1. */
   readonly blockSeconds: number
 }
 
-/** Where the API is, and the demo wallet, unless another has the port. */
+/** First ports to try for the API and the demo wallet. */
 const API_PORT = 4000
 const WALLET_PORT = 3000
-/** How many ports are tried. */
+/** Number of ports to try. */
 const PORTS = 100
 
-/** The settings that these variables choose; throws, with what is wrong, for one that cannot be. */
+/** Returns the settings of these variables; throws an explanation for an invalid value. */
 export async function readSettings(env: NodeJS.ProcessEnv): Promise<Settings> {
   const port = await choosePort('PORT', env['PORT'], API_PORT)
   return {
@@ -88,7 +88,7 @@ function parseNodeProfile(name: string): NodeProfileName {
   throw new Error(`NODES is ${name}, which is none of ${Object.keys(NODE_PROFILES).join(', ')}.`)
 }
 
-/** Whether a variable has the only word that it can have. */
+/** Returns whether a variable has its only valid value; throws for another. */
 function isChosen(name: string, value: string | undefined, word: string): boolean {
   if (value && value !== word) throw new Error(`${name} is ${value}; it can be ${word}, or left out.`)
   return value === word

@@ -43,7 +43,7 @@ const Permission = z.object({
   Principal: z.string(),
   SourceArn: z.string(),
 })
-/** What the functions of endpoints answer. */
+/** Response of an endpoint's function. */
 const Reply = z.object({
   statusCode: z.number(),
   headers: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
@@ -54,7 +54,7 @@ type Cors = z.output<typeof Api>['Body']['x-amazon-apigateway-cors']
 
 const MAX_HEADER_BYTES = 10 * 1024
 
-/** Serves the only HTTP API of a template on a port of this machine, 0 for any free one. */
+/** Serves a template's only HTTP API on a local port; 0 for any free one. */
 export async function startHttpApi(deployed: Deployed, invoke: Invoke, port: number) {
   const [api] = deployed('AWS::ApiGatewayV2::Api', Api)
   if (!api) throw new Error('There is no API.')
@@ -118,12 +118,15 @@ export async function startHttpApi(deployed: Deployed, invoke: Invoke, port: num
   )
 }
 
-/** Whether a request names an API by its host, or this one by where it is here: with another host the gateway finds none. */
+/**
+ * Returns whether a request's host is an API's domain or this server's address; the gateway finds no API for other
+ * hosts.
+ */
 function isOwnHost({ headers: { host = '' }, socket }: IncomingMessage): boolean {
   return /^[a-z0-9]+\.execute-api\.[a-z0-9-]+\.amazonaws\.com$/.test(host) || host === `127.0.0.1:${socket.localPort}`
 }
 
-/** An answer of the gateway's own. */
+/** Sends an error of the gateway itself. */
 function refuse(response: ServerResponse, status: number, message: string): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message }))
 }
@@ -132,7 +135,7 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && 'origin' in headers && 'access-control-request-method' in headers
 }
 
-/** What every answer to a page has that may call. */
+/** Returns the CORS headers of every response to an allowed page. */
 function corsHeaders(cors: Cors, origin: string | undefined): [string, string][] {
   if (!cors || origin === undefined || !cors.allowOrigins.includes(origin)) return []
   return [
