@@ -10,16 +10,15 @@ export type SynthesizedStack = {
   readonly name: string
   readonly terminationProtection: boolean
   readonly tags: Readonly<Record<string, string>>
-  /** Names of the stacks that are deployed before it. */
   readonly dependsOn: readonly string[]
   readonly template: z.output<typeof Template>
-  /** Folders of its assets, by upload key. */
+  /** Folders by upload key. */
   readonly assets: Readonly<Record<string, string>>
 }
 
 /** Functions that resolve the references of a template. */
 export type References = {
-  /** Resolves a resource of the same stack, or a pseudo parameter. */
+  /** Resolves a resource of the same stack or a pseudo parameter. */
   readonly ref: (logicalId: string) => string
   readonly attribute: (logicalId: string, name: string) => string
   readonly output: (stackName: string, name: string) => unknown
@@ -76,7 +75,6 @@ export async function readStacks(directory: string): Promise<SynthesizedStack[]>
   )
 }
 
-/** Returns the artifacts in a folder's manifest that match a schema, by id. */
 async function readArtifacts<T extends z.ZodType>(directory: string, form: T): Promise<Map<string, z.output<T>>> {
   const { artifacts } = Manifest.parse(await readJson(join(directory, 'manifest.json')))
   return new Map(

@@ -34,29 +34,25 @@ import { createRewards, type Rewards } from './rewards.ts'
 /** Every service that the functions call, on this machine. */
 export type Backends = {
   readonly chains: readonly (RunningChain & LocalWorld)[]
-  /** The RPC hosts in front of each chain, by chain id; empty if the functions read the chain directly. */
+  /** RPC nodes in front of each chain, by chain id; empty if the functions read the chain directly. */
   readonly hosts: Readonly<Record<number, readonly Node[]>>
-  /** Default RPC URLs of these chains. */
   readonly rpcUrls: RpcUrls
   readonly dynamo: Database
   readonly queues: LocalQueues
   readonly providers: Providers
-  /** Fills transfers between the chains, on command or continuously once started. */
   readonly relayer: Relayer
-  /** Posts the reward trees. */
   readonly rewards: Rewards
-  /** The prepared states; undefined for chains without a past. */
+  /** Undefined without a past. */
   readonly states: States | undefined
-  /** The functions' environment variables, with the same names as in AWS. */
+  /** The functions' environment variables. */
   readonly environment: Readonly<Record<string, string>>
-  /** Public part of the key that signs responses, in the format of published key sets. */
   readonly signingKey: PublicKey
-  /** Lists all published keys, the signing key first; an operator may change them. */
+  /** Lists all published keys, the signing key first. */
   readonly listSigningKeys: () => readonly PublicKey[]
   readonly admin: Admin
-  /** Sets the RPC URLs of these chains for functions that start later; other chains have fake nodes. */
+  /** Sets RPC URLs for functions that start later; other chains have fake nodes. */
   setRpcUrls(rpcUrls: RpcUrls): void
-  /** Changes other parts of the configuration for functions that start later. */
+  /** Changes other configuration of functions that start later. */
   configure(
     changes: {
       readonly [Api in
@@ -84,22 +80,19 @@ export type IndexName = z.output<typeof TokenIndexes>[number]
 
 /** Options of the backends. */
 export type BackendsOptions = {
-  /** Chains with vaults. */
   readonly chainIds?: readonly number[]
   readonly blockSeconds?: number
-  /** More chains, with the bridge and its stablecoins but without vaults. */
+  /** More chains, without vaults. */
   readonly bridgedChainIds?: readonly number[]
-  /** True if both chains have months of history, in which the first user deposited and earned. */
+  /** True if the chains have months of history. */
   readonly withPast?: boolean
-  /** True if that history ends with the prepared states. */
   readonly withStates?: boolean
-  /** Wallet indexes that have a key, in the order of the calls; GoldRush by default. */
+  /** Wallet indexes in the order of the calls; GoldRush by default. */
   readonly indexes?: readonly IndexName[]
-  /** True if the functions call the real market services instead of the fakes. */
   readonly realMarkets?: boolean
-  /** Kinds of RPC nodes in front of each chain, in the order of their URLs; none by default. */
+  /** Node profiles in front of each chain, in the order of their URLs; none by default. */
   readonly nodes?: readonly NodeProfileName[]
-  /** The database, which `stop` stops too; by default a server in this process. */
+  /** Stopped with the backends; by default a server in this process. */
   readonly database?: Database
 }
 
@@ -214,7 +207,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
     setRpcUrls,
     configure: (changes) => Object.assign(config, changes),
     async stop() {
-      // In parallel: the relayer would wait for a stopped chain, which refuses its requests.
+      // Runs in parallel: the relayer would wait for a stopped chain.
       await Promise.all(
         [relayer, ...Object.values(hosts).flat(), ...chains, dynamo, queues, providers].map((backend) =>
           backend.stop(),

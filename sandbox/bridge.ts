@@ -103,7 +103,6 @@ export const spokePoolAbi = parseAbi([
   'error InvalidDepositorSignature()',
   'error InsufficientSpokePoolBalanceToExecuteLeaf()',
   'error NoRelayerRefundToClaim()',
-  // Errors of the handler and the tokens during a fill.
   'error CallReverted(uint256 index, Call[] calls)',
   'error InvalidCall(uint256 index, Call[] calls)',
   'error SafeERC20FailedOperation(address token)',
@@ -139,9 +138,9 @@ export type BridgeDeposit = {
   readonly exclusiveRelayer: Hex
   readonly inputToken: Hex
   readonly outputToken: Hex
-  /** In the input token's smallest unit. */
+  /** Amount in the input token's smallest unit. */
   readonly inputAmount: bigint
-  /** In the output token's smallest unit. */
+  /** Amount in the output token's smallest unit. */
   readonly outputAmount: bigint
   /** Seconds since 1970, like the deadlines; by the destination's clock. */
   readonly quoteTimestamp: number
@@ -168,7 +167,7 @@ type BridgedToken = { readonly address: Address; readonly decimals: number }
 
 const RELAYER = ACCOUNTS.relayer.address
 const USER_FUNDS = '1000000'
-// In whole tokens, more than any account on a local chain has.
+// Whole tokens; more than any account on a local chain has.
 const RELAYER_FUNDS = '100000000'
 const POOL_FUNDS = '10000000'
 
@@ -180,9 +179,8 @@ export function bridgeContracts(chainId: number): { readonly pool: Address; read
 }
 
 /**
- * Installs the bridge's contracts at their real addresses on a chain, and the wrapped coin if the pool accepts it.
- * Funds the relayer and the pool with the coin and these tokens. Deposit ids start at the chain id, so the ids of two
- * chains differ.
+ * Installs the bridge's contracts, and the wrapped coin if the pool accepts it, at their real addresses. Funds the
+ * relayer and the pool. Deposit ids start at the chain id, so the ids of two chains differ.
  */
 export async function deployBridge(chain: LocalChain, tokens: readonly BridgedToken[]): Promise<void> {
   const { chainId } = chain
@@ -190,7 +188,7 @@ export async function deployBridge(chain: LocalChain, tokens: readonly BridgedTo
   const [handler, wrappedEther] = await Promise.all(['MulticallHandler', 'WrappedEther'].map(compiledContract))
   const coin = bridgedAs(chainId, COIN_ADDRESS)
   const hasCoin = coin !== COIN_ADDRESS
-  // The first storage word of the pool, with its last variable first.
+  // The pool's first storage word, last variable first.
   const state = encodePacked(
     ['uint48', 'address', 'bool', 'bool', 'uint32'],
     [0, hasCoin ? coin : zeroAddress, false, false, chainId],
@@ -239,12 +237,8 @@ export async function deployBridgeTokens(chain: LocalChain, symbols: readonly st
   return tokens
 }
 
-/**
- * Returns the calls that install the wrapped coin, its balances of the relayer and the pool, and the pool's allowance.
- */
 function wrapCoin(coin: Address, pool: Address, code: Hex | undefined) {
   const [relayerFunds, poolFunds] = [parseUnits(RELAYER_FUNDS, 18), parseUnits(POOL_FUNDS, 18)]
-  // Slot 0 maps the balances, slot 1 the allowances.
   const entry = (key: Address, map: Hex): Hex => keccak256(concat([pad(key), map]))
   const [balances, allowances] = [numberToHex(0, { size: 32 }), numberToHex(1, { size: 32 })]
   const words: readonly (readonly [Hex, bigint])[] = [
@@ -262,7 +256,6 @@ function wrapCoin(coin: Address, pool: Address, code: Hex | undefined) {
   ]
 }
 
-/** Mints these tokens to the relayer and the pool, and approves the pool. */
 async function supplyBridge(chain: LocalChain, tokens: readonly BridgedToken[]): Promise<void> {
   if (tokens.length === 0) return
   const { pool } = bridgeContracts(chain.chainId)

@@ -4,9 +4,8 @@ import { fileURLToPath } from 'node:url'
 
 /** A built site and its build. */
 export type SiteOptions = {
-  /** Folder of the built files. */
   readonly folder: string
-  /** Files that the build reads, relative to the repository's root; folders include their contents. */
+  /** Paths relative to the repository's root; folders include their contents. */
   readonly sources: readonly string[]
   /** Builds the folder; ends early when the signal aborts. */
   readonly build: (signal: AbortSignal) => Promise<void>
@@ -54,7 +53,6 @@ export function builtSite({ folder, sources, build }: SiteOptions) {
     await utimes(index, startedAt, startedAt)
   }
   return {
-    /** Builds the site if it is missing or older than a source. */
     refresh(): Promise<void> {
       running ??= refresh().finally(() => {
         running = undefined
@@ -65,12 +63,11 @@ export function builtSite({ folder, sources, build }: SiteOptions) {
     async isBuilt(): Promise<boolean> {
       return (await timeOf(index)) > 0
     },
-    /** Reads a file of the site; undefined if the site has no such file. */
+    /** Reads a file of the site; undefined if it does not exist. */
     async read(name: string): Promise<Buffer | undefined> {
       const path = resolve(folder, name)
       return path.startsWith(resolve(folder) + sep) ? await readFile(path).catch(() => undefined) : undefined
     },
-    /** Aborts a running build. */
     async stop(): Promise<void> {
       ending.abort()
       await running?.catch(() => undefined)
@@ -78,7 +75,6 @@ export function builtSite({ folder, sources, build }: SiteOptions) {
   }
 }
 
-/** Returns the latest modification time of these files and of the files in these folders, in epoch milliseconds. */
 async function newest(paths: readonly string[]): Promise<number> {
   const times = paths.map(async (path) => {
     const place = resolve(ROOT, path)
@@ -89,7 +85,7 @@ async function newest(paths: readonly string[]): Promise<number> {
   return Math.max(0, ...(await Promise.all(times)))
 }
 
-/** Returns the modification time of a file or folder, in epoch milliseconds; 0 if there is none. */
+/** Returns the modification time in epoch milliseconds; 0 if there is none. */
 async function timeOf(path: string): Promise<number> {
   return stat(path).then(
     ({ mtimeMs }) => mtimeMs,

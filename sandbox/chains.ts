@@ -21,13 +21,12 @@ export type LocalChain = {
 
 /** A local chain in its own process. */
 export type RunningChain = LocalChain & {
-  /** The URL for other callers, which can be switched off; `rpcUrl` always responds. */
+  /** The URL for other callers, which can be switched off; `rpcUrl` stays on. */
   readonly nodes: Switch
-  /** Mines a block at this interval in seconds from now on; fractions are possible. */
+  /** Mines a block at this interval in seconds; fractions are possible. */
   keepTime(blockSeconds: number): Promise<void>
   /** Pauses or resumes these blocks. */
   hold(isHeld: boolean): void
-  /** Ends the process and resolves when it has exited. */
   stop(): Promise<void>
 }
 
@@ -35,15 +34,15 @@ export type RunningChain = LocalChain & {
 export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /**
- * The contract that stores the last 8,191 block hashes (EIP-2935), which our contracts do not read. anvil hashes its
- * whole storage for every block, so each block would take longer than the last.
+ * Contract of the last 8,191 block hashes (EIP-2935), which our contracts do not read. anvil hashes its whole storage
+ * for every block, so each block would take longer than the last.
  */
 const BLOCK_HASHES: Address = '0x0000F90827F1C53a10cb7A02335B175320002935'
 
-// About the limit of real chains, and also the limit of an eth_call, like geth's rpc.gascap.
+// About the limit of real chains, and of an eth_call (geth's rpc.gascap).
 const BLOCK_GAS_LIMIT = 50_000_000
 
-// The watcher's input ends when this process ends, even if it is killed; the watcher then kills anvil.
+// The watcher's input ends with this process, even if it is killed; the watcher then kills anvil.
 const START_WATCHED = `states=$1; shift; exec 3<&0
 (cat <&3; kill -9 $$; rm -rf "$states") >/dev/null 2>&1 &
 exec "$0" "$@" 3<&- </dev/null`
@@ -57,7 +56,7 @@ export async function startChain(options: {
   readonly chainId: number
   readonly blockSeconds?: number
   readonly port?: number
-  /** Time of the first block, in seconds since 1970; now by default. */
+  /** Seconds since 1970; now by default. */
   readonly startsAt?: number
 }): Promise<RunningChain> {
   const { chainId, blockSeconds, port = 0, startsAt } = options
@@ -66,18 +65,18 @@ export async function startChain(options: {
   args.push('--accounts', Object.values(ACCOUNTS).flat().length)
   // `safe` is two blocks behind the head, `finalized` four.
   args.push('--slots-in-an-epoch', 2)
-  // Compiled without the optimizer's slowest step, some contracts exceed the size limit of real chains.
+  // Some contracts exceed the size limit, because they skip the optimizer's slowest step.
   args.push('--disable-code-size-limit')
   if (startsAt !== undefined) args.push('--timestamp', startsAt)
   // A test chain mines thousands of blocks immediately and reads no old state.
   else if (blockSeconds === undefined) args.push('--prune-history', 200)
-  // The states of old blocks, about 200 KB each. anvil does not remove them, so the watcher does.
+  // States of old blocks, about 200 KB each. anvil leaves them, so the watcher removes them.
   const states = mkdtempSync(join(tmpdir(), 'vaultline-chain-'))
   args.push('--cache-path', states)
   const anvil = spawn(
     '/bin/sh',
     ['-c', START_WATCHED, anvilBinary(), states, ...args.map(String), '--mnemonic', TEST_MNEMONIC],
-    // Its own process group: Ctrl-C reaches only this process, which stops its chains in order.
+    // Own process group: Ctrl-C reaches only this process, which stops its chains in order.
     { stdio: ['pipe', 'pipe', 'pipe'], detached: true },
   )
   const exited = once(anvil, 'exit')
@@ -131,9 +130,7 @@ export async function startChain(options: {
   }
 }
 
-/**
- * Mines at this interval. anvil can only wait whole seconds; here blocks in one second share a timestamp, as on Base.
- */
+/** Replaces anvil's timer, which counts whole seconds. Blocks in one second share a timestamp, as on Base. */
 async function mineEvery(
   chain: LocalChain,
   milliseconds: number,
@@ -141,7 +138,6 @@ async function mineEvery(
 ): Promise<void> {
   for (let next = Date.now() + milliseconds; !signal.aborted; next = Math.max(next + milliseconds, Date.now())) {
     await sleep(next - Date.now(), undefined, { signal, ref: false }).catch(() => undefined)
-    // Callers of a stopped chain get the error.
     if (!signal.aborted && !isHeld()) await callRpc(chain, [{ method: 'evm_mine', params: [] }]).catch(() => undefined)
   }
 }
@@ -149,6 +145,6 @@ async function mineEvery(
 function anvilBinary(): string {
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch
   const binary = `@foundry-rs/anvil-${process.platform}-${architecture}/bin/anvil`
-  // The platform's package is a dependency of anvil's package.
+  // anvil's package depends on the platform's package.
   return createRequire(createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json')).resolve(binary)
 }

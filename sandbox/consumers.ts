@@ -7,7 +7,6 @@ import type { QueueContract } from '../lib/frame/contract.ts'
 import { RESOURCES } from '../lib/frame/resources.ts'
 import { localConfig } from './dynamo.ts'
 
-/** Invokes a function with these messages, under this trace. */
 type Invoke = (
   name: string,
   event: SQSEvent,
@@ -17,13 +16,12 @@ type Invoke = (
 /** An event source mapping of Lambda, from a queue to a function. */
 export type Mapping = Pick<QueueContract, 'timeoutSeconds' | 'mostAtATime'> & {
   readonly name: string
-  /** True if loop detection must not drop the messages that it enqueues to itself. */
+  /** True if loop detection spares this function. */
   readonly wakesItself: boolean
-  /** Returns the queue's URL and a client for it. */
   readonly place: () => { readonly QueueUrl: string; readonly client: SQSClient }
   readonly queueArn: string
   readonly batchSize: number
-  /** True if the function reports failed messages; otherwise a return without an error completes the batch. */
+  /** True if the function reports failed messages; otherwise any response completes the batch. */
   readonly reportsFailures: boolean
 }
 
@@ -31,10 +29,10 @@ const BATCH = 10
 const WAIT_SECONDS = 5
 const PAUSE_MS = 1000
 
-/** Maximum times that a chain of messages invokes one function; Lambda treats the next as a loop. */
+/** Maximum invocations of one function in a chain of messages; Lambda treats the next as a loop. */
 const MOST_IN_CHAIN = 16
 const traces = new AsyncLocalStorage<string>()
-// The SDK reads the trace to propagate here, as in Lambda; the SDK may have made the store itself.
+// The SDK reads the trace here, as in Lambda; the SDK may have made the store itself.
 const lambda: (typeof awslambda & { InvokeStore?: object }) | undefined = globalThis.awslambda
 const InvokeStore = Object.assign(lambda?.InvokeStore ?? {}, { getXRayTraceId: () => traces.getStore() })
 Object.assign(globalThis, { awslambda: { ...lambda, InvokeStore } })
@@ -44,7 +42,6 @@ process.env['AWS_LAMBDA_FUNCTION_NAME'] ??= 'local'
 export function localMappings(): Mapping[] {
   const clients = new Map<string, SQSClient>()
   const place = ({ queue }: QueueContract) => {
-    // The functions of this process read their queue URLs from it too.
     const QueueUrl = process.env[RESOURCES[queue]]
     if (!QueueUrl) throw new Error(`The environment lacks ${RESOURCES[queue]}.`)
     const { origin } = new URL(QueueUrl)
@@ -64,7 +61,7 @@ export function localMappings(): Mapping[] {
  * delete completed messages and detected loops.
  */
 export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
-  /** Takes one batch and returns its number of messages. SQS hides those of a crashed function until their timeout. */
+  /** Returns the batch's size. SQS hides a crashed function's messages until their timeout. */
   async function takeBatch(mapping: Mapping, waitSeconds: number): Promise<number> {
     const { name, timeoutSeconds, batchSize, reportsFailures, wakesItself, queueArn } = mapping
     const { QueueUrl, client } = mapping.place()
@@ -84,7 +81,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
     const answer = taken.length > 0 ? await traces.run(trace, ask) : undefined
     const failures = reportsFailures ? (answer?.batchItemFailures ?? []) : []
     const failed = new Set(failures.map(({ itemIdentifier }) => itemIdentifier))
-    // A response that names a message outside the batch counts as invalid, so no message is completed.
+    // A response with a message outside the batch completes nothing.
     const isAnswered = answer && failed.isSubsetOf(new Set(taken.map(({ MessageId }) => MessageId)))
     const done = Messages.filter((message) => isLoop(message) || (isAnswered && !failed.has(message.MessageId ?? '')))
     const Entries = done.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }))
@@ -93,7 +90,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
   }
 
   return {
-    /** Handles all available messages and those that follow, with the concurrency of AWS. Returns their number. */
+    /** Handles available messages and those that follow, with the concurrency of AWS; returns their number. */
     async consume(): Promise<number> {
       const counts = mappings.flatMap((mapping) =>
         Array.from({ length: mapping.mostAtATime }, () => takeBatch(mapping, 0)),
@@ -101,7 +98,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
       const taken = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
       return taken > 0 ? taken + (await this.consume()) : 0
     },
-    /** Handles all messages from now on; returns a function that stops. */
+    /** Handles all messages until the returned function is called. */
     poll(): () => void {
       const stopping = new AbortController()
       const { signal } = stopping
@@ -122,7 +119,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
   }
 }
 
-/** Returns the invocations of each function in the message chain, the maximum over these messages. */
+/** Counts each function's invocations in the message chain; the maximum over these messages. */
 function lineageOf(messages: readonly Message[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const { Attributes = {} } of messages) {

@@ -40,26 +40,24 @@ export type Controlled = {
   readonly relayer: Relayer
   readonly rewards: Rewards
   readonly curator: Pick<Curator, 'settle'>
-  /** Fakes of the outside services, by the names that users of the controls know. */
+  /** Fakes of the outside services, by name in the controls. */
   readonly sources: Readonly<Record<string, Fake>>
-  /** Receives the webhook events of the demo wallet's client. */
   readonly receiver: Pick<Receiver, 'behave' | 'behaviour' | 'listArrivals'>
   /** Pins a vault's current code, as an operator does after a review. */
   readonly confirmVault: (vault: VaultKey) => Promise<unknown>
-  /** Answers 429 to every API call for this many seconds; 0 ends it. */
+  /** Answers 429 to every API call for these seconds; 0 ends it. */
   readonly throttle: (seconds: number) => void
-  /** Changes the receiver in signed responses with transactions. */
+  /** Changes the receiver in signed responses. */
   readonly tamper: (isOn: boolean) => void
   readonly states: readonly ShownState[]
 }
 
 /** Allowed origins and shown URLs of the controls. */
 export type ControlsOptions = {
-  /** Origins whose pages may use the controls. */
   readonly origins: readonly string[]
   /** Public URL of the controls; the server's own by default. */
   readonly shownUrl?: string
-  /** URL of the control room, to which browsers are redirected. */
+  /** URL to which browsers are redirected. */
   readonly roomUrl?: string
 }
 
@@ -67,9 +65,9 @@ export type ControlsOptions = {
 export type Controls = { readonly url: string; stop(): Promise<void> }
 
 type VaultKey = { readonly chainId: number; readonly address: Address }
-/** A control with its name, which is also its path, and its group's title (undefined without a form in the room). */
+/** `name` is also the path; `group` is undefined without a form in the room. */
 type Listed = Control & { readonly name: string; readonly group: string | undefined }
-/** A value of one field, or the values of several fields of a body; `decimals` for a token. */
+/** A value of one field, or the values of several fields; `decimals` for a token. */
 type Choice = { readonly label: string; readonly decimals?: number } & (
   | { readonly value: string | number }
   | { readonly body: object }
@@ -79,12 +77,12 @@ const TOKEN = parseAbi(['function mint(address to, uint256 amount)'])
 const PAUSABLE = parseAbi(['function pause()', 'function unpause()'])
 const MINTER = ACCOUNTS.feeReceiver.address
 const BASE = 8453
-/** Readable names of the relayer's states; the other states need none. */
+/** The other states need no words. */
 const STATE_WORDS: Partial<Record<Relay['state'], string>> = {
   ignored: 'not filled',
   stranded: 'to a chain outside the sandbox',
 }
-/** Maximum depth of a reorganisation, in blocks; finality needs more blocks. */
+/** Blocks; finality needs more. */
 const MAX_REORGANISED = 100
 
 /**
@@ -123,7 +121,6 @@ function controlsOf(controlled: Controlled): readonly Listed[] {
     if (!chain) throw new Error(`There is no chain ${chainId}`)
     return chain
   }
-  /** Vaults that a control has changed, by the control's name. */
   const changed = { 'vaults/upgrade': new Map<string, Switched>(), 'vaults/pause': new Map<string, Switched>() }
   type Change = keyof typeof changed
   const note = (kind: Change, body: z.output<typeof OneVault>, endName: string, what: string) => {
@@ -349,7 +346,7 @@ function findVault({ vaults }: Pick<LocalWorld, 'vaults'>, address: string) {
   return vaults.find((vault) => vault.address.toLowerCase() === address.toLowerCase())
 }
 
-/** Returns the possible values of the controls' fields, by the name in their schemas. */
+/** Returns the possible values of fields, by the name in their schemas. */
 async function listChoices({ chains, relayer }: Controlled): Promise<Readonly<Record<string, readonly Choice[]>>> {
   const onChain = (name: string, chainId: number) => `${name} on ${chainName(chainId)}`
   const users = ACCOUNTS.users.map(({ address }, index) => ({ label: `Account ${index + 1}`, value: address }))
@@ -392,12 +389,12 @@ function resume({ nodes, hold }: RunningChain): void {
   hold(false)
 }
 
-/** Browsers let any page send such a request. Clients other than pages send no Origin. */
+/** Rejects foreign pages, from which browsers let such requests through. Other clients send no Origin. */
 function isAllowed({ headers: { origin } }: IncomingMessage, origins: readonly string[]): boolean {
   return origin === undefined || origins.includes(origin)
 }
 
-/** True if a person opens the list in a browser; programs that accept anything get JSON. */
+/** Detects a browser; programs that accept anything get JSON. */
 function isPageVisit({ method, url, headers: { accept = '' } }: IncomingMessage): boolean {
   return method === 'GET' && url === '/sandbox' && accept.includes('text/html')
 }

@@ -3,13 +3,12 @@ import { inBatches } from '../lib/batches.ts'
 import type { LocalChain } from './chains.ts'
 import { callRpc } from './rpc.ts'
 
-/** Returns the first storage slot of a namespace (ERC-7201). */
+/** Returns the first slot of a namespace (ERC-7201). */
 function namespace(name: string): bigint {
   const inner = BigInt(keccak256(toHex(name))) - 1n
   return BigInt(keccak256(encodeAbiParameters([{ type: 'uint256' }], [inner]))) & ~0xffn
 }
 
-/** Slots of ERC-1967's implementation and beacon. */
 const PROXY_WORDS = ['eip1967.proxy.implementation', 'eip1967.proxy.beacon'].map(
   (name) => BigInt(keccak256(toHex(name))) - 1n,
 )
@@ -21,7 +20,7 @@ export const LAGOON_STORAGE = {
   state: 0x0e6b3200a60a991c539f47dddaca04a18eb4bcf2b53906fb44751d827f001400n,
 }
 
-/** Slots of a local vault outside of mappings: those of an ERC-20 and of Lagoon-like vaults. */
+/** Slots outside of mappings: those of an ERC-20 and of Lagoon-like vaults. */
 const WORDS: readonly Hex[] = [
   ...words(0n, 8),
   ...PROXY_WORDS,
@@ -35,7 +34,7 @@ function words(first: bigint, count: number): bigint[] {
   return Array.from({ length: count }, (_, index) => first + BigInt(index))
 }
 
-// Both kinds of token store name and symbol as short strings in their first slots.
+// Tokens store name and symbol as short strings in their first slots.
 const COPIED_WORDS = 5
 
 /** Copies a contract's code and its first storage slots to another address. */
@@ -51,12 +50,11 @@ export async function copyContract(chain: LocalChain, from: Address, to: Address
   ])
 }
 
-/** Maximum number of calls in one request. */
 const CALLS = 2_000
 
 /**
- * Copies a local vault to more addresses within moments, without transactions. It copies the code and all slots outside
- * of mappings, so the copies have the vault's state but no balances.
+ * Copies a local vault to more addresses without transactions: its code and all slots outside of mappings. The copies
+ * have the vault's state but no balances.
  */
 export async function copyVault(chain: LocalChain, vault: Address, copies: readonly Address[]): Promise<void> {
   const [code, ...values] = await callRpc(chain, [

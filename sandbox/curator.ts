@@ -9,16 +9,12 @@ export type CuratedChain = { readonly chain: LocalChain; readonly vaults: readon
 
 /** A running curator. */
 export type Curator = {
-  /**
-   * Settles pending requests of one vault, of one chain or of all vaults immediately. Throws if no vault matches or one
-   * refuses.
-   */
+  /** Settles pending requests immediately; throws if no vault matches or one refuses. */
   settle(which: VaultQuery): Promise<readonly Settlement[]>
-  /** Stops the timer; resolves when the last round is over. */
+  /** Resolves when the last round is over. */
   stop(): Promise<void>
 }
 
-/** A filter of vaults; empty for all. */
 type VaultQuery = { readonly chainId?: number | undefined; readonly vaultAddress?: Address | undefined }
 
 /**
@@ -48,7 +44,7 @@ export function startCurator(options: {
 }): Curator {
   const { chains, everySeconds, onError } = options
   let stopped = false
-  // One round and one vault at a time: all vaults share the safe, and its transactions have nonces.
+  // One vault at a time: all share the safe, whose transactions need consecutive nonces.
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work)

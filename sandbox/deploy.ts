@@ -57,7 +57,7 @@ export type AsyncVaultOptions = {
   readonly asset: Address
   readonly name: string
   readonly symbol: string
-  /** Only for `aggregated` and `counted`: other shares have the asset's decimals. */
+  /** Only for `aggregated` and `counted`; others have the asset's decimals. */
   readonly shareDecimals?: number
   readonly manager?: Address
 }
@@ -73,9 +73,8 @@ export type LagoonVaultOptions = {
   readonly valuationManager?: Address
   readonly whitelistManager?: Address
   readonly feeReceiver?: Address
-  /** True if only whitelisted accounts may deposit. */
   readonly whitelisted?: boolean
-  /** True if its proxy reads the implementation from a beacon, as Lagoon's first vaults do. */
+  /** True if its proxy reads a beacon, as Lagoon's first vaults do. */
   readonly hasBeacon?: boolean
 } & Partial<LagoonRates>
 
@@ -116,7 +115,7 @@ const YIELD_VAULTS: { readonly [make in YieldVaultMake]: string } = {
   dailyLimit: 'DailyLimitYieldVault',
 }
 
-/** Numbers of the harms in the contract. */
+/** Numbers in the contract. */
 const HARMS = { none: 0, burnsGas: 1, changesDecimals: 2, callsBack: 3, reverts: 4, movesNothing: 5 } as const
 
 const ASYNC_VAULTS: { readonly [make in AsyncVaultMake]: string } = {
@@ -173,7 +172,6 @@ export function deployLagoonVault(chain: LocalChain, options: LagoonVaultOptions
   return deployed(chain, (plan) => planLagoonVault(plan, options))
 }
 
-/** Storage slots of ERC-1967. */
 const [IMPLEMENTATION_SLOT, BEACON_SLOT] = (['implementation', 'beacon'] as const).map((name) =>
   numberToHex(BigInt(keccak256(toHex(`eip1967.proxy.${name}`))) - 1n, { size: 32 }),
 )
@@ -213,7 +211,7 @@ export async function upgradeToCopy(chain: LocalChain, vault: Address): Promise<
 
 const lastDeployments = new Map<string, Promise<unknown>>()
 
-/** Runs concurrent deployments one by one, because parallel plans would compute the same addresses. */
+/** Deploys one by one, because parallel plans would compute the same addresses. */
 function deployed(chain: LocalChain, add: (plan: Plan) => Address): Promise<Address> {
   const earlier = lastDeployments.get(chain.rpcUrl) ?? Promise.resolve()
   const deployment = earlier.then(async () => {
@@ -250,7 +248,7 @@ export function planAsyncVault(plan: Plan, options: AsyncVaultOptions): Address 
   const { make, asset, name, symbol, shareDecimals = 6, manager = ACCOUNTS.safe.address } = options
   const decimals = make === 'aggregated' || make === 'counted' ? [shareDecimals] : []
   const vault = plan.deploy(ASYNC_VAULTS[make], [asset, name, symbol, ...decimals, manager])
-  // The vault takes the assets of redemptions from the manager.
+  // The vault takes redeemed assets from the manager.
   plan.call(manager, asset, 'Token', 'approve', [vault, maxUint256])
   return vault
 }
@@ -285,7 +283,7 @@ export function planLagoonVault(
   const vault = options.hasBeacon
     ? plan.deploy('ProxyWithBeacon', [plan.deploy('Beacon', [implementation, ACCOUNTS.admin.address]), initialize])
     : plan.deploy('Proxy', [implementation, ACCOUNTS.admin.address, initialize])
-  // The vault takes the assets of redemptions from the safe.
+  // The vault takes redeemed assets from the safe.
   plan.call(safe, options.asset, 'Token', 'approve', [vault, maxUint256])
   return vault
 }

@@ -21,7 +21,6 @@ export type TableNames = Readonly<Record<TableKey, string>>
 
 /** DynamoDB with the service's tables. */
 export type Database = {
-  /** URL for the functions. */
   readonly endpoint: string
   readonly tableNames: TableNames
   readonly connection: OperatorDynamo

@@ -13,18 +13,14 @@ import { deploy } from './template/deployed.ts'
 import { fits } from './template/policies.ts'
 
 type Settings = {
-  /** URL that stands in for the distribution's origin, for any host. */
+  /** Stands in for the distribution's origin, whatever its host. */
   readonly originUrl: string
-  /** URL of Secrets Manager. */
   readonly secretsmanager: string
   /** Epoch milliseconds. */
   readonly now: () => number
 }
 
-/**
- * Header with which a test sets its client address, because all local requests have the same one. No origin receives
- * it.
- */
+/** Header with a test's client address, because all local requests share one. The origin never receives it. */
 export const VIEWER_HEADER = 'x-sandbox-viewer'
 
 const Behavior = z.strictObject({
@@ -34,7 +30,7 @@ const Behavior = z.strictObject({
   OriginRequestPolicyId: z.string(),
   Compress: z.boolean(),
   TargetOriginId: z.string(),
-  // All other values would let an API key travel in clear text.
+  // Other values would let an API key travel in clear text.
   ViewerProtocolPolicy: z.literal('https-only'),
 })
 type Behavior = z.output<typeof Behavior>
@@ -88,10 +84,9 @@ const OriginRequestPolicy = z.object({
     QueryStringsConfig: z.strictObject({ QueryStringBehavior: z.literal('all') }),
   }),
 })
-/** Host and cookie forwarding of an origin request policy. */
 type HandedOn = { readonly hasHost: boolean; readonly hasCookies: boolean }
 
-/** TTLs in seconds, and the parts of a request in the cache key besides the path. */
+/** TTLs in seconds, and the parts of the cache key besides the path. */
 type Caching = {
   readonly least: number
   readonly usual: number
@@ -120,10 +115,10 @@ const MANAGED_REQUESTS: Readonly<Record<string, HandedOn>> = {
   'b689b0a8-53d0-40ab-baf2-68738e2966ac': { hasHost: false, hasCookies: true },
 }
 
-/** Hop-by-hop headers, and those that CloudFront sets (RFC 9110, 7.6.1). */
+/** Hop-by-hop headers (RFC 9110, 7.6.1), and those that CloudFront sets. */
 const HOP_HEADERS = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'proxy-connection']
 const COMPRESSIBLE = /^(application\/(json|javascript|xml)|text\/)/
-/** Status codes that are cached regardless of their headers, and the default seconds. */
+/** Failures that are cached regardless of their headers, and the default seconds. */
 const KEPT_FAILURES = [404, 414, 500, 501, 502, 503, 504]
 const USUAL_FAILURE_SECONDS = 10
 const MOST_BODY_BYTES = 20 * 1024 * 1024
@@ -205,7 +200,7 @@ export async function startEdge(
     }
   }
 
-  /** Returns CloudFront's own headers about a request, which replace forged ones. */
+  /** Returns CloudFront's own headers, which replace forged ones. */
   function forViewer({ 'x-forwarded-for': before }: IncomingHttpHeaders, address: string) {
     return {
       'x-forwarded-for': [before, address].filter(Boolean).join(', '),
@@ -232,7 +227,7 @@ function cachingOf({ CachePolicyConfig }: z.output<typeof CachePolicy>): Caching
   }
 }
 
-/** Returns the origin's custom headers, with the secrets that CloudFormation resolves at deployment. */
+/** Resolves secrets in the origin's headers, as CloudFormation does at deployment. */
 async function resolveSecrets(
   headers: z.output<typeof Origin>['OriginCustomHeaders'],
   endpoint: string,
@@ -257,7 +252,7 @@ function takesGzip(headers: IncomingHttpHeaders): boolean {
   return /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))
 }
 
-/** Returns the response as CloudFront compresses it, or unchanged if it may not. */
+/** Returns the response unchanged if CloudFront may not compress it. */
 function compressed(answer: Answer): Answer {
   const { status, headers, bytes } = answer
   const { 'content-length': _, ...rest } = headers
@@ -267,8 +262,8 @@ function compressed(answer: Answer): Answer {
 }
 
 /**
- * Returns the seconds to cache a response. For a success its headers decide, within the policy's bounds. For a failure
- * the distribution decides, else CloudFront's default.
+ * Returns the seconds to cache: by headers and policy for a success, by the distribution or CloudFront's default for a
+ * failure.
  */
 function secondsOf(
   { status, headers }: Answer,
@@ -282,7 +277,7 @@ function secondsOf(
     return told ?? (KEPT_FAILURES.includes(status) ? USUAL_FAILURE_SECONDS : 0)
   }
   if (status !== 200) return 0
-  // CloudFront caches even these responses if the policy has a minimum TTL.
+  // A policy's minimum TTL overrides these directives.
   if (/no-store|no-cache|private/.test(said)) return least
   return Math.min(most, Math.max(least, told === undefined ? usual : Number(told) - Number(headers['age'] ?? 0)))
 }
@@ -295,7 +290,6 @@ function send(response: ServerResponse, { status, headers, bytes }: Answer, more
   response.writeHead(status).end(bytes)
 }
 
-/** Sends CloudFront's own error page. */
 function refuse(response: ServerResponse, status: number): void {
   response.writeHead(status, { 'content-type': 'text/html', server: 'CloudFront' }).end('<HTML></HTML>')
 }

@@ -1,8 +1,7 @@
-/** Maximum letters and operators of an expression. */
 const MAX = { size: 4096, operators: 300 }
 
 const OPERATOR = /<>|[<>]=?|=|\b(?:AND|OR|NOT|BETWEEN)\b|\w+ ?(?=\()/gi
-/** Operators of an update; its assignments do not count. */
+/** An update's assignments do not count. */
 const UPDATE_OPERATOR = /[+-]|\w+ ?(?=\()/g
 
 /**

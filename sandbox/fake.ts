@@ -19,7 +19,6 @@ export type ProviderReply = {
 /** Replies to a request; returns undefined for requests to another fake. */
 export type Provider = (request: ProviderRequest) => Promise<ProviderReply | 'hang up' | undefined>
 
-/** Changes a reply before it is sent. */
 type Rewrite = (
   reply: ProviderReply,
   request: ProviderRequest,
@@ -28,9 +27,9 @@ type Rewrite = (
 /** A fake of an outside service. */
 export type Fake = {
   readonly answer: Provider
-  /** Paths and queries of the last thousand requests without the prefix, the newest last. */
+  /** The last thousand paths with queries, without the prefix, newest last. */
   readonly requests: string[]
-  /** Changes each reply before it is sent, to simulate wrong, failed, late or missing replies. */
+  /** Simulates wrong, failed, late or missing replies. */
   rewrite: Rewrite | undefined
 }
 

@@ -13,7 +13,6 @@ import { invokeFunction, keepInvocationsApart, lambdaContext } from './lambda-co
 import { listen } from './listen.ts'
 import { readBody } from './read-body.ts'
 
-/** Allowed origins, as the stack configures the HTTP API. */
 type Cors = { readonly allowOrigins: readonly string[] }
 
 /** Options of the gateway. */
@@ -21,27 +20,26 @@ export type GatewayOptions = {
   /** 0 for any free port. */
   readonly port: number
   readonly cors: Cors
-  /** True if the gateway itself runs the scheduled jobs and polls the queues. */
+  /** True if the gateway runs the jobs and polls the queues. */
   readonly schedule: boolean
-  /** Returns the functions' handlers; by default all are loaded at the start. */
+  /** By default all handlers are loaded at the start. */
   readonly handlerOf?: HandlerOf
-  /** Seconds between runs of jobs that run more often than in AWS, by job name. */
+  /** Intervals of jobs that run more often than in AWS. */
   readonly everySeconds?: Readonly<Partial<Record<keyof typeof jobs, number>>>
 }
 
-/** Serves requests outside the API; returns true for a request that it handles. */
+/** Serves requests outside the API; returns true if it handled the request. */
 type Beside = (request: IncomingMessage, response: ServerResponse) => boolean
 
 /** The running HTTP API; `stop` also ends its jobs and polling. */
 export type Gateway = {
   readonly url: string
-  /** Handles all messages that the queues have now; returns their number. */
+  /** Handles all available messages; returns their number. */
   consume(): Promise<number>
   stop(): Promise<void>
 }
 
 type Handler = (event: unknown, context: Context) => Promise<APIGatewayProxyStructuredResultV2>
-/** Returns a function's handler by the function's name. */
 type HandlerOf = (name: string) => Handler | Promise<Handler>
 
 const FUNCTION_TIMEOUT_MS = 15_000
@@ -80,7 +78,7 @@ export async function startGateway(options: GatewayOptions, beside: Beside = () 
     const handler = await handlerOf(name)
     const context = lambdaContext(name, randomUUID(), timeoutSeconds * 1000)
     const answer: unknown = await invokeFunction(handler, event, context)
-    // The cast names the frame's response to a batch of messages.
+    // The cast fits: the frame responds like this to a batch.
     return answer as SQSBatchResponse
   })
   const stops = schedule ? [scheduleJobs(handlerOf, everySeconds), poll()] : []
@@ -107,7 +105,7 @@ export async function loadHandlers(): Promise<HandlerOf> {
 
 /** Loads one function's handler, which reads its environment at its first call. */
 export async function loadHandler(name: string): Promise<Handler> {
-  // The template lets a bundler and a test runner see the possible files.
+  // The template shows a bundler and a test runner the possible files.
   const [area, own] = name.split('/')
   const { handler } = await import(`../functions/${area}/${own}/handler.ts`)
   return handler
@@ -138,8 +136,8 @@ async function invoke(
 }
 
 /**
- * Runs each job immediately and then on its schedule, with its runs in parallel; a failed run is tried again at the
- * next. A job starts after the first runs of the jobs before it, whose data it may need.
+ * Runs each job immediately and then on schedule; retries a failed run at the next. A job starts after the first runs
+ * of the jobs before it, whose data it may need.
  */
 function scheduleJobs(handlerOf: HandlerOf, everySeconds: Readonly<Record<string, number>>): () => void {
   const stopping = new AbortController()
@@ -148,7 +146,7 @@ function scheduleJobs(handlerOf: HandlerOf, everySeconds: Readonly<Record<string
     for (const [name, { runs, everyMinutes }] of Object.entries(jobs)) {
       const handler = await handlerOf(name)
       const pauseMs = (everySeconds[name] ?? everyMinutes * 60) * 1000
-      // The handler has already logged its failure.
+      // The handler has logged its failure.
       const runOnce = (run: unknown) =>
         invokeFunction(handler, run, lambdaContext(name, randomUUID(), FUNCTION_TIMEOUT_MS)).catch(() => undefined)
       const repeat = async (run: unknown) => {
@@ -184,7 +182,6 @@ function corsHeadersFor(origin: string | undefined, { allowOrigins }: Cors): Rec
   }
 }
 
-/** Returns an error of the gateway in the format of the functions' errors. */
 function gatewayError(code: ErrorCode, requestId: string): APIGatewayProxyStructuredResultV2 {
   const reply = errorReply(new AppError(code), requestId)
   return { ...reply, headers: { ...reply.headers, 'x-request-id': requestId } }

@@ -47,10 +47,10 @@ export function toEvent(
   body: Buffer,
   { requestId, route, pathParameters }: { readonly requestId: string } & FoundRoute,
 ): APIGatewayProxyEventV2 {
-  // The gateway appends its client's address to earlier entries.
+  // The gateway appends its client's address.
   const forwarded = [headers['x-forwarded-for'], socket.remoteAddress].filter(Boolean).join(', ')
   const isText = body.length === 0 || TEXT_TYPES.test(headers['content-type'] ?? 'text/plain')
-  // The gateway sends the path decoded, and cut at a decoded `?`.
+  // The gateway decodes the path and cuts it at a decoded `?`.
   const [path = ''] = decodeOnce(url.pathname).split('?')
   const query = Object.fromEntries(
     [...new Set(url.searchParams.keys())].map((name) => [name, url.searchParams.getAll(name).join(',')]),
@@ -99,7 +99,7 @@ export function bytesOf({
 
 /** Returns a request's URL. */
 export function urlOf({ url = '/' }: IncomingMessage): URL {
-  // Concatenated, because `new URL(path, base)` parses a path that begins with two slashes as a host.
+  // `new URL(path, base)` would parse a path with two leading slashes as a host.
   return new URL(`http://localhost${url}`)
 }
 
@@ -113,9 +113,7 @@ function fits({ key, method: taken, places }: Route, method: string, parts: read
   )
 }
 
-/**
- * Returns the rank of a route: first paths without parameters, then with parameters, then greedy ones, then `$default`.
- */
+/** Ranks paths without parameters first, then parameters, greedy ones, `$default`. */
 function rank({ key, places }: Route): number {
   if (key === DEFAULT) return Number.POSITIVE_INFINITY
   const parameters = places.filter((place) => place.startsWith('{')).length
@@ -126,7 +124,7 @@ function isGreedy(place: string): boolean {
   return place.endsWith('+}')
 }
 
-/** Returns a decoded part of a path; unchanged if its percent-encoding is invalid. */
+/** Returns the part unchanged if its percent-encoding is invalid. */
 function decodeOnce(part: string): string {
   try {
     return decodeURIComponent(part)

@@ -7,7 +7,6 @@ type ListenOptions = {
   readonly port?: number
   readonly host?: string
   readonly maxHeaderSize?: number
-  /** Returns whether a request's Host header names this server. */
   readonly isOwnHost?: (request: IncomingMessage) => boolean
 }
 

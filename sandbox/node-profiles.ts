@@ -1,45 +1,41 @@
 /** An error reply. */
 export type Refusal = {
-  /** HTTP status of the response; 200 if only an item of a batch fails. */
+  /** HTTP status; 200 if only an item of a batch fails. */
   readonly status: number
   readonly code: number
   readonly message: string
   /**
-   * `item`: the error of this one call. `object`: one error for the whole response, even of a batch. `items`: the same
-   * error for every call of the batch. `bare`: code and message without an envelope.
+   * `item`: the error of one call. `object`: one error for the whole response. `items`: the same error for every call
+   * of a batch. `bare`: code and message without an envelope.
    */
   readonly form: 'item' | 'object' | 'items' | 'bare'
 }
 
 /** A node's limits and its errors. A list of refusals is used in rotation. */
 export type NodeProfile = {
-  /** A short description. */
   readonly about: string
-  /** Maximum calls in a batch; 0 for a node that rejects every batch, even of one call. */
+  /** Maximum calls in a batch; 0 rejects every batch, even of one call. */
   readonly batch?: { readonly most: number; readonly refusals: readonly Refusal[] }
-  /** Maximum of `toBlock - fromBlock` in an eth_getLogs call. */
+  /** Maximum of `toBlock - fromBlock` in eth_getLogs. */
   readonly range?: { readonly most: number; readonly refusals: readonly Refusal[] }
-  /** Number of blocks below the head for which the node keeps states and events. */
+  /** Blocks below the head with states and events. */
   readonly archive?: { readonly blocks: number; readonly refusals: readonly Refusal[] }
   /** Errors of calls with state overrides. */
   readonly overrides?: readonly Refusal[]
-  /** Refused methods. */
   readonly methods?: Readonly<Record<string, readonly Refusal[]>>
-  /** One in `every` calls fails with this error, although the node could serve it. */
+  /** One in `every` calls fails, although the node could serve it. */
   readonly faults?: { readonly every: number; readonly refusal: Refusal }
-  /** Blocks that each backend lags behind the chain; calls rotate over the backends, even within a batch. */
+  /** Lag of each backend in blocks; calls rotate over the backends, even within a batch. */
   readonly behind?: readonly number[]
-  /** Delay of each response, in milliseconds. */
   readonly delayMs?: number
-  /** Maximum requests per `retryAfterSeconds`; more get a 429. */
+  /** Requests per `retryAfterSeconds`; more get a 429. */
   readonly rate?: { readonly requests: number; readonly retryAfterSeconds: number }
   /** True if every request gets a 307 to the chain's own URL. */
   readonly redirects?: boolean
-  /** Values of `blockTimestamp` in its events, in rotation; undefined omits it. */
+  /** Values of `blockTimestamp` in events, in rotation; undefined omits it. */
   readonly eventTimes?: readonly unknown[]
-  /** Offset of the chain id in its replies. */
   readonly chainIdOffset?: number
-  /** True if it returns wrong amounts, wrong blocks, failed transactions and no events. */
+  /** True if it returns wrong amounts and blocks, failed transactions and no events. */
   readonly lies?: boolean
 }
 
@@ -52,7 +48,7 @@ export const NODE_PROFILES = {
     about: 'mainnet.base.org: 10 calls a request, 500 blocks a call for events, single calls that fail',
     batch: {
       most: 10,
-      // One error for the whole batch: HTTP 200, or HTTP 413 from newer versions.
+      // Newer versions return HTTP 413.
       refusals: [
         { status: 200, ...BASE_TOO_MANY_CALLS },
         { status: 413, ...BASE_TOO_MANY_CALLS },

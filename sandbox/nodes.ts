@@ -11,7 +11,7 @@ import { callRpc } from './rpc.ts'
 /** A node in front of a local chain, with the limits and errors of a real one. */
 export type Node = {
   readonly url: string
-  /** Applies these changes to its original profile; `{}` reverts all changes. */
+  /** Replaces earlier changes of the profile; `{}` reverts all. */
   become(changes: Pick<NodeProfile, 'behind' | 'lies'>): void
   stop(): Promise<void>
 }
@@ -24,7 +24,6 @@ type Reply = { readonly status: number; readonly headers?: Readonly<Record<strin
 const MOST_BODY_BYTES = 2 * 1024 * 1024
 const MOST_GAS = 50_000_000n
 
-/** Index of the block in each method's parameters. */
 const BLOCK_PARAMETER: Readonly<Record<string, number>> = {
   eth_getBlockByNumber: 0,
   eth_call: 1,
@@ -35,7 +34,6 @@ const BLOCK_PARAMETER: Readonly<Record<string, number>> = {
   eth_getTransactionCount: 1,
   eth_getStorageAt: 2,
 }
-/** Methods that need a block's state. */
 const STATE_METHODS = [
   'eth_call',
   'eth_estimateGas',
@@ -44,7 +42,7 @@ const STATE_METHODS = [
   'eth_getCode',
   'eth_getStorageAt',
 ]
-/** Blocks that each tag lags behind the head, as in anvil with epochs of two slots. */
+/** Lag behind the head in blocks, as in anvil with epochs of two slots. */
 const TAG_DEPTHS: Readonly<Record<string, number>> = { pending: 0, latest: 0, safe: 2, finalized: 4 }
 
 const Call = z.object({ id: z.unknown(), method: z.string(), params: z.array(z.unknown()).default([]) })
@@ -67,10 +65,8 @@ export async function startNode(profile: NodeProfile, target: string): Promise<N
   }
 }
 
-/** Returns a function that replies to a request's body. */
 function nodeOf(profile: NodeProfile, target: string): (body: Buffer) => Promise<Reply> {
   const turns = new Map<readonly unknown[], number>()
-  /** Returns the next element of a list, round robin. */
   const nextOf = <T>(list: readonly T[]): T => {
     const turn = turns.get(list) ?? 0
     turns.set(list, turn + 1)
@@ -136,7 +132,7 @@ function nodeOf(profile: NodeProfile, target: string): (body: Buffer) => Promise
   }
 }
 
-/** Returns the call with its block tags as numbers, up to this head; undefined for a newer block. */
+/** Replaces block tags by numbers up to this head; undefined for a newer block. */
 function atHead(call: Call, head: number): Call | undefined {
   if (call.method === 'eth_getLogs') {
     const filter = Filter.parse(call.params[0])
@@ -155,7 +151,6 @@ function atHead(call: Call, head: number): Call | undefined {
   return { ...call, params }
 }
 
-/** Returns the block that a call requests; undefined for methods without a block. */
 function blockOf({ method, params }: Call): string | undefined {
   const index = BLOCK_PARAMETER[method]
   if (index === undefined) return undefined
@@ -169,13 +164,11 @@ function blockNumber(block: string, head: number): number {
   return depth === undefined ? Number(block) : Math.max(0, head - depth)
 }
 
-/** Returns whether a transaction or receipt belongs to a block after this head. */
 function isNewerThan(result: unknown, head: number): boolean {
   const { data } = z.looseObject({ blockNumber: z.string() }).safeParse(result)
   return data !== undefined && Number(data.blockNumber) > head
 }
 
-/** Returns the call with its gas limited to the nodes' maximum. */
 function withGasCap(call: Call): Call {
   if (call.method !== 'eth_call') return call
   const [transaction, ...rest] = call.params
@@ -184,7 +177,7 @@ function withGasCap(call: Call): Call {
   return { ...call, params: [{ ...(transaction as object), gas: numberToHex(MOST_GAS) }, ...rest] }
 }
 
-/** Returns the chain's outcome as a node of this profile and head reports it. */
+/** Returns the chain's outcome as this node reports it. */
 function told(
   { chainIdOffset = 0, eventTimes, lies = false }: NodeProfile,
   call: Call,
@@ -200,7 +193,7 @@ function told(
   return { result: lies ? lieOf(call, result) : result }
 }
 
-/** Returns the result with these block times in rotation in its events. */
+/** Replaces the block times of events. */
 function withTimes(result: unknown, times: readonly unknown[]): unknown {
   let events = 0
   const timeOf = () => times[events++ % times.length]
@@ -229,7 +222,6 @@ function wrongAmounts(data: string): string {
   })
 }
 
-/** Returns the reply that refuses these calls. */
 function refuse(refusal: Refusal, calls: readonly Call[], isBatch: boolean): Reply {
   const { code, message, status, form } = refusal
   if (form === 'bare') return { status, body: { message, code } }
@@ -262,7 +254,7 @@ async function readHead(rpcUrl: string): Promise<number> {
   return Number(head)
 }
 
-/** Returns the chain's outcomes of these calls, from one request; undefined calls stay undefined. */
+/** Sends the calls in one request; undefined calls stay undefined. */
 async function forward(
   target: string,
   calls: readonly (Call | undefined)[],

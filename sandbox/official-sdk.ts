@@ -1,7 +1,7 @@
 import { fetchVault } from '@lagoon-protocol/v0-viem'
 import type { Address, Client } from 'viem'
 
-// TypeScript cannot resolve the file names in the package's own declarations here.
+// TypeScript cannot resolve the files named in the package's own declarations.
 declare module '@lagoon-protocol/v0-viem' {
   /** Reads a vault; rejects if it cannot. */
   export function fetchVault(address: Address, client: Client): Promise<unknown>

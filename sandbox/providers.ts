@@ -20,26 +20,23 @@ import { createRewards, type Rewards } from './rewards.ts'
 /** Fakes of the outside services that are unavailable locally, as one server. */
 export type Providers = {
   readonly url: string
-  /** The bridge's API, under /api. */
+  /** Path /api. */
   readonly acrossApi: Fake
-  /** The market sources, under /coingecko, /defillama and /lifi; all report the same invented market. */
+  /** Paths /coingecko, /defillama and /lifi; all report the same invented market. */
   readonly coinGecko: Fake
   readonly defiLlama: Fake
   readonly liFi: Fake
-  /**
-   * The wallet indexes, under /goldrush and /alchemy/<network>. A Solana node with NFTs, under /solana. Nodes of idle
-   * chains, under /idle/<chain id>.
-   */
+  /** Paths /goldrush, /alchemy/<network>, /solana (a node with NFTs) and /idle/<chain id>. */
   readonly goldRush: Fake
   readonly alchemy: FakeAlchemy
   readonly solana: Fake
   readonly idleChains: Fake
-  /** The source of rewards, under /merkl. */
+  /** Path /merkl. */
   readonly merkl: Fake
   stop(): Promise<void>
 }
 
-// A query of the bridge's API may exceed Node's default limit.
+// Queries of the bridge's API may exceed Node's default.
 const MAX_HEADER_BYTES = 64 * 1024
 
 /**

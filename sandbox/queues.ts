@@ -12,24 +12,23 @@ import { ACCOUNT, createBroker, type Queue, type QueueCounts, type QueueLies, sp
 export type LocalQueues = {
   readonly endpoint: string
   readonly urls: Readonly<Record<QueueResource, string>>
-  /** Environment variables of functions that locate the queues. */
+  /** Environment variables that locate the queues. */
   readonly variables: Readonly<Record<string, string>>
   readonly lies: QueueLies
-  /** Number of requests since the start, by action. */
+  /** Counts since the start, by action. */
   readonly requests: Readonly<Record<string, number>>
   count(queue: QueueKey): QueueCounts
-  /** Lists the bodies of a queue's messages, including invisible ones. */
+  /** Lists message bodies, including invisible messages. */
   list(queue: QueueKey): unknown[]
   listDeadLetters(queue: QueueKey): unknown[]
-  /** Deletes every message. */
   clear(): void
   stop(): Promise<void>
 }
 
-/** Context of a request: the trace of the invocation that sent it, and its Host header. */
+/** Trace of the sending invocation, and Host header. */
 type Asked = { readonly trace: string | undefined; readonly host: string | undefined }
 
-/** An SQS error, by its wire name and its name in the older query API. */
+/** `queryCode` is the name in the older query API. */
 class SqsError extends Error {
   readonly code: string
   readonly queryCode: string
@@ -43,26 +42,24 @@ class SqsError extends Error {
   }
 }
 
-/** Limits of SQS: messages per batch, total bytes, and seconds of delay, waiting and invisibility. */
+/** Limits of SQS: messages, bytes, and seconds. */
 const MOST_IN_BATCH = 10
 const MOST_BYTES = 1024 * 1024
 const LONGEST_DELAY = 900
 const LONGEST_WAIT = 20
 const LONGEST_INVISIBILITY = 43_200
 const POLL_MS = 50
-/** Days for which the service's dead letters are kept. */
 const DEAD_DAYS = 14
 
 const Id = z.string().regex(/^[\w-]{1,80}$/)
 const Body = z.string().min(1)
 const Delay = z.number().int().min(0).max(LONGEST_DELAY).default(0)
-/** The tenant of a message: letters, digits and punctuation. */
+/** The tenant of a message. */
 const Group = z
   .string()
   .regex(/^[!-~]{1,128}$/)
   .optional()
 const Invisibility = z.number().int().min(0).max(LONGEST_INVISIBILITY)
-/** Names of the attributes to return. */
 const Names = z.array(z.string()).default([])
 const OfQueue = z.object({ QueueUrl: z.url() })
 const Attributes = z.object({
@@ -378,7 +375,7 @@ function parseEntries<Schema extends z.ZodType<{ Id: string }>>(schema: Schema, 
   return Entries
 }
 
-/** Returns the requested attributes, or all; false if none was requested. */
+/** Returns false if no attribute was requested. */
 function attributesOf(names: readonly string[], attributes: Readonly<Record<string, string>>) {
   const asked = Object.entries(attributes).filter(([name]) => names.includes('All') || names.includes(name))
   return asked.length > 0 && { Attributes: Object.fromEntries(asked) }

@@ -6,7 +6,7 @@ export async function readBody(request: IncomingMessage, most: number): Promise<
   let length = 0
   for await (const chunk of request) {
     length += chunk.length
-    // Reads to the end: stopping earlier would break the connection for the next request.
+    // Reads to the end, because the connection must serve the next request.
     if (length <= most) chunks.push(chunk)
   }
   return length <= most ? Buffer.concat(chunks) : undefined

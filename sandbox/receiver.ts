@@ -9,50 +9,47 @@ export type Arrival = {
   /** Position in the order of arrival, from 1. */
   readonly number: number
   readonly receivedAt: string
-  /** Its `webhook-id`, which is the event's id. */
+  /** The `webhook-id`, which is the event's id. */
   readonly id: string
-  /** Number of deliveries of this id so far, including this one. */
+  /** Number of deliveries of this id so far. */
   readonly attempt: number
   /** True if the standard's own library verifies the signature. */
   readonly isVerified: boolean
-  /** True if it was verified and acknowledged for the first time; all others are dropped. */
+  /** True if it was verified and acknowledged for the first time. */
   readonly isTaken: boolean
-  /** Status of the response; null without a response. */
+  /** Null without a response. */
   readonly status: number | null
   /**
-   * Milliseconds from the event (by the chain's clock) to its arrival (by this machine's clock). Null if it has no
-   * time; 0 if the chain's clock is ahead, for example after an advance.
+   * Milliseconds between the event (chain's clock) and its arrival (local clock). Null without a time; 0 if the chain's
+   * clock is ahead.
    */
   readonly delayMs: number | null
-  /** Its content; null if it is no event. */
+  /** Null if the body is no event. */
   readonly event: z.output<typeof Body> | null
 }
 
-/** Name of a response that the receiver can give. */
 type Behaviour = keyof typeof STATUSES
 
 /** The webhook receiver of a wallet's back end. */
 export type Receiver = {
   /** URL for deliveries. */
   readonly url: string
-  /** Accepts from now on deliveries that are signed with this secret. */
+  /** Accepts deliveries signed with this secret. */
   trust(secret: string): void
-  /** Responds this way for these seconds; otherwise it acknowledges. */
+  /** Responds this way for these seconds, then acknowledges. */
   behave(behaviour: Behaviour, seconds: number): void
-  /** Returns the current behaviour. */
   behaviour(): Behaviour
-  /** Returns the arrivals after this number, at most the last 300. */
+  /** Returns at most the last 300 arrivals after this number. */
   listArrivals(after: number): readonly Arrival[]
   stop(): Promise<void>
 }
 
-/** HTTP status of each behaviour; null means no response. */
+/** Null means no response. */
 const STATUSES = { acknowledge: 204, refuse: 503, gone: 410, hang: null } as const
 const KEPT_ARRIVALS = 300
 const MAX_BODY_BYTES = 64 * 1024
 const PATH = '/webhooks'
 
-/** Fields of any event, including those of new types. */
 const Body = z.looseObject({ id: z.string(), type: z.string(), timestamp: z.iso.datetime() })
 
 /**
@@ -72,7 +69,7 @@ export async function startReceiver(now: () => number): Promise<Receiver> {
     if (!body) return response.writeHead(413).end()
     const isVerified = verify(verifier, body, request.headers)
     const behaviour = currentBehaviour()
-    // A delivery with a wrong signature gets 401 even while the receiver acknowledges.
+    // A wrong signature gets 401 even while the receiver acknowledges.
     const status = behaviour === 'acknowledge' && !isVerified ? 401 : STATUSES[behaviour]
     const id = String(request.headers['webhook-id'] ?? '')
     const before = arrivals.filter((arrival) => arrival.id === id)

@@ -35,8 +35,8 @@ import { callRpc } from './rpc.ts'
 import { transact } from './transactions.ts'
 
 /**
- * State of a deposit. The relayer fills `waiting` deposits after the delay, and never `ignored` ones by itself.
- * `stranded` deposits go to a chain without a relayer. With `refund_deferred`, the depositor must claim the refund.
+ * The relayer never fills `ignored` deposits by itself. `stranded` ones go to a chain without a relayer. A
+ * `refund_deferred` is for the depositor to claim.
  */
 type RelayState =
   | 'waiting'
@@ -54,28 +54,26 @@ export type Relay = {
   readonly deposit: BridgeDeposit
   readonly relayHash: Hash
   readonly state: RelayState
-  /** Reason of the last failed attempt to fill it. */
+  /** Reason of the last failed fill. */
   readonly trouble?: string
   /** The depositor's signed change with the least output, which fills use. */
   readonly speedUp?: SpeedUp
-  /** Transactions of this relayer; after a claim, the refund transaction is the claim. */
+  /** Transactions of this relayer, or of the depositor's claim. */
   readonly fillTransaction?: Hash
   readonly refundTransaction?: Hash
-  /** Transaction of the first leaf of the bundle with the refund. */
+  /** First leaf of the bundle with the refund. */
   readonly bundleTransaction?: Hash
 }
 
-/** A filter of deposits; empty for all. */
 type DepositQuery = {
   readonly originChainId?: number
   readonly depositId?: bigint
   readonly transactionHash?: Hash
 }
 
-/** Settings of a started relayer. */
 type RelayerSettings = {
   running: boolean
-  /** Seconds between the relayer's first sight of a deposit and the fill. */
+  /** Delay of a fill after the relayer first sees the deposit. */
   delaySeconds: number
 }
 
@@ -83,49 +81,41 @@ type RelayerSettings = {
 export type Relayer = {
   readonly address: Address
   readonly settings: RelayerSettings
-  /** Reads the chains and returns the matching deposits, in the order of their detection. */
+  /** Reads the chains and returns matching deposits, in the order of their detection. */
   look(query?: DepositQuery): Promise<readonly Relay[]>
   /** Fills a deposit and returns the transaction; throws the pool's reason if it refuses. */
   fill(deposit: BridgeDeposit): Promise<Hash>
-  /** Fills every waiting deposit in its own transaction and returns the filled ones; failures set `trouble`. */
+  /** Fills each waiting deposit in its own transaction and returns the filled ones; failures set `trouble`. */
   fillAll(): Promise<readonly Relay[]>
-  /** Fills deposits in one transaction per destination and returns the transactions; throws if one is refused. */
+  /** Fills deposits in one transaction per destination; throws if one is refused. */
   fillTogether(deposits: readonly BridgeDeposit[]): Promise<readonly Hash[]>
-  /** Requests a slow fill and returns the transaction. */
   requestSlowFill(deposit: BridgeDeposit): Promise<Hash>
-  /** Fills from the pool's own tokens and returns the transaction; the output amount defaults to the deposit's. */
+  /** Fills from the pool's own tokens, by default with the deposit's output amount. */
   executeSlowFill(deposit: BridgeDeposit, outputAmount?: bigint): Promise<Hash>
-  /**
-   * Sends a change signed by the depositor, who must be an account of the local chains. Relayers use it if it lowers
-   * the output.
-   */
+  /** Sends a change that the depositor, a local account, signed. Relayers use it if it lowers the output. */
   speedUp(deposit: BridgeDeposit, change: SpeedUpChange): Promise<Hash>
-  /** Refunds an expired deposit and returns the transaction; throws if it is not expired. */
+  /** Refunds a deposit; throws if it is not expired. */
   refund(deposit: BridgeDeposit): Promise<Hash>
   /**
    * Refunds expired deposits, by default all, in one bundle per origin. As on the real bridge, each account gets one
    * total per token. Returns the transactions, one per leaf.
    */
   refundTogether(deposits?: readonly BridgeDeposit[], options?: RefundOptions): Promise<readonly Hash[]>
-  /** Claims a deferred refund for its depositor, an account of the local chains, and returns the transaction. */
+  /** Claims a deferred refund for its depositor, a local account. */
   claimRefund(deposit: BridgeDeposit, to?: Address): Promise<Hash>
-  /** Pauses or resumes the deposits or fills of a chain's pool. */
   pause(chainId: number, what: 'deposits' | 'fills', pause: boolean): Promise<void>
-  /** Excludes a deposit from `fillAll` and from a started relayer's fills. */
+  /** Excludes a deposit from `fillAll` and from automatic fills. */
   ignore(deposit: BridgeDeposit): Promise<void>
   /**
-   * Marks a deposit as ignored and moves the clocks of all chains past its deadline. Throws for one in a final state,
-   * such as filled.
+   * Ignores a deposit and moves the clocks of all chains past its deadline. Throws for a final state, such as filled.
    */
   expire(deposit: BridgeDeposit): Promise<void>
-  /** Moves the clocks of all chains forward. */
   advance(seconds: number): Promise<void>
-  /** Fills deposits until `stop`. */
   start(options?: { readonly onError?: (error: unknown) => void }): void
   stop(): Promise<void>
 }
 
-/** Changed terms; `outputAmount` in the output token's smallest unit, by default one less than the deposit's. */
+/** `outputAmount` is in the smallest unit; by default one less than the deposit's. */
 type SpeedUpChange = { readonly outputAmount?: bigint; readonly recipient?: Address; readonly message?: Hex }
 
 type RefundOptions = {
@@ -133,7 +123,7 @@ type RefundOptions = {
   readonly deferred?: boolean
   /** Other payments in the same bundles. */
   readonly payments?: readonly (Payment & { readonly chainId: number })[]
-  /** Defaults to the number of the real bridge. */
+  /** Defaults to the real bridge's number. */
   readonly paymentsPerLeaf?: number
 }
 
@@ -170,7 +160,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return turn
   }
 
-  /** Reads news of all chains; returns the errors, so that one chain does not block the others. */
+  /** Returns the errors, so that one chain does not block the others. */
   const look = async (): Promise<unknown[]> => {
     const news = await Promise.allSettled(chains.map(readNews))
     for (const result of news) {
@@ -191,7 +181,6 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     if (errors.length > 0) throw errors[0]
   }
 
-  /** Reads the chains, then does the work. */
   const afterLook = <T>(work: () => T | Promise<T>): Promise<T> => inTurn(() => lookOrThrow().then(work))
 
   const readNews = async (chain: LocalChain) => {
@@ -206,7 +195,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return { chainId, head, wentBack, deposits, speedUps }
   }
 
-  /** Uses the change with the least output, because a relayer earns the difference. */
+  /** A relayer earns the difference, so it uses the change with the least output. */
   const followSpeedUp = (speedUp: SpeedUp) => {
     const { originChainId, depositId } = speedUp
     for (const relay of relays.filter(({ deposit }) => fits(deposit, { originChainId, depositId }))) {
@@ -216,7 +205,6 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     }
   }
 
-  /** Forgets the data of a reorganised chain. */
   const forget = (chainId: number) => {
     relays = relays.filter(({ deposit }) => deposit.originChainId !== chainId)
     for (const relay of relays) if (relay.deposit.destinationChainId === chainId) relay.state = 'waiting'
@@ -310,7 +298,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return hashes
   }
 
-  /** Relays the root of a bundle to a pool and returns the bundle's id there. */
+  /** Returns the bundle's id at the pool. */
   const relayRoot = async (origin: LocalChain, root: Hex): Promise<number> => {
     const args = [root, zeroHash] as const
     const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'relayRootBundle', args })
@@ -342,7 +330,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
       await fill(relay)
       return true
     } catch {
-      // The reason is in `trouble`; the relayer retries until the deposit expires.
+      // The reason is in `trouble`; the relayer retries until the deadline.
       return false
     }
   }
@@ -520,7 +508,6 @@ function encodeFill({ deposit, speedUp }: Relay): Hex {
   return encodeFunctionData({ abi: spokePoolAbi, functionName: 'fillRelayWithUpdatedDeposit', args })
 }
 
-/** Returns the pool's refund of an unfilled deposit. */
 function refundOf({ originChainId, inputToken, depositor, inputAmount }: BridgeDeposit) {
   return { chainId: originChainId, token: accountOf(inputToken), account: accountOf(depositor), amount: inputAmount }
 }
@@ -541,7 +528,7 @@ function keyOf(address: Address): Hex {
   return account.privateKey
 }
 
-/** Returns whether a chain still has an earlier head, so that no reorganisation replaced it. */
+/** Returns false if a reorganisation replaced a chain's earlier head. */
 async function isStillThere(chain: LocalChain, known: Head, head: Head): Promise<boolean> {
   if (head.number < known.number) return false
   if (head.number === known.number) return head.hash === known.hash
@@ -549,7 +536,7 @@ async function isStillThere(chain: LocalChain, known: Head, head: Head): Promise
   return hash === known.hash
 }
 
-/** Returns the name of the error with which a call would revert; undefined if it would succeed. */
+/** Returns the name of a call's error; undefined if it would succeed. */
 async function refusalOf(chain: LocalChain, to: Address, data: Hex): Promise<string | undefined> {
   try {
     await call(clientOf(chain), { account: ADDRESS, to, data })

@@ -3,10 +3,9 @@ import { type Address, concat, encodeAbiParameters, type Hex, keccak256, parseAb
 /** A leaf of a tree: a user's lifetime rewards in a token, in its smallest unit. */
 export type RewardLeaf = { readonly user: Address; readonly token: Address; readonly amount: bigint }
 
-/** A Merkle tree with the contract's hashing. */
 type RewardTree = {
   readonly root: Hex
-  /** Returns the siblings from the leaf to the root. Throws if the tree lacks the leaf. */
+  /** Returns the siblings from the leaf to the root; throws for an unknown leaf. */
   proofOf(leaf: RewardLeaf): readonly Hex[]
 }
 
@@ -42,7 +41,7 @@ function hashLeaf({ user, token, amount }: RewardLeaf): Hex {
   return keccak256(encodeAbiParameters(LEAF, [user, token, amount]))
 }
 
-/** Both words have 32 bytes, so their concatenation equals `abi.encode`. */
+/** The concatenation of two 32-byte words equals their `abi.encode`. */
 function hashPair(left: Hex, right: Hex): Hex {
   return keccak256(concat(left < right ? [left, right] : [right, left]))
 }

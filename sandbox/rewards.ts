@@ -50,7 +50,6 @@ export const distributorAbi = parseAbi([
   'error UnresolvedDispute()',
   'error InvalidDispute()',
   'error NoDispute()',
-  // Errors of its libraries.
   'error SafeCastOverflowedUintDowncast(uint8 bits, uint256 value)',
   'error SafeERC20FailedOperation(address token)',
 ])
@@ -63,22 +62,18 @@ export type Reward = {
   readonly amount: bigint
 }
 
-/** An account's rewards in a token, as the source reports them. */
 type ShownReward = {
   readonly token: Address
-  /** Amount of the leaf; 0 without a leaf. */
+  /** 0 without a leaf. */
   readonly amount: bigint
   /** Rewards that are only in a later tree. */
   readonly pending: bigint
-  /** Empty without a leaf. */
   readonly proofs: readonly Hex[]
   /** Both sums split by vault. */
   readonly parts: readonly { readonly vault: Address; readonly amount: bigint; readonly pending: bigint }[]
 }
 
-/** The source's data of a chain and an account. */
 type ShownRewards = {
-  /** Merkle root of the proofs. */
   readonly root: Hex
   /** Seconds since 1970. */
   readonly endOfDisputePeriod: number
@@ -88,31 +83,26 @@ type ShownRewards = {
 /** The operator of the campaigns, who posts one tree after another. */
 export type Rewards = {
   readonly settings: {
-    /** The tree that the source reports. The real source reports the newest, even in its dispute period. */
+    /** The real source reports the newest tree, even in its dispute period. */
     shows: 'newest' | 'effective'
-    /** Maximum age of the source's `claimed` in seconds. */
+    /** Maximum age of the source's `claimed`. */
     claimedLagSeconds: number
-    /** Requests per second that the source accepts. */
     requestsPerSecond: number
   }
   /**
-   * Posts a tree that adds these rewards, and funds the contract. The tree takes effect immediately unless it stays in
-   * its dispute period. A negative amount reduces earlier rewards. Throws while a dispute is open.
+   * Posts a tree that adds these rewards, and funds the contract. It takes effect immediately unless `inDisputePeriod`.
+   * A negative amount reduces earlier rewards. Throws while a dispute is open.
    */
   grant(chainId: number, rewards: readonly Reward[], options?: { readonly inDisputePeriod?: boolean }): Promise<void>
   /** Reports rewards as pending, without a tree. */
   addPending(chainId: number, rewards: readonly Reward[]): void
-  /** Disputes the newest tree. Throws unless it is in its dispute period. */
+  /** Disputes the newest tree; throws unless it is in its dispute period. */
   dispute(chainId: number): Promise<void>
-  /**
-   * Ends a dispute. A valid one revokes the tree; otherwise the dispute period begins again. Throws without a dispute.
-   */
+  /** Ends a dispute. A valid one revokes the tree, another restarts the dispute period. Throws without a dispute. */
   resolve(chainId: number, isValid: boolean): Promise<void>
-  /** Revokes the newest tree in favour of the one before it. Throws while a dispute is open. */
+  /** Revokes the newest tree in favour of the one before it; throws while a dispute is open. */
   revoke(chainId: number): Promise<void>
-  /** Reads the chain's trees and returns the source's data of an account. */
   show(chainId: number, account: Address): Promise<ShownRewards>
-  /** Reads the amount of a token that an account has claimed. */
   readClaimed(chainId: number, account: Address, token: Address): Promise<bigint>
 }
 
@@ -196,10 +186,7 @@ export function createRewards({ chains }: { readonly chains: readonly LocalChain
   }
 }
 
-/**
- * Returns an account's rewards by token. `later` also includes rewards of later trees; those not in `shown` are
- * pending.
- */
+/** Returns rewards by token. `later` includes later trees; rewards missing in `shown` are pending. */
 function showRewards(account: Address, shown: readonly Reward[], later: readonly Reward[]): ShownReward[] {
   const isOwn = (reward: Reward) => isAddressEqual(reward.account, account)
   const leaves = leavesOf(shown)
@@ -244,7 +231,7 @@ function addUp(rewards: readonly Reward[]): Reward[] {
   return [...sums.values()]
 }
 
-/** Sums the rewards per account and token, over all vaults. */
+/** Sums the rewards per account and token. */
 function leavesOf(rewards: readonly Reward[]): RewardLeaf[] {
   return addUp(rewards.map((reward) => ({ ...reward, vault: DISTRIBUTOR }))).map(({ account, token, amount }) => ({
     ...{ user: getAddress(account), token: getAddress(token), amount },
@@ -255,7 +242,7 @@ function keyOf({ account, token, vault }: Omit<Reward, 'amount'>): string {
   return [account, token, vault].join().toLowerCase()
 }
 
-/** Labels of the operator's calls, with the only reason for the contract to reject each. */
+/** Each label names the contract's only reason to reject the call. */
 const LABELS = {
   updateTree: 'updateTree, because a dispute is open',
   disputeTree: 'disputeTree, because no tree is in its dispute period or a dispute is open',

@@ -32,13 +32,11 @@ import { registerReceiver } from './start/webhook.ts'
 
 const SETTLE_SECONDS = 20
 const FILL_SECONDS = 3
-/** The job runs each minute in AWS; more often here, so that events arrive sooner. */
+/** Each minute in AWS; faster here, so that events arrive sooner. */
 const REFRESH_SECONDS = 3
 const LOG_FILE = '.local/service.log'
-/** Output folder of `npm run docs:build`. */
 const DOCS_FOLDER = 'dist/docs'
 
-/** Folder of the wallet's build. */
 const WALLET_FOLDER = '.local/wallet'
 
 const startedAt = Date.now()
@@ -79,9 +77,9 @@ async function start(): Promise<void> {
     startBackends({ blockSeconds, withPast, withStates: withPast, realMarkets, nodes, indexes }),
   ])
   for (const { name, why } of backends.states?.missing ?? []) say(`Without the state "${name}": ${why}`)
-  // The functions end first: the database waits for their requests, and frequent jobs would never stop sending them.
+  // The functions end first: the database waits for their requests, which frequent jobs keep sending.
   stops.push(backends.stop, () => service.terminate())
-  // Faults that SQS shows at times, so that developers meet them early.
+  // SQS shows these faults at times, so that developers meet them early.
   Object.assign(backends.queues.lies, { twice: 0.05, disorder: true, passedOver: 0.5, refused: 0.05 })
 
   say('Registering the clients with their vaults …')
@@ -231,7 +229,7 @@ async function seed({ admin, chains }: Backends): Promise<{ clientId: string; ap
   return { clientId: demo.clientId, apiKey: demo.apiKey, otherApiKey: other.apiKey }
 }
 
-/** Starts the thread of the gateway and the functions, and returns it once they are loaded; it logs to a file. */
+/** Returns the functions' thread once they are loaded; it logs to a file. */
 async function loadService(): Promise<Worker> {
   await mkdir('.local', { recursive: true })
   const log = createWriteStream(LOG_FILE)
@@ -242,7 +240,6 @@ async function loadService(): Promise<Worker> {
   return service
 }
 
-/** Makes the thread serve the functions, the documentation and the controls, and run the jobs. */
 async function startService(service: Worker, settings: ServiceSettings): Promise<void> {
   service.postMessage(settings)
   await once(service, 'message')
@@ -288,7 +285,7 @@ function stop(exitCode: number): Promise<void> {
   return stopping
 }
 
-/** Prints an error that the curator or the relayer retries; prints nothing once the chains stop. */
+/** Prints an error that is retried; nothing once the chains stop. */
 function reportRetry(who: 'curator' | 'relayer', error: unknown): void {
   if (!stopping) say(`The ${who} will try again: ${messageOf(error)}`)
 }

@@ -15,21 +15,16 @@ import { isAllowed, PolicyDocument, type Statement, TrustPolicy } from './templa
 
 /** A synthesized stage that runs on this machine. */
 export type RunningTemplate = {
-  /** URL of its API. */
   readonly url: string
-  /** Environment of an operator of this stage. */
+  /** Environment of an operator. */
   readonly operator: Readonly<Record<string, string>>
-  /**
-   * The schedules: the function's name, its input, and a function that invokes it. `run` throws the errors of the run.
-   */
+  /** `run` invokes the function and throws its error. */
   readonly schedules: readonly { readonly name: string; readonly input: unknown; run(): Promise<unknown> }[]
-  /** Handles all messages that the queues have now; returns their number. */
+  /** Handles all available messages; returns their number. */
   consume(): Promise<number>
-  /** Lists the distinct requests that functions sent to AWS. */
+  /** Lists the distinct requests of functions to AWS. */
   calls(): Call[]
-  /** Lists the names of its functions. */
   names(): string[]
-  /** Returns the last log lines of a function. */
   logs(name: string): string
   stop(): Promise<void>
 }
@@ -38,25 +33,24 @@ type Role = {
   readonly name: string
   readonly statements: readonly Statement[]
   trusts(service: string): boolean
-  /** Throws if the role lacks a permission that AWS requires before it accepts the role. */
+  /** Throws if the role lacks a permission that AWS requires. */
   verify(action: string, resource: string): void
 }
 type Settings = {
-  /** Port of the API; 0 or undefined for any free port. */
+  /** 0 or undefined for any free port. */
   readonly port?: number
-  /** Variables with local values, which replace those of functions that have them. */
+  /** Local values of variables; they replace those of functions that have them. */
   readonly variables?: Readonly<Record<string, string>>
 }
 
 const OPERATOR_KEY = 'operator'
-/** Lambda's limit for environment variables, in bytes. */
+/** Limit of Lambda. */
 const MOST_VARIABLES_BYTES = 4 * 1024
-/** IAM's limit for a role's inline policies, in characters without white space. */
+/** Limit of IAM for a role's inline policies, without white space. */
 const MOST_POLICY_CHARACTERS = 10_240
 
-/** URL of SQS in AWS. */
 const SQS_URL = `https://sqs.${REGION}.amazonaws.com`
-/** Permissions that Lambda needs for a queue before it polls it. */
+/** Permissions that Lambda needs before it polls a queue. */
 const TAKING = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes']
 
 const Table = z.looseObject({ TableName: z.string() })
@@ -146,7 +140,7 @@ async function startOn(
     }
     return { lambda, role, credentials, wakesItself: properties.RecursiveLoop === 'Allow' }
   })
-  // Keys of each function: its ARN, its name, and its alias's ARN and name.
+  // Keyed by ARN, name, and the alias's ARN and name.
   const called = new Map(functions.flatMap((one) => [[one.lambda.arn, one] as const, [one.lambda.name, one] as const]))
   for (const { arn, properties } of deployed('AWS::Lambda::Alias', Alias)) {
     const one = called.get(properties.FunctionName)
@@ -178,7 +172,7 @@ async function startOn(
   })
   const { consume } = createConsumers(
     mappings,
-    // The cast names the frame's response to a batch of messages.
+    // The cast fits: the frame responds like this to a batch.
     async (name, event, { trace }) => (await containers.invoke(find(name).lambda, event, trace)) as SQSBatchResponse,
   )
 
@@ -215,7 +209,7 @@ async function startOn(
   }
 }
 
-/** Creates the template's tables, queues and secrets; like CloudFormation it keeps existing ones. */
+/** Keeps existing stores, like CloudFormation. */
 async function createStores(deployed: Deployed, { dynamodb, sqs, secretsmanager }: AwsServices): Promise<void> {
   const tables = dynamoClient(localConfig(dynamodb))
   const queues = new SQSClient(localConfig(sqs))
@@ -223,7 +217,7 @@ async function createStores(deployed: Deployed, { dynamodb, sqs, secretsmanager 
   try {
     for (const { properties } of deployed('AWS::DynamoDB::Table', Table)) {
       const { TableName, AttributeDefinitions, KeySchema, GlobalSecondaryIndexes, BillingMode } = properties
-      // CloudFormation and DynamoDB share these names; DynamoDB rejects invalid values, so the cast is safe.
+      // The cast fits: CloudFormation and DynamoDB share these names, and DynamoDB checks the values.
       const keys = { AttributeDefinitions, KeySchema, GlobalSecondaryIndexes, BillingMode } as object
       await createTable(tables, { TableName, ...keys })
     }
@@ -250,12 +244,11 @@ async function createStores(deployed: Deployed, { dynamodb, sqs, secretsmanager 
   }
 }
 
-/** Returns a template's roles and their statements, by ARN. */
 function rolesOf(deployed: Deployed): ReadonlyMap<string, Role> {
   const policies = deployed('AWS::IAM::Policy', Policy)
   return new Map(
     deployed('AWS::IAM::Role', RoleProperties).flatMap(({ id, arn, properties }) => {
-      // Omits roles with managed policies, whose permissions are unknown here; their functions cannot run.
+      // The permissions of managed policies are unknown here, so their functions cannot run.
       if (properties.ManagedPolicyArns) return []
       const own = policies.filter(({ properties: { Roles } }) => Roles.includes(id))
       const statements = own.flatMap(({ properties: { PolicyDocument } }) => PolicyDocument.Statement)
@@ -281,7 +274,7 @@ function verifyLimits({ id, properties }: DeployedResource<z.output<typeof Lambd
   if (Runtime !== `nodejs${major}.x`) throw new Error(`${id} runs on ${Runtime}, and this is Node ${major}.`)
 }
 
-/** Returns a function's environment: the template's variables and those that Lambda adds. */
+/** Combines the template's variables and those that Lambda adds. */
 function buildEnvironment(
   { id, properties }: DeployedResource<z.output<typeof Lambda>>,
   others: Readonly<Record<string, string>>,
@@ -304,7 +297,6 @@ function buildEnvironment(
   }
 }
 
-/** Returns the credentials with which a function signs its requests. */
 function credentialsOf(name: string) {
   const accessKey = randomBytes(8).toString('hex').toUpperCase()
   return {

@@ -13,9 +13,9 @@ export type LocalTransaction = {
 
 type Endpoint = { readonly rpcUrl: string; readonly blockSeconds?: number | undefined }
 
-// More than any transaction needs. Without a gas estimate, a transaction may depend on a pending one.
+// More than any transaction needs. Without an estimate, a transaction may depend on a pending one.
 const GAS = numberToHex(10_000_000)
-// Milliseconds between polls; with a block per transaction, a block takes one or two milliseconds.
+// Milliseconds; instant blocks take one or two.
 const POLL_MS = { instant: 1, timed: 5 }
 
 const Quantity = z.string().transform(Number)

@@ -26,7 +26,6 @@ export type RefundBundle = {
   readonly leaves: readonly { readonly leaf: RefundLeaf; readonly proof: readonly Hex[] }[]
 }
 
-/** Maximum number of accounts that the bridge pays with one leaf. */
 const PAYMENTS_PER_LEAF = 25
 
 /**
@@ -64,7 +63,7 @@ function sumByAccount(payments: readonly Payment[]): (readonly [Address, bigint]
     .sort(([a, more], [b, less]) => compare(less, more) || compare(a.toLowerCase(), b.toLowerCase()))
 }
 
-/** Returns the levels of a Merkle tree from leaves to root; a node without a partner moves up unchanged. */
+/** Returns the levels from leaves to root; a node without a partner moves up unchanged. */
 function buildTree(leaves: readonly Hex[]): (readonly Hex[])[] {
   const levels = [leaves]
   for (let level = leaves; level.length > 1; levels.push(level)) {

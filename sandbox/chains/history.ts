@@ -11,11 +11,10 @@ import { type LocalToken, type LocalVault, type LocalWorld, openVaults, USER_BAL
 export const PAST_SECONDS = 120 * 86_400
 
 const DAY = 86_400
-/** Two-week gains of the vaults, in millionths of their assets: about 4 to 9 % a year. */
+/** Two-week gains in millionths of the vaults' assets: about 4 to 9 % a year. */
 const GAINS = [2_400n, 1_700n, 3_100n, 2_000n, 2_700n, 1_650n, 3_400n]
-/** One share of a vault with a manager. */
 const MANAGED_SHARES = 10n ** 6n
-/** Balances of the first user in whole tokens, like those of a typical person. The second user gets the rest. */
+/** Whole tokens of the first user, like those of a typical person. The second user gets the rest. */
 const PURSES: { readonly [chainId: number]: { readonly [symbol: string]: string } } = {
   8453: { ETH: '1.4', USDC: '31000', DAI: '900', USDT: '640' },
   42161: { ETH: '0.6', USDC: '15000', DAI: '6400', USDT: '310' },
@@ -48,7 +47,7 @@ export async function playHistory(chain: LocalChain, world: LocalWorld, now: () 
   const begin = Math.floor(now() / 1000) - PAST_SECONDS
   const { tokens } = world
   const vaults = [...world.vaults]
-  // Every vault of the local world has one of its tokens as asset.
+  // The cast fits: every local vault's asset is one of the tokens.
   const tokenOf = ({ asset }: LocalVault) => tokens.find(({ address }) => address === asset) as LocalToken
   const first = vaults.find(({ protocol }) => protocol === 'lagoon')
   const synchronous = vaults.find(({ type }) => type === 'sync')
@@ -98,7 +97,6 @@ export async function playHistory(chain: LocalChain, world: LocalWorld, now: () 
   const deposit = amount(first, '10000')
   await on(6, () => transact(chain, [approve(first, deposit), request(first, deposit)]))
   await gains(8)
-  // Claims a part now and the rest weeks later.
   await on(9, () => transact(chain, [call(ALICE, first.address, 'deposit', [amount(first, '6000'), ALICE, ALICE])]))
   await gains(22)
   await on(30, () => transact(chain, [call(ALICE, first.address, 'deposit', [amount(first, '4000'), ALICE, ALICE])]))
@@ -122,7 +120,7 @@ export async function playHistory(chain: LocalChain, world: LocalWorld, now: () 
   return { ...world, vaults }
 }
 
-/** Number of blocks, above the distance of a local chain's finalized block from its head. */
+/** More blocks than a local chain's finalized block lags behind its head. */
 const LATEST_BLOCKS = 6
 
 /** Mines blocks over the finality period, so that everything earlier is final, and ends at the present. */
@@ -142,7 +140,6 @@ async function readTotalAssets(chain: LocalChain, vaults: readonly LocalVault[])
   return (await callRpc(chain, calls)).map((word) => BigInt(String(word)))
 }
 
-/** Values the vault with a gain that its safe receives, and settles pending requests. */
 function settleWithGain({ address, asset }: LocalVault, totalAssets: bigint, gain: bigint): LocalTransaction[] {
   const { safe, valuationManager } = ACCOUNTS
   return [
@@ -163,7 +160,7 @@ function request({ address }: LocalVault, amount: bigint): LocalTransaction {
 type Name = Exclude<(typeof CALLS)[number]['name'], 'totalAssets'>
 
 function call(from: Address, to: Address, functionName: Name, args: readonly unknown[]): LocalTransaction {
-  // TypeScript cannot check the arguments of an overloaded function by its name; the chain checks them.
+  // The cast fits: TypeScript cannot check an overloaded function's arguments by its name; the chain does.
   const data = encodeFunctionData({ abi: CALLS, functionName, args } as Parameters<typeof encodeFunctionData>[0])
   return { label: `${functionName} of the past`, from, to, data }
 }

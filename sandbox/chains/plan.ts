@@ -10,9 +10,8 @@ import { confirmTransactions, type LocalTransaction, readNonces, sendTransaction
 export type Plan = {
   /** Plans a deployment by the admin and returns the future address. */
   deploy(name: string, args: readonly unknown[]): Address
-  /** Encodes calldata of a contract's function. */
   encode(name: string, functionName: string, args: readonly unknown[]): Hex
-  /** Plans a call by one of `ACCOUNTS`; `name` is the contract that has the function. */
+  /** Plans a call by one of `ACCOUNTS`; `name` is the contract that declares the function. */
   call(from: Address, to: Address, name: string, functionName: string, args: readonly unknown[]): void
   /** Mines the plan; throws with the step that reverted. */
   execute(): Promise<void>
@@ -22,10 +21,7 @@ const PoolStatus = z.object({ pending: z.string() })
 
 const ADMIN = ACCOUNTS.admin.address
 
-/**
- * Returns an empty plan that starts at the chain's current nonce. Its steps throw if `sandbox/contracts` lacks the
- * contract.
- */
+/** Returns an empty plan. Its steps throw if `sandbox/contracts` lacks the contract. */
 export async function openPlan(chain: LocalChain): Promise<Plan> {
   const [contracts, [nonce = 0]] = await Promise.all([compiledContracts(), readNonces(chain, [ADMIN])])
   const steps: LocalTransaction[] = []
@@ -65,7 +61,6 @@ export async function openPlan(chain: LocalChain): Promise<Plan> {
   }
 }
 
-/** Mines the pending transactions in as few blocks as their gas allows. */
 async function mineAll(chain: LocalChain): Promise<void> {
   do {
     await callRpc(chain, [{ method: 'evm_mine', params: [] }])

@@ -29,9 +29,9 @@ export type States = {
   readonly questions: Readonly<Record<string, State>>
   /** Requests whose final response needs several checks by the service. */
   readonly slow: readonly State[]
-  /** A transaction that the service recorded as replaced by another. */
+  /** A transaction recorded as replaced by another. */
   readonly dropped: { readonly chainId: number; readonly transactionHash: Hash; readonly sender: Address }
-  /** States that could not be made, with the reason; they have no request. */
+  /** States that failed, without a request. */
   readonly missing: readonly { readonly name: string; readonly why: string }[]
 }
 
@@ -41,21 +41,19 @@ const [A, B, C, D, E, F, G, H] = ACCOUNTS.states.map(({ address }) => address) a
   ...[Address, Address, Address, Address],
 ]
 const FUNDS = parseUnits('100000', 6)
-/** Amount of each deposit, and the shares that a vault mints for it at its first settlement. */
+/** Each deposit, and the shares that a vault mints for it at its first settlement. */
 const AMOUNT = parseUnits('250', 6)
 const SHARES = parseUnits('250', 18)
 /** The account that the demo wallet shows first. */
 const ALICE = ACCOUNTS.users[0].address
-/** Amount of a reward, in a token of 18 decimals. */
 const REWARD = parseUnits('2.5', 18)
-/** Fee that the bridge deducts from a deposit. */
 const FEE = parseUnits('1', 6)
 const DAY = 86_400
-/** Maximum seconds until a deposit's fill deadline that the bridge accepts. */
+/** Maximum that the bridge accepts. */
 const LONGEST_DEADLINE = 21_600
-/** Unichain, which the service does not support. */
+/** A chain that the service does not support. */
 const UNICHAIN = 130
-/** Hashes without a transaction: `UNSEEN` was never broadcast, and another transaction replaced `DROPPED`. */
+/** Hashes without a transaction. `UNSEEN` was never broadcast; another transaction replaced `DROPPED`. */
 const UNSEEN: Hash = `0x${'00'.repeat(30)}0001`
 const DROPPED: Hash = `0x${'00'.repeat(30)}0002`
 
@@ -78,7 +76,7 @@ export async function playStates(
 ): Promise<States> {
   const [base, arbitrum] = [required(chains[0]), required(chains[1])]
   const missing: { name: string; why: string }[] = []
-  /** Makes one state. On failure it records the reason and returns undefined, so the other states go on. */
+  /** Records a failure and returns undefined, so the other states go on. */
   const make = <T>(name: string, act: () => Promise<T>): Promise<T | undefined> =>
     act().catch((error: unknown) => {
       missing.push({ name, why: error instanceof Error ? error.message : String(error) })
@@ -148,7 +146,6 @@ export async function playStates(
   }
 }
 
-/** Deploys the vaults on the first chain and plays the accounts' requests there. */
 async function playVaults(chain: Chain) {
   const plan = await openPlan(chain)
   const asset = usdcOf(chain)
@@ -250,7 +247,6 @@ async function playVaults(chain: Chain) {
   }
 }
 
-/** Returns functions that plan calls of Lagoon vaults. */
 function lagoonCalls(plan: Plan, asset: Address) {
   const name = 'LagoonVaultV05'
   return {
@@ -270,10 +266,7 @@ function lagoonCalls(plan: Plan, asset: Address) {
   }
 }
 
-/**
- * Grants rewards on the first chain, of which one account claims a part, and posts a tree on the second. `next` are the
- * rewards of the newest tree there, for an account and the demo wallet.
- */
+/** Lets one account claim a part on the first chain. `next` are the rewards of the second chain's newest tree. */
 async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault: LocalVault) {
   const token = required(base.rewardToken).address
   const spam = required(base.unlisted?.at(-1)).address
@@ -283,7 +276,6 @@ async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault
   })
   const onSecond = { token: required(arbitrum.rewardToken).address }
   const ofAlice = (amounts: readonly bigint[]) =>
-    // Vaults that she has used.
     [base.vaults.find(({ type }) => type === 'async'), base.vaults.find(({ type }) => type === 'sync')].flatMap(
       (used, index) => (used ? [reward(ALICE, amounts[index] ?? 0n, { vault: used.address })] : []),
     )
@@ -310,7 +302,7 @@ async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault
   }
 }
 
-/** Posts a tree with more rewards, in its dispute period, and returns the request for the first account. */
+/** Posts a tree in its dispute period and returns the request for the first account. */
 async function postRewards(chain: Chain, rewards: Rewards, next: readonly Reward[]): Promise<State> {
   await rewards.grant(chain.chainId, next, { inDisputePeriod: true })
   return rewardsOf(required(next[0]).account, chain)
@@ -340,7 +332,7 @@ async function playSavings(chain: Chain) {
   return { open, paused, all }
 }
 
-/** Sends bridge deposits on the first chain, and two transactions that make no deposit. */
+/** Sends bridge deposits, and two transactions without a deposit. */
 async function sendTransfers(base: Chain, arbitrum: Chain, savings: { open: Address; paused: Address }) {
   const deadline = (await timeOf(base)) + 3600
   // A deposit expires by the destination's clock, and its refund becomes due by the origin's clock.
@@ -365,17 +357,15 @@ async function sendTransfers(base: Chain, arbitrum: Chain, savings: { open: Addr
   return { ...deposits, approval: required(approval), reverted: required(reverted) }
 }
 
-/** A bridge deposit to an account, or into a vault for the account. */
 type Order = {
   readonly account: Address
-  /** Fill deadline in seconds since 1970; the bridge also accepts a time in the past. */
+  /** Fill deadline in seconds since 1970; may be in the past. */
   readonly deadline: number
   readonly into?: Address
-  /** Id of the destination chain; the second chain by default. */
+  /** Destination chain id; the second chain by default. */
   readonly to?: number
 }
 
-/** Sends these deposits and returns their events by name. */
 async function sendDeposits<Name extends string>(
   base: Chain,
   arbitrum: Chain,
@@ -383,7 +373,7 @@ async function sendDeposits<Name extends string>(
 ): Promise<Readonly<Record<Name, BridgeDeposit>>> {
   const { pool } = bridgeContracts(base.chainId)
   const quotedAt = await timeOf(base)
-  // The keys have the type string, but the type of `orders` limits them to these names.
+  // The cast fits: `orders` has only these keys.
   const names = Object.keys(orders) as Name[]
   const hashes = await transact(
     base,
@@ -397,7 +387,7 @@ async function sendDeposits<Name extends string>(
     name,
     required(deposits.find(({ transactionHash }) => transactionHash === hashes[index])),
   ])
-  // The entries above contain every name.
+  // The cast fits: there is an entry for every name.
   return Object.fromEntries(sent) as Record<Name, BridgeDeposit>
 }
 
@@ -420,7 +410,7 @@ function encodeDeposit(
   })
 }
 
-/** Encodes a message that makes the handler deposit its whole balance into a vault. */
+/** Encodes a message that deposits the handler's whole balance into a vault. */
 function encodeMessage(
   handler: Address,
   { token, vault, account }: { token: Address; vault: Address; account: Address },
@@ -436,7 +426,7 @@ function encodeMessage(
   })
   const approval = encodeApproval(vault, 0n)
   const deposit = encodeFunctionData({ abi: VAULT, functionName: 'deposit', args: [0n, account] })
-  // The amount is the second argument of `approve` and the first of `deposit`, after the 4-byte selector.
+  // `approve` has the amount as second argument, `deposit` as first, after a 4-byte selector.
   const calls = [
     { target: token, callData: approval, value: 0n },
     withBalance(token, approval, 36n),
@@ -455,7 +445,7 @@ function usdcOf({ tokens }: Chain): Address {
 
 async function timeOf(chain: Chain): Promise<number> {
   const [block] = await callRpc(chain, [{ method: 'eth_getBlockByNumber', params: ['latest', false] }])
-  // Every block has a timestamp.
+  // The cast fits: every block has a timestamp.
   return Number((block as { timestamp: string }).timestamp)
 }
 

@@ -28,7 +28,7 @@ export type LocalVault = {
   readonly address: Address
   readonly type: 'async' | 'sync'
   readonly protocol: 'lagoon' | 'erc4626' | 'erc7540' | 'cooldown'
-  /** Result of `version()`; absent if the contract lacks the function. */
+  /** Result of `version()`; absent without that function. */
   readonly version?: string
   readonly asset: Address
   readonly name: string
@@ -38,15 +38,15 @@ export type LocalVault = {
 export type LocalWorld = {
   readonly tokens: readonly LocalToken[]
   readonly vaults: readonly LocalVault[]
-  /** Tokens on no token list; the last one is spam. */
+  /** Tokens on no list; the last one is spam. */
   readonly unlisted?: readonly LocalToken[]
-  /** The listed token in which campaigns pay rewards. */
+  /** The listed token that pays rewards. */
   readonly rewardToken?: LocalToken
-  /** An NFT collection; the first user owns some of it. */
+  /** An NFT collection. */
   readonly collectibles?: Address
 }
 
-/** Tokens of every chain, at the real addresses of the bridge's tokens. */
+/** Deployed at the real addresses of the bridge's tokens. */
 const TOKENS = [
   { name: 'USD Coin', symbol: 'USDC', decimals: 6 },
   { name: 'Dai Stablecoin', symbol: 'DAI', decimals: 18 },
@@ -57,19 +57,18 @@ type VaultSpec = {
   readonly asset: (typeof TOKENS)[number]['symbol']
   readonly name: string
   readonly symbol: string
-  /** First deposit, in whole tokens. */
+  /** First deposit in whole tokens. */
   readonly size: string
   /** Deposit cap in whole tokens, for Lagoon vaults from 0.6. */
   readonly cap?: string
-  /** Day of the past on which it opens; the first by default. Worlds without a past lack later vaults. */
+  /** Day of the past; the first by default. Worlds without a past lack later vaults. */
   readonly opens?: number
-  /** Version, for Lagoon vaults. */
+  /** Only for Lagoon vaults. */
   readonly generation?: Extract<LagoonGeneration, '0.4' | '0.5' | '0.6'>
-  /** Kind of another ERC-7540 vault; a vault without both is synchronous. */
+  /** Only for other ERC-7540 vaults; a vault without `generation` and `make` is synchronous. */
   readonly make?: 'aggregated'
 } & Partial<LagoonRates>
 
-/** Vaults by chain id. */
 const VAULTS: { readonly [chainId: number]: readonly VaultSpec[] } = {
   8453: [
     { generation: '0.5', asset: 'USDC', name: 'Harbor USDC', symbol: 'hbUSDC', size: '250000' },
@@ -90,7 +89,7 @@ const VAULTS: { readonly [chainId: number]: readonly VaultSpec[] } = {
   ],
 }
 
-/** MORPHO, the token of most campaigns, and its real addresses by chain id. */
+/** MORPHO, the token of most campaigns, and its real addresses. */
 const REWARD_TOKEN: TokenOptions = { name: 'Morpho Token', symbol: 'MORPHO', decimals: 18 }
 const REWARD_TOKEN_ADDRESSES: Readonly<Record<number, Address>> = {
   8453: '0xBAa5CC21fd487B8Fcc2F632f3F4E8D37262a0842',
@@ -103,12 +102,12 @@ const UNLISTED: readonly TokenOptions[] = [
 ]
 const COLLECTIBLES = 3
 
-// In whole tokens.
+// Whole tokens.
 const UNLISTED_BALANCE = '1250'
 /** Balance of each user in each token, in whole tokens. */
 export const USER_BALANCE = '1000000'
 const SMART_BALANCE = '5000'
-/** First gain of each vault, in millionths of its first deposit. */
+/** Millionths of a vault's first deposit. */
 const FIRST_GAIN = 16_502n
 
 /**
@@ -120,7 +119,7 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
   const rewardTokenAddress = REWARD_TOKEN_ADDRESSES[chainId]
   if (!VAULTS[chainId] || !rewardTokenAddress)
     throw new Error(`No local world for chain ${chainId}; there is one for ${Object.keys(VAULTS).join(', ')}`)
-  // The addresses differ by chain, so that tests notice mixed-up chains.
+  // Addresses differ by chain, so that tests notice mixed-up chains.
   const admin = ACCOUNTS.admin.address
   const [nonce = 0] = await readNonces(chain, [admin])
   if (nonce < chainId) await callRpc(chain, [{ method: 'anvil_setNonce', params: [admin, numberToHex(chainId)] }])
@@ -184,7 +183,7 @@ function planVaults(plan: Plan, tokens: readonly LocalToken[], day?: number): Lo
   })
 }
 
-/** Deploys the tokens at their real addresses, so that the service needs no local configuration. */
+/** Uses the real addresses, so that the service needs no local configuration. */
 async function deployTokens(chain: LocalChain): Promise<LocalToken[]> {
   const { chainId } = chain
   const plan = await openPlan(chain)
@@ -225,7 +224,7 @@ function planMint(plan: Plan, { address, decimals }: LocalToken, to: Address, am
   plan.call(ACCOUNTS.admin.address, address, 'Token', 'mint', [to, units])
 }
 
-/** Funds and approves the anchor's first deposit. Returns its amount and its gain in the smallest unit. */
+/** Funds and approves the anchor's deposit. Returns it and its gain in the smallest unit. */
 function planFunds(plan: Plan, token: LocalToken, vault: Address, size: string) {
   planMint(plan, token, ACCOUNTS.anchor.address, size)
   const deposit = parseUnits(size, token.decimals)
@@ -233,7 +232,7 @@ function planFunds(plan: Plan, token: LocalToken, vault: Address, size: string) 
   return { deposit, gain: (deposit * FIRST_GAIN) / 1_000_000n }
 }
 
-/** Plans the anchor's deposit, settled and claimed, and a second valuation with a gain. */
+/** Plans a settled and claimed deposit, and a second valuation with a gain. */
 function planFirstSettlements(plan: Plan, token: LocalToken, vault: Address, size: string): void {
   const anchor = ACCOUNTS.anchor.address
   const settle = (totalAssets: bigint) => {
@@ -248,7 +247,7 @@ function planFirstSettlements(plan: Plan, token: LocalToken, vault: Address, siz
   settle(deposit + gain)
 }
 
-/** Plans the anchor's deposit, fulfilled at one share per token and claimed, and a price with a gain. */
+/** Plans a fulfilled and claimed deposit, one share per token, and a price with a gain. */
 function planFirstFulfilment(plan: Plan, token: LocalToken, vault: Address, size: string): void {
   const anchor = ACCOUNTS.anchor.address
   const safe = ACCOUNTS.safe.address

@@ -9,19 +9,15 @@ export type Switched = { readonly what: string; readonly end: { readonly name: s
 
 /** An operation of the sandbox. */
 export type Control = {
-  /** One sentence: what happens, and what the wallet or the API then shows. */
+  /** One sentence: the effect, and what the wallet or the API then shows. */
   readonly does: string
-  /** True if the room has no form for it, for example for the end of another control. */
+  /** True if the room has no form for it. */
   readonly isJsonOnly?: true
-  /** A valid body. */
   readonly example: object
-  /**
-   * JSON schema of its body. `choices` names the list of values that a property allows; `none` labels an empty choice.
-   */
+  /** Schema of the body. `choices` names a list of allowed values; `none` labels an empty choice. */
   readonly schema: object
-  /** Lists its changes that are on now. */
   readonly listOn: () => readonly Switched[]
-  /** Runs it and returns its result; throws a `ZodError` for an invalid body. */
+  /** Returns the result; throws a `ZodError` for an invalid body. */
   readonly run: (body: unknown) => Promise<unknown>
 }
 

@@ -2,7 +2,6 @@ import * as z from 'zod'
 import type { Node } from '../nodes.ts'
 import { chainName, control, jsonOnly, type Switched } from './control.ts'
 
-/** A chain and the hosts from which the functions read it. */
 type HostedChain = { readonly chainId: number; readonly hosts: readonly Node[] }
 
 /** Returns controls that change the last of a chain's hosts. */

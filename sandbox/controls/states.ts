@@ -5,7 +5,6 @@ import type { LocalStates } from '../start/states.ts'
 /** A prepared state in the control room, with the account, API key and wallet page that show it. */
 export type ShownState = {
   readonly name: string
-  /** One sentence: what the wallet shows. */
   readonly does: string
   /** Undefined if the state is the same for every account. */
   readonly account: string | undefined

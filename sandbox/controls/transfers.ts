@@ -16,7 +16,7 @@ const NAMED = { anyOf: [{ required: ['transactionHash'] }, { required: ['deposit
 const named = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z
     .strictObject({ ...Which, ...shape })
-    // The cast adds the type of `Which`, which the compiler loses in a spread of an open shape.
+    // The cast fits: the compiler loses `Which` in a spread of an open shape.
     .refine((body) => isNamed(body as Which), 'must have transactionHash or depositId')
     .meta(NAMED)
 const OutputAmount = Digits.optional().meta({ title: 'Output amount' })
@@ -177,7 +177,6 @@ export function transferControls(relayer: Relayer, Chain: z.ZodType<number>): Re
   }
 }
 
-/** Omits undefined fields. */
 function queryOf({ transactionHash, depositId, originChainId }: Which) {
   return {
     ...(transactionHash !== undefined && { transactionHash }),

@@ -24,7 +24,6 @@ const VAULT = parseAbi([
   'event RedeemRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 shares)',
 ])
 
-/** Function names of the vault's deposit side and redemption side. */
 const DEPOSIT = {
   pending: 'pendingDepositRequest',
   isCancelling: 'pendingCancelDepositRequest',
@@ -40,7 +39,7 @@ const REDEMPTION = {
   giveBack: 'fulfillCancelRedeem',
 } as const
 
-/** A pending request: assets of a deposit, or shares of a redemption. */
+/** `pending` is assets of a deposit or shares of a redemption. */
 type OpenRequest = {
   readonly side: typeof DEPOSIT | typeof REDEMPTION
   readonly id: readonly [requestId: bigint, controller: Address]
@@ -78,7 +77,6 @@ export async function settleAsyncVault(chain: LocalChain, vault: Address, gain: 
         return [call(side.giveBack, encodeFunctionData({ abi: VAULT, functionName: side.giveBack, args: id }))]
       }
       const worth = await readContract(client, { ...contract, functionName: side.convert, args: [pending] })
-      // A request worth 0 stays pending.
       if (worth === 0n) return []
       const args = [...id, pending, worth] as const
       return [call(side.fulfill, encodeFunctionData({ abi: VAULT, functionName: side.fulfill, args }))]

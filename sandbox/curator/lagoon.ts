@@ -26,7 +26,7 @@ const VAULT = parseAbi([
   'function settleDeposit(uint256)',
 ])
 
-// First slots of the namespaces, because at least one generation lacks the getters.
+// At least one generation lacks getters for these.
 const { ledger: LEDGER, roles: ROLES, state: STATE } = LAGOON_STORAGE
 
 /** Values a Lagoon vault at its total assets plus `gain` as its valuation manager, then settles it as its safe. */
@@ -37,7 +37,7 @@ export async function settleLagoon(chain: LocalChain, vault: Address, gain: bigi
     reader.address(ROLES + 4n),
     reader.read('asset'),
     reader.read('totalAssets'),
-    // Only 0.5 and later have `isTotalAssetsValid`, and only 0.1 has `depositEpochId`.
+    // Only 0.5 and later have this function, and only 0.1 the next.
     reader.read('isTotalAssetsValid').catch(() => false),
     reader.read('depositEpochId').then(
       () => true,
@@ -48,10 +48,10 @@ export async function settleLagoon(chain: LocalChain, vault: Address, gain: bigi
   const call = (from: Address, label: string, data: LocalTransaction['data']) => ({ label, from, to: vault, data })
 
   const propose = encodeFunctionData({ abi: VAULT, functionName: 'updateNewTotalAssets', args: [valuation] })
-  // 0.1 accepts the proposed valuation without an argument; in later generations the safe repeats it.
+  // The safe must repeat the valuation, except in 0.1.
   const args = isFirst ? ([] as const) : ([valuation] as const)
   const accept = encodeFunctionData({ abi: VAULT, functionName: 'settleDeposit', args })
-  // A valid valuation must expire before another is proposed.
+  // A valid valuation must expire before the next proposal.
   const expire = encodeFunctionData({ abi: VAULT, functionName: 'expireTotalAssets' })
   const hashes = await transact(chain, [
     ...(isValid ? [call(safe, `expireTotalAssets of ${vault}`, expire)] : []),

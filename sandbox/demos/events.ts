@@ -6,7 +6,6 @@ import type { Arrival } from '../receiver.ts'
 import type { LocalState } from '../start/state.ts'
 
 const PAUSE_MS = 250
-/** Maximum wait for the events of sent transactions, in milliseconds. */
 const PATIENCE_MS = 8_000
 
 /** Prints the receiver's deliveries, past and new, until the process ends. */
@@ -16,7 +15,6 @@ export async function playEvents(state: LocalState, say: (text: string) => void)
   await followArrivals(receivedUrl, (arrival) => say(describeArrival(state, arrival)))
 }
 
-/** Prints a user's events between the lines of a demo. */
 type EventsOfUser = {
   /** Makes `told` wait for an event that names this transaction. */
   expect(hash: Hex): void
@@ -59,7 +57,7 @@ export async function tellEvents(state: LocalState, user: Hex, say: (text: strin
   }
 }
 
-/** Passes each delivery after this number to `tell`, one by one. Throws if the receiver is gone. */
+/** Passes the deliveries after this number to `tell`; throws if the receiver is gone. */
 async function followArrivals(
   receivedUrl: string,
   tell: (arrival: Arrival) => void,
@@ -78,7 +76,6 @@ async function listArrivals(receivedUrl: string, after = 0): Promise<readonly Ar
   return JSON.parse(text).received
 }
 
-/** Returns one line about a delivery: its content, its delay and its result. */
 function describeArrival(state: LocalState, { event, delayMs, attempt, status, isVerified, isTaken }: Arrival): string {
   const notes = [
     ...(delayMs === null ? [] : [`${(delayMs / 1000).toFixed(1)} s after it happened`]),
@@ -91,7 +88,7 @@ function describeArrival(state: LocalState, { event, delayMs, attempt, status, i
 
 function describeEvent({ vaults, tokens }: LocalState, event: NonNullable<Arrival['event']>): string {
   const { success, data: known } = WebhookEvent.safeParse(event)
-  // The event has an unknown type, or is a test delivery.
+  // The type is unknown, or the event is a test delivery.
   if (!success) return event.type
   const { type, final, data } = known
   const contract = 'vaultAddress' in data ? data.vaultAddress : data.token

@@ -11,7 +11,7 @@ const COIN = 10n ** 18n
 /** Grants rewards to a new account, lists them, and claims those that are claimable. */
 export async function playRewards(stage: VaultStage): Promise<void> {
   const { state, client, say, heading } = stage
-  // The API reads an account's rewards only once in five minutes, so each demo uses a new account.
+  // The API reads an account's rewards only once in five minutes, so each demo needs a new account.
   const privateKey = generatePrivateKey()
   const { address: userAddress } = privateKeyToAccount(privateKey)
   const chain = state.chains.find(({ chainId }) => chainId === BASE)

@@ -26,8 +26,8 @@ export type VaultStage = Stage & {
   readonly user: Hex
   readonly heading: (text: string) => void
   /**
-   * Signs and sends a transaction exactly as the service returned it, by default for the first account. Returns its
-   * hash once mined. Throws if it reverts.
+   * Sends a transaction exactly as the service returned it, by default for the first account. Returns its hash once
+   * mined; throws if it reverts.
    */
   readonly send: (chainId: number, what: string, call: Call, account?: LocalAccount) => Promise<Hex>
 }
@@ -99,7 +99,7 @@ function find(vaults: readonly Vault[], name: string): Vault {
   return vault
 }
 
-/** Deposits whole tokens and returns the hash of the last transaction. */
+/** Returns the hash of the last transaction. */
 async function deposit(
   stage: VaultStage,
   vault: Vault,
@@ -112,7 +112,7 @@ async function deposit(
   return await sendAll(stage, source?.srcChainId ?? vault.chainId, prepared)
 }
 
-/** Withdraws and returns the hash of the last transaction. */
+/** Returns the hash of the last transaction. */
 async function withdraw(stage: VaultStage, vault: Vault, what: Partial<PrepareWithdrawalRequest>): Promise<Hex> {
   const prepared = orThrow(await prepareWithdrawal(stage.client, { ...placeOf(stage, vault), ...what }))
   const { decimals, symbol } = tokenOf(stage, vault)
@@ -123,7 +123,6 @@ async function withdraw(stage: VaultStage, vault: Vault, what: Partial<PrepareWi
   return await sendAll(stage, vault.chainId, prepared)
 }
 
-/** Waits until a deposit or withdrawal is settled, and claims it. */
 async function claimSettled(stage: VaultStage, vault: Vault, kind: 'deposit' | 'withdrawal'): Promise<void> {
   const place = placeOf(stage, vault)
   const follow = (isDone: (status: string) => boolean) =>
@@ -159,7 +158,7 @@ async function followTransfer(stage: VaultStage, srcChainId: number, txHash: Hex
   await waitFor(stage, 'cross-chain status', ask, ({ terminal }) => terminal)
 }
 
-/** Polls until `isDone`, more often than a wallet would, and prints each new status. */
+/** Polls more often than a wallet would, and prints each new status. */
 async function waitFor<Told extends { status: string; statusDescription: string }>(
   { say }: VaultStage,
   what: string,
@@ -202,7 +201,6 @@ function tokenOf({ state }: VaultStage, { depositTokenAddress, chainId }: Vault)
   return token
 }
 
-/** Returns the token with the same symbol on another chain. */
 function tokenOn(stage: VaultStage, chainId: number, vault: Vault) {
   const { symbol } = tokenOf(stage, vault)
   const token = stage.state.tokens.find((one) => one.chainId === chainId && one.symbol === symbol)

@@ -2,10 +2,10 @@ import db from 'dynalite/db/index.js'
 import { findExcessOfExpression } from '../expression-limits.ts'
 
 type Attributes = Readonly<Record<string, Value>>
-/** A value in DynamoDB's wire format, by its type. */
+/** A value in DynamoDB's wire format. */
 type Value = { readonly S?: string; readonly L?: readonly Value[]; readonly M?: Attributes }
 
-/** The part of a request about one item, or about the items of a query. */
+/** The part of a request about one item or query. */
 type Part = Readonly<Record<string, unknown>> & {
   readonly Item?: Attributes
   readonly Key?: Attributes
@@ -20,10 +20,7 @@ type Request = Part & {
   readonly RequestItems?: Readonly<Record<string, BatchOfWrites | BatchOfReads>>
 }
 
-/**
- * Limits: bytes of a transaction, `pk` and `sk`; `actions` per transaction; characters of a `token`; maps and lists
- * around a value (`nesting`).
- */
+/** Bytes of a transaction, `pk` and `sk`; characters of a `token`; maps and lists around a value (`nesting`). */
 const MOST = {
   transaction: 4 * 2 ** 20,
   actions: 100,
@@ -37,7 +34,7 @@ const MOST = {
 export function itemSize(item: object): number {
   const text = JSON.stringify(item)
   const bytes = Buffer.from(text)
-  // In latin1 each byte is one character.
+  // Each byte is one character in latin1.
   return sizeInCharacters(bytes.length === text.length ? item : JSON.parse(bytes.toString('latin1')))
 }
 
@@ -106,7 +103,6 @@ function findInValues({ Item: item = {}, ExpressionAttributeValues: values = {} 
     : undefined
 }
 
-/** Returns the number of maps and lists around the deepest value. */
 function nestingOf({ L: list, M: map }: Value): number {
   const inner = list ?? (map && Object.values(map))
   return inner ? 1 + Math.max(0, ...inner.map(nestingOf)) : 0

@@ -6,7 +6,6 @@ import { type Answer, handTo } from '../exchange.ts'
 import { guardHost } from '../listen.ts'
 import { countBytes, findExcess, findExcessOfItems, itemSize } from './limits.ts'
 
-/** Executes one DynamoDB action. */
 type Act = (action: string, input: object) => Promise<Answer>
 
 type Item = Readonly<Record<string, unknown>>
@@ -37,14 +36,14 @@ const Input = z.object({
   ReturnConsumedCapacity: z.string().optional(),
 })
 
-/** Milliseconds for which DynamoDB remembers a transaction's token. */
+/** DynamoDB remembers a transaction's token this long. */
 const KNOWN_MS = 600_000
 
 const PLAIN_WRITES: ReadonlySet<string> = new Set(['PutItem', 'UpdateItem', 'DeleteItem'])
 
 /** Settings of transactions for tests. */
 export type Transactions = {
-  /** Promise for which each transaction waits before it writes. */
+  /** Each transaction waits for it before it writes. */
   hold: Promise<unknown> | undefined
 }
 
@@ -59,21 +58,20 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
   countBytes()
   const dynalite = new EventEmitter()
   for (const listener of server.listeners('request')) {
-    // The cast fits: listeners of a server's requests take a request and a response.
+    // The cast fits: request listeners take a request and a response.
     dynalite.on('request', listener as (request: unknown, response: unknown) => void)
   }
   server.removeAllListeners('request')
 
   const transactions: Transactions = { hold: undefined }
   const underWay = new Set<Promise<unknown>>()
-  /** The transaction that writes now. */
   let making: Promise<unknown> | undefined
-  /** Transactions under way, by the keys of their items. */
+  /** Transactions by the keys of their items. */
   const busy = new Map<string, Promise<unknown>>()
   const made = new Map<string, { readonly items: unknown; readonly at: number }>()
   const begun = new Set<string>()
 
-  /** Runs `make` once all requests under way have ended; later requests wait for it. */
+  /** Runs after all requests under way; later requests wait for it. */
   const alone = async (make: () => Promise<Answer>): Promise<Answer> => {
     while (making) await making
     const answer = Promise.allSettled(underWay).then(make)
@@ -85,7 +83,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
 
   const write = async (headers: IncomingMessage['headers'], input: unknown): Promise<Answer> => {
     const parsed = Input.safeParse(input)
-    // DynamoDB does not document its response to unreadable actions, and the SDK never sends them.
+    // DynamoDB's response to unreadable actions is undocumented, and the SDK never sends them.
     if (!parsed.success) return refusal('ValidationException', parsed.error.message)
     const { TransactItems: items, ClientRequestToken: token, ReturnConsumedCapacity: asked = 'NONE' } = parsed.data
     const capacity = (units: number) =>
@@ -128,14 +126,14 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
   const serve = async (headers: IncomingMessage['headers'], bytes: Buffer): Promise<Answer> => {
     const [, action = ''] = String(headers['x-amz-target']).split('.')
     const body = bytes.toString()
-    // In latin1 each byte is one character.
+    // Each byte is one character in latin1.
     const excess = findExcess(bytes.toString('latin1'))
     if (excess !== undefined) return refusal('ValidationException', excess)
     if (action === 'TransactWriteItems') return await write(headers, JSON.parse(body))
     if (busy.size > 0 && PLAIN_WRITES.has(action) && busy.has(keyOf(locationOf(PlainWrite.parse(JSON.parse(body)))))) {
       return refusal('TransactionConflictException', ONGOING)
     }
-    // DynamoDB does not document a batch write of an item in a transaction; here it waits.
+    // DynamoDB's behaviour is undocumented here; the batch waits for the transaction.
     if (busy.size > 0 && action === 'BatchWriteItem') {
       const locations = locationsOf(BatchWrite.parse(JSON.parse(body)))
       await Promise.allSettled(locations.map((location) => busy.get(keyOf(location))))
@@ -160,7 +158,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
   return transactions
 }
 
-/** Returns the body of a request, including one from `handTo`. */
+/** Also reads a request from `handTo`. */
 function bodyOf(request: EventEmitter): Promise<Buffer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
@@ -169,7 +167,6 @@ function bodyOf(request: EventEmitter): Promise<Buffer> {
   })
 }
 
-/** Table and key of an item. */
 type ItemLocation = { readonly TableName: string; readonly Key: z.output<typeof Key> }
 
 function locationOf({ TableName, ...input }: z.output<typeof PlainWrite>): ItemLocation {
@@ -192,7 +189,6 @@ type Described = {
   readonly action: string
   readonly input: object
   readonly location: ItemLocation
-  /** True if it is a condition check without a write. */
   readonly isCheck: boolean
 }
 
@@ -208,7 +204,7 @@ function describe(item: z.output<typeof Input>['TransactItems'][number]): Descri
   }
 }
 
-/** Makes each write, and undoes all if one fails or their items exceed the limit. */
+/** Undoes all writes if one fails or the items exceed the limit. */
 async function makeAll(act: Act, writes: readonly Described[], made: (units: number) => Answer): Promise<Answer> {
   const done: { readonly answer: Answer; readonly size: number; readonly undo: () => Promise<unknown> }[] = []
   const read = async (location: ItemLocation): Promise<Item | undefined> => {
@@ -242,10 +238,10 @@ type Reason = { readonly Code: string; readonly Message?: string }
 const NONE: Reason = { Code: 'None' }
 const ONGOING = 'Transaction is ongoing for the item'
 
-/** Errors that appear only once a transaction is under way; DynamoDB rejects all others earlier. */
+/** Errors that appear only within a transaction; DynamoDB rejects all others earlier. */
 const FOUND_LATE = /^Item size to update|Type mismatch for|does not match the schema/
 
-/** Returns a write's cancellation reason; undefined for an error that rejects the whole request. */
+/** Returns a cancellation reason; undefined for an error that rejects the whole request. */
 function reasonOf({ status, text }: Answer): Reason | undefined {
   if (status === 200) return NONE
   const { __type: type, message }: { __type: string; message: string } = JSON.parse(text)

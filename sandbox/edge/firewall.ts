@@ -2,7 +2,6 @@ import { BlockList } from 'node:net'
 import * as z from 'zod'
 import type { Deployed } from '../template/deployed.ts'
 
-/** Parts of a request that the firewall inspects. */
 type Inspected = {
   readonly address: string
   readonly method: string
@@ -11,7 +10,6 @@ type Inspected = {
   readonly bodyBytes: number
 }
 
-/** The firewall's response to a blocked request, and the rule that blocked it. */
 type Refusal = {
   readonly rule: string
   readonly status: number
@@ -174,7 +172,7 @@ export function createFirewall(deployed: Deployed, aclArn: string, now: () => nu
   }
 }
 
-/** Returns the counting key of a request; undefined if the request lacks it and is not counted. */
+/** Returns a request's counting key; undefined if it lacks one and is not counted. */
 function instanceOf({ AggregateKeyType, CustomKeys = [] }: RateBased, request: Inspected): string | undefined {
   if (AggregateKeyType === 'IP') return request.address
   const values = CustomKeys.map(({ Header: { Name } }) => request.headers[Name.toLowerCase()])

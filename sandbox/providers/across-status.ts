@@ -26,7 +26,7 @@ const STATUSES: Readonly<Record<Relay['state'], Status>> = {
   filled: 'filled',
   slow_filled: 'slowFilled',
   expired: 'expired',
-  // The indexer treats the bundle as the payment, even if the depositor must still claim.
+  // The indexer treats the bundle as the payment, even before the depositor's claim.
   refund_deferred: 'refunded',
   refunded: 'refunded',
 }
@@ -105,7 +105,6 @@ export function depositStatuses(options: {
     }
   }
 
-  /** Returns the event of a deposit's fill; undefined if there is none. */
   async function fillOf(deposit: BridgeDeposit): Promise<Fill | undefined> {
     const chain = chains.find(({ chainId }) => chainId === deposit.destinationChainId)
     if (!chain) return undefined
@@ -128,10 +127,7 @@ type Fill = {
   readonly logIndex: number
 }
 
-/**
- * Returns whether a fill's actions succeeded. Each fill takes the next failure after it that no earlier fill took, even
- * if that is wrong.
- */
+/** Gives each fill the next failure after it that no earlier fill took, even if that is wrong. */
 async function haveActionsSucceeded({ chain, pool, transactionHash, logIndex }: Fill): Promise<boolean> {
   const { logs } = await getTransactionReceipt(clientOf(chain), { hash: transactionHash })
   const fills = parseEventLogs({ abi: spokePoolAbi, eventName: 'FilledRelay', logs })
@@ -146,7 +142,7 @@ async function haveActionsSucceeded({ chain, pool, transactionHash, logIndex }: 
   return true
 }
 
-/** Returns a filter of the deposits that a query names; undefined if it names none. */
+/** Returns undefined if the query names no deposits. */
 function filterOf(params: Params): ((relay: Relay) => boolean) | undefined {
   const { originChainId, depositId, relayDataHash } = params
   const transactionHash = params.depositTxHash ?? params.depositTxnRef

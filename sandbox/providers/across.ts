@@ -30,23 +30,23 @@ class ApiError extends Error {
 // Hundredths of a percent of the amount.
 const CAPITAL_BASIS_POINTS = 4n
 const LP_BASIS_POINTS = 1n
-// In whole tokens: the fees treat every token as worth a dollar.
+// Whole tokens: the fees treat every token as worth a dollar.
 const GAS_FEE = '0.05'
 const GAS_FEE_WITH_MESSAGE = '0.12'
 const MAX_DEPOSIT = '2000000'
 const MAX_DEPOSIT_INSTANT = '500000'
-// The relayer's fee may be a quarter of the amount, so the minimum amount is about four times the gas fee.
+// The relayer's fee may be a quarter of the amount, so the minimum is about four times the gas fee.
 const MAX_RELAYER_FEE_BASIS_POINTS = 2_500n
 
 const FILL_SECONDS = 3
 // A quote refers to an older block of Ethereum, which several quotes share.
 const QUOTE_AGE_SECONDS = 300n
-// The chosen relayer is exclusive for the duration of a fill. If the origin may reorganise its blocks, the API returns
-// a time. A period would begin at another moment after a reorganisation.
+// The chosen relayer is exclusive for the duration of a fill. For these origins the API returns a time instead of a
+// period, which would begin later after a reorganisation.
 const ORIGINS_THAT_REORGANISE: readonly number[] = [1, 137]
 const DEADLINE_SECONDS = 7200
 const WHOLE = 10n ** 18n
-/** Maximum characters of a message; longer ones do not fit into a URL. */
+/** Longer messages do not fit into a URL. */
 const MAX_MESSAGE_IN_QUERY = 25_000
 
 const TOKEN = parseAbi(['function balanceOf(address account) view returns (uint256)'])
@@ -124,7 +124,7 @@ export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; 
       exclusivityDeadline: exclusiveUntil + FILL_SECONDS,
       spokePoolAddress: bridgeContracts(from.chainId).pool,
       destinationSpokePoolAddress: bridgeContracts(to.chainId).pool,
-      // The depositor pays this total; the other three are its parts.
+      // The total that the depositor pays; the next three are its parts.
       totalRelayFee: share(fees.total),
       relayerCapitalFee: share(fees.capital),
       relayerGasFee: share(fees.gas),
@@ -234,7 +234,7 @@ function limitsOf(token: LocalToken, message: string | undefined) {
   }
 }
 
-/** Returns the amount with other decimals, rounded down. */
+/** Rounds down. */
 function scale(amount: bigint, from: number, to: number): bigint {
   return to >= from ? amount * 10n ** BigInt(to - from) : amount / 10n ** BigInt(from - to)
 }

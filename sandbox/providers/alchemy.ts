@@ -8,12 +8,11 @@ import { type IndexedChain, readCollectibles, readTokens } from './indexed-chain
 /** API key that the fake accepts. */
 export const ALCHEMY_KEY = 'local'
 
-/** Limits of pay-as-you-go: compute units per second, over a window of ten seconds. */
+/** Pay-as-you-go limits: compute units per second, over a window of ten seconds. */
 const UNITS_PER_SECOND = 10_000
 const WINDOW_MS = 10_000
 const UNITS = { alchemy_getTokenBalances: 20, alchemy_getTokenMetadata: 10, getNFTsForOwner: 480 }
 const PAGE_SIZE = 100
-/** Networks without an NFT API. */
 const WITHOUT_NFTS = ['bnb-mainnet', 'gnosis-mainnet']
 
 const Call = z.object({ id: z.int(), method: z.string(), params: z.array(z.unknown()) })
@@ -36,7 +35,7 @@ export function fakeAlchemy(
   const spent = { units: 0 }
   const window: { at: number; units: number }[] = []
 
-  /** Counts compute units; returns false if the window is exhausted. */
+  /** Returns false if the window is exhausted. */
   function take(units: number): boolean {
     while (window[0] && window[0].at <= now() - WINDOW_MS) window.shift()
     const used = window.reduce((sum, one) => sum + one.units, 0)
@@ -87,7 +86,7 @@ export function fakeAlchemy(
   return Object.assign(service, { spent })
 }
 
-/** Returns a page of balances; undefined for invalid parameters or an unknown page key. */
+/** Returns undefined for invalid parameters or an unknown page key. */
 async function balancesOf(chain: IndexedChain | undefined, params: readonly unknown[], pageSize: number) {
   const parsed = BalancesParams.safeParse(params)
   if (!parsed.success) return undefined
@@ -112,10 +111,7 @@ async function balancesOf(chain: IndexedChain | undefined, params: readonly unkn
   )
 }
 
-/**
- * Returns the tokens that the index lists for every wallet. They include listed tokens, most of them with a zero
- * balance.
- */
+/** Lists the same tokens for every wallet, most of them with a zero balance. */
 function tokensOf({ tokens, unlisted = [] }: IndexedChain): readonly LocalToken[] {
   return [...tokens, ...unlisted]
 }
@@ -155,7 +151,7 @@ function pickWords(metadata: object): object {
   return { name, description, image: { originalUrl: image } }
 }
 
-/** Returns a page of items and the key of the next; undefined for an unknown key. */
+/** Returns undefined for an unknown page key. */
 function pageOf<T>(items: readonly T[], pageKey: string | undefined, size: number) {
   const start = pageKey === undefined ? 0 : Number(/^page-(\d+)$/.exec(pageKey)?.[1] ?? Number.NaN)
   if (Number.isNaN(start) || (start > 0 && start >= items.length)) return undefined

@@ -6,7 +6,7 @@ import { DAY_MS, type MadeUpCoin, type MadeUpMarket, minuteOf, rounded } from '.
 const PUBLIC_RANGE_DAYS = 365
 const FIVE_MINUTES_MS = 300_000
 const HOUR_MS = 3_600_000
-/** Daily trading volume as a part of the market capitalisation. */
+/** Daily volume as a fraction of the capitalisation. */
 const TURNOVER = 0.05
 const ALL_DAYS = 36_500
 
@@ -17,7 +17,7 @@ const ALL_DAYS = 36_500
 export function fakeCoinGecko(market: MadeUpMarket, now: () => number): Fake {
   const { coins, priceAt } = market
 
-  /** Returns the coins by descending size, with their ranks; coins without a price have no rank. */
+  /** Sorts by size; coins without a price have no rank. */
   const rankCoins = () => {
     const moment = now()
     const sized = coins.map((coin) => ({ coin, size: (priceAt(coin, 'usd', moment) ?? 0) * coin.supply }))
@@ -158,10 +158,7 @@ export function fakeCoinGecko(market: MadeUpMarket, now: () => number): Fake {
   })
 }
 
-/**
- * Returns the times of a chart that ends now. The step is five minutes up to one day, and an hour up to 90 days. Longer
- * charts have every midnight.
- */
+/** Lists the times up to now: every five minutes of one day, every hour of 90 days, else every midnight. */
 function moments(days: number, end: number): number[] {
   const start = end - days * DAY_MS
   if (days <= 90) {

@@ -25,7 +25,6 @@ export function fakeDefiLlama(market: MadeUpMarket, now: () => number): Fake {
     const price = market.priceAt(coin, 'usd', seconds * 1000)
     return price === undefined ? undefined : { timestamp: minuteOf(seconds * 1000) / 1000, price }
   }
-  /** Returns the result of `tell` for each known coin, under its name in the request. */
   const tellOf = (names: string, tell: (coin: MadeUpCoin) => object | undefined): ProviderReply => {
     const coins = names.split(',').flatMap((name) => {
       const coin = findCoin(name)
@@ -62,7 +61,7 @@ export function fakeDefiLlama(market: MadeUpMarket, now: () => number): Fake {
   })
 }
 
-/** Returns the seconds of a period such as 5m, 2h or 1w, or of a plain number. */
+/** Parses a period such as 5m, 2h or 1w, or a number of seconds. */
 function secondsOf(period: string): number {
   const [, count, unit = ''] = /^(\d+)([wdhm]?)$/i.exec(period) ?? []
   return Number(count) * (UNIT_SECONDS[unit.toLowerCase()] ?? 1)

@@ -24,7 +24,7 @@ const abi = parseAbi([
   'function arbBlockNumber() view returns (uint256)',
   'function getCurrentBlockTimestamp() view returns (uint256)',
 ])
-// Hashed once, because these dozens of chains get requests for hundreds of balances.
+// Hashed once, because these chains get hundreds of requests at a time.
 const BLOCK_NUMBERS = ['getBlockNumber()', 'arbBlockNumber()'].map((name) => toFunctionSelector(name))
 const BLOCK_TIMESTAMP = toFunctionSelector('getCurrentBlockTimestamp()')
 
@@ -70,7 +70,7 @@ function resultOf({ method, params }: JsonRpcCall, chainId: number, moment: numb
   return Object.hasOwn(results, method) ? results[method]?.() : undefined
 }
 
-/** Returns Multicall3's result: block number or time if requested, otherwise a zero word. */
+/** Returns block number or time if requested, otherwise a zero word. */
 function aggregate(data: Hex, head: bigint): Hex {
   const { functionName, args } = decodeFunctionData({ abi, data })
   if (functionName !== 'aggregate3') return ZERO_WORD
@@ -84,7 +84,7 @@ function answerTo(callData: Hex, head: bigint): Hex {
   return BLOCK_NUMBERS.includes(selector) ? numberToHex(head, { size: 32 }) : ZERO_WORD
 }
 
-/** Returns a block's time in seconds since 1970. */
+/** Returns seconds since 1970. */
 function timeOf(number: bigint): bigint {
   return (number * BigInt(BLOCK_MS)) / 1000n
 }

@@ -6,7 +6,7 @@ import type { LocalChain } from '../chains.ts'
 /** A chain whose tokens and NFTs the wallet indexes read. */
 export type IndexedChain = LocalChain & Pick<LocalWorld, 'tokens' | 'unlisted' | 'collectibles'>
 
-/** A token with a wallet's balance; null if the call reverts. */
+/** `balance` is null if the call reverts. */
 type HeldToken = LocalToken & { readonly balance: bigint | null }
 
 const DATA_URI = 'data:application/json;base64,'

@@ -17,7 +17,7 @@ export function fakeLiFi(market: MadeUpMarket, tokens: readonly MarketToken[], n
   }
   const logoOf = (symbol: string) => `https://images.example/tokens/${symbol.toLowerCase()}.png`
 
-  /** LI.FI treats Gnosis' native coin as the asset behind it: DAI. */
+  /** LI.FI lists Gnosis' native coin under its backing asset, DAI. */
   const coinKeyOf = (symbol: string) => (symbol === 'xDAI' ? 'DAI' : symbol)
 
   const nativeOf = ({ kind, id: chainId, nativeCoin }: Chain) => {

@@ -7,17 +7,16 @@ export type MarketToken = Omit<LocalToken, 'address'> & { readonly address: stri
 
 /** A coin of the invented market. */
 export type MadeUpCoin = {
-  /** CoinGecko's id; a real one for coins of the local chains and for native coins. */
+  /** CoinGecko's id; real for local and native coins. */
   readonly id: string
   readonly symbol: string
   readonly name: string
-  /** In whole coins. */
+  /** Whole coins. */
   readonly supply: number
-  /** Contracts by CoinGecko platform. */
   readonly platforms: Readonly<Record<string, string>>
-  /** The missing field, as for some real coins: the price, or its change over 24 hours. */
+  /** The missing field, as for some real coins: the price or its 24-hour change. */
   readonly unknown: 'price' | 'change' | undefined
-  /** Middle price in US dollars, maximum deviation as a logarithm, and the initial phases of its waves. */
+  /** Middle price in US dollars, maximum deviation as a logarithm, and initial wave phases. */
   readonly middle: number
   readonly swing: number
   readonly phases: readonly number[]
@@ -26,9 +25,8 @@ export type MadeUpCoin = {
 /** The invented market: every number depends only on the time (epoch milliseconds). */
 export type MadeUpMarket = {
   readonly coins: readonly MadeUpCoin[]
-  /** Returns the coin of a contract, by its chain's CoinGecko platform. */
   coinAt(platform: string, address: string): MadeUpCoin | undefined
-  /** Returns the price at a time; undefined before the market began or if the price is unknown. */
+  /** Returns undefined before the market began, or if the price is unknown. */
   priceAt(coin: MadeUpCoin, currency: Currency, moment: number): number | undefined
 }
 
@@ -37,7 +35,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const MARKET_BEGAN = Date.UTC(2018, 0, 1)
 const MADE_UP_COINS = 290
-/** Lengths of a price's waves, each with its part of the swing. */
+/** Wave lengths of a price, each with its share of the swing. */
 const WAVES = [
   [31 * HOUR_MS, 0.08],
   [9 * DAY_MS, 0.17],
@@ -45,7 +43,7 @@ const WAVES = [
   [402 * DAY_MS, 0.45],
 ] as const
 
-/** Real coins: those of the local chains, and native coins. Their prices are invented too. */
+/** Coins of the local chains, and native coins. Their prices are invented too. */
 const REAL_COINS = [
   ['bitcoin', 'btc', 'Bitcoin', 92_000, 19_900_000, 0.35],
   ['ethereum', 'eth', 'Ethereum', 3_100, 120_000_000, 0.4],
@@ -63,7 +61,7 @@ const COIN_OF_SYMBOL: Readonly<Record<string, string>> = {
   ...{ USDC: 'usd-coin', USDT: 'tether', DAI: 'dai', MORPHO: 'morpho' },
 }
 
-/** Approximate value of a US dollar in each currency; a coin's id means that coin's price. */
+/** Approximate value of a US dollar; a coin's id means that coin's price. */
 const PER_DOLLAR = {
   ...{ usd: 1, eur: 0.86, gbp: 0.76, chf: 0.8, jpy: 156, aed: 3.67, ars: 1_420, aud: 1.54, bdt: 122, bhd: 0.377 },
   ...{ bmd: 1, brl: 5.35, cad: 1.4, clp: 930, cny: 7.1, czk: 20.9, dkk: 6.45, gel: 2.7, hkd: 7.78, huf: 331 },
@@ -141,10 +139,7 @@ function realCoins(tokens: readonly MarketToken[]): MadeUpCoin[] {
   }))
 }
 
-/**
- * Returns invented coins in descending size, all smaller than the real ones. One lacks its price change, the last one
- * its price.
- */
+/** Creates coins in descending size, all smaller than real ones. One lacks its price change, the last its price. */
 function madeUpCoins(): MadeUpCoin[] {
   return Array.from({ length: MADE_UP_COINS }, (_, index) => {
     const number = index + 1
@@ -175,7 +170,7 @@ function phasesOf(name: string): number[] {
   return WAVES.map(([length]) => fractionOf(`${name} ${length}`))
 }
 
-/** Returns a fraction in [0, 1) that depends only on the text (FNV-1a). */
+/** Returns a fraction in [0, 1) by FNV-1a. */
 function fractionOf(text: string): number {
   const hash = [...text].reduce((sum, letter) => Math.imul(sum ^ letter.charCodeAt(0), 0x01000193), 0x811c9dc5)
   return (hash >>> 0) / 2 ** 32

@@ -22,7 +22,7 @@ export type RewardedChain = LocalChain &
   Pick<LocalWorld, 'tokens' | 'unlisted' | 'rewardToken'> &
   Partial<Pick<LocalWorld, 'vaults'>>
 
-/** A vault's live campaigns: `apr` in percent, null until it is measured. */
+/** `apr` is in percent, null until it is measured. */
 type Programme = {
   readonly vault: Pick<LocalVault, 'address' | 'name' | 'type'>
   readonly campaigns: readonly { readonly token: LocalToken; readonly apr: number | null }[]
@@ -33,14 +33,14 @@ const CAMPAIGN_DAYS = 30
 const DAYS_A_YEAR = 365
 /** US dollars in each vault, which determine the daily rewards. */
 const TVL = 1_000_000
-/** Percent per year in each token, by vault name; null means not measured yet. */
+/** Percent per year by token and vault name; null until it is measured. */
 const CAMPAIGNS: Readonly<Record<string, Readonly<Record<string, number | null>>>> = {
   'Cove USDC Savings': { MORPHO: 2.4, USDC: 0.9 },
   'Harbor USDC': { MORPHO: 1.35 },
   'Causeway USDC': { MORPHO: null },
   'Mooring DAI Savings': { MORPHO: 3.1 },
 }
-/** Number of other vaults with a campaign on each chain; more than one page. */
+/** More than one page of vaults on each chain. */
 const OTHER_PROGRAMMES = 120
 
 /**
@@ -59,7 +59,7 @@ export function fakeMerkl(options: {
   const recent: number[] = []
   const claimed = new Map<string, { readonly amount: bigint; readonly at: number }>()
 
-  /** Counts a request; returns false if the last second had too many. */
+  /** Returns false if the last second had too many requests. */
   const take = () => {
     while (recent[0] !== undefined && recent[0] <= now() - 1000) recent.shift()
     if (recent.length >= rewards.settings.requestsPerSecond) return false
@@ -73,7 +73,7 @@ export function fakeMerkl(options: {
     const price = coin ? (market.priceAt(coin, 'usd', now()) ?? null) : null
     return { address: getAddress(address), chainId: chain.chainId, symbol, decimals, price }
   }
-  /** Returns the claimed amount, which may be some minutes old. */
+  /** Returns the claimed amount, which may be minutes old. */
   const claimedOf = async (chain: RewardedChain, account: Address, token: Address) => {
     const key = [chain.chainId, account, token].join().toLowerCase()
     const known = claimed.get(key)
@@ -122,7 +122,6 @@ export function fakeMerkl(options: {
       const onChainCampaignId = campaignId(vault.address, token.address)
       const described = describeToken(chain, token.address)
       const amount = parseUnits((value / (described.price ?? 1)).toFixed(6), token.decimals).toString()
-      // Merkl's own campaign number.
       const ownId = BigInt(slice(onChainCampaignId, 0, 6)).toString()
       return { token: described, value, amount, campaignId: ownId, onChainCampaignId }
     })
@@ -160,7 +159,7 @@ export function fakeMerkl(options: {
   })
 }
 
-/** Returns a chain's campaigns by vault: local vaults, and vaults that do not exist. */
+/** Lists campaigns of local vaults, and of vaults that do not exist. */
 function programmesOf({ vaults = [], rewardToken, ...chain }: RewardedChain): Programme[] {
   if (!rewardToken) return []
   const tokens = tokensOf({ ...chain, rewardToken })
@@ -183,7 +182,6 @@ function tokensOf({ tokens, unlisted = [], rewardToken }: Omit<RewardedChain, ke
   return [...tokens, ...unlisted, ...(rewardToken ? [rewardToken] : [])]
 }
 
-/** Returns Merkl's terms for a kind of vault. */
 function kindOf(vault: Pick<LocalVault, 'type'> | undefined) {
   return vault?.type === 'sync'
     ? { type: 'MORPHOVAULT', action: 'LEND', reason: 'MorphoVault' }
@@ -194,7 +192,7 @@ function campaignId(vault: Address, token: Address): Hex {
   return keccak256(concat([vault, token]))
 }
 
-/** Returns the chain ids in a query, separated by commas; undefined if Merkl does not know one of them. */
+/** Returns undefined if Merkl does not know one of the chains. */
 function knownChainIds(query: URLSearchParams): number[] | undefined {
   const ids = (query.get('chainId') ?? '').split(',').map((text) => {
     return CHAINS.find(({ id, kind }) => kind === 'evm' && `${id}` === text)?.id

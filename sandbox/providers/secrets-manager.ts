@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Provider } from '../fake.ts'
 
-/** The parts of a secret's ARN before and after its name; AWS adds the latter. */
+/** AWS adds a suffix to a secret's name. */
 const ARN = 'arn:aws:secretsmanager:eu-west-1:000000000000:secret:'
 const ADDED = '-a1B2c3'
 
@@ -53,7 +53,7 @@ function versionOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)
 }
 
-/** Returns a secret's name from its ARN or its name. */
+/** A secret id is an ARN or a name. */
 function nameOf(secretId = ''): string {
   return secretId.startsWith(ARN) ? secretId.slice(ARN.length, -ADDED.length) : secretId
 }

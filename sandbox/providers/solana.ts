@@ -5,7 +5,6 @@ import { type Fake, fake } from '../fake.ts'
 import { type JsonRpcCall, jsonRpcReply } from './json-rpc.ts'
 import type { MarketToken } from './market.ts'
 
-/** Marks replies as invented, in fields that contain text. */
 const MADE_UP = 'made up by the local fake'
 
 const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
@@ -39,7 +38,7 @@ export const SOLANA_TOKENS: readonly MarketToken[] = [
   { chainId: CHAIN_ID, address: USDT.mint, symbol: 'USDT', name: 'Tether USD', decimals: USDT.decimals },
 ]
 
-// After the first steps of SIMD-0437.
+// Values after the first steps of SIMD-0437.
 const LAMPORTS_PER_BYTE = 5_080
 const ACCOUNT_BYTES = 128
 
@@ -72,7 +71,7 @@ function resultOf({ method, params }: JsonRpcCall): unknown {
   return undefined
 }
 
-/** Returns small invented holdings, always the same for an address. */
+/** Returns always the same for an address. */
 function holdingsOf(address: string): Holdings {
   if (address === SOLANA_WALLET.address) return LOCAL_HOLDINGS
   const seed = createHash('sha256').update(address).digest()

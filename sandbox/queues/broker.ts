@@ -3,21 +3,19 @@ import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
 
 /** Faults of the queues, all of which SQS shows at times. */
 export type QueueLies = {
-  /** Share of messages that are delivered again, because a server missed their deletion. */
+  /** Share of messages delivered again, because a server missed their deletion. */
   twice: number
-  /** True if messages come in random order; otherwise the one that waits longest comes first. */
+  /** True for random order; otherwise the longest wait comes first. */
   disorder: boolean
   /** Milliseconds for which a new message is invisible. */
   heldBackMs: number
-  /** Share of messages that a receive without waiting misses, because it queries only some of SQS's servers. */
+  /** Share of messages that a receive without waiting misses: it queries only some servers. */
   passedOver: number
-  /** True if a receive may return fewer messages than available. */
   shortBatches: boolean
   /** Share of a batch's messages that are rejected. */
   refused: number
-  /** Messages that a move transfers per second: 500 at most. */
+  /** At most 500. */
   movedPerSecond: number
-  /** Maximum number of a queue's messages in flight. */
   maxInFlight: number
   /** True if SQS returns only ServiceUnavailable. */
   down: boolean
@@ -30,9 +28,9 @@ type Message = {
   readonly id: string
   readonly body: string
   readonly sentAt: number
-  /** Trace of the sending invocation, as the sender reported it. */
+  /** Trace of the sending invocation. */
   readonly trace: string | undefined
-  /** The tenant; a message without one counts as its own tenant. */
+  /** The tenant; without one, a message is its own tenant. */
   readonly group: string | undefined
   visibleAt: number
   receives: number
@@ -47,7 +45,7 @@ export type Queue = {
   readonly name: string
   readonly arn: string
   readonly visibilitySeconds: number
-  /** Queue for messages that were received `mostReceives` times. */
+  /** Takes messages that were received `mostReceives` times. */
   readonly deadLetters: Queue | undefined
   readonly mostReceives: number
   readonly keptMs: number
@@ -56,13 +54,12 @@ export type Queue = {
   emptyAt: number | undefined
 }
 
-/** A move of dead letters to another queue. */
 type MoveTask = {
   readonly handle: string
   readonly source: Queue
   readonly destination: Queue
   readonly startedAt: number
-  /** Number of messages available at its start. */
+  /** Messages available at its start. */
   readonly toMove: number
   moved: number
   status: 'RUNNING' | 'COMPLETED'
@@ -73,9 +70,9 @@ export const ACCOUNT = '000000000000'
 const REGION = 'eu-west-1'
 /** Default retention of SQS in days. */
 const KEPT_DAYS = 4
-/** Milliseconds until a purge takes effect. Messages sent meanwhile are lost too, and another purge is rejected. */
+/** Duration of a purge. It also deletes messages sent meanwhile, and rejects another purge. */
 const PURGE_MS = 60_000
-/** Maximum time from a receive until the message is visible again. */
+/** Maximum from a receive until the message is visible again. */
 const MAX_HIDDEN_MS = 12 * HOUR_MS
 /**
  * Thresholds of a noisy tenant: more than this share of the messages in flight, and at least this number.
@@ -127,7 +124,7 @@ export function createBroker({ lies, now, random }: Dependencies) {
     return message
   }
 
-  /** Moves the messages that are due by now; ends the task once its source has none available. */
+  /** Moves the messages that are due; ends once none is available. */
   function goOn(task: MoveTask): void {
     const { source, destination, startedAt } = task
     const due = Math.floor(((now() - startedAt) / 1000) * lies.movedPerSecond)
@@ -146,7 +143,6 @@ export function createBroker({ lies, now, random }: Dependencies) {
   const listInFlight = ({ messages }: Queue): Message[] =>
     messages.filter(({ receipt, visibleAt }) => receipt !== undefined && visibleAt > now())
 
-  /** Returns the number of messages in flight of each noisy tenant. */
   function countNoisy(inFlight: readonly Message[]): ReadonlyMap<string, number> {
     const counts = new Map<string, number>()
     for (const { group } of inFlight) if (group !== undefined) counts.set(group, (counts.get(group) ?? 0) + 1)
@@ -160,7 +156,7 @@ export function createBroker({ lies, now, random }: Dependencies) {
   }
 
   return {
-    /** Creates a queue; replaces any other of this name. */
+    /** Replaces any other queue of this name. */
     create(
       name: string,
       visibilitySeconds: number,
@@ -178,7 +174,7 @@ export function createBroker({ lies, now, random }: Dependencies) {
       return queue
     },
 
-    /** Returns the queue of this name, after it drops expired messages. */
+    /** Drops expired messages first. */
     find(name: string): Queue | undefined {
       const queue = queues.get(name)
       if (queue) forgetOld(queue)
@@ -190,7 +186,7 @@ export function createBroker({ lies, now, random }: Dependencies) {
     count,
     add,
 
-    /** Performs the purges and moves that are due. */
+    /** Performs due purges and moves. */
     catchUp(): void {
       for (const queue of queues.values()) {
         if (queue.emptyAt === undefined || queue.emptyAt > now()) continue
@@ -200,12 +196,11 @@ export function createBroker({ lies, now, random }: Dependencies) {
       for (const task of tasks) goOn(task)
     },
 
-    /** Returns whether no message can be delivered until another is deleted or visible again. */
     isFull: (queue: Queue): boolean => listInFlight(queue).length >= lies.maxInFlight,
 
     /**
-     * Returns available messages and hides them. A message received too often moves to the dead letters. Messages of
-     * noisy tenants come last; among them the tenant with the fewest in flight comes first.
+     * Hides what it returns. Messages received too often move to the dead letters. Noisy tenants come last, those with
+     * fewer messages in flight first.
      */
     receive(queue: Queue, most: number, hiddenSeconds: number, passedOver: number): Message[] {
       const inFlight = listInFlight(queue)
@@ -236,12 +231,12 @@ export function createBroker({ lies, now, random }: Dependencies) {
       })
     },
 
-    /** Deletes the message with this receipt. An older receipt deletes nothing and is no error. */
+    /** Deletes nothing for an older receipt, without an error. */
     remove(queue: Queue, receipt: string): void {
       queue.messages = queue.messages.filter((message) => message.receipt !== receipt)
     },
 
-    /** Hides a message in flight for these seconds from now, at most 12 hours in total. */
+    /** Hides a message for these seconds from now, at most 12 hours in total. */
     hide(queue: Queue, receipt: string, seconds: number): 'hidden' | 'not in flight' | 'too long' {
       const message = listInFlight(queue).find((candidate) => candidate.receipt === receipt)
       if (!message) return 'not in flight'
@@ -251,16 +246,14 @@ export function createBroker({ lies, now, random }: Dependencies) {
       return 'hidden'
     },
 
-    /** Schedules the deletion of all messages in a minute; returns false if a purge is pending. */
+    /** Returns false if a purge is pending. */
     purge(queue: Queue): boolean {
       if (queue.emptyAt !== undefined) return false
       queue.emptyAt = now() + PURGE_MS
       return true
     },
 
-    /**
-     * Starts to move a queue's messages to another queue and returns the task's handle; undefined if a move is running.
-     */
+    /** Returns the task's handle; undefined if a move is running. */
     startMove(source: Queue, destination: Queue): string | undefined {
       if (tasks.some((task) => task.source === source && task.status === 'RUNNING')) return undefined
       const handle = Buffer.from(randomUUID()).toString('base64')
@@ -269,7 +262,7 @@ export function createBroker({ lies, now, random }: Dependencies) {
       return handle
     },
 
-    /** Returns the moves out of a queue, the newest first. */
+    /** Lists the newest first. */
     listMoves: (source: Queue): readonly MoveTask[] => tasks.filter((task) => task.source === source),
   }
 }

@@ -11,7 +11,6 @@ import { builtSite, contentTypeOf, pageHeaders, type SiteOptions } from '../buil
 export type DocsSettings = {
   /** API key that its pages insert. */
   readonly apiKey: string
-  /** Folder of the built site. */
   readonly folder: string
   /** PATH in which a build finds npm; the functions' thread has no environment. */
   readonly path: string | undefined
@@ -19,11 +18,10 @@ export type DocsSettings = {
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Source files of the site. */
 const SOURCES = [
   ...['docs', 'client/README.md', 'README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'llms.txt'],
   ...['site/index.md', 'site/package-lock.json'],
-  // Listed one by one, because a build changes the folder .vitepress.
+  // Listed one by one, because builds change the folder .vitepress.
   ...['config.ts', 'markdown.ts', 'pages.ts', 'theme'].map((name) => `site/.vitepress/${name}`),
 ]
 
@@ -51,7 +49,7 @@ export function serveDocs(
     reply(response, '404.html', (await site.read('404.html')) ?? 'Not found', 404)
   }
 
-  /** Starts a build if needed. Returns a page to show instead if the last build failed or no site exists yet. */
+  /** Returns a page to show instead if the last build failed or no site exists yet. */
   const refresh = async (): Promise<string | undefined> => {
     const reason = failure
     failure = undefined
@@ -84,7 +82,7 @@ function reply(response: ServerResponse, name: string, content: string | Buffer,
     .end(content)
 }
 
-/** Builds the site like `npm run docs:build`; if it fails, throws its last lines of output. */
+/** Throws the last lines of output if the build fails. */
 async function buildSite(binaries: string | undefined): Promise<void> {
   const building = spawn(process.execPath, ['scripts/docs-site.ts'], {
     cwd: ROOT,

@@ -10,15 +10,14 @@ export type ServiceSettings = {
   readonly environment: Readonly<Record<string, string>>
   readonly gateway: GatewayOptions
   readonly docs: DocsSettings
-  /** URL of the sandbox's controls. */
   readonly controlsUrl: string
 }
 
 /** Later messages to the thread. */
 export type Switches = { readonly throttleSeconds?: number; readonly tampers?: boolean }
 
-// A separate thread, so that the functions have their own environment and log stream. It reports when they are loaded,
-// receives the settings, and reports when it serves.
+// A separate thread gives the functions their own environment and log stream. It reports when they are loaded, receives
+// the settings, and reports when it serves.
 if (parentPort) {
   await loadHandlers()
   parentPort.postMessage('loaded')
@@ -40,14 +39,13 @@ if (parentPort) {
     }
     if (showDocs(request, response)) return true
     if (Date.now() >= throttledUntil) return isTampering && tamper(request, response, url)
-    // The response of API Gateway beyond its limit.
+    // API Gateway's response beyond its limit.
     response.writeHead(429, { 'content-type': 'application/json' }).end('{"message":"Too Many Requests"}')
     return true
   })
   parentPort.postMessage('serving')
 }
 
-/** Forwards the request to the same path at this URL. */
 function forward(request: IncomingMessage, response: ServerResponse, url: string): void {
   const { method, headers } = request
   const asked = askServer(new URL(request.url ?? '/', url), { method, headers }, (answer) => {

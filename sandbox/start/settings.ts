@@ -4,28 +4,26 @@ import { isNodeProfile, NODE_PROFILES, type NodeProfileName } from '../node-prof
 
 /** Settings of `npm start`, from the environment. */
 export type Settings = {
-  /** The API's port: PORT, or the first free one from 4000 up. */
+  /** PORT; by default the first free one from 4000. */
   readonly port: number
-  /** The demo wallet's port: WALLET_PORT, or the first free one from 3000 up. */
+  /** WALLET_PORT; by default the first free one from 3000. */
   readonly walletPort: number
-  /** Origins whose pages may call the API, besides the default local ones: ORIGINS. */
+  /** ORIGINS: more origins whose pages may call the API. */
   readonly origins: readonly string[]
-  /** True if prices, charts and token lists come from the real services: MARKETS=real. */
+  /** MARKETS=real: prices, charts and token lists of the real services. */
   readonly realMarkets: boolean
-  /** True if the chains have some months of history; PAST=none disables it. */
+  /** PAST=none: chains without history. */
   readonly withPast: boolean
-  /** Node profiles in front of the chains, in order: NODES; by default two plain nodes. */
+  /** NODES: node profiles in front of the chains; by default two plain nodes. */
   readonly nodes: readonly NodeProfileName[]
-  /** Wallet indexes in the order of the calls: INDEXES; by default GoldRush. INDEXES=none disables them. */
+  /** INDEXES: wallet indexes in the order of the calls, or none; by default GoldRush. */
   readonly indexes: readonly IndexName[]
-  /** Seconds between blocks: BLOCK_SECONDS; by default 1. */
+  /** BLOCK_SECONDS; by default 1. */
   readonly blockSeconds: number
 }
 
-/** First ports to try for the API and the demo wallet. */
 const API_PORT = 4000
 const WALLET_PORT = 3000
-/** Number of ports to try. */
 const PORTS = 100
 
 /** Returns the settings of these variables; throws an explanation for an invalid value. */
@@ -88,7 +86,7 @@ function parseNodeProfile(name: string): NodeProfileName {
   throw new Error(`NODES is ${name}, which is none of ${Object.keys(NODE_PROFILES).join(', ')}.`)
 }
 
-/** Returns whether a variable has its only valid value; throws for another. */
+/** Throws for any value except this word. */
 function isChosen(name: string, value: string | undefined, word: string): boolean {
   if (value && value !== word) throw new Error(`${name} is ${value}; it can be ${word}, or left out.`)
   return value === word

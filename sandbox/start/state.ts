@@ -9,11 +9,10 @@ import type { LocalWebhook } from './webhook.ts'
 
 /** Content of the state file of the running local service: its URLs, keys, accounts and contracts. */
 export type LocalState = {
-  /** URL of the demo wallet. */
   readonly walletUrl: string
   readonly baseUrl: string
   readonly apiKey: string
-  /** A second client, with a single vault. */
+  /** A client with a single vault. */
   readonly otherClient: { readonly apiKey: string }
   /** The service reads `nodeUrls`; `rpcUrl` is the chain itself. */
   readonly chains: readonly {
@@ -23,17 +22,15 @@ export type LocalState = {
   }[]
   readonly vaults: readonly LocalVault[]
   readonly tokens: readonly LocalToken[]
-  /** Funded accounts to use freely. */
   readonly accounts: readonly { readonly address: Address; readonly privateKey: Hex }[]
   readonly curator: { readonly settlesEverySeconds: number; readonly safe: Address; readonly valuationManager: Address }
   readonly providersUrl: string
-  /** URL of the sandbox's controls; `GET` lists them. */
   readonly controlsUrl: string
   /** Webhook of the client of `apiKey`. */
   readonly webhook: LocalWebhook
-  /** The prepared states (docs/sandbox.md); absent without a past. */
+  /** Absent without a past. */
   readonly states?: LocalStates
-  /** Public part of the key that signs responses, created at the start. */
+  /** Public part of the key that signs responses. */
   readonly signingKey: PublicKey
   readonly dynamoEndpoint: string
   readonly deliveryQueueUrl: string
@@ -53,10 +50,7 @@ export async function writeState(state: LocalState): Promise<void> {
   await writeFile(ENV_FILE, environmentOf(state), { mode: 0o600 })
 }
 
-/**
- * Returns the variables of the quick start. `ACCOUNT` is funded; `VAULT` is on the first chain and mints shares
- * instantly.
- */
+/** `ACCOUNT` is funded; `VAULT` is on the first chain and mints shares instantly. */
 function environmentOf({ baseUrl, apiKey, chains, vaults, accounts: [account] }: LocalState): string {
   const vault = vaults.find(({ chainId, type }) => chainId === chains[0]?.chainId && type === 'sync')
   const variables = {
@@ -80,9 +74,7 @@ export async function readState(): Promise<LocalState> {
   return JSON.parse(text)
 }
 
-/**
- * A symbolic link whose target is the process id of the service in this folder. Link and target are created atomically.
- */
+/** A symbolic link to a process id, because link and target are created atomically. */
 const LOCK = '.local/process'
 
 /** Locks this folder for this process until `releaseFolder`; throws if another running process holds it. */

@@ -14,12 +14,12 @@ export type LocalStates = {
   readonly questions: Readonly<Record<string, State & { readonly apiKey?: string }>>
 }
 
-/** Maximum deposit of a limited key, in a token of six decimals, and a chain outside its limits. */
+/** Maximum deposit of a limited key, and a chain outside its limits. */
 const LARGEST = 1_000_000n
 const OTHER_CHAIN = 42161
 /** Terms of a deposit that does not exist. */
 const LOST = { hash: zeroHash, quotedAt: 1 }
-/** Number of status requests until the service has the final response. */
+/** Status requests until the service has the final response. */
 const LOOKS = 4
 
 /**
@@ -42,7 +42,7 @@ export async function seedStates(
   return { apiKey, questions: { ...questions, ...(await seedLimits(admin, clientId, vaults)) } }
 }
 
-/** Issues keys with tight limits and returns a request that each rejects; none if the vaults are missing. */
+/** Returns a request that each limited key rejects; none if the vaults are missing. */
 async function seedLimits(
   admin: Backends['admin'],
   clientId: string,

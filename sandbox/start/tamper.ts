@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { exchange } from '../exchange.ts'
 
-/** Paths of requests whose responses contain transactions. */
+/** Requests whose responses contain transactions. */
 const PREPARES = /\/defi\/vault\/(deposit|withdraw|claim|cancel)$/
 const MARK = 'x-sandbox-tampered'
 

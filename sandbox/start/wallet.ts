@@ -9,11 +9,9 @@ import { type WalletConfig, walletPolicy } from '../../infra/wallet-config.ts'
 import { builtSite, contentTypeOf, pageHeaders } from '../built-site.ts'
 import { listen } from '../listen.ts'
 
-/** Options of the demo wallet: its port, its build folder, and a function that returns its current settings. */
 type WalletOptions = { readonly port: number; readonly folder: string; readonly config: () => WalletConfig }
 
 const WALLET = fileURLToPath(new URL('../../wallet', import.meta.url))
-/** Source files of the build. */
 const SOURCES = [
   'wallet/index.html',
   'wallet/vite.config.ts',

@@ -6,12 +6,10 @@ import type { Receiver } from '../receiver.ts'
 /** The webhook of the demo wallet's client, in the state file. */
 export type LocalWebhook = {
   readonly id: string
-  /** URL for deliveries. */
   readonly url: string
   readonly secret: string
-  /** The client's API key with the scopes `webhooks` and `vaults`, for use on a server. */
+  /** A server key with the scopes `webhooks` and `vaults`. */
   readonly apiKey: string
-  /** URL that lists the arrivals. */
   readonly receivedUrl: string
 }
 

@@ -23,9 +23,9 @@ export type Call = { readonly principal: string; readonly action: string; readon
 /** The entry point of an AWS account: one URL that identifies callers by their credentials. */
 export type Aws = {
   readonly url: string
-  /** Principals by access key. */
+  /** Keyed by access key. */
   readonly principals: Map<string, Principal>
-  /** Returns the distinct requests of principals, including denied ones. */
+  /** Returns distinct requests, including denied ones. */
   readonly calls: () => Call[]
   stop(): Promise<void>
 }
@@ -39,7 +39,6 @@ const Asked = z.object({
   SecretId: z.string().default(''),
 })
 
-/** Returns the permissions that an operation needs, by service. */
 const NEEDS: { readonly [service in keyof AwsServices]: (operation: string, asked: z.output<typeof Asked>) => Needs } =
   {
     dynamodb(operation, { TableName, IndexName, RequestItems, TransactItems }) {
@@ -69,7 +68,6 @@ const NEEDS: { readonly [service in keyof AwsServices]: (operation: string, aske
       },
     ],
   }
-/** Actions, each with its resource. */
 type Needs = readonly { readonly action: string; readonly resource: string }[]
 
 /**
@@ -123,7 +121,7 @@ function isService(text: string): text is keyof AwsServices {
   return Object.hasOwn(NEEDS, text)
 }
 
-/** Returns AWS's error for a request that no policy allows; SQS writes the action in lower case. */
+/** SQS writes the action in lower case. */
 function denial(service: keyof AwsServices, principal: string, action: string, resource: string): Answer {
   const told = service === 'sqs' ? action.toLowerCase() : action
   const message =

@@ -40,22 +40,19 @@ export type Outcome = { readonly payload: string } | { readonly error: string }
 
 /** The containers of all functions; each handles one invocation at a time. */
 export type Containers = {
-  /**
-   * Invokes a function, in a new container if none is free. Throws the function's error, or an error after its timeout.
-   */
+  /** Starts a container if none is free. Throws the function's error, or after its timeout. */
   invoke(of: LambdaFunction, event: unknown, trace?: string): Promise<unknown>
-  /** Returns the last log lines of a function. */
   logs(name: string): string
   stop(): Promise<void>
 }
 
-// Compiled once: stripping the types in each thread would take longer than loading a function.
+// Compiled once: stripping the types in each thread takes longer than loading a function.
 const RUNTIME = new URL(
   `data:text/javascript,${encodeURIComponent(stripTypeScriptTypes(readFileSync(new URL('runtime.ts', import.meta.url), 'utf8')))}`,
 )
-/** Lambda's limit for a response, in bytes. */
+/** Limit of Lambda. */
 const MOST_ANSWER_BYTES = 6 * 1024 * 1024
-/** Maximum number of idle containers; each is a thread with about 30 MB. */
+/** A container is a thread with about 30 MB. */
 const MOST_IDLE = 12
 const KEPT_LOG_LINES = 1_000
 
@@ -129,7 +126,7 @@ export function createContainers(): Containers {
   }
 }
 
-/** Returns a container's outcome; terminates the container after the function's timeout. */
+/** Terminates the container after the timeout. */
 async function answerOf(worker: Worker, timeoutMs: number): Promise<Outcome> {
   try {
     return await messageOf(worker, AbortSignal.timeout(timeoutMs))
@@ -139,7 +136,7 @@ async function answerOf(worker: Worker, timeoutMs: number): Promise<Outcome> {
   }
 }
 
-/** Returns a thread's next message; throws if the thread ends instead. */
+/** Returns the next message; throws if the thread ends instead. */
 async function messageOf(worker: Worker, signal?: AbortSignal): Promise<Outcome> {
   const answered = new AbortController()
   const until = { signal: AbortSignal.any([answered.signal, ...(signal ? [signal] : [])]) }

@@ -30,11 +30,11 @@ export function arnOf(service: string, resource: string): string {
   return `arn:aws:${service}:${service === 'iam' ? '' : REGION}:${ACCOUNT}:${resource}`
 }
 
-/** Attributes of a resource by name; `id` is the value of `Ref`. */
+/** `id` is the value of `Ref`. */
 type Attributes = { readonly [name: string]: string; readonly id: string; readonly Arn: string }
 type Kind = {
   readonly nameProperty?: string
-  /** Property that references the parent resource, whose name is the prefix of its own. */
+  /** References the parent resource, whose name is the prefix of its own. */
   readonly partOf?: string
   readonly attributes: (name: string) => Attributes
 }
@@ -131,7 +131,7 @@ function kindsAt(sqsUrl: string): Readonly<Record<string, Kind>> {
   }
 }
 
-/** Returns CloudFormation's name of a resource without one, within the limits of IAM and Lambda. */
+/** Returns CloudFormation's name of an unnamed resource, within the limits of IAM and Lambda. */
 function generatedName(stackName: string, logicalId: string): string {
   return `${`${stackName}-${logicalId}`.slice(0, 51)}-${idOf(`${stackName} ${logicalId}`).toUpperCase()}`
 }

@@ -43,7 +43,6 @@ const Permission = z.object({
   Principal: z.string(),
   SourceArn: z.string(),
 })
-/** Response of an endpoint's function. */
 const Reply = z.object({
   statusCode: z.number(),
   headers: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
@@ -118,15 +117,11 @@ export async function startHttpApi(deployed: Deployed, invoke: Invoke, port: num
   )
 }
 
-/**
- * Returns whether a request's host is an API's domain or this server's address; the gateway finds no API for other
- * hosts.
- */
+/** Accepts an API's domain or this server's address; the gateway finds no API for other hosts. */
 function isOwnHost({ headers: { host = '' }, socket }: IncomingMessage): boolean {
   return /^[a-z0-9]+\.execute-api\.[a-z0-9-]+\.amazonaws\.com$/.test(host) || host === `127.0.0.1:${socket.localPort}`
 }
 
-/** Sends an error of the gateway itself. */
 function refuse(response: ServerResponse, status: number, message: string): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message }))
 }
@@ -135,7 +130,6 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && 'origin' in headers && 'access-control-request-method' in headers
 }
 
-/** Returns the CORS headers of every response to an allowed page. */
 function corsHeaders(cors: Cors, origin: string | undefined): [string, string][] {
   if (!cors || origin === undefined || !cors.allowOrigins.includes(origin)) return []
   return [
