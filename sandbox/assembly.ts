@@ -85,7 +85,7 @@ async function readArtifacts<T extends z.ZodType>(directory: string, form: T): P
   )
 }
 
-/** Returns a copy of the value with all references resolved. */
+/** Returns the value with all references resolved. */
 export function resolveReferences(value: unknown, references: References): unknown {
   const resolve = (child: unknown) => resolveReferences(child, references)
   if (Array.isArray(value)) return value.map(resolve)

@@ -96,7 +96,7 @@ export type BackendsOptions = {
   readonly database?: Database
 }
 
-/** Starts the chains with their contracts, DynamoDB with its tables, SQS with its queues, and the outside services. */
+/** Starts chains, DynamoDB, SQS and the outside services, with the service's contracts, tables and queues. */
 export async function startBackends(options: BackendsOptions = {}): Promise<Backends> {
   const { blockSeconds, chainIds = CHAIN_IDS, bridgedChainIds = [], withPast = false, realMarkets = false } = options
   const { nodes: profiles = [], withStates = false, indexes = ['goldRush'] } = options

@@ -108,7 +108,7 @@ export const spokePoolAbi = parseAbi([
   'error SafeERC20FailedOperation(address token)',
 ])
 
-/** ABI of the handler that runs a message's calls on the destination chain. */
+/** ABI of the handler that runs a message's calls on the destination. */
 export const multicallHandlerAbi = parseAbi([
   ...STRUCTS,
   'function handleV3AcrossMessage(address token, uint256 amount, address relayer, bytes message)',
@@ -128,7 +128,7 @@ const UPDATE_DETAILS =
   'uint256 depositId, uint256 originChainId, uint256 updatedOutputAmount, bytes32 updatedRecipient, bytes updatedMessage'
 const RELAY = parseAbiParameters([STRUCTS[0], 'RelayData relayData, uint256 destinationChainId'])
 
-/** A deposit from the pool's event, with the location of the log. Accounts and tokens are 32-byte words. */
+/** A deposit from the pool's event, and the log's location. Accounts and tokens are 32-byte words. */
 export type BridgeDeposit = {
   readonly originChainId: number
   readonly destinationChainId: number
@@ -152,7 +152,7 @@ export type BridgeDeposit = {
   readonly logIndex: number
 }
 
-/** Changed terms that a depositor signed: output amount (the token's smallest unit), recipient and message. */
+/** Changed terms that a depositor signed; `outputAmount` is in the smallest unit. */
 export type SpeedUp = {
   readonly originChainId: number
   readonly depositId: bigint
@@ -171,7 +171,7 @@ const USER_FUNDS = '1000000'
 const RELAYER_FUNDS = '100000000'
 const POOL_FUNDS = '10000000'
 
-/** Returns the addresses of the bridge's contracts on a chain; throws if the bridge does not support the chain. */
+/** Returns the bridge's addresses on a chain; throws for an unsupported chain. */
 export function bridgeContracts(chainId: number): { readonly pool: Address; readonly multicallHandler: Address } {
   const bridge = evmChain(chainId)?.bridge
   if (!bridge) throw new Error(`The bridge does not go to chain ${chainId}`)
@@ -179,8 +179,8 @@ export function bridgeContracts(chainId: number): { readonly pool: Address; read
 }
 
 /**
- * Installs the bridge's contracts, and the wrapped coin if the pool accepts it, at their real addresses. Funds the
- * relayer and the pool. Deposit ids start at the chain id, so the ids of two chains differ.
+ * Installs the bridge at its real addresses, with the wrapped coin if the pool accepts it. Funds the relayer and the
+ * pool. Deposit ids start at the chain id, so the ids of two chains differ.
  */
 export async function deployBridge(chain: LocalChain, tokens: readonly BridgedToken[]): Promise<void> {
   const { chainId } = chain
@@ -203,8 +203,8 @@ export async function deployBridge(chain: LocalChain, tokens: readonly BridgedTo
 }
 
 /**
- * Installs a pool's code at an address, by default the pool's own; the storage stays. `LegacySpokePool` behaves the
- * same but emits the old events. At another address the code is an imitation of the pool.
+ * Installs a pool's code at an address, by default the pool's; the storage stays. `LegacySpokePool` emits the old
+ * events. At another address it imitates the pool.
  */
 export async function installPool(
   chain: LocalChain,
@@ -216,8 +216,8 @@ export async function installPool(
 }
 
 /**
- * Deploys the bridge's tokens of these symbols at their real addresses, with their real decimals. Returns them after
- * minting a million of each to every user. Throws if the bridge does not accept a symbol on the chain.
+ * Deploys these bridged tokens at their real addresses and mints a million of each to every user. Throws for a symbol
+ * that the bridge does not accept.
  */
 export async function deployBridgeTokens(chain: LocalChain, symbols: readonly string[]): Promise<LocalToken[]> {
   const { chainId } = chain
@@ -268,7 +268,7 @@ async function supplyBridge(chain: LocalChain, tokens: readonly BridgedToken[]):
   await plan.execute()
 }
 
-/** Returns a chain's deposits in a block range, in block order, from the current and the old events. */
+/** Returns the deposits of a block range in order, from current and old events. */
 export async function readDeposits(
   chain: LocalChain,
   range: { readonly fromBlock?: bigint; readonly toBlock?: bigint } = {},
@@ -285,7 +285,7 @@ export async function readDeposits(
     .sort((a, b) => Number(a.blockNumber - b.blockNumber) || a.logIndex - b.logIndex)
     .map(({ args, transactionHash, blockNumber, logIndex }) => ({
       originChainId: chain.chainId,
-      // No known chain has an id above 2^53.
+      // Returns the speed-ups of a block range in order.
       destinationChainId: Number(args.destinationChainId),
       depositId: BigInt(args.depositId),
       depositor: wordOf(args.depositor),
@@ -364,7 +364,7 @@ export function relayDataOf(deposit: BridgeDeposit) {
   }
 }
 
-/** Returns a deposit's key in the destination's pool: keccak256(abi.encode(relayData, destinationChainId)). */
+/** Returns the deposit's key at the destination: keccak256(abi.encode(relayData, destinationChainId)). */
 export function relayHashOf(deposit: BridgeDeposit): Hash {
   return keccak256(encodeAbiParameters(RELAY, [relayDataOf(deposit), BigInt(deposit.destinationChainId)]))
 }

@@ -33,12 +33,12 @@ export function contentTypeOf(name: string): string {
   return TYPES[extname(name)] ?? 'application/octet-stream'
 }
 
-/** Returns the security headers of a page with this `Content-Security-Policy`. */
+/** Returns a page's security headers, with this `Content-Security-Policy`. */
 export function pageHeaders(policy: string): Readonly<Record<string, string>> {
   return { 'content-security-policy': policy, 'referrer-policy': 'no-referrer', 'x-content-type-options': 'nosniff' }
 }
 
-/** Returns a site that is rebuilt when its sources are newer, with one build at a time. */
+/** Returns a site that is rebuilt when its sources are newer, one build at a time. */
 export function builtSite({ folder, sources, build }: SiteOptions) {
   const index = join(folder, 'index.html')
   const ending = new AbortController()

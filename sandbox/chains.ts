@@ -12,7 +12,7 @@ import { compiledContract } from './contracts.ts'
 import { callRpc } from './rpc.ts'
 import { type Switch, startSwitch } from './switch.ts'
 
-/** A local chain: its id, its JSON-RPC URL, and the seconds between blocks (undefined: one block per transaction). */
+/** A local chain; without `blockSeconds`, each transaction has its own block. */
 export type LocalChain = {
   readonly chainId: number
   readonly rpcUrl: string
@@ -48,8 +48,7 @@ const START_WATCHED = `states=$1; shift; exec 3<&0
 exec "$0" "$@" 3<&- </dev/null`
 
 /**
- * Starts a fresh anvil chain with Multicall3, and resolves once it responds. The accounts of `ACCOUNTS` hold 10,000
- * ether each. Without `blockSeconds` anvil mines a block per transaction; without `port` it takes a free one. Throws
+ * Starts an anvil chain with Multicall3 and 10,000 ether for each of `ACCOUNTS`, on `port` or a free one. Throws
  * anvil's error output if it does not start.
  */
 export async function startChain(options: {

@@ -13,7 +13,7 @@ type Invoke = (
   options: { readonly timeoutSeconds: number; readonly trace: string },
 ) => Promise<SQSBatchResponse>
 
-/** An event source mapping of Lambda, from a queue to a function. */
+/** A Lambda event source mapping from a queue to a function. */
 export type Mapping = Pick<QueueContract, 'timeoutSeconds' | 'mostAtATime'> & {
   readonly name: string
   /** True if loop detection spares this function. */
@@ -38,7 +38,7 @@ const InvokeStore = Object.assign(lambda?.InvokeStore ?? {}, { getXRayTraceId: (
 Object.assign(globalThis, { awslambda: { ...lambda, InvokeStore } })
 process.env['AWS_LAMBDA_FUNCTION_NAME'] ??= 'local'
 
-/** Returns the mappings of the contracts, with the queues named in this process's environment. */
+/** Returns the contracts' mappings, with the queues in this process's environment. */
 export function localMappings(): Mapping[] {
   const clients = new Map<string, SQSClient>()
   const place = ({ queue }: QueueContract) => {
@@ -57,8 +57,8 @@ export function localMappings(): Mapping[] {
 }
 
 /**
- * Returns consumers that stand in for Lambda's event source mappings. They receive batches, invoke the function, and
- * delete completed messages and detected loops.
+ * Returns stand-ins for Lambda's event source mappings. They invoke functions with batches, and delete completed
+ * messages and loops.
  */
 export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
   /** Returns the batch's size. SQS hides a crashed function's messages until their timeout. */

@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import type { Abi, Hex } from 'viem'
 import { once } from '../lib/once.ts'
 
-/** Output of the compiler: `bytecode` deploys the contract, `deployedBytecode` is then the code at its address. */
+/** A compiled contract; `bytecode` deploys it, `deployedBytecode` is then its code. */
 export type CompiledContract = { readonly abi: Abi; readonly bytecode: Hex; readonly deployedBytecode: Hex }
 
 /** Every deployable contract of `sandbox/contracts`, by name. */
 export type CompiledContracts = { readonly [name: string]: CompiledContract }
 
-/** Path of the compiled contracts, which include a fingerprint of their sources. */
+/** Path of the compiled contracts, with a fingerprint of their sources. */
 export const COMPILED_FILE = join(import.meta.dirname, 'contracts/compiled.json')
 
 /** `deployed` locates the deployed code in the bytecode: offset and length in bytes. */
@@ -29,7 +29,7 @@ const SETTINGS = {
   outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
 }
 
-/** Returns every contract from `COMPILED_FILE`; throws if a source, the compiler or a library changed since. */
+/** Returns every compiled contract; throws if a source, the compiler or a library changed since. */
 export const compiledContracts: () => Promise<CompiledContracts> = once(async () => {
   const { fingerprint, contracts } = await readCompiledFile()
   if (fingerprint !== fingerprintOf(await readSources())) {
@@ -52,7 +52,7 @@ export const compiledContracts: () => Promise<CompiledContracts> = once(async ()
   )
 })
 
-/** Returns one compiled contract by name; an unknown name throws an error with the known names. */
+/** Returns one compiled contract by name; throws the known names otherwise. */
 export async function compiledContract(name: string): Promise<CompiledContract> {
   const contracts = await compiledContracts()
   const contract = contracts[name]
@@ -60,12 +60,12 @@ export async function compiledContract(name: string): Promise<CompiledContract> 
   return contract
 }
 
-/** Returns whether `COMPILED_FILE` matches the current sources, compiler and libraries. */
+/** Returns whether the compiled file matches sources, compiler and libraries. */
 export async function areContractsCompiled(): Promise<boolean> {
   return (await readCompiledFile()).fingerprint === fingerprintOf(await readSources())
 }
 
-/** Returns new text for `COMPILED_FILE`. Computes for about 15 seconds; throws with solc's messages. */
+/** Returns new text for `COMPILED_FILE` after about 15 seconds; throws solc's messages. */
 export async function compileContracts(): Promise<string> {
   const sources = await readSources()
   const file: CompiledFile = { fingerprint: fingerprintOf(sources), contracts: await compile(sources) }

@@ -86,9 +86,9 @@ const STATE_WORDS: Partial<Record<Relay['state'], string>> = {
 const MAX_REORGANISED = 100
 
 /**
- * Serves the controls on a free port. `POST /sandbox/<what>/<do>` runs one; `GET /sandbox` lists them with a command
- * for each. `GET /sandbox/webhooks/received?after=<number>` lists the webhook deliveries after that number, the oldest
- * first. Pages of other origins get 403. `stop` also resumes the chains.
+ * Serves the controls on a free port: `POST /sandbox/<what>/<do>`, listed at `GET /sandbox`. `GET
+ * /sandbox/webhooks/received?after=<number>` lists later webhook deliveries, oldest first. Pages of other origins get
+ * 403. `stop` also resumes the chains.
  */
 export async function startControls(
   controlled: Controlled,

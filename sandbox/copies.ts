@@ -13,7 +13,7 @@ const PROXY_WORDS = ['eip1967.proxy.implementation', 'eip1967.proxy.beacon'].map
   (name) => BigInt(keccak256(toHex(name))) - 1n,
 )
 
-/** First storage slots of a Lagoon vault's namespaces: its ledger, its roles, and its open or closed state. */
+/** First slots of a Lagoon vault's namespaces: ledger, roles, and open or closed state. */
 export const LAGOON_STORAGE = {
   ledger: 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n,
   roles: 0x7c302ed2c673c3d6b4551cf74a01ee649f887e14fd20d13dbca1b6099534d900n,
@@ -37,7 +37,7 @@ function words(first: bigint, count: number): bigint[] {
 // Tokens store name and symbol as short strings in their first slots.
 const COPIED_WORDS = 5
 
-/** Copies a contract's code and its first storage slots to another address. */
+/** Copies a contract's code and first storage slots to another address. */
 export async function copyContract(chain: LocalChain, from: Address, to: Address): Promise<void> {
   const slots = Array.from({ length: COPIED_WORDS }, (_, index) => numberToHex(index, { size: 32 }))
   const [code, ...words] = await callRpc(chain, [
@@ -53,8 +53,8 @@ export async function copyContract(chain: LocalChain, from: Address, to: Address
 const CALLS = 2_000
 
 /**
- * Copies a local vault to more addresses without transactions: its code and all slots outside of mappings. The copies
- * have the vault's state but no balances.
+ * Copies a vault's code and slots outside of mappings to more addresses, without transactions. The copies have its
+ * state but no balances.
  */
 export async function copyVault(chain: LocalChain, vault: Address, copies: readonly Address[]): Promise<void> {
   const [code, ...values] = await callRpc(chain, [

@@ -18,24 +18,22 @@ export type Curator = {
 type VaultQuery = { readonly chainId?: number | undefined; readonly vaultAddress?: Address | undefined }
 
 /**
- * Values an async vault at its total assets plus `gain` (minted to their holder) and settles pending deposits and
- * redemptions. Calls from the vault's own roles, which must be accounts of the local chain. Throws if the vault
- * refuses.
+ * Values an async vault at its total assets plus `gain`, which it mints, and settles pending requests. Calls from the
+ * vault's roles, which must be local accounts. Throws if the vault refuses.
  */
 export async function settle(chain: LocalChain, vault: Address, { gain = 0n } = {}): Promise<Settlement> {
   const settleVault = (await isAsyncVault(chain, vault)) ? settleAsyncVault : settleLagoon
   return settleVault(chain, vault, gain)
 }
 
-/** Returns whether an open vault has anything pending that a settlement would settle. */
+/** Returns whether an open vault has anything to settle. */
 export async function hasPending(chain: LocalChain, vault: Address): Promise<boolean> {
   const isPending = (await isAsyncVault(chain, vault)) ? asyncVaultHasPending : lagoonHasPending
   return isPending(chain, vault)
 }
 
 /**
- * Settles every vault with pending requests at this interval in seconds, without a gain. A vault or chain that fails is
- * tried again in the next round.
+ * Settles every vault with pending requests at this interval, without a gain. Failures are retried in the next round.
  */
 export function startCurator(options: {
   readonly chains: readonly CuratedChain[]

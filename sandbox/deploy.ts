@@ -12,9 +12,9 @@ export type LagoonGeneration = '0.1' | '0.2' | '0.4' | '0.5' | '0.5.1' | '0.6' |
 export type TokenOptions = { readonly name: string; readonly symbol: string; readonly decimals: number }
 
 /**
- * A kind of ERC-4626 vault. `illiquid` lends its assets out. `silent` returns 0 for every limit. `cooldown` pays only
- * after a cooldown. `exitFee` takes a fee on withdrawals, `entryFee` also on deposits. `noExit` never pays. `lying`
- * behaves differently from its previews. `strict` rejects redemptions worth nothing.
+ * A kind of ERC-4626 vault. `illiquid` lends its assets out; `silent` returns 0 for every limit; `cooldown` pays after
+ * a delay. `exitFee` charges withdrawals, `entryFee` also deposits. `noExit` never pays; `lying` contradicts its
+ * previews; `strict` rejects redemptions worth nothing.
  */
 export type YieldVaultMake =
   | 'plain'
@@ -29,8 +29,8 @@ export type YieldVaultMake =
   | 'dailyLimit'
 
 /**
- * A harmful behaviour of a token. In a transfer it `burnsGas`, `callsBack` (claims again), `reverts` or `movesNothing`.
- * `changesDecimals` changes them every block. `none` is for tokens that turn harmful later.
+ * A harmful behaviour of a token's transfers; `callsBack` claims again. `changesDecimals` changes them every block.
+ * `none` is for tokens that turn harmful later.
  */
 export type Harm = keyof typeof HARMS
 
@@ -44,14 +44,13 @@ export type YieldVaultOptions = {
 }
 
 /**
- * A kind of ERC-7540 vault other than Lagoon. `aggregated` has request id 0 and a separate share token; `counted` has
- * an id per request. `redemptions` and `syncDeposits` take instant deposits and need requests only for redemptions.
- * `deposits` needs requests only for deposits. In the `Deposit` event of `counted` and `syncDeposits`, the receiver of
- * the shares comes first.
+ * A kind of ERC-7540 vault. `aggregated` has request id 0 and a separate share token; `counted` has an id per request.
+ * `redemptions` and `syncDeposits` take instant deposits; `deposits` pays instantly. `Deposit` events of `counted` and
+ * `syncDeposits` name the shares' receiver first.
  */
 export type AsyncVaultMake = 'aggregated' | 'counted' | 'redemptions' | 'syncDeposits' | 'deposits'
 
-/** Options of such a vault; by default its shares have 6 decimals and the safe of `ACCOUNTS` manages it. */
+/** Options of such a vault; by default 6 decimals, managed by the safe of `ACCOUNTS`. */
 export type AsyncVaultOptions = {
   readonly make: AsyncVaultMake
   readonly asset: Address
@@ -78,7 +77,7 @@ export type LagoonVaultOptions = {
   readonly hasBeacon?: boolean
 } & Partial<LagoonRates>
 
-/** A Lagoon-like vault's fees in basis points. Entry fee, exit fee and haircut apply from 0.6. */
+/** Fees in basis points; entry fee, exit fee and haircut apply from 0.6. */
 export type LagoonRates = {
   readonly managementRate: number
   readonly performanceRate: number
@@ -87,7 +86,7 @@ export type LagoonRates = {
   readonly haircutRate: number
 }
 
-/** Address that receives the protocol's share of every fee. */
+/** Receiver of the protocol's share of every fee. */
 export const FEE_REGISTRY: Address = '0x00000000000000000000000000000000FEE5fEe5'
 
 const NO_FEES: LagoonRates = { managementRate: 0, performanceRate: 0, entryRate: 0, exitRate: 0, haircutRate: 0 }
@@ -131,15 +130,12 @@ export function deployToken(chain: LocalChain, options: TokenOptions): Promise<A
   return deployed(chain, (plan) => planToken(plan, options))
 }
 
-/**
- * Deploys a token that behaves like USDT and returns its address: 6 decimals, no return values, approvals only from
- * zero.
- */
+/** Deploys a token like USDT and returns its address: 6 decimals, no return values, approvals only from zero. */
 export function deployTether(chain: LocalChain): Promise<Address> {
   return deployed(chain, planTether)
 }
 
-/** Deploys an ERC-20 with 18 decimals and this harm, which any account can mint. Returns its address. */
+/** Deploys an ERC-20 with 18 decimals and this harm, mintable by all, and returns its address. */
 export function deployHostileToken(chain: LocalChain, harm: Harm): Promise<Address> {
   return deployed(chain, (plan) => plan.deploy('HostileToken', [HARMS[harm]]))
 }
@@ -157,16 +153,14 @@ export function deployYieldVault(chain: LocalChain, options: YieldVaultOptions):
   return deployed(chain, (plan) => planYieldVault(plan, options))
 }
 
-/**
- * Deploys an ERC-7540 vault other than Lagoon and returns its address. Its manager approves the vault to take assets.
- */
+/** Deploys an ERC-7540 vault, whose manager approves it to take assets, and returns its address. */
 export function deployAsyncVault(chain: LocalChain, options: AsyncVaultOptions): Promise<Address> {
   return deployed(chain, (plan) => planAsyncVault(plan, options))
 }
 
 /**
- * Deploys a Lagoon-like vault and returns its address. The admin may upgrade its proxy, and its safe approves the vault
- * to take assets.
+ * Deploys a Lagoon-like vault and returns its address. The admin may upgrade its proxy; its safe approves it to take
+ * assets.
  */
 export function deployLagoonVault(chain: LocalChain, options: LagoonVaultOptions): Promise<Address> {
   return deployed(chain, (plan) => planLagoonVault(plan, options))
@@ -192,10 +186,7 @@ export async function upgradeLagoonVault(
   })
 }
 
-/**
- * Upgrades a vault to a copy of its own implementation, so that only the implementation's address changes. Returns that
- * address.
- */
+/** Upgrades a vault to a copy of its implementation, at another address, and returns that address. */
 export async function upgradeToCopy(chain: LocalChain, vault: Address): Promise<Address> {
   const [word] = await callRpc(chain, [{ method: 'eth_getStorageAt', params: [vault, IMPLEMENTATION_SLOT, 'latest'] }])
   if (BigInt(String(word)) === 0n)
@@ -253,7 +244,7 @@ export function planAsyncVault(plan: Plan, options: AsyncVaultOptions): Address 
   return vault
 }
 
-/** Plans a generation's implementation, for many vaults; returns its future address. */
+/** Plans a generation's implementation; returns its future address. */
 export function planLagoonImplementation(plan: Plan, generation: LagoonGeneration): Address {
   return plan.deploy(IMPLEMENTATIONS[generation], [])
 }

@@ -32,7 +32,7 @@ export type LocalDynamo = Database & {
   readonly transactions: Transactions
 }
 
-/** Starts DynamoDB in this process on a free port with all tables. Keeps them in memory, or on disk at a given path. */
+/** Starts DynamoDB in this process on a free port with all tables, in memory or at a path on disk. */
 export async function startDynamo({ path }: { path?: string } = {}): Promise<LocalDynamo> {
   const server = dynalite({ createTableMs: 0, ...(path && { path }) })
   const transactions = addTransactions(server, { now: Date.now })
@@ -57,10 +57,10 @@ export async function startDynamo({ path }: { path?: string } = {}): Promise<Loc
   }
 }
 
-/** Environment of an AWS client on this machine, with invented credentials that no local server checks. */
+/** Environment of a local AWS client, with invented credentials that no local server checks. */
 export const localCredentials = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' }
 
-/** Returns the configuration of an AWS client that calls a local endpoint. */
+/** Returns the configuration of an AWS client for a local endpoint. */
 export function localConfig(endpoint: string) {
   const { AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = localCredentials
   return {
@@ -70,7 +70,7 @@ export function localConfig(endpoint: string) {
   }
 }
 
-/** Creates a stage's missing tables and returns the names of all. */
+/** Creates a stage's missing tables and returns all names. */
 export async function createTables(client: DynamoDBClient, stage: string): Promise<TableNames> {
   const create = async (table: TableKey) => {
     const TableName = tableName(stage, table)
@@ -86,7 +86,7 @@ export async function createTables(client: DynamoDBClient, stage: string): Promi
   }
 }
 
-/** Creates a table if it is missing, and waits until it exists. */
+/** Creates a table if it is missing, and waits for it. */
 export async function createTable(client: DynamoDBClient, input: CreateTableCommandInput): Promise<void> {
   await client.send(new CreateTableCommand(input)).catch((error: unknown) => {
     if (!(error instanceof ResourceInUseException)) throw error

@@ -20,7 +20,7 @@ type Settings = {
   readonly now: () => number
 }
 
-/** Header with a test's client address, because all local requests share one. The origin never receives it. */
+/** Header of a test's client address, because all local requests share one; the origin never receives it. */
 export const VIEWER_HEADER = 'x-sandbox-viewer'
 
 const Behavior = z.strictObject({
@@ -125,10 +125,9 @@ const MOST_BODY_BYTES = 20 * 1024 * 1024
 const SECRET = /^\{\{resolve:secretsmanager:([^:]+):SecretString:([^:]+)::\}\}$/
 
 /**
- * Serves CloudFront on a local port, with the one distribution of these stacks and its firewall. It blocks what the
- * firewall blocks and forwards by the distribution's policies. It caches and compresses responses if they allow it.
- * Requests come over HTTP but count as TLS. Throws if AWS would reject the template, or if this code does not support a
- * part of it.
+ * Serves CloudFront on a local port, with the stacks' only distribution and its firewall. Forwards, caches and
+ * compresses by the distribution's policies. HTTP requests count as TLS. Throws for a template that AWS would reject or
+ * this code does not support.
  */
 export async function startEdge(
   stacks: readonly SynthesizedStack[],

@@ -4,7 +4,7 @@ import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'nod
 /** A complete HTTP response. */
 export type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
 
-/** A complete HTTP response with its raw headers (names and values alternate) and the bytes of its body. */
+/** A response with its raw headers (names and values alternate) and its body's bytes. */
 export type Received = Answer & { readonly rawHeaders: readonly string[]; readonly bytes: Buffer }
 
 /** The parts of a request. */
@@ -15,8 +15,8 @@ export type Asked = {
 }
 
 /**
- * Sends one HTTP request to a local server, in a third of the CPU time of `fetch`. Sends the path unchanged; a `URL`
- * would resolve its dots. Throws on connection errors.
+ * Sends a request to a local server, in a third of the CPU time of `fetch`, and keeps dots in the path. Throws on
+ * connection errors.
  */
 export function exchange(url: string, { method = 'POST', headers = {}, body = '' }: Asked): Promise<Received> {
   return new Promise((resolve, reject) => {
@@ -38,10 +38,7 @@ export function exchange(url: string, { method = 'POST', headers = {}, body = ''
   })
 }
 
-/**
- * Passes a POST to a server in this process without a connection. Simulates only the parts of request and response that
- * dynalite uses.
- */
+/** Passes a POST to a server in this process, with only the parts of request and response that dynalite uses. */
 export function handTo(server: EventEmitter, { headers = {}, body = '' }: Asked): Promise<Answer> {
   return new Promise((resolve) => {
     const request = Object.assign(new EventEmitter(), { method: 'POST', url: '/', headers })

@@ -5,8 +5,7 @@ const OPERATOR = /<>|[<>]=?|=|\b(?:AND|OR|NOT|BETWEEN)\b|\w+ ?(?=\()/gi
 const UPDATE_OPERATOR = /[+-]|\w+ ?(?=\()/g
 
 /**
- * Returns DynamoDB's error message for an expression beyond its limits; undefined if it is within. `name` is the
- * parameter's name.
+ * Returns DynamoDB's error for an expression beyond its limits, else undefined. `name` is the parameter's name.
  * Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
  */
 export function findExcessOfExpression(name: string, expression: string): string | undefined {

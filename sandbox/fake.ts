@@ -16,7 +16,7 @@ export type ProviderReply = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Replies to a request; returns undefined for requests to another fake. */
+/** Returns undefined for requests to another fake. */
 export type Provider = (request: ProviderRequest) => Promise<ProviderReply | 'hang up' | undefined>
 
 type Rewrite = (
@@ -33,7 +33,7 @@ export type Fake = {
   rewrite: Rewrite | undefined
 }
 
-/** A request to a fake: the decoded parts of its path after the prefix, its query and its body as text. */
+/** A request to a fake: decoded path after the prefix, query and body. */
 export type Question = Pick<ProviderRequest, 'headers' | 'body'> & {
   readonly parts: readonly string[]
   readonly query: URLSearchParams
@@ -41,7 +41,7 @@ export type Question = Pick<ProviderRequest, 'headers' | 'body'> & {
 
 const REMEMBERED_REQUESTS = 1_000
 
-/** Returns a fake that replies to requests below a path prefix, such as `/coingecko`. */
+/** Returns a fake below a path prefix, such as `/coingecko`. */
 export function fake(prefix: string, answerTo: (question: Question) => ProviderReply | Promise<ProviderReply>): Fake {
   const service: Fake = {
     requests: [],

@@ -22,7 +22,7 @@ export type GatewayOptions = {
   readonly cors: Cors
   /** True if the gateway runs the jobs and polls the queues. */
   readonly schedule: boolean
-  /** By default all handlers are loaded at the start. */
+  /** Loads all handlers at the start by default. */
   readonly handlerOf?: HandlerOf
   /** Intervals of jobs that run more often than in AWS. */
   readonly everySeconds?: Readonly<Partial<Record<keyof typeof jobs, number>>>
@@ -56,9 +56,8 @@ const ROUTES = routesOf(
 )
 
 /**
- * Serves every contract's route with its handler on localhost, with the events of an API Gateway HTTP API (payload
- * version 2). Runs the scheduled jobs and polls the queues if `schedule` is true. The handlers read this process's
- * environment.
+ * Serves every contract's route on localhost with events of an API Gateway HTTP API (payload version 2). With
+ * `schedule`, runs jobs and polls queues. Handlers read this process's environment.
  */
 export async function startGateway(options: GatewayOptions, beside: Beside = () => false): Promise<Gateway> {
   const { port, cors, schedule, everySeconds = {}, handlerOf = await loadHandlers() } = options
@@ -92,7 +91,7 @@ export async function startGateway(options: GatewayOptions, beside: Beside = () 
   }
 }
 
-/** Loads all handlers. They read their environment at their first call. */
+/** Loads all handlers; they read their environment at the first call. */
 export async function loadHandlers(): Promise<HandlerOf> {
   const load = async (name: string): Promise<[string, Handler]> => [name, await loadHandler(name)]
   const handlers = new Map(await Promise.all(Object.keys({ ...endpoints, ...jobs, ...consumers }).map(load)))
@@ -103,7 +102,7 @@ export async function loadHandlers(): Promise<HandlerOf> {
   }
 }
 
-/** Loads one function's handler, which reads its environment at its first call. */
+/** Loads a handler; it reads its environment at the first call. */
 export async function loadHandler(name: string): Promise<Handler> {
   // The template shows a bundler and a test runner the possible files.
   const [area, own] = name.split('/')

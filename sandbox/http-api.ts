@@ -17,7 +17,7 @@ const DEFAULT = '$default'
 export const MAX_BODY_BYTES = 10 * 1024 * 1024
 const TEXT_TYPES = /^(text\/|application\/(json|javascript|xml))/
 
-/** Returns routes from keys (`GET /vaults/{id}`, `$default`) to function names, sorted by API Gateway's precedence. */
+/** Returns the routes of these keys, such as `GET /vaults/{id}`, in API Gateway's precedence. */
 export function routesOf(keys: readonly (readonly [key: string, name: string])[]): Route[] {
   return keys
     .map(([key, name]) => {

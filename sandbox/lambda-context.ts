@@ -4,8 +4,7 @@ import type { Context } from 'aws-lambda'
 const invocations = new AsyncLocalStorage<Map<PropertyKey, unknown>>()
 
 /**
- * Makes the logger separate the context of invocations that run concurrently in this process. Uses the runtime's store,
- * as Lambda does for containers with several invocations
+ * Separates the logger's context of concurrent invocations in this process, through the store of Lambda's runtime
  * (https://docs.aws.amazon.com/lambda/latest/dg/lambda-managed-instances-nodejs-runtime.html).
  */
 export function keepInvocationsApart(): void {
@@ -28,7 +27,7 @@ export function invokeFunction<Answer>(
   return invocations.run(new Map(), () => handler(event, context))
 }
 
-/** Returns Lambda's context of one invocation, which times out after this many milliseconds. */
+/** Returns Lambda's context of an invocation with this timeout. */
 export function lambdaContext(functionName: string, awsRequestId: string, timeoutMs: number): Context {
   const endsAt = Date.now() + timeoutMs
   return {

@@ -11,8 +11,8 @@ type ListenOptions = {
 }
 
 /**
- * Serves HTTP on this machine and returns the URL without a path; `stop` closes open connections. Requests under
- * another host name get 421, see `guardHost`. Throws if the port is in use.
+ * Serves HTTP and returns the URL without a path; `stop` closes open connections. Guards the Host header. Throws if the
+ * port is in use.
  */
 export async function listen(
   answer: RequestListener,
@@ -31,8 +31,8 @@ export async function listen(
 }
 
 /**
- * Wraps a listener so that requests under a foreign host name get 421. A foreign page can point its own name to this
- * machine (DNS rebinding), and the browser would let it read the response.
+ * Answers 421 under a foreign host name. Otherwise a page could point its name to this machine (DNS rebinding) and read
+ * the response.
  */
 export function guardHost(answer: RequestListener, isOwnHost = namesThisMachine): RequestListener {
   return (request, response) => (isOwnHost(request) ? answer(request, response) : response.writeHead(421).end())

@@ -41,7 +41,7 @@ export type NodeProfile = {
 
 const BASE_TOO_MANY_CALLS = { code: -32014, message: 'maximum 10 calls in 1 batch', form: 'object' } as const
 
-/** Node profiles by name, from tests and documents of 2026; providers change their limits without notice. */
+/** Node profiles, from tests and documents of 2026; providers change limits without notice. */
 export const NODE_PROFILES = {
   plain: { about: 'a node that refuses nothing' },
   'base.org': {

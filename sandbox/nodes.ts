@@ -48,7 +48,7 @@ const TAG_DEPTHS: Readonly<Record<string, number>> = { pending: 0, latest: 0, sa
 const Call = z.object({ id: z.unknown(), method: z.string(), params: z.array(z.unknown()).default([]) })
 const Filter = z.looseObject({ fromBlock: z.string().default('latest'), toBlock: z.string().default('latest') })
 
-/** Starts a node with this profile on a free port, in front of the chain at the URL `target`. */
+/** Starts a node on a free port in front of the chain at `target`. */
 export async function startNode(profile: NodeProfile, target: string): Promise<Node> {
   let answerTo = nodeOf(profile, target)
   const server = await listen((request, response) => {

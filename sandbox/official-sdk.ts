@@ -7,7 +7,7 @@ declare module '@lagoon-protocol/v0-viem' {
   export function fetchVault(address: Address, client: Client): Promise<unknown>
 }
 
-/** Reads these vaults through Lagoon's official SDK, with two calls each; rejects if one fails. */
+/** Reads vaults through Lagoon's official SDK, with two calls each; rejects if one fails. */
 export async function readByOfficialSdk(client: Client, vaults: readonly Address[]): Promise<void> {
   await Promise.all(vaults.map((address) => fetchVault(address, client)))
 }

@@ -40,9 +40,9 @@ export type Providers = {
 const MAX_HEADER_BYTES = 64 * 1024
 
 /**
- * Starts the fakes on a free port. AWS Secrets Manager holds these secrets. The bridge's API connects these chains. The
- * market and the wallet indexes know these chains' tokens. Merkl reports this operator's rewards, by default none.
- * Chains that do not run locally have fake nodes. `now` is in epoch milliseconds.
+ * Starts the fakes on a free port, with these secrets in Secrets Manager. The bridge, the market and the wallet indexes
+ * cover these chains. Merkl reports this operator's rewards, by default none. Other chains have fake nodes. `now` is in
+ * epoch milliseconds.
  */
 export async function startProviders(options: {
   readonly secrets: Record<string, unknown>

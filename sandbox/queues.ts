@@ -73,7 +73,7 @@ const Attributes = z.object({
 const Sent = z.object({ MessageBody: Body, DelaySeconds: Delay, MessageGroupId: Group })
 const Deleted = z.object({ Id, ReceiptHandle: z.string() })
 
-/** Starts SQS on a free port. `now` is in epoch milliseconds; `random` drives its simulated faults. */
+/** Starts SQS on a free port. `now` is in epoch milliseconds; `random` drives its faults. */
 export async function startQueues({ now = () => Date.now(), random = Math.random } = {}): Promise<LocalQueues> {
   const lies: QueueLies = {
     ...{ twice: 0, disorder: false, heldBackMs: 0, passedOver: 0, shortBatches: false },

@@ -53,8 +53,8 @@ const PATH = '/webhooks'
 const Body = z.looseObject({ id: z.string(), type: z.string(), timestamp: z.iso.datetime() })
 
 /**
- * Starts a receiver on a free local port that follows the guide (docs/guides/webhooks.md). It verifies the received
- * bytes, drops duplicates, and responds immediately.
+ * Starts a receiver on a free local port that verifies bytes, drops duplicates and responds immediately
+ * (docs/guides/webhooks.md).
  */
 export async function startReceiver(now: () => number): Promise<Receiver> {
   let arrivals: readonly Arrival[] = []

@@ -138,8 +138,8 @@ const FINAL: ReadonlySet<RelayState> = new Set(['filled', 'slow_filled', 'refund
 const BLACKLIST = parseAbi(['function blacklist(address account)', 'function unBlacklist(address account)'])
 
 /**
- * Creates a relayer between these chains, which must have the bridge: it follows the deposits of all pools and fills
- * them. `npm start` runs it continuously; tests call methods such as `fillAll`, so they need not wait.
+ * Creates a relayer between these chains, which must have the bridge. `npm start` runs it continuously; tests call its
+ * methods, so they need not wait.
  */
 export function createRelayer({ chains }: { readonly chains: readonly LocalChain[] }): Relayer {
   const settings: RelayerSettings = { running: true, delaySeconds: 0 }

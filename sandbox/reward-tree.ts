@@ -1,6 +1,6 @@
 import { type Address, concat, encodeAbiParameters, type Hex, keccak256, parseAbiParameters } from 'viem'
 
-/** A leaf of a tree: a user's lifetime rewards in a token, in its smallest unit. */
+/** A leaf: a user's lifetime rewards in a token, in its smallest unit. */
 export type RewardLeaf = { readonly user: Address; readonly token: Address; readonly amount: bigint }
 
 type RewardTree = {
@@ -11,7 +11,7 @@ type RewardTree = {
 
 const LEAF = parseAbiParameters('address user, address token, uint256 amount')
 
-/** Builds the tree of these leaves; an odd node of a level moves up unchanged. Throws without leaves. */
+/** Builds the tree of these leaves; an odd node moves up unchanged. Throws without leaves. */
 export function rewardTree(leaves: readonly RewardLeaf[]): RewardTree {
   const levels: Hex[][] = [leaves.map(hashLeaf)]
   for (let level = levels[0] ?? []; level.length > 1; levels.push(level)) {

@@ -20,7 +20,7 @@ import { type LocalTransaction, transact } from './transactions.ts'
 /** Address of the reward contract on every chain. */
 export const DISTRIBUTOR: Address = '0x3Ef3D8bA38EBe18DB133cEc108f4D14CE00Dd9Ae'
 
-/** ABI of the real contract without operators and settings, plus `endDisputePeriod`. */
+/** The real contract's ABI without operators and settings, plus `endDisputePeriod`. */
 export const distributorAbi = parseAbi([
   'function claim(address[] users, address[] tokens, uint256[] amounts, bytes32[][] proofs)',
   'function claimed(address user, address token) view returns (uint208 amount, uint48 timestamp, bytes32 merkleRoot)',
@@ -119,7 +119,7 @@ export async function installDistributor(chain: LocalChain): Promise<void> {
   await callRpc(chain, [{ method: 'anvil_setCode', params: [DISTRIBUTOR, deployedBytecode] }])
 }
 
-/** Creates an operator for these chains. A chain needs the contract only before the first call about it. */
+/** Creates an operator; a chain needs the contract only before the first call about it. */
 export function createRewards({ chains }: { readonly chains: readonly LocalChain[] }): Rewards {
   const books = new Map(chains.map(({ chainId }): [number, Book] => [chainId, { trees: new Map(), pending: [] }]))
   let last: Promise<unknown> = Promise.resolve()

@@ -95,9 +95,8 @@ const EventSource = z.object({
 const Schedule = z.object({ Target: z.object({ Arn: z.string(), RoleArn: z.string(), Input: z.string() }) })
 
 /**
- * Deploys the stacks of a synthesized stage to this machine, in front of these services. Creates missing tables, queues
- * and secrets. Runs the functions from their assets, with exactly the template's variables, permissions, routes and
- * triggers. Throws if AWS would reject the template.
+ * Deploys a synthesized stage in front of these services, and keeps existing tables, queues and secrets. Functions get
+ * exactly the template's variables, permissions, routes and triggers. Throws if AWS would reject the template.
  */
 export async function startTemplate(
   stacks: readonly SynthesizedStack[],

@@ -3,7 +3,7 @@ import { type Address, type Hash, type Hex, isHex, numberToHex } from 'viem'
 import * as z from 'zod'
 import { callRpc } from './rpc.ts'
 
-/** A transaction from an account whose key the local chain holds; `label` names it in errors. */
+/** A transaction from an account of the local chain; errors contain `label`. */
 export type LocalTransaction = {
   readonly label: string
   readonly from: Address
@@ -28,7 +28,7 @@ export async function readNonces(chain: Endpoint, accounts: readonly Address[]):
   return (await callRpc(chain, calls)).map((nonce) => Quantity.parse(nonce))
 }
 
-/** Sends transactions in order and returns their hashes; they may still be pending. */
+/** Sends transactions in order and returns their hashes, perhaps still pending. */
 export async function sendTransactions(
   chain: Endpoint,
   transactions: readonly LocalTransaction[],
@@ -49,8 +49,8 @@ export async function sendTransactions(
 }
 
 /**
- * Sends transactions in order and returns their hashes once all are mined. Throws the label of the first that reverted
- * or that the chain dropped. With a block per transaction, each waits for the one before it.
+ * Sends transactions in order and returns their hashes once mined. Throws with the label of the first that reverted or
+ * was dropped. With a block per transaction, each waits for the one before it.
  */
 export async function transact(chain: Endpoint, transactions: readonly LocalTransaction[]): Promise<readonly Hash[]> {
   const rounds = chain.blockSeconds === undefined ? transactions.map((transaction) => [transaction]) : [transactions]
@@ -63,7 +63,7 @@ export async function transact(chain: Endpoint, transactions: readonly LocalTran
   return hashes
 }
 
-/** Resolves once all are mined; throws the label of the first that reverted or that the chain dropped. */
+/** Resolves once all are mined; throws with the label of the first that reverted or was dropped. */
 export async function confirmTransactions(
   chain: Endpoint,
   transactions: readonly LocalTransaction[],

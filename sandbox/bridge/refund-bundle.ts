@@ -29,9 +29,8 @@ export type RefundBundle = {
 const PAYMENTS_PER_LEAF = 25
 
 /**
- * Returns the bundle of these payments on a chain, in the format of the bridge's data worker. Each account gets one
- * amount per token, the largest first, then by account; leaves are sorted by token. A bundle does not say which deposit
- * a payment refunds.
+ * Returns the bundle of these payments in the format of the bridge's data worker: per account one amount per token, the
+ * largest first, in leaves by token. Bundles do not name the refunded deposits.
  */
 export function buildRefundBundle(
   chainId: number,

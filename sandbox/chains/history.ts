@@ -39,9 +39,9 @@ const ANCHOR = ACCOUNTS.anchor.address
 const [ALICE, BOB] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address]
 
 /**
- * Plays months of a chain's past up to now and returns the resulting world. Every vault gains, and some open late. The
- * first user deposits instantly and in parts, withdraws, and transfers shares. The chain must have begun `PAST_SECONDS`
- * ago and mine a block per transaction.
+ * Plays months of a chain's past and returns the resulting world. Vaults gain, and some open late. The first user
+ * deposits, withdraws, and transfers shares. The chain must have begun `PAST_SECONDS` ago and mine a block per
+ * transaction.
  */
 export async function playHistory(chain: LocalChain, world: LocalWorld, now: () => number): Promise<LocalWorld> {
   const begin = Math.floor(now() / 1000) - PAST_SECONDS
@@ -123,7 +123,7 @@ export async function playHistory(chain: LocalChain, world: LocalWorld, now: () 
 /** More blocks than a local chain's finalized block lags behind its head. */
 const LATEST_BLOCKS = 6
 
-/** Mines blocks over the finality period, so that everything earlier is final, and ends at the present. */
+/** Mines blocks until everything earlier is final, and ends at the present. */
 export async function moveToNow(chain: LocalChain, now: () => number): Promise<void> {
   const seconds = evmChain(chain.chainId)?.finality.seconds ?? 0
   const pace = Math.ceil(seconds / LATEST_BLOCKS)

@@ -6,7 +6,7 @@ import { compiledContracts } from '../contracts.ts'
 import { callRpc } from '../rpc.ts'
 import { confirmTransactions, type LocalTransaction, readNonces, sendTransactions } from '../transactions.ts'
 
-/** Transactions that are mined together. Contract addresses are known when planned, so later steps can use them. */
+/** Transactions mined together. Contract addresses are known when planned, so later steps can use them. */
 export type Plan = {
   /** Plans a deployment by the admin and returns the future address. */
   deploy(name: string, args: readonly unknown[]): Address

@@ -20,10 +20,10 @@ import { sendTransactions, transact } from '../transactions.ts'
 import { openPlan, type Plan } from './plan.ts'
 import type { LocalVault, LocalWorld } from './world.ts'
 
-/** The API request that shows a state, as the states' client. */
+/** An API request that shows a state. */
 export type State = { readonly path: string; readonly body?: object }
 
-/** The prepared states: their vaults, which no curator settles, and a request by each state's name. */
+/** The prepared states: their vaults, which no curator settles, and a request for each state. */
 export type States = {
   readonly vaults: readonly LocalVault[]
   readonly questions: Readonly<Record<string, State>>
@@ -65,9 +65,9 @@ const TOKEN = parseAbi(['function approve(address spender, uint256 amount)'])
 const VAULT = parseAbi(['function deposit(uint256 assets, address receiver)'])
 
 /**
- * Prepares every state of deposits, withdrawals, vaults, transfers and rewards that the service can show. Needs two
- * chains that mine a block per transaction; transfers go from the first to the second. States that must be final are
- * made before `toNow` moves the chains to the present. States that end within hours are made after it.
+ * Prepares all states, with transfers from the first chain to the second. Both must mine a block per transaction.
+ * States that must be final are made before `toNow`, which moves the chains to the present. States that end within
+ * hours are made after it.
  */
 export async function playStates(
   chains: readonly Chain[],

@@ -22,7 +22,7 @@ import { openPlan, type Plan } from './plan.ts'
 /** A token of the local world. */
 export type LocalToken = TokenOptions & { readonly chainId: number; readonly address: Address }
 
-/** A vault of the local world: `async` vaults settle requests, `sync` vaults mint shares instantly. */
+/** A local vault: `async` vaults settle requests, `sync` vaults mint shares instantly. */
 export type LocalVault = {
   readonly chainId: number
   readonly address: Address
@@ -112,7 +112,7 @@ const FIRST_GAIN = 16_502n
 
 /**
  * Deploys the tokens and vaults of the local Base (8453) or Arbitrum (42161), and funds the users. Every vault has a
- * settled first deposit that gained about 1.65 %. Throws for another chain id.
+ * settled first deposit that gained about 1.65 %. Throws for another chain.
  */
 export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
   const { chainId } = chain
@@ -144,7 +144,7 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
   return { tokens, vaults, unlisted, rewardToken, collectibles }
 }
 
-/** Deploys the vaults that open on a day of the chain's past, and returns them. */
+/** Deploys the vaults that open on a day of the past, and returns them. */
 export async function openVaults(chain: LocalChain, tokens: readonly LocalToken[], day: number): Promise<LocalVault[]> {
   const plan = await openPlan(chain)
   const vaults = planVaults(plan, tokens, day)

@@ -4,7 +4,7 @@ import { evmChain } from '../../lib/chain/registry.ts'
 import type { LocalChain } from '../chains.ts'
 import { callRpc } from '../rpc.ts'
 
-/** A change that a control has switched on, in words, and the control that ends it. */
+/** An active change, in words, and the control that ends it. */
 export type Switched = { readonly what: string; readonly end: { readonly name: string; readonly body: object } }
 
 /** An operation of the sandbox. */
@@ -21,7 +21,7 @@ export type Control = {
   readonly run: (body: unknown) => Promise<unknown>
 }
 
-/** Returns a control whose body fits this schema. A control that switches something on needs `listOn`. */
+/** Returns a control with this body schema; one that switches something on needs `listOn`. */
 export function control<Schema extends z.ZodType>(
   does: string,
   schema: Schema,

@@ -2,7 +2,7 @@ import type { States } from '../chains/states.ts'
 import type { Relay } from '../relayer.ts'
 import type { LocalStates } from '../start/states.ts'
 
-/** A prepared state in the control room, with the account, API key and wallet page that show it. */
+/** A prepared state, and the account, API key and wallet page that show it. */
 export type ShownState = {
   readonly name: string
   readonly does: string
@@ -60,7 +60,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'key that has asked too often': 'The API key allows one request an hour: the next gets 429.',
 }
 
-/** Returns the prepared states with a wallet page for each. Throws for a state without a sentence. */
+/** Returns the prepared states; throws for a state without a sentence. */
 export function showStates(
   { apiKey, questions }: LocalStates,
   { vaults, dropped }: Pick<States, 'vaults' | 'dropped'>,

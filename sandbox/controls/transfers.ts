@@ -36,7 +36,7 @@ const SpeedUp = named({
 
 const SOME = { transactionHash: '0x…' }
 
-/** Returns controls of the transfers between the chains; each control returns all transfers afterwards. */
+/** Returns controls of transfers; each returns all transfers afterwards. */
 export function transferControls(relayer: Relayer, Chain: z.ZodType<number>): Readonly<Record<string, Control>> {
   const one = async (which: Which): Promise<Relay> => {
     const [relay, ...more] = await relayer.look(queryOf(which))

@@ -48,8 +48,8 @@ type OpenRequest = {
 }
 
 /**
- * Raises an ERC-7540 vault's price in proportion to `gain` over its total assets, and fulfils every request at that
- * price. Also fulfils cancellations. Calls as the vault's manager.
+ * Raises an ERC-7540 vault's price by `gain` over its total assets, and fulfils all requests and cancellations as its
+ * manager.
  */
 export async function settleAsyncVault(chain: LocalChain, vault: Address, gain: bigint): Promise<Settlement> {
   const client = clientOf(chain)
@@ -86,12 +86,12 @@ export async function settleAsyncVault(chain: LocalChain, vault: Address, gain: 
   return settlementOf(chain, vault, totalAssets + gain, [...valued, ...fulfilled])
 }
 
-/** Returns whether an ERC-7540 vault has requests or cancellations that wait for its manager. */
+/** Returns whether an ERC-7540 vault has requests or cancellations for its manager. */
 export async function asyncVaultHasPending(chain: LocalChain, vault: Address): Promise<boolean> {
   return (await readOpenRequests(chain, vault)).length > 0
 }
 
-/** Returns whether this is an ERC-7540 vault with a manager; Lagoon vaults lack that role. */
+/** Returns whether this vault has a manager; Lagoon vaults lack that role. */
 export function isAsyncVault(chain: LocalChain, vault: Address): Promise<boolean> {
   return readContract(clientOf(chain), { address: vault, abi: VAULT, functionName: 'manager' }).then(
     () => true,

@@ -26,10 +26,10 @@ const VAULT = parseAbi([
   'function settleDeposit(uint256)',
 ])
 
-// At least one generation lacks getters for these.
+// Some generations lack getters for these.
 const { ledger: LEDGER, roles: ROLES, state: STATE } = LAGOON_STORAGE
 
-/** Values a Lagoon vault at its total assets plus `gain` as its valuation manager, then settles it as its safe. */
+/** Values a Lagoon vault at its total assets plus `gain` as its valuation manager, and settles it as its safe. */
 export async function settleLagoon(chain: LocalChain, vault: Address, gain: bigint): Promise<Settlement> {
   const reader = contractReader(chain, vault)
   const [safe, valuationManager, asset, totalAssets, isValid, isFirst] = await Promise.all([
@@ -62,7 +62,7 @@ export async function settleLagoon(chain: LocalChain, vault: Address, gain: bigi
   return settlementOf(chain, vault, valuation, hashes)
 }
 
-/** Returns whether an open Lagoon vault has requests or a proposed valuation that a settlement would settle. */
+/** Returns whether an open Lagoon vault has requests or a proposed valuation to settle. */
 export async function lagoonHasPending(chain: LocalChain, vault: Address): Promise<boolean> {
   const reader = contractReader(chain, vault)
   const [state, proposal, silo, asset] = await Promise.all([

@@ -2,7 +2,7 @@ import { type Address, createClient, encodeFunctionData, type Hash, http, parseA
 import type { LocalChain } from '../chains.ts'
 import type { LocalTransaction } from '../transactions.ts'
 
-/** A settlement: its accepted valuation, in the asset's smallest unit, and its last transaction. */
+/** An accepted valuation, in the asset's smallest unit, and the last transaction. */
 export type Settlement = {
   readonly chainId: number
   readonly vault: Address
@@ -24,13 +24,13 @@ export function settlementOf(
   return { chainId, vault, totalAssets, transactionHash }
 }
 
-/** Returns the transaction that mints this amount of a token, in its smallest unit; empty for 0. */
+/** Returns the transaction that mints this amount, in the smallest unit; empty for 0. */
 export function mintTo(account: Address, token: Address, amount: bigint): LocalTransaction[] {
   if (amount === 0n) return []
   const data = encodeFunctionData({ abi: TOKEN, functionName: 'mint', args: [account, amount] })
   return [{ label: 'mint', from: account, to: token, data }]
 }
 
-/** Returns a client of a local chain that batches its requests and never retries. */
+/** Returns a client that batches its requests and never retries. */
 export const clientOf = ({ rpcUrl }: LocalChain) =>
   createClient({ transport: http(rpcUrl, { batch: true, retryCount: 0 }) })

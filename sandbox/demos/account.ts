@@ -23,7 +23,7 @@ export type Stage = {
   readonly say: (text: string) => void
 }
 
-/** Registers a user with a new key, logs in, links this wallet, and logs out. */
+/** Registers a user, logs in, links this wallet, and logs out. */
 export async function playAccount({ client, say }: Stage, account: LocalAccount): Promise<void> {
   const user = await openSession({ client, say }, account)
   const { wallets } = orThrow(await listWallets(user))
@@ -32,7 +32,7 @@ export async function playAccount({ client, say }: Stage, account: LocalAccount)
   say('POST logout: the session is over')
 }
 
-/** Registers a user with a new key, logs in and links this wallet. Returns the client with the session. */
+/** Registers a user, logs in and links this wallet; returns the client with the session. */
 export async function openSession({ client, say }: Stage, { privateKey }: LocalAccount): Promise<Client> {
   const key = someKey()
   const email = `demo.${randomBytes(4).toString('hex')}@example.com`

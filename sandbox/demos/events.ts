@@ -8,7 +8,7 @@ import type { LocalState } from '../start/state.ts'
 const PAUSE_MS = 250
 const PATIENCE_MS = 8_000
 
-/** Prints the receiver's deliveries, past and new, until the process ends. */
+/** Prints the receiver's deliveries until the process ends. */
 export async function playEvents(state: LocalState, say: (text: string) => void): Promise<void> {
   const { url, receivedUrl } = state.webhook
   say(`Following what arrives at ${url}; Ctrl-C ends it …`)
@@ -23,7 +23,7 @@ type EventsOfUser = {
   end(): Promise<void>
 }
 
-/** Prints new events of this user's transactions, and events that others cause for the user, such as a settlement. */
+/** Prints new events of this user, including those that others cause, such as settlements. */
 export async function tellEvents(state: LocalState, user: Hex, say: (text: string) => void): Promise<EventsOfUser> {
   const { receivedUrl } = state.webhook
   const sent = new Set<string>()

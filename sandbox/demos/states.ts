@@ -1,9 +1,6 @@
 import type { LocalState } from '../start/state.ts'
 
-/**
- * Requests every prepared state and prints one line per response. A name selects one state and prints its command and
- * full response. Throws for an unknown name.
- */
+/** Prints a line per prepared state, or one state's command and full response. Throws for an unknown name. */
 export async function playStates({ baseUrl, states }: LocalState, say: (text: string) => void, only?: string) {
   if (!states) throw new Error('The service runs without a past, and so without states.')
   const { questions } = states

@@ -37,7 +37,7 @@ type Prepared = Pick<PrepareDepositResponse, 'approval' | 'operations' | 'estima
 const PATIENCE_MS = 60_000
 const ARBITRUM = 42161
 
-/** Deposits into a synchronous vault and into one that settles, and claims the shares of the second. */
+/** Deposits into an instant vault, and into one that settles, whose shares it claims. */
 export async function playSameChain(stage: VaultStage): Promise<void> {
   const vaults = await list(stage)
   const sync = find(vaults, 'Cove')
@@ -60,9 +60,7 @@ export async function playCrossChain(stage: VaultStage): Promise<void> {
   await claimSettled(stage, vault, 'deposit')
 }
 
-/**
- * Withdraws from an instant vault, on its chain and to the other chain, and from a vault that pays after settlement.
- */
+/** Withdraws from an instant vault, on its chain and to the other, and from one that settles. */
 export async function playWithdrawals(stage: VaultStage): Promise<void> {
   const vaults = await list(stage)
   const sync = find(vaults, 'Cove')

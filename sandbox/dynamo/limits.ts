@@ -40,17 +40,14 @@ export function itemSize(item: object): number {
 
 const sizeInCharacters = db.sizeInCharacters ?? db.itemSize
 
-/**
- * Makes dynalite limit items to 400 KB in bytes, including items after an update. By itself it counts a character as
- * one.
- */
+/** Makes dynalite limit items to 400 KB in bytes; it counts a character as one. */
 export function countBytes(): void {
   Object.assign(db, { itemSize, sizeInCharacters })
 }
 
 /**
- * Returns DynamoDB's error message for a request that exceeds its limits but that dynalite accepts; undefined if none.
- * Each character of `text` stands for one byte. Does not check the items that the request produces.
+ * Returns DynamoDB's error for a request beyond its limits that dynalite accepts; undefined if none. Each character of
+ * `text` stands for one byte. Ignores the resulting items.
  * Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
  */
 export function findExcess(text: string): string | undefined {
@@ -70,9 +67,8 @@ export function findExcess(text: string): string | undefined {
 }
 
 /**
- * Returns an error if the items of a transaction, with these sizes in bytes, exceed 4 MB; otherwise undefined. DynamoDB
- * documents the 4 MB limit, but neither the message nor how it counts items. We count the items after the writes, or
- * before a deletion.
+ * Returns an error if a transaction's items, of these sizes in bytes, exceed 4 MB. The limit is documented, but not its
+ * message or counting. Ours counts items after a write or before a deletion.
  */
 export function findExcessOfItems(sizes: readonly number[]): string | undefined {
   const sum = sizes.reduce((left, right) => left + right, 0)

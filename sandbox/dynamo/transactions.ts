@@ -48,10 +48,9 @@ export type Transactions = {
 }
 
 /**
- * Adds transactions to a dynalite server, which lacks them, and enforces DynamoDB's limits. A transaction makes all its
- * writes or none, while other requests wait. During `hold` other requests proceed and see the state before it. An item
- * in a transaction rejects other transactions and single writes. A token in progress is rejected; a completed one
- * succeeds without new writes. `now` is in epoch milliseconds.
+ * Adds transactions and DynamoDB's limits to dynalite. A transaction's writes happen together while other requests wait; during
+ * `hold` requests see the state before. An item under way rejects other transactions and writes. A token under way is
+ * rejected; a completed one writes nothing again. `now` is in epoch milliseconds.
  * Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
  */
 export function addTransactions(server: EventEmitter, { now }: { readonly now: () => number }): Transactions {

@@ -110,9 +110,8 @@ const Acl = z.object({
 const IpSet = z.object({ Addresses: z.array(z.string()), IPAddressVersion: z.enum(['IPV4', 'IPV6']) })
 
 /**
- * Returns the firewall of the template's web ACL with this ARN, as AWS WAF applies it. Rules run by priority. Each rate
- * rule counts all requests in its window, even blocked ones. AWS's managed list matches no request here. Counts are
- * exact here; WAF evaluates them some seconds later. Throws for anything in the ACL that this code does not support.
+ * Returns AWS WAF with the web ACL of this ARN. Rate rules also count blocked requests. Unlike in AWS, counts are
+ * exact, and the managed list matches nothing. Throws for unsupported parts of the ACL.
  */
 export function createFirewall(deployed: Deployed, aclArn: string, now: () => number): Judge {
   const acl = deployed('AWS::WAFv2::WebACL', Acl).find(({ arn }) => arn === aclArn)

@@ -55,9 +55,8 @@ const Params = z.object({
 type Params = z.output<typeof Params>
 
 /**
- * Returns a handler of `GET /deposit/status` in the bridge's API. It knows the relayer's deposits and repeats two
- * inaccuracies of the real indexer. Any leaf of a bundle counts as a refund, and a failed action counts against the
- * transaction's first fill.
+ * Returns `GET /deposit/status` of the bridge's API, about the relayer's deposits. Like the real indexer it errs: any
+ * leaf of a bundle counts as a refund, and a failed action counts against the transaction's first fill.
  */
 export function depositStatuses(options: {
   readonly chains: readonly LocalChain[]

@@ -11,7 +11,7 @@ import { type Fake, fake, type ProviderReply, type Question } from '../fake.ts'
 import type { Relayer } from '../relayer.ts'
 import { depositStatuses } from './across-status.ts'
 
-/** A chain of the local bridge and its bridged tokens; tokens with the same symbol are the same asset. */
+/** A chain and its bridged tokens; the same symbol means the same asset. */
 export type BridgedChain = LocalChain & { readonly tokens: readonly LocalToken[] }
 
 type ErrorCode = 'INVALID_PARAM' | 'MISSING_PARAM' | 'AMOUNT_TOO_LOW' | 'AMOUNT_TOO_HIGH' | 'ROUTE_NOT_ENABLED'
@@ -82,8 +82,7 @@ type FeeParams = z.output<typeof FeeParams>
 type Route = { readonly from: LocalToken; readonly to: LocalToken }
 
 /**
- * Returns the bridge's API for these chains, under /api: `suggested-fees` and `deposit/status`. Its quotes are
- * invented, and their ids say so.
+ * Returns the bridge's `suggested-fees` and `deposit/status`, under /api. Quotes are invented, and their ids say so.
  */
 export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; readonly relayer: Relayer }): Fake {
   const { chains, relayer } = options

@@ -19,13 +19,12 @@ const Call = z.object({ id: z.int(), method: z.string(), params: z.array(z.unkno
 type Call = z.output<typeof Call>
 const BalancesParams = z.tuple([z.string(), z.literal('erc20')]).rest(z.object({ pageKey: z.string().optional() }))
 
-/** The fake of Alchemy; `units` are the compute units spent. */
+/** Alchemy's fake; `units` are the compute units spent. */
 export type FakeAlchemy = Fake & { readonly spent: { units: number } }
 
 /**
- * Returns Alchemy's wallet index for these chains, under /alchemy/<network>. It reads all tokens and NFTs from the
- * chains, listed or not. On the service's other EVM chains every account is empty. Like the real one it rejects other
- * keys and networks and limits compute units. It accepts only page keys that it returned before
+ * Returns Alchemy's wallet index, under /alchemy/<network>, with these chains' tokens and NFTs, even unlisted ones.
+ * Other chains are empty. Like the real one it rejects unknown keys, networks and page keys, and limits compute units
  * (https://www.alchemy.com/docs/reference/error-reference).
  */
 export function fakeAlchemy(

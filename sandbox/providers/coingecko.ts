@@ -11,8 +11,8 @@ const TURNOVER = 0.05
 const ALL_DAYS = 36_500
 
 /**
- * Returns CoinGecko's API for the invented market, under /coingecko: coins/markets, coins/list, both market_chart,
- * search and simple/price (https://docs.coingecko.com). `now` is in epoch milliseconds.
+ * Returns CoinGecko's API for the invented market, under /coingecko (https://docs.coingecko.com). `now` is in epoch
+ * milliseconds.
  */
 export function fakeCoinGecko(market: MadeUpMarket, now: () => number): Fake {
   const { coins, priceAt } = market

@@ -9,8 +9,8 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = { w: 604_800, d: 86_400, 
 const CONFIDENCE = 0.99
 
 /**
- * Returns DefiLlama's coin prices for the invented market, under /defillama: prices/current, prices/historical and
- * chart (https://api-docs.defillama.com). Responses omit unknown coins. `now` is in epoch milliseconds.
+ * Returns DefiLlama's prices for the invented market, under /defillama (https://api-docs.defillama.com). Responses omit
+ * unknown coins. `now` is in epoch milliseconds.
  */
 export function fakeDefiLlama(market: MadeUpMarket, now: () => number): Fake {
   const findCoin = (name: string): MadeUpCoin | undefined => {

@@ -10,8 +10,8 @@ export const GOLDRUSH_KEY = 'local'
 const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
 /**
- * Returns GoldRush's wallet index for these chains, under /goldrush. It reads the unlisted tokens and the NFTs from the
- * chains. On the service's other chains every account is empty (https://goldrush.dev/docs/api-reference).
+ * Returns GoldRush's wallet index, under /goldrush, with these chains' unlisted tokens and NFTs; other chains are empty
+ * (https://goldrush.dev/docs/api-reference).
  */
 export function fakeGoldRush(chains: readonly IndexedChain[]): Fake {
   return fake('/goldrush', async ({ parts, headers }) => {

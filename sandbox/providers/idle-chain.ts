@@ -31,10 +31,7 @@ const BLOCK_TIMESTAMP = toFunctionSelector('getCurrentBlockTimestamp()')
 const BlockParams = z.tuple([z.string()]).rest(z.unknown())
 const Call = z.tuple([z.object({ to: z.string(), data: z.custom<Hex>(isHex) })]).rest(z.unknown())
 
-/**
- * Returns nodes of chains without activity, under /idle/<chain id>. Their blocks advance, every balance is zero, and
- * there are no events.
- */
+/** Returns nodes of chains with blocks but without balances or events, under /idle/<chain id>. */
 export function fakeIdleChains(now: () => number): Fake {
   return fake('/idle', ({ parts: [chainId], body }) =>
     jsonRpcReply(body, (call) => resultOf(call, Number(chainId), now())),

@@ -44,7 +44,7 @@ export function readTokens(chain: IndexedChain, tokens: readonly LocalToken[], w
   )
 }
 
-/** Reads a wallet's NFTs of the chain's collection, with their metadata; undefined if it has none. */
+/** Reads a wallet's NFTs with their metadata; undefined if it has none. */
 export async function readCollectibles(chain: IndexedChain, wallet: Address) {
   const { collectibles: address } = chain
   if (!address) return undefined

@@ -5,7 +5,7 @@ export type JsonRpcCall = { readonly method: string; readonly params: unknown }
 
 type Envelope = JsonRpcCall & { readonly id: unknown }
 
-/** Returns the reply to a JSON-RPC 2.0 call or batch. If `resultOf` returns undefined, the method is unknown. */
+/** Returns the reply to a JSON-RPC 2.0 call or batch; an undefined result means an unknown method. */
 export function jsonRpcReply(body: string, resultOf: (call: JsonRpcCall) => unknown): ProviderReply {
   const received: Envelope | Envelope[] = JSON.parse(body || '{}')
   const answer = ({ id = null, method, params }: Envelope) => {

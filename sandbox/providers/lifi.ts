@@ -6,8 +6,8 @@ import type { MadeUpCoin, MadeUpMarket, MarketToken } from './market.ts'
 const SOLANA_NATIVE = '11111111111111111111111111111111'
 
 /**
- * Returns LI.FI's token list, under /lifi: these tokens with prices of the invented market, and every chain's native
- * coin (https://docs.li.fi). `now` is in epoch milliseconds.
+ * Returns LI.FI's list of these tokens and all native coins with invented prices, under /lifi (https://docs.li.fi).
+ * `now` is in epoch milliseconds.
  */
 export function fakeLiFi(market: MadeUpMarket, tokens: readonly MarketToken[], now: () => number): Fake {
   const figuresOf = (coin: MadeUpCoin | undefined) => {

@@ -2,7 +2,7 @@ import { CHAINS } from '../../lib/chain/registry.ts'
 import { CURRENCIES, type Currency } from '../../lib/markets/currency.ts'
 import type { LocalToken } from '../chains/world.ts'
 
-/** A token on one of our chains that the invented market prices; base58 addresses belong to Solana. */
+/** A token that the invented market prices; Solana's addresses are base58. */
 export type MarketToken = Omit<LocalToken, 'address'> & { readonly address: string }
 
 /** A coin of the invented market. */

@@ -17,7 +17,7 @@ import { type Fake, fake, type ProviderReply, type Question } from '../fake.ts'
 import type { Rewards } from '../rewards.ts'
 import { DAY_MS, type MadeUpMarket, rounded } from './market.ts'
 
-/** A chain whose tokens and vaults Merkl lists. It has campaigns if it has a reward token. */
+/** A chain whose tokens and vaults Merkl lists; campaigns need a reward token. */
 export type RewardedChain = LocalChain &
   Pick<LocalWorld, 'tokens' | 'unlisted' | 'rewardToken'> &
   Partial<Pick<LocalWorld, 'vaults'>>
@@ -44,9 +44,8 @@ const CAMPAIGNS: Readonly<Record<string, Readonly<Record<string, number | null>>
 const OTHER_PROGRAMMES = 120
 
 /**
- * Returns Merkl's API for these chains, under /merkl: `users/{address}/rewards` and `opportunities` of v4
- * (https://api.merkl.xyz/docs). It limits requests per second, by default to ten. `now` is in epoch milliseconds.
- * Campaigns, rates and error messages are invented.
+ * Returns Merkl's v4 API for these chains, under /merkl (https://api.merkl.xyz/docs), with a request limit. `now` is in
+ * epoch milliseconds. Campaigns, rates and error messages are invented.
  */
 export function fakeMerkl(options: {
   readonly chains: readonly RewardedChain[]

@@ -20,8 +20,8 @@ export function secretArn(name: string): string {
 }
 
 /**
- * Returns AWS Secrets Manager's CreateSecret, GetSecretValue and PutSecretValue. Reads and writes `secrets`, which maps
- * names to JSON values (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html).
+ * Returns AWS Secrets Manager's CreateSecret, GetSecretValue and PutSecretValue over these JSON values by name, which
+ * it changes (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html).
  */
 export function fakeSecretsManager(secrets: Record<string, unknown>): Provider {
   const describe = (Name: string) => ({ ARN: secretArn(Name), Name, VersionId: versionOf(secrets[Name]) })

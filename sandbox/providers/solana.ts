@@ -48,8 +48,8 @@ const Size = z.tuple([z.number()]).rest(z.unknown())
 const Assets = z.object({ ownerAddress: z.string() })
 
 /**
- * Returns a Solana node with the Digital Asset Standard API, under /solana. All holdings are invented. The local wallet
- * has some tokens and two NFTs; any other address has a little SOL and USDC (https://solana.com/docs/rpc).
+ * Returns a Solana node with the Digital Asset Standard API, under /solana. Holdings are invented: tokens and NFTs in
+ * the local wallet, a little SOL and USDC elsewhere (https://solana.com/docs/rpc).
  */
 export function fakeSolana(): Fake {
   return fake('/solana', ({ body }) => jsonRpcReply(body, resultOf))

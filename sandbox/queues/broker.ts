@@ -14,14 +14,14 @@ export type QueueLies = {
   shortBatches: boolean
   /** Share of a batch's messages that are rejected. */
   refused: number
-  /** At most 500. */
+  /** SQS moves at most 500. */
   movedPerSecond: number
   maxInFlight: number
   /** True if SQS returns only ServiceUnavailable. */
   down: boolean
 }
 
-/** Numbers of a queue's messages that are available, delayed, or in flight. */
+/** Numbers of a queue's messages; `hidden` ones are in flight. */
 export type QueueCounts = { readonly visible: number; readonly delayed: number; readonly hidden: number }
 
 type Message = {
@@ -88,7 +88,7 @@ type Dependencies = {
   readonly random: () => number
 }
 
-/** Creates the logic of SQS: queues, their messages, and moves between them. */
+/** Creates the logic of SQS: queues, messages, and moves. */
 export function createBroker({ lies, now, random }: Dependencies) {
   const queues = new Map<string, Queue>()
   const tasks: MoveTask[] = []
@@ -267,7 +267,7 @@ export function createBroker({ lies, now, random }: Dependencies) {
   }
 }
 
-/** Splits a list into the elements that satisfy the predicate, and the rest. */
+/** Splits a list by a predicate. */
 export function split<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
   const { first = [], second = [] } = Object.groupBy(all, (one) => (isFirst(one) ? 'first' : 'second'))
   return [first, second]

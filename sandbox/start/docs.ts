@@ -28,9 +28,9 @@ const SOURCES = [
 const HEADERS = pageHeaders(docsPolicy())
 
 /**
- * Serves the documentation at `/docs/` and redirects `/` there. Returns true for a request that it handles, false for
- * one of the API. An opened page rebuilds a missing or outdated site; the old one is served meanwhile. `build` throws
- * the reason if it fails. The deployed API has no such pages.
+ * Serves the documentation at `/docs/` and redirects `/` there; returns false for requests of the API. An opened page
+ * rebuilds an outdated site, and shows the old one meanwhile. `build` throws the reason if it fails. The deployed API
+ * has no such pages.
  */
 export function serveDocs(
   { apiKey, folder, path: binaries }: DocsSettings,

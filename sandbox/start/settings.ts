@@ -26,7 +26,7 @@ const API_PORT = 4000
 const WALLET_PORT = 3000
 const PORTS = 100
 
-/** Returns the settings of these variables; throws an explanation for an invalid value. */
+/** Returns the settings of these variables; throws an explanation for invalid ones. */
 export async function readSettings(env: NodeJS.ProcessEnv): Promise<Settings> {
   const port = await choosePort('PORT', env['PORT'], API_PORT)
   return {

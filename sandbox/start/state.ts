@@ -7,7 +7,7 @@ import type { TableNames } from '../dynamo.ts'
 import type { LocalStates } from './states.ts'
 import type { LocalWebhook } from './webhook.ts'
 
-/** Content of the state file of the running local service: its URLs, keys, accounts and contracts. */
+/** The state file of the running local service. */
 export type LocalState = {
   readonly walletUrl: string
   readonly baseUrl: string
@@ -43,7 +43,7 @@ export const STATE_FILE = '.local/state.json'
 /** Path of the environment file, for `node --env-file`. */
 export const ENV_FILE = '.local/.env'
 
-/** Writes the state file and the environment file, readable only by their owner. */
+/** Writes both files, readable only by their owner. */
 export async function writeState(state: LocalState): Promise<void> {
   await mkdir(dirname(STATE_FILE), { recursive: true })
   await writeFile(STATE_FILE, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 })
@@ -77,7 +77,7 @@ export async function readState(): Promise<LocalState> {
 /** A symbolic link to a process id, because link and target are created atomically. */
 const LOCK = '.local/process'
 
-/** Locks this folder for this process until `releaseFolder`; throws if another running process holds it. */
+/** Locks this folder until `releaseFolder`; throws if another running process holds it. */
 export async function takeFolder(): Promise<void> {
   await mkdir(dirname(LOCK), { recursive: true })
   while (!(await linked(LOCK, `${process.pid}`))) {

@@ -8,7 +8,7 @@ import type { Backends } from '../backends.ts'
 import type { State, States } from '../chains/states.ts'
 import { exchange } from '../exchange.ts'
 
-/** The prepared states in the state file: send each request with its own key, else with `apiKey`. */
+/** The prepared states; requests without their own key use `apiKey`. */
 export type LocalStates = {
   readonly apiKey: string
   readonly questions: Readonly<Record<string, State & { readonly apiKey?: string }>>
@@ -22,10 +22,7 @@ const LOST = { hash: zeroHash, quotedAt: 1 }
 /** Status requests until the service has the final response. */
 const LOOKS = 4
 
-/**
- * Registers a client with the vaults of the states, and records a replaced transaction as the service would. Returns
- * the states for the state file.
- */
+/** Registers a client with the states' vaults, and records a replaced transaction as the service would. */
 export async function seedStates(
   { admin, dynamo }: Backends,
   { vaults, questions, dropped }: States,
@@ -69,7 +66,7 @@ async function seedLimits(
   }
 }
 
-/** Requests the status of transfers whose final response needs several checks, as a wallet would. */
+/** Requests slow transfers' status repeatedly, until the service has the final response. */
 export async function followTransfers(baseUrl: string, { slow }: States, { apiKey }: LocalStates): Promise<void> {
   await Promise.all(
     slow.map(async ({ path }) => {

@@ -7,8 +7,8 @@ const PREPARES = /\/defi\/vault\/(deposit|withdraw|claim|cancel)$/
 const MARK = 'x-sandbox-tampered'
 
 /**
- * Simulates a man in the middle before the API at this URL. Forwards the request and replaces the user's address in the
- * response, but keeps the signature. Returns false for a request that it ignores.
+ * Replaces the user's address in responses of the API at this URL, but keeps the signature. Returns false for other
+ * requests.
  */
 export function tamper(request: IncomingMessage, response: ServerResponse, apiUrl: string): boolean {
   const { method, url = '/', headers } = request

@@ -22,8 +22,8 @@ const SOURCES = [
 ]
 
 /**
- * Serves the demo wallet on localhost. Opening a page builds it if it is missing or outdated; requests wait meanwhile.
- * `stop` ends the server and the build.
+ * Serves the demo wallet on localhost. An opened page rebuilds it if outdated; requests wait meanwhile. `stop` also
+ * ends a build.
  */
 export async function startWallet({ port, folder, config }: WalletOptions): Promise<{ stop(): Promise<void> }> {
   const site = builtSite({ folder, sources: SOURCES, build: (signal) => buildWallet(folder, signal) })

@@ -14,8 +14,8 @@ export type LocalWebhook = {
 }
 
 /**
- * Registers the receiver through the API, like an integrator: with its own key, for events before and after finality.
- * Makes the receiver trust the webhook's secret.
+ * Registers the receiver through the API like an integrator, for events before and after finality. Makes it trust the
+ * webhook's secret.
  */
 export async function registerReceiver(
   admin: Admin,

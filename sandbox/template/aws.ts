@@ -71,8 +71,8 @@ const NEEDS: { readonly [service in keyof AwsServices]: (operation: string, aske
 type Needs = readonly { readonly action: string; readonly resource: string }[]
 
 /**
- * Starts a gateway in front of these services. It forwards requests that the caller's policies allow, and all requests
- * with an operator's access key. It does not verify signatures.
+ * Starts a gateway in front of these services. Forwards requests that the caller's policies allow, and all with the
+ * operator's access key. Does not verify signatures.
  */
 export async function startAws(services: AwsServices, operatorKey: string): Promise<Aws> {
   const principals = new Map<string, Principal>()

@@ -20,7 +20,7 @@ export type LambdaFunction = {
   readonly logGroup: string
 }
 
-/** Start data of a container: the function's file, its handler's name, and the context of every invocation. */
+/** Start data of a container; all invocations share `context`. */
 export type ContainerData = {
   readonly file: string
   readonly handler: string
@@ -35,7 +35,7 @@ export type Invocation = {
   readonly trace: string
 }
 
-/** Result of an invocation: the response as JSON, or the function's error. */
+/** Result of an invocation: JSON, or the function's error. */
 export type Outcome = { readonly payload: string } | { readonly error: string }
 
 /** The containers of all functions; each handles one invocation at a time. */
@@ -56,7 +56,7 @@ const MOST_ANSWER_BYTES = 6 * 1024 * 1024
 const MOST_IDLE = 12
 const KEPT_LOG_LINES = 1_000
 
-/** Creates the containers, which run functions. The last few idle ones are kept. */
+/** Creates containers, which run functions; keeps the last idle ones. */
 export function createContainers(): Containers {
   const all = new Set<Worker>()
   const logged = new Map<string, string[]>()

@@ -4,14 +4,14 @@ import { resolveReferences, type SynthesizedStack } from '../assembly.ts'
 import { localCredentials } from '../dynamo.ts'
 import { secretArn } from '../providers/secrets-manager.ts'
 
-/** A deployed resource: the value of its `Ref`, its ARN, and its properties with references resolved. */
+/** A deployed resource: `id` is the value of `Ref`; `properties` have no references. */
 export type DeployedResource<Properties = unknown> = {
   readonly id: string
   readonly arn: string
   readonly properties: Properties
 }
 
-/** Returns the resources of a type, with the properties of the schema. Throws if they do not fit. */
+/** Returns the resources of a type; throws if their properties do not fit. */
 export type Deployed = <T extends z.ZodType>(type: string, properties: T) => DeployedResource<z.output<T>>[]
 
 /** Account id of all local resources. */
@@ -41,7 +41,7 @@ type Kind = {
 
 const Reference = z.object({ Ref: z.string() })
 
-/** Returns the resources of these stacks as CloudFormation would create them, in an account with SQS at this URL. */
+/** Returns these stacks' resources as CloudFormation would create them, with SQS at this URL. */
 export function deploy(stacks: readonly SynthesizedStack[], sqsUrl: string): Deployed {
   const kinds = kindsAt(sqsUrl)
   const nameOf = ({ name, template }: SynthesizedStack, logicalId: string) => {

@@ -53,7 +53,7 @@ type Cors = z.output<typeof Api>['Body']['x-amazon-apigateway-cors']
 
 const MAX_HEADER_BYTES = 10 * 1024
 
-/** Serves a template's only HTTP API on a local port; 0 for any free one. */
+/** Serves the template's HTTP API on a local port; 0 for any free one. */
 export async function startHttpApi(deployed: Deployed, invoke: Invoke, port: number) {
   const [api] = deployed('AWS::ApiGatewayV2::Api', Api)
   if (!api) throw new Error('There is no API.')

@@ -9,7 +9,7 @@ export type Statement = Readonly<z.output<typeof Statement>>
 /** Schema of a role's policy document. */
 export const PolicyDocument = z.object({ Statement: z.array(Statement) })
 
-/** Schema of the document that names the services that may assume a role. Ignores their conditions. */
+/** Schema of the services that may assume a role; ignores conditions. */
 export const TrustPolicy = z.object({
   Statement: z.array(z.object({ Effect: z.literal('Allow'), Principal: z.object({ Service: z.string() }) })),
 })
