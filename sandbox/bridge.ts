@@ -174,7 +174,7 @@ const POOL_FUNDS = '10000000'
 /** Returns the bridge's addresses on a chain; throws for an unsupported chain. */
 export function bridgeContracts(chainId: number): { readonly pool: Address; readonly multicallHandler: Address } {
   const bridge = evmChain(chainId)?.bridge
-  if (!bridge) throw new Error(`The bridge does not go to chain ${chainId}`)
+  if (!bridge) throw new Error(`The bridge does not support chain ${chainId}`)
   return bridge
 }
 
@@ -223,7 +223,7 @@ export async function deployBridgeTokens(chain: LocalChain, symbols: readonly st
   const { chainId } = chain
   const tokens = symbols.map((symbol) => {
     const token = bridgeTokenBySymbol(chainId, symbol)
-    if (!token) throw new Error(`The bridge takes no ${symbol} on chain ${chainId}`)
+    if (!token) throw new Error(`The bridge does not accept ${symbol} on chain ${chainId}`)
     return { chainId, name: `Bridged ${symbol}`, ...token }
   })
   for (const { address, ...token } of tokens) await copyContract(chain, await deployToken(chain, token), address)

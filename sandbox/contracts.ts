@@ -33,7 +33,7 @@ const SETTINGS = {
 export const compiledContracts: () => Promise<CompiledContracts> = once(async () => {
   const { fingerprint, contracts } = await readCompiledFile()
   if (fingerprint !== fingerprintOf(await readSources())) {
-    throw new Error('The local contracts are not compiled as they are now. Run: npm run contracts')
+    throw new Error('The local contracts changed since they were compiled. Run: npm run contracts')
   }
   return Object.fromEntries(
     Object.entries(contracts).map(
@@ -119,7 +119,7 @@ async function compile(sources: Sources): Promise<CompiledFile['contracts']> {
       // Abstract contracts and interfaces have no code.
       if (bytecode === '') continue
       if (!bytecode.includes(deployed))
-        throw new Error(`${name} has immutable values, which compiled.json has no place for`)
+        throw new Error(`${name} has immutable values, which compiled.json cannot store`)
       contracts[name] = { abi, bytecode, deployed: [bytecode.indexOf(deployed) / 2, deployed.length / 2] }
     }
   }

@@ -135,7 +135,7 @@ export async function startEdge(
 ): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const deployed = deploy(stacks, '')
   const [distribution, ...others] = deployed('AWS::CloudFront::Distribution', Distribution)
-  if (!distribution || others.length > 0) throw new Error('There is not one distribution.')
+  if (!distribution || others.length > 0) throw new Error('The stacks must have exactly one distribution.')
   const config = distribution.properties.DistributionConfig
   const judge = createFirewall(deployed, config.WebACLId, now)
   const policies = new Map(

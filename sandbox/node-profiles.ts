@@ -203,10 +203,10 @@ export const NODE_PROFILES = {
     about: 'a node whose events have 0, a number or nothing for the time of their block',
     eventTimes: ['0x0', 1_700_000_000, undefined],
   },
-  slow: { about: 'a node whose answers take 2.2 s', delayMs: 2_200 },
+  slow: { about: 'a node whose responses take 2.2 s', delayMs: 2_200 },
   redirecting: { about: 'a node that sends every request elsewhere', redirects: true },
-  'wrong-chain': { about: "a node of another chain, by what it says of its chain's id", chainIdOffset: 1 },
-  lying: { about: 'a node that tells wrong amounts, wrong blocks, failed transactions and no events', lies: true },
+  'wrong-chain': { about: 'a node that reports the id of another chain', chainIdOffset: 1 },
+  lying: { about: 'a node that returns wrong amounts, wrong blocks, failed transactions and no events', lies: true },
 } as const satisfies Readonly<Record<string, NodeProfile>>
 
 /** Name of a node profile. */

@@ -305,7 +305,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     const hash = await send(origin, 'bring a bundle', data)
     const { logs } = await getTransactionReceipt(clientOf(origin), { hash })
     const [event] = parseEventLogs({ abi: spokePoolAbi, eventName: 'RelayedRootBundle', logs })
-    if (!event) throw new Error('The pool told of no bundle')
+    if (!event) throw new Error('The pool emitted no RelayedRootBundle')
     return event.args.rootBundleId
   }
 

@@ -62,21 +62,22 @@ async function start(): Promise<void> {
     await writeFile(COMPILED_FILE, await compileContracts())
   }
   say(
-    `Starting two chains ${withPast ? 'with some months of a past' : 'without a past'}, the tables and the providers …`,
+    `Starting two chains ${withPast ? 'with months of history' : 'without history'}, the tables and the outside services …`,
   )
   const isPlain = nodes.every((name) => name === 'plain')
   if (isPlain && blockSeconds === 1) {
-    const doors = nodes.length === 1 ? 'at one node' : `at ${nodes.length} hosts`
+    const doors = nodes.length === 1 ? 'one node' : `${nodes.length} nodes`
     say(
-      `Blocks come each second, read ${doors} that refuse nothing; NODES and BLOCK_SECONDS choose others (docs/sandbox.md).`,
+      `Each chain mines every second behind ${doors} without limits; NODES and BLOCK_SECONDS change this (docs/sandbox.md).`,
     )
   }
-  for (const name of isPlain ? [] : nodes) say(`Reading the chains at ${name}: ${NODE_PROFILES[name].about}`)
+  for (const name of isPlain ? [] : nodes)
+    say(`Simulating ${name} in front of the chains: ${NODE_PROFILES[name].about}`)
   const [service, backends] = await Promise.all([
     loadService(),
     startBackends({ blockSeconds, withPast, withStates: withPast, realMarkets, nodes, indexes }),
   ])
-  for (const { name, why } of backends.states?.missing ?? []) say(`Without the state "${name}": ${why}`)
+  for (const { name, why } of backends.states?.missing ?? []) say(`The state "${name}" is missing: ${why}`)
   // The functions end first: the database waits for their requests, which frequent jobs keep sending.
   stops.push(backends.stop, () => service.terminate())
   // SQS shows these faults at times, so that developers meet them early.
@@ -266,11 +267,11 @@ function introduce(
     curl -s ${baseUrl}/defi-vaults/v1/vaults -H 'x-join-key: ${apiKey}'
     # a deposit from its approval to its claim
     npm run demo
-    # settle all that waits now, not in ${SETTLE_SECONDS} s; the control room has all else that you can do
+    # settle all requests now, not within ${SETTLE_SECONDS} s; the control room has more controls
     curl -s ${controlsUrl}/vaults/settle -d '{}'
 
   The chains are a Base (8453) and an Arbitrum (42161) of this machine; transfers between them take ${FILL_SECONDS} s.
-  Prices ${realMarkets ? 'come from the real services.' : 'are made up; MARKETS=real npm start takes real ones.'}
+  Prices ${realMarkets ? 'come from the real services.' : 'are invented; MARKETS=real npm start uses real ones.'}
 
   Ctrl-C stops everything.
 `)

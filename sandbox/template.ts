@@ -179,7 +179,8 @@ async function startOn(
     const { Arn, RoleArn, Input } = Target
     const { lambda } = find(Arn)
     const role = roles.get(RoleArn)
-    if (!role?.trusts('scheduler.amazonaws.com')) throw new Error(`The schedules of ${lambda.name} cannot be theirs.`)
+    if (!role?.trusts('scheduler.amazonaws.com'))
+      throw new Error(`The role of the schedules of ${lambda.name} cannot be assumed by the scheduler.`)
     role.verify('lambda:InvokeFunction', Arn)
     const input: unknown = JSON.parse(Input)
     return { name: lambda.name, input, run: () => containers.invoke(lambda, input) }

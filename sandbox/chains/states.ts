@@ -450,6 +450,6 @@ async function timeOf(chain: Chain): Promise<number> {
 }
 
 function required<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error('The states lack something')
+  if (value === undefined) throw new Error('A value that the states need is missing')
   return value
 }

@@ -11,7 +11,7 @@ const PATIENCE_MS = 8_000
 /** Prints the receiver's deliveries until the process ends. */
 export async function playEvents(state: LocalState, say: (text: string) => void): Promise<void> {
   const { url, receivedUrl } = state.webhook
-  say(`Following what arrives at ${url}; Ctrl-C ends it …`)
+  say(`Printing webhook events that arrive at ${url}; Ctrl-C ends this …`)
   await followArrivals(receivedUrl, (arrival) => say(describeArrival(state, arrival)))
 }
 
@@ -40,7 +40,7 @@ export async function tellEvents(state: LocalState, user: Hex, say: (text: strin
     say(describeArrival(state, arrival))
   }
   const followed = followArrivals(receivedUrl, tell, { since, signal: ending.signal }).catch(() =>
-    say('The receiver of the events does not answer.'),
+    say('The webhook receiver does not respond.'),
   )
   return {
     expect(hash) {
@@ -80,10 +80,10 @@ function describeArrival(state: LocalState, { event, delayMs, attempt, status, i
   const notes = [
     ...(delayMs === null ? [] : [`${(delayMs / 1000).toFixed(1)} s after it happened`]),
     ...(attempt > 1 ? [`attempt ${attempt}`] : []),
-    ...(isVerified ? [] : ['its signature is wrong']),
-    ...(status === null ? ['not answered'] : isTaken ? [] : [`answered with ${status}`]),
+    ...(isVerified ? [] : ['wrong signature']),
+    ...(status === null ? ['no response'] : isTaken ? [] : [`response ${status}`]),
   ]
-  return `Event ${event ? describeEvent(state, event) : 'of no known form'}, ${notes.join(', ')}`
+  return `Event ${event ? describeEvent(state, event) : 'of unknown form'}, ${notes.join(', ')}`
 }
 
 function describeEvent({ vaults, tokens }: LocalState, event: NonNullable<Arrival['event']>): string {

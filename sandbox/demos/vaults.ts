@@ -41,7 +41,7 @@ const ARBITRUM = 42161
 export async function playSameChain(stage: VaultStage): Promise<void> {
   const vaults = await list(stage)
   const sync = find(vaults, 'Cove')
-  stage.heading(`A deposit into ${sync.name}: shares at once`)
+  stage.heading(`A deposit into ${sync.name}: instant shares`)
   await deposit(stage, sync, '250')
 
   const async = find(vaults, 'Harbor')
@@ -64,7 +64,7 @@ export async function playCrossChain(stage: VaultStage): Promise<void> {
 export async function playWithdrawals(stage: VaultStage): Promise<void> {
   const vaults = await list(stage)
   const sync = find(vaults, 'Cove')
-  stage.heading(`A withdrawal from ${sync.name}: paid at once`)
+  stage.heading(`A withdrawal from ${sync.name}: paid instantly`)
   await deposit(stage, sync, '250')
   await withdraw(stage, sync, { amount: unitsOf(stage, sync, '100') })
 

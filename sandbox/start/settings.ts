@@ -45,7 +45,7 @@ async function choosePort(name: string, value: string | undefined, first: number
   if (value) {
     const port = Number(value)
     if (!(Number.isInteger(port) && port > 0 && port < 65_536))
-      throw new Error(`${name} is ${value}, which is no port.`)
+      throw new Error(`${name} is ${value}, which is not a port.`)
     if (port === taken || !(await isFree(port))) throw new Error(`Port ${port} is taken; choose another with ${name}.`)
     return port
   }
@@ -73,17 +73,17 @@ function listOf(value = ''): string[] {
 
 function parseOrigin(text: string): string {
   if (URL.canParse(text) && new URL(text).origin === text) return text
-  throw new Error(`ORIGINS has ${text}, which is no origin such as http://localhost:5173.`)
+  throw new Error(`ORIGINS contains ${text}, which is not an origin such as http://localhost:5173.`)
 }
 
 function parseIndex(name: string): IndexName {
   if (name === 'alchemy' || name === 'goldRush') return name
-  throw new Error(`INDEXES is ${name}, which is none of alchemy, goldRush, none.`)
+  throw new Error(`INDEXES contains ${name}; valid are alchemy, goldRush, none.`)
 }
 
 function parseNodeProfile(name: string): NodeProfileName {
   if (isNodeProfile(name)) return name
-  throw new Error(`NODES is ${name}, which is none of ${Object.keys(NODE_PROFILES).join(', ')}.`)
+  throw new Error(`NODES contains ${name}; valid are ${Object.keys(NODE_PROFILES).join(', ')}.`)
 }
 
 /** Throws for any value except this word. */
