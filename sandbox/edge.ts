@@ -86,7 +86,7 @@ const OriginRequestPolicy = z.object({
 })
 type HandedOn = { readonly hasHost: boolean; readonly hasCookies: boolean }
 
-/** TTLs in seconds, and the parts of the cache key besides the path. */
+/** TTLs in seconds, and the parts of the cache key other than the path. */
 type Caching = {
   readonly least: number
   readonly usual: number
