@@ -92,7 +92,7 @@ export type BackendsOptions = {
   readonly realMarkets?: boolean
   /** Node profiles in front of each chain, in the order of their URLs; none by default. */
   readonly nodes?: readonly NodeProfileName[]
-  /** Stopped with the backends; by default a server in this process. */
+  /** The backends stop it too; by default a server in this process. */
   readonly database?: Database
 }
 

@@ -285,7 +285,7 @@ export async function readDeposits(
     .sort((a, b) => Number(a.blockNumber - b.blockNumber) || a.logIndex - b.logIndex)
     .map(({ args, transactionHash, blockNumber, logIndex }) => ({
       originChainId: chain.chainId,
-      // Returns the speed-ups of a block range in order.
+      // No known chain has an id above 2^53.
       destinationChainId: Number(args.destinationChainId),
       depositId: BigInt(args.depositId),
       depositor: wordOf(args.depositor),
@@ -305,7 +305,7 @@ export async function readDeposits(
     }))
 }
 
-/** Returns a chain's speed-ups in a block range, in block order. */
+/** Returns the speed-ups of a block range in order. */
 export async function readSpeedUps(
   chain: LocalChain,
   range: { readonly fromBlock?: bigint; readonly toBlock?: bigint } = {},

@@ -34,8 +34,8 @@ export type RunningChain = LocalChain & {
 export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /**
- * Contract of the last 8,191 block hashes (EIP-2935), which our contracts do not read. anvil hashes its whole storage
- * for every block, so each block would take longer than the last.
+ * Stores the last 8,191 block hashes (EIP-2935). Removed, because our contracts do not read it. anvil hashes its whole
+ * storage for every block, so each block would take longer than the last.
  */
 const BLOCK_HASHES: Address = '0x0000F90827F1C53a10cb7A02335B175320002935'
 

@@ -61,7 +61,7 @@ export type Relay = {
   /** Transactions of this relayer, or of the depositor's claim. */
   readonly fillTransaction?: Hash
   readonly refundTransaction?: Hash
-  /** First leaf of the bundle with the refund. */
+  /** Transaction of the first leaf of the bundle with the refund. */
   readonly bundleTransaction?: Hash
 }
 
@@ -160,7 +160,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return turn
   }
 
-  /** Returns the errors, so that one chain does not block the others. */
+  /** Reads all chains; returns the errors, so that one chain does not block the others. */
   const look = async (): Promise<unknown[]> => {
     const news = await Promise.allSettled(chains.map(readNews))
     for (const result of news) {

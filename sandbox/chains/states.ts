@@ -31,7 +31,7 @@ export type States = {
   readonly slow: readonly State[]
   /** A transaction recorded as replaced by another. */
   readonly dropped: { readonly chainId: number; readonly transactionHash: Hash; readonly sender: Address }
-  /** States that failed, without a request. */
+  /** States that could not be made; they have no request. */
   readonly missing: readonly { readonly name: string; readonly why: string }[]
 }
 
@@ -266,7 +266,10 @@ function lagoonCalls(plan: Plan, asset: Address) {
   }
 }
 
-/** Lets one account claim a part on the first chain. `next` are the rewards of the second chain's newest tree. */
+/**
+ * Grants rewards on both chains, and claims a part on the first. `next` are the rewards of the second chain's newest
+ * tree.
+ */
 async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault: LocalVault) {
   const token = required(base.rewardToken).address
   const spam = required(base.unlisted?.at(-1)).address

@@ -46,7 +46,7 @@ export type LocalWorld = {
   readonly collectibles?: Address
 }
 
-/** Deployed at the real addresses of the bridge's tokens. */
+/** Tokens at the real addresses of the bridge's tokens. */
 const TOKENS = [
   { name: 'USD Coin', symbol: 'USDC', decimals: 6 },
   { name: 'Dai Stablecoin', symbol: 'DAI', decimals: 18 },

@@ -67,8 +67,8 @@ export function findExcess(text: string): string | undefined {
 }
 
 /**
- * Returns an error if a transaction's items, of these sizes in bytes, exceed 4 MB. The limit is documented, but not its
- * message or counting. Ours counts items after a write or before a deletion.
+ * Returns an error if a transaction's items, of these sizes in bytes, exceed 4 MB; otherwise undefined. The limit is
+ * documented, but not its message or counting. Ours counts items after a write or before a deletion.
  */
 export function findExcessOfItems(sizes: readonly number[]): string | undefined {
   const sum = sizes.reduce((left, right) => left + right, 0)

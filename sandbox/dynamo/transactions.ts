@@ -43,14 +43,14 @@ const PLAIN_WRITES: ReadonlySet<string> = new Set(['PutItem', 'UpdateItem', 'Del
 
 /** Settings of transactions for tests. */
 export type Transactions = {
-  /** Each transaction waits for it before it writes. */
+  /** Promise that transactions await before they write. */
   hold: Promise<unknown> | undefined
 }
 
 /**
- * Adds transactions and DynamoDB's limits to dynalite. A transaction's writes happen together while other requests wait; during
- * `hold` requests see the state before. An item under way rejects other transactions and writes. A token under way is
- * rejected; a completed one writes nothing again. `now` is in epoch milliseconds.
+ * Adds transactions and DynamoDB's limits to dynalite. A transaction's writes happen together while other requests
+ * wait. During `hold` they do not wait and see the state before it. An item under way rejects other transactions and
+ * writes. A token under way is rejected; a completed one writes nothing again. `now` is in epoch milliseconds.
  * Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
  */
 export function addTransactions(server: EventEmitter, { now }: { readonly now: () => number }): Transactions {

@@ -71,7 +71,7 @@ function resultOf({ method, params }: JsonRpcCall): unknown {
   return undefined
 }
 
-/** Returns always the same for an address. */
+/** Returns the same invented holdings for the same address. */
 function holdingsOf(address: string): Holdings {
   if (address === SOLANA_WALLET.address) return LOCAL_HOLDINGS
   const seed = createHash('sha256').update(address).digest()

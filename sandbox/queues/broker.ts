@@ -267,7 +267,7 @@ export function createBroker({ lies, now, random }: Dependencies) {
   }
 }
 
-/** Splits a list by a predicate. */
+/** Returns the elements that satisfy the predicate, and the others. */
 export function split<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
   const { first = [], second = [] } = Object.groupBy(all, (one) => (isFirst(one) ? 'first' : 'second'))
   return [first, second]

@@ -43,7 +43,7 @@ export const STATE_FILE = '.local/state.json'
 /** Path of the environment file, for `node --env-file`. */
 export const ENV_FILE = '.local/.env'
 
-/** Writes both files, readable only by their owner. */
+/** Writes the state file and the environment file, readable only by their owner. */
 export async function writeState(state: LocalState): Promise<void> {
   await mkdir(dirname(STATE_FILE), { recursive: true })
   await writeFile(STATE_FILE, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 })

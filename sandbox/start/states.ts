@@ -39,7 +39,7 @@ export async function seedStates(
   return { apiKey, questions: { ...questions, ...(await seedLimits(admin, clientId, vaults)) } }
 }
 
-/** Returns a request that each limited key rejects; none if the vaults are missing. */
+/** Issues keys with tight limits and returns a request that each rejects; none if the vaults are missing. */
 async function seedLimits(
   admin: Backends['admin'],
   clientId: string,
