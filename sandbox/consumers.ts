@@ -57,7 +57,7 @@ export function localMappings(): Mapping[] {
 }
 
 /**
- * Returns stand-ins for Lambda's event source mappings. They invoke functions with batches, and delete completed
+ * Returns substitutes for Lambda's event source mappings. They invoke functions with batches, and delete completed
  * messages and loops.
  */
 export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
