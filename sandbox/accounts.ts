@@ -1,12 +1,12 @@
 import type { Address, Hex } from 'viem'
 
-/** An account whose key is public: for local chains only. */
+/** An account of local chains, whose private key is public. */
 export type LocalAccount = { readonly address: Address; readonly privateKey: Hex }
 
-/** The mnemonic of the test accounts of anvil, Hardhat and others. */
+/** The test mnemonic of anvil, Hardhat and others. */
 export const TEST_MNEMONIC = 'test test test test test test test test test test test junk'
 
-// Written out, because deriving them takes longer than starting a chain; a test compares them with the mnemonic.
+// Constants, because deriving them takes longer than starting a chain; a test checks them.
 const [admin, safe, valuationManager, feeReceiver, alice, bob, carol, dave, anchor, relayer, smart, ...states] = [
   account(
     '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
@@ -87,9 +87,9 @@ const [admin, safe, valuationManager, feeReceiver, alice, bob, carol, dave, anch
 ]
 
 /**
- * The funded accounts by what they do. `users` are free to use; `admin` deploys and owns every contract; `safe` holds
- * the async vaults' assets and settles; `anchor` makes the first deposit of every vault; `relayer` fills transfers;
- * `smart` has code that batches its calls (EIP-7702); `states` are those whose deposits, withdrawals and transfers stand in every state that there is.
+ * Funded accounts by role. `users` are free to use. `admin` owns every contract. `safe` holds the async vaults' assets
+ * and settles. `anchor` makes every vault's first deposit. `relayer` fills transfers. `smart` batches its calls
+ * (EIP-7702). `states` own the prepared states.
  */
 export const ACCOUNTS = {
   admin,
@@ -103,7 +103,7 @@ export const ACCOUNTS = {
   states,
 } as const
 
-/** A Solana wallet whose key is public: its address and the 32 bytes of its Ed25519 key. */
+/** A Solana wallet with a public 32-byte Ed25519 private key. */
 export const SOLANA_WALLET = {
   address: 'JEHoor4Hqp3nqFPznqq7mb8j8pJmaZNrHdeZeYyVPzbT',
   privateKey: '0x98d50791874d1507960e99f637a8cfb7e29283743a6f9aadff360a7005029285',

@@ -5,21 +5,20 @@ import * as z from 'zod'
 /** A resource of a template. */
 export type TemplateResource = z.output<typeof Resource>
 
-/** A stack as it is synthesized. */
+/** A synthesized stack. */
 export type SynthesizedStack = {
   readonly name: string
   readonly terminationProtection: boolean
   readonly tags: Readonly<Record<string, string>>
-  /** The names of the stacks that are deployed before it. */
   readonly dependsOn: readonly string[]
   readonly template: z.output<typeof Template>
-  /** The folders of its assets, by the keys under which they are uploaded. */
+  /** Folders by upload key. */
   readonly assets: Readonly<Record<string, string>>
 }
 
-/** What references of a template stand for. */
+/** Functions that resolve the references of a template. */
 export type References = {
-  /** Of a resource of the same stack, or a pseudo parameter. */
+  /** Resolves a resource of the same stack or a pseudo parameter. */
   readonly ref: (logicalId: string) => string
   readonly attribute: (logicalId: string, name: string) => string
   readonly output: (stackName: string, name: string) => unknown
@@ -59,7 +58,7 @@ const AssetManifest = z.object({
 })
 const StackOutput = z.object({ StackName: z.string(), OutputName: z.string() })
 
-/** The stacks that were synthesized into a folder. */
+/** Returns the stacks that were synthesized into a folder. */
 export async function readStacks(directory: string): Promise<SynthesizedStack[]> {
   const artifacts = await readArtifacts(directory, StackArtifact)
   return await Promise.all(
@@ -76,7 +75,6 @@ export async function readStacks(directory: string): Promise<SynthesizedStack[]>
   )
 }
 
-/** The artifacts of one form in the manifest of a folder, by their ids. */
 async function readArtifacts<T extends z.ZodType>(directory: string, form: T): Promise<Map<string, z.output<T>>> {
   const { artifacts } = Manifest.parse(await readJson(join(directory, 'manifest.json')))
   return new Map(
@@ -87,7 +85,7 @@ async function readArtifacts<T extends z.ZodType>(directory: string, form: T): P
   )
 }
 
-/** The same value with what its references stand for in their place. */
+/** Returns the value with all references resolved. */
 export function resolveReferences(value: unknown, references: References): unknown {
   const resolve = (child: unknown) => resolveReferences(child, references)
   if (Array.isArray(value)) return value.map(resolve)

@@ -31,32 +31,28 @@ import { type LocalQueues, startQueues } from './queues.ts'
 import { createRelayer, type Relayer } from './relayer.ts'
 import { createRewards, type Rewards } from './rewards.ts'
 
-/** Everything that the functions talk to, on this machine. */
+/** Every service that the functions call, on this machine. */
 export type Backends = {
   readonly chains: readonly (RunningChain & LocalWorld)[]
-  /** The hosts in front of each chain by its id; none where the functions read the chain itself. */
+  /** RPC nodes in front of each chain, by chain id; empty if the functions read the chain directly. */
   readonly hosts: Readonly<Record<number, readonly Node[]>>
-  /** The URLs at which the functions read these chains by default. */
   readonly rpcUrls: RpcUrls
   readonly dynamo: Database
   readonly queues: LocalQueues
   readonly providers: Providers
-  /** Fills transfers between the chains, when it is told to or once it is started. */
   readonly relayer: Relayer
-  /** Posts the trees of rewards. */
   readonly rewards: Rewards
-  /** Where chains have a past: what stands in every state that the service can show. */
+  /** Undefined without a past. */
   readonly states: States | undefined
-  /** The environment in which the functions run; the same names as in AWS. */
+  /** The functions' environment variables. */
   readonly environment: Readonly<Record<string, string>>
-  /** The public part of the key that signs answers, as key sets publish it. */
   readonly signingKey: PublicKey
-  /** All that are published now, the one that signs first: an operator may change them. */
+  /** Lists all published keys, the signing key first. */
   readonly listSigningKeys: () => readonly PublicKey[]
   readonly admin: Admin
-  /** Sets the URLs of these chains for functions that start from now on; other chains have fake nodes. */
+  /** Sets RPC URLs for functions that start later; other chains have fake nodes. */
   setRpcUrls(rpcUrls: RpcUrls): void
-  /** Changes other parts of the configuration for functions that start from now on. */
+  /** Changes other configuration of functions that start later. */
   configure(
     changes: {
       readonly [Api in
@@ -79,31 +75,28 @@ const WEBHOOK_KEY_SECRET = webhookKeySecretName('local')
 const IDENTITY_SECRET = identitySecretName('local')
 const SIGNING_SECRET = signingSecretName('local')
 
-/** An index of wallets, as the configuration names it. */
+/** A wallet index, by its name in the configuration. */
 export type IndexName = z.output<typeof TokenIndexes>[number]
 
-/** How to start the backends. */
+/** Options of the backends. */
 export type BackendsOptions = {
-  /** The chains with vaults. */
   readonly chainIds?: readonly number[]
   readonly blockSeconds?: number
-  /** Further chains, which have the bridge and its dollars, and no vaults. */
+  /** More chains, without vaults. */
   readonly bridgedChainIds?: readonly number[]
-  /** Whether both chains have months of a past, in which the first user deposited and earned. */
+  /** True if the chains have months of history. */
   readonly withPast?: boolean
-  /** Whether that past ends with something in every state that the service can show. */
   readonly withStates?: boolean
-  /** The indexes of wallets that have a key, in the order in which they are asked; GoldRush by default. */
+  /** Wallet indexes in the order of the calls; GoldRush by default. */
   readonly indexes?: readonly IndexName[]
-  /** Whether the real market services are asked instead of the made-up market. */
   readonly realMarkets?: boolean
-  /** The kinds of nodes at which the functions read the chains, in the order of their URLs; the chains themselves by default. */
+  /** Node profiles in front of each chain, in the order of their URLs; none by default. */
   readonly nodes?: readonly NodeProfileName[]
-  /** The database, which the backends stop with them; a server in this process by default. */
+  /** The backends stop it too; by default a server in this process. */
   readonly database?: Database
 }
 
-/** Starts both chains with their contracts, DynamoDB with its tables, SQS with its queues, and the providers. */
+/** Starts chains, DynamoDB, SQS and the outside services, with the service's contracts, tables and queues. */
 export async function startBackends(options: BackendsOptions = {}): Promise<Backends> {
   const { blockSeconds, chainIds = CHAIN_IDS, bridgedChainIds = [], withPast = false, realMarkets = false } = options
   const { nodes: profiles = [], withStates = false, indexes = ['goldRush'] } = options
@@ -214,7 +207,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
     setRpcUrls,
     configure: (changes) => Object.assign(config, changes),
     async stop() {
-      // Together: a chain that has ended refuses what the relayer would wait for.
+      // Runs in parallel: the relayer would wait for a stopped chain.
       await Promise.all(
         [relayer, ...Object.values(hosts).flat(), ...chains, dynamo, queues, providers].map((backend) =>
           backend.stop(),

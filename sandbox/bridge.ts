@@ -40,7 +40,7 @@ const STRUCTS = [
   'struct Replacement { address token; uint256 offset; }',
 ] as const
 
-/** The ABI of the pool, that of the real one; `LegacySpokePool` emits the V3 events. */
+/** ABI of the real pool, plus the V3 events that `LegacySpokePool` emits. */
 export const spokePoolAbi = parseAbi([
   ...STRUCTS,
   'function deposit(bytes32 depositor, bytes32 recipient, bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, bytes32 exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
@@ -103,13 +103,12 @@ export const spokePoolAbi = parseAbi([
   'error InvalidDepositorSignature()',
   'error InsufficientSpokePoolBalanceToExecuteLeaf()',
   'error NoRelayerRefundToClaim()',
-  // Errors of the handler and the tokens during a fill.
   'error CallReverted(uint256 index, Call[] calls)',
   'error InvalidCall(uint256 index, Call[] calls)',
   'error SafeERC20FailedOperation(address token)',
 ])
 
-/** The ABI of the handler, which runs the calls of a message on the destination. */
+/** ABI of the handler that runs a message's calls on the destination. */
 export const multicallHandlerAbi = parseAbi([
   ...STRUCTS,
   'function handleV3AcrossMessage(address token, uint256 amount, address relayer, bytes message)',
@@ -129,7 +128,7 @@ const UPDATE_DETAILS =
   'uint256 depositId, uint256 originChainId, uint256 updatedOutputAmount, bytes32 updatedRecipient, bytes updatedMessage'
 const RELAY = parseAbiParameters([STRUCTS[0], 'RelayData relayData, uint256 destinationChainId'])
 
-/** A deposit as in the pool's event, with the event's log location. Accounts and tokens are words of 32 bytes. */
+/** A deposit from the pool's event, and the log's location. Accounts and tokens are 32-byte words. */
 export type BridgeDeposit = {
   readonly originChainId: number
   readonly destinationChainId: number
@@ -139,9 +138,9 @@ export type BridgeDeposit = {
   readonly exclusiveRelayer: Hex
   readonly inputToken: Hex
   readonly outputToken: Hex
-  /** In the input token's smallest unit. */
+  /** Amount in the input token's smallest unit. */
   readonly inputAmount: bigint
-  /** In the output token's smallest unit. */
+  /** Amount in the output token's smallest unit. */
   readonly outputAmount: bigint
   /** Seconds since 1970, like the deadlines; by the destination's clock. */
   readonly quoteTimestamp: number
@@ -153,7 +152,7 @@ export type BridgeDeposit = {
   readonly logIndex: number
 }
 
-/** Changed terms that a depositor signed: output amount (in its token's smallest unit), recipient and message. */
+/** Changed terms that a depositor signed; `outputAmount` is in the smallest unit. */
 export type SpeedUp = {
   readonly originChainId: number
   readonly depositId: bigint
@@ -168,20 +167,20 @@ type BridgedToken = { readonly address: Address; readonly decimals: number }
 
 const RELAYER = ACCOUNTS.relayer.address
 const USER_FUNDS = '1000000'
-// In whole tokens: more than anybody on a local chain has.
+// Whole tokens; more than any account on a local chain has.
 const RELAYER_FUNDS = '100000000'
 const POOL_FUNDS = '10000000'
 
-/** The addresses of the bridge's contracts on a chain; throws for a chain that the bridge does not support. */
+/** Returns the bridge's addresses on a chain; throws for an unsupported chain. */
 export function bridgeContracts(chainId: number): { readonly pool: Address; readonly multicallHandler: Address } {
   const bridge = evmChain(chainId)?.bridge
-  if (!bridge) throw new Error(`The bridge does not go to chain ${chainId}`)
+  if (!bridge) throw new Error(`The bridge does not support chain ${chainId}`)
   return bridge
 }
 
 /**
- * Puts the bridge's contracts and the wrapped coin, if the pool takes it, at their real addresses on a chain, with a supply
- * of that and of these tokens. Deposit ids start at the chain id, so that those of two chains differ.
+ * Installs the bridge at its real addresses, with the wrapped coin if the pool accepts it. Funds the relayer and the
+ * pool. Deposit ids start at the chain id, so the ids of two chains differ.
  */
 export async function deployBridge(chain: LocalChain, tokens: readonly BridgedToken[]): Promise<void> {
   const { chainId } = chain
@@ -189,7 +188,7 @@ export async function deployBridge(chain: LocalChain, tokens: readonly BridgedTo
   const [handler, wrappedEther] = await Promise.all(['MulticallHandler', 'WrappedEther'].map(compiledContract))
   const coin = bridgedAs(chainId, COIN_ADDRESS)
   const hasCoin = coin !== COIN_ADDRESS
-  // The pool's first word, its last variable first.
+  // The pool's first storage word, last variable first.
   const state = encodePacked(
     ['uint48', 'address', 'bool', 'bool', 'uint32'],
     [0, hasCoin ? coin : zeroAddress, false, false, chainId],
@@ -204,8 +203,8 @@ export async function deployBridge(chain: LocalChain, tokens: readonly BridgedTo
 }
 
 /**
- * Puts a pool's code at an address, by default the pool's own; its storage stays. `LegacySpokePool` does the same and
- * emits the old events. At another address it is a look-alike of the pool.
+ * Installs a pool's code at an address, by default the pool's; the storage stays. `LegacySpokePool` emits the old
+ * events. At another address it imitates the pool.
  */
 export async function installPool(
   chain: LocalChain,
@@ -217,14 +216,14 @@ export async function installPool(
 }
 
 /**
- * The bridge's tokens of these symbols at their real addresses on a chain, with the decimals that they have there, and
- * a million of each for every user. Throws for a token that the bridge does not take there.
+ * Deploys these bridged tokens at their real addresses and mints a million of each to every user. Throws for a symbol
+ * that the bridge does not accept.
  */
 export async function deployBridgeTokens(chain: LocalChain, symbols: readonly string[]): Promise<LocalToken[]> {
   const { chainId } = chain
   const tokens = symbols.map((symbol) => {
     const token = bridgeTokenBySymbol(chainId, symbol)
-    if (!token) throw new Error(`The bridge takes no ${symbol} on chain ${chainId}`)
+    if (!token) throw new Error(`The bridge does not accept ${symbol} on chain ${chainId}`)
     return { chainId, name: `Bridged ${symbol}`, ...token }
   })
   for (const { address, ...token } of tokens) await copyContract(chain, await deployToken(chain, token), address)
@@ -238,10 +237,8 @@ export async function deployBridgeTokens(chain: LocalChain, symbols: readonly st
   return tokens
 }
 
-/** The calls that put the wrapped coin on a chain, with what the relayer and the pool have of it, and the pool's allowance. */
 function wrapCoin(coin: Address, pool: Address, code: Hex | undefined) {
   const [relayerFunds, poolFunds] = [parseUnits(RELAYER_FUNDS, 18), parseUnits(POOL_FUNDS, 18)]
-  // Its variables are the balances and the allowances.
   const entry = (key: Address, map: Hex): Hex => keccak256(concat([pad(key), map]))
   const [balances, allowances] = [numberToHex(0, { size: 32 }), numberToHex(1, { size: 32 })]
   const words: readonly (readonly [Hex, bigint])[] = [
@@ -259,7 +256,6 @@ function wrapCoin(coin: Address, pool: Address, code: Hex | undefined) {
   ]
 }
 
-/** Mints these tokens to the relayer and the pool, and approves the pool. */
 async function supplyBridge(chain: LocalChain, tokens: readonly BridgedToken[]): Promise<void> {
   if (tokens.length === 0) return
   const { pool } = bridgeContracts(chain.chainId)
@@ -272,7 +268,7 @@ async function supplyBridge(chain: LocalChain, tokens: readonly BridgedToken[]):
   await plan.execute()
 }
 
-/** A chain's deposits in these blocks, in their order, from today's events and the old ones. */
+/** Returns the deposits of a block range in order, from current and old events. */
 export async function readDeposits(
   chain: LocalChain,
   range: { readonly fromBlock?: bigint; readonly toBlock?: bigint } = {},
@@ -289,7 +285,7 @@ export async function readDeposits(
     .sort((a, b) => Number(a.blockNumber - b.blockNumber) || a.logIndex - b.logIndex)
     .map(({ args, transactionHash, blockNumber, logIndex }) => ({
       originChainId: chain.chainId,
-      // No chain that we know has an id above 2^53.
+      // No known chain has an id above 2^53.
       destinationChainId: Number(args.destinationChainId),
       depositId: BigInt(args.depositId),
       depositor: wordOf(args.depositor),
@@ -309,7 +305,7 @@ export async function readDeposits(
     }))
 }
 
-/** A chain's speed-ups in these blocks, in their order. */
+/** Returns the speed-ups of a block range in order. */
 export async function readSpeedUps(
   chain: LocalChain,
   range: { readonly fromBlock?: bigint; readonly toBlock?: bigint } = {},
@@ -330,7 +326,7 @@ export async function readSpeedUps(
   }))
 }
 
-/** A speed-up, signed with the depositor's key. */
+/** Returns the speed-up with the depositor's signature. */
 export async function signSpeedUp(privateKey: Hex, unsigned: Omit<SpeedUp, 'signature'>): Promise<SpeedUp> {
   const { originChainId, depositId, outputAmount, recipient, message } = unsigned
   const signature = await privateKeyToAccount(privateKey).signTypedData({
@@ -352,12 +348,12 @@ function clientOf(chain: LocalChain) {
   return createClient({ transport: http(chain.rpcUrl, { batch: true, retryCount: 0 }) })
 }
 
-// The old events have addresses.
+// The old events have 20-byte addresses.
 function wordOf(accountOrWord: Hex): Hex {
   return numberToHex(hexToBigInt(accountOrWord), { size: 32 })
 }
 
-/** The relay data of a deposit, for calls of the destination's pool. */
+/** Returns a deposit's relay data, for calls of the destination's pool. */
 export function relayDataOf(deposit: BridgeDeposit) {
   const { depositor, recipient, exclusiveRelayer, inputToken, outputToken, inputAmount, outputAmount } = deposit
   const { depositId, fillDeadline, exclusivityDeadline, message } = deposit
@@ -368,7 +364,7 @@ export function relayDataOf(deposit: BridgeDeposit) {
   }
 }
 
-/** A deposit's key in the destination's pool: keccak256(abi.encode(relayData, destinationChainId)). */
+/** Returns the deposit's key at the destination: keccak256(abi.encode(relayData, destinationChainId)). */
 export function relayHashOf(deposit: BridgeDeposit): Hash {
   return keccak256(encodeAbiParameters(RELAY, [relayDataOf(deposit), BigInt(deposit.destinationChainId)]))
 }

@@ -2,11 +2,10 @@ import { readdir, readFile, stat, utimes } from 'node:fs/promises'
 import { extname, join, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The built files of a site, and how to build them. */
+/** A built site and its build. */
 export type SiteOptions = {
-  /** The folder of the built files. */
   readonly folder: string
-  /** The files that the build reads, from the repository's root; folders with all that is in them. */
+  /** Paths relative to the repository's root; folders include their contents. */
   readonly sources: readonly string[]
   /** Builds the folder; ends early when the signal aborts. */
   readonly build: (signal: AbortSignal) => Promise<void>
@@ -34,12 +33,12 @@ export function contentTypeOf(name: string): string {
   return TYPES[extname(name)] ?? 'application/octet-stream'
 }
 
-/** Returns the security headers of a page with this `Content-Security-Policy`. */
+/** Returns a page's security headers, with this `Content-Security-Policy`. */
 export function pageHeaders(policy: string): Readonly<Record<string, string>> {
   return { 'content-security-policy': policy, 'referrer-policy': 'no-referrer', 'x-content-type-options': 'nosniff' }
 }
 
-/** Keeps a built site newer than its sources, with one build at a time. */
+/** Returns a site that is rebuilt when its sources are newer, one build at a time. */
 export function builtSite({ folder, sources, build }: SiteOptions) {
   const index = join(folder, 'index.html')
   const ending = new AbortController()
@@ -54,23 +53,21 @@ export function builtSite({ folder, sources, build }: SiteOptions) {
     await utimes(index, startedAt, startedAt)
   }
   return {
-    /** Builds the site if it is missing or older than a source. */
     refresh(): Promise<void> {
       running ??= refresh().finally(() => {
         running = undefined
       })
       return running
     },
-    /** Returns true if there is a site, which may be old. */
+    /** Returns true if there is a site, even an old one. */
     async isBuilt(): Promise<boolean> {
       return (await timeOf(index)) > 0
     },
-    /** Reads a file of the site; undefined if the site has no such file. */
+    /** Reads a file of the site; undefined if it does not exist. */
     async read(name: string): Promise<Buffer | undefined> {
       const path = resolve(folder, name)
       return path.startsWith(resolve(folder) + sep) ? await readFile(path).catch(() => undefined) : undefined
     },
-    /** Ends a build that runs. */
     async stop(): Promise<void> {
       ending.abort()
       await running?.catch(() => undefined)
@@ -78,18 +75,17 @@ export function builtSite({ folder, sources, build }: SiteOptions) {
   }
 }
 
-/** Returns when the newest of these files, or of the files in these folders, changed. */
 async function newest(paths: readonly string[]): Promise<number> {
   const times = paths.map(async (path) => {
     const place = resolve(ROOT, path)
-    // A file that was deleted or renamed changes the time of its folder.
+    // A deleted or renamed file changes the time of its folder.
     const inside = await readdir(place, { recursive: true }).catch(() => [])
     return Math.max(...(await Promise.all(['', ...inside].map((name) => timeOf(join(place, name))))))
   })
   return Math.max(0, ...(await Promise.all(times)))
 }
 
-/** Returns when a file or folder changed, in epoch milliseconds; 0 if there is none. */
+/** Returns the modification time in epoch milliseconds; 0 if there is none. */
 async function timeOf(path: string): Promise<number> {
   return stat(path).then(
     ({ mtimeMs }) => mtimeMs,

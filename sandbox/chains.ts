@@ -12,52 +12,50 @@ import { compiledContract } from './contracts.ts'
 import { callRpc } from './rpc.ts'
 import { type Switch, startSwitch } from './switch.ts'
 
-/** A local chain: its id, where it answers JSON-RPC, and its seconds between blocks (undefined: a block per transaction). */
+/** A local chain; without `blockSeconds`, each transaction has its own block. */
 export type LocalChain = {
   readonly chainId: number
   readonly rpcUrl: string
   readonly blockSeconds: number | undefined
 }
 
-/** A local chain in a process of its own. */
+/** A local chain in its own process. */
 export type RunningChain = LocalChain & {
-  /** Where others ask it, until it is switched off; at `rpcUrl` it always answers. */
+  /** The URL for other callers, which can be switched off; `rpcUrl` stays on. */
   readonly nodes: Switch
-  /** Mines a block every so many seconds from now on; fractions are possible. */
+  /** Mines a block at this interval in seconds; fractions are possible. */
   keepTime(blockSeconds: number): Promise<void>
-  /** Mines none of those blocks until told otherwise. */
+  /** Pauses or resumes these blocks. */
   hold(isHeld: boolean): void
-  /** Ends the process and resolves when it has exited. */
   stop(): Promise<void>
 }
 
-/** Where every chain has Multicall3. */
+/** Address of Multicall3 on every chain. */
 export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /**
- * Keeps the hashes of the last 8,191 blocks for contracts (EIP-2935), which ours do not ask for. anvil computes the root
- * of its whole storage for every block, so each block would take longer than the one before.
+ * Stores the last 8,191 block hashes (EIP-2935). Removed, because our contracts do not read it. anvil hashes its whole
+ * storage for every block, so each block would take longer than the last.
  */
 const BLOCK_HASHES: Address = '0x0000F90827F1C53a10cb7A02335B175320002935'
 
-// About that of real chains. It is also the limit of an eth_call, as geth's rpc.gascap is.
+// About the limit of real chains, and of an eth_call (geth's rpc.gascap).
 const BLOCK_GAS_LIMIT = 50_000_000
 
-// The watcher's input ends when this process ends, even when it is killed; it then kills anvil.
+// The watcher's input ends with this process, even if it is killed; the watcher then kills anvil.
 const START_WATCHED = `states=$1; shift; exec 3<&0
 (cat <&3; kill -9 $$; rm -rf "$states") >/dev/null 2>&1 &
 exec "$0" "$@" 3<&- </dev/null`
 
 /**
- * A fresh chain from anvil, answering, with Multicall3 in place and the accounts of `ACCOUNTS` holding 10,000 ether.
- * Without `blockSeconds` every transaction gets its block at once; without `port` a free one is taken. Throws with
- * anvil's error output when it does not start.
+ * Starts an anvil chain with Multicall3 and 10,000 ether for each of `ACCOUNTS`, on `port` or a free one. Throws
+ * anvil's error output if it does not start.
  */
 export async function startChain(options: {
   readonly chainId: number
   readonly blockSeconds?: number
   readonly port?: number
-  /** The time of the first block, in seconds since 1970; the present by default. */
+  /** Seconds since 1970; now by default. */
   readonly startsAt?: number
 }): Promise<RunningChain> {
   const { chainId, blockSeconds, port = 0, startsAt } = options
@@ -66,18 +64,18 @@ export async function startChain(options: {
   args.push('--accounts', Object.values(ACCOUNTS).flat().length)
   // `safe` is two blocks behind the head, `finalized` four.
   args.push('--slots-in-an-epoch', 2)
-  // Without the optimizer's slowest step some contracts are larger than real chains accept.
+  // Some contracts exceed the size limit, because they skip the optimizer's slowest step.
   args.push('--disable-code-size-limit')
   if (startsAt !== undefined) args.push('--timestamp', startsAt)
-  // A test's chain: thousands of blocks are mined at once, and no old state is read.
+  // A test chain mines thousands of blocks immediately and reads no old state.
   else if (blockSeconds === undefined) args.push('--prune-history', 200)
-  // The states of old blocks, some 200 KB each: anvil does not remove them, so the watcher does.
+  // States of old blocks, about 200 KB each. anvil leaves them, so the watcher removes them.
   const states = mkdtempSync(join(tmpdir(), 'vaultline-chain-'))
   args.push('--cache-path', states)
   const anvil = spawn(
     '/bin/sh',
     ['-c', START_WATCHED, anvilBinary(), states, ...args.map(String), '--mnemonic', TEST_MNEMONIC],
-    // A group of its own: Ctrl-C reaches this process, which stops its chains in order.
+    // Own process group: Ctrl-C reaches only this process, which stops its chains in order.
     { stdio: ['pipe', 'pipe', 'pipe'], detached: true },
   )
   const exited = once(anvil, 'exit')
@@ -131,7 +129,7 @@ export async function startChain(options: {
   }
 }
 
-/** Anvil itself counts its time between blocks in whole seconds; blocks of one second share their timestamp, as on Base. */
+/** Replaces anvil's timer, which counts whole seconds. Blocks in one second share a timestamp, as on Base. */
 async function mineEvery(
   chain: LocalChain,
   milliseconds: number,
@@ -139,7 +137,6 @@ async function mineEvery(
 ): Promise<void> {
   for (let next = Date.now() + milliseconds; !signal.aborted; next = Math.max(next + milliseconds, Date.now())) {
     await sleep(next - Date.now(), undefined, { signal, ref: false }).catch(() => undefined)
-    // Whoever asks a chain that is gone gets the error.
     if (!signal.aborted && !isHeld()) await callRpc(chain, [{ method: 'evm_mine', params: [] }]).catch(() => undefined)
   }
 }
@@ -147,6 +144,6 @@ async function mineEvery(
 function anvilBinary(): string {
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch
   const binary = `@foundry-rs/anvil-${process.platform}-${architecture}/bin/anvil`
-  // The platform's package is a dependency of anvil's, not of ours.
+  // anvil's package depends on the platform's package.
   return createRequire(createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json')).resolve(binary)
 }

@@ -7,23 +7,21 @@ import type { QueueContract } from '../lib/frame/contract.ts'
 import { RESOURCES } from '../lib/frame/resources.ts'
 import { localConfig } from './dynamo.ts'
 
-/** Invokes the function of this name with these messages, as what follows from an invocation that this trace tells. */
 type Invoke = (
   name: string,
   event: SQSEvent,
   options: { readonly timeoutSeconds: number; readonly trace: string },
 ) => Promise<SQSBatchResponse>
 
-/** That a function takes the messages of a queue, as an event source mapping of Lambda's says. */
+/** A Lambda event source mapping from a queue to a function. */
 export type Mapping = Pick<QueueContract, 'timeoutSeconds' | 'mostAtATime'> & {
   readonly name: string
-  /** Whether messages that it sends itself are handed to it however many follow from each other. */
+  /** True if loop detection spares this function. */
   readonly wakesItself: boolean
-  /** Where the queue is, and who asks there. */
   readonly place: () => { readonly QueueUrl: string; readonly client: SQSClient }
   readonly queueArn: string
   readonly batchSize: number
-  /** Whether the function names the messages that it has not done; otherwise all are done that it does not fail at. */
+  /** True if the function reports failed messages; otherwise any response completes the batch. */
   readonly reportsFailures: boolean
 }
 
@@ -31,20 +29,19 @@ const BATCH = 10
 const WAIT_SECONDS = 5
 const PAUSE_MS = 1000
 
-/** Of messages that follow from each other, so many reach the same function; Lambda takes the next one for a loop. */
+/** Maximum invocations of one function in a chain of messages; Lambda treats the next as a loop. */
 const MOST_IN_CHAIN = 16
 const traces = new AsyncLocalStorage<string>()
-// Where the SDK finds the trace that it sends along, as Lambda tells it; the store may be one that it has made itself.
+// The SDK reads the trace here, as in Lambda; the SDK may have made the store itself.
 const lambda: (typeof awslambda & { InvokeStore?: object }) | undefined = globalThis.awslambda
 const InvokeStore = Object.assign(lambda?.InvokeStore ?? {}, { getXRayTraceId: () => traces.getStore() })
 Object.assign(globalThis, { awslambda: { ...lambda, InvokeStore } })
 process.env['AWS_LAMBDA_FUNCTION_NAME'] ??= 'local'
 
-/** The mappings of the contracts, with the queues that this process's environment tells. */
+/** Returns the contracts' mappings, with the queues in this process's environment. */
 export function localMappings(): Mapping[] {
   const clients = new Map<string, SQSClient>()
   const place = ({ queue }: QueueContract) => {
-    // The functions of this process find their queues there too.
     const QueueUrl = process.env[RESOURCES[queue]]
     if (!QueueUrl) throw new Error(`The environment lacks ${RESOURCES[queue]}.`)
     const { origin } = new URL(QueueUrl)
@@ -60,11 +57,11 @@ export function localMappings(): Mapping[] {
 }
 
 /**
- * What stands between queues and functions in AWS: it takes messages in batches, has the function of their queue work on
- * them, and deletes those that it has done, and those that it takes for a loop.
+ * Returns substitutes for Lambda's event source mappings. They invoke functions with batches, and delete completed
+ * messages and loops.
  */
 export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
-  /** Takes one batch, and says how many messages it had. Those of a function that crashed are hidden for a while. */
+  /** Returns the batch's size. SQS hides a crashed function's messages until their timeout. */
   async function takeBatch(mapping: Mapping, waitSeconds: number): Promise<number> {
     const { name, timeoutSeconds, batchSize, reportsFailures, wakesItself, queueArn } = mapping
     const { QueueUrl, client } = mapping.place()
@@ -84,7 +81,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
     const answer = taken.length > 0 ? await traces.run(trace, ask) : undefined
     const failures = reportsFailures ? (answer?.batchItemFailures ?? []) : []
     const failed = new Set(failures.map(({ itemIdentifier }) => itemIdentifier))
-    // An answer that names a message which is none of the batch says nothing of any.
+    // A response with a message outside the batch completes nothing.
     const isAnswered = answer && failed.isSubsetOf(new Set(taken.map(({ MessageId }) => MessageId)))
     const done = Messages.filter((message) => isLoop(message) || (isAnswered && !failed.has(message.MessageId ?? '')))
     const Entries = done.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }))
@@ -93,10 +90,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
   }
 
   return {
-    /**
-     * Has everything worked on that can be had now, and what comes of it, as many batches at a time as in AWS; how many
-     * messages that were.
-     */
+    /** Handles available messages and those that follow, with the concurrency of AWS; returns their number. */
     async consume(): Promise<number> {
       const counts = mappings.flatMap((mapping) =>
         Array.from({ length: mapping.mostAtATime }, () => takeBatch(mapping, 0)),
@@ -104,7 +98,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
       const taken = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
       return taken > 0 ? taken + (await this.consume()) : 0
     },
-    /** Works on everything that comes from now on; gives what ends it. */
+    /** Handles all messages until the returned function is called. */
     poll(): () => void {
       const stopping = new AbortController()
       const { signal } = stopping
@@ -125,7 +119,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
   }
 }
 
-/** How often each function was invoked in the chain of messages that led to these; the longest one counts. */
+/** Counts each function's invocations in the message chain; the maximum over these messages. */
 function lineageOf(messages: readonly Message[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const { Attributes = {} } of messages) {

@@ -6,34 +6,34 @@ import { join } from 'node:path'
 import type { Abi, Hex } from 'viem'
 import { once } from '../lib/once.ts'
 
-/** What a contract's source becomes: `bytecode` deploys it, `deployedBytecode` is what then lies at its address. */
+/** A compiled contract; `bytecode` deploys it, `deployedBytecode` is then its code. */
 export type CompiledContract = { readonly abi: Abi; readonly bytecode: Hex; readonly deployedBytecode: Hex }
 
-/** Every contract of `sandbox/contracts` that can be deployed, by name. */
+/** Every deployable contract of `sandbox/contracts`, by name. */
 export type CompiledContracts = { readonly [name: string]: CompiledContract }
 
-/** Where the compiled contracts stand, with a fingerprint of what they were compiled from. */
+/** Path of the compiled contracts, with a fingerprint of their sources. */
 export const COMPILED_FILE = join(import.meta.dirname, 'contracts/compiled.json')
 
-/** `deployed` is where in the bytecode the deployed one lies: its first byte and how many bytes. */
+/** `deployed` locates the deployed code in the bytecode: offset and length in bytes. */
 type StoredContract = { readonly abi: Abi; readonly bytecode: string; readonly deployed: readonly [number, number] }
 type CompiledFile = { readonly fingerprint: string; readonly contracts: Readonly<Record<string, StoredContract>> }
 type Sources = { readonly [path: string]: { readonly content: string } }
 
 const SOURCES = join(import.meta.dirname, 'contracts')
 const SETTINGS = {
-  // Without the optimizer's slowest step, which takes a third of the time; the code is a fifth larger.
+  // The slowest optimizer step takes a third of the time; without it the code is a fifth larger.
   optimizer: { enabled: true, runs: 200, details: { cse: false } },
   evmVersion: 'prague',
   metadata: { bytecodeHash: 'none', appendCBOR: false },
   outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
 }
 
-/** Every contract from `COMPILED_FILE`; throws where a source, the compiler or a library has changed since it was written. */
+/** Returns every compiled contract; throws if a source, the compiler or a library changed since. */
 export const compiledContracts: () => Promise<CompiledContracts> = once(async () => {
   const { fingerprint, contracts } = await readCompiledFile()
   if (fingerprint !== fingerprintOf(await readSources())) {
-    throw new Error('The local contracts are not compiled as they are now. Run: npm run contracts')
+    throw new Error('The local contracts changed since they were compiled. Run: npm run contracts')
   }
   return Object.fromEntries(
     Object.entries(contracts).map(
@@ -52,7 +52,7 @@ export const compiledContracts: () => Promise<CompiledContracts> = once(async ()
   )
 })
 
-/** One compiled contract by name; throws with the known names where there is none of that name. */
+/** Returns one compiled contract by name; throws the known names otherwise. */
 export async function compiledContract(name: string): Promise<CompiledContract> {
   const contracts = await compiledContracts()
   const contract = contracts[name]
@@ -60,12 +60,12 @@ export async function compiledContract(name: string): Promise<CompiledContract> 
   return contract
 }
 
-/** Whether `COMPILED_FILE` was written from the sources, the compiler and the libraries as they are. */
+/** Returns whether the compiled file matches sources, compiler and libraries. */
 export async function areContractsCompiled(): Promise<boolean> {
   return (await readCompiledFile()).fingerprint === fingerprintOf(await readSources())
 }
 
-/** What `COMPILED_FILE` should hold. Takes some 15 seconds of computing; throws with solc's messages. */
+/** Returns new text for `COMPILED_FILE` after about 15 seconds; throws solc's messages. */
 export async function compileContracts(): Promise<string> {
   const sources = await readSources()
   const file: CompiledFile = { fingerprint: fingerprintOf(sources), contracts: await compile(sources) }
@@ -105,7 +105,7 @@ type Output = {
 }
 
 async function compile(sources: Sources): Promise<CompiledFile['contracts']> {
-  // 8 MB of WebAssembly, needed only when a source changed.
+  // 8 MB of WebAssembly, needed only after a source changed.
   const { default: solc }: { default: Compiler } = await import('solc')
   const input = { language: 'Solidity', sources, settings: SETTINGS }
   const output: Output = JSON.parse(solc.compile(JSON.stringify(input), { import: readImport }))
@@ -116,10 +116,10 @@ async function compile(sources: Sources): Promise<CompiledFile['contracts']> {
   for (const path of Object.keys(sources)) {
     for (const [name, { abi, evm }] of Object.entries(output.contracts?.[path] ?? {})) {
       const [bytecode, deployed] = [evm.bytecode.object, evm.deployedBytecode.object]
-      // An abstract contract or an interface has no code.
+      // Abstract contracts and interfaces have no code.
       if (bytecode === '') continue
       if (!bytecode.includes(deployed))
-        throw new Error(`${name} has immutable values, which compiled.json has no place for`)
+        throw new Error(`${name} has immutable values, which compiled.json cannot store`)
       contracts[name] = { abi, bytecode, deployed: [bytecode.indexOf(deployed) / 2, deployed.length / 2] }
     }
   }

@@ -33,43 +33,41 @@ import type { Rewards } from './rewards.ts'
 import { callRpc } from './rpc.ts'
 import { transact } from './transactions.ts'
 
-/** What can be controlled. */
+/** Parts of the sandbox that the controls change. */
 export type Controlled = {
   readonly chains: readonly (RunningChain &
     Pick<LocalWorld, 'vaults' | 'tokens' | 'unlisted' | 'rewardToken'> & { readonly hosts: readonly Node[] })[]
   readonly relayer: Relayer
   readonly rewards: Rewards
   readonly curator: Pick<Curator, 'settle'>
-  /** The services outside by the names that a caller knows. */
+  /** Fakes of the outside services, by name in the controls. */
   readonly sources: Readonly<Record<string, Fake>>
-  /** What the demo wallet's client is told of arrives there. */
   readonly receiver: Pick<Receiver, 'behave' | 'behaviour' | 'listArrivals'>
-  /** Pins what a vault is now, as an operator does who has looked at it. */
+  /** Pins a vault's current code, as an operator does after a review. */
   readonly confirmVault: (vault: VaultKey) => Promise<unknown>
-  /** Answers 429 to every call of the API for so many seconds; 0 ends it. */
+  /** Answers 429 to every API call for these seconds; 0 ends it. */
   readonly throttle: (seconds: number) => void
-  /** Changes the receiver in responses with transactions, after they were signed. */
+  /** Changes the receiver in signed responses. */
   readonly tamper: (isOn: boolean) => void
   readonly states: readonly ShownState[]
 }
 
-/** For whom, and under which URL. */
+/** Allowed origins and shown URLs of the controls. */
 export type ControlsOptions = {
-  /** Whose pages may use them. */
   readonly origins: readonly string[]
-  /** Where they are reached; at the server itself unless given. */
+  /** Public URL of the controls; the server's own by default. */
   readonly shownUrl?: string
-  /** The control room, which a browser is sent to. */
+  /** URL to which browsers are redirected. */
   readonly roomUrl?: string
 }
 
-/** The controls as a server on this machine. */
+/** The running server of the controls. */
 export type Controls = { readonly url: string; stop(): Promise<void> }
 
 type VaultKey = { readonly chainId: number; readonly address: Address }
-/** A control with its name, which is its path too, and the title of its group; `undefined` without a form in the room. */
+/** `name` is also the path; `group` is undefined without a form in the room. */
 type Listed = Control & { readonly name: string; readonly group: string | undefined }
-/** A value of a field, or values of several fields of a body; `decimals` of a token. */
+/** A value of one field, or the values of several fields; `decimals` for a token. */
 type Choice = { readonly label: string; readonly decimals?: number } & (
   | { readonly value: string | number }
   | { readonly body: object }
@@ -79,18 +77,18 @@ const TOKEN = parseAbi(['function mint(address to, uint256 amount)'])
 const PAUSABLE = parseAbi(['function pause()', 'function unpause()'])
 const MINTER = ACCOUNTS.feeReceiver.address
 const BASE = 8453
-/** States of the relayer in words for people; the others need none. */
+/** The other states need no words. */
 const STATE_WORDS: Partial<Record<Relay['state'], string>> = {
   ignored: 'not filled',
   stranded: 'to a chain outside the sandbox',
 }
-/** Deepest reorganisation: fewer blocks than finality needs. */
+/** Blocks; finality needs more. */
 const MAX_REORGANISED = 100
 
 /**
- * Serves the controls on a free port: `POST /sandbox/<what>/<do>`, listed at `GET /sandbox` with a command for each.
- * `GET /sandbox/webhooks/received?after=<number>` lists what has arrived at the receiver since that one, the oldest first.
- * Pages of other origins are refused with 403. `stop` resumes the chains too.
+ * Serves the controls on a free port: `POST /sandbox/<what>/<do>`, listed at `GET /sandbox`. `GET
+ * /sandbox/webhooks/received?after=<number>` lists later webhook deliveries, oldest first. Pages of other origins get
+ * 403. `stop` also resumes the chains.
  */
 export async function startControls(
   controlled: Controlled,
@@ -123,7 +121,6 @@ function controlsOf(controlled: Controlled): readonly Listed[] {
     if (!chain) throw new Error(`There is no chain ${chainId}`)
     return chain
   }
-  /** Vaults that a control has changed, by the control's name. */
   const changed = { 'vaults/upgrade': new Map<string, Switched>(), 'vaults/pause': new Map<string, Switched>() }
   type Change = keyof typeof changed
   const note = (kind: Change, body: z.output<typeof OneVault>, endName: string, what: string) => {
@@ -349,7 +346,7 @@ function findVault({ vaults }: Pick<LocalWorld, 'vaults'>, address: string) {
   return vaults.find((vault) => vault.address.toLowerCase() === address.toLowerCase())
 }
 
-/** Possible values of the controls' fields, by the name in their schemas. */
+/** Returns the possible values of fields, by the name in their schemas. */
 async function listChoices({ chains, relayer }: Controlled): Promise<Readonly<Record<string, readonly Choice[]>>> {
   const onChain = (name: string, chainId: number) => `${name} on ${chainName(chainId)}`
   const users = ACCOUNTS.users.map(({ address }, index) => ({ label: `Account ${index + 1}`, value: address }))
@@ -375,7 +372,7 @@ async function listChoices({ chains, relayer }: Controlled): Promise<Readonly<Re
     transfers: relays.toReversed().map(({ state, deposit }) => {
       const { depositId, originChainId, transactionHash, inputAmount, inputToken } = deposit
       const { decimals, symbol } = tokens.find(
-        // The bridge writes addresses in 32 bytes.
+        // The bridge writes addresses as 32-byte words.
         ({ chainId, address }) =>
           chainId === originChainId && inputToken.toLowerCase().endsWith(address.slice(2).toLowerCase()),
       ) ?? { decimals: 0, symbol: '' }
@@ -392,12 +389,12 @@ function resume({ nodes, hold }: RunningChain): void {
   hold(false)
 }
 
-/** Browsers let any page send such a request. What is no page names no origin. */
+/** Rejects foreign pages, from which browsers let such requests through. Other clients send no Origin. */
 function isAllowed({ headers: { origin } }: IncomingMessage, origins: readonly string[]): boolean {
   return origin === undefined || origins.includes(origin)
 }
 
-/** True if a person opens the list in a browser; programs that accept anything get JSON. */
+/** Detects a browser; programs that accept anything get JSON. */
 function isPageVisit({ method, url, headers: { accept = '' } }: IncomingMessage): boolean {
   return method === 'GET' && url === '/sandbox' && accept.includes('text/html')
 }
@@ -430,7 +427,7 @@ async function serve(
   } catch (error) {
     if (error instanceof z.ZodError) send(400, { error: z.prettifyError(error) })
     else if (error instanceof SyntaxError) send(400, { error: 'The body is no JSON' })
-    // What it is told to do cannot be done as things stand.
+    // The request is valid but fails in the current state.
     else send(409, { error: error instanceof Error ? error.message : String(error) })
   }
 }

@@ -3,25 +3,24 @@ import { inBatches } from '../lib/batches.ts'
 import type { LocalChain } from './chains.ts'
 import { callRpc } from './rpc.ts'
 
-/** ERC-7201: where the words of a namespace start. */
+/** Returns the first slot of a namespace (ERC-7201). */
 function namespace(name: string): bigint {
   const inner = BigInt(keccak256(toHex(name))) - 1n
   return BigInt(keccak256(encodeAbiParameters([{ type: 'uint256' }], [inner]))) & ~0xffn
 }
 
-/** ERC-1967's implementation and beacon. */
 const PROXY_WORDS = ['eip1967.proxy.implementation', 'eip1967.proxy.beacon'].map(
   (name) => BigInt(keccak256(toHex(name))) - 1n,
 )
 
-/** Where the words of a Lagoon vault's namespaces start: its ledger, its roles, and whether it is open. */
+/** First slots of a Lagoon vault's namespaces: ledger, roles, and open or closed state. */
 export const LAGOON_STORAGE = {
   ledger: 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n,
   roles: 0x7c302ed2c673c3d6b4551cf74a01ee649f887e14fd20d13dbca1b6099534d900n,
   state: 0x0e6b3200a60a991c539f47dddaca04a18eb4bcf2b53906fb44751d827f001400n,
 }
 
-/** The words of a local vault that are no mapping's: those of an ERC-20, and those of Lagoon-like vaults. */
+/** Slots outside of mappings: those of an ERC-20 and of Lagoon-like vaults. */
 const WORDS: readonly Hex[] = [
   ...words(0n, 8),
   ...PROXY_WORDS,
@@ -35,10 +34,10 @@ function words(first: bigint, count: number): bigint[] {
   return Array.from({ length: count }, (_, index) => first + BigInt(index))
 }
 
-// Names and symbols of both kinds of token are short strings in the first words of their storage.
+// Tokens store name and symbol as short strings in their first slots.
 const COPIED_WORDS = 5
 
-/** Puts a contract's code and the first words of its storage at another address. */
+/** Copies a contract's code and first storage slots to another address. */
 export async function copyContract(chain: LocalChain, from: Address, to: Address): Promise<void> {
   const slots = Array.from({ length: COPIED_WORDS }, (_, index) => numberToHex(index, { size: 32 }))
   const [code, ...words] = await callRpc(chain, [
@@ -51,12 +50,11 @@ export async function copyContract(chain: LocalChain, from: Address, to: Address
   ])
 }
 
-/** How many calls one request carries. */
 const CALLS = 2_000
 
 /**
- * Puts a local vault at more addresses, in a moment and without a transaction: its code and the words of its storage
- * that are no mapping's, so that the copies have its state and nobody's balances.
+ * Copies a vault's code and slots outside of mappings to more addresses, without transactions. The copies have its
+ * state but no balances.
  */
 export async function copyVault(chain: LocalChain, vault: Address, copies: readonly Address[]): Promise<void> {
   const [code, ...values] = await callRpc(chain, [

@@ -4,38 +4,36 @@ import { asyncVaultHasPending, isAsyncVault, settleAsyncVault } from './curator/
 import { lagoonHasPending, settleLagoon } from './curator/lagoon.ts'
 import type { Settlement } from './curator/settlement.ts'
 
-/** The async vaults of a chain that a curator looks after. */
+/** A chain and its async vaults that a curator settles. */
 export type CuratedChain = { readonly chain: LocalChain; readonly vaults: readonly Address[] }
 
 /** A running curator. */
 export type Curator = {
-  /** Settles at once what is pending in a vault, in all of a chain, or in all; throws when there is none, or one refuses. */
+  /** Settles pending requests immediately; throws if no vault matches or one refuses. */
   settle(which: VaultQuery): Promise<readonly Settlement[]>
-  /** Resolves when its last round is over. */
+  /** Resolves when the last round is over. */
   stop(): Promise<void>
 }
 
-/** A filter of vaults; empty for all. */
 type VaultQuery = { readonly chainId?: number | undefined; readonly vaultAddress?: Address | undefined }
 
 /**
- * Values an async vault at its total assets plus `gain` (minted to who holds them) and settles what is pending, deposits
- * and redemptions, as those who may, which must be accounts of the local chain. Throws when the vault refuses.
+ * Values an async vault at its total assets plus `gain`, which it mints, and settles pending requests. Calls from the
+ * vault's roles, which must be local accounts. Throws if the vault refuses.
  */
 export async function settle(chain: LocalChain, vault: Address, { gain = 0n } = {}): Promise<Settlement> {
   const settleVault = (await isAsyncVault(chain, vault)) ? settleAsyncVault : settleLagoon
   return settleVault(chain, vault, gain)
 }
 
-/** Whether an open vault holds something that a settlement would settle. */
+/** Returns whether an open vault has anything to settle. */
 export async function hasPending(chain: LocalChain, vault: Address): Promise<boolean> {
   const isPending = (await isAsyncVault(chain, vault)) ? asyncVaultHasPending : lagoonHasPending
   return isPending(chain, vault)
 }
 
 /**
- * Settles every vault that has something pending, every `everySeconds`, without a gain; a vault or a chain that fails is
- * tried again the next time.
+ * Settles every vault with pending requests at this interval, without a gain. Failures are retried in the next round.
  */
 export function startCurator(options: {
   readonly chains: readonly CuratedChain[]
@@ -44,7 +42,7 @@ export function startCurator(options: {
 }): Curator {
   const { chains, everySeconds, onError } = options
   let stopped = false
-  // One round after the other, and in it one vault, because all have the same safe and its transactions are numbered.
+  // One vault at a time: all share the safe, whose transactions need consecutive nonces.
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work)

@@ -12,7 +12,6 @@ import { playStates } from './demos/states.ts'
 import { playCrossChain, playSameChain, playWithdrawals, type VaultStage } from './demos/vaults.ts'
 import { type LocalState, readState } from './start/state.ts'
 
-/** The demos by name. */
 const DEMOS: Record<string, (stage: VaultStage, user: LocalAccount) => Promise<void>> = {
   'same-chain': playSameChain,
   'cross-chain': playCrossChain,

@@ -5,16 +5,16 @@ import type { LocalChain } from './chains.ts'
 import { copyContract } from './copies.ts'
 import { callRpc } from './rpc.ts'
 
-/** A generation of Lagoon vault; `unknown` calls itself v0.7.0 and behaves as 0.6. */
+/** A generation of Lagoon vaults; `unknown` reports v0.7.0 and behaves like 0.6. */
 export type LagoonGeneration = '0.1' | '0.2' | '0.4' | '0.5' | '0.5.1' | '0.6' | 'unknown'
 
-/** What a token is deployed with. */
+/** Constructor arguments of a token. */
 export type TokenOptions = { readonly name: string; readonly symbol: string; readonly decimals: number }
 
 /**
- * A make of ERC-4626 vault: `illiquid` lends its assets out, `silent` says 0 for every limit, `cooldown` refuses to pay
- * at once, `exitFee` takes a fee on withdrawal, `entryFee` one on deposit too, `noExit` never pays, `lying` does not do
- * what it says, `strict` redeems nothing that is worth nothing.
+ * A kind of ERC-4626 vault. `illiquid` lends its assets out; `silent` returns 0 for every limit; `cooldown` pays after
+ * a delay. `exitFee` charges withdrawals, `entryFee` also deposits. `noExit` never pays; `lying` contradicts its
+ * previews; `strict` rejects redemptions worth nothing.
  */
 export type YieldVaultMake =
   | 'plain'
@@ -29,12 +29,12 @@ export type YieldVaultMake =
   | 'dailyLimit'
 
 /**
- * A harm that a token does: `burnsGas`, `callsBack` (it claims again), `reverts` and `movesNothing` in a transfer;
- * `changesDecimals` in each block. `none` is for tokens that turn bad later.
+ * A harmful behaviour of a token's transfers; `callsBack` claims again. `changesDecimals` changes them every block.
+ * `none` is for tokens that turn harmful later.
  */
 export type Harm = keyof typeof HARMS
 
-/** What a synchronous vault is deployed with; it is a plain one, and the owner is the admin, by default. */
+/** Options of a synchronous vault; by default it is plain and the admin owns it. */
 export type YieldVaultOptions = {
   readonly make?: YieldVaultMake
   readonly asset: Address
@@ -44,25 +44,24 @@ export type YieldVaultOptions = {
 }
 
 /**
- * A make of ERC-7540 vault that is no Lagoon's: `aggregated` has the request id 0 and a share token of its own,
- * `counted` an id for each request, `redemptions` takes deposits at once and only redemptions by request, as does
- * `syncDeposits`; `deposits` takes only deposits by request and pays at once. Of `counted` and `syncDeposits` the event
- * `Deposit` names the receiver of the shares first.
+ * A kind of ERC-7540 vault. `aggregated` has request id 0 and a separate share token; `counted` has an id per request.
+ * `redemptions` and `syncDeposits` take instant deposits; `deposits` pays instantly. `Deposit` events of `counted` and
+ * `syncDeposits` name the shares' receiver first.
  */
 export type AsyncVaultMake = 'aggregated' | 'counted' | 'redemptions' | 'syncDeposits' | 'deposits'
 
-/** What such a vault is deployed with; its shares have 6 decimals and the safe of `ACCOUNTS` manages it by default. */
+/** Options of such a vault; by default 6 decimals, managed by the safe of `ACCOUNTS`. */
 export type AsyncVaultOptions = {
   readonly make: AsyncVaultMake
   readonly asset: Address
   readonly name: string
   readonly symbol: string
-  /** Only of `aggregated` and `counted`: other shares have the asset's. */
+  /** Only for `aggregated` and `counted`; others have the asset's decimals. */
   readonly shareDecimals?: number
   readonly manager?: Address
 }
 
-/** What a Lagoon-like vault is deployed with; roles are those of `ACCOUNTS` by default. */
+/** Options of a Lagoon-like vault; the roles default to those of `ACCOUNTS`. */
 export type LagoonVaultOptions = {
   readonly generation: LagoonGeneration
   readonly asset: Address
@@ -73,13 +72,12 @@ export type LagoonVaultOptions = {
   readonly valuationManager?: Address
   readonly whitelistManager?: Address
   readonly feeReceiver?: Address
-  /** Whether only whitelisted accounts may deposit. */
   readonly whitelisted?: boolean
-  /** Whether its proxy asks a beacon for its code, as Lagoon's first vaults do, or knows it itself. */
+  /** True if its proxy reads a beacon, as Lagoon's first vaults do. */
   readonly hasBeacon?: boolean
 } & Partial<LagoonRates>
 
-/** A Lagoon-like vault's fees in basis points; those on entry and exit and the haircut are taken from 0.6 on. */
+/** Fees in basis points; entry fee, exit fee and haircut apply from 0.6. */
 export type LagoonRates = {
   readonly managementRate: number
   readonly performanceRate: number
@@ -88,7 +86,7 @@ export type LagoonRates = {
   readonly haircutRate: number
 }
 
-/** Who gets the protocol's part of every fee. */
+/** Receiver of the protocol's share of every fee. */
 export const FEE_REGISTRY: Address = '0x00000000000000000000000000000000FEE5fEe5'
 
 const NO_FEES: LagoonRates = { managementRate: 0, performanceRate: 0, entryRate: 0, exitRate: 0, haircutRate: 0 }
@@ -116,7 +114,7 @@ const YIELD_VAULTS: { readonly [make in YieldVaultMake]: string } = {
   dailyLimit: 'DailyLimitYieldVault',
 }
 
-/** The numbers that the contract has for them. */
+/** Numbers in the contract. */
 const HARMS = { none: 0, burnsGas: 1, changesDecimals: 2, callsBack: 3, reverts: 4, movesNothing: 5 } as const
 
 const ASYNC_VAULTS: { readonly [make in AsyncVaultMake]: string } = {
@@ -127,22 +125,22 @@ const ASYNC_VAULTS: { readonly [make in AsyncVaultMake]: string } = {
   deposits: 'AsyncDepositVault',
 }
 
-/** The address of a new mintable ERC-20. */
+/** Deploys a mintable ERC-20 and returns its address. */
 export function deployToken(chain: LocalChain, options: TokenOptions): Promise<Address> {
   return deployed(chain, (plan) => planToken(plan, options))
 }
 
-/** The address of a new token with the habits of USDT: 6 decimals, no return values, approvals only from zero. */
+/** Deploys a token like USDT and returns its address: 6 decimals, no return values, approvals only from zero. */
 export function deployTether(chain: LocalChain): Promise<Address> {
   return deployed(chain, planTether)
 }
 
-/** Deploys an ERC-20 with 18 decimals that does this harm and that anyone can mint; returns its address. */
+/** Deploys an ERC-20 with 18 decimals and this harm, mintable by all, and returns its address. */
 export function deployHostileToken(chain: LocalChain, harm: Harm): Promise<Address> {
   return deployed(chain, (plan) => plan.deploy('HostileToken', [HARMS[harm]]))
 }
 
-/** Has a hostile token do another harm from now on. */
+/** Switches a hostile token to another harm. */
 export async function setHarm(chain: LocalChain, token: Address, harm: Harm): Promise<void> {
   await deployed(chain, (plan) => {
     plan.call(ACCOUNTS.admin.address, token, 'HostileToken', 'setHarm', [HARMS[harm]])
@@ -150,27 +148,29 @@ export async function setHarm(chain: LocalChain, token: Address, harm: Harm): Pr
   })
 }
 
-/** The address of a new synchronous ERC-4626 vault. */
+/** Deploys a synchronous ERC-4626 vault and returns its address. */
 export function deployYieldVault(chain: LocalChain, options: YieldVaultOptions): Promise<Address> {
   return deployed(chain, (plan) => planYieldVault(plan, options))
 }
 
-/** The address of a new ERC-7540 vault of another make than Lagoon's; its manager approves it to take assets. */
+/** Deploys an ERC-7540 vault, whose manager approves it to take assets, and returns its address. */
 export function deployAsyncVault(chain: LocalChain, options: AsyncVaultOptions): Promise<Address> {
   return deployed(chain, (plan) => planAsyncVault(plan, options))
 }
 
-/** The address of a new Lagoon-like vault, a proxy that the admin may upgrade; its safe approves it to take assets. */
+/**
+ * Deploys a Lagoon-like vault and returns its address. The admin may upgrade its proxy; its safe approves it to take
+ * assets.
+ */
 export function deployLagoonVault(chain: LocalChain, options: LagoonVaultOptions): Promise<Address> {
   return deployed(chain, (plan) => planLagoonVault(plan, options))
 }
 
-/** ERC-1967's slots. */
 const [IMPLEMENTATION_SLOT, BEACON_SLOT] = (['implementation', 'beacon'] as const).map((name) =>
   numberToHex(BigInt(keccak256(toHex(`eip1967.proxy.${name}`))) - 1n, { size: 32 }),
 )
 
-/** Puts another generation's code behind a vault's address, and all others of its beacon; its storage stays as it is. */
+/** Upgrades a vault, or all vaults of its beacon, to another generation; the storage stays. */
 export async function upgradeLagoonVault(
   chain: LocalChain,
   vault: Address,
@@ -186,7 +186,7 @@ export async function upgradeLagoonVault(
   })
 }
 
-/** Puts a copy of the code behind a vault's address in its place, which changes the code's address and nothing else; that address. */
+/** Upgrades a vault to a copy of its implementation, at another address, and returns that address. */
 export async function upgradeToCopy(chain: LocalChain, vault: Address): Promise<Address> {
   const [word] = await callRpc(chain, [{ method: 'eth_getStorageAt', params: [vault, IMPLEMENTATION_SLOT, 'latest'] }])
   if (BigInt(String(word)) === 0n)
@@ -202,7 +202,7 @@ export async function upgradeToCopy(chain: LocalChain, vault: Address): Promise<
 
 const lastDeployments = new Map<string, Promise<unknown>>()
 
-/** Deployments asked for at the same moment are made one after the other, or they would plan the same addresses. */
+/** Deploys one by one, because parallel plans would compute the same addresses. */
 function deployed(chain: LocalChain, add: (plan: Plan) => Address): Promise<Address> {
   const earlier = lastDeployments.get(chain.rpcUrl) ?? Promise.resolve()
   const deployment = earlier.then(async () => {
@@ -218,38 +218,38 @@ function deployed(chain: LocalChain, add: (plan: Plan) => Address): Promise<Addr
   return deployment
 }
 
-/** Plans a token that everybody can mint; its address to be. */
+/** Plans a token that any account can mint; returns its future address. */
 export function planToken(plan: Plan, { name, symbol, decimals }: TokenOptions): Address {
   return plan.deploy('Token', [name, symbol, decimals])
 }
 
-/** Plans a token with the habits of USDT; its address to be. */
+/** Plans a token that behaves like USDT; returns its future address. */
 export function planTether(plan: Plan): Address {
   return plan.deploy('TetherToken', ['Tether USD', 'USDT'])
 }
 
-/** Plans a synchronous vault; its address to be. */
+/** Plans a synchronous vault; returns its future address. */
 export function planYieldVault(plan: Plan, options: YieldVaultOptions): Address {
   const { make = 'plain', asset, name, symbol, owner = ACCOUNTS.admin.address } = options
   return plan.deploy(YIELD_VAULTS[make], [asset, name, symbol, owner])
 }
 
-/** Plans an ERC-7540 vault with its manager's approval; its address to be. */
+/** Plans an ERC-7540 vault with its manager's approval; returns its future address. */
 export function planAsyncVault(plan: Plan, options: AsyncVaultOptions): Address {
   const { make, asset, name, symbol, shareDecimals = 6, manager = ACCOUNTS.safe.address } = options
   const decimals = make === 'aggregated' || make === 'counted' ? [shareDecimals] : []
   const vault = plan.deploy(ASYNC_VAULTS[make], [asset, name, symbol, ...decimals, manager])
-  // Redemptions are fulfilled by the vault taking the assets from the manager.
+  // The vault takes redeemed assets from the manager.
   plan.call(manager, asset, 'Token', 'approve', [vault, maxUint256])
   return vault
 }
 
-/** Plans a generation's code, for many vaults; its address to be. */
+/** Plans a generation's implementation; returns its future address. */
 export function planLagoonImplementation(plan: Plan, generation: LagoonGeneration): Address {
   return plan.deploy(IMPLEMENTATIONS[generation], [])
 }
 
-/** Plans a Lagoon-like vault with its safe's approval; its address to be. */
+/** Plans a Lagoon-like vault with its safe's approval; returns its future address. */
 export function planLagoonVault(
   plan: Plan,
   options: LagoonVaultOptions,
@@ -274,7 +274,7 @@ export function planLagoonVault(
   const vault = options.hasBeacon
     ? plan.deploy('ProxyWithBeacon', [plan.deploy('Beacon', [implementation, ACCOUNTS.admin.address]), initialize])
     : plan.deploy('Proxy', [implementation, ACCOUNTS.admin.address, initialize])
-  // Redemptions are settled by the vault taking the assets out of the safe.
+  // The vault takes redeemed assets from the safe.
   plan.call(safe, options.asset, 'Token', 'approve', [vault, maxUint256])
   return vault
 }

@@ -1,17 +1,17 @@
 declare module 'dynalite' {
   import type { Server } from 'node:http'
 
-  /** A DynamoDB server that is not yet listening; in memory unless given a path. Times in milliseconds. */
+  /** Returns a DynamoDB server that does not listen yet; in memory without a path. Times are in milliseconds. */
   function dynalite(options?: { path?: string; createTableMs?: number }): Server
   export = dynalite
 }
 
 declare module 'dynalite/db/index.js' {
-  /** What dynalite's actions call, through this object. */
+  /** dynalite's actions call functions through this object. */
   const db: {
-    /** The size of an item in bytes, each character of a text as one. */
+    /** Returns the bytes of an item, but counts each character of a text as one. */
     itemSize: (item: object) => number
-    /** It, once another has its place. */
+    /** The original `itemSize`, after its replacement. */
     sizeInCharacters?: (item: object) => number
   }
   export = db

@@ -21,7 +21,6 @@ export type TableNames = Readonly<Record<TableKey, string>>
 
 /** DynamoDB with the service's tables. */
 export type Database = {
-  /** The URL at which functions reach it. */
   readonly endpoint: string
   readonly tableNames: TableNames
   readonly connection: OperatorDynamo
@@ -33,7 +32,7 @@ export type LocalDynamo = Database & {
   readonly transactions: Transactions
 }
 
-/** Starts DynamoDB in this process on a free port with all tables; in memory unless given a path, where tables are kept. */
+/** Starts DynamoDB in this process on a free port with all tables, in memory or at a path on disk. */
 export async function startDynamo({ path }: { path?: string } = {}): Promise<LocalDynamo> {
   const server = dynalite({ createTableMs: 0, ...(path && { path }) })
   const transactions = addTransactions(server, { now: Date.now })
@@ -49,7 +48,7 @@ export async function startDynamo({ path }: { path?: string } = {}): Promise<Loc
     tableNames,
     connection: connectOperator(client),
     transactions,
-    // The server ends its requests under way first.
+    // The server finishes its open requests first.
     stop: () =>
       new Promise<void>((resolve, reject) => {
         client.destroy()
@@ -58,10 +57,10 @@ export async function startDynamo({ path }: { path?: string } = {}): Promise<Loc
   }
 }
 
-/** The environment of an AWS client on this machine: made-up credentials, which nothing here checks. */
+/** Environment of a local AWS client, with invented credentials that no local server checks. */
 export const localCredentials = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' }
 
-/** What a client of AWS needs to talk to what stands for it on this machine. */
+/** Returns the configuration of an AWS client for a local endpoint. */
 export function localConfig(endpoint: string) {
   const { AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = localCredentials
   return {
@@ -71,7 +70,7 @@ export function localConfig(endpoint: string) {
   }
 }
 
-/** Creates those of a stage's tables that do not exist yet and returns the names of all. */
+/** Creates a stage's missing tables and returns all names. */
 export async function createTables(client: DynamoDBClient, stage: string): Promise<TableNames> {
   const create = async (table: TableKey) => {
     const TableName = tableName(stage, table)
@@ -87,7 +86,7 @@ export async function createTables(client: DynamoDBClient, stage: string): Promi
   }
 }
 
-/** Creates a table, unless it is there, and waits for it. */
+/** Creates a table if it is missing, and waits for it. */
 export async function createTable(client: DynamoDBClient, input: CreateTableCommandInput): Promise<void> {
   await client.send(new CreateTableCommand(input)).catch((error: unknown) => {
     if (!(error instanceof ResourceInUseException)) throw error

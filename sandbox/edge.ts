@@ -13,15 +13,14 @@ import { deploy } from './template/deployed.ts'
 import { fits } from './template/policies.ts'
 
 type Settings = {
-  /** Where the origin of the distribution is here, whatever its host. */
+  /** Stands in for the distribution's origin, whatever its host. */
   readonly originUrl: string
-  /** Where Secrets Manager is. */
   readonly secretsmanager: string
   /** Epoch milliseconds. */
   readonly now: () => number
 }
 
-/** The header by which a test says from which address it calls: all that happens on one machine comes from one. No origin sees it. */
+/** Header of a test's client address, because all local requests share one; the origin never receives it. */
 export const VIEWER_HEADER = 'x-sandbox-viewer'
 
 const Behavior = z.strictObject({
@@ -31,7 +30,7 @@ const Behavior = z.strictObject({
   OriginRequestPolicyId: z.string(),
   Compress: z.boolean(),
   TargetOriginId: z.string(),
-  // All else would let a key go over the line in clear text.
+  // Other values would let an API key travel in clear text.
   ViewerProtocolPolicy: z.literal('https-only'),
 })
 type Behavior = z.output<typeof Behavior>
@@ -85,10 +84,9 @@ const OriginRequestPolicy = z.object({
     QueryStringsConfig: z.strictObject({ QueryStringBehavior: z.literal('all') }),
   }),
 })
-/** What an origin request policy hands on of a request. */
 type HandedOn = { readonly hasHost: boolean; readonly hasCookies: boolean }
 
-/** What is kept for how long, in seconds, and what of a request tells its answers apart besides the path. */
+/** TTLs in seconds, and the parts of the cache key other than the path. */
 type Caching = {
   readonly least: number
   readonly usual: number
@@ -117,19 +115,19 @@ const MANAGED_REQUESTS: Readonly<Record<string, HandedOn>> = {
   'b689b0a8-53d0-40ab-baf2-68738e2966ac': { hasHost: false, hasCookies: true },
 }
 
-/** What is of one connection alone, or CloudFront's own (RFC 9110, 7.6.1). */
+/** Hop-by-hop headers (RFC 9110, 7.6.1), and those that CloudFront sets. */
 const HOP_HEADERS = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'proxy-connection']
 const COMPRESSIBLE = /^(application\/(json|javascript|xml)|text\/)/
-/** The failures that are kept whatever they say, and for how many seconds where the distribution does not say. */
+/** Failures that are cached regardless of their headers, and the default seconds. */
 const KEPT_FAILURES = [404, 414, 500, 501, 502, 503, 504]
 const USUAL_FAILURE_SECONDS = 10
 const MOST_BODY_BYTES = 20 * 1024 * 1024
 const SECRET = /^\{\{resolve:secretsmanager:([^:]+):SecretString:([^:]+)::\}\}$/
 
 /**
- * CloudFront on a port of this machine, with the one distribution of these stacks and its firewall: it refuses what the firewall
- * does, hands requests on by the distribution's policies, and keeps and compresses answers where these let it. Requests
- * come over HTTP, and count as if over TLS. Throws where AWS would refuse the template, and where something in it is not understood here.
+ * Serves CloudFront on a local port, with the stacks' only distribution and its firewall. Forwards, caches and
+ * compresses by the distribution's policies. HTTP requests count as TLS. Throws for a template that AWS would reject or
+ * this code does not support.
  */
 export async function startEdge(
   stacks: readonly SynthesizedStack[],
@@ -137,7 +135,7 @@ export async function startEdge(
 ): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const deployed = deploy(stacks, '')
   const [distribution, ...others] = deployed('AWS::CloudFront::Distribution', Distribution)
-  if (!distribution || others.length > 0) throw new Error('There is not one distribution.')
+  if (!distribution || others.length > 0) throw new Error('The stacks must have exactly one distribution.')
   const config = distribution.properties.DistributionConfig
   const judge = createFirewall(deployed, config.WebACLId, now)
   const policies = new Map(
@@ -201,7 +199,7 @@ export async function startEdge(
     }
   }
 
-  /** What CloudFront says of a request itself, in the place of what a viewer made up. */
+  /** Returns CloudFront's own headers, which replace forged ones. */
   function forViewer({ 'x-forwarded-for': before }: IncomingHttpHeaders, address: string) {
     return {
       'x-forwarded-for': [before, address].filter(Boolean).join(', '),
@@ -228,7 +226,7 @@ function cachingOf({ CachePolicyConfig }: z.output<typeof CachePolicy>): Caching
   }
 }
 
-/** The headers that the distribution sends its origin, with the values that CloudFormation reads when it deploys. */
+/** Resolves secrets in the origin's headers, as CloudFormation does at deployment. */
 async function resolveSecrets(
   headers: z.output<typeof Origin>['OriginCustomHeaders'],
   endpoint: string,
@@ -253,7 +251,7 @@ function takesGzip(headers: IncomingHttpHeaders): boolean {
   return /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))
 }
 
-/** The answer as CloudFront compresses it, where it may. */
+/** Returns the response unchanged if CloudFront may not compress it. */
 function compressed(answer: Answer): Answer {
   const { status, headers, bytes } = answer
   const { 'content-length': _, ...rest } = headers
@@ -262,7 +260,10 @@ function compressed(answer: Answer): Answer {
   return { status, headers: { ...rest, 'content-encoding': 'gzip' }, bytes: gzipSync(bytes) }
 }
 
-/** For how many seconds an answer is kept: a success by what it says, within the bounds of the policy, a failure unless told otherwise. */
+/**
+ * Returns the seconds to cache: by headers and policy for a success, by the distribution or CloudFront's default for a
+ * failure.
+ */
 function secondsOf(
   { status, headers }: Answer,
   { least, usual, most }: Caching,
@@ -275,7 +276,7 @@ function secondsOf(
     return told ?? (KEPT_FAILURES.includes(status) ? USUAL_FAILURE_SECONDS : 0)
   }
   if (status !== 200) return 0
-  // What is not to be kept is kept all the same where the policy has a least.
+  // A policy's minimum TTL overrides these directives.
   if (/no-store|no-cache|private/.test(said)) return least
   return Math.min(most, Math.max(least, told === undefined ? usual : Number(told) - Number(headers['age'] ?? 0)))
 }
@@ -288,7 +289,6 @@ function send(response: ServerResponse, { status, headers, bytes }: Answer, more
   response.writeHead(status).end(bytes)
 }
 
-/** An answer of CloudFront's own, which is a page. */
 function refuse(response: ServerResponse, status: number): void {
   response.writeHead(status, { 'content-type': 'text/html', server: 'CloudFront' }).end('<HTML></HTML>')
 }

@@ -1,4 +1,3 @@
-/** Maximum letters and operators of an expression. */
 const MAX = { size: 4096, operators: 300 }
 
 const OPERATOR = /<>|[<>]=?|=|\b(?:AND|OR|NOT|BETWEEN)\b|\w+ ?(?=\()/gi
@@ -6,7 +5,7 @@ const OPERATOR = /<>|[<>]=?|=|\b(?:AND|OR|NOT|BETWEEN)\b|\w+ ?(?=\()/gi
 const UPDATE_OPERATOR = /[+-]|\w+ ?(?=\()/g
 
 /**
- * Returns why DynamoDB refuses an expression of a request, in its words; undefined if it does not. `name` is the parameter's.
+ * Returns DynamoDB's error for an expression beyond its limits, else undefined. `name` is the parameter's name.
  * Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
  */
 export function findExcessOfExpression(name: string, expression: string): string | undefined {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** A request to one of the local providers; `body` is what was sent, as text. */
+/** A request to a fake; `body` is the text as sent. */
 export type ProviderRequest = {
   readonly method: string
   readonly url: URL
@@ -8,7 +8,7 @@ export type ProviderRequest = {
   readonly body: string
 }
 
-/** A provider's reply: `body` is sent as JSON, a string unchanged. */
+/** A fake's reply: `body` is sent as JSON, a string unchanged. */
 export type ProviderReply = {
   readonly status: number
   readonly body: unknown
@@ -16,25 +16,24 @@ export type ProviderReply = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Replies to a request; undefined for requests to another provider. */
+/** Returns undefined for requests to another fake. */
 export type Provider = (request: ProviderRequest) => Promise<ProviderReply | 'hang up' | undefined>
 
-/** Changes a provider's reply before it is sent. */
 type Rewrite = (
   reply: ProviderReply,
   request: ProviderRequest,
 ) => ProviderReply | 'hang up' | Promise<ProviderReply | 'hang up'>
 
-/** A fake of a service outside. */
+/** A fake of an outside service. */
 export type Fake = {
   readonly answer: Provider
-  /** Paths of the last thousand requests with their queries, without the prefix, newest last. */
+  /** The last thousand paths with queries, without the prefix, newest last. */
   readonly requests: string[]
-  /** Changes each reply before it is sent, to simulate wrong, failed, late or missing replies. */
+  /** Simulates wrong, failed, late or missing replies. */
   rewrite: Rewrite | undefined
 }
 
-/** A request to a fake: the decoded parts of its path after the prefix, its query and its body as text. */
+/** A request to a fake: decoded path after the prefix, query and body. */
 export type Question = Pick<ProviderRequest, 'headers' | 'body'> & {
   readonly parts: readonly string[]
   readonly query: URLSearchParams
@@ -42,7 +41,7 @@ export type Question = Pick<ProviderRequest, 'headers' | 'body'> & {
 
 const REMEMBERED_REQUESTS = 1_000
 
-/** A fake that replies to requests below a path prefix, such as `/coingecko`. */
+/** Returns a fake below a path prefix, such as `/coingecko`. */
 export function fake(prefix: string, answerTo: (question: Question) => ProviderReply | Promise<ProviderReply>): Fake {
   const service: Fake = {
     requests: [],

@@ -13,35 +13,33 @@ import { invokeFunction, keepInvocationsApart, lambdaContext } from './lambda-co
 import { listen } from './listen.ts'
 import { readBody } from './read-body.ts'
 
-/** Allowed origins, as the stack configures the HTTP API. */
 type Cors = { readonly allowOrigins: readonly string[] }
 
-/** How to serve: where, for which origins, and with which jobs. */
+/** Options of the gateway. */
 export type GatewayOptions = {
-  /** 0 for any free one. */
+  /** 0 for any free port. */
   readonly port: number
   readonly cors: Cors
-  /** Whether scheduled jobs run, and messages of queues are worked on, by themselves. */
+  /** True if the gateway runs the jobs and polls the queues. */
   readonly schedule: boolean
-  /** Where the functions' handlers are got from; all are loaded at the start unless told. */
+  /** Loads all handlers at the start by default. */
   readonly handlerOf?: HandlerOf
-  /** Jobs that run more often than in AWS, by their names. */
+  /** Intervals of jobs that run more often than in AWS. */
   readonly everySeconds?: Readonly<Partial<Record<keyof typeof jobs, number>>>
 }
 
-/** What is answered beside the API: true for a request that it has taken. */
+/** Serves requests outside the API; returns true if it handled the request. */
 type Beside = (request: IncomingMessage, response: ServerResponse) => boolean
 
-/** The HTTP API on this machine; `stop` ends it and all that it does by itself. */
+/** The running HTTP API; `stop` also ends its jobs and polling. */
 export type Gateway = {
   readonly url: string
-  /** Has the functions of queues work on what can be had there now; how many messages that were. */
+  /** Handles all available messages; returns their number. */
   consume(): Promise<number>
   stop(): Promise<void>
 }
 
 type Handler = (event: unknown, context: Context) => Promise<APIGatewayProxyStructuredResultV2>
-/** Gives a function's handler by the function's name. */
 type HandlerOf = (name: string) => Handler | Promise<Handler>
 
 const FUNCTION_TIMEOUT_MS = 15_000
@@ -58,8 +56,8 @@ const ROUTES = routesOf(
 )
 
 /**
- * Serves every contract's route by its handler on localhost, with the events of an API Gateway HTTP API
- * (payload version 2), and runs the scheduled jobs and takes messages if asked to. The handlers read their environment from this process's.
+ * Serves every contract's route on localhost with events of an API Gateway HTTP API (payload version 2). With
+ * `schedule`, runs jobs and polls queues. Handlers read this process's environment.
  */
 export async function startGateway(options: GatewayOptions, beside: Beside = () => false): Promise<Gateway> {
   const { port, cors, schedule, everySeconds = {}, handlerOf = await loadHandlers() } = options
@@ -79,7 +77,7 @@ export async function startGateway(options: GatewayOptions, beside: Beside = () 
     const handler = await handlerOf(name)
     const context = lambdaContext(name, randomUUID(), timeoutSeconds * 1000)
     const answer: unknown = await invokeFunction(handler, event, context)
-    // What the frame answers for a batch of messages.
+    // The cast fits: the frame responds like this to a batch.
     return answer as SQSBatchResponse
   })
   const stops = schedule ? [scheduleJobs(handlerOf, everySeconds), poll()] : []
@@ -93,7 +91,7 @@ export async function startGateway(options: GatewayOptions, beside: Beside = () 
   }
 }
 
-/** Loads every function's handler. They read their environment at their first call. */
+/** Loads all handlers; they read their environment at the first call. */
 export async function loadHandlers(): Promise<HandlerOf> {
   const load = async (name: string): Promise<[string, Handler]> => [name, await loadHandler(name)]
   const handlers = new Map(await Promise.all(Object.keys({ ...endpoints, ...jobs, ...consumers }).map(load)))
@@ -104,9 +102,9 @@ export async function loadHandlers(): Promise<HandlerOf> {
   }
 }
 
-/** Loads one function's handler, which reads its environment at its first call. */
+/** Loads a handler; it reads its environment at the first call. */
 export async function loadHandler(name: string): Promise<Handler> {
-  // A bundler and a test runner see which files this may be.
+  // The template shows a bundler and a test runner the possible files.
   const [area, own] = name.split('/')
   const { handler } = await import(`../functions/${area}/${own}/handler.ts`)
   return handler
@@ -137,8 +135,8 @@ async function invoke(
 }
 
 /**
- * Runs each job at once and then on its schedule, its runs side by side; a failed run is tried again at the next. The
- * first runs of a job wait for those of the jobs listed before it, because it may need what they keep.
+ * Runs each job immediately and then on schedule; retries a failed run at the next. A job starts after the first runs
+ * of the jobs before it, whose data it may need.
  */
 function scheduleJobs(handlerOf: HandlerOf, everySeconds: Readonly<Record<string, number>>): () => void {
   const stopping = new AbortController()
@@ -183,7 +181,6 @@ function corsHeadersFor(origin: string | undefined, { allowOrigins }: Cors): Rec
   }
 }
 
-/** An error of the gateway's own, in the form of the functions'. */
 function gatewayError(code: ErrorCode, requestId: string): APIGatewayProxyStructuredResultV2 {
   const reply = errorReply(new AppError(code), requestId)
   return { ...reply, headers: { ...reply.headers, 'x-request-id': requestId } }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
 
-/** A route of an HTTP API, and the function that it leads to. */
+/** A route of an HTTP API and its function. */
 export type Route = {
   readonly key: string
   readonly method: string
@@ -9,15 +9,15 @@ export type Route = {
   readonly name: string
 }
 
-/** A route that takes a request, with what stands in the places of its path's parameters. */
+/** The route of a request, with the values of its path parameters. */
 export type FoundRoute = { readonly route: Route; readonly pathParameters: Record<string, string> | undefined }
 
 const DEFAULT = '$default'
-/** API Gateway's own limit; the functions' is far lower. */
+/** API Gateway's limit; the functions have a far lower one. */
 export const MAX_BODY_BYTES = 10 * 1024 * 1024
 const TEXT_TYPES = /^(text\/|application\/(json|javascript|xml))/
 
-/** Routes of these keys (`GET /vaults/{id}`, `$default`) to these functions, the one that API Gateway prefers first. */
+/** Returns the routes of these keys, such as `GET /vaults/{id}`, in API Gateway's precedence. */
 export function routesOf(keys: readonly (readonly [key: string, name: string])[]): Route[] {
   return keys
     .map(([key, name]) => {
@@ -27,7 +27,7 @@ export function routesOf(keys: readonly (readonly [key: string, name: string])[]
     .sort((a, b) => rank(a) - rank(b))
 }
 
-/** The route that takes a request; none where API Gateway has none. */
+/** Returns the route of a request; undefined if API Gateway has none. */
 export function findRoute(routes: readonly Route[], method: string, path: string): FoundRoute | undefined {
   const parts = path.split('/')
   const route = routes.find((one) => fits(one, method, parts))
@@ -40,17 +40,17 @@ export function findRoute(routes: readonly Route[], method: string, path: string
   return { route, pathParameters: parameters.length > 0 ? Object.fromEntries(parameters) : undefined }
 }
 
-/** What API Gateway's HTTP API hands to a function for a request (payload version 2). */
+/** Returns the event that an HTTP API sends to a function (payload version 2). */
 export function toEvent(
   { method = 'GET', headers, socket }: IncomingMessage,
   url: URL,
   body: Buffer,
   { requestId, route, pathParameters }: { readonly requestId: string } & FoundRoute,
 ): APIGatewayProxyEventV2 {
-  // As the gateway does, behind what others said before.
+  // The gateway appends its client's address.
   const forwarded = [headers['x-forwarded-for'], socket.remoteAddress].filter(Boolean).join(', ')
   const isText = body.length === 0 || TEXT_TYPES.test(headers['content-type'] ?? 'text/plain')
-  // The gateway hands on the path decoded, and without what a decoded `?` begins.
+  // The gateway decodes the path and cuts it at a decoded `?`.
   const [path = ''] = decodeOnce(url.pathname).split('?')
   const query = Object.fromEntries(
     [...new Set(url.searchParams.keys())].map((name) => [name, url.searchParams.getAll(name).join(',')]),
@@ -89,7 +89,7 @@ export function toEvent(
   }
 }
 
-/** The body that API Gateway sends of what a function answers. */
+/** Returns the body that API Gateway sends for a function's response. */
 export function bytesOf({
   body = '',
   isBase64Encoded = false,
@@ -97,9 +97,9 @@ export function bytesOf({
   return Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8')
 }
 
-/** A request's URL. */
+/** Returns a request's URL. */
 export function urlOf({ url = '/' }: IncomingMessage): URL {
-  // Concatenated, because `new URL(path, base)` takes a path that begins with two slashes for a host.
+  // `new URL(path, base)` would parse a path with two leading slashes as a host.
   return new URL(`http://localhost${url}`)
 }
 
@@ -113,7 +113,7 @@ function fits({ key, method: taken, places }: Route, method: string, parts: read
   )
 }
 
-/** A path without parameters comes before one with parameters, this before one that takes all below it, this before any. */
+/** Ranks paths without parameters first, then parameters, greedy ones, `$default`. */
 function rank({ key, places }: Route): number {
   if (key === DEFAULT) return Number.POSITIVE_INFINITY
   const parameters = places.filter((place) => place.startsWith('{')).length
@@ -124,7 +124,7 @@ function isGreedy(place: string): boolean {
   return place.endsWith('+}')
 }
 
-/** A decoded part of a path; the part itself where its percent-encoding is invalid. */
+/** Returns the part unchanged if its percent-encoding is invalid. */
 function decodeOnce(part: string): string {
   try {
     return decodeURIComponent(part)

@@ -4,8 +4,7 @@ import type { Context } from 'aws-lambda'
 const invocations = new AsyncLocalStorage<Map<PropertyKey, unknown>>()
 
 /**
- * Has the logger keep what it knows of an invocation, as its function and its request, apart from what it knows of those that
- * go on beside it in this process: as where Lambda gives a container several at once, by the store of its runtime
+ * Separates the logger's context of concurrent invocations in this process, through the store of Lambda's runtime
  * (https://docs.aws.amazon.com/lambda/latest/dg/lambda-managed-instances-nodejs-runtime.html).
  */
 export function keepInvocationsApart(): void {
@@ -19,7 +18,7 @@ export function keepInvocationsApart(): void {
   Object.assign(globalThis, { awslambda: { InvokeStore } })
 }
 
-/** Invokes a function; what is logged meanwhile is its own. */
+/** Invokes a function with its own logging context. */
 export function invokeFunction<Answer>(
   handler: (event: unknown, context: Context) => Promise<Answer>,
   event: unknown,
@@ -28,7 +27,7 @@ export function invokeFunction<Answer>(
   return invocations.run(new Map(), () => handler(event, context))
 }
 
-/** What Lambda tells a function of one invocation, which is ended after so many milliseconds. */
+/** Returns Lambda's context of an invocation with this timeout. */
 export function lambdaContext(functionName: string, awsRequestId: string, timeoutMs: number): Context {
   const endsAt = Date.now() + timeoutMs
   return {

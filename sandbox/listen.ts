@@ -3,17 +3,16 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import type { AddressInfo } from 'node:net'
 
 type ListenOptions = {
-  /** Any free one unless given. */
+  /** Any free port by default. */
   readonly port?: number
   readonly host?: string
   readonly maxHeaderSize?: number
-  /** Whether a request names this server, by its Host header. */
   readonly isOwnHost?: (request: IncomingMessage) => boolean
 }
 
 /**
- * Serves HTTP on this machine and returns the URL without a path; `stop` cuts the connections that are open. Throws where the
- * port is taken. Requests under another name get 421, as `guardHost` has it.
+ * Serves HTTP and returns the URL without a path; `stop` closes open connections. Guards the Host header. Throws if the
+ * port is in use.
  */
 export async function listen(
   answer: RequestListener,
@@ -32,8 +31,8 @@ export async function listen(
 }
 
 /**
- * The same listener, but a request under a name that is not this machine's gets 421. A page elsewhere can let its own name lead
- * here (DNS rebinding), and its browser would let it read the response.
+ * Answers 421 under a foreign host name. Otherwise a page could point its name to this machine (DNS rebinding) and read
+ * the response.
  */
 export function guardHost(answer: RequestListener, isOwnHost = namesThisMachine): RequestListener {
   return (request, response) => (isOwnHost(request) ? answer(request, response) : response.writeHead(421).end())

@@ -1,58 +1,54 @@
 /** An error reply. */
 export type Refusal = {
-  /** The HTTP status; that of a refused item is the batch's, so 200. */
+  /** HTTP status; 200 if only an item of a batch fails. */
   readonly status: number
   readonly code: number
   readonly message: string
   /**
-   * `item`: in the answer of that call alone. `object`: one error in place of the whole answer, of a batch too.
-   * `items`: the same error for every call of the batch. `bare`: code and message without their envelope.
+   * `item`: the error of one call. `object`: one error for the whole response. `items`: the same error for every call
+   * of a batch. `bare`: code and message without an envelope.
    */
   readonly form: 'item' | 'object' | 'items' | 'bare'
 }
 
-/** What a node takes, and how it refuses the rest. Where there are several refusals, they come in turn. */
+/** A node's limits and its errors. A list of refusals is used in rotation. */
 export type NodeProfile = {
-  /** A short description. */
   readonly about: string
-  /** Calls in a batch; 0 for a node that takes single calls only, a batch of one neither. */
+  /** Maximum calls in a batch; 0 rejects every batch, even of one call. */
   readonly batch?: { readonly most: number; readonly refusals: readonly Refusal[] }
-  /** The most that `toBlock - fromBlock` of a call for events may be. */
+  /** Maximum of `toBlock - fromBlock` in eth_getLogs. */
   readonly range?: { readonly most: number; readonly refusals: readonly Refusal[] }
-  /** How many blocks below its head the node keeps states and events. */
+  /** Blocks below the head with states and events. */
   readonly archive?: { readonly blocks: number; readonly refusals: readonly Refusal[] }
-  /** How calls with state overrides are refused. */
+  /** Errors of calls with state overrides. */
   readonly overrides?: readonly Refusal[]
-  /** Refused methods. */
   readonly methods?: Readonly<Record<string, readonly Refusal[]>>
-  /** One call of so many gets this error, though the node could serve it. */
+  /** One in `every` calls fails, although the node could serve it. */
   readonly faults?: { readonly every: number; readonly refusal: Refusal }
-  /** How many blocks each backend is behind the chain; the calls, also those of one batch, go to them in turn. */
+  /** Lag of each backend in blocks; calls rotate over the backends, even within a batch. */
   readonly behind?: readonly number[]
-  /** How long each answer takes, in milliseconds. */
   readonly delayMs?: number
   /** Requests per `retryAfterSeconds`; more get a 429. */
   readonly rate?: { readonly requests: number; readonly retryAfterSeconds: number }
-  /** Whether every request gets a 307 to the chain's own URL. */
+  /** True if every request gets a 307 to the chain's own URL. */
   readonly redirects?: boolean
-  /** What its events tell as the time of their block, in turn; undefined for none. */
+  /** Values of `blockTimestamp` in events, in rotation; undefined omits it. */
   readonly eventTimes?: readonly unknown[]
-  /** Added to the chain id in its replies. */
   readonly chainIdOffset?: number
-  /** Whether it replies with wrong amounts, wrong blocks, failed transactions and no events. */
+  /** True if it returns wrong amounts and blocks, failed transactions and no events. */
   readonly lies?: boolean
 }
 
 const BASE_TOO_MANY_CALLS = { code: -32014, message: 'maximum 10 calls in 1 batch', form: 'object' } as const
 
-/** Nodes by name, as facts and documents of 2026 describe them; providers change them without notice. */
+/** Node profiles, from tests and documents of 2026; providers change limits without notice. */
 export const NODE_PROFILES = {
   plain: { about: 'a node that refuses nothing' },
   'base.org': {
     about: 'mainnet.base.org: 10 calls a request, 500 blocks a call for events, single calls that fail',
     batch: {
       most: 10,
-      // An error in place of the batch with HTTP 200, from newer versions with HTTP 413.
+      // Newer versions return HTTP 413.
       refusals: [
         { status: 200, ...BASE_TOO_MANY_CALLS },
         { status: 413, ...BASE_TOO_MANY_CALLS },
@@ -207,16 +203,16 @@ export const NODE_PROFILES = {
     about: 'a node whose events have 0, a number or nothing for the time of their block',
     eventTimes: ['0x0', 1_700_000_000, undefined],
   },
-  slow: { about: 'a node whose answers take 2.2 s', delayMs: 2_200 },
+  slow: { about: 'a node whose responses take 2.2 s', delayMs: 2_200 },
   redirecting: { about: 'a node that sends every request elsewhere', redirects: true },
-  'wrong-chain': { about: "a node of another chain, by what it says of its chain's id", chainIdOffset: 1 },
-  lying: { about: 'a node that tells wrong amounts, wrong blocks, failed transactions and no events', lies: true },
+  'wrong-chain': { about: 'a node that reports the id of another chain', chainIdOffset: 1 },
+  lying: { about: 'a node that returns wrong amounts, wrong blocks, failed transactions and no events', lies: true },
 } as const satisfies Readonly<Record<string, NodeProfile>>
 
-/** The name of a kind of node. */
+/** Name of a node profile. */
 export type NodeProfileName = keyof typeof NODE_PROFILES
 
-/** Whether there is a kind of node of this name. */
+/** Returns whether a node profile has this name. */
 export function isNodeProfile(name: string): name is NodeProfileName {
   return Object.hasOwn(NODE_PROFILES, name)
 }

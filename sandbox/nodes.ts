@@ -8,10 +8,10 @@ import { listen } from './listen.ts'
 import type { NodeProfile, Refusal } from './node-profiles.ts'
 import { callRpc } from './rpc.ts'
 
-/** A node in front of a local chain, which takes and refuses what a real one does. */
+/** A node in front of a local chain, with the limits and errors of a real one. */
 export type Node = {
   readonly url: string
-  /** Changes its profile in these points from now on; `{}` takes all changes back. */
+  /** Replaces earlier changes of the profile; `{}` reverts all. */
   become(changes: Pick<NodeProfile, 'behind' | 'lies'>): void
   stop(): Promise<void>
 }
@@ -20,11 +20,10 @@ type Call = z.output<typeof Call>
 type Outcome = { readonly result: unknown } | { readonly error: { readonly code: number; readonly message: string } }
 type Reply = { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body: unknown }
 
-// The defaults of nodes.
+// Default limits of nodes.
 const MOST_BODY_BYTES = 2 * 1024 * 1024
 const MOST_GAS = 50_000_000n
 
-/** The index of the block in a method's parameters. */
 const BLOCK_PARAMETER: Readonly<Record<string, number>> = {
   eth_getBlockByNumber: 0,
   eth_call: 1,
@@ -35,7 +34,6 @@ const BLOCK_PARAMETER: Readonly<Record<string, number>> = {
   eth_getTransactionCount: 1,
   eth_getStorageAt: 2,
 }
-/** Methods that need the state of a block. */
 const STATE_METHODS = [
   'eth_call',
   'eth_estimateGas',
@@ -44,13 +42,13 @@ const STATE_METHODS = [
   'eth_getCode',
   'eth_getStorageAt',
 ]
-/** How many blocks each tag is behind the head; as anvil with epochs of two slots has them. */
+/** Lag behind the head in blocks, as in anvil with epochs of two slots. */
 const TAG_DEPTHS: Readonly<Record<string, number>> = { pending: 0, latest: 0, safe: 2, finalized: 4 }
 
 const Call = z.object({ id: z.unknown(), method: z.string(), params: z.array(z.unknown()).default([]) })
 const Filter = z.looseObject({ fromBlock: z.string().default('latest'), toBlock: z.string().default('latest') })
 
-/** A node of this profile, on a free port, in front of the chain that answers at `target`. */
+/** Starts a node on a free port in front of the chain at `target`. */
 export async function startNode(profile: NodeProfile, target: string): Promise<Node> {
   let answerTo = nodeOf(profile, target)
   const server = await listen((request, response) => {
@@ -67,10 +65,8 @@ export async function startNode(profile: NodeProfile, target: string): Promise<N
   }
 }
 
-/** What the node replies to a request's body. */
 function nodeOf(profile: NodeProfile, target: string): (body: Buffer) => Promise<Reply> {
   const turns = new Map<readonly unknown[], number>()
-  /** The next element of a list, round robin. */
   const nextOf = <T>(list: readonly T[]): T => {
     const turn = turns.get(list) ?? 0
     turns.set(list, turn + 1)
@@ -79,7 +75,7 @@ function nodeOf(profile: NodeProfile, target: string): (body: Buffer) => Promise
   const isOverRate = rateLimit(profile)
   let served = 0
 
-  /** Why the node does not serve this call; undefined when it does. */
+  /** Returns the node's error for this call; undefined if it serves the call. */
   function refusalOf(call: Call, head: number): Refusal | undefined {
     const { range, archive, overrides, methods, faults } = profile
     served += 1
@@ -136,7 +132,7 @@ function nodeOf(profile: NodeProfile, target: string): (body: Buffer) => Promise
   }
 }
 
-/** The same call with its blocks as numbers up to this head; undefined for a block that is newer. */
+/** Replaces block tags by numbers up to this head; undefined for a newer block. */
 function atHead(call: Call, head: number): Call | undefined {
   if (call.method === 'eth_getLogs') {
     const filter = Filter.parse(call.params[0])
@@ -155,7 +151,6 @@ function atHead(call: Call, head: number): Call | undefined {
   return { ...call, params }
 }
 
-/** The block that a call asks for; undefined for methods without. */
 function blockOf({ method, params }: Call): string | undefined {
   const index = BLOCK_PARAMETER[method]
   if (index === undefined) return undefined
@@ -169,13 +164,11 @@ function blockNumber(block: string, head: number): number {
   return depth === undefined ? Number(block) : Math.max(0, head - depth)
 }
 
-/** Whether a transaction, or its receipt, is of a block that this head does not have. */
 function isNewerThan(result: unknown, head: number): boolean {
   const { data } = z.looseObject({ blockNumber: z.string() }).safeParse(result)
   return data !== undefined && Number(data.blockNumber) > head
 }
 
-/** The call with its gas limited to what nodes give. */
 function withGasCap(call: Call): Call {
   if (call.method !== 'eth_call') return call
   const [transaction, ...rest] = call.params
@@ -184,7 +177,7 @@ function withGasCap(call: Call): Call {
   return { ...call, params: [{ ...(transaction as object), gas: numberToHex(MOST_GAS) }, ...rest] }
 }
 
-/** How a node of this profile, with this head, changes the chain's `outcome`. */
+/** Returns the chain's outcome as this node reports it. */
 function told(
   { chainIdOffset = 0, eventTimes, lies = false }: NodeProfile,
   call: Call,
@@ -200,7 +193,7 @@ function told(
   return { result: lies ? lieOf(call, result) : result }
 }
 
-/** The same with these in turn as the times of its events. */
+/** Replaces the block times of events. */
 function withTimes(result: unknown, times: readonly unknown[]): unknown {
   let events = 0
   const timeOf = () => times[events++ % times.length]
@@ -221,7 +214,7 @@ function lieOf({ method }: Call, result: unknown): unknown {
   return result
 }
 
-/** Doubles every word that may be an amount: larger than a time, smaller than an address. */
+/** Doubles every word that may be an amount: larger than a timestamp, smaller than an address. */
 function wrongAmounts(data: string): string {
   return data.replace(/^0x|.{1,64}/g, (word) => {
     const value = word.length === 64 ? BigInt(`0x${word}`) : 0n
@@ -229,7 +222,6 @@ function wrongAmounts(data: string): string {
   })
 }
 
-/** The reply that refuses these calls. */
 function refuse(refusal: Refusal, calls: readonly Call[], isBatch: boolean): Reply {
   const { code, message, status, form } = refusal
   if (form === 'bare') return { status, body: { message, code } }
@@ -262,7 +254,7 @@ async function readHead(rpcUrl: string): Promise<number> {
   return Number(head)
 }
 
-/** The chain's outcomes of these calls, in one request; undefined for calls that are undefined. */
+/** Sends the calls in one request; undefined calls stay undefined. */
 async function forward(
   target: string,
   calls: readonly (Call | undefined)[],

@@ -1,13 +1,13 @@
 import { fetchVault } from '@lagoon-protocol/v0-viem'
 import type { Address, Client } from 'viem'
 
-// Its own declarations name files in a way that TypeScript does not resolve here.
+// TypeScript cannot resolve the files named in the package's own declarations.
 declare module '@lagoon-protocol/v0-viem' {
-  /** Reads a vault. Rejects where it cannot. */
+  /** Reads a vault; rejects if it cannot. */
   export function fetchVault(address: Address, client: Client): Promise<unknown>
 }
 
-/** Reads these vaults as Lagoon's official SDK does: two calls for each. Rejects where one cannot be read. */
+/** Reads vaults through Lagoon's official SDK, with two calls each; rejects if one fails. */
 export async function readByOfficialSdk(client: Client, vaults: readonly Address[]): Promise<void> {
   await Promise.all(vaults.map((address) => fetchVault(address, client)))
 }

@@ -17,33 +17,32 @@ import { fakeSolana, SOLANA_TOKENS } from './providers/solana.ts'
 import type { Relayer } from './relayer.ts'
 import { createRewards, type Rewards } from './rewards.ts'
 
-/** The services outside that cannot be had on this machine, as one local server. */
+/** Fakes of the outside services that are unavailable locally, as one server. */
 export type Providers = {
   readonly url: string
-  /** The bridge's API, under /api; its `rewrite` makes it lie. */
+  /** Path /api. */
   readonly acrossApi: Fake
-  /** The sources of the markets, under /coingecko, /defillama and /lifi, which tell of one made-up market. */
+  /** Paths /coingecko, /defillama and /lifi; all report the same invented market. */
   readonly coinGecko: Fake
   readonly defiLlama: Fake
   readonly liFi: Fake
-  /** The indexes of wallets, under /goldrush and /alchemy/<network>, a Solana node with NFTs, under /solana, and nodes of idle chains, under /idle/<chain id>. */
+  /** Paths /goldrush, /alchemy/<network>, /solana (a node with NFTs) and /idle/<chain id>. */
   readonly goldRush: Fake
   readonly alchemy: FakeAlchemy
   readonly solana: Fake
   readonly idleChains: Fake
-  /** The source of rewards, under /merkl. */
+  /** Path /merkl. */
   readonly merkl: Fake
   stop(): Promise<void>
 }
 
-// Node's own limit is below what fits into a query of the bridge's API.
+// Queries of the bridge's API may exceed Node's default.
 const MAX_HEADER_BYTES = 64 * 1024
 
 /**
- * Starts the local providers on a free port: AWS Secrets Manager with these secrets, the bridge's API between these
- * chains, the sources of a made-up market that knows these chains' tokens, an
- * index of what is on them, the rewards of this operator (by default nobody has any), and nodes of the chains that are not on this
- * machine. `now` is in epoch milliseconds.
+ * Starts the fakes on a free port, with these secrets in Secrets Manager. The bridge, the market and the wallet indexes
+ * cover these chains. Merkl reports this operator's rewards, by default none. Other chains have fake nodes. `now` is in
+ * epoch milliseconds.
  */
 export async function startProviders(options: {
   readonly secrets: Record<string, unknown>

@@ -12,24 +12,23 @@ import { ACCOUNT, createBroker, type Queue, type QueueCounts, type QueueLies, sp
 export type LocalQueues = {
   readonly endpoint: string
   readonly urls: Readonly<Record<QueueResource, string>>
-  /** What tells functions where the queues are. */
+  /** Environment variables that locate the queues. */
   readonly variables: Readonly<Record<string, string>>
   readonly lies: QueueLies
-  /** The requests by their actions, since the start. */
+  /** Counts since the start, by action. */
   readonly requests: Readonly<Record<string, number>>
   count(queue: QueueKey): QueueCounts
-  /** What messages of a queue say, those included that nobody can see now. */
+  /** Lists message bodies, including invisible messages. */
   list(queue: QueueKey): unknown[]
   listDeadLetters(queue: QueueKey): unknown[]
-  /** Takes every message away. */
   clear(): void
   stop(): Promise<void>
 }
 
-/** Who asks from where: the trace of the invocation that it comes from, and the host by which it has SQS. */
+/** Trace of the sending invocation, and Host header. */
 type Asked = { readonly trace: string | undefined; readonly host: string | undefined }
 
-/** An error of SQS, by its name on the wire, and as its older interface called it. */
+/** `queryCode` is the name in the older query API. */
 class SqsError extends Error {
   readonly code: string
   readonly queryCode: string
@@ -43,26 +42,24 @@ class SqsError extends Error {
   }
 }
 
-/** What SQS takes: messages in a batch, bytes of them together, seconds of delay, of waiting and of invisibility. */
+/** Limits of SQS: messages, bytes, and seconds. */
 const MOST_IN_BATCH = 10
 const MOST_BYTES = 1024 * 1024
 const LONGEST_DELAY = 900
 const LONGEST_WAIT = 20
 const LONGEST_INVISIBILITY = 43_200
 const POLL_MS = 50
-/** How long the service's dead letters are kept. */
 const DEAD_DAYS = 14
 
 const Id = z.string().regex(/^[\w-]{1,80}$/)
 const Body = z.string().min(1)
 const Delay = z.number().int().min(0).max(LONGEST_DELAY).default(0)
-/** The tenant of a message, of letters, digits and punctuation. */
+/** The tenant of a message. */
 const Group = z
   .string()
   .regex(/^[!-~]{1,128}$/)
   .optional()
 const Invisibility = z.number().int().min(0).max(LONGEST_INVISIBILITY)
-/** Of the attributes those alone are told that were asked for. */
 const Names = z.array(z.string()).default([])
 const OfQueue = z.object({ QueueUrl: z.url() })
 const Attributes = z.object({
@@ -76,7 +73,7 @@ const Attributes = z.object({
 const Sent = z.object({ MessageBody: Body, DelaySeconds: Delay, MessageGroupId: Group })
 const Deleted = z.object({ Id, ReceiptHandle: z.string() })
 
-/** Starts SQS on a free port. `now` is in epoch milliseconds; by `random` it lies. */
+/** Starts SQS on a free port. `now` is in epoch milliseconds; `random` drives its faults. */
 export async function startQueues({ now = () => Date.now(), random = Math.random } = {}): Promise<LocalQueues> {
   const lies: QueueLies = {
     ...{ twice: 0, disorder: false, heldBackMs: 0, passedOver: 0, shortBatches: false },
@@ -210,7 +207,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
         await sleep(POLL_MS)
         received = poll()
       }
-      // Without any, SQS leaves the list out.
+      // SQS omits an empty list.
       if (received.length === 0) return {}
       return {
         Messages: received.map(({ id, body, sentAt, trace, group, receives, firstReceivedAt, receipt }) => ({
@@ -378,7 +375,7 @@ function parseEntries<Schema extends z.ZodType<{ Id: string }>>(schema: Schema, 
   return Entries
 }
 
-/** The attributes that were asked for, by their names or all; nothing at all without any. */
+/** Returns false if no attribute was requested. */
 function attributesOf(names: readonly string[], attributes: Readonly<Record<string, string>>) {
   const asked = Object.entries(attributes).filter(([name]) => names.includes('All') || names.includes(name))
   return asked.length > 0 && { Attributes: Object.fromEntries(asked) }

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 
-/** The bytes of a request as they came; undefined where there are more than so many. */
+/** Returns the bytes of a request's body; undefined if it exceeds this number. */
 export async function readBody(request: IncomingMessage, most: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of request) {
     length += chunk.length
-    // Read to its end: stopping earlier would break the connection for the next request.
+    // Reads to the end, because the connection must serve the next request.
     if (length <= most) chunks.push(chunk)
   }
   return length <= most ? Buffer.concat(chunks) : undefined

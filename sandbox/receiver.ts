@@ -4,60 +4,57 @@ import * as z from 'zod'
 import { listen } from './listen.ts'
 import { readBody } from './read-body.ts'
 
-/** A delivery as it arrived, and what became of it. */
+/** A received delivery and its result. */
 export type Arrival = {
-  /** 1, 2, 3 and so on, in the order of arrival. */
+  /** Position in the order of arrival, from 1. */
   readonly number: number
   readonly receivedAt: string
-  /** Its `webhook-id`, which is the event's. */
+  /** The `webhook-id`, which is the event's id. */
   readonly id: string
-  /** How often this id has come, this time included. */
+  /** Number of deliveries of this id so far. */
   readonly attempt: number
-  /** Whether the signature is right, by the standard's own library. */
+  /** True if the standard's own library verifies the signature. */
   readonly isVerified: boolean
-  /** Whether it was taken: it is verified and was acknowledged for the first time. All else is dropped. */
+  /** True if it was verified and acknowledged for the first time. */
   readonly isTaken: boolean
-  /** With what it was answered; null where it got no answer. */
+  /** Null without a response. */
   readonly status: number | null
   /**
-   * From what happened to its arrival, by the clock of the chain and that of this machine; null where it tells no time, 0
-   * where the chain's clock is ahead, as once it was advanced.
+   * Milliseconds between the event (chain's clock) and its arrival (local clock). Null without a time; 0 if the chain's
+   * clock is ahead.
    */
   readonly delayMs: number | null
-  /** What it says; null for what is no event. */
+  /** Null if the body is no event. */
   readonly event: z.output<typeof Body> | null
 }
 
-/** How the receiver can be told to answer. */
 type Behaviour = keyof typeof STATUSES
 
-/** A wallet's own back end, as far as it receives what the service tells. */
+/** The webhook receiver of a wallet's back end. */
 export type Receiver = {
-  /** Where deliveries are sent to. */
+  /** URL for deliveries. */
   readonly url: string
-  /** Takes from now on what is signed with this secret. */
+  /** Accepts deliveries signed with this secret. */
   trust(secret: string): void
-  /** Answers so for so many seconds; afterwards, and with none, it acknowledges. */
+  /** Responds this way for these seconds, then acknowledges. */
   behave(behaviour: Behaviour, seconds: number): void
-  /** How it answers now. */
   behaviour(): Behaviour
-  /** What has arrived after this number, at most the last 300. */
+  /** Returns at most the last 300 arrivals after this number. */
   listArrivals(after: number): readonly Arrival[]
   stop(): Promise<void>
 }
 
-/** What each behaviour answers; null is no answer at all. */
+/** Null means no response. */
 const STATUSES = { acknowledge: 204, refuse: 503, gone: 410, hang: null } as const
 const KEPT_ARRIVALS = 300
 const MAX_BODY_BYTES = 64 * 1024
 const PATH = '/webhooks'
 
-/** What is shown of any event, also of a type that is new. */
 const Body = z.looseObject({ id: z.string(), type: z.string(), timestamp: z.iso.datetime() })
 
 /**
- * Starts a server on a free port of this machine, which receives as the guide does (docs/guides/webhooks.md): it verifies
- * the bytes that came, drops what it has taken already, and answers at once.
+ * Starts a receiver on a free local port that verifies bytes, drops duplicates and responds immediately
+ * (docs/guides/webhooks.md).
  */
 export async function startReceiver(now: () => number): Promise<Receiver> {
   let arrivals: readonly Arrival[] = []
@@ -72,7 +69,7 @@ export async function startReceiver(now: () => number): Promise<Receiver> {
     if (!body) return response.writeHead(413).end()
     const isVerified = verify(verifier, body, request.headers)
     const behaviour = currentBehaviour()
-    // What somebody else has sent is refused, however it behaves.
+    // A wrong signature gets 401 even while the receiver acknowledges.
     const status = behaviour === 'acknowledge' && !isVerified ? 401 : STATUSES[behaviour]
     const id = String(request.headers['webhook-id'] ?? '')
     const before = arrivals.filter((arrival) => arrival.id === id)

@@ -35,8 +35,8 @@ import { callRpc } from './rpc.ts'
 import { transact } from './transactions.ts'
 
 /**
- * What became of a deposit. `waiting` ones are filled when their time comes, `ignored` ones never by the relayer
- * itself; `stranded` ones go to a chain that nobody fills on. A deferred refund is the depositor's to claim.
+ * The relayer never fills `ignored` deposits by itself. `stranded` ones go to a chain without a relayer. A
+ * `refund_deferred` is for the depositor to claim.
  */
 type RelayState =
   | 'waiting'
@@ -49,85 +49,81 @@ type RelayState =
   | 'refunded'
   | 'stranded'
 
-/** A deposit and what became of it. */
+/** A deposit and its state. */
 export type Relay = {
   readonly deposit: BridgeDeposit
   readonly relayHash: Hash
   readonly state: RelayState
-  /** Why the last attempt to fill it failed. */
+  /** Reason of the last failed fill. */
   readonly trouble?: string
-  /** The depositor's signed change with the least output, which fills then use. */
+  /** The depositor's signed change with the least output, which fills use. */
   readonly speedUp?: SpeedUp
-  /** Transactions by this relayer; for a claimed refund that of the claim. */
+  /** Transactions of this relayer, or of the depositor's claim. */
   readonly fillTransaction?: Hash
   readonly refundTransaction?: Hash
-  /** Transaction of the first leaf of the bundle that has the refund. */
+  /** Transaction of the first leaf of the bundle with the refund. */
   readonly bundleTransaction?: Hash
 }
 
-/** A filter of deposits; empty for all. */
 type DepositQuery = {
   readonly originChainId?: number
   readonly depositId?: bigint
   readonly transactionHash?: Hash
 }
 
-/** How a started relayer works. */
 type RelayerSettings = {
   running: boolean
-  /** Seconds from seeing a deposit to filling it. */
+  /** Delay of a fill after the relayer first sees the deposit. */
   delaySeconds: number
 }
 
-/** A relayer; its methods run one after the other. */
+/** A relayer; its methods run one at a time. */
 export type Relayer = {
   readonly address: Address
   readonly settings: RelayerSettings
-  /** Reads the chains; all deposits that match, in the order in which they were seen. */
+  /** Reads the chains and returns matching deposits, in the order of their detection. */
   look(query?: DepositQuery): Promise<readonly Relay[]>
-  /** Fills a deposit and returns the transaction; throws with the pool's reason when it refuses. */
+  /** Fills a deposit and returns the transaction; throws the pool's reason if it refuses. */
   fill(deposit: BridgeDeposit): Promise<Hash>
-  /** Fills every waiting deposit in its own transaction and returns those filled; the others have their reason in `trouble`. */
+  /** Fills each waiting deposit in its own transaction and returns the filled ones; failures set `trouble`. */
   fillAll(): Promise<readonly Relay[]>
-  /** Fills deposits in one transaction per destination; throws when one is refused. */
+  /** Fills deposits in one transaction per destination; throws if one is refused. */
   fillTogether(deposits: readonly BridgeDeposit[]): Promise<readonly Hash[]>
-  /** Requests a slow fill and returns the transaction. */
   requestSlowFill(deposit: BridgeDeposit): Promise<Hash>
-  /** Fills from the pool's own tokens, with the deposit's output amount or another, and returns the transaction. */
+  /** Fills from the pool's own tokens, by default with the deposit's output amount. */
   executeSlowFill(deposit: BridgeDeposit, outputAmount?: bigint): Promise<Hash>
-  /** Sends a change signed by the depositor, an account of the local chains; relayers use one with less output. */
+  /** Sends a change that the depositor, a local account, signed. Relayers use it if it lowers the output. */
   speedUp(deposit: BridgeDeposit, change: SpeedUpChange): Promise<Hash>
-  /** Refunds an expired deposit and returns the transaction; throws for one that is not expired. */
+  /** Refunds a deposit; throws if it is not expired. */
   refund(deposit: BridgeDeposit): Promise<Hash>
   /**
-   * Refunds expired deposits, by default all, in one bundle per origin. As on the real bridge an account gets one amount
-   * per token, whatever it is for. Returns the transactions, one per leaf.
+   * Refunds expired deposits, by default all, in one bundle per origin. As on the real bridge, each account gets one
+   * total per token. Returns the transactions, one per leaf.
    */
   refundTogether(deposits?: readonly BridgeDeposit[], options?: RefundOptions): Promise<readonly Hash[]>
-  /** Claims a deferred refund for its depositor, an account of the local chains, and returns the transaction. */
+  /** Claims a deferred refund for its depositor, a local account. */
   claimRefund(deposit: BridgeDeposit, to?: Address): Promise<Hash>
-  /** Pauses or resumes the deposits or fills of a chain's pool. */
   pause(chainId: number, what: 'deposits' | 'fills', pause: boolean): Promise<void>
-  /** Excludes a deposit from `fillAll` and from what a started relayer fills. */
+  /** Excludes a deposit from `fillAll` and from automatic fills. */
   ignore(deposit: BridgeDeposit): Promise<void>
-  /** Never fills the deposit, and moves the clocks of all chains past its deadline; throws for one that is filled. */
+  /**
+   * Ignores a deposit and moves the clocks of all chains past its deadline. Throws for a final state, such as filled.
+   */
   expire(deposit: BridgeDeposit): Promise<void>
-  /** Moves the clocks of all chains forward. */
   advance(seconds: number): Promise<void>
-  /** Fills deposits until `stop`. */
   start(options?: { readonly onError?: (error: unknown) => void }): void
   stop(): Promise<void>
 }
 
-/** The changed terms; `outputAmount` in the output token's smallest unit, by default one less than the deposit's. */
+/** `outputAmount` is in the smallest unit; by default one less than the deposit's. */
 type SpeedUpChange = { readonly outputAmount?: bigint; readonly recipient?: Address; readonly message?: Hex }
 
 type RefundOptions = {
-  /** Whether the token blacklists the depositors while the bundle is paid, so that they must claim. */
+  /** True if the token blacklists the depositors during the payment, so that they must claim. */
   readonly deferred?: boolean
   /** Other payments in the same bundles. */
   readonly payments?: readonly (Payment & { readonly chainId: number })[]
-  /** By default as many as on the real bridge. */
+  /** Defaults to the real bridge's number. */
   readonly paymentsPerLeaf?: number
 }
 
@@ -142,8 +138,8 @@ const FINAL: ReadonlySet<RelayState> = new Set(['filled', 'slow_filled', 'refund
 const BLACKLIST = parseAbi(['function blacklist(address account)', 'function unBlacklist(address account)'])
 
 /**
- * A relayer between these chains, which hold the bridge: it follows the deposits of all pools and fills them. `npm start`
- * lets it run by itself; tests call `fillAll` and the like, so that nothing waits for a clock.
+ * Creates a relayer between these chains, which must have the bridge. `npm start` runs it continuously; tests call its
+ * methods, so they need not wait.
  */
 export function createRelayer({ chains }: { readonly chains: readonly LocalChain[] }): Relayer {
   const settings: RelayerSettings = { running: true, delaySeconds: 0 }
@@ -156,7 +152,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return chain
   }
 
-  // One after the other: all transactions have the same sender and need consecutive nonces.
+  // One at a time: all transactions share the sender and need consecutive nonces.
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work)
@@ -164,7 +160,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return turn
   }
 
-  /** Reads what is new on all chains; returns the errors, so that one chain does not hold up the others. */
+  /** Reads all chains; returns the errors, so that one chain does not block the others. */
   const look = async (): Promise<unknown[]> => {
     const news = await Promise.allSettled(chains.map(readNews))
     for (const result of news) {
@@ -185,7 +181,6 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     if (errors.length > 0) throw errors[0]
   }
 
-  /** Reads the chains, then does the work. */
   const afterLook = <T>(work: () => T | Promise<T>): Promise<T> => inTurn(() => lookOrThrow().then(work))
 
   const readNews = async (chain: LocalChain) => {
@@ -200,7 +195,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return { chainId, head, wentBack, deposits, speedUps }
   }
 
-  /** A relayer earns what it does not pay out, so it uses the change with the least output. */
+  /** A relayer earns the difference, so it uses the change with the least output. */
   const followSpeedUp = (speedUp: SpeedUp) => {
     const { originChainId, depositId } = speedUp
     for (const relay of relays.filter(({ deposit }) => fits(deposit, { originChainId, depositId }))) {
@@ -210,7 +205,6 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     }
   }
 
-  /** Drops what was read of a chain that was reorganised. */
   const forget = (chainId: number) => {
     relays = relays.filter(({ deposit }) => deposit.originChainId !== chainId)
     for (const relay of relays) if (relay.deposit.destinationChainId === chainId) relay.state = 'waiting'
@@ -246,7 +240,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
 
   const send = async (chain: LocalChain, label: string, data: Hex): Promise<Hash> => {
     const to = bridgeContracts(chain.chainId).pool
-    // Simulated first, which names the error and leaves no failed transaction.
+    // Simulated first, which names the error and avoids a failed transaction.
     const refusal = await refusalOf(chain, to, data)
     if (refusal) throw new Error(`The pool refuses to ${label}: ${refusal}`)
     const [hash] = await transact(chain, [{ label, from: ADDRESS, to, data }])
@@ -304,14 +298,14 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return hashes
   }
 
-  /** Relays the root of a bundle to a pool and returns the bundle's id there. */
+  /** Returns the bundle's id at the pool. */
   const relayRoot = async (origin: LocalChain, root: Hex): Promise<number> => {
     const args = [root, zeroHash] as const
     const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'relayRootBundle', args })
     const hash = await send(origin, 'bring a bundle', data)
     const { logs } = await getTransactionReceipt(clientOf(origin), { hash })
     const [event] = parseEventLogs({ abi: spokePoolAbi, eventName: 'RelayedRootBundle', logs })
-    if (!event) throw new Error('The pool told of no bundle')
+    if (!event) throw new Error('The pool emitted no RelayedRootBundle')
     return event.args.rootBundleId
   }
 
@@ -336,7 +330,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
       await fill(relay)
       return true
     } catch {
-      // The reason is in `trouble`; it is retried until it expires.
+      // The reason is in `trouble`; the relayer retries until the deadline.
       return false
     }
   }
@@ -514,7 +508,6 @@ function encodeFill({ deposit, speedUp }: Relay): Hex {
   return encodeFunctionData({ abi: spokePoolAbi, functionName: 'fillRelayWithUpdatedDeposit', args })
 }
 
-/** What the pool owes for a deposit that nobody filled. */
 function refundOf({ originChainId, inputToken, depositor, inputAmount }: BridgeDeposit) {
   return { chainId: originChainId, token: accountOf(inputToken), account: accountOf(depositor), amount: inputAmount }
 }
@@ -535,7 +528,7 @@ function keyOf(address: Address): Hex {
   return account.privateKey
 }
 
-/** True if no reorganisation dropped a chain's earlier head. */
+/** Returns false if a reorganisation replaced a chain's earlier head. */
 async function isStillThere(chain: LocalChain, known: Head, head: Head): Promise<boolean> {
   if (head.number < known.number) return false
   if (head.number === known.number) return head.hash === known.hash
@@ -543,7 +536,7 @@ async function isStillThere(chain: LocalChain, known: Head, head: Head): Promise
   return hash === known.hash
 }
 
-/** The name of the error that a call would revert with; undefined when it would succeed. */
+/** Returns the name of a call's error; undefined if it would succeed. */
 async function refusalOf(chain: LocalChain, to: Address, data: Hex): Promise<string | undefined> {
   try {
     await call(clientOf(chain), { account: ADDRESS, to, data })

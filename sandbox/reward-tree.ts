@@ -1,18 +1,17 @@
 import { type Address, concat, encodeAbiParameters, type Hex, keccak256, parseAbiParameters } from 'viem'
 
-/** A leaf of a tree: all that a user ever earned of a token, in its smallest unit. */
+/** A leaf: a user's lifetime rewards in a token, in its smallest unit. */
 export type RewardLeaf = { readonly user: Address; readonly token: Address; readonly amount: bigint }
 
-/** A tree in the hashing of the contract. */
 type RewardTree = {
   readonly root: Hex
-  /** Returns the siblings from the leaf to the root. Throws for a leaf of another tree. */
+  /** Returns the siblings from the leaf to the root; throws for an unknown leaf. */
   proofOf(leaf: RewardLeaf): readonly Hex[]
 }
 
 const LEAF = parseAbiParameters('address user, address token, uint256 amount')
 
-/** Builds the tree of these leaves. An odd node of a level moves up as it is. Throws without a leaf. */
+/** Builds the tree of these leaves; an odd node moves up unchanged. Throws without leaves. */
 export function rewardTree(leaves: readonly RewardLeaf[]): RewardTree {
   const levels: Hex[][] = [leaves.map(hashLeaf)]
   for (let level = levels[0] ?? []; level.length > 1; levels.push(level)) {
@@ -42,7 +41,7 @@ function hashLeaf({ user, token, amount }: RewardLeaf): Hex {
   return keccak256(encodeAbiParameters(LEAF, [user, token, amount]))
 }
 
-/** Both words are 32 bytes, so their concatenation is that of `abi.encode`. */
+/** The concatenation of two 32-byte words equals their `abi.encode`. */
 function hashPair(left: Hex, right: Hex): Hex {
   return keccak256(concat(left < right ? [left, right] : [right, left]))
 }

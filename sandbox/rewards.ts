@@ -17,10 +17,10 @@ import { type RewardLeaf, rewardTree } from './reward-tree.ts'
 import { callRpc } from './rpc.ts'
 import { type LocalTransaction, transact } from './transactions.ts'
 
-/** The address of the contract that pays rewards, on every chain. */
+/** Address of the reward contract on every chain. */
 export const DISTRIBUTOR: Address = '0x3Ef3D8bA38EBe18DB133cEc108f4D14CE00Dd9Ae'
 
-/** The contract's ABI: that of the real one without its operators and settings, and with `endDisputePeriod`. */
+/** The real contract's ABI without operators and settings, plus `endDisputePeriod`. */
 export const distributorAbi = parseAbi([
   'function claim(address[] users, address[] tokens, uint256[] amounts, bytes32[][] proofs)',
   'function claimed(address user, address token) view returns (uint208 amount, uint48 timestamp, bytes32 merkleRoot)',
@@ -50,12 +50,11 @@ export const distributorAbi = parseAbi([
   'error UnresolvedDispute()',
   'error InvalidDispute()',
   'error NoDispute()',
-  // Errors of its libraries.
   'error SafeCastOverflowedUintDowncast(uint8 bits, uint256 value)',
   'error SafeERC20FailedOperation(address token)',
 ])
 
-/** An account's rewards from the campaign of a vault, in all: `amount` in the token's smallest unit. */
+/** An account's total rewards from a vault's campaign: `amount` in the token's smallest unit. */
 export type Reward = {
   readonly account: Address
   readonly token: Address
@@ -63,54 +62,47 @@ export type Reward = {
   readonly amount: bigint
 }
 
-/** An account's rewards in a token, as the source shows them. */
 type ShownReward = {
   readonly token: Address
-  /** The leaf's amount: 0 without a leaf. */
+  /** 0 without a leaf. */
   readonly amount: bigint
-  /** Rewards that only a later tree has. */
+  /** Rewards that are only in a later tree. */
   readonly pending: bigint
-  /** Empty without a leaf. */
   readonly proofs: readonly Hex[]
-  /** The parts of both sums by vault. */
+  /** Both sums split by vault. */
   readonly parts: readonly { readonly vault: Address; readonly amount: bigint; readonly pending: bigint }[]
 }
 
-/** The source's view of a chain and an account. */
 type ShownRewards = {
-  /** The root to which the proofs lead. */
   readonly root: Hex
   /** Seconds since 1970. */
   readonly endOfDisputePeriod: number
   readonly rewards: readonly ShownReward[]
 }
 
-/** The operator of the campaigns: it posts the trees, one after the other. */
+/** The operator of the campaigns, who posts one tree after another. */
 export type Rewards = {
   readonly settings: {
-    /** The tree that the source shows. The real one shows the newest, even in its dispute period. */
+    /** The real source reports the newest tree, even in its dispute period. */
     shows: 'newest' | 'effective'
-    /** Seconds by which the source's `claimed` may be late. */
+    /** Maximum age of the source's `claimed`. */
     claimedLagSeconds: number
-    /** Requests that the source takes in a second. */
     requestsPerSecond: number
   }
   /**
-   * Posts a tree that adds these rewards and funds the contract with them. The tree is effective at once unless it stays in
-   * its dispute period. A negative amount takes away what was granted. Throws while a dispute is open.
+   * Posts a tree that adds these rewards, and funds the contract. It takes effect immediately unless `inDisputePeriod`.
+   * A negative amount reduces earlier rewards. Throws while a dispute is open.
    */
   grant(chainId: number, rewards: readonly Reward[], options?: { readonly inDisputePeriod?: boolean }): Promise<void>
-  /** Shows rewards as pending. They stay in no tree. */
+  /** Reports rewards as pending, without a tree. */
   addPending(chainId: number, rewards: readonly Reward[]): void
-  /** Disputes the newest tree. Throws unless it is in its dispute period. */
+  /** Disputes the newest tree; throws unless it is in its dispute period. */
   dispute(chainId: number): Promise<void>
-  /** Ends a dispute: a valid one revokes the tree, else the dispute period begins again. Throws without one. */
+  /** Ends a dispute. A valid one revokes the tree, another restarts the dispute period. Throws without a dispute. */
   resolve(chainId: number, isValid: boolean): Promise<void>
-  /** Puts the last tree in the place of the newest. Throws while a dispute is open. */
+  /** Revokes the newest tree in favour of the one before it; throws while a dispute is open. */
   revoke(chainId: number): Promise<void>
-  /** Reads which trees the chain has, and returns what the source shows of an account. */
   show(chainId: number, account: Address): Promise<ShownRewards>
-  /** Reads the amount that an account has claimed of a token. */
   readClaimed(chainId: number, account: Address, token: Address): Promise<bigint>
 }
 
@@ -121,13 +113,13 @@ const CLAIMED_LAG_SECONDS = 300
 const REQUESTS_PER_SECOND = 10
 const TOKEN = parseAbi(['function mint(address to, uint256 amount)'])
 
-/** Puts the contract's code at its address. It has no tree yet. */
+/** Installs the contract's code at its address, without a tree. */
 export async function installDistributor(chain: LocalChain): Promise<void> {
   const { deployedBytecode } = await compiledContract('RewardDistributor')
   await callRpc(chain, [{ method: 'anvil_setCode', params: [DISTRIBUTOR, deployedBytecode] }])
 }
 
-/** Makes an operator for these chains. It needs the contract on a chain only once it is asked about it. */
+/** Creates an operator; a chain needs the contract only before the first call about it. */
 export function createRewards({ chains }: { readonly chains: readonly LocalChain[] }): Rewards {
   const books = new Map(chains.map(({ chainId }): [number, Book] => [chainId, { trees: new Map(), pending: [] }]))
   let last: Promise<unknown> = Promise.resolve()
@@ -194,7 +186,7 @@ export function createRewards({ chains }: { readonly chains: readonly LocalChain
   }
 }
 
-/** Lists an account's rewards by token. `later` has those of later trees too; what is not yet shown is pending. */
+/** Returns rewards by token. `later` includes later trees; rewards missing in `shown` are pending. */
 function showRewards(account: Address, shown: readonly Reward[], later: readonly Reward[]): ShownReward[] {
   const isOwn = (reward: Reward) => isAddressEqual(reward.account, account)
   const leaves = leavesOf(shown)
@@ -229,7 +221,7 @@ async function readTrees(chain: LocalChain) {
   return { newest, effective, endOfDisputePeriod }
 }
 
-/** Adds up the rewards of an account in a token from a vault. */
+/** Sums the rewards per account, token and vault. */
 function addUp(rewards: readonly Reward[]): Reward[] {
   const sums = new Map<string, Reward>()
   for (const reward of rewards) {
@@ -239,7 +231,7 @@ function addUp(rewards: readonly Reward[]): Reward[] {
   return [...sums.values()]
 }
 
-/** Adds up the rewards of an account in a token, whatever the vault. */
+/** Sums the rewards per account and token. */
 function leavesOf(rewards: readonly Reward[]): RewardLeaf[] {
   return addUp(rewards.map((reward) => ({ ...reward, vault: DISTRIBUTOR }))).map(({ account, token, amount }) => ({
     ...{ user: getAddress(account), token: getAddress(token), amount },
@@ -250,7 +242,7 @@ function keyOf({ account, token, vault }: Omit<Reward, 'amount'>): string {
   return [account, token, vault].join().toLowerCase()
 }
 
-/** The operator's calls by their functions, with the only reasons of the contract to refuse them. */
+/** Each label names the contract's only reason to reject the call. */
 const LABELS = {
   updateTree: 'updateTree, because a dispute is open',
   disputeTree: 'disputeTree, because no tree is in its dispute period or a dispute is open',
@@ -260,7 +252,7 @@ const LABELS = {
 } as const
 
 function call(functionName: keyof typeof LABELS, args: readonly unknown[] = []): LocalTransaction {
-  // viem cannot tell the arguments of one of several functions; the chain checks them.
+  // The cast fits: viem cannot type the arguments of a union of functions; the chain checks them.
   const data = encodeFunctionData({ abi: distributorAbi, functionName, args } as Parameters<
     typeof encodeFunctionData
   >[0])

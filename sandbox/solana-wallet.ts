@@ -2,18 +2,18 @@ import { createPrivateKey, sign } from 'node:crypto'
 import { hexToBytes } from 'viem'
 import { SOLANA_WALLET } from './accounts.ts'
 
-/** What PKCS #8 puts before an Ed25519 private key (RFC 8410). */
+/** PKCS #8 prefix of an Ed25519 private key (RFC 8410). */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 const DIGITS = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
-/** The local Solana wallet's signature of a message, in base58. */
+/** Returns the local Solana wallet's base58 signature of a message. */
 export function signOnSolana(message: string): string {
   const der = Buffer.concat([PKCS8_PREFIX, hexToBytes(SOLANA_WALLET.privateKey)])
   const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
   return encodeBase58(sign(null, Buffer.from(message), key))
 }
 
-/** Bytes in base58, as Solana writes addresses and signatures. */
+/** Returns bytes in base58. */
 export function encodeBase58(bytes: Uint8Array): string {
   let number = BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
   let text = ''

@@ -32,13 +32,11 @@ import { registerReceiver } from './start/webhook.ts'
 
 const SETTLE_SECONDS = 20
 const FILL_SECONDS = 3
-/** Each minute in AWS; here nobody waits that long to be told of something. */
+/** Each minute in AWS; faster here, so that events arrive sooner. */
 const REFRESH_SECONDS = 3
 const LOG_FILE = '.local/service.log'
-/** Where `npm run docs:build` writes the documentation. */
 const DOCS_FOLDER = 'dist/docs'
 
-/** Where the build of the wallet is kept. */
 const WALLET_FOLDER = '.local/wallet'
 
 const startedAt = Date.now()
@@ -54,7 +52,7 @@ try {
 }
 
 async function start(): Promise<void> {
-  // First, so that a wrong setting is reported at once.
+  // First, so that an invalid setting is reported immediately.
   const settings = await readSettings(process.env)
   await takeFolder()
   stops.push(releaseFolder)
@@ -64,24 +62,25 @@ async function start(): Promise<void> {
     await writeFile(COMPILED_FILE, await compileContracts())
   }
   say(
-    `Starting two chains ${withPast ? 'with some months of a past' : 'without a past'}, the tables and the providers …`,
+    `Starting two chains ${withPast ? 'with months of history' : 'without history'}, the tables and the outside services …`,
   )
   const isPlain = nodes.every((name) => name === 'plain')
   if (isPlain && blockSeconds === 1) {
-    const doors = nodes.length === 1 ? 'at one node' : `at ${nodes.length} hosts`
+    const doors = nodes.length === 1 ? 'one node' : `${nodes.length} nodes`
     say(
-      `Blocks come each second, read ${doors} that refuse nothing; NODES and BLOCK_SECONDS choose others (docs/sandbox.md).`,
+      `Each chain mines every second behind ${doors} without limits; NODES and BLOCK_SECONDS change this (docs/sandbox.md).`,
     )
   }
-  for (const name of isPlain ? [] : nodes) say(`Reading the chains at ${name}: ${NODE_PROFILES[name].about}`)
+  for (const name of isPlain ? [] : nodes)
+    say(`Simulating ${name} in front of the chains: ${NODE_PROFILES[name].about}`)
   const [service, backends] = await Promise.all([
     loadService(),
     startBackends({ blockSeconds, withPast, withStates: withPast, realMarkets, nodes, indexes }),
   ])
-  for (const { name, why } of backends.states?.missing ?? []) say(`Without the state "${name}": ${why}`)
-  // The functions end first: the table waits for what they ask it, and jobs that come every few seconds never stop asking.
+  for (const { name, why } of backends.states?.missing ?? []) say(`The state "${name}" is missing: ${why}`)
+  // The functions end first: the database waits for their requests, which frequent jobs keep sending.
   stops.push(backends.stop, () => service.terminate())
-  // As SQS does at times: whoever builds on this sees it on the first day.
+  // SQS shows these faults at times, so that developers meet them early.
   Object.assign(backends.queues.lies, { twice: 0.05, disorder: true, passedOver: 0.5, refused: 0.05 })
 
   say('Registering the clients with their vaults …')
@@ -142,7 +141,7 @@ async function start(): Promise<void> {
     { origins, shownUrl: controlsUrl, roomUrl },
   )
   stops.push(controls.stop)
-  // Who may call may also register credentials.
+  // Origins that may call the API may also register credentials.
   const variables = buildVariables(accountSettings({ ...LOCAL, corsOrigins: origins }))
   await startService(service, {
     environment: { ...backends.environment, ...variables, SERVICE_VERSION: packageJson.version },
@@ -209,7 +208,7 @@ async function start(): Promise<void> {
   await writeState(state)
   stops.push(removeState)
   introduce(state, { origins, realMarkets })
-  // It would keep people from beginning for half a second.
+  // Not awaited, because it takes half a second.
   if (states && backends.states) void followTransfers(baseUrl, backends.states, states).catch(() => undefined)
 }
 
@@ -231,7 +230,7 @@ async function seed({ admin, chains }: Backends): Promise<{ clientId: string; ap
   return { clientId: demo.clientId, apiKey: demo.apiKey, otherApiKey: other.apiKey }
 }
 
-/** The thread of the gateway and the functions, when it has loaded them; it logs into a file. */
+/** Returns the functions' thread once they are loaded; it logs to a file. */
 async function loadService(): Promise<Worker> {
   await mkdir('.local', { recursive: true })
   const log = createWriteStream(LOG_FILE)
@@ -242,7 +241,6 @@ async function loadService(): Promise<Worker> {
   return service
 }
 
-/** Lets the thread serve the functions and what is beside them, and run their jobs. */
 async function startService(service: Worker, settings: ServiceSettings): Promise<void> {
   service.postMessage(settings)
   await once(service, 'message')
@@ -269,11 +267,11 @@ function introduce(
     curl -s ${baseUrl}/defi-vaults/v1/vaults -H 'x-join-key: ${apiKey}'
     # a deposit from its approval to its claim
     npm run demo
-    # settle all that waits now, not in ${SETTLE_SECONDS} s; the control room has all else that you can do
+    # settle all requests now, not within ${SETTLE_SECONDS} s; the control room has more controls
     curl -s ${controlsUrl}/vaults/settle -d '{}'
 
   The chains are a Base (8453) and an Arbitrum (42161) of this machine; transfers between them take ${FILL_SECONDS} s.
-  Prices ${realMarkets ? 'come from the real services.' : 'are made up; MARKETS=real npm start takes real ones.'}
+  Prices ${realMarkets ? 'come from the real services.' : 'are invented; MARKETS=real npm start uses real ones.'}
 
   Ctrl-C stops everything.
 `)
@@ -288,7 +286,7 @@ function stop(exitCode: number): Promise<void> {
   return stopping
 }
 
-/** Prints an error after which the curator or the relayer goes on; nothing once the chains end. */
+/** Prints an error that is retried; nothing once the chains stop. */
 function reportRetry(who: 'curator' | 'relayer', error: unknown): void {
   if (!stopping) say(`The ${who} will try again: ${messageOf(error)}`)
 }

@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A place at which a server on this machine answers, or, switched off, nobody does. */
+/** A URL in front of a local server, which can be switched off. */
 export type Switch = {
   readonly url: string
-  /** Off, connections are refused, and those that are open end. */
+  /** `off` refuses new connections and closes open ones. */
   turn(position: 'on' | 'off'): void
   stop(): Promise<void>
 }
 
-/** A switch, on, in front of the server at this URL. */
+/** Starts a switch, on, in front of the server at this URL. */
 export async function startSwitch(target: string): Promise<Switch> {
   const { hostname, port } = new URL(target)
   const open = new Set<Socket>()

@@ -15,19 +15,16 @@ import { isAllowed, PolicyDocument, type Statement, TrustPolicy } from './templa
 
 /** A synthesized stage that runs on this machine. */
 export type RunningTemplate = {
-  /** Where its API is. */
   readonly url: string
-  /** What an operator's environment has of it. */
+  /** Environment of an operator. */
   readonly operator: Readonly<Record<string, string>>
-  /** One for each schedule: the function that it invokes, with what, and the invocation. Throws what the run throws. */
+  /** `run` invokes the function and throws its error. */
   readonly schedules: readonly { readonly name: string; readonly input: unknown; run(): Promise<unknown> }[]
-  /** Has the functions of queues work on what can be had there now; how many messages that were. */
+  /** Handles all available messages; returns their number. */
   consume(): Promise<number>
-  /** What functions have asked AWS, each once. */
+  /** Lists the distinct requests of functions to AWS. */
   calls(): Call[]
-  /** The names of its functions. */
   names(): string[]
-  /** The last of what a function has logged. */
   logs(name: string): string
   stop(): Promise<void>
 }
@@ -36,25 +33,24 @@ type Role = {
   readonly name: string
   readonly statements: readonly Statement[]
   trusts(service: string): boolean
-  /** Throws where the role may not do what AWS looks for before it lets the role be used. */
+  /** Throws if the role lacks a permission that AWS requires. */
   verify(action: string, resource: string): void
 }
 type Settings = {
-  /** Where the API is to be; 0, or nothing, for any free port. */
+  /** 0 or undefined for any free port. */
   readonly port?: number
-  /** Variables that cannot be here what they are in AWS. A function that has one has this value. */
+  /** Local values of variables; they replace those of functions that have them. */
   readonly variables?: Readonly<Record<string, string>>
 }
 
 const OPERATOR_KEY = 'operator'
-/** What Lambda takes: bytes of variables. */
+/** Limit of Lambda. */
 const MOST_VARIABLES_BYTES = 4 * 1024
-/** What IAM takes: characters of a role's own policies, white space aside. */
+/** Limit of IAM for a role's inline policies, without white space. */
 const MOST_POLICY_CHARACTERS = 10_240
 
-/** The queues' place in AWS. */
 const SQS_URL = `https://sqs.${REGION}.amazonaws.com`
-/** What Lambda must be allowed of a queue before it takes messages there. */
+/** Permissions that Lambda needs before it polls a queue. */
 const TAKING = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes']
 
 const Table = z.looseObject({ TableName: z.string() })
@@ -99,9 +95,8 @@ const EventSource = z.object({
 const Schedule = z.object({ Target: z.object({ Arn: z.string(), RoleArn: z.string(), Input: z.string() }) })
 
 /**
- * Deploys the stacks of a synthesized stage to this machine, before these services: its tables, queues and secrets where
- * they are not there yet, its functions from their own assets, each with the variables, the permissions and the routes of the
- * template and no others, and what starts them. Throws where AWS would refuse the template.
+ * Deploys a synthesized stage in front of these services, and keeps existing tables, queues and secrets. Functions get
+ * exactly the template's variables, permissions, routes and triggers. Throws if AWS would reject the template.
  */
 export async function startTemplate(
   stacks: readonly SynthesizedStack[],
@@ -144,7 +139,7 @@ async function startOn(
     }
     return { lambda, role, credentials, wakesItself: properties.RecursiveLoop === 'Allow' }
   })
-  // By what each is called: its ARN, its name, and the ARN and name of its alias.
+  // Keyed by ARN, name, and the alias's ARN and name.
   const called = new Map(functions.flatMap((one) => [[one.lambda.arn, one] as const, [one.lambda.name, one] as const]))
   for (const { arn, properties } of deployed('AWS::Lambda::Alias', Alias)) {
     const one = called.get(properties.FunctionName)
@@ -176,7 +171,7 @@ async function startOn(
   })
   const { consume } = createConsumers(
     mappings,
-    // What the frame answers for a batch of messages.
+    // The cast fits: the frame responds like this to a batch.
     async (name, event, { trace }) => (await containers.invoke(find(name).lambda, event, trace)) as SQSBatchResponse,
   )
 
@@ -184,7 +179,8 @@ async function startOn(
     const { Arn, RoleArn, Input } = Target
     const { lambda } = find(Arn)
     const role = roles.get(RoleArn)
-    if (!role?.trusts('scheduler.amazonaws.com')) throw new Error(`The schedules of ${lambda.name} cannot be theirs.`)
+    if (!role?.trusts('scheduler.amazonaws.com'))
+      throw new Error(`The role of the schedules of ${lambda.name} cannot be assumed by the scheduler.`)
     role.verify('lambda:InvokeFunction', Arn)
     const input: unknown = JSON.parse(Input)
     return { name: lambda.name, input, run: () => containers.invoke(lambda, input) }
@@ -213,7 +209,7 @@ async function startOn(
   }
 }
 
-/** Creates what a template stores things in, as CloudFormation does: what is there stays. */
+/** Keeps existing stores, like CloudFormation. */
 async function createStores(deployed: Deployed, { dynamodb, sqs, secretsmanager }: AwsServices): Promise<void> {
   const tables = dynamoClient(localConfig(dynamodb))
   const queues = new SQSClient(localConfig(sqs))
@@ -221,7 +217,7 @@ async function createStores(deployed: Deployed, { dynamodb, sqs, secretsmanager 
   try {
     for (const { properties } of deployed('AWS::DynamoDB::Table', Table)) {
       const { TableName, AttributeDefinitions, KeySchema, GlobalSecondaryIndexes, BillingMode } = properties
-      // What CloudFormation and DynamoDB call the same; what is not right DynamoDB refuses.
+      // The cast fits: CloudFormation and DynamoDB share these names, and DynamoDB checks the values.
       const keys = { AttributeDefinitions, KeySchema, GlobalSecondaryIndexes, BillingMode } as object
       await createTable(tables, { TableName, ...keys })
     }
@@ -248,12 +244,11 @@ async function createStores(deployed: Deployed, { dynamodb, sqs, secretsmanager 
   }
 }
 
-/** The roles of a template with what their policies allow, by their ARNs. */
 function rolesOf(deployed: Deployed): ReadonlyMap<string, Role> {
   const policies = deployed('AWS::IAM::Policy', Policy)
   return new Map(
     deployed('AWS::IAM::Role', RoleProperties).flatMap(({ id, arn, properties }) => {
-      // What AWS's own policies allow is not known here: a function with one cannot be run.
+      // The permissions of managed policies are unknown here, so their functions cannot run.
       if (properties.ManagedPolicyArns) return []
       const own = policies.filter(({ properties: { Roles } }) => Roles.includes(id))
       const statements = own.flatMap(({ properties: { PolicyDocument } }) => PolicyDocument.Statement)
@@ -279,7 +274,7 @@ function verifyLimits({ id, properties }: DeployedResource<z.output<typeof Lambd
   if (Runtime !== `nodejs${major}.x`) throw new Error(`${id} runs on ${Runtime}, and this is Node ${major}.`)
 }
 
-/** The environment of a function: what the template says, and what Lambda adds. */
+/** Combines the template's variables and those that Lambda adds. */
 function buildEnvironment(
   { id, properties }: DeployedResource<z.output<typeof Lambda>>,
   others: Readonly<Record<string, string>>,
@@ -302,7 +297,6 @@ function buildEnvironment(
   }
 }
 
-/** What a function has of Lambda to sign its requests with. */
 function credentialsOf(name: string) {
   const accessKey = randomBytes(8).toString('hex').toUpperCase()
   return {

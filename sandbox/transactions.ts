@@ -3,7 +3,7 @@ import { type Address, type Hash, type Hex, isHex, numberToHex } from 'viem'
 import * as z from 'zod'
 import { callRpc } from './rpc.ts'
 
-/** A transaction by an account that the local chain holds the key of; `label` names it when it reverts. */
+/** A transaction from an account of the local chain; errors contain `label`. */
 export type LocalTransaction = {
   readonly label: string
   readonly from: Address
@@ -13,22 +13,22 @@ export type LocalTransaction = {
 
 type Endpoint = { readonly rpcUrl: string; readonly blockSeconds?: number | undefined }
 
-// More than any transaction needs. Without an estimate a transaction may depend on one that is not mined yet.
+// More than any transaction needs. Without an estimate, a transaction may depend on a pending one.
 const GAS = numberToHex(10_000_000)
-// Where each transaction gets a block of its own, it has it within a millisecond or two.
+// Milliseconds; instant blocks take one or two.
 const POLL_MS = { instant: 1, timed: 5 }
 
 const Quantity = z.string().transform(Number)
 const TransactionHash = z.custom<Hash>(isHex)
 const Receipt = z.object({ status: z.enum(['0x0', '0x1']) }).nullable()
 
-/** The next nonce of each account, including pending transactions. */
+/** Returns the next nonce of each account, including pending transactions. */
 export async function readNonces(chain: Endpoint, accounts: readonly Address[]): Promise<number[]> {
   const calls = accounts.map((account) => ({ method: 'eth_getTransactionCount', params: [account, 'pending'] }))
   return (await callRpc(chain, calls)).map((nonce) => Quantity.parse(nonce))
 }
 
-/** Sends transactions in their order and returns their hashes; they may not be mined yet. */
+/** Sends transactions in order and returns their hashes, perhaps still pending. */
 export async function sendTransactions(
   chain: Endpoint,
   transactions: readonly LocalTransaction[],
@@ -49,8 +49,8 @@ export async function sendTransactions(
 }
 
 /**
- * Sends transactions in their order and returns their hashes once all are mined; throws with the label of the first that reverted or
- * that the chain has dropped. Where each transaction gets a block of its own, each waits for the one before it.
+ * Sends transactions in order and returns their hashes once mined. Throws with the label of the first that reverted or
+ * was dropped. With a block per transaction, each waits for the one before it.
  */
 export async function transact(chain: Endpoint, transactions: readonly LocalTransaction[]): Promise<readonly Hash[]> {
   const rounds = chain.blockSeconds === undefined ? transactions.map((transaction) => [transaction]) : [transactions]
@@ -63,7 +63,7 @@ export async function transact(chain: Endpoint, transactions: readonly LocalTran
   return hashes
 }
 
-/** Resolves when all are mined; throws with the label of the first that reverted or that the chain has dropped. */
+/** Resolves once all are mined; throws with the label of the first that reverted or was dropped. */
 export async function confirmTransactions(
   chain: Endpoint,
   transactions: readonly LocalTransaction[],
@@ -81,7 +81,7 @@ export async function confirmTransactions(
       waiting.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })),
     )
     const dropped = waiting[known.indexOf(null)]
-    // A reorganisation leaves no trace of what was sent in its blocks.
+    // A reorganisation removes the transactions of its blocks.
     if (dropped) throw new Error(`Dropped: ${transactions[hashes.indexOf(dropped)]?.label} in ${dropped}`)
     await setTimeout(chain.blockSeconds === undefined ? POLL_MS.instant : POLL_MS.timed)
   }

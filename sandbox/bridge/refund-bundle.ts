@@ -7,10 +7,10 @@ const LEAF = parseAbiParameters([
   'RefundLeaf leaf',
 ])
 
-/** What a bundle pays to an account, in the token's smallest unit. */
+/** A bundle's payment to an account, in the token's smallest unit. */
 export type Payment = { readonly token: Address; readonly account: Address; readonly amount: bigint }
 
-/** A part of a bundle that is paid in one call: several accounts, in one token. */
+/** A part of a bundle that one call pays: several accounts, one token. */
 export type RefundLeaf = {
   readonly amountToReturn: bigint
   readonly chainId: bigint
@@ -20,18 +20,17 @@ export type RefundLeaf = {
   readonly refundAddresses: readonly Address[]
 }
 
-/** A bundle's root, and its leaves with what proves them. */
+/** A bundle's Merkle root, and its leaves with their proofs. */
 export type RefundBundle = {
   readonly root: Hex
   readonly leaves: readonly { readonly leaf: RefundLeaf; readonly proof: readonly Hex[] }[]
 }
 
-/** How many accounts the bridge pays with one leaf. */
 const PAYMENTS_PER_LEAF = 25
 
 /**
- * The bundle that makes these payments on a chain, as the bridge's data worker builds it: one amount for all that an
- * account is owed in a token, the largest first, then by account; leaves by token. Nothing tells a payment's deposit.
+ * Returns the bundle of these payments in the format of the bridge's data worker: per account one amount per token, the
+ * largest first, in leaves by token. Bundles do not name the refunded deposits.
  */
 export function buildRefundBundle(
   chainId: number,
@@ -63,7 +62,7 @@ function sumByAccount(payments: readonly Payment[]): (readonly [Address, bigint]
     .sort(([a, more], [b, less]) => compare(less, more) || compare(a.toLowerCase(), b.toLowerCase()))
 }
 
-/** The levels of a Merkle tree from its leaves to its root; a node without a partner goes up as it is. */
+/** Returns the levels from leaves to root; a node without a partner moves up unchanged. */
 function buildTree(leaves: readonly Hex[]): (readonly Hex[])[] {
   const levels = [leaves]
   for (let level = leaves; level.length > 1; levels.push(level)) {

@@ -7,15 +7,14 @@ import { callRpc } from '../rpc.ts'
 import { type LocalTransaction, transact } from '../transactions.ts'
 import { type LocalToken, type LocalVault, type LocalWorld, openVaults, USER_BALANCE } from './world.ts'
 
-/** How long before now a chain with a past begins, in seconds. */
+/** Seconds before now at which a chain with a past begins. */
 export const PAST_SECONDS = 120 * 86_400
 
 const DAY = 86_400
-/** Gains of the vaults in two weeks, in millionths of their assets: about 4 to 9 % a year. */
+/** Two-week gains in millionths of the vaults' assets: about 4 to 9 % a year. */
 const GAINS = [2_400n, 1_700n, 3_100n, 2_000n, 2_700n, 1_650n, 3_400n]
-/** One share of a vault with a manager. */
 const MANAGED_SHARES = 10n ** 6n
-/** Balances of the first user, a typical person. The second user gets the rest. */
+/** Whole tokens of the first user, like those of a typical person. The second user gets the rest. */
 const PURSES: { readonly [chainId: number]: { readonly [symbol: string]: string } } = {
   8453: { ETH: '1.4', USDC: '31000', DAI: '900', USDT: '640' },
   42161: { ETH: '0.6', USDC: '15000', DAI: '6400', USDT: '310' },
@@ -40,15 +39,15 @@ const ANCHOR = ACCOUNTS.anchor.address
 const [ALICE, BOB] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address]
 
 /**
- * Plays months of a chain's past up to now, and returns the world as it then is. Every vault gains, and
- * some open late. The first user deposits at once and in parts, withdraws, and gives shares away. The chain must have begun
- * `PAST_SECONDS` ago and mine a block per transaction.
+ * Plays months of a chain's past and returns the resulting world. Vaults gain, and some open late. The first user
+ * deposits, withdraws, and transfers shares. The chain must have begun `PAST_SECONDS` ago and mine a block per
+ * transaction.
  */
 export async function playHistory(chain: LocalChain, world: LocalWorld, now: () => number): Promise<LocalWorld> {
   const begin = Math.floor(now() / 1000) - PAST_SECONDS
   const { tokens } = world
   const vaults = [...world.vaults]
-  // Every vault of the local world was deployed over one of its tokens.
+  // The cast fits: every local vault's asset is one of the tokens.
   const tokenOf = ({ asset }: LocalVault) => tokens.find(({ address }) => address === asset) as LocalToken
   const first = vaults.find(({ protocol }) => protocol === 'lagoon')
   const synchronous = vaults.find(({ type }) => type === 'sync')
@@ -71,7 +70,7 @@ export async function playHistory(chain: LocalChain, world: LocalWorld, now: () 
         grown.flatMap(({ vault, total, gain }) => {
           if (vault.protocol === 'lagoon') return settleWithGain(vault, total, gain)
           if (vault.type === 'async') return []
-          // The job reads a price of the past where somebody traded.
+          // The job reads past prices at trades.
           const trade = call(ANCHOR, vault.address, 'withdraw', [amount(vault, '1'), ANCHOR, ANCHOR])
           return [call(ALICE, vault.asset, 'mint', [vault.address, gain]), trade]
         }),
@@ -98,7 +97,6 @@ export async function playHistory(chain: LocalChain, world: LocalWorld, now: () 
   const deposit = amount(first, '10000')
   await on(6, () => transact(chain, [approve(first, deposit), request(first, deposit)]))
   await gains(8)
-  // A part of the claim now, the rest weeks later.
   await on(9, () => transact(chain, [call(ALICE, first.address, 'deposit', [amount(first, '6000'), ALICE, ALICE])]))
   await gains(22)
   await on(30, () => transact(chain, [call(ALICE, first.address, 'deposit', [amount(first, '4000'), ALICE, ALICE])]))
@@ -122,10 +120,10 @@ export async function playHistory(chain: LocalChain, world: LocalWorld, now: () 
   return { ...world, vaults }
 }
 
-/** More blocks than the tags of local chains are behind their heads. */
+/** More blocks than a local chain's finalized block lags behind its head. */
 const LATEST_BLOCKS = 6
 
-/** Mines some blocks over as long as it takes for everything before them to be final, and ends in the present. */
+/** Mines blocks until everything earlier is final, and ends at the present. */
 export async function moveToNow(chain: LocalChain, now: () => number): Promise<void> {
   const seconds = evmChain(chain.chainId)?.finality.seconds ?? 0
   const pace = Math.ceil(seconds / LATEST_BLOCKS)
@@ -142,7 +140,6 @@ async function readTotalAssets(chain: LocalChain, vaults: readonly LocalVault[])
   return (await callRpc(chain, calls)).map((word) => BigInt(String(word)))
 }
 
-/** The curator values the vault with a gain, which arrives in its safe, and settles what waits. */
 function settleWithGain({ address, asset }: LocalVault, totalAssets: bigint, gain: bigint): LocalTransaction[] {
   const { safe, valuationManager } = ACCOUNTS
   return [
@@ -163,7 +160,7 @@ function request({ address }: LocalVault, amount: bigint): LocalTransaction {
 type Name = Exclude<(typeof CALLS)[number]['name'], 'totalAssets'>
 
 function call(from: Address, to: Address, functionName: Name, args: readonly unknown[]): LocalTransaction {
-  // The arguments of an overloaded function cannot be checked by its name alone; the chain checks them.
+  // The cast fits: TypeScript cannot check an overloaded function's arguments by its name; the chain does.
   const data = encodeFunctionData({ abi: CALLS, functionName, args } as Parameters<typeof encodeFunctionData>[0])
   return { label: `${functionName} of the past`, from, to, data }
 }

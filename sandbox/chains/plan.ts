@@ -6,18 +6,14 @@ import { compiledContracts } from '../contracts.ts'
 import { callRpc } from '../rpc.ts'
 import { confirmTransactions, type LocalTransaction, readNonces, sendTransactions } from '../transactions.ts'
 
-/**
- * Transactions to be made in one go. Addresses of contracts are known as they are planned, so that later steps can
- * use them, and the whole plan is mined at once.
- */
+/** Transactions mined together. Contract addresses are known when planned, so later steps can use them. */
 export type Plan = {
-  /** Plans a contract by the admin and returns its address to be. */
+  /** Plans a deployment by the admin and returns the future address. */
   deploy(name: string, args: readonly unknown[]): Address
-  /** Calldata of a contract's function. */
   encode(name: string, functionName: string, args: readonly unknown[]): Hex
-  /** Plans a call by one of `ACCOUNTS`; `name` is the contract that has the function. */
+  /** Plans a call by one of `ACCOUNTS`; `name` is the contract that declares the function. */
   call(from: Address, to: Address, name: string, functionName: string, args: readonly unknown[]): void
-  /** Mines everything planned; throws with the step that reverted. */
+  /** Mines the plan; throws with the step that reverted. */
   execute(): Promise<void>
 }
 
@@ -25,7 +21,7 @@ const PoolStatus = z.object({ pending: z.string() })
 
 const ADMIN = ACCOUNTS.admin.address
 
-/** A plan that starts from the chain's present state; throws for a contract that `sandbox/contracts` lacks. */
+/** Returns an empty plan. Its steps throw if `sandbox/contracts` lacks the contract. */
 export async function openPlan(chain: LocalChain): Promise<Plan> {
   const [contracts, [nonce = 0]] = await Promise.all([compiledContracts(), readNonces(chain, [ADMIN])])
   const steps: LocalTransaction[] = []
@@ -50,7 +46,7 @@ export async function openPlan(chain: LocalChain): Promise<Plan> {
       steps.push({ label: `${name}.${functionName}`, from, to, data: encode(name, functionName, args) })
     },
     async execute() {
-      // A block per transaction would move the chain's clock ahead of the real one.
+      // One block per transaction would move the chain's clock ahead of the real one.
       const holds = chain.blockSeconds === undefined
       if (holds) await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
       let hashes: Awaited<ReturnType<typeof sendTransactions>>
@@ -65,7 +61,6 @@ export async function openPlan(chain: LocalChain): Promise<Plan> {
   }
 }
 
-/** Mines the transactions that wait, in as few blocks as their gas allows. */
 async function mineAll(chain: LocalChain): Promise<void> {
   do {
     await callRpc(chain, [{ method: 'evm_mine', params: [] }])

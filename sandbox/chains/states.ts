@@ -20,18 +20,18 @@ import { sendTransactions, transact } from '../transactions.ts'
 import { openPlan, type Plan } from './plan.ts'
 import type { LocalVault, LocalWorld } from './world.ts'
 
-/** A question about a state: what to ask the API, as the client of the states. */
+/** An API request that shows a state. */
 export type State = { readonly path: string; readonly body?: object }
 
-/** The vaults of the states, which no curator settles, and a question about each state by its name. */
+/** The prepared states: their vaults, which no curator settles, and a request for each state. */
 export type States = {
   readonly vaults: readonly LocalVault[]
   readonly questions: Readonly<Record<string, State>>
-  /** Those of the questions whose answer the service finds in several looks. */
+  /** Requests whose final response needs several checks by the service. */
   readonly slow: readonly State[]
-  /** A transaction of which the service saw that another took its place. */
+  /** A transaction recorded as replaced by another. */
   readonly dropped: { readonly chainId: number; readonly transactionHash: Hash; readonly sender: Address }
-  /** What could not be made, and why: there is no question about it. */
+  /** States that could not be made; they have no request. */
   readonly missing: readonly { readonly name: string; readonly why: string }[]
 }
 
@@ -41,21 +41,19 @@ const [A, B, C, D, E, F, G, H] = ACCOUNTS.states.map(({ address }) => address) a
   ...[Address, Address, Address, Address],
 ]
 const FUNDS = parseUnits('100000', 6)
-/** What each deposits, and the shares that a vault gives for it at its first settlement. */
+/** Each deposit, and the shares that a vault mints for it at its first settlement. */
 const AMOUNT = parseUnits('250', 6)
 const SHARES = parseUnits('250', 18)
 /** The account that the demo wallet shows first. */
 const ALICE = ACCOUNTS.users[0].address
-/** A reward, in a token of 18 decimals. */
 const REWARD = parseUnits('2.5', 18)
-/** What the bridge takes of it. */
 const FEE = parseUnits('1', 6)
 const DAY = 86_400
-/** Seconds for which the bridge takes a deposit's terms at most. */
+/** Maximum that the bridge accepts. */
 const LONGEST_DEADLINE = 21_600
-/** A chain that the service does not know. */
+/** A chain that the service does not support. */
 const UNICHAIN = 130
-/** Hashes of no transaction: nobody has seen the one, and another took the place of the other. */
+/** Hashes without a transaction. `UNSEEN` was never broadcast; another transaction replaced `DROPPED`. */
 const UNSEEN: Hash = `0x${'00'.repeat(30)}0001`
 const DROPPED: Hash = `0x${'00'.repeat(30)}0002`
 
@@ -67,9 +65,9 @@ const TOKEN = parseAbi(['function approve(address spender, uint256 amount)'])
 const VAULT = parseAbi(['function deposit(uint256 assets, address receiver)'])
 
 /**
- * Brings deposits, withdrawals, vaults, transfers and rewards into each state in which the service can show them. There must be
- * two chains that mine a block per transaction; transfers go from the first to the second. What must be final happens
- * before `toNow`, which is to move the chains into the present; what ends within hours, after it.
+ * Prepares all states, with transfers from the first chain to the second. Both must mine a block per transaction.
+ * States that must be final are made before `toNow`, which moves the chains to the present. States that end within
+ * hours are made after it.
  */
 export async function playStates(
   chains: readonly Chain[],
@@ -78,7 +76,7 @@ export async function playStates(
 ): Promise<States> {
   const [base, arbitrum] = [required(chains[0]), required(chains[1])]
   const missing: { name: string; why: string }[] = []
-  /** Makes one state. On failure records why and returns undefined; the other states go on. */
+  /** Records a failure and returns undefined, so the other states go on. */
   const make = <T>(name: string, act: () => Promise<T>): Promise<T | undefined> =>
     act().catch((error: unknown) => {
       missing.push({ name, why: error instanceof Error ? error.message : String(error) })
@@ -148,7 +146,6 @@ export async function playStates(
   }
 }
 
-/** The vaults on the first chain, and what the accounts did there. */
 async function playVaults(chain: Chain) {
   const plan = await openPlan(chain)
   const asset = usdcOf(chain)
@@ -250,7 +247,6 @@ async function playVaults(chain: Chain) {
   }
 }
 
-/** What is done with Lagoon vaults, as parts of a plan. */
 function lagoonCalls(plan: Plan, asset: Address) {
   const name = 'LagoonVaultV05'
   return {
@@ -271,8 +267,8 @@ function lagoonCalls(plan: Plan, asset: Address) {
 }
 
 /**
- * Rewards on the first chain, of which one account has claimed a part, and a tree on the second. `next` are the rewards of
- * the newest tree there, which an account and the demo wallet wait for.
+ * Grants rewards on both chains, and claims a part on the first. `next` are the rewards of the second chain's newest
+ * tree.
  */
 async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault: LocalVault) {
   const token = required(base.rewardToken).address
@@ -283,7 +279,6 @@ async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault
   })
   const onSecond = { token: required(arbitrum.rewardToken).address }
   const ofAlice = (amounts: readonly bigint[]) =>
-    // The vaults that she has used.
     [base.vaults.find(({ type }) => type === 'async'), base.vaults.find(({ type }) => type === 'sync')].flatMap(
       (used, index) => (used ? [reward(ALICE, amounts[index] ?? 0n, { vault: used.address })] : []),
     )
@@ -310,7 +305,7 @@ async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault
   }
 }
 
-/** Posts a tree with more rewards, in its dispute period, and returns the question of the first account. */
+/** Posts a tree in its dispute period and returns the request for the first account. */
 async function postRewards(chain: Chain, rewards: Rewards, next: readonly Reward[]): Promise<State> {
   await rewards.grant(chain.chainId, next, { inDisputePeriod: true })
   return rewardsOf(required(next[0]).account, chain)
@@ -320,7 +315,7 @@ function rewardsOf(account: Address, { chainId }: Chain): State {
   return { path: `/defi-vaults/v1/defi/user/${account}/rewards?chainId=${chainId}` }
 }
 
-/** Two instant vaults on the second chain, of which one takes nothing. */
+/** Deploys two instant vaults on the second chain, one of them paused. */
 async function playSavings(chain: Chain) {
   const plan = await openPlan(chain)
   const asset = usdcOf(chain)
@@ -340,17 +335,17 @@ async function playSavings(chain: Chain) {
   return { open, paused, all }
 }
 
-/** Deposits into the bridge on the first chain, and two transactions that are none. */
+/** Sends bridge deposits, and two transactions without a deposit. */
 async function sendTransfers(base: Chain, arbitrum: Chain, savings: { open: Address; paused: Address }) {
   const deadline = (await timeOf(base)) + 3600
-  // A deposit expires by the clock of the chain that it goes to, and is refunded after that by the clock of its own.
+  // A deposit expires by the destination's clock, and its refund becomes due by the origin's clock.
   const over = Math.min(await timeOf(base), await timeOf(arbitrum)) - 1
   const deposits = await sendDeposits(base, arbitrum, {
     delivered: { account: G, deadline },
     deposited: { account: G, deadline, into: savings.open },
     notDeposited: { account: H, deadline, into: savings.paused },
     elsewhere: { account: H, deadline, to: UNICHAIN },
-    // Each of another account, because refunds do not say which deposit they are for.
+    // Each has its own account, because refunds do not name their deposit.
     expired: { account: A, deadline: over },
     refunded: { account: B, deadline: over },
     deferred: { account: C, deadline: over },
@@ -365,17 +360,15 @@ async function sendTransfers(base: Chain, arbitrum: Chain, savings: { open: Addr
   return { ...deposits, approval: required(approval), reverted: required(reverted) }
 }
 
-/** A deposit into the bridge: for an account, or into a vault for it. */
 type Order = {
   readonly account: Address
-  /** Until when it may be filled, in seconds since 1970; the bridge takes a time that is over too. */
+  /** Fill deadline in seconds since 1970; may be in the past. */
   readonly deadline: number
   readonly into?: Address
-  /** The chain it goes to, if not to the second. */
+  /** Destination chain id; the second chain by default. */
   readonly to?: number
 }
 
-/** Sends deposits by their names. */
 async function sendDeposits<Name extends string>(
   base: Chain,
   arbitrum: Chain,
@@ -383,7 +376,7 @@ async function sendDeposits<Name extends string>(
 ): Promise<Readonly<Record<Name, BridgeDeposit>>> {
   const { pool } = bridgeContracts(base.chainId)
   const quotedAt = await timeOf(base)
-  // The keys of an object are strings, of which its type says which.
+  // The cast fits: `orders` has only these keys.
   const names = Object.keys(orders) as Name[]
   const hashes = await transact(
     base,
@@ -397,7 +390,7 @@ async function sendDeposits<Name extends string>(
     name,
     required(deposits.find(({ transactionHash }) => transactionHash === hashes[index])),
   ])
-  // One for each name.
+  // The cast fits: there is an entry for every name.
   return Object.fromEntries(sent) as Record<Name, BridgeDeposit>
 }
 
@@ -420,7 +413,7 @@ function encodeDeposit(
   })
 }
 
-/** A message that has the handler deposit all that it gets into a vault. */
+/** Encodes a message that deposits the handler's whole balance into a vault. */
 function encodeMessage(
   handler: Address,
   { token, vault, account }: { token: Address; vault: Address; account: Address },
@@ -436,7 +429,7 @@ function encodeMessage(
   })
   const approval = encodeApproval(vault, 0n)
   const deposit = encodeFunctionData({ abi: VAULT, functionName: 'deposit', args: [0n, account] })
-  // The amounts are the second argument of the one and the first of the other, after four bytes.
+  // `approve` has the amount as second argument, `deposit` as first, after a 4-byte selector.
   const calls = [
     { target: token, callData: approval, value: 0n },
     withBalance(token, approval, 36n),
@@ -455,11 +448,11 @@ function usdcOf({ tokens }: Chain): Address {
 
 async function timeOf(chain: Chain): Promise<number> {
   const [block] = await callRpc(chain, [{ method: 'eth_getBlockByNumber', params: ['latest', false] }])
-  // A block has a time.
+  // The cast fits: every block has a timestamp.
   return Number((block as { timestamp: string }).timestamp)
 }
 
 function required<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error('The states lack something')
+  if (value === undefined) throw new Error('A value that the states need is missing')
   return value
 }

@@ -22,31 +22,31 @@ import { openPlan, type Plan } from './plan.ts'
 /** A token of the local world. */
 export type LocalToken = TokenOptions & { readonly chainId: number; readonly address: Address }
 
-/** A vault of the local world: `async` ones settle requests, `sync` ones give shares at once. */
+/** A local vault: `async` vaults settle requests, `sync` vaults mint shares instantly. */
 export type LocalVault = {
   readonly chainId: number
   readonly address: Address
   readonly type: 'async' | 'sync'
   readonly protocol: 'lagoon' | 'erc4626' | 'erc7540' | 'cooldown'
-  /** What `version()` answers; absent where there is no such function. */
+  /** Result of `version()`; absent without that function. */
   readonly version?: string
   readonly asset: Address
   readonly name: string
 }
 
-/** Everything that is deployed on a local chain. */
+/** The contracts deployed on a local chain. */
 export type LocalWorld = {
   readonly tokens: readonly LocalToken[]
   readonly vaults: readonly LocalVault[]
-  /** Tokens that no list names, the last of them spam. */
+  /** Tokens on no list; the last one is spam. */
   readonly unlisted?: readonly LocalToken[]
-  /** The listed token in which campaigns pay rewards. */
+  /** The listed token that pays rewards. */
   readonly rewardToken?: LocalToken
-  /** A collection of NFTs, of which the first user has some. */
+  /** An NFT collection. */
   readonly collectibles?: Address
 }
 
-/** The tokens of every chain; they stand at the addresses that the bridge's tokens have on the real one. */
+/** Tokens at the real addresses of the bridge's tokens. */
 const TOKENS = [
   { name: 'USD Coin', symbol: 'USDC', decimals: 6 },
   { name: 'Dai Stablecoin', symbol: 'DAI', decimals: 18 },
@@ -57,19 +57,18 @@ type VaultSpec = {
   readonly asset: (typeof TOKENS)[number]['symbol']
   readonly name: string
   readonly symbol: string
-  /** The first deposit, in whole tokens. */
+  /** First deposit in whole tokens. */
   readonly size: string
-  /** The most that it takes, in whole tokens, of a Lagoon vault from 0.6. */
+  /** Deposit cap in whole tokens, for Lagoon vaults from 0.6. */
   readonly cap?: string
-  /** The day of the past on which it opens; the first by default. Without a past there are none that open later. */
+  /** Day of the past; the first by default. Worlds without a past lack later vaults. */
   readonly opens?: number
-  /** Of a Lagoon vault. */
+  /** Only for Lagoon vaults. */
   readonly generation?: Extract<LagoonGeneration, '0.4' | '0.5' | '0.6'>
-  /** Of another ERC-7540 vault; a vault with neither is synchronous. */
+  /** Only for other ERC-7540 vaults; a vault without `generation` and `make` is synchronous. */
   readonly make?: 'aggregated'
 } & Partial<LagoonRates>
 
-/** The vaults of each chain. */
 const VAULTS: { readonly [chainId: number]: readonly VaultSpec[] } = {
   8453: [
     { generation: '0.5', asset: 'USDC', name: 'Harbor USDC', symbol: 'hbUSDC', size: '250000' },
@@ -90,7 +89,7 @@ const VAULTS: { readonly [chainId: number]: readonly VaultSpec[] } = {
   ],
 }
 
-/** MORPHO, in which most campaigns pay, and its real addresses by chain. */
+/** MORPHO, the token of most campaigns, and its real addresses. */
 const REWARD_TOKEN: TokenOptions = { name: 'Morpho Token', symbol: 'MORPHO', decimals: 18 }
 const REWARD_TOKEN_ADDRESSES: Readonly<Record<number, Address>> = {
   8453: '0xBAa5CC21fd487B8Fcc2F632f3F4E8D37262a0842',
@@ -103,24 +102,24 @@ const UNLISTED: readonly TokenOptions[] = [
 ]
 const COLLECTIBLES = 3
 
-// In whole tokens.
+// Whole tokens.
 const UNLISTED_BALANCE = '1250'
-/** Balance of each user in each token. */
+/** Balance of each user in each token, in whole tokens. */
 export const USER_BALANCE = '1000000'
 const SMART_BALANCE = '5000'
-/** The first gain of each vault, in millionths of its first deposit. */
+/** Millionths of a vault's first deposit. */
 const FIRST_GAIN = 16_502n
 
 /**
- * The tokens and vaults of the local Base (8453) or Arbitrum (42161), with users funded and every vault holding a
- * settled first deposit that gained about 1.65 %. Throws for another chain id.
+ * Deploys the tokens and vaults of the local Base (8453) or Arbitrum (42161), and funds the users. Every vault has a
+ * settled first deposit that gained about 1.65 %. Throws for another chain.
  */
 export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
   const { chainId } = chain
   const rewardTokenAddress = REWARD_TOKEN_ADDRESSES[chainId]
   if (!VAULTS[chainId] || !rewardTokenAddress)
     throw new Error(`No local world for chain ${chainId}; there is one for ${Object.keys(VAULTS).join(', ')}`)
-  // Different addresses on each chain, so that a mix-up of chains is noticed.
+  // Addresses differ by chain, so that tests notice mixed-up chains.
   const admin = ACCOUNTS.admin.address
   const [nonce = 0] = await readNonces(chain, [admin])
   if (nonce < chainId) await callRpc(chain, [{ method: 'anvil_setNonce', params: [admin, numberToHex(chainId)] }])
@@ -140,12 +139,12 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
   await installDistributor(chain)
   const rewardToken = { chainId, ...REWARD_TOKEN, address: rewardTokenAddress }
   await copyContract(chain, rewardTokenFrom, rewardToken.address)
-  // The code of an account that has delegated to a contract (EIP-7702).
+  // Code of an account that delegates to a contract (EIP-7702).
   await callRpc(chain, [{ method: 'anvil_setCode', params: [ACCOUNTS.smart.address, concat(['0xef0100', delegate])] }])
   return { tokens, vaults, unlisted, rewardToken, collectibles }
 }
 
-/** Deploys the vaults that open on a day of the chain's past. */
+/** Deploys the vaults that open on a day of the past, and returns them. */
 export async function openVaults(chain: LocalChain, tokens: readonly LocalToken[], day: number): Promise<LocalVault[]> {
   const plan = await openPlan(chain)
   const vaults = planVaults(plan, tokens, day)
@@ -184,7 +183,7 @@ function planVaults(plan: Plan, tokens: readonly LocalToken[], day?: number): Lo
   })
 }
 
-/** The tokens at their real addresses, so that the service needs no configuration for local ones. */
+/** Uses the real addresses, so that the service needs no local configuration. */
 async function deployTokens(chain: LocalChain): Promise<LocalToken[]> {
   const { chainId } = chain
   const plan = await openPlan(chain)
@@ -225,7 +224,7 @@ function planMint(plan: Plan, { address, decimals }: LocalToken, to: Address, am
   plan.call(ACCOUNTS.admin.address, address, 'Token', 'mint', [to, units])
 }
 
-/** Funds and approves the anchor's first deposit, and gives its amount and its gain in the smallest unit. */
+/** Funds and approves the anchor's deposit. Returns it and its gain in the smallest unit. */
 function planFunds(plan: Plan, token: LocalToken, vault: Address, size: string) {
   planMint(plan, token, ACCOUNTS.anchor.address, size)
   const deposit = parseUnits(size, token.decimals)
@@ -233,7 +232,7 @@ function planFunds(plan: Plan, token: LocalToken, vault: Address, size: string) 
   return { deposit, gain: (deposit * FIRST_GAIN) / 1_000_000n }
 }
 
-/** A deposit by the anchor, settled and claimed, and a second valuation with a gain. */
+/** Plans a settled and claimed deposit, and a second valuation with a gain. */
 function planFirstSettlements(plan: Plan, token: LocalToken, vault: Address, size: string): void {
   const anchor = ACCOUNTS.anchor.address
   const settle = (totalAssets: bigint) => {
@@ -248,7 +247,7 @@ function planFirstSettlements(plan: Plan, token: LocalToken, vault: Address, siz
   settle(deposit + gain)
 }
 
-/** A deposit by the anchor, fulfilled a share for a token and claimed, and a price with a gain. */
+/** Plans a fulfilled and claimed deposit, one share per token, and a price with a gain. */
 function planFirstFulfilment(plan: Plan, token: LocalToken, vault: Address, size: string): void {
   const anchor = ACCOUNTS.anchor.address
   const safe = ACCOUNTS.safe.address

@@ -4,26 +4,24 @@ import { evmChain } from '../../lib/chain/registry.ts'
 import type { LocalChain } from '../chains.ts'
 import { callRpc } from '../rpc.ts'
 
-/** Something that a control has switched on, in words, and the control that ends it. */
+/** An active change, in words, and the control that ends it. */
 export type Switched = { readonly what: string; readonly end: { readonly name: string; readonly body: object } }
 
-/** Something that the sandbox is told to do. */
+/** An operation of the sandbox. */
 export type Control = {
-  /** One sentence: what happens, and what the wallet or the API then shows. */
+  /** One sentence: the effect, and what the wallet or the API then shows. */
   readonly does: string
-  /** True if the room has no form for it, such as for the end of another control. */
+  /** True if the room has no form for it. */
   readonly isJsonOnly?: true
-  /** A body that it takes. */
   readonly example: object
-  /** The JSON schema of its bodies. A property with `choices` has one of the choices of that name; `none` labels no choice. */
+  /** Schema of the body. `choices` names a list of allowed values; `none` labels an empty choice. */
   readonly schema: object
-  /** The parts of it that are on now. */
   readonly listOn: () => readonly Switched[]
-  /** Does it, and resolves to what it tells; throws a `ZodError` for a body that does not fit. */
+  /** Returns the result; throws a `ZodError` for an invalid body. */
   readonly run: (body: unknown) => Promise<unknown>
 }
 
-/** A control whose body fits this schema; `listOn` for one that switches something on. */
+/** Returns a control with this body schema; one that switches something on needs `listOn`. */
 export function control<Schema extends z.ZodType>(
   does: string,
   schema: Schema,
@@ -35,35 +33,35 @@ export function control<Schema extends z.ZodType>(
   return { does, example, schema: jsonSchema, listOn, run: async (body) => work(schema.parse(body)) }
 }
 
-/** The same control without a form in the room. */
+/** Returns the control without a form in the room. */
 export function jsonOnly(control: Control): Control {
   return { ...control, isJsonOnly: true }
 }
 
 const AnyAddress = z.string().refine((text) => isAddress(text), 'must be an address')
 
-/** The address of an account, in any case. */
+/** Schema of an account's address, in any case. */
 export const Account = AnyAddress.meta({ title: 'Account', choices: 'accounts' })
 
-/** The address of a vault, in any case. */
+/** Schema of a vault's address, in any case. */
 export const VaultAddress = AnyAddress.meta({ title: 'Vault', choices: 'vaults', none: 'All vaults' })
 
-/** The address of a token, in any case. */
+/** Schema of a token's address, in any case. */
 export const TokenAddress = AnyAddress.meta({ title: 'Token', choices: 'tokens' })
 
-/** The hash of a transaction that sent a transfer. */
+/** Schema of the hash of a transaction that sent a transfer. */
 export const TransferHash = z
   .string()
   .refine((text) => isHash(text), 'must be a transaction hash')
   .meta({ title: 'Transfer', choices: 'transfers', none: 'All transfers' })
 
-/** An amount in the smallest unit, as a string of digits. */
+/** Schema of an amount in the smallest unit, as a string of digits. */
 export const Digits = z
   .string()
   .regex(/^\d{1,78}$/, 'must be digits')
   .transform(BigInt)
 
-/** For how long. */
+/** Schema of a duration in seconds. */
 export const Seconds = z.strictObject({ seconds: z.int().min(1).max(10_000_000) })
 
 /** Throws if there is no contract at a token's address. */
@@ -72,7 +70,7 @@ export async function requireToken(chain: LocalChain, token: Address): Promise<v
   if (code === '0x') throw new Error(`There is no token ${token} on chain ${chain.chainId}`)
 }
 
-/** The name of a chain. */
+/** Returns the name of a chain. */
 export function chainName(chainId: number): string {
   return evmChain(chainId)?.name ?? `Chain ${chainId}`
 }

@@ -2,10 +2,9 @@ import * as z from 'zod'
 import type { Node } from '../nodes.ts'
 import { chainName, control, jsonOnly, type Switched } from './control.ts'
 
-/** A chain, and the hosts at which the functions read it. */
 type HostedChain = { readonly chainId: number; readonly hosts: readonly Node[] }
 
-/** Controls of one of the two hosts of a chain, the last one. */
+/** Returns controls that change the last of a chain's hosts. */
 export function nodeControls(chains: readonly HostedChain[], Chain: z.ZodType<number>) {
   const on = new Map<number, { readonly kind: 'lag' | 'lie'; readonly what: string }>()
   const change = (chainId: number, kind: 'lag' | 'lie', what: string, changes: Parameters<Node['become']>[0]) => {

@@ -8,7 +8,7 @@ import { Account, type Control, chainName, control, Digits, requireToken, TokenA
 /** A chain whose first vault has a campaign. */
 export type CampaignChain = LocalChain & Pick<LocalWorld, 'vaults' | 'rewardToken'>
 
-/** Controls of what campaigns pay, and of the source that reports it. */
+/** Returns controls of the campaigns' rewards and of the source that reports them. */
 export function rewardControls(
   rewards: Rewards,
   chains: readonly CampaignChain[],

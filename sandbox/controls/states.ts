@@ -2,18 +2,17 @@ import type { States } from '../chains/states.ts'
 import type { Relay } from '../relayer.ts'
 import type { LocalStates } from '../start/states.ts'
 
-/** A prepared state as the control room shows it: in the wallet, as this account, with this key, on this page. */
+/** A prepared state, and the account, API key and wallet page that show it. */
 export type ShownState = {
   readonly name: string
-  /** One sentence: what the wallet shows. */
   readonly does: string
-  /** Undefined for what is the same for every account. */
+  /** Undefined if the state is the same for every account. */
   readonly account: string | undefined
   readonly apiKey: string
   readonly page: string
 }
 
-/** The wallet's view of each state, by the state's name. */
+/** One sentence per state: what the wallet shows. */
 const SENTENCES: Readonly<Record<string, string>> = {
   'deposit pending': 'A deposit waits for the vault’s settlement and can be cancelled.',
   'deposit claimable': 'The vault has settled a deposit; its shares can be claimed.',
@@ -61,7 +60,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'key that has asked too often': 'The API key allows one request an hour: the next gets 429.',
 }
 
-/** The prepared states with a page of the wallet for each. Throws for a state without a sentence. */
+/** Returns the prepared states; throws for a state without a sentence. */
 export function showStates(
   { apiKey, questions }: LocalStates,
   { vaults, dropped }: Pick<States, 'vaults' | 'dropped'>,

@@ -16,7 +16,7 @@ const NAMED = { anyOf: [{ required: ['transactionHash'] }, { required: ['deposit
 const named = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z
     .strictObject({ ...Which, ...shape })
-    // The compiler cannot see `Which` in a spread of an open shape.
+    // The cast fits: the compiler loses `Which` in a spread of an open shape.
     .refine((body) => isNamed(body as Which), 'must have transactionHash or depositId')
     .meta(NAMED)
 const OutputAmount = Digits.optional().meta({ title: 'Output amount' })
@@ -36,7 +36,7 @@ const SpeedUp = named({
 
 const SOME = { transactionHash: '0x…' }
 
-/** Controls of the transfers between the chains; each returns all transfers as they then are. */
+/** Returns controls of transfers; each returns all transfers afterwards. */
 export function transferControls(relayer: Relayer, Chain: z.ZodType<number>): Readonly<Record<string, Control>> {
   const one = async (which: Which): Promise<Relay> => {
     const [relay, ...more] = await relayer.look(queryOf(which))
@@ -47,7 +47,7 @@ export function transferControls(relayer: Relayer, Chain: z.ZodType<number>): Re
   const { delaySeconds } = relayer.settings
   const paused = new Map<string, Switched>()
   const told = async () => ({ ...relayer.settings, transfers: (await relayer.look()).map(describe) })
-  /** A control after which all transfers are told. */
+  /** Returns a control whose result lists all transfers. */
   const telling = <Schema extends z.ZodType>(
     does: string,
     schema: Schema,
@@ -177,7 +177,6 @@ export function transferControls(relayer: Relayer, Chain: z.ZodType<number>): Re
   }
 }
 
-/** Without the fields that are undefined. */
 function queryOf({ transactionHash, depositId, originChainId }: Which) {
   return {
     ...(transactionHash !== undefined && { transactionHash }),

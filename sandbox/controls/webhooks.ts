@@ -4,7 +4,7 @@ import { control, jsonOnly, Seconds } from './control.ts'
 
 const example = { seconds: 20 }
 
-/** Controls of the receiver of webhooks, with which the pauses of its sender can be seen. */
+/** Returns controls of the webhook receiver, which show how the sender pauses. */
 export function webhookControls(receiver: Pick<Receiver, 'behave' | 'behaviour'>) {
   const behaving = (behaviour: 'refuse' | 'hang' | 'gone', does: string, what: string) =>
     control(

@@ -24,7 +24,6 @@ const VAULT = parseAbi([
   'event RedeemRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 shares)',
 ])
 
-/** The functions of a side of the vault. */
 const DEPOSIT = {
   pending: 'pendingDepositRequest',
   isCancelling: 'pendingCancelDepositRequest',
@@ -40,7 +39,7 @@ const REDEMPTION = {
   giveBack: 'fulfillCancelRedeem',
 } as const
 
-/** A request that waits: assets of a deposit, or shares of a redemption. */
+/** `pending` is assets of a deposit or shares of a redemption. */
 type OpenRequest = {
   readonly side: typeof DEPOSIT | typeof REDEMPTION
   readonly id: readonly [requestId: bigint, controller: Address]
@@ -49,8 +48,8 @@ type OpenRequest = {
 }
 
 /**
- * Raises the price of an ERC-7540 vault by what `gain` makes of its total assets, and fulfils every request whole at
- * that price, and the cancellations, as its manager.
+ * Raises an ERC-7540 vault's price by `gain` over its total assets, and fulfils all requests and cancellations as its
+ * manager.
  */
 export async function settleAsyncVault(chain: LocalChain, vault: Address, gain: bigint): Promise<Settlement> {
   const client = clientOf(chain)
@@ -78,7 +77,6 @@ export async function settleAsyncVault(chain: LocalChain, vault: Address, gain: 
         return [call(side.giveBack, encodeFunctionData({ abi: VAULT, functionName: side.giveBack, args: id }))]
       }
       const worth = await readContract(client, { ...contract, functionName: side.convert, args: [pending] })
-      // What is worth nothing stays pending.
       if (worth === 0n) return []
       const args = [...id, pending, worth] as const
       return [call(side.fulfill, encodeFunctionData({ abi: VAULT, functionName: side.fulfill, args }))]
@@ -88,12 +86,12 @@ export async function settleAsyncVault(chain: LocalChain, vault: Address, gain: 
   return settlementOf(chain, vault, totalAssets + gain, [...valued, ...fulfilled])
 }
 
-/** Whether an ERC-7540 vault has requests, or cancellations of some, that wait for its manager. */
+/** Returns whether an ERC-7540 vault has requests or cancellations for its manager. */
 export async function asyncVaultHasPending(chain: LocalChain, vault: Address): Promise<boolean> {
   return (await readOpenRequests(chain, vault)).length > 0
 }
 
-/** Whether this is an ERC-7540 vault with a manager; Lagoon's have no such role. */
+/** Returns whether this vault has a manager; Lagoon vaults lack that role. */
 export function isAsyncVault(chain: LocalChain, vault: Address): Promise<boolean> {
   return readContract(clientOf(chain), { address: vault, abi: VAULT, functionName: 'manager' }).then(
     () => true,

@@ -26,10 +26,10 @@ const VAULT = parseAbi([
   'function settleDeposit(uint256)',
 ])
 
-// Storage words without a getter in at least one generation.
+// Some generations lack getters for these.
 const { ledger: LEDGER, roles: ROLES, state: STATE } = LAGOON_STORAGE
 
-/** Values a Lagoon vault at its total assets plus `gain`, as its valuation manager, and settles it, as its safe. */
+/** Values a Lagoon vault at its total assets plus `gain` as its valuation manager, and settles it as its safe. */
 export async function settleLagoon(chain: LocalChain, vault: Address, gain: bigint): Promise<Settlement> {
   const reader = contractReader(chain, vault)
   const [safe, valuationManager, asset, totalAssets, isValid, isFirst] = await Promise.all([
@@ -37,7 +37,7 @@ export async function settleLagoon(chain: LocalChain, vault: Address, gain: bigi
     reader.address(ROLES + 4n),
     reader.read('asset'),
     reader.read('totalAssets'),
-    // Only 0.5 and later have this, and only 0.1 the other.
+    // Only 0.5 and later have this function, and only 0.1 the next.
     reader.read('isTotalAssetsValid').catch(() => false),
     reader.read('depositEpochId').then(
       () => true,
@@ -48,10 +48,10 @@ export async function settleLagoon(chain: LocalChain, vault: Address, gain: bigi
   const call = (from: Address, label: string, data: LocalTransaction['data']) => ({ label, from, to: vault, data })
 
   const propose = encodeFunctionData({ abi: VAULT, functionName: 'updateNewTotalAssets', args: [valuation] })
-  // 0.1 takes the proposed valuation as it is; later the safe must repeat it.
+  // The safe must repeat the valuation, except in 0.1.
   const args = isFirst ? ([] as const) : ([valuation] as const)
   const accept = encodeFunctionData({ abi: VAULT, functionName: 'settleDeposit', args })
-  // A valuation that still stands must be ended before another is proposed.
+  // A valid valuation must expire before the next proposal.
   const expire = encodeFunctionData({ abi: VAULT, functionName: 'expireTotalAssets' })
   const hashes = await transact(chain, [
     ...(isValid ? [call(safe, `expireTotalAssets of ${vault}`, expire)] : []),
@@ -62,7 +62,7 @@ export async function settleLagoon(chain: LocalChain, vault: Address, gain: bigi
   return settlementOf(chain, vault, valuation, hashes)
 }
 
-/** Whether an open Lagoon vault holds requests, or a proposed valuation, that a settlement would settle. */
+/** Returns whether an open Lagoon vault has requests or a proposed valuation to settle. */
 export async function lagoonHasPending(chain: LocalChain, vault: Address): Promise<boolean> {
   const reader = contractReader(chain, vault)
   const [state, proposal, silo, asset] = await Promise.all([

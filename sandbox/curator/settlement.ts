@@ -2,7 +2,7 @@ import { type Address, createClient, encodeFunctionData, type Hash, http, parseA
 import type { LocalChain } from '../chains.ts'
 import type { LocalTransaction } from '../transactions.ts'
 
-/** What a settlement did: the valuation it accepted, in the asset's smallest unit, and its last transaction. */
+/** An accepted valuation, in the asset's smallest unit, and the last transaction. */
 export type Settlement = {
   readonly chainId: number
   readonly vault: Address
@@ -12,7 +12,7 @@ export type Settlement = {
 
 const TOKEN = parseAbi(['function mint(address, uint256)'])
 
-/** The settlement that these transactions made; throws when there are none. */
+/** Returns the settlement of these transactions; throws if there are none. */
 export function settlementOf(
   { chainId }: LocalChain,
   vault: Address,
@@ -24,13 +24,13 @@ export function settlementOf(
   return { chainId, vault, totalAssets, transactionHash }
 }
 
-/** What gives an account so much of a token, in its smallest unit; nothing for 0. */
+/** Returns the transaction that mints this amount, in the smallest unit; empty for 0. */
 export function mintTo(account: Address, token: Address, amount: bigint): LocalTransaction[] {
   if (amount === 0n) return []
   const data = encodeFunctionData({ abi: TOKEN, functionName: 'mint', args: [account, amount] })
   return [{ label: 'mint', from: account, to: token, data }]
 }
 
-/** A client of a local chain that asks in batches, once. */
+/** Returns a client that batches its requests and never retries. */
 export const clientOf = ({ rpcUrl }: LocalChain) =>
   createClient({ transport: http(rpcUrl, { batch: true, retryCount: 0 }) })

@@ -17,13 +17,13 @@ import {
 import { type LocalAccount, SOLANA_WALLET } from '../accounts.ts'
 import { signOnSolana } from '../solana-wallet.ts'
 
-/** Where a demo plays: as whom it calls the service, and how it tells what happens. */
+/** The client and the output of a demo. */
 export type Stage = {
   readonly client: Client
   readonly say: (text: string) => void
 }
 
-/** Registers a user with a key of its own, logs in, links this wallet, and logs out again. */
+/** Registers a user, logs in, links this wallet, and logs out. */
 export async function playAccount({ client, say }: Stage, account: LocalAccount): Promise<void> {
   const user = await openSession({ client, say }, account)
   const { wallets } = orThrow(await listWallets(user))
@@ -32,7 +32,7 @@ export async function playAccount({ client, say }: Stage, account: LocalAccount)
   say('POST logout: the session is over')
 }
 
-/** Registers a user with a key of its own, logs in and links this wallet; the client with its session. */
+/** Registers a user, logs in and links this wallet; returns the client with the session. */
 export async function openSession({ client, say }: Stage, { privateKey }: LocalAccount): Promise<Client> {
   const key = someKey()
   const email = `demo.${randomBytes(4).toString('hex')}@example.com`
@@ -69,7 +69,7 @@ export async function linkSolana({ client, say }: Stage): Promise<void> {
   say(`POST wallets for ${SOLANA_WALLET.address} on Solana: linked`)
 }
 
-/** A key that signs as the provider's signers do. */
+/** Creates a key that signs in the format of the provider's signers. */
 function someKey() {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const credId = randomBytes(32).toString('base64url')

@@ -6,26 +6,24 @@ import type { Arrival } from '../receiver.ts'
 import type { LocalState } from '../start/state.ts'
 
 const PAUSE_MS = 250
-/** How long to wait for the events of what was sent. */
 const PATIENCE_MS = 8_000
 
-/** Says each delivery that arrives at the receiver, and those before, until the process ends. */
+/** Prints the receiver's deliveries until the process ends. */
 export async function playEvents(state: LocalState, say: (text: string) => void): Promise<void> {
   const { url, receivedUrl } = state.webhook
-  say(`Following what arrives at ${url}; Ctrl-C ends it …`)
+  say(`Printing webhook events that arrive at ${url}; Ctrl-C ends this …`)
   await followArrivals(receivedUrl, (arrival) => say(describeArrival(state, arrival)))
 }
 
-/** Says what the service tells of a user, as it arrives, between the lines of a demo. */
 type EventsOfUser = {
-  /** Waits in the end for an event that names this transaction. */
+  /** Makes `told` wait for an event that names this transaction. */
   expect(hash: Hex): void
-  /** Resolves when all that is expected has been told, or after some seconds. */
+  /** Resolves when all expected events have arrived, or after some seconds. */
   told(): Promise<void>
   end(): Promise<void>
 }
 
-/** Says from now on each event of this user's transactions, and of what others do for the user, as a settlement is. */
+/** Prints new events of this user, including those that others cause, such as settlements. */
 export async function tellEvents(state: LocalState, user: Hex, say: (text: string) => void): Promise<EventsOfUser> {
   const { receivedUrl } = state.webhook
   const sent = new Set<string>()
@@ -35,14 +33,14 @@ export async function tellEvents(state: LocalState, user: Hex, say: (text: strin
   const tell = (arrival: Arrival) => {
     const text = JSON.stringify(arrival.event).toLowerCase()
     const named = [...sent].filter((hash) => text.includes(hash))
-    // What is final now may be of a demo before this one.
+    // A final event may belong to an earlier demo.
     const isNew = text.includes(user.toLowerCase()) && arrival.event?.['final'] === false
     if (!arrival.isTaken || !(isNew || named.length > 0)) return
     for (const hash of named) untold.delete(hash)
     say(describeArrival(state, arrival))
   }
   const followed = followArrivals(receivedUrl, tell, { since, signal: ending.signal }).catch(() =>
-    say('The receiver of the events does not answer.'),
+    say('The webhook receiver does not respond.'),
   )
   return {
     expect(hash) {
@@ -59,7 +57,7 @@ export async function tellEvents(state: LocalState, user: Hex, say: (text: strin
   }
 }
 
-/** Tells what arrives at the receiver after this number, one after the other. Throws where it is gone. */
+/** Passes the deliveries after this number to `tell`; throws if the receiver is gone. */
 async function followArrivals(
   receivedUrl: string,
   tell: (arrival: Arrival) => void,
@@ -78,20 +76,19 @@ async function listArrivals(receivedUrl: string, after = 0): Promise<readonly Ar
   return JSON.parse(text).received
 }
 
-/** A delivery in a line: what it says, when it came, and what became of it. */
 function describeArrival(state: LocalState, { event, delayMs, attempt, status, isVerified, isTaken }: Arrival): string {
   const notes = [
     ...(delayMs === null ? [] : [`${(delayMs / 1000).toFixed(1)} s after it happened`]),
     ...(attempt > 1 ? [`attempt ${attempt}`] : []),
-    ...(isVerified ? [] : ['its signature is wrong']),
-    ...(status === null ? ['not answered'] : isTaken ? [] : [`answered with ${status}`]),
+    ...(isVerified ? [] : ['wrong signature']),
+    ...(status === null ? ['no response'] : isTaken ? [] : [`response ${status}`]),
   ]
-  return `Event ${event ? describeEvent(state, event) : 'of no known form'}, ${notes.join(', ')}`
+  return `Event ${event ? describeEvent(state, event) : 'of unknown form'}, ${notes.join(', ')}`
 }
 
 function describeEvent({ vaults, tokens }: LocalState, event: NonNullable<Arrival['event']>): string {
   const { success, data: known } = WebhookEvent.safeParse(event)
-  // Of a type that is new, or a test delivery.
+  // The type is unknown, or the event is a test delivery.
   if (!success) return event.type
   const { type, final, data } = known
   const contract = 'vaultAddress' in data ? data.vaultAddress : data.token

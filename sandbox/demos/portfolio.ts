@@ -15,7 +15,7 @@ const CURRENCY = 'EUR'
 const money = new Intl.NumberFormat('en', { style: 'currency', currency: CURRENCY })
 const percent = new Intl.NumberFormat('en', { signDisplay: 'always', maximumFractionDigits: 2 })
 
-/** Shows a user's balances and NFTs on all chains, and the market around them, in euros. */
+/** Shows a user's balances and NFTs on all chains, and market data, in euros. */
 export async function playPortfolio({ client, say }: Stage, account: LocalAccount): Promise<void> {
   const user = await openSession({ client, say }, account)
   await linkSolana({ client: user, say })

@@ -8,10 +8,10 @@ import type { VaultStage } from './vaults.ts'
 const [BASE, ARBITRUM] = [8453, 42161] as const
 const COIN = 10n ** 18n
 
-/** Has campaigns pay a new account, lists what they pay, and claims it where it can be claimed. */
+/** Grants rewards to a new account, lists them, and claims the claimable ones. */
 export async function playRewards(stage: VaultStage): Promise<void> {
   const { state, client, say, heading } = stage
-  // The API asks the source about an account once in five minutes, so each demo has an account of its own.
+  // The API reads an account's rewards only once in five minutes, so each demo needs a new account.
   const privateKey = generatePrivateKey()
   const { address: userAddress } = privateKeyToAccount(privateKey)
   const chain = state.chains.find(({ chainId }) => chainId === BASE)

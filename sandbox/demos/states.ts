@@ -1,11 +1,8 @@
 import type { LocalState } from '../start/state.ts'
 
-/**
- * Asks the service about every state that stands in the sandbox and says each answer in a line, or shows the answer to
- * the one of this name with its command. Throws where there is none.
- */
+/** Prints a line per prepared state, or one state's command and full response. Throws for an unknown name. */
 export async function playStates({ baseUrl, states }: LocalState, say: (text: string) => void, only?: string) {
-  if (!states) throw new Error('The service runs without a past, and so without states.')
+  if (!states) throw new Error('The service runs without history, so it has no prepared states.')
   const { questions } = states
   const chosen = Object.entries(questions).filter(([name]) => only === undefined || name === only)
   if (chosen.length === 0) throw new Error(`There is no state ${only}; there is ${Object.keys(questions).join(', ')}.`)

@@ -20,14 +20,14 @@ import type { LocalAccount } from '../accounts.ts'
 import type { LocalState } from '../start/state.ts'
 import type { Stage } from './account.ts'
 
-/** Where a demo of vaults plays: it sends transactions of the first account, too. */
+/** The stage of a demo of vaults, which also sends transactions. */
 export type VaultStage = Stage & {
   readonly state: LocalState
   readonly user: Hex
   readonly heading: (text: string) => void
   /**
-   * Signs and sends a transaction just as the service returned it, for the first account unless one is given; its hash, once it
-   * is mined. Throws when it reverts.
+   * Sends a transaction exactly as the service returned it, by default for the first account. Returns its hash once
+   * mined; throws if it reverts.
    */
   readonly send: (chainId: number, what: string, call: Call, account?: LocalAccount) => Promise<Hex>
 }
@@ -37,11 +37,11 @@ type Prepared = Pick<PrepareDepositResponse, 'approval' | 'operations' | 'estima
 const PATIENCE_MS = 60_000
 const ARBITRUM = 42161
 
-/** Deposits into a synchronous vault, and into one that settles, up to the claim of its shares. */
+/** Deposits into an instant vault, and into one that settles, whose shares it claims. */
 export async function playSameChain(stage: VaultStage): Promise<void> {
   const vaults = await list(stage)
   const sync = find(vaults, 'Cove')
-  stage.heading(`A deposit into ${sync.name}: shares at once`)
+  stage.heading(`A deposit into ${sync.name}: instant shares`)
   await deposit(stage, sync, '250')
 
   const async = find(vaults, 'Harbor')
@@ -60,11 +60,11 @@ export async function playCrossChain(stage: VaultStage): Promise<void> {
   await claimSettled(stage, vault, 'deposit')
 }
 
-/** Withdraws from a vault that pays at once, here and to the other chain, and from one that pays after a settlement. */
+/** Withdraws from an instant vault, on its chain and to the other, and from one that settles. */
 export async function playWithdrawals(stage: VaultStage): Promise<void> {
   const vaults = await list(stage)
   const sync = find(vaults, 'Cove')
-  stage.heading(`A withdrawal from ${sync.name}: paid at once`)
+  stage.heading(`A withdrawal from ${sync.name}: paid instantly`)
   await deposit(stage, sync, '250')
   await withdraw(stage, sync, { amount: unitsOf(stage, sync, '100') })
 
@@ -97,7 +97,7 @@ function find(vaults: readonly Vault[], name: string): Vault {
   return vault
 }
 
-/** Deposits whole tokens, and gives the hash of the last transaction. */
+/** Returns the hash of the last transaction. */
 async function deposit(
   stage: VaultStage,
   vault: Vault,
@@ -110,7 +110,7 @@ async function deposit(
   return await sendAll(stage, source?.srcChainId ?? vault.chainId, prepared)
 }
 
-/** Withdraws, and gives the hash of the last transaction. */
+/** Returns the hash of the last transaction. */
 async function withdraw(stage: VaultStage, vault: Vault, what: Partial<PrepareWithdrawalRequest>): Promise<Hex> {
   const prepared = orThrow(await prepareWithdrawal(stage.client, { ...placeOf(stage, vault), ...what }))
   const { decimals, symbol } = tokenOf(stage, vault)
@@ -121,7 +121,6 @@ async function withdraw(stage: VaultStage, vault: Vault, what: Partial<PrepareWi
   return await sendAll(stage, vault.chainId, prepared)
 }
 
-/** Waits until a deposit or withdrawal is settled, and claims what it gives. */
 async function claimSettled(stage: VaultStage, vault: Vault, kind: 'deposit' | 'withdrawal'): Promise<void> {
   const place = placeOf(stage, vault)
   const follow = (isDone: (status: string) => boolean) =>
@@ -157,7 +156,7 @@ async function followTransfer(stage: VaultStage, srcChainId: number, txHash: Hex
   await waitFor(stage, 'cross-chain status', ask, ({ terminal }) => terminal)
 }
 
-/** Asks more often than a wallet would, until it is done, and tells each new status. */
+/** Polls more often than a wallet would, and prints each new status. */
 async function waitFor<Told extends { status: string; statusDescription: string }>(
   { say }: VaultStage,
   what: string,
@@ -200,7 +199,6 @@ function tokenOf({ state }: VaultStage, { depositTokenAddress, chainId }: Vault)
   return token
 }
 
-/** The vault's token as it is on another chain. */
 function tokenOn(stage: VaultStage, chainId: number, vault: Vault) {
   const { symbol } = tokenOf(stage, vault)
   const token = stage.state.tokens.find((one) => one.chainId === chainId && one.symbol === symbol)

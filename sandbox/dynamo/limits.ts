@@ -2,10 +2,10 @@ import db from 'dynalite/db/index.js'
 import { findExcessOfExpression } from '../expression-limits.ts'
 
 type Attributes = Readonly<Record<string, Value>>
-/** A value as DynamoDB's wire has it, by its type. */
+/** A value in DynamoDB's wire format. */
 type Value = { readonly S?: string; readonly L?: readonly Value[]; readonly M?: Attributes }
 
-/** What is asked of one item, or of those that are found. */
+/** The part of a request about one item or query. */
 type Part = Readonly<Record<string, unknown>> & {
   readonly Item?: Attributes
   readonly Key?: Attributes
@@ -20,7 +20,7 @@ type Request = Part & {
   readonly RequestItems?: Readonly<Record<string, BatchOfWrites | BatchOfReads>>
 }
 
-/** In bytes; `actions` of a transaction, letters of a `token`, and maps and lists around a value (`nesting`). */
+/** Bytes of a transaction, `pk` and `sk`; characters of a `token`; maps and lists around a value (`nesting`). */
 const MOST = {
   transaction: 4 * 2 ** 20,
   actions: 100,
@@ -30,24 +30,24 @@ const MOST = {
   nesting: 31,
 }
 
-/** The size of an item in bytes, as DynamoDB counts it. */
+/** Returns an item's size in bytes, as DynamoDB counts it. */
 export function itemSize(item: object): number {
   const text = JSON.stringify(item)
   const bytes = Buffer.from(text)
-  // In this encoding a character is a byte.
+  // Each byte is one character in latin1.
   return sizeInCharacters(bytes.length === text.length ? item : JSON.parse(bytes.toString('latin1')))
 }
 
 const sizeInCharacters = db.sizeInCharacters ?? db.itemSize
 
-/** Has dynalite hold items, also those that an update makes, to 400 KB in bytes: it counts a character as one. */
+/** Makes dynalite limit items to 400 KB in bytes; it counts a character as one. */
 export function countBytes(): void {
   Object.assign(db, { itemSize, sizeInCharacters })
 }
 
 /**
- * Why DynamoDB refuses a request that dynalite takes, in DynamoDB's words; undefined where it does not. Each character of the
- * request stands for one byte of it. What it makes of items is not looked at.
+ * Returns DynamoDB's error for a request beyond its limits that dynalite accepts; undefined if none. Each character of
+ * `text` stands for one byte. Ignores the resulting items.
  * Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
  */
 export function findExcess(text: string): string | undefined {
@@ -67,8 +67,8 @@ export function findExcess(text: string): string | undefined {
 }
 
 /**
- * Why DynamoDB refuses a transaction of items of these sizes, in bytes; undefined where it does not. That the items come to 4 MB at
- * most is documented, and neither the words nor what counts of an item: these are ours, for items as they then are, or were.
+ * Returns an error if a transaction's items, of these sizes in bytes, exceed 4 MB; otherwise undefined. The limit is
+ * documented, but not its message or counting. Ours counts items after a write or before a deletion.
  */
 export function findExcessOfItems(sizes: readonly number[]): string | undefined {
   const sum = sizes.reduce((left, right) => left + right, 0)
@@ -99,7 +99,6 @@ function findInValues({ Item: item = {}, ExpressionAttributeValues: values = {} 
     : undefined
 }
 
-/** How many maps and lists are around the deepest value. */
 function nestingOf({ L: list, M: map }: Value): number {
   const inner = list ?? (map && Object.values(map))
   return inner ? 1 + Math.max(0, ...inner.map(nestingOf)) : 0

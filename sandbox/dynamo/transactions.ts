@@ -6,7 +6,6 @@ import { type Answer, handTo } from '../exchange.ts'
 import { guardHost } from '../listen.ts'
 import { countBytes, findExcess, findExcessOfItems, itemSize } from './limits.ts'
 
-/** Has one action of DynamoDB's done. */
 type Act = (action: string, input: object) => Promise<Answer>
 
 type Item = Readonly<Record<string, unknown>>
@@ -37,43 +36,41 @@ const Input = z.object({
   ReturnConsumedCapacity: z.string().optional(),
 })
 
-/** For so long DynamoDB knows a transaction by its token. */
+/** DynamoDB remembers a transaction's token this long. */
 const KNOWN_MS = 600_000
 
 const PLAIN_WRITES: ReadonlySet<string> = new Set(['PutItem', 'UpdateItem', 'DeleteItem'])
 
-/** What tests do to transactions. */
+/** Settings of transactions for tests. */
 export type Transactions = {
-  /** What each waits for before it is made. */
+  /** Promise that transactions await before they write. */
   hold: Promise<unknown> | undefined
 }
 
 /**
- * Has a server of dynalite's make transactions, which it lacks, and keep DynamoDB's limits. All writes of a transaction are made
- * or none, while other requests wait; as long as it is held, they do not, and find what was before it. One of items that another
- * has under way is refused, as is a write of such an item, and one that was made or is under way is not made again for the same
- * token. `now` is in epoch milliseconds.
+ * Adds transactions and DynamoDB's limits to dynalite. A transaction's writes happen together while other requests
+ * wait. During `hold` they do not wait and see the state before it. An item under way rejects other transactions and
+ * writes. A token under way is rejected; a completed one writes nothing again. `now` is in epoch milliseconds.
  * Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
  */
 export function addTransactions(server: EventEmitter, { now }: { readonly now: () => number }): Transactions {
   countBytes()
   const dynalite = new EventEmitter()
   for (const listener of server.listeners('request')) {
-    // What listens to a server's requests takes a request and a response.
+    // The cast fits: request listeners take a request and a response.
     dynalite.on('request', listener as (request: unknown, response: unknown) => void)
   }
   server.removeAllListeners('request')
 
   const transactions: Transactions = { hold: undefined }
   const underWay = new Set<Promise<unknown>>()
-  /** The transaction that is being made. */
   let making: Promise<unknown> | undefined
-  /** The transactions that items are in, by the items' keys. */
+  /** Transactions by the keys of their items. */
   const busy = new Map<string, Promise<unknown>>()
   const made = new Map<string, { readonly items: unknown; readonly at: number }>()
   const begun = new Set<string>()
 
-  /** Does something once all that is under way has ended; what comes later waits for it. */
+  /** Runs after all requests under way; later requests wait for it. */
   const alone = async (make: () => Promise<Answer>): Promise<Answer> => {
     while (making) await making
     const answer = Promise.allSettled(underWay).then(make)
@@ -85,7 +82,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
 
   const write = async (headers: IncomingMessage['headers'], input: unknown): Promise<Answer> => {
     const parsed = Input.safeParse(input)
-    // What DynamoDB says of actions that it cannot read is not documented, and the SDK sends none.
+    // DynamoDB's response to unreadable actions is undocumented, and the SDK never sends them.
     if (!parsed.success) return refusal('ValidationException', parsed.error.message)
     const { TransactItems: items, ClientRequestToken: token, ReturnConsumedCapacity: asked = 'NONE' } = parsed.data
     const capacity = (units: number) =>
@@ -128,14 +125,14 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
   const serve = async (headers: IncomingMessage['headers'], bytes: Buffer): Promise<Answer> => {
     const [, action = ''] = String(headers['x-amz-target']).split('.')
     const body = bytes.toString()
-    // In this encoding a character is a byte.
+    // Each byte is one character in latin1.
     const excess = findExcess(bytes.toString('latin1'))
     if (excess !== undefined) return refusal('ValidationException', excess)
     if (action === 'TransactWriteItems') return await write(headers, JSON.parse(body))
     if (busy.size > 0 && PLAIN_WRITES.has(action) && busy.has(keyOf(locationOf(PlainWrite.parse(JSON.parse(body)))))) {
       return refusal('TransactionConflictException', ONGOING)
     }
-    // What a batch of writes comes to where a transaction has one of its items is not documented: it waits.
+    // DynamoDB's behaviour is undocumented here; the batch waits for the transaction.
     if (busy.size > 0 && action === 'BatchWriteItem') {
       const locations = locationsOf(BatchWrite.parse(JSON.parse(body)))
       await Promise.allSettled(locations.map((location) => busy.get(keyOf(location))))
@@ -160,7 +157,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
   return transactions
 }
 
-/** The body of a request, also of one that is handed over. */
+/** Also reads a request from `handTo`. */
 function bodyOf(request: EventEmitter): Promise<Buffer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
@@ -169,7 +166,6 @@ function bodyOf(request: EventEmitter): Promise<Buffer> {
   })
 }
 
-/** Where an item is. */
 type ItemLocation = { readonly TableName: string; readonly Key: z.output<typeof Key> }
 
 function locationOf({ TableName, ...input }: z.output<typeof PlainWrite>): ItemLocation {
@@ -192,7 +188,6 @@ type Described = {
   readonly action: string
   readonly input: object
   readonly location: ItemLocation
-  /** Whether it only looks. */
   readonly isCheck: boolean
 }
 
@@ -200,7 +195,7 @@ function describe(item: z.output<typeof Input>['TransactItems'][number]): Descri
   const [[name, write] = ['', undefined]] = Object.entries(item)
   const input = PlainWrite.parse(write)
   return {
-    // A condition alone is tried by a deletion that is undone.
+    // A condition check runs as a deletion, which is then undone.
     action: name === 'ConditionCheck' ? 'DeleteItem' : `${name}Item`,
     input,
     location: locationOf(input),
@@ -208,7 +203,7 @@ function describe(item: z.output<typeof Input>['TransactItems'][number]): Descri
   }
 }
 
-/** Makes each write, and undoes all where one was refused, or all are too much. */
+/** Undoes all writes if one fails or the items exceed the limit. */
 async function makeAll(act: Act, writes: readonly Described[], made: (units: number) => Answer): Promise<Answer> {
   const done: { readonly answer: Answer; readonly size: number; readonly undo: () => Promise<unknown> }[] = []
   const read = async (location: ItemLocation): Promise<Item | undefined> => {
@@ -227,7 +222,7 @@ async function makeAll(act: Act, writes: readonly Described[], made: (units: num
   }
   const excess = findExcessOfItems(done.map(({ size }) => size))
   if (excess === undefined && done.every(({ answer }) => answer.status === 200)) {
-    // Twice the units of single writes.
+    // A transaction consumes twice the units of single writes.
     return made(done.reduce((sum, { size }) => sum + 2 * Math.max(1, Math.ceil(size / 1024)), 0))
   }
   for (const { undo } of done) await undo()
@@ -242,10 +237,10 @@ type Reason = { readonly Code: string; readonly Message?: string }
 const NONE: Reason = { Code: 'None' }
 const ONGOING = 'Transaction is ongoing for the item'
 
-/** What only shows once a transaction is under way; all else is refused before. */
+/** Errors that appear only within a transaction; DynamoDB rejects all others earlier. */
 const FOUND_LATE = /^Item size to update|Type mismatch for|does not match the schema/
 
-/** What a write comes to among the reasons why a transaction is cancelled; undefined where it is refused before. */
+/** Returns a cancellation reason; undefined for an error that rejects the whole request. */
 function reasonOf({ status, text }: Answer): Reason | undefined {
   if (status === 200) return NONE
   const { __type: type, message }: { __type: string; message: string } = JSON.parse(text)

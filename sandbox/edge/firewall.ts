@@ -2,7 +2,6 @@ import { BlockList } from 'node:net'
 import * as z from 'zod'
 import type { Deployed } from '../template/deployed.ts'
 
-/** What a firewall looks at of a request. */
 type Inspected = {
   readonly address: string
   readonly method: string
@@ -11,7 +10,6 @@ type Inspected = {
   readonly bodyBytes: number
 }
 
-/** What a firewall answers in the place of what it protects, and by which rule. */
 type Refusal = {
   readonly rule: string
   readonly status: number
@@ -19,7 +17,7 @@ type Refusal = {
   readonly body: string
 }
 
-/** The refusal of a request; undefined for one that passes. */
+/** Returns the refusal of a request; undefined if it passes. */
 export type Judge = (request: Inspected) => Refusal | undefined
 
 const Transformations = z.array(z.strictObject({ Priority: z.number(), Type: z.enum(['NONE', 'URL_DECODE']) }))
@@ -55,7 +53,7 @@ type RateBased = {
   CustomKeys?: { Header: { Name: string; TextTransformations: unknown[] } }[] | undefined
   ScopeDownStatement?: Statement | undefined
 }
-// Named, as it holds itself.
+// The recursive schema needs a declared type.
 const Statement: z.ZodType<Statement> = z.lazy(() =>
   z.strictObject({
     ByteMatchStatement: ByteMatch.optional(),
@@ -112,9 +110,8 @@ const Acl = z.object({
 const IpSet = z.object({ Addresses: z.array(z.string()), IPAddressVersion: z.enum(['IPV4', 'IPV6']) })
 
 /**
- * AWS WAF as far as a template's web ACL with this ARN has it: rules in the order of their priority, each with counts of its
- * own over what came in its window, whatever became of it. AWS's own list matches nobody here; and here counts are exact, where
- * WAF looks at them some seconds later. What is in the ACL and not understood is refused.
+ * Returns AWS WAF with the web ACL of this ARN. Rate rules also count blocked requests. Unlike in AWS, counts are
+ * exact, and the managed list matches nothing. Throws for unsupported parts of the ACL.
  */
 export function createFirewall(deployed: Deployed, aclArn: string, now: () => number): Judge {
   const acl = deployed('AWS::WAFv2::WebACL', Acl).find(({ arn }) => arn === aclArn)
@@ -143,7 +140,7 @@ export function createFirewall(deployed: Deployed, aclArn: string, now: () => nu
     throw new Error(`A statement is not known here: ${Object.keys(statement)}`)
   }
 
-  /** Whether the request is one too many of its kind. */
+  /** Returns a check that counts a request and reports whether it exceeds the rate. */
   function counter(rate: RateBased) {
     const counted = new Map<string, number[]>()
     return (request: Inspected) => {
@@ -174,7 +171,7 @@ export function createFirewall(deployed: Deployed, aclArn: string, now: () => nu
   }
 }
 
-/** What a request is counted with; undefined for one that lacks it, which is not counted. */
+/** Returns a request's counting key; undefined if it lacks one and is not counted. */
 function instanceOf({ AggregateKeyType, CustomKeys = [] }: RateBased, request: Inspected): string | undefined {
   if (AggregateKeyType === 'IP') return request.address
   const values = CustomKeys.map(({ Header: { Name } }) => request.headers[Name.toLowerCase()])

@@ -26,7 +26,7 @@ const STATUSES: Readonly<Record<Relay['state'], Status>> = {
   filled: 'filled',
   slow_filled: 'slowFilled',
   expired: 'expired',
-  // The indexer takes the bundle for the payment, even when the depositor must still claim.
+  // The indexer treats the bundle as the payment, even before the depositor's claim.
   refund_deferred: 'refunded',
   refunded: 'refunded',
 }
@@ -55,8 +55,8 @@ const Params = z.object({
 type Params = z.output<typeof Params>
 
 /**
- * `GET /deposit/status` of the bridge's API, which its indexer answers. It knows the relayer's deposits, and has the
- * indexer's habits: any leaf of a bundle stands for a refund, and a failed action counts against the transaction's first fill.
+ * Returns `GET /deposit/status` of the bridge's API, about the relayer's deposits. Like the real indexer it errs: any
+ * leaf of a bundle counts as a refund, and a failed action counts against the transaction's first fill.
  */
 export function depositStatuses(options: {
   readonly chains: readonly LocalChain[]
@@ -104,7 +104,6 @@ export function depositStatuses(options: {
     }
   }
 
-  /** The event of a deposit's fill; undefined when there is none. */
   async function fillOf(deposit: BridgeDeposit): Promise<Fill | undefined> {
     const chain = chains.find(({ chainId }) => chainId === deposit.destinationChainId)
     if (!chain) return undefined
@@ -127,7 +126,7 @@ type Fill = {
   readonly logIndex: number
 }
 
-/** Gives each fill of the transaction the first failure after it that no earlier fill took, right or not. */
+/** Gives each fill the next failure after it that no earlier fill took, even if that is wrong. */
 async function haveActionsSucceeded({ chain, pool, transactionHash, logIndex }: Fill): Promise<boolean> {
   const { logs } = await getTransactionReceipt(clientOf(chain), { hash: transactionHash })
   const fills = parseEventLogs({ abi: spokePoolAbi, eventName: 'FilledRelay', logs })
@@ -142,7 +141,7 @@ async function haveActionsSucceeded({ chain, pool, transactionHash, logIndex }: 
   return true
 }
 
-/** Selects the deposits that a query names; undefined when it names none. */
+/** Returns undefined if the query names no deposits. */
 function filterOf(params: Params): ((relay: Relay) => boolean) | undefined {
   const { originChainId, depositId, relayDataHash } = params
   const transactionHash = params.depositTxHash ?? params.depositTxnRef

@@ -11,7 +11,7 @@ import { type Fake, fake, type ProviderReply, type Question } from '../fake.ts'
 import type { Relayer } from '../relayer.ts'
 import { depositStatuses } from './across-status.ts'
 
-/** A chain that the local bridge goes to, and what it takes there: tokens of one symbol are one asset. */
+/** A chain and its bridged tokens; the same symbol means the same asset. */
 export type BridgedChain = LocalChain & { readonly tokens: readonly LocalToken[] }
 
 type ErrorCode = 'INVALID_PARAM' | 'MISSING_PARAM' | 'AMOUNT_TOO_LOW' | 'AMOUNT_TOO_HIGH' | 'ROUTE_NOT_ENABLED'
@@ -27,26 +27,26 @@ class ApiError extends Error {
   }
 }
 
-// Hundredths of a per cent of the amount.
+// Hundredths of a percent of the amount.
 const CAPITAL_BASIS_POINTS = 4n
 const LP_BASIS_POINTS = 1n
-// In whole tokens: the fees are as if all of them were dollars.
+// Whole tokens: the fees treat every token as worth a dollar.
 const GAS_FEE = '0.05'
 const GAS_FEE_WITH_MESSAGE = '0.12'
 const MAX_DEPOSIT = '2000000'
 const MAX_DEPOSIT_INSTANT = '500000'
-// The relayer's fee may be a quarter of the amount, so the least amount is about four times the gas fee.
+// The relayer's fee may be a quarter of the amount, so the minimum is about four times the gas fee.
 const MAX_RELAYER_FEE_BASIS_POINTS = 2_500n
 
 const FILL_SECONDS = 3
-// Quotes are for an older block of Ethereum, which several quotes share.
+// A quote refers to an older block of Ethereum, which several quotes share.
 const QUOTE_AGE_SECONDS = 300n
-// The chosen relayer has the exclusive right for as long as a fill takes. Where the origin may reorganise its blocks the
-// API returns a time in place of a period, which would then begin at another moment.
+// The chosen relayer is exclusive for the duration of a fill. For these origins the API returns a time instead of a
+// period, which would begin later after a reorganisation.
 const ORIGINS_THAT_REORGANISE: readonly number[] = [1, 137]
 const DEADLINE_SECONDS = 7200
 const WHOLE = 10n ** 18n
-/** Longer ones do not fit into a URL. */
+/** Longer messages do not fit into a URL. */
 const MAX_MESSAGE_IN_QUERY = 25_000
 
 const TOKEN = parseAbi(['function balanceOf(address account) view returns (uint256)'])
@@ -82,8 +82,7 @@ type FeeParams = z.output<typeof FeeParams>
 type Route = { readonly from: LocalToken; readonly to: LocalToken }
 
 /**
- * The bridge's API for these chains, under /api: `suggested-fees` and `deposit/status`. Its quotes are made up, and their ids
- * say so.
+ * Returns the bridge's `suggested-fees` and `deposit/status`, under /api. Quotes are invented, and their ids say so.
  */
 export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; readonly relayer: Relayer }): Fake {
   const { chains, relayer } = options
@@ -124,7 +123,7 @@ export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; 
       exclusivityDeadline: exclusiveUntil + FILL_SECONDS,
       spokePoolAddress: bridgeContracts(from.chainId).pool,
       destinationSpokePoolAddress: bridgeContracts(to.chainId).pool,
-      // Everything that the depositor pays: the other three are its parts.
+      // The total that the depositor pays; the next three are its parts.
       totalRelayFee: share(fees.total),
       relayerCapitalFee: share(fees.capital),
       relayerGasFee: share(fees.gas),
@@ -188,7 +187,7 @@ export function fakeAcross(options: { readonly chains: readonly BridgedChain[]; 
   })
 }
 
-/** The chain's coin as a token, if the pool takes it. */
+/** Returns the chain's coin as a token, if the pool accepts it. */
 function wrappedCoinOn({ chainId }: BridgedChain): LocalToken[] {
   const token = bridgeTokenAt(chainId, bridgedAs(chainId, COIN_ADDRESS))
   return token ? [{ chainId, name: 'Wrapped Ether', ...token }] : []
@@ -234,7 +233,7 @@ function limitsOf(token: LocalToken, message: string | undefined) {
   }
 }
 
-/** The same amount with other decimals, rounded down. */
+/** Rounds down. */
 function scale(amount: bigint, from: number, to: number): bigint {
   return to >= from ? amount * 10n ** BigInt(to - from) : amount / 10n ** BigInt(from - to)
 }

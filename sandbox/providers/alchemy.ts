@@ -5,28 +5,26 @@ import type { LocalToken } from '../chains/world.ts'
 import { type Fake, fake, type ProviderReply } from '../fake.ts'
 import { type IndexedChain, readCollectibles, readTokens } from './indexed-chain.ts'
 
-/** The API key that the fake accepts. */
+/** API key that the fake accepts. */
 export const ALCHEMY_KEY = 'local'
 
-/** Limits of pay-as-you-go: compute units a second, over a window of ten seconds. */
+/** Pay-as-you-go limits: compute units per second, over a window of ten seconds. */
 const UNITS_PER_SECOND = 10_000
 const WINDOW_MS = 10_000
 const UNITS = { alchemy_getTokenBalances: 20, alchemy_getTokenMetadata: 10, getNFTsForOwner: 480 }
 const PAGE_SIZE = 100
-/** Networks without an NFT API. */
 const WITHOUT_NFTS = ['bnb-mainnet', 'gnosis-mainnet']
 
 const Call = z.object({ id: z.int(), method: z.string(), params: z.array(z.unknown()) })
 type Call = z.output<typeof Call>
 const BalancesParams = z.tuple([z.string(), z.literal('erc20')]).rest(z.object({ pageKey: z.string().optional() }))
 
-/** Alchemy as a fake; `units` are the compute units that it has counted. */
+/** Alchemy's fake; `units` are the compute units spent. */
 export type FakeAlchemy = Fake & { readonly spent: { units: number } }
 
 /**
- * Alchemy's index of wallets for these chains, under /alchemy/<network>: all tokens, listed or not, and the NFTs, as they
- * are on the chains; on the service's other EVM chains nobody has anything. It refuses other keys and networks, limits
- * compute units as the real one does, and hands out keys of pages that it made itself
+ * Returns Alchemy's wallet index, under /alchemy/<network>, with these chains' tokens and NFTs, even unlisted ones.
+ * Other chains are empty. Like the real one it rejects unknown keys, networks and page keys, and limits compute units
  * (https://www.alchemy.com/docs/reference/error-reference).
  */
 export function fakeAlchemy(
@@ -36,7 +34,7 @@ export function fakeAlchemy(
   const spent = { units: 0 }
   const window: { at: number; units: number }[] = []
 
-  /** Counts compute units; false where the window has no more. */
+  /** Returns false if the window is exhausted. */
   function take(units: number): boolean {
     while (window[0] && window[0].at <= now() - WINDOW_MS) window.shift()
     const used = window.reduce((sum, one) => sum + one.units, 0)
@@ -87,7 +85,7 @@ export function fakeAlchemy(
   return Object.assign(service, { spent })
 }
 
-/** Balances of a page; undefined for params that make no sense, and for the key of a page that was not handed out. */
+/** Returns undefined for invalid parameters or an unknown page key. */
 async function balancesOf(chain: IndexedChain | undefined, params: readonly unknown[], pageSize: number) {
   const parsed = BalancesParams.safeParse(params)
   if (!parsed.success) return undefined
@@ -103,7 +101,7 @@ async function balancesOf(chain: IndexedChain | undefined, params: readonly unkn
       address: address.toLowerCase(),
       tokenBalances: page.items.map(({ address: contract, balance }) => ({
         contractAddress: contract.toLowerCase(),
-        // Exactly one of the two is null.
+        // Exactly one of the two fields is null.
         tokenBalance: balance === null ? null : `0x${balance.toString(16).padStart(64, '0')}`,
         error: balance === null ? 'execution reverted' : null,
       })),
@@ -112,7 +110,7 @@ async function balancesOf(chain: IndexedChain | undefined, params: readonly unkn
   )
 }
 
-/** Tokens that each wallet has had, as far as this index says: listed ones too, of most of which it has nothing. */
+/** Lists the same tokens for every wallet, most of them with a zero balance. */
 function tokensOf({ tokens, unlisted = [] }: IndexedChain): readonly LocalToken[] {
   return [...tokens, ...unlisted]
 }
@@ -140,7 +138,7 @@ async function pageOfNfts(
   const ownedNfts = page.items.map(({ tokenId, uri, metadata }) => ({
     ...{ contract, tokenId: tokenId.toString(), tokenType: 'ERC721', balance: '1', tokenUri: uri },
     ...{ name: null, description: null, image: {}, animation: {}, acquiredAt: { blockTimestamp: null } },
-    // Its own words win over none.
+    // The metadata's own values replace null.
     ...pickWords(metadata),
     raw: { tokenUri: uri, metadata, error: null },
   }))
@@ -152,7 +150,7 @@ function pickWords(metadata: object): object {
   return { name, description, image: { originalUrl: image } }
 }
 
-/** A page of items, and the key of the next; undefined for a key that was not handed out. */
+/** Returns undefined for an unknown page key. */
 function pageOf<T>(items: readonly T[], pageKey: string | undefined, size: number) {
   const start = pageKey === undefined ? 0 : Number(/^page-(\d+)$/.exec(pageKey)?.[1] ?? Number.NaN)
   if (Number.isNaN(start) || (start > 0 && start >= items.length)) return undefined

@@ -6,18 +6,18 @@ import { DAY_MS, type MadeUpCoin, type MadeUpMarket, minuteOf, rounded } from '.
 const PUBLIC_RANGE_DAYS = 365
 const FIVE_MINUTES_MS = 300_000
 const HOUR_MS = 3_600_000
-/** Of the capitalisation, what is traded in a day. */
+/** Daily volume as a fraction of the capitalisation. */
 const TURNOVER = 0.05
 const ALL_DAYS = 36_500
 
 /**
- * CoinGecko's API for the made-up market, under /coingecko: coins/markets, coins/list, both market_chart, search and
- * simple/price (https://docs.coingecko.com). `now` is in epoch milliseconds.
+ * Returns CoinGecko's API for the invented market, under /coingecko (https://docs.coingecko.com). `now` is in epoch
+ * milliseconds.
  */
 export function fakeCoinGecko(market: MadeUpMarket, now: () => number): Fake {
   const { coins, priceAt } = market
 
-  /** The coins, the largest first, with their ranks; those without a price have none. */
+  /** Sorts by size; coins without a price have no rank. */
   const rankCoins = () => {
     const moment = now()
     const sized = coins.map((coin) => ({ coin, size: (priceAt(coin, 'usd', moment) ?? 0) * coin.supply }))
@@ -158,7 +158,7 @@ export function fakeCoinGecko(market: MadeUpMarket, now: () => number): Fake {
   })
 }
 
-/** The moments of a chart that ends now: every five minutes of a day, every hour of 90 days, every midnight beyond. */
+/** Lists the times up to now: every five minutes of one day, every hour of 90 days, else every midnight. */
 function moments(days: number, end: number): number[] {
   const start = end - days * DAY_MS
   if (days <= 90) {

@@ -9,8 +9,8 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = { w: 604_800, d: 86_400, 
 const CONFIDENCE = 0.99
 
 /**
- * DefiLlama's coin prices for the made-up market, under /defillama: prices/current, prices/historical and chart
- * (https://api-docs.defillama.com). Coins that it does not know are left out of the answer. `now` is in epoch milliseconds.
+ * Returns DefiLlama's prices for the invented market, under /defillama (https://api-docs.defillama.com). Responses omit
+ * unknown coins. `now` is in epoch milliseconds.
  */
 export function fakeDefiLlama(market: MadeUpMarket, now: () => number): Fake {
   const findCoin = (name: string): MadeUpCoin | undefined => {
@@ -25,7 +25,6 @@ export function fakeDefiLlama(market: MadeUpMarket, now: () => number): Fake {
     const price = market.priceAt(coin, 'usd', seconds * 1000)
     return price === undefined ? undefined : { timestamp: minuteOf(seconds * 1000) / 1000, price }
   }
-  /** What `tell` says of each coin that is known, by the names that were asked for. */
   const tellOf = (names: string, tell: (coin: MadeUpCoin) => object | undefined): ProviderReply => {
     const coins = names.split(',').flatMap((name) => {
       const coin = findCoin(name)
@@ -62,7 +61,7 @@ export function fakeDefiLlama(market: MadeUpMarket, now: () => number): Fake {
   })
 }
 
-/** A period such as 5m, 2h or 1w, or a number of seconds. */
+/** Parses a period such as 5m, 2h or 1w, or a number of seconds. */
 function secondsOf(period: string): number {
   const [, count, unit = ''] = /^(\d+)([wdhm]?)$/i.exec(period) ?? []
   return Number(count) * (UNIT_SECONDS[unit.toLowerCase()] ?? 1)

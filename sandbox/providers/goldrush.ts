@@ -4,14 +4,14 @@ import type { ProviderReply } from '../fake.ts'
 import { type Fake, fake } from '../fake.ts'
 import { type IndexedChain, readCoin, readCollectibles, readUnlisted } from './indexed-chain.ts'
 
-/** The API key that the fake accepts. */
+/** API key that the fake accepts. */
 export const GOLDRUSH_KEY = 'local'
 
 const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
 /**
- * GoldRush's index of wallets for these chains, under /goldrush: the tokens that no list names and the NFTs, as they are
- * on the chains; on the service's other chains nobody has anything (https://goldrush.dev/docs/api-reference).
+ * Returns GoldRush's wallet index, under /goldrush, with these chains' unlisted tokens and NFTs; other chains are empty
+ * (https://goldrush.dev/docs/api-reference).
  */
 export function fakeGoldRush(chains: readonly IndexedChain[]): Fake {
   return fake('/goldrush', async ({ parts, headers }) => {

@@ -3,10 +3,10 @@ import { getBalance, getContractEvents, readContract } from 'viem/actions'
 import type { LocalToken, LocalWorld } from '../chains/world.ts'
 import type { LocalChain } from '../chains.ts'
 
-/** A chain whose tokens and NFTs the local indexes know. */
+/** A chain whose tokens and NFTs the wallet indexes read. */
 export type IndexedChain = LocalChain & Pick<LocalWorld, 'tokens' | 'unlisted' | 'collectibles'>
 
-/** A token with what a wallet holds of it; null where the contract does not say. */
+/** `balance` is null if the call reverts. */
 type HeldToken = LocalToken & { readonly balance: bigint | null }
 
 const DATA_URI = 'data:application/json;base64,'
@@ -18,17 +18,17 @@ const abi = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)',
 ])
 
-/** A wallet's amount of the chain's coin. */
+/** Reads a wallet's balance of the chain's coin. */
 export function readCoin(chain: IndexedChain, wallet: Address): Promise<bigint> {
   return getBalance(clientOf(chain), { address: wallet })
 }
 
-/** A wallet's amounts of the tokens that no list names, as they are on the chain. */
+/** Reads a wallet's balances of the tokens on no list. */
 export function readUnlisted(chain: IndexedChain, wallet: Address): Promise<HeldToken[]> {
   return readTokens(chain, chain.unlisted ?? [], wallet)
 }
 
-/** A wallet's amounts of these tokens, as they are on the chain. */
+/** Reads a wallet's balances of these tokens. */
 export function readTokens(chain: IndexedChain, tokens: readonly LocalToken[], wallet: Address): Promise<HeldToken[]> {
   const client = clientOf(chain)
   return Promise.all(
@@ -44,7 +44,7 @@ export function readTokens(chain: IndexedChain, tokens: readonly LocalToken[], w
   )
 }
 
-/** A wallet's NFTs of the chain's collection, with their metadata; undefined where it has none. */
+/** Reads a wallet's NFTs with their metadata; undefined if it has none. */
 export async function readCollectibles(chain: IndexedChain, wallet: Address) {
   const { collectibles: address } = chain
   if (!address) return undefined

@@ -2,33 +2,31 @@ import { CHAINS } from '../../lib/chain/registry.ts'
 import { CURRENCIES, type Currency } from '../../lib/markets/currency.ts'
 import type { LocalToken } from '../chains/world.ts'
 
-/** A token that the made-up market prices, on one of our chains; base58 addresses are Solana's. */
+/** A token that the invented market prices; Solana's addresses are base58. */
 export type MarketToken = Omit<LocalToken, 'address'> & { readonly address: string }
 
-/** A coin of the made-up market. */
+/** A coin of the invented market. */
 export type MadeUpCoin = {
-  /** CoinGecko's id; that of a real coin where the local chains and their own coins need one. */
+  /** CoinGecko's id; real for local and native coins. */
   readonly id: string
   readonly symbol: string
   readonly name: string
-  /** In whole coins. */
+  /** Whole coins. */
   readonly supply: number
-  /** Contracts by CoinGecko platform. */
   readonly platforms: Readonly<Record<string, string>>
-  /** The field that is unknown, as for some real coins: the price, or its change over 24 hours. */
+  /** The missing field, as for some real coins: the price or its 24-hour change. */
   readonly unknown: 'price' | 'change' | undefined
-  /** The price in US dollars around which it moves, how far, as a logarithm, and where in its waves it stands at first. */
+  /** Middle price in US dollars, maximum deviation as a logarithm, and initial wave phases. */
   readonly middle: number
   readonly swing: number
   readonly phases: readonly number[]
 }
 
-/** The made-up market: every number in it is a function of the moment (epoch milliseconds) and nothing else. */
+/** The invented market: every number depends only on the time (epoch milliseconds). */
 export type MadeUpMarket = {
   readonly coins: readonly MadeUpCoin[]
-  /** The coin of a contract, by the name that `nameOf` gives its chain. */
   coinAt(platform: string, address: string): MadeUpCoin | undefined
-  /** The price at a moment; undefined before the market began. */
+  /** Returns undefined before the market began, or if the price is unknown. */
   priceAt(coin: MadeUpCoin, currency: Currency, moment: number): number | undefined
 }
 
@@ -37,7 +35,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const MARKET_BEGAN = Date.UTC(2018, 0, 1)
 const MADE_UP_COINS = 290
-/** A price moves in waves of these lengths, each with its part of the swing. */
+/** Wave lengths of a price, each with its share of the swing. */
 const WAVES = [
   [31 * HOUR_MS, 0.08],
   [9 * DAY_MS, 0.17],
@@ -45,7 +43,7 @@ const WAVES = [
   [402 * DAY_MS, 0.45],
 ] as const
 
-/** Real coins: what the local chains have, and the chains' own coins. Their prices are made up all the same. */
+/** Coins of the local chains, and native coins. Their prices are invented too. */
 const REAL_COINS = [
   ['bitcoin', 'btc', 'Bitcoin', 92_000, 19_900_000, 0.35],
   ['ethereum', 'eth', 'Ethereum', 3_100, 120_000_000, 0.4],
@@ -63,7 +61,7 @@ const COIN_OF_SYMBOL: Readonly<Record<string, string>> = {
   ...{ USDC: 'usd-coin', USDT: 'tether', DAI: 'dai', MORPHO: 'morpho' },
 }
 
-/** What a US dollar is in each currency, about; a coin's id where it is that coin's price. */
+/** Approximate value of a US dollar; a coin's id means that coin's price. */
 const PER_DOLLAR = {
   ...{ usd: 1, eur: 0.86, gbp: 0.76, chf: 0.8, jpy: 156, aed: 3.67, ars: 1_420, aud: 1.54, bdt: 122, bhd: 0.377 },
   ...{ bmd: 1, brl: 5.35, cad: 1.4, clp: 930, cny: 7.1, czk: 20.9, dkk: 6.45, gel: 2.7, hkd: 7.78, huf: 331 },
@@ -76,7 +74,7 @@ const PER_DOLLAR = {
 const UNITS_OF_COIN: Partial<Record<Currency, number>> = { bits: 1e6, sats: 1e8 }
 const CURRENCY_SWING = 0.02
 
-/** A market of about 300 coins that has these tokens on their chains. */
+/** Returns a market of about 300 coins with these tokens on their chains. */
 export function madeUpMarket(tokens: readonly MarketToken[]): MadeUpMarket {
   const coins = [...realCoins(tokens), ...madeUpCoins()]
   const byId = new Map(coins.map((coin) => [coin.id, coin]))
@@ -110,12 +108,12 @@ export function madeUpMarket(tokens: readonly MarketToken[]): MadeUpMarket {
   }
 }
 
-/** The start of a moment's minute; prices change once a minute. */
+/** Returns the start of a time's minute; prices change once a minute. */
 export function minuteOf(moment: number): number {
   return Math.floor(moment / MINUTE_MS) * MINUTE_MS
 }
 
-/** A number rounded as the real services round. */
+/** Returns a number rounded like those of the real services. */
 export function rounded(value: number): number {
   return Number(value.toPrecision(10))
 }
@@ -141,7 +139,7 @@ function realCoins(tokens: readonly MarketToken[]): MadeUpCoin[] {
   }))
 }
 
-/** Smaller than the real ones, each smaller than the one before; of the last two the price or its change is unknown. */
+/** Creates coins in descending size, all smaller than real ones. One lacks its price change, the last its price. */
 function madeUpCoins(): MadeUpCoin[] {
   return Array.from({ length: MADE_UP_COINS }, (_, index) => {
     const number = index + 1
@@ -160,7 +158,7 @@ function madeUpCoins(): MadeUpCoin[] {
   })
 }
 
-/** From -1 to 1, and smooth. */
+/** Returns a smooth value from -1 to 1. */
 function wave(phases: readonly number[], moment: number): number {
   return WAVES.reduce((sum, [length, part], index) => {
     const turns = moment / length + (phases[index] ?? 0)
@@ -172,7 +170,7 @@ function phasesOf(name: string): number[] {
   return WAVES.map(([length]) => fractionOf(`${name} ${length}`))
 }
 
-/** The same fraction, in [0, 1), for the same text (FNV-1a). */
+/** Returns a fraction in [0, 1) by FNV-1a. */
 function fractionOf(text: string): number {
   const hash = [...text].reduce((sum, letter) => Math.imul(sum ^ letter.charCodeAt(0), 0x01000193), 0x811c9dc5)
   return (hash >>> 0) / 2 ** 32

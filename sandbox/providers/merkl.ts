@@ -17,12 +17,12 @@ import { type Fake, fake, type ProviderReply, type Question } from '../fake.ts'
 import type { Rewards } from '../rewards.ts'
 import { DAY_MS, type MadeUpMarket, rounded } from './market.ts'
 
-/** A chain of which Merkl knows tokens and vaults. It has campaigns if it has a reward token. */
+/** A chain whose tokens and vaults Merkl lists; campaigns need a reward token. */
 export type RewardedChain = LocalChain &
   Pick<LocalWorld, 'tokens' | 'unlisted' | 'rewardToken'> &
   Partial<Pick<LocalWorld, 'vaults'>>
 
-/** The live campaigns of a vault: `apr` in percent, null until it is measured. */
+/** `apr` is in percent, null until it is measured. */
 type Programme = {
   readonly vault: Pick<LocalVault, 'address' | 'name' | 'type'>
   readonly campaigns: readonly { readonly token: LocalToken; readonly apr: number | null }[]
@@ -31,22 +31,21 @@ type Programme = {
 const MAX_ITEMS = 100
 const CAMPAIGN_DAYS = 30
 const DAYS_A_YEAR = 365
-/** US dollars in each vault, from which the daily rewards follow. */
+/** US dollars in each vault, which determine the daily rewards. */
 const TVL = 1_000_000
-/** Percent a year in each token, by the vault's name; null is not measured yet. */
+/** Percent per year by token and vault name; null until it is measured. */
 const CAMPAIGNS: Readonly<Record<string, Readonly<Record<string, number | null>>>> = {
   'Cove USDC Savings': { MORPHO: 2.4, USDC: 0.9 },
   'Harbor USDC': { MORPHO: 1.35 },
   'Causeway USDC': { MORPHO: null },
   'Mooring DAI Savings': { MORPHO: 3.1 },
 }
-/** Vaults of others with a campaign, on each chain: more than a page of them. */
+/** More than one page of vaults on each chain. */
 const OTHER_PROGRAMMES = 120
 
 /**
- * Merkl's API for these chains, under /merkl: `users/{address}/rewards` and `opportunities` of v4
- * (https://api.merkl.xyz/docs). It takes ten requests a second. `now` is in epoch milliseconds. Campaigns, rates and the
- * words of refusals are made up.
+ * Returns Merkl's v4 API for these chains, under /merkl (https://api.merkl.xyz/docs), with a request limit. `now` is in
+ * epoch milliseconds. Campaigns, rates and error messages are invented.
  */
 export function fakeMerkl(options: {
   readonly chains: readonly RewardedChain[]
@@ -59,7 +58,7 @@ export function fakeMerkl(options: {
   const recent: number[] = []
   const claimed = new Map<string, { readonly amount: bigint; readonly at: number }>()
 
-  /** Counts a request; false if ten came in the last second. */
+  /** Returns false if the last second had too many requests. */
   const take = () => {
     while (recent[0] !== undefined && recent[0] <= now() - 1000) recent.shift()
     if (recent.length >= rewards.settings.requestsPerSecond) return false
@@ -73,7 +72,7 @@ export function fakeMerkl(options: {
     const price = coin ? (market.priceAt(coin, 'usd', now()) ?? null) : null
     return { address: getAddress(address), chainId: chain.chainId, symbol, decimals, price }
   }
-  /** Returns the claimed amount, which may be some minutes old. */
+  /** Returns the claimed amount, which may be minutes old. */
   const claimedOf = async (chain: RewardedChain, account: Address, token: Address) => {
     const key = [chain.chainId, account, token].join().toLowerCase()
     const known = claimed.get(key)
@@ -122,7 +121,6 @@ export function fakeMerkl(options: {
       const onChainCampaignId = campaignId(vault.address, token.address)
       const described = describeToken(chain, token.address)
       const amount = parseUnits((value / (described.price ?? 1)).toFixed(6), token.decimals).toString()
-      // A number of Merkl's own.
       const ownId = BigInt(slice(onChainCampaignId, 0, 6)).toString()
       return { token: described, value, amount, campaignId: ownId, onChainCampaignId }
     })
@@ -160,7 +158,7 @@ export function fakeMerkl(options: {
   })
 }
 
-/** Lists the campaigns of a chain by vault: of the local vaults, and of vaults that exist nowhere. */
+/** Lists campaigns of local vaults, and of vaults that do not exist. */
 function programmesOf({ vaults = [], rewardToken, ...chain }: RewardedChain): Programme[] {
   if (!rewardToken) return []
   const tokens = tokensOf({ ...chain, rewardToken })
@@ -183,7 +181,6 @@ function tokensOf({ tokens, unlisted = [], rewardToken }: Omit<RewardedChain, ke
   return [...tokens, ...unlisted, ...(rewardToken ? [rewardToken] : [])]
 }
 
-/** Merkl's words for a kind of vault. */
 function kindOf(vault: Pick<LocalVault, 'type'> | undefined) {
   return vault?.type === 'sync'
     ? { type: 'MORPHOVAULT', action: 'LEND', reason: 'MorphoVault' }
@@ -194,7 +191,7 @@ function campaignId(vault: Address, token: Address): Hex {
   return keccak256(concat([vault, token]))
 }
 
-/** The chains that a query names, separated by commas; undefined if Merkl does not know one of them. */
+/** Returns undefined if Merkl does not know one of the chains. */
 function knownChainIds(query: URLSearchParams): number[] | undefined {
   const ids = (query.get('chainId') ?? '').split(',').map((text) => {
     return CHAINS.find(({ id, kind }) => kind === 'evm' && `${id}` === text)?.id

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Provider } from '../fake.ts'
 
-/** What the ARN of a secret has before its name, and what AWS adds to the name. */
+/** AWS adds a suffix to a secret's name. */
 const ARN = 'arn:aws:secretsmanager:eu-west-1:000000000000:secret:'
 const ADDED = '-a1B2c3'
 
@@ -14,14 +14,14 @@ const ABSENT = {
   Message: "Secrets Manager can't find the specified secret.",
 }
 
-/** The ARN of the secret with this name. */
+/** Returns the ARN of the secret with this name. */
 export function secretArn(name: string): string {
   return `${ARN}${name}${ADDED}`
 }
 
 /**
- * AWS Secrets Manager's CreateSecret, GetSecretValue and PutSecretValue, with these secrets as JSON, by their names, which it
- * changes (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html).
+ * Returns AWS Secrets Manager's CreateSecret, GetSecretValue and PutSecretValue over these JSON values by name, which
+ * it changes (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html).
  */
 export function fakeSecretsManager(secrets: Record<string, unknown>): Provider {
   const describe = (Name: string) => ({ ARN: secretArn(Name), Name, VersionId: versionOf(secrets[Name]) })
@@ -53,7 +53,7 @@ function versionOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)
 }
 
-/** A secret is named by its ARN or its name. */
+/** A secret id is an ARN or a name. */
 function nameOf(secretId = ''): string {
   return secretId.startsWith(ARN) ? secretId.slice(ARN.length, -ADDED.length) : secretId
 }

@@ -5,14 +5,13 @@ import { type Fake, fake } from '../fake.ts'
 import { type JsonRpcCall, jsonRpcReply } from './json-rpc.ts'
 import type { MarketToken } from './market.ts'
 
-/** Marks replies as made up, in the fields that hold text. */
 const MADE_UP = 'made up by the local fake'
 
 const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
 const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'
 const USDC = { mint: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', decimals: 6 }
 const USDT = { mint: 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB', decimals: 6 }
-/** A token of Token-2022 that no list of ours names. */
+/** A token of Token-2022 on none of our lists. */
 const PYUSD = { mint: '2b1kV6DkPAnxd5ixfnxCpjxmKwqjjaYmCZfHsFu24GXo', decimals: 6 }
 
 type Account = { readonly mint: string; readonly decimals: number; readonly amount: bigint }
@@ -21,7 +20,7 @@ type Holdings = { readonly lamports: number; readonly accounts: Readonly<Record<
 const LOCAL_HOLDINGS: Holdings = {
   lamports: 12_500_000_000,
   accounts: {
-    // Two accounts of one mint, as wallets have them now and then.
+    // Two accounts of one mint, as wallets sometimes have.
     [TOKEN]: [
       { ...USDC, amount: 1_200_000_000n },
       { ...USDC, amount: 50_000_000n },
@@ -33,13 +32,13 @@ const LOCAL_HOLDINGS: Holdings = {
 
 const CHAIN_ID = 1_151_111_081_099_710
 
-/** The tokens of Solana that the made-up market prices. */
+/** Tokens of Solana that the invented market prices. */
 export const SOLANA_TOKENS: readonly MarketToken[] = [
   { chainId: CHAIN_ID, address: USDC.mint, symbol: 'USDC', name: 'USD Coin', decimals: USDC.decimals },
   { chainId: CHAIN_ID, address: USDT.mint, symbol: 'USDT', name: 'Tether USD', decimals: USDT.decimals },
 ]
 
-// As of the first steps of SIMD-0437.
+// Values after the first steps of SIMD-0437.
 const LAMPORTS_PER_BYTE = 5_080
 const ACCOUNT_BYTES = 128
 
@@ -49,8 +48,8 @@ const Size = z.tuple([z.number()]).rest(z.unknown())
 const Assets = z.object({ ownerAddress: z.string() })
 
 /**
- * A Solana node with the Digital Asset Standard API, under /solana. All that anybody has is made up: the local wallet has
- * some tokens and two NFTs, any other address a little SOL and USDC (https://solana.com/docs/rpc).
+ * Returns a Solana node with the Digital Asset Standard API, under /solana. Holdings are invented: tokens and NFTs in
+ * the local wallet, a little SOL and USDC elsewhere (https://solana.com/docs/rpc).
  */
 export function fakeSolana(): Fake {
   return fake('/solana', ({ body }) => jsonRpcReply(body, resultOf))
@@ -72,7 +71,7 @@ function resultOf({ method, params }: JsonRpcCall): unknown {
   return undefined
 }
 
-/** Small made-up holdings, always the same for an address. */
+/** Returns the same invented holdings for the same address. */
 function holdingsOf(address: string): Holdings {
   if (address === SOLANA_WALLET.address) return LOCAL_HOLDINGS
   const seed = createHash('sha256').update(address).digest()

@@ -1,44 +1,42 @@
 import { randomUUID } from 'node:crypto'
 import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
 
-/** How the queues differ from what one would wish of them: SQS does each of these at times. */
+/** Faults of the queues, all of which SQS shows at times. */
 export type QueueLies = {
-  /** The share of messages that are handed out once more, by a server that missed that they were done. */
+  /** Share of messages delivered again, because a server missed their deletion. */
   twice: number
-  /** Whether messages come in any order; otherwise the one that waits longest comes first. */
+  /** True for random order; otherwise the longest wait comes first. */
   disorder: boolean
-  /** For so many milliseconds a new message is not seen yet. */
+  /** Milliseconds for which a new message is invisible. */
   heldBackMs: number
-  /** The share of messages that a receiver who does not wait is not given: it asks some of SQS's servers and not all. */
+  /** Share of messages that a receive without waiting misses: it queries only some servers. */
   passedOver: number
-  /** Whether a receiver may be given fewer messages than there are. */
   shortBatches: boolean
-  /** The share of the messages of a batch that are refused. */
+  /** Share of a batch's messages that are rejected. */
   refused: number
-  /** How many messages a move takes in a second: 500 at most. */
+  /** SQS moves at most 500. */
   movedPerSecond: number
-  /** How many messages of a queue are hidden at most after they were handed out. */
   maxInFlight: number
-  /** Whether nothing is answered but that SQS is not there. */
+  /** True if SQS returns only ServiceUnavailable. */
   down: boolean
 }
 
-/** How many messages of a queue can be had, are to be had later, or are being worked on. */
+/** Numbers of a queue's messages; `hidden` ones are in flight. */
 export type QueueCounts = { readonly visible: number; readonly delayed: number; readonly hidden: number }
 
 type Message = {
   readonly id: string
   readonly body: string
   readonly sentAt: number
-  /** Of what invocation it comes, as its sender says. */
+  /** Trace of the sending invocation. */
   readonly trace: string | undefined
-  /** The tenant; a message without one is a tenant of its own. */
+  /** The tenant; without one, a message is its own tenant. */
   readonly group: string | undefined
   visibleAt: number
   receives: number
   firstReceivedAt: number | undefined
   lastReceivedAt: number | undefined
-  /** Only the last one takes the message away. */
+  /** Only the last receipt deletes the message. */
   receipt: string | undefined
 }
 
@@ -47,38 +45,37 @@ export type Queue = {
   readonly name: string
   readonly arn: string
   readonly visibilitySeconds: number
-  /** Where a message goes that was handed out so often. */
+  /** Takes messages that were received `mostReceives` times. */
   readonly deadLetters: Queue | undefined
   readonly mostReceives: number
   readonly keptMs: number
   messages: Message[]
-  /** When all its messages go, those too that come until then. */
+  /** Time of a pending purge, which also deletes messages sent until then. */
   emptyAt: number | undefined
 }
 
-/** A move of dead letters to where they are tried again. */
 type MoveTask = {
   readonly handle: string
   readonly source: Queue
   readonly destination: Queue
   readonly startedAt: number
-  /** How many messages could be had at its start. */
+  /** Messages available at its start. */
   readonly toMove: number
   moved: number
   status: 'RUNNING' | 'COMPLETED'
 }
 
-/** The number of every account on this machine. */
+/** Account id of all local queues. */
 export const ACCOUNT = '000000000000'
 const REGION = 'eu-west-1'
-/** How long a queue keeps messages if nothing else is said: SQS's default. */
+/** Default retention of SQS in days. */
 const KEPT_DAYS = 4
-/** For so long after a purge its messages can still be had, and others are lost with them; another is refused. */
+/** Duration of a purge. It also deletes messages sent meanwhile, and rejects another purge. */
 const PURGE_MS = 60_000
-/** A message is visible again at most so long after it was handed out. */
+/** Maximum from a receive until the message is visible again. */
 const MAX_HIDDEN_MS = 12 * HOUR_MS
 /**
- * A tenant is noisy with more than this share of the messages in flight, and at least so many of them.
+ * Thresholds of a noisy tenant: more than this share of the messages in flight, and at least this number.
  * Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
  */
 const NOISY = { share: 0.1, messages: 30 }
@@ -91,7 +88,7 @@ type Dependencies = {
   readonly random: () => number
 }
 
-/** What SQS does with queues, their messages and moves between them, whoever asks for it. */
+/** Creates the logic of SQS: queues, messages, and moves. */
 export function createBroker({ lies, now, random }: Dependencies) {
   const queues = new Map<string, Queue>()
   const tasks: MoveTask[] = []
@@ -127,7 +124,7 @@ export function createBroker({ lies, now, random }: Dependencies) {
     return message
   }
 
-  /** Moves what a task has had the time for; it ends where nothing more can be had of its source. */
+  /** Moves the messages that are due; ends once none is available. */
   function goOn(task: MoveTask): void {
     const { source, destination, startedAt } = task
     const due = Math.floor(((now() - startedAt) / 1000) * lies.movedPerSecond)
@@ -136,7 +133,7 @@ export function createBroker({ lies, now, random }: Dependencies) {
       if (!oldest) task.status = 'COMPLETED'
       else {
         source.messages = source.messages.filter((message) => message !== oldest)
-        // A new message to SQS, with another id.
+        // SQS treats it as a new message with a new id.
         add(destination, oldest.body, {})
         task.moved += 1
       }
@@ -146,7 +143,6 @@ export function createBroker({ lies, now, random }: Dependencies) {
   const listInFlight = ({ messages }: Queue): Message[] =>
     messages.filter(({ receipt, visibleAt }) => receipt !== undefined && visibleAt > now())
 
-  /** The messages in flight of each noisy tenant. */
   function countNoisy(inFlight: readonly Message[]): ReadonlyMap<string, number> {
     const counts = new Map<string, number>()
     for (const { group } of inFlight) if (group !== undefined) counts.set(group, (counts.get(group) ?? 0) + 1)
@@ -160,7 +156,7 @@ export function createBroker({ lies, now, random }: Dependencies) {
   }
 
   return {
-    /** A new queue of this name, in place of any other. */
+    /** Replaces any other queue of this name. */
     create(
       name: string,
       visibilitySeconds: number,
@@ -178,7 +174,7 @@ export function createBroker({ lies, now, random }: Dependencies) {
       return queue
     },
 
-    /** The queue of this name, without the messages that are too old. */
+    /** Drops expired messages first. */
     find(name: string): Queue | undefined {
       const queue = queues.get(name)
       if (queue) forgetOld(queue)
@@ -190,7 +186,7 @@ export function createBroker({ lies, now, random }: Dependencies) {
     count,
     add,
 
-    /** Does what SQS has had the time for by itself. */
+    /** Performs due purges and moves. */
     catchUp(): void {
       for (const queue of queues.values()) {
         if (queue.emptyAt === undefined || queue.emptyAt > now()) continue
@@ -200,12 +196,11 @@ export function createBroker({ lies, now, random }: Dependencies) {
       for (const task of tasks) goOn(task)
     },
 
-    /** True if no message can be handed out before another one is deleted or visible again. */
     isFull: (queue: Queue): boolean => listInFlight(queue).length >= lies.maxInFlight,
 
     /**
-     * Hides what it gives, and moves to the dead letters what was handed out too often. Messages of noisy tenants come last,
-     * of these the ones of the tenant with the fewest messages in flight first.
+     * Hides what it returns. Messages received too often move to the dead letters. Noisy tenants come last, those with
+     * fewer messages in flight first.
      */
     receive(queue: Queue, most: number, hiddenSeconds: number, passedOver: number): Message[] {
       const inFlight = listInFlight(queue)
@@ -236,12 +231,12 @@ export function createBroker({ lies, now, random }: Dependencies) {
       })
     },
 
-    /** An older receipt takes nothing away, and is no error. */
+    /** Deletes nothing for an older receipt, without an error. */
     remove(queue: Queue, receipt: string): void {
       queue.messages = queue.messages.filter((message) => message.receipt !== receipt)
     },
 
-    /** Hides a message in flight for so long from now on, but not for longer than 12 hours in all. */
+    /** Hides a message for these seconds from now, at most 12 hours in total. */
     hide(queue: Queue, receipt: string, seconds: number): 'hidden' | 'not in flight' | 'too long' {
       const message = listInFlight(queue).find((candidate) => candidate.receipt === receipt)
       if (!message) return 'not in flight'
@@ -251,14 +246,14 @@ export function createBroker({ lies, now, random }: Dependencies) {
       return 'hidden'
     },
 
-    /** Takes every message of a queue away in a minute; false where that is under way. */
+    /** Returns false if a purge is pending. */
     purge(queue: Queue): boolean {
       if (queue.emptyAt !== undefined) return false
       queue.emptyAt = now() + PURGE_MS
       return true
     },
 
-    /** Begins to move the messages of a queue to another one, and gives the handle of that; undefined where that is under way. */
+    /** Returns the task's handle; undefined if a move is running. */
     startMove(source: Queue, destination: Queue): string | undefined {
       if (tasks.some((task) => task.source === source && task.status === 'RUNNING')) return undefined
       const handle = Buffer.from(randomUUID()).toString('base64')
@@ -267,12 +262,12 @@ export function createBroker({ lies, now, random }: Dependencies) {
       return handle
     },
 
-    /** The moves out of a queue, the last one first. */
+    /** Lists the newest first. */
     listMoves: (source: Queue): readonly MoveTask[] => tasks.filter((task) => task.source === source),
   }
 }
 
-/** Those of which it is so, and the others. */
+/** Returns the elements that satisfy the predicate, and the others. */
 export function split<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
   const { first = [], second = [] } = Object.groupBy(all, (one) => (isFirst(one) ? 'first' : 'second'))
   return [first, second]

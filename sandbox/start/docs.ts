@@ -7,32 +7,30 @@ import { fileURLToPath } from 'node:url'
 import { docsPolicy } from '../../infra/docs-policy.ts'
 import { builtSite, contentTypeOf, pageHeaders, type SiteOptions } from '../built-site.ts'
 
-/** The documentation of the local service. */
+/** Settings of the local documentation. */
 export type DocsSettings = {
-  /** The key that its pages fill in. */
+  /** API key that its pages insert. */
   readonly apiKey: string
-  /** The folder of the built site. */
   readonly folder: string
-  /** The PATH in which a build finds npm: the thread of the functions has no environment. */
+  /** PATH in which a build finds npm; the functions' thread has no environment. */
   readonly path: string | undefined
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** The files that the site is built from. */
 const SOURCES = [
   ...['docs', 'client/README.md', 'README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'llms.txt'],
   ...['site/index.md', 'site/package-lock.json'],
-  // The folder .vitepress changes with each build.
+  // Listed one by one, because builds change the folder .vitepress.
   ...['config.ts', 'markdown.ts', 'pages.ts', 'theme'].map((name) => `site/.vitepress/${name}`),
 ]
 
 const HEADERS = pageHeaders(docsPolicy())
 
 /**
- * Serves the documentation at `/docs/`, and redirects `/` to it: true for a request that it takes, false for one of the API's.
- * Opening a page builds a site that is missing or older than its sources; an old one is served meanwhile. `build` throws the
- * reason of its failure. The deployed API has no such pages.
+ * Serves the documentation at `/docs/` and redirects `/` there; returns false for requests of the API. An opened page
+ * rebuilds an outdated site, and shows the old one meanwhile. `build` throws the reason if it fails. The deployed API
+ * has no such pages.
  */
 export function serveDocs(
   { apiKey, folder, path: binaries }: DocsSettings,
@@ -51,7 +49,7 @@ export function serveDocs(
     reply(response, '404.html', (await site.read('404.html')) ?? 'Not found', 404)
   }
 
-  /** Starts a build if it is needed. Returns a page to show instead if the last build failed, or if there is no site yet. */
+  /** Returns a page to show instead if the last build failed or no site exists yet. */
   const refresh = async (): Promise<string | undefined> => {
     const reason = failure
     failure = undefined
@@ -84,7 +82,7 @@ function reply(response: ServerResponse, name: string, content: string | Buffer,
     .end(content)
 }
 
-/** Builds the site as `npm run docs:build` does; throws the last lines that it prints if it fails. */
+/** Throws the last lines of output if the build fails. */
 async function buildSite(binaries: string | undefined): Promise<void> {
   const building = spawn(process.execPath, ['scripts/docs-site.ts'], {
     cwd: ROOT,

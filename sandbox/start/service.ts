@@ -5,20 +5,19 @@ import { type GatewayOptions, loadHandlers, startGateway } from '../gateway.ts'
 import { type DocsSettings, serveDocs } from './docs.ts'
 import { tamper } from './tamper.ts'
 
-/** What the thread is told when the chains and tables are there. */
+/** First message to the thread, once the chains and tables exist. */
 export type ServiceSettings = {
   readonly environment: Readonly<Record<string, string>>
   readonly gateway: GatewayOptions
   readonly docs: DocsSettings
-  /** Where the sandbox is controlled. */
   readonly controlsUrl: string
 }
 
-/** What the thread is told at any time after that. */
+/** Later messages to the thread. */
 export type Switches = { readonly throttleSeconds?: number; readonly tampers?: boolean }
 
-// A thread of its own: the functions have an environment to themselves, and their logs a stream to themselves. It says
-// when they are loaded, is then told their settings, and says when it serves them.
+// A separate thread gives the functions their own environment and log stream. It reports when they are loaded, receives
+// the settings, and reports when it serves.
 if (parentPort) {
   await loadHandlers()
   parentPort.postMessage('loaded')
@@ -40,14 +39,13 @@ if (parentPort) {
     }
     if (showDocs(request, response)) return true
     if (Date.now() >= throttledUntil) return isTampering && tamper(request, response, url)
-    // As API Gateway refuses what exceeds its limit.
+    // API Gateway's response beyond its limit.
     response.writeHead(429, { 'content-type': 'application/json' }).end('{"message":"Too Many Requests"}')
     return true
   })
   parentPort.postMessage('serving')
 }
 
-/** Has the request answered at this URL, whose path it has. */
 function forward(request: IncomingMessage, response: ServerResponse, url: string): void {
   const { method, headers } = request
   const asked = askServer(new URL(request.url ?? '/', url), { method, headers }, (answer) => {

@@ -2,33 +2,31 @@ import { createServer } from 'node:net'
 import type { IndexName } from '../backends.ts'
 import { isNodeProfile, NODE_PROFILES, type NodeProfileName } from '../node-profiles.ts'
 
-/** What the environment of `npm start` chooses. */
+/** Settings of `npm start`, from the environment. */
 export type Settings = {
-  /** The API's port: PORT, or the first free one from 4000 up. */
+  /** PORT; by default the first free one from 4000. */
   readonly port: number
-  /** The demo wallet's port: WALLET_PORT, or the first free one from 3000 up. */
+  /** WALLET_PORT; by default the first free one from 3000. */
   readonly walletPort: number
-  /** Origins whose pages may call the API, besides the usual ones of this machine: ORIGINS. */
+  /** ORIGINS: more origins whose pages may call the API. */
   readonly origins: readonly string[]
-  /** Whether prices, charts and lists of tokens are those of the real services: MARKETS=real. */
+  /** MARKETS=real: prices, charts and token lists of the real services. */
   readonly realMarkets: boolean
-  /** Whether the chains have some months of a past; PAST=none leaves it out. */
+  /** PAST=none: chains without history. */
   readonly withPast: boolean
-  /** The kinds of nodes at which the chains are read, in their order: NODES, or two that refuse nothing. */
+  /** NODES: node profiles in front of the chains; by default two plain nodes. */
   readonly nodes: readonly NodeProfileName[]
-  /** The indexes of wallets in the order in which they are asked: INDEXES, or GoldRush; INDEXES=none has none. */
+  /** INDEXES: wallet indexes in the order of the calls, or none; by default GoldRush. */
   readonly indexes: readonly IndexName[]
-  /** BLOCK_SECONDS, or 1. */
+  /** BLOCK_SECONDS; by default 1. */
   readonly blockSeconds: number
 }
 
-/** Where the API is, and the demo wallet, unless another has the port. */
 const API_PORT = 4000
 const WALLET_PORT = 3000
-/** How many ports are tried. */
 const PORTS = 100
 
-/** The settings that these variables choose; throws, with what is wrong, for one that cannot be. */
+/** Returns the settings of these variables; throws an explanation for invalid ones. */
 export async function readSettings(env: NodeJS.ProcessEnv): Promise<Settings> {
   const port = await choosePort('PORT', env['PORT'], API_PORT)
   return {
@@ -47,7 +45,7 @@ async function choosePort(name: string, value: string | undefined, first: number
   if (value) {
     const port = Number(value)
     if (!(Number.isInteger(port) && port > 0 && port < 65_536))
-      throw new Error(`${name} is ${value}, which is no port.`)
+      throw new Error(`${name} is ${value}, which is not a port.`)
     if (port === taken || !(await isFree(port))) throw new Error(`Port ${port} is taken; choose another with ${name}.`)
     return port
   }
@@ -75,20 +73,20 @@ function listOf(value = ''): string[] {
 
 function parseOrigin(text: string): string {
   if (URL.canParse(text) && new URL(text).origin === text) return text
-  throw new Error(`ORIGINS has ${text}, which is no origin such as http://localhost:5173.`)
+  throw new Error(`ORIGINS contains ${text}, which is not an origin such as http://localhost:5173.`)
 }
 
 function parseIndex(name: string): IndexName {
   if (name === 'alchemy' || name === 'goldRush') return name
-  throw new Error(`INDEXES is ${name}, which is none of alchemy, goldRush, none.`)
+  throw new Error(`INDEXES contains ${name}; valid are alchemy, goldRush, none.`)
 }
 
 function parseNodeProfile(name: string): NodeProfileName {
   if (isNodeProfile(name)) return name
-  throw new Error(`NODES is ${name}, which is none of ${Object.keys(NODE_PROFILES).join(', ')}.`)
+  throw new Error(`NODES contains ${name}; valid are ${Object.keys(NODE_PROFILES).join(', ')}.`)
 }
 
-/** Whether a variable has the only word that it can have. */
+/** Throws for any value except this word. */
 function isChosen(name: string, value: string | undefined, word: string): boolean {
   if (value && value !== word) throw new Error(`${name} is ${value}; it can be ${word}, or left out.`)
   return value === word

@@ -7,15 +7,14 @@ import type { TableNames } from '../dynamo.ts'
 import type { LocalStates } from './states.ts'
 import type { LocalWebhook } from './webhook.ts'
 
-/** The state file of the running local service: its URLs, keys, accounts and contracts. */
+/** The state file of the running local service. */
 export type LocalState = {
-  /** The demo wallet. */
   readonly walletUrl: string
   readonly baseUrl: string
   readonly apiKey: string
-  /** A second client, which has one vault only. */
+  /** A client with a single vault. */
   readonly otherClient: { readonly apiKey: string }
-  /** `nodeUrls` are where the service reads the chain, `rpcUrl` is the chain itself. */
+  /** The service reads `nodeUrls`; `rpcUrl` is the chain itself. */
   readonly chains: readonly {
     readonly chainId: number
     readonly rpcUrl: string
@@ -23,37 +22,35 @@ export type LocalState = {
   }[]
   readonly vaults: readonly LocalVault[]
   readonly tokens: readonly LocalToken[]
-  /** Funded accounts to use freely. */
   readonly accounts: readonly { readonly address: Address; readonly privateKey: Hex }[]
   readonly curator: { readonly settlesEverySeconds: number; readonly safe: Address; readonly valuationManager: Address }
   readonly providersUrl: string
-  /** Where the sandbox is told what to do; `GET` lists it. */
   readonly controlsUrl: string
-  /** Where the client of `apiKey` is told what happens. */
+  /** Webhook of the client of `apiKey`. */
   readonly webhook: LocalWebhook
-  /** Something in every state that the service can show (docs/sandbox.md); none without a past. */
+  /** Absent without a past. */
   readonly states?: LocalStates
-  /** The public part of the key that signs answers, made at the start. */
+  /** Public part of the key that signs responses. */
   readonly signingKey: PublicKey
   readonly dynamoEndpoint: string
   readonly deliveryQueueUrl: string
   readonly tables: TableNames
 }
 
-/** The path of the state file. */
+/** Path of the state file. */
 export const STATE_FILE = '.local/state.json'
 
-/** The path of the environment file, which programs take with `node --env-file`. */
+/** Path of the environment file, for `node --env-file`. */
 export const ENV_FILE = '.local/.env'
 
-/** Writes the state file and the environment file, readable by their owner only. */
+/** Writes the state file and the environment file, readable only by their owner. */
 export async function writeState(state: LocalState): Promise<void> {
   await mkdir(dirname(STATE_FILE), { recursive: true })
   await writeFile(STATE_FILE, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 })
   await writeFile(ENV_FILE, environmentOf(state), { mode: 0o600 })
 }
 
-/** The variables of the quick start. `ACCOUNT` is funded; `VAULT` is on the first chain and gives shares instantly. */
+/** `ACCOUNT` is funded; `VAULT` is on the first chain and mints shares instantly. */
 function environmentOf({ baseUrl, apiKey, chains, vaults, accounts: [account] }: LocalState): string {
   const vault = vaults.find(({ chainId, type }) => chainId === chains[0]?.chainId && type === 'sync')
   const variables = {
@@ -69,7 +66,7 @@ function environmentOf({ baseUrl, apiKey, chains, vaults, accounts: [account] }:
     .join('')
 }
 
-/** Reads the state file; throws when no service is running. */
+/** Reads the state file; throws if no service is running. */
 export async function readState(): Promise<LocalState> {
   const text = await readFile(STATE_FILE, 'utf8').catch(() => {
     throw new Error('The local service is not running. Start it in another terminal: npm start')
@@ -77,10 +74,10 @@ export async function readState(): Promise<LocalState> {
   return JSON.parse(text)
 }
 
-/** A link whose target is the process that runs in this folder: it is made at once with what it says. */
+/** A symbolic link to a process id, because link and target are created atomically. */
 const LOCK = '.local/process'
 
-/** Takes this folder for this process until `releaseFolder`; throws where another one that runs has taken it. */
+/** Locks this folder until `releaseFolder`; throws if another running process holds it. */
 export async function takeFolder(): Promise<void> {
   await mkdir(dirname(LOCK), { recursive: true })
   while (!(await linked(LOCK, `${process.pid}`))) {
@@ -94,7 +91,7 @@ export async function takeFolder(): Promise<void> {
   }
 }
 
-/** Leaves the folder to others. */
+/** Releases the lock of this folder. */
 export async function releaseFolder(): Promise<void> {
   await rm(LOCK, { force: true })
 }

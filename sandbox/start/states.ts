@@ -8,21 +8,21 @@ import type { Backends } from '../backends.ts'
 import type { State, States } from '../chains/states.ts'
 import { exchange } from '../exchange.ts'
 
-/** The states that the service can show, as the state file has them: ask each with this key, or with its own. */
+/** The prepared states; requests without their own key use `apiKey`. */
 export type LocalStates = {
   readonly apiKey: string
   readonly questions: Readonly<Record<string, State & { readonly apiKey?: string }>>
 }
 
-/** The most that a key with limits deposits, of a token of six decimals, and a chain that it is not for. */
+/** Maximum deposit of a limited key, and a chain outside its limits. */
 const LARGEST = 1_000_000n
 const OTHER_CHAIN = 42161
-/** The terms of a deposit that nobody made. */
+/** Terms of a deposit that does not exist. */
 const LOST = { hash: zeroHash, quotedAt: 1 }
-/** How often it must be asked until it has found it. */
+/** Status requests until the service has the final response. */
 const LOOKS = 4
 
-/** Registers a client that has the vaults of the states, and records what the service would have seen of a lost transfer. */
+/** Registers a client with the states' vaults, and records a replaced transaction as the service would. */
 export async function seedStates(
   { admin, dynamo }: Backends,
   { vaults, questions, dropped }: States,
@@ -39,7 +39,7 @@ export async function seedStates(
   return { apiKey, questions: { ...questions, ...(await seedLimits(admin, clientId, vaults)) } }
 }
 
-/** Issues keys with tight limits, and returns a question that each refuses; none where the vaults are missing. */
+/** Issues keys with tight limits and returns a request that each rejects; none if the vaults are missing. */
 async function seedLimits(
   admin: Backends['admin'],
   clientId: string,
@@ -66,7 +66,7 @@ async function seedLimits(
   }
 }
 
-/** Asks the running service about the transfers that it finds out about in several looks, as who has followed them. */
+/** Requests slow transfers' status repeatedly, until the service has the final response. */
 export async function followTransfers(baseUrl: string, { slow }: States, { apiKey }: LocalStates): Promise<void> {
   await Promise.all(
     slow.map(async ({ path }) => {

@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { exchange } from '../exchange.ts'
 
-/** The requests whose responses have transactions. */
+/** Requests whose responses contain transactions. */
 const PREPARES = /\/defi\/vault\/(deposit|withdraw|claim|cancel)$/
 const MARK = 'x-sandbox-tampered'
 
 /**
- * Stands between a client and the API at this URL: passes a request on, and puts another account in the place of the user's in
- * the response. The signature stays as it was. Returns false for a request that it leaves alone.
+ * Replaces the user's address in responses of the API at this URL, but keeps the signature. Returns false for other
+ * requests.
  */
 export function tamper(request: IncomingMessage, response: ServerResponse, apiUrl: string): boolean {
   const { method, url = '/', headers } = request

@@ -9,11 +9,9 @@ import { type WalletConfig, walletPolicy } from '../../infra/wallet-config.ts'
 import { builtSite, contentTypeOf, pageHeaders } from '../built-site.ts'
 import { listen } from '../listen.ts'
 
-/** The demo wallet: its port, the folder of its build, and its settings at any time. */
 type WalletOptions = { readonly port: number; readonly folder: string; readonly config: () => WalletConfig }
 
 const WALLET = fileURLToPath(new URL('../../wallet', import.meta.url))
-/** The files that the build reads. */
 const SOURCES = [
   'wallet/index.html',
   'wallet/vite.config.ts',
@@ -24,8 +22,8 @@ const SOURCES = [
 ]
 
 /**
- * Serves the demo wallet on localhost. It is built when a page is first opened, and again when its sources have changed
- * since; meanwhile requests wait. `stop` ends it all.
+ * Serves the demo wallet on localhost. An opened page rebuilds it if outdated; requests wait meanwhile. `stop` also
+ * ends a build.
  */
 export async function startWallet({ port, folder, config }: WalletOptions): Promise<{ stop(): Promise<void> }> {
   const site = builtSite({ folder, sources: SOURCES, build: (signal) => buildWallet(folder, signal) })
@@ -33,7 +31,7 @@ export async function startWallet({ port, folder, config }: WalletOptions): Prom
 
   const answer = async ({ method, url = '/', headers: { host } }: IncomingMessage, response: ServerResponse) => {
     if (method !== 'GET' && method !== 'HEAD') return response.writeHead(405, { allow: 'GET, HEAD' }).end()
-    // A passkey for localhost can be made and used on no other host, this machine's number included.
+    // A passkey for localhost works on no other host, not even on 127.0.0.1.
     if (host === `127.0.0.1:${port}`) {
       return response.writeHead(302, { location: `http://localhost:${port}${url}` }).end()
     }
@@ -43,14 +41,14 @@ export async function startWallet({ port, folder, config }: WalletOptions): Prom
       return response.writeHead(200, noStore).end(JSON.stringify(config()))
     }
     await site.refresh()
-    // A path that names no file is a page of the wallet's own.
+    // A path without a file extension is a page of the wallet.
     const name = extname(pathname) === '' ? 'index.html' : pathname.slice(1)
     const content = await site.read(name)
     if (!content) return response.writeHead(404).end()
     response.writeHead(200, {
       ...securityHeaders,
       'content-type': contentTypeOf(name),
-      // The name of an asset changes with its content.
+      // An asset's name changes with its content.
       'cache-control': name.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
     })
     return response.end(content)
@@ -83,7 +81,7 @@ async function buildWallet(folder: string, signal: AbortSignal): Promise<void> {
   if (status !== 0) throw new Error(complaint)
 }
 
-/** Vite is a dependency of the wallet's, not of ours. */
+/** Vite is a dependency of the wallet's package. */
 function viteBinary(): string {
   return join(createRequire(join(WALLET, 'package.json')).resolve('vite/package.json'), '../bin/vite.js')
 }

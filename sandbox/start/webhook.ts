@@ -3,21 +3,19 @@ import { issueKey } from '../../admin/operations/clients.ts'
 import { exchange } from '../exchange.ts'
 import type { Receiver } from '../receiver.ts'
 
-/** The webhook of the demo wallet's client, as the state file has it. */
+/** The webhook of the demo wallet's client, in the state file. */
 export type LocalWebhook = {
   readonly id: string
-  /** Where deliveries are sent to. */
   readonly url: string
   readonly secret: string
-  /** A key of the client's with the scopes `webhooks` and `vaults`, which belongs on a server. */
+  /** A server key with the scopes `webhooks` and `vaults`. */
   readonly apiKey: string
-  /** What has arrived. */
   readonly receivedUrl: string
 }
 
 /**
- * Registers the receiver as an integrator does, by the API with a key for it, for all events before and after they are final,
- * and has it trust what is signed with the webhook's secret.
+ * Registers the receiver through the API like an integrator, for events before and after finality. Makes it trust the
+ * webhook's secret.
  */
 export async function registerReceiver(
   admin: Admin,

@@ -7,25 +7,25 @@ import { secretArn } from '../providers/secrets-manager.ts'
 import { arnOf } from './deployed.ts'
 import { isAllowed, type Statement } from './policies.ts'
 
-/** Where the services are that stand for AWS's own. */
+/** URLs of the services that stand in for AWS. */
 export type AwsServices = { readonly dynamodb: string; readonly sqs: string; readonly secretsmanager: string }
 
-/** Who asks AWS: a function, as its role, by the credentials that Lambda gave it. */
+/** A caller of AWS: a function with its role, identified by its credentials from Lambda. */
 export type Principal = {
   readonly arn: string
   readonly sessionToken: string
   readonly statements: readonly Statement[]
 }
 
-/** What a principal asked of AWS. */
+/** A request of a principal to AWS. */
 export type Call = { readonly principal: string; readonly action: string; readonly resource: string }
 
-/** AWS as everything in an account has it: one URL, where each is known by its credentials. */
+/** The entry point of an AWS account: one URL that identifies callers by their credentials. */
 export type Aws = {
   readonly url: string
-  /** By their access keys. */
+  /** Keyed by access key. */
   readonly principals: Map<string, Principal>
-  /** What principals have asked, each once, also what was refused them. */
+  /** Returns distinct requests, including denied ones. */
   readonly calls: () => Call[]
   stop(): Promise<void>
 }
@@ -39,7 +39,6 @@ const Asked = z.object({
   SecretId: z.string().default(''),
 })
 
-/** What an operation needs to be allowed, by the service. */
 const NEEDS: { readonly [service in keyof AwsServices]: (operation: string, asked: z.output<typeof Asked>) => Needs } =
   {
     dynamodb(operation, { TableName, IndexName, RequestItems, TransactItems }) {
@@ -48,14 +47,14 @@ const NEEDS: { readonly [service in keyof AwsServices]: (operation: string, aske
         action: `dynamodb:${action}`,
         resource: arnOf('dynamodb', `table/${table}${index}`),
       })
-      // A transaction needs what each of its writes needs.
+      // A transaction needs the permission of each of its writes.
       const writes = TransactItems.flatMap((write) =>
         Object.entries(write).map(([kind, { TableName: table }]) => need(`${kind}Item`, table)),
       )
       const tables = TableName === undefined ? Object.keys(RequestItems) : [TableName]
       return [...writes, ...tables.map((table) => need(operation, table))]
     },
-    // A batch needs what one message needs.
+    // A batch needs the permission of a single message.
     sqs: (operation, { QueueUrl }) => [
       {
         action: `sqs:${operation.replace(/Batch$/, '')}`,
@@ -69,12 +68,11 @@ const NEEDS: { readonly [service in keyof AwsServices]: (operation: string, aske
       },
     ],
   }
-/** Actions, each on a resource. */
 type Needs = readonly { readonly action: string; readonly resource: string }[]
 
 /**
- * Starts AWS before these services. It lets through what the policies of who asks allow, and everything that is asked with
- * an operator's access key; signatures are not verified.
+ * Starts a gateway in front of these services. Forwards requests that the caller's policies allow, and all with the
+ * operator's access key. Does not verify signatures.
  */
 export async function startAws(services: AwsServices, operatorKey: string): Promise<Aws> {
   const principals = new Map<string, Principal>()
@@ -123,7 +121,7 @@ function isService(text: string): text is keyof AwsServices {
   return Object.hasOwn(NEEDS, text)
 }
 
-/** How AWS refuses what no policy allows; SQS writes its actions small there. */
+/** SQS writes the action in lower case. */
 function denial(service: keyof AwsServices, principal: string, action: string, resource: string): Answer {
   const told = service === 'sqs' ? action.toLowerCase() : action
   const message =
@@ -137,7 +135,7 @@ function refusal(service: keyof AwsServices, type: string, message: string): Ans
     status: service === 'sqs' ? 403 : 400,
     headers: {
       'content-type': 'application/x-amz-json-1.0',
-      // What SQS called it in its older interface.
+      // Name of the error in SQS's older query API.
       ...(service === 'sqs' && { 'x-amzn-query-error': `${type.replace('Exception', '')};Sender` }),
     },
     text: JSON.stringify({ __type: `com.amazon.coral.service#${type}`, message }),

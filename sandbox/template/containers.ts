@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 
-/** A function as Lambda has it. */
+/** A function as Lambda configures it. */
 export type LambdaFunction = {
   readonly name: string
   readonly arn: string
-  /** Where its asset is. */
+  /** Folder of its asset. */
   readonly directory: string
-  /** A file of the asset, without its ending, and what it exports: `index.handler`. */
+  /** A file of the asset without extension, and its export: `index.handler`. */
   readonly handler: string
   readonly environment: Readonly<Record<string, string>>
   readonly timeoutSeconds: number
@@ -20,14 +20,14 @@ export type LambdaFunction = {
   readonly logGroup: string
 }
 
-/** What a container is made of: the file of its function, the name of the handler in it, and what every invocation is told. */
+/** Start data of a container; all invocations share `context`. */
 export type ContainerData = {
   readonly file: string
   readonly handler: string
   readonly context: Readonly<Record<string, string | boolean>>
 }
 
-/** What a container is asked to work on: an event as JSON. */
+/** Message to a container: an event as JSON with its invocation's data. */
 export type Invocation = {
   readonly event: string
   readonly requestId: string
@@ -35,29 +35,28 @@ export type Invocation = {
   readonly trace: string
 }
 
-/** What came of it: an answer as JSON, or how the function failed. */
+/** Result of an invocation: JSON, or the function's error. */
 export type Outcome = { readonly payload: string } | { readonly error: string }
 
-/** The containers of all functions, each with one invocation at a time. */
+/** The containers of all functions; each handles one invocation at a time. */
 export type Containers = {
-  /** Starts a container where none of the function is free. Throws what the function does, and when it takes too long. */
+  /** Starts a container if none is free. Throws the function's error, or after its timeout. */
   invoke(of: LambdaFunction, event: unknown, trace?: string): Promise<unknown>
-  /** The last of what a function has written to its log. */
   logs(name: string): string
   stop(): Promise<void>
 }
 
-// Its text is made once: to have each thread take its types away would take longer than to load a function.
+// Compiled once: stripping the types in each thread takes longer than loading a function.
 const RUNTIME = new URL(
   `data:text/javascript,${encodeURIComponent(stripTypeScriptTypes(readFileSync(new URL('runtime.ts', import.meta.url), 'utf8')))}`,
 )
-/** What Lambda takes as an answer. */
+/** Limit of Lambda. */
 const MOST_ANSWER_BYTES = 6 * 1024 * 1024
-/** A container is a thread with some 30 MB. */
+/** A container is a thread with about 30 MB. */
 const MOST_IDLE = 12
 const KEPT_LOG_LINES = 1_000
 
-/** What runs functions; of containers that are idle it keeps the last few. */
+/** Creates containers, which run functions; keeps the last idle ones. */
 export function createContainers(): Containers {
   const all = new Set<Worker>()
   const logged = new Map<string, string[]>()
@@ -127,7 +126,7 @@ export function createContainers(): Containers {
   }
 }
 
-/** What a container answers; it is ended where it takes longer than its function may. */
+/** Terminates the container after the timeout. */
 async function answerOf(worker: Worker, timeoutMs: number): Promise<Outcome> {
   try {
     return await messageOf(worker, AbortSignal.timeout(timeoutMs))
@@ -137,7 +136,7 @@ async function answerOf(worker: Worker, timeoutMs: number): Promise<Outcome> {
   }
 }
 
-/** What a thread says next; throws when it ends instead. */
+/** Returns the next message; throws if the thread ends instead. */
 async function messageOf(worker: Worker, signal?: AbortSignal): Promise<Outcome> {
   const answered = new AbortController()
   const until = { signal: AbortSignal.any([answered.signal, ...(signal ? [signal] : [])]) }

@@ -4,19 +4,19 @@ import { resolveReferences, type SynthesizedStack } from '../assembly.ts'
 import { localCredentials } from '../dynamo.ts'
 import { secretArn } from '../providers/secrets-manager.ts'
 
-/** A resource of a stack as it is deployed: what `Ref` gives, its ARN where it has one, and its properties without references. */
+/** A deployed resource: `id` is the value of `Ref`; `properties` have no references. */
 export type DeployedResource<Properties = unknown> = {
   readonly id: string
   readonly arn: string
   readonly properties: Properties
 }
 
-/** The resources of stacks, by type, with the properties that a schema asks for. Throws where they differ from it. */
+/** Returns the resources of a type; throws if their properties do not fit. */
 export type Deployed = <T extends z.ZodType>(type: string, properties: T) => DeployedResource<z.output<T>>[]
 
-/** The account of everything here. */
+/** Account id of all local resources. */
 export const ACCOUNT = '000000000000'
-/** The region of everything here. */
+/** Region of all local resources. */
 export const REGION = localCredentials.AWS_REGION
 const PSEUDO: Readonly<Record<string, string>> = {
   'AWS::Partition': 'aws',
@@ -25,23 +25,23 @@ const PSEUDO: Readonly<Record<string, string>> = {
   'AWS::URLSuffix': 'amazonaws.com',
 }
 
-/** The ARN of something of a service. */
+/** Returns the ARN of a service's resource. */
 export function arnOf(service: string, resource: string): string {
   return `arn:aws:${service}:${service === 'iam' ? '' : REGION}:${ACCOUNT}:${resource}`
 }
 
-/** What the attributes of a type's resources are, by the name of each; `id` is what `Ref` gives. */
+/** `id` is the value of `Ref`. */
 type Attributes = { readonly [name: string]: string; readonly id: string; readonly Arn: string }
 type Kind = {
   readonly nameProperty?: string
-  /** The property that refers to what it is a part of, by whose name its own begins. */
+  /** References the parent resource, whose name is the prefix of its own. */
   readonly partOf?: string
   readonly attributes: (name: string) => Attributes
 }
 
 const Reference = z.object({ Ref: z.string() })
 
-/** The resources of these stacks as CloudFormation would have made them in an account where SQS is at this URL. */
+/** Returns these stacks' resources as CloudFormation would create them, with SQS at this URL. */
 export function deploy(stacks: readonly SynthesizedStack[], sqsUrl: string): Deployed {
   const kinds = kindsAt(sqsUrl)
   const nameOf = ({ name, template }: SynthesizedStack, logicalId: string) => {
@@ -131,7 +131,7 @@ function kindsAt(sqsUrl: string): Readonly<Record<string, Kind>> {
   }
 }
 
-/** What CloudFormation names a resource that its template gives no name, at most as long as IAM and Lambda take. */
+/** Returns CloudFormation's name of an unnamed resource, within the limits of IAM and Lambda. */
 function generatedName(stackName: string, logicalId: string): string {
   return `${`${stackName}-${logicalId}`.slice(0, 51)}-${idOf(`${stackName} ${logicalId}`).toUpperCase()}`
 }

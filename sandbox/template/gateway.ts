@@ -43,7 +43,6 @@ const Permission = z.object({
   Principal: z.string(),
   SourceArn: z.string(),
 })
-/** What the functions of endpoints answer. */
 const Reply = z.object({
   statusCode: z.number(),
   headers: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
@@ -54,7 +53,7 @@ type Cors = z.output<typeof Api>['Body']['x-amazon-apigateway-cors']
 
 const MAX_HEADER_BYTES = 10 * 1024
 
-/** Serves the only HTTP API of a template on a port of this machine, 0 for any free one. */
+/** Serves the template's HTTP API on a local port; 0 for any free one. */
 export async function startHttpApi(deployed: Deployed, invoke: Invoke, port: number) {
   const [api] = deployed('AWS::ApiGatewayV2::Api', Api)
   if (!api) throw new Error('There is no API.')
@@ -118,12 +117,11 @@ export async function startHttpApi(deployed: Deployed, invoke: Invoke, port: num
   )
 }
 
-/** Whether a request names an API by its host, or this one by where it is here: with another host the gateway finds none. */
+/** Accepts an API's domain or this server's address; the gateway finds no API for other hosts. */
 function isOwnHost({ headers: { host = '' }, socket }: IncomingMessage): boolean {
   return /^[a-z0-9]+\.execute-api\.[a-z0-9-]+\.amazonaws\.com$/.test(host) || host === `127.0.0.1:${socket.localPort}`
 }
 
-/** An answer of the gateway's own. */
 function refuse(response: ServerResponse, status: number, message: string): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message }))
 }
@@ -132,7 +130,6 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && 'origin' in headers && 'access-control-request-method' in headers
 }
 
-/** What every answer to a page has that may call. */
 function corsHeaders(cors: Cors, origin: string | undefined): [string, string][] {
   if (!cors || origin === undefined || !cors.allowOrigins.includes(origin)) return []
   return [

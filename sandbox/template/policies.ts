@@ -2,19 +2,19 @@ import * as z from 'zod'
 
 const Texts = z.union([z.string(), z.array(z.string())]).transform((texts) => [texts].flat())
 
-/** A statement of a policy, in the forms that are understood here; whatever else a template says is refused. */
+/** Rejects every form of statement that this code does not support. */
 const Statement = z.strictObject({ Effect: z.literal('Allow'), Action: Texts, Resource: Texts })
 export type Statement = Readonly<z.output<typeof Statement>>
 
-/** The document of a policy of a role. */
+/** Schema of a role's policy document. */
 export const PolicyDocument = z.object({ Statement: z.array(Statement) })
 
-/** The document that says which services may act as a role; where they must ask from is not looked at. */
+/** Schema of the services that may assume a role; ignores conditions. */
 export const TrustPolicy = z.object({
   Statement: z.array(z.object({ Effect: z.literal('Allow'), Principal: z.object({ Service: z.string() }) })),
 })
 
-/** Whether one of these statements allows an action on a resource. */
+/** Returns whether a statement allows an action on a resource. */
 export function isAllowed(statements: readonly Statement[], action: string, resource: string): boolean {
   return statements.some(
     ({ Action, Resource }) =>
@@ -23,7 +23,7 @@ export function isAllowed(statements: readonly Statement[], action: string, reso
   )
 }
 
-/** Whether a text fits a pattern with `*` and `?`. */
+/** Returns whether a text matches a pattern with `*` and `?`. */
 export function fits(pattern: string, text: string): boolean {
   const expression = pattern
     .replaceAll(/[.+^${}()|[\]\\]/g, '\\$&')

@@ -1,14 +1,14 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ContainerData, Invocation, Outcome } from './containers.ts'
 
-// The thread is a container: its environment is the function's. It says when the function is loaded, and then what comes of
-// each invocation. It imports nothing of ours, for it is started from its text.
+// This thread is a container, with the function's environment. It reports that the function is loaded, then each
+// outcome. It imports none of our modules, because it starts from its text.
 const { file, handler, context }: ContainerData = workerData
 const { [handler]: work } = await import(file)
 if (typeof work !== 'function') throw new Error(`Runtime.HandlerNotFound: ${handler} is undefined or not exported`)
 
 parentPort?.on('message', async ({ event, requestId, timeoutMs, trace }: Invocation) => {
-  // Where the SDK finds the trace that it sends along.
+  // The SDK reads the trace here.
   process.env['_X_AMZN_TRACE_ID'] = trace
   const endsAt = Date.now() + timeoutMs
   const told = { ...context, awsRequestId: requestId, getRemainingTimeInMillis: () => endsAt - Date.now() }
