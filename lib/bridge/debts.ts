@@ -3,7 +3,6 @@ import { min, sum } from '../bigint.ts'
 /** Amount that the pool owes an account in a token from a time on. */
 export type Debt = { readonly deadline: Date; readonly amount: bigint }
 
-/** Amount that the pool paid. */
 type Payment = { readonly at: Date; readonly amount: bigint }
 
 /** Maximum number of sums of debts to compare. Above it, no payment is certain. */

@@ -14,7 +14,7 @@ export const DestinationToken = field(AddressText, 'missing_or_invalid_dst_token
     "Required with dstChainId: the same asset there. Compare `coinKey` in `GET /portfolio-indexor/markets` (USDC.e is not USDC; on BNB Smart Chain WETH is ETH). If it is the chain's wrapped coin, a plain account receives the coin itself",
   )
 
-/** Fields of a body for another chain. A contract has both or neither. */
+/** Fields of a body; a contract has both or neither. */
 type Asked = { readonly dstChainId?: number | undefined; readonly dstToken?: Address | undefined }
 
 /**

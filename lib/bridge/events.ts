@@ -44,7 +44,7 @@ export type FillResult = Pick<TransferEvent, 'kind' | 'logIndex' | 'amount' | 'a
 export const POOL_TOPICS = {
   /** Its second topic is the origin chain, its third the deposit id. */
   filled: getTopic('FilledRelay'),
-  /** Topics as in `filled`. */
+  /** Same topics as `filled`. */
   slowFillRequested: getTopic('RequestedSlowFill'),
   /** Their fourth topic is the depositor. */
   deposited: [getTopic('FundsDeposited'), getTopic('V3FundsDeposited')],
@@ -153,7 +153,7 @@ export function parseFillResult(
   const own = logs.filter(({ logIndex }) => logIndex > fill.logIndex && logIndex < (next?.logIndex ?? Infinity))
   const payments = parseEvents(erc20Abi, own, outputToken).flatMap(({ event: { args } }) => args)
   const sent = payments.filter(({ from }) => isAddressEqual(from, handler))
-  // For a message that the depositor signed later, the fill has only its hash.
+  // The fill has only the hash of a message that the depositor signed later.
   const isKnown = fill.messageHash === hashMessage(deposit.relayData.message)
   const message = isKnown ? parseMessage(deposit) : undefined
   const named = message?.deposit
@@ -193,7 +193,6 @@ export function parseFillResult(
   return isAll ? result('action_failed', named.account, returned) : undefined
 }
 
-/** Parses the event of a vault of any protocol that took a deposit. */
 function parseTaken(log: Log, logs: readonly Log[]) {
   const operations = Object.values(OPERATIONS).flatMap(({ deposits }) => deposits)
   return operations.flatMap((operation) => operation.taken(log, logs) ?? [])[0]
@@ -301,7 +300,6 @@ export function toWord(account: Hex): Hex {
   return `0x${pad(account).slice(2).toLowerCase()}`
 }
 
-/** Finds the amount of a token that the handler drained to an account; undefined if none. */
 function findReturned(logs: readonly Log[], handler: Address, to: Address, token: Address): bigint | undefined {
   return parseDrained(logs, handler, token).find(({ recipient }) => isAddressEqual(recipient, to))?.amount
 }

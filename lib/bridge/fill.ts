@@ -72,7 +72,6 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<Seen>
   return conclude({ ...keep, ...(isUnfilled && { isUnfilled }) }, 'expired')
 }
 
-/** Fill, the events that it proves, and its block. */
 type Filled = {
   readonly fill: Fill
   readonly blockHash: Hash
@@ -80,7 +79,6 @@ type Filled = {
   readonly events: readonly TransferEvent[]
 }
 
-/** Parses the transfer's fill from the receipt of this transaction; undefined if it has none. Throws `upstream_*`. */
 async function parseFilled(
   poll: Pick<Poll, 'getReader' | 'budget'>,
   { deposit }: Transfer,

@@ -21,7 +21,7 @@ import type { FetchHint } from './across.ts'
 import { OUTCOMES } from './timeline.ts'
 import type { Outcome, Transfer, TransferEvent } from './transfer.ts'
 
-/** Services, budget and evidence of one poll. */
+/** One poll of a transfer: services, budget and evidence. */
 export type Poll = {
   readonly getReader: (chainId: number) => ChainReader
   readonly fetchHint: FetchHint
@@ -70,7 +70,7 @@ export function createBudget(most: number = MOST_CALLS, bounds = { requests: MOS
     isShort: () => isShort && most < bounds.calls,
     /** Counts a request with this many calls. Throws `internal` if the budget does not allow it. */
     spend,
-    /** Returns the number of calls sent. */
+    /** Returns the calls sent. */
     spent: () => whole - callsLeft,
     /** Sends these calls in one request and returns their outcomes. Throws `upstream_*`, and as `spend`. */
     async ask(reader: ChainReader, requests: readonly RpcRequest[]): Promise<RpcOutcome[]> {

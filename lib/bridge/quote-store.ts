@@ -48,7 +48,6 @@ function quoteKey(sourceChainId: number, { depositor, hash, quotedAt }: Terms) {
   return { pk: quotePartition(sourceChainId), sk: `${orderOf(quotedAt)}#${depositor}#${hash}` }
 }
 
-/** Returns seconds since 1970 as text that sorts by time. */
 function orderOf(seconds: number): string {
   return seconds.toString().padStart(12, '0')
 }

@@ -25,9 +25,8 @@ import {
 import { type Step, stepBack } from './search.ts'
 import type { Outcome, RefundSearch, Transfer, TransferEvent } from './transfer.ts'
 
-/** Seconds before our deposit after which an expired deposit counts as refunded; refunds take hours. */
+/** Deposits that expired this long before ours count as refunded; refunds take hours. */
 const RIVAL_SECONDS = DAY_SECONDS
-/** Seconds after the deadline at which the search for a refund ends. */
 const SEARCH_SECONDS = 14n * DAY_SECONDS
 const REFUND_KINDS = ['refund_owed', 'refunded'] as const
 /** Amounts below a thousandth of ours are dust: we keep only their total. */
@@ -151,14 +150,13 @@ function isDust({ deposit }: Transfer, { amount }: { readonly amount: bigint }):
   return amount * DUST_PART < deposit.relayData.inputAmount
 }
 
-/** Adds the transactions that may hold a payment. Dust needs no receipt. */
+/** Adds the transactions that may hold a payment; dust needs no receipt. */
 function addLeads(search: RefundSearch, transfer: Transfer, found: ReturnType<typeof findLeads>): RefundSearch {
   const leads = found.filter((lead) => !isDust(transfer, lead)).map(({ amount: _, ...lead }) => lead)
   const dust = found.filter((lead) => isDust(transfer, lead)).reduce((total, { amount }) => total + amount, search.dust)
   return { ...search, leads: [...search.leads, ...leads], dust }
 }
 
-/** Reads the receipts of leads and the times of their blocks, within the budget. */
 async function readLeads(
   { budget }: Poll,
   source: ChainReader,

@@ -12,13 +12,11 @@ const SPANS = [1_000_000n, 10_000n, 500n, 10n, 1n] as const
 
 type Options = {
   readonly filters: readonly LogFilter[]
-  /** Newest block to read. */
   readonly head: BlockHeader
   /** Seconds since 1970 at which the search ends. */
   readonly since: bigint
   /** Requests of one call to keep for later. */
   readonly reserved?: number
-  /** Maximum number of ranges per request. */
   readonly maxRanges?: number
   /** True if this poll has read events. A refusal without a reason may be temporary and then only pauses the search. */
   readonly hasRead: boolean

@@ -113,7 +113,6 @@ type Mined = {
   readonly receipt: Receipt
   readonly finality?: Finality | undefined
   readonly sent: Sent | undefined
-  /** Known at the first request for the hash. */
   readonly sender?: Sent['sender']
 }
 
@@ -186,7 +185,6 @@ function parseOperations({ logs }: Receipt, account: Address) {
   )
 }
 
-/** Reads the outcome of a source transaction without deposits. */
 async function readFailed(
   poll: Poll,
   { sourceChainId }: Question,

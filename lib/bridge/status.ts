@@ -41,7 +41,6 @@ export function getVault(transfer: Pick<Transfer, 'deposit' | 'quote'>): VaultKe
   return transfer.quote?.vault ?? getTarget(transfer)
 }
 
-/** Transfer from its source transaction and its record. */
 type Begun = { readonly key: TransferKey; readonly recorded: Transfer | undefined; readonly transfer: Transfer }
 
 /**
@@ -144,7 +143,6 @@ function isSourceRead({ isFinal, fillSearch }: Transfer): boolean {
   return isFinal || fillSearch !== undefined
 }
 
-/** Returns the blocks that prove that the requested deposit can no longer be made. */
 function droppedBy(sent: Sent | undefined, { account, index }: Question): readonly Evidence[] | undefined {
   return choose(sent?.deposits ?? [], ({ depositor }) => depositor, sent?.account ?? account)[index]?.dropped
 }
@@ -194,7 +192,6 @@ function findTarget(transfer: Transfer): VaultKey | undefined {
   return taken?.vaultAddress ? { chainId: taken.chainId, address: taken.vaultAddress } : getTarget(transfer)
 }
 
-/** Updates the deposit of a recorded transfer from the source chain, unless it is final. */
 function withSource(recorded: Transfer, { events: [deposited], ...deposit }: Deposited): Transfer {
   const [, ...later] = recorded.events
   return recorded.isFinal ? recorded : { ...recorded, ...deposit, events: [deposited, ...later] }
@@ -227,7 +224,6 @@ async function readNow(poll: Poll, transfer: Transfer): Promise<Seen> {
   return poll.budget.reaches(1) ? readBridged(poll, transfer) : asSeen(transfer)
 }
 
-/** Builds the result from the recorded events, without a poll. */
 function asSeen(transfer: Transfer): Seen {
   return conclude(transfer, transfer.final ?? outcomeOf(transfer) ?? 'bridging', transfer.final !== undefined)
 }
@@ -239,7 +235,6 @@ type Recording = {
   readonly lookAt: LookAt
 }
 
-/** Records the result of a poll, if it changed. */
 async function record(
   { transfers, sources }: TransferServices,
   { evidence }: Poll,

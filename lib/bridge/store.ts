@@ -35,15 +35,12 @@ export function transfersStore(table: Table) {
       return keys.flatMap(({ relayHash }) => found.find(({ key }) => key.relayHash === relayHash) ?? [])
     },
 
-    /** Gets the record of a hash; undefined if there is none. */
     getSent: async (key: HashKey): Promise<Sent | undefined> => (await table.get(SentItem, sentKey(key)))?.sent,
 
-    /** Records a hash. */
     async recordSent(key: HashKey, sent: Sent): Promise<void> {
       await table.put(SentItem, sentKey(key), { sent })
     },
 
-    /** Deletes the record of a hash. */
     async forgetSent(key: HashKey): Promise<void> {
       await table.delete(sentKey(key))
     },

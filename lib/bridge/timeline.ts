@@ -8,7 +8,6 @@ import { parseMessage, toAddress } from './events.ts'
 import { type BridgeToken, bridgeTokenAt } from './tokens.ts'
 import type { Ending, Outcome, Transfer, TransferEvent, TransferKey, TransferStatus } from './transfer.ts'
 
-/** Part of a status that follows from the outcome. */
 type Row = Pick<TransferStatus, 'status' | 'statusDescription' | 'reason' | 'terminal' | 'nextPollAfterMs'>
 
 /** Status fields by outcome. */
@@ -20,9 +19,7 @@ export const OUTCOMES: Readonly<Record<Outcome, Row>> = {
     'The bridge is processing the cross-chain transfer slowly; this can take hours.',
     60_000,
   ),
-  /** The pool reports the fill, but its event is not found yet. */
   locating: open('bridging', 'The funds have left the bridge. Looking up where they arrived.', 2_000),
-  /** The fill's logs do not prove its result. */
   unproven: open('bridging', 'The funds have left the bridge. The deposit into the vault is not visible yet.', 30_000),
   deposited: ended('completed', 'Funds delivered to the destination and deposited.'),
   deposited_elsewhere: ended(
@@ -54,9 +51,7 @@ export const OUTCOMES: Readonly<Record<Outcome, Row>> = {
     'The transaction was not included and no longer can be. The account made no deposit with its terms.',
   ),
   expired: expired('The transfer was not filled in time. The refund on the source chain comes within hours.', 600_000),
-  /** The search for the refund has not read all blocks yet. */
   expired_searching: expired('The transfer was not filled in time. Looking up its refund on the source chain.', 10_000),
-  /** The search is over. Payments may be for this transfer or for others. */
   expired_undecided: failed(
     'expired',
     'The transfer was not filled in time. The bridge may have refunded it: payments on the source chain do not name their transfer.',

@@ -47,7 +47,6 @@ export const TransferEvent = z
   .meta({ id: 'TransferEvent', description: 'Event of a chain that proves a step of a transfer' })
 export type TransferEvent = z.output<typeof TransferEvent>
 
-/** Reasons why a transfer failed or is no longer followed. */
 const REASONS = {
   source_reverted: 'the source transaction reverted',
   no_deposit_in_transaction: 'no bridge deposit with this index in the transaction',
@@ -165,7 +164,6 @@ export type TransferStatus = z.output<typeof TransferStatus>
  * since 1970. `destinationChainId` is 0 if it is too large for a number.
  */
 const BridgeDeposit = z.object({
-  /** Fields that, hashed, identify the fill. */
   relayData: z.object({
     depositor: HexText,
     recipient: HexText,
@@ -194,9 +192,7 @@ const LogSearch = z.object({
 })
 export type LogSearch = z.output<typeof LogSearch>
 
-/** Search for a refund, with its results so far. */
 const RefundSearch = z.object({
-  /** Newest block known to be final. */
   final: StoredBlock.optional(),
   blocks: LogSearch.optional(),
   /** Block of the payment in the bridge's hint. Newer blocks are read only if the hint proves wrong. */
@@ -259,7 +255,6 @@ export const Transfer = z.object({
   isFinal: z.boolean(),
   /** Block at which the deposit was found to be final. */
   evidence: Evidence.optional(),
-  /** Quote issued for the deposit. */
   quote: Quote.optional(),
   /** Search for another transaction with the deposit, once its own is gone. */
   goneSearch: LogSearch.optional(),
@@ -288,11 +283,9 @@ export type RecordedTransfer = { readonly key: TransferKey; readonly recorded: T
 
 /** Record of a hash that leads to deposits. */
 export const Sent = z.object({
-  /** Sender of the transaction, and its nonce. */
   sender: z.object({ address: Address, nonce: z.number().int().nonnegative() }).optional(),
   /** Transaction that includes the user operation. */
   carrier: HashText.optional(),
-  /** Account of the user operation. */
   account: Address.optional(),
   /** Deposits that the hash makes, or will make. */
   deposits: z.array(
