@@ -168,7 +168,7 @@ export function verifyBridgeDeposit(
     quotedAt === terms.quoteTimestamp &&
     deadline === terms.fillDeadline &&
     exclusivity === terms.exclusivityParameter
-  if (!isRight) throw new Error('The deposit into the bridge is not what was asked for.')
+  if (!isRight) throw new Error('The deposit into the bridge differs from the request.')
   if (deposit) verifyMessage(request, deposit, message)
   else if (message !== NO_MESSAGE) throw new Error('There is a message to nobody.')
 }
@@ -206,7 +206,7 @@ function verifyMessage(
     spending.offset === SECOND_ARGUMENT &&
     isApprovalOfZero(spending.data, vault.address) &&
     depositing?.offset === FIRST_ARGUMENT
-  if (!isRight) throw new Error('The message is not what was asked for.')
+  if (!isRight) throw new Error('The message differs from the request.')
   verifyOperations(
     [{ operation, request: { vault, account, amount: 0n, payer: handler } }],
     [{ to: depositing.target, data: depositing.data, value: 0n }],

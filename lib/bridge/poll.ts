@@ -56,7 +56,7 @@ export function createBudget(most: number = MOST_CALLS, bounds = { requests: MOS
     return isEnough
   }
   const spend = (calls: number) => {
-    if (!reaches(calls)) throw new AppError('internal', { cause: new Error('a poll sends no more calls than these') })
+    if (!reaches(calls)) throw new AppError('internal', { cause: new Error('the budget of the poll is exceeded') })
     requestsLeft -= 1
     callsLeft -= calls
   }
