@@ -37,7 +37,6 @@ export type AccountVault = {
 type AccountVaults = {
   readonly vaults: readonly AccountVault[]
   readonly errors: Readonly<Record<string, string>> | undefined
-  /** Block of each chain that could be read. */
   readonly evidence: readonly Evidence[]
 }
 
@@ -111,7 +110,6 @@ export async function readAccountEntries(
   return [...before, ...(await readTailEntries(on, followed, unwrap(required(tails.get(vault))), to))]
 }
 
-/** Account's entries after the vault's records, up to a block, and its amounts at that block. */
 type VaultReading = {
   readonly entries: readonly LedgerEntry[]
   readonly live: Result<LiveAccount>
@@ -150,7 +148,6 @@ function tooMuch(): LeftOut {
   return new LeftOut('The user has too many events in a vault to show at once')
 }
 
-/** Account's recorded entries by vault; undefined if they are too many. */
 type Recorded = ReadonlyMap<Vault, readonly LedgerEntry[] | undefined>
 
 async function readChain(

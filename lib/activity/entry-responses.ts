@@ -11,7 +11,6 @@ import type { Deposit } from './history.ts'
 import { buildEntryId, HistoryStatus } from './ledger-entry.ts'
 import type { Withdrawal } from './withdrawals.ts'
 
-/** Texts for users by deposit status. */
 const DEPOSIT_DESCRIPTIONS: Record<HistoryStatus, string> = {
   pending: 'Deposit request submitted, awaiting curator settlement.',
   claimable: 'The curator has settled the epoch; the shares are ready to claim.',
@@ -19,7 +18,6 @@ const DEPOSIT_DESCRIPTIONS: Record<HistoryStatus, string> = {
   cancelled: 'The deposit request was cancelled.',
 }
 
-/** Texts for users by withdrawal status. */
 const WITHDRAWAL_DESCRIPTIONS: Record<HistoryStatus, string> = {
   pending: 'Redemption request submitted, awaiting curator settlement.',
   claimable: 'The curator has settled the redemption; the assets are ready to claim.',
@@ -27,7 +25,6 @@ const WITHDRAWAL_DESCRIPTIONS: Record<HistoryStatus, string> = {
   cancelled: 'The redemption request was cancelled.',
 }
 
-/** Texts for users by status of a withdrawal with a cooldown. */
 const COOLDOWN_DESCRIPTIONS: typeof WITHDRAWAL_DESCRIPTIONS = {
   ...WITHDRAWAL_DESCRIPTIONS,
   pending: 'Withdrawal begun; the assets can be claimed after the cooldown.',

@@ -6,7 +6,6 @@ import type { VaultEvent } from '../protocols/books.ts'
 import { getProtocol, PROTOCOLS } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
-/** Events of all protocols and of shares, by first topic. */
 const EVENTS = new Map(
   [erc20Abi, ...Object.values(PROTOCOLS).map(({ abi }) => abi)]
     .flat()

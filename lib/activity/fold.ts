@@ -86,7 +86,6 @@ function valueEvents(
   return { events: valued, ledger, prices: [...prices.values()] }
 }
 
-/** Returns the last price read before a block, as a ledger; empty if there is none. */
 function readLedger(
   { shareDecimals }: VaultOnChain,
   read: readonly BlockPrice[],

@@ -4,7 +4,6 @@ import type { EvmChain } from '../chain/registry.ts'
 type Moments = {
   /** Time of the last recorded block; seconds since 1970. */
   readonly recorded: bigint
-  /** Chain's last block; undefined if no node returns it. */
   readonly head: Pick<BlockHeader, 'timestamp'> | undefined
   /** Epoch milliseconds. */
   readonly now: number

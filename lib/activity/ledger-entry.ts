@@ -6,8 +6,8 @@ export const HistoryStatus = z.enum(['pending', 'claimable', 'completed', 'cance
 export type HistoryStatus = z.output<typeof HistoryStatus>
 
 /**
- * Returns true if the entry moves nothing: a request or claim of 0, which anyone can make for another account, or moved shares
- * worth less than one unit of the asset. A cancellation without an amount moves something.
+ * Returns true if the entry moves nothing: a request or claim of 0, or moved shares worth less than one unit of the asset. Anyone
+ * can make a request of 0 for another account. A cancellation without an amount moves something.
  */
 export function isNothing(entry: LedgerEntry): boolean {
   if (entry.kind === 'cancel') return entry.assets === 0n

@@ -11,7 +11,6 @@ export type LineEvent<Entry> =
 /** Request and its state. */
 export type LineRequest<Entry> = {
   readonly entry: Entry
-  /** Cancelled amount, and the rest. */
   cancelled: bigint
   standing: bigint
   /** Claimed amount, amount that the claims paid, and the last claim's transaction (null before). */

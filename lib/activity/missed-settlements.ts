@@ -4,7 +4,6 @@ import type { Books, VaultEvent } from '../protocols/books.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 
 const MissedOfKind = z.object({
-  /** Last unsettled request. */
   requestedId: Amount,
   /** Last request that the proposed valuation includes; absent before the first proposal. */
   proposedId: Amount.optional(),
@@ -16,7 +15,6 @@ const MissedOfKind = z.object({
 export const MissedSettlements = z.partialRecord(RequestKind, MissedOfKind)
 export type MissedSettlements = z.output<typeof MissedSettlements>
 
-/** Maximum number of counted settlements. */
 const MAX_MISSED = 100
 
 /** Adds a vault's events, in order, to its missed settlements. */

@@ -5,7 +5,6 @@ import type { RequestKind } from '../protocols/request-kind.ts'
 import { type VaultKey, vaultPartition } from '../vaults/vault.ts'
 import { OpenRequest, type RequestKey, Snapshot } from './open-requests.ts'
 
-/** Vault's requests that begin to wait, and those that no longer wait. */
 type RequestChanges = {
   readonly vault: VaultKey
   readonly opened: readonly OpenRequest[]
@@ -30,7 +29,6 @@ const Stored = OpenRequest.extend({ pk: z.string(), sk: z.string() })
  */
 export function openRequestsStore(table: Table) {
   return {
-    /** Adds opened requests and deletes closed ones. */
     async record(changes: readonly RequestChanges[]): Promise<void> {
       const asked = changes.filter(({ isAsked }) => isAsked)
       const known = await getKnown(asked.flatMap(({ vault, opened }) => opened.map((one) => itemKey(vault, one))))
@@ -62,7 +60,6 @@ export function openRequestsStore(table: Table) {
       await table.put(Snapshot, snapshotKey(vault, snapshot), snapshot)
     },
 
-    /** Lists a vault's snapshots, earliest first. */
     listSnapshots: (vault: VaultKey): Promise<Snapshot[]> =>
       table.list(Snapshot, { partition: vaultPartition(vault), prefix: SNAPSHOT }),
 
@@ -101,7 +98,6 @@ function snapshotKey(vault: VaultKey, { number }: Snapshot) {
   return { pk: vaultPartition(vault), sk: `${SNAPSHOT}${number.toString().padStart(12, '0')}` }
 }
 
-/** Returns an id of up to 256 bits as text that sorts. */
 function digits(requestId: bigint): string {
   return requestId.toString().padStart(78, '0')
 }

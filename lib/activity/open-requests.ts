@@ -62,7 +62,6 @@ export function findOpenRequests(
   }
 }
 
-/** Returns the kind of request that an entry opens or cancels; undefined for others. */
 function kindOf(entry: LedgerEntry): RequestKind | undefined {
   switch (entry.kind) {
     case 'deposit':

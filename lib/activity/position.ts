@@ -10,7 +10,6 @@ export type Position = {
   readonly totalDepositedAssets: bigint
   readonly totalWithdrawnAssets: bigint
   readonly currentValue: bigint
-  /** May be below zero. */
   readonly earnedAssets: bigint
   readonly depositCount: number
   /** Dates of the first and last uncancelled deposit; without one, the date of the first entry. */

@@ -42,7 +42,6 @@ export const RecordedEvents = z.object({
 })
 type RecordedEvents = z.output<typeof RecordedEvents>
 
-/** Item with only its key and vault parsed. */
 const StoredEvents = z.looseObject({
   sk: z.string(),
   chainId: z.number(),
@@ -55,8 +54,8 @@ type StoredEvents = z.output<typeof StoredEvents>
 const MAX_WHOLE = 20
 const ITEM_EVENTS = 100
 /**
- * Maximum number of events that one response reads: about two seconds of CPU. A vault takes at most a quarter of the rest, so
- * thousands of transfers by third parties in some vaults leave enough for others.
+ * Maximum number of events that one response reads: about two seconds of CPU. A vault takes at most a quarter of the
+ * rest. So thousands of transfers by third parties in some vaults leave enough for others.
  */
 const MAX_EVENTS = 100_000
 const SHARE_OF_VAULT = 4
@@ -122,7 +121,7 @@ export function foldRecorded(
 
 /**
  * Lists the recorded events of an account in each of these vaults, in order; undefined for a vault with too many. Reads pages in
- * key order. After a page that ends in an unlisted vault, or in one that has used up its share, it skips the rest of that vault.
+ * key order. If a page ends in an unlisted vault, or in one that exceeds its share, it skips the rest of that vault.
  */
 export async function listRecorded(
   table: Table,

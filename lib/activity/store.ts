@@ -27,18 +27,15 @@ export const VaultProgress = KnownPrices.extend({
   through: z.number().int(),
   /** Time of that block in seconds since 1970; absent if unknown. */
   timestamp: Amount.optional(),
-  /** Ledger after that block. */
   ledger: Ledger,
   /** Last settled request of each kind, in vaults with settlement events; absent before the first. */
   settledIds: z.partialRecord(RequestKind, Amount).optional(),
-  /** Recent settlement waits by kind of request. */
   waits: WaitsByKind.optional(),
   missed: MissedSettlements.optional(),
   /** True if requests without settlement events may wait. */
   hasAsked: z.boolean().optional(),
   /** Time of the job's last read of the vault's price and state at the head; seconds since 1970. */
   refreshedAt: Amount.optional(),
-  /** Digest of the recorded state. */
   state: z.string().optional(),
   /**
    * Last block whose events are not reported: the latest one when the vault was added, or else the last final one when the job

@@ -253,13 +253,11 @@ async function readAllLogs(
   return logs
 }
 
-/** Returns an account as a topic. */
 function accountTopic(account: Address): Hex {
   // The cast: the lower case of an address is hexadecimal too.
   return pad(account.toLowerCase() as Hex, { size: 32 })
 }
 
-/** Sorts events and removes duplicates. */
 function inOrder(events: readonly VaultEvent[]): VaultEvent[] {
   const key = ({ vault, location }: VaultEvent) => `${vault} ${location.blockNumber} ${location.logIndex}`
   const byKey = new Map(events.map((event) => [key(event), event]))

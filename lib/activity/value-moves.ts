@@ -53,7 +53,6 @@ export function lastMoves(moves: readonly Move[], max: number): Move[] {
   return moves.toSorted((one, other) => byLocation(one.event.location, other.event.location)).slice(-max)
 }
 
-/** Errors of a whole request that may succeed on a retry. */
 const AGAIN: ReadonlySet<string> = new Set(['upstream_timeout', 'upstream_unavailable'])
 
 /** Results of calls, undefined for failed ones. `isForgotten`: the node has no state of any of their blocks. */

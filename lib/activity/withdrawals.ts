@@ -21,7 +21,6 @@ export type Withdrawal = {
   readonly paidShares: bigint
   readonly paidAssets: bigint
   readonly cancelledShares: bigint
-  /** Last transaction that paid a part; null before. */
   readonly claimTransactionHash: Hash | null
 }
 

@@ -67,7 +67,7 @@ export function getRecipient({ account, route, deposit }: BridgeRequest): Addres
 
 /**
  * Encodes the message that deposits the delivered amount into the vault for the user; empty without a deposit. The handler
- * replaces each amount by its balance, so the deposit is exact even if a slow fill delivers another amount. The first call
+ * replaces each amount by its balance. So the deposit is exact even if a slow fill delivers another amount. The first call
  * resets the shared handler's allowance: anyone can leave one there, and so can a deposit into a vault without code. Some
  * tokens refuse to change an allowance that is not 0. If a call fails, the user gets the tokens.
  */

@@ -10,7 +10,7 @@ const MAX_SUMS = 2_000
 
 /**
  * Returns the payment that certainly pays a debt, undefined if none does. Events do not name the debt that a payment is for.
- * A debt is paid if every subset of debts whose sum fits the payments so far includes it, or if they cover all debts.
+ * A debt is paid if it is in every subset of debts whose sum fits the payments so far, or if these cover all debts.
  * Payments come in time order. `dust` is the total of omitted small debts and payments: sums may differ by it.
  */
 export function findRepayment<P extends Payment>(

@@ -251,8 +251,8 @@ export function parsePayments(logs: readonly Log[], pool: Address, deposit: Brid
 }
 
 /**
- * Finds the transactions among the pool's logs that may pay this deposit's depositor in its token, with the maximum amount of
- * each. Skips logs before `since`, in seconds since 1970.
+ * Finds the transactions among the pool's logs that may pay this deposit's depositor in its token, with their maximum
+ * amounts. Skips logs before `since`, in seconds since 1970.
  */
 export function findLeads(logs: readonly Log[], pool: Address, deposit: BridgeDeposit, since: bigint) {
   const recent = logs.filter(({ blockTimestamp }) => blockTimestamp === undefined || blockTimestamp >= since)

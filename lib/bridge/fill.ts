@@ -28,7 +28,6 @@ import type { BridgeDeposit, LogSearch, Transfer, TransferEvent } from './transf
 
 /** Maximum seconds by which a fill's block may precede the deposit's, allowing for clock skew between the chains. */
 const EARLY_SECONDS = HOUR_SECONDS
-/** Calls to read a fill: its receipt, and the time of its block. */
 const CALLS_FOR_RECEIPT = 2
 
 const FILL_KINDS = ['sped_up', 'filled', 'delivered', 'undelivered', 'vault_deposited', 'action_failed'] as const

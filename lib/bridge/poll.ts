@@ -70,7 +70,6 @@ export function createBudget(most: number = MOST_CALLS, bounds = { requests: MOS
     isShort: () => isShort && most < bounds.calls,
     /** Counts a request with this many calls. Throws `internal` if the budget does not allow it. */
     spend,
-    /** Returns the calls sent. */
     spent: () => whole - callsLeft,
     /** Sends these calls in one request and returns their outcomes. Throws `upstream_*`, and as `spend`. */
     async ask(reader: ChainReader, requests: readonly RpcRequest[]): Promise<RpcOutcome[]> {

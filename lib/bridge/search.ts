@@ -13,9 +13,8 @@ const SPANS = [1_000_000n, 10_000n, 500n, 10n, 1n] as const
 type Options = {
   readonly filters: readonly LogFilter[]
   readonly head: BlockHeader
-  /** Seconds since 1970 at which the search ends. */
+  /** Seconds since 1970. */
   readonly since: bigint
-  /** Requests of one call to keep for later. */
   readonly reserved?: number
   readonly maxRanges?: number
   /** True if this poll has read events. A refusal without a reason may be temporary and then only pauses the search. */

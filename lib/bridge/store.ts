@@ -56,7 +56,7 @@ export function transfersStore(table: Table) {
     },
 
     /**
-     * Records a transfer. Returns false if its final outcome is already recorded, its endings changed since the read, or the job
+     * Records a transfer. Returns false if its final outcome is recorded, its endings changed since the read, or the job
      * began to follow it.
      */
     record(

@@ -88,7 +88,6 @@ function tooHigh(request: BridgeRequest, quote: Quote, field: string): AppError 
   return new AppError('amount_too_high_for_bridge', { details: [forField(detail)] })
 }
 
-/** Rewords a detail about `dstChainId`: the request has no amount to change. */
 function forField(detail: ErrorDetail): ErrorDetail {
   if (detail.field === 'amount') return detail
   return { ...detail, issue: `must be left out: the paid amount ${detail.issue}` }
@@ -105,7 +104,7 @@ function isEnough(amount: bigint, request: BridgeRequest, quote: Quote): boolean
   return amount >= max(FEES_OF_LEAST_AMOUNT * min(feeOf(request, quote), least), least) && amount > 0n
 }
 
-/** Returns the maximum input that delivers at most `room`, in source units; 0 if that may be too little for the bridge. */
+/** Returns the maximum input that delivers at most `room`; 0 if the bridge may find it too little. */
 export function mostWithin(room: bigint, request: BridgeRequest, quote: Quote): bigint {
   const { source, destination } = request.route
   const most = (room * 10n ** BigInt(source.decimals)) / 10n ** BigInt(destination.decimals)

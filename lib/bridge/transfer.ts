@@ -9,7 +9,6 @@ import { Quote, Terms } from './quote.ts'
 
 const HashText = z.string().refine((text): text is Hash => isHash(text))
 
-/** Meanings of the event kinds, in time order. */
 const EVENT_KINDS = {
   deposited: 'the bridge took the funds on the source chain',
   slow_fill_requested: 'the bridge itself is to pay, which takes hours',
@@ -287,10 +286,8 @@ export const Sent = z.object({
   /** Transaction that includes the user operation. */
   carrier: HashText.optional(),
   account: Address.optional(),
-  /** Deposits that the hash makes, or will make. */
   deposits: z.array(
     Terms.extend({
-      /** Set once the deposit is on the chain. */
       relayHash: HashText.optional(),
       /** Search for a deposit with these terms in other transactions. */
       search: LogSearch.optional(),

@@ -32,7 +32,6 @@ export function maxQueries(vaults: number): number {
   return Math.max(0, 150 - Math.ceil(vaults / 20))
 }
 
-/** Vault's notices, and the entries of its accounts. */
 type Group = {
   readonly vaultRun: VaultRun
   readonly notices: readonly Notice[]

@@ -17,7 +17,6 @@ type Entries = readonly LedgerEntry[] | undefined
 /** Amounts of an event for one deposit or withdrawal; with a null id, for all those without a separate notice. */
 type Part = { readonly id: string | null; readonly assets: bigint | null; readonly shares: bigint | null }
 
-/** Event type and its parts, at least one. */
 type Described = {
   readonly type: Exclude<Extract<Notice['type'], `${RequestKind}.${string}`>, `${string}.${'claimable' | 'reverted'}`>
   readonly parts: readonly Part[]
@@ -25,7 +24,6 @@ type Described = {
 
 /** Maximum number of requests with separate notices of a claim or cancellation. The rest share one notice. */
 const MAX_PARTS = 20
-/** Entry and version of a notice before the read. */
 const UNREAD = { entry: null, version: 0 }
 
 /**

@@ -12,11 +12,9 @@ import { buildClaimableNotices, type SettledAt } from './entry-notices.ts'
 import { findTaken, findUnreported, isEnded, settleRequest } from './settle-requests.ts'
 
 type Slice = {
-  /** Last block before the slice. */
   readonly through: number
   /** Lists an account's entries up to the end of the slice; undefined if they are too many. */
   readonly entriesOf: (account: Address) => Promise<readonly LedgerEntry[] | undefined>
-  /** Steps left to the slice. */
   readonly steps: { left: number }
 }
 

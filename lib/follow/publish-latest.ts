@@ -111,7 +111,7 @@ type ReadLatest = { readonly vaultRun: VaultRun; readonly events: readonly Vault
 
 /**
  * Reads these vaults' events after the last final block, in ranges that the nodes accept, until the run ends. If they exceed a
- * slice before the head, it leaves out the vault with the most events and continues with the others.
+ * slice before the head, it continues without the vault with the most events.
  */
 async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHeader): Promise<ReadLatest[]> {
   let events: VaultEvent[] = []

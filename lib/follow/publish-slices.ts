@@ -73,7 +73,6 @@ export async function publishSlices(
   return settled
 }
 
-/** Lists the non-final notices of blocks up to this one. */
 function listDue({ latest = [] }: VaultProgress, through: bigint) {
   return latest.filter(({ blockNumber }) => blockNumber <= through)
 }

@@ -56,7 +56,7 @@ export async function readPrices(
 }
 
 /**
- * Lists the last trade of each hour, or of each day if older than HOURLY_SECONDS, in a vault whose events have no price. Skips
+ * Lists the last trade of each hour, or of each day if older than HOURLY_SECONDS, in a vault without price events. Skips
  * trades within an hour after a known price.
  */
 function listTrades({ vaultRun, events }: Traded, now: bigint) {

@@ -12,7 +12,6 @@ const PACKS_AT_ONCE = 4
 /** Factors by which a vault's range shrinks after a failed read and grows after a successful one. */
 const SHRINK = 1_000
 const GROW = 10
-/** Maximum number of failures before a run stops reading. */
 const MAX_FAILURES = 100
 /** Divisor of a range that took too long; its parts have at most 10,000 blocks. */
 const SLOW_PARTS = 10

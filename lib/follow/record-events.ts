@@ -12,7 +12,6 @@ import { listUnsaved, newEvents, postNew, type Run, refuse, save } from './run.t
 import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { closeSettled } from './slice-notices.ts'
 
-/** Milliseconds between two writes of progress. */
 const SAVE_EVERY_MS = 10_000
 
 /** Records events up to the last final block, slice by slice. Throws the first failure if nothing could be read. */
@@ -26,7 +25,6 @@ export async function recordEvents(run: Run): Promise<void> {
     if (turn.length === 0) break
     await Promise.all(turn.map((part) => advance(run, part, (one) => recordSlice(run, one))))
     if (alone) {
-      // Moves the vault to the end of the queue.
       apart.delete(alone)
       apart.add(alone)
     }

@@ -32,7 +32,7 @@ const LOOK_EVERY_MS = 13_000
 const MIN_LOOKS_MS = 35_000
 
 /**
- * Records a chain's vaults or a shard of them, compares them with their pins, and reports to clients, until `until` (epoch
+ * Records a chain's vaults or a shard of them, compares them with their pins, and reports to clients. Ends at `until` (epoch
  * milliseconds). If a client wants non-final events, it does so four times a minute. Two runs over the same vaults are harmless:
  * neither overwrites progress that the other has written. Throws as `refreshVaults` and `watchPins` do.
  */

@@ -14,7 +14,7 @@ import { type Dependencies, listUnsaved, numberOfRun, type Run, save, startVault
 import { takeSnapshots } from './snapshot-requests.ts'
 
 /**
- * Records events of a chain's vaults up to its last final block, and their states, until it is done or out of time. Returns the
+ * Records events of a chain's vaults up to its last final block, and their states. Ends when done or out of time. Returns the
  * report. It works in slices: it writes a slice's prices and events, publishes them, then writes the progress. So the next run
  * continues where this one ends. Leaves for the next run a vault whose events the nodes refuse, or that another run has
  * recorded. Throws `upstream_*` if nothing could be read.

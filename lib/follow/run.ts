@@ -40,9 +40,7 @@ export type VaultRun = {
   saved: VaultProgress | undefined
   /** True if another run has written its progress: this run no longer writes or reports it. */
   isTaken: boolean
-  /** True if its events cannot be read or recorded in this run. */
   isRefused: boolean
-  /** Maximum number of blocks in one read. */
   span: number
   /** True if a read took too long: `span` no longer grows in this run. */
   isSlow: boolean

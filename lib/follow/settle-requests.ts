@@ -96,7 +96,7 @@ export function findUnreported({ line, until, before, rate }: Taken, { reported 
 }
 
 /**
- * Returns true if the requests with this id are all claimed or cancelled, or the vault no longer holds their fixed assets.
+ * Returns true if all requests with this id are claimed or cancelled, or the vault no longer holds their fixed assets.
  * `amounts`: the vault's amounts after block `number`.
  */
 export function isEnded(

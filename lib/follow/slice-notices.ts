@@ -21,7 +21,6 @@ import type { Hashes } from './latest-notices.ts'
 /** Vault's part of a slice: its events after its progress, in order. */
 export type SliceOfVault = {
   readonly vault: VaultOnChain
-  /** Progress before the slice. */
   readonly progress: Pick<VaultProgress, 'through' | 'settledIds' | 'waits' | 'eventsAfter'>
   readonly events: readonly VaultEvent[]
   readonly entries: readonly LedgerEntry[]
@@ -41,13 +40,12 @@ export type Found = {
   readonly ended: readonly OpenRequest[]
 }
 
-/** Page size of open requests. */
 const OPEN_AT_ONCE = 100
 /** Maximum number of requests that a settlement's notices name; the rest have only the account. */
 const MAX_NAMED = 5_000
 /**
  * Maximum number of steps of a slice, about a second. Finding the requests of a claim or a cancellation takes n² steps for n
- * earlier entries, and an attacker can create thousands. Notices beyond it have no ids.
+ * earlier entries. An attacker can create thousands. Notices beyond it have no ids.
  */
 const MAX_STEPS = 20_000_000
 
@@ -169,13 +167,11 @@ type EntriesOfSlice = {
   readonly waits: NonNullable<VaultProgress['waits']>
   readonly entriesOf: AccountEntries['ofRequests']
   readonly hashes: Hashes | undefined
-  /** Steps left of `MAX_STEPS`. */
   readonly steps: { left: number }
   /** Waiting requests, if the slice is final and the vault has no settlement events. */
   readonly requests: ReturnType<typeof followRequests> | undefined
 }
 
-/** Builds the notices of entries, in order. */
 async function listEntryNotices(
   entries: readonly LedgerEntry[],
   { waits, entriesOf, hashes, steps, requests }: EntriesOfSlice,

@@ -13,7 +13,6 @@ const SLICE_MS = 5_000
 
 type Range = {
   readonly vaults: readonly VaultOnChain[]
-  /** First and last block, both included. */
   readonly from: bigint
   readonly to: bigint
   /** Block with a known time. */

@@ -10,7 +10,6 @@ import { RequestKind } from '../protocols/request-kind.ts'
 import { type Run, save, type VaultRun } from './run.ts'
 import { isNews } from './settle-requests.ts'
 
-/** Maximum number of vaults whose requests a run reads. */
 const MAX_ASKED = 20
 /**
  * Maximum number of requests of a kind that one run reads, in all vaults and in one vault. An attacker can create very many in a
@@ -68,7 +67,6 @@ export async function takeSnapshots(run: Run): Promise<void> {
 export type DueSnapshots = {
   readonly due: readonly Snapshot[]
   readonly confirmed: readonly Snapshot[]
-  /** Block of the first snapshot after it. */
   readonly next: bigint | undefined
 }
 
@@ -99,7 +97,6 @@ export async function readDueSnapshots(
   )
 }
 
-/** Vault's amounts for its waiting requests; undefined for an unreadable one. */
 type Asked = {
   readonly vaultRun: VaultRun
   readonly requests: readonly OpenRequest[]

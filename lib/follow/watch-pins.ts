@@ -28,14 +28,12 @@ type Pins = {
 /** Minimum relative difference at which a pinned price is moved: 0.1 %. */
 const STEP = 0.001
 
-/** Vault, its pin, and its current state. */
 type Watched = {
   readonly vault: VaultOnChain
   readonly pin: Pin
   readonly seen: Seen | undefined
   /** Result of comparing pinned beacons and delegations. */
   readonly beyond: Verdict | undefined
-  /** Block of the comparison. */
   readonly block: BlockHeader
 }
 

@@ -18,7 +18,6 @@ export function campaignsKey(chainId: number): CacheKey<Record<string, Campaign[
   return { namespace: CAMPAIGNS, key: chainId.toString() }
 }
 
-/** Milliseconds after which campaigns count as unknown. */
 const DEADLINE_MS = 1_000
 
 /** Token that campaigns pay to holders of a vault's shares; `apr` as in `Campaign`. */

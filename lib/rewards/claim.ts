@@ -135,7 +135,6 @@ function findFailure(
   return isTransferred === false ? 'does_not_transfer' : undefined
 }
 
-/** Builds the dry run of one claim of all rewards, then of one claim for each. */
 function dryRunRequest(account: Address, claims: readonly RewardClaim[]): RpcRequest {
   const each = [claims, ...claims.map((one) => [one])]
   return boundedSimulationRequest(

@@ -21,7 +21,6 @@ const MAX_PROOF = 40
 const MAX_REWARDS = 60
 /** Maximum number of vaults by which a reward splits its claimed amount. */
 const MAX_VAULTS = 20
-/** Maximum number of pages of campaigns of one chain. */
 const MAX_PAGES = 20
 const PAGE_SIZE = 100
 const CHAIN_IDS = EVM_CHAINS.map(({ id }) => id)
@@ -64,7 +63,6 @@ export const Campaign = z.object({
 })
 export type Campaign = z.output<typeof Campaign>
 
-/** Addresses in any case. */
 const AnyAddress = z.preprocess((value) => (typeof value === 'string' ? value.toLowerCase() : value), Address)
 
 const RewardRow = z.object({
@@ -173,7 +171,6 @@ function accepted<T extends { readonly status: number }>(answer: T): T {
   throw new AppError('upstream_unavailable', { cause: new Error(`Merkl: HTTP status ${answer.status}`) })
 }
 
-/** Keeps the larger of two rewards in one token. */
 function keepLarger(rewards: Map<string, ReportedReward>, reward: ReportedReward): void {
   const key = `${reward.chainId}#${reward.token}`
   const known = rewards.get(key)

@@ -12,7 +12,6 @@ import type { RewardResponse } from './responses.ts'
 
 type Reward = z.output<typeof RewardResponse>
 
-/** Metadata from a token's contract; undefined if unusable. */
 type Metadata = { readonly symbol: string | undefined; readonly decimals: number | undefined }
 
 /** Reported rewards of an account. `isSpam` is true for a token that looks like spam with this symbol. */

@@ -48,7 +48,6 @@ export function watchedStore(table: Table) {
       return (await table.getPage(Watched, range, { limit, isConsistent: false })).items
     },
 
-    /** Lists the ids of the clients that watch an account. */
     async listClients(chainId: number, account: Address): Promise<string[]> {
       const partition = itemKey({ chainId, account, clientId: '' }).pk
       return (await table.list(Watched, { partition }, { isConsistent: false })).map(({ clientId }) => clientId)
