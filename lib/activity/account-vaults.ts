@@ -24,20 +24,19 @@ import {
   type Tail,
 } from './tail.ts'
 
-/** An account's entries in one vault, in order, up to the chain's last block, and its live amounts there. */
+/** Account's entries in one vault, in order, up to the chain's last block, and its live amounts there. */
 export type AccountVault = {
   readonly vault: Vault
   readonly entries: readonly LedgerEntry[]
   readonly live: LiveAccount
-  /** The time of that block. */
+  /** Time of that block. */
   readonly asOf: Date
 }
 
-/** An account in the vaults that could be read. `errors` says by chain id why others could not; undefined if all could. */
+/** Account in the vaults that could be read. `errors`: reason by chain id for the others; undefined if there are none. */
 type AccountVaults = {
   readonly vaults: readonly AccountVault[]
   readonly errors: Readonly<Record<string, string>> | undefined
-  /** The block of each chain that could be read. */
   readonly evidence: readonly Evidence[]
 }
 
@@ -49,9 +48,9 @@ type Dependencies = {
 }
 
 /**
- * Reads an account in these vaults: its recorded events, the events since then, and its live amounts. Sends two requests to
- * each chain, one after the other, chains side by side. Leaves out a vault whose past is still being read. Throws an error of
- * a chain only if all chains failed.
+ * Reads an account in these vaults: its recorded events, the events since then, and its live amounts. Sends two requests to each
+ * chain, one after the other, all chains in parallel. Leaves out a vault whose history is still being read. Throws `upstream_*`
+ * only if all chains failed and no vault could be read.
  */
 export async function readAccountVaults(
   { getReader, records, now }: Dependencies,
@@ -61,7 +60,7 @@ export async function readAccountVaults(
   const progress = await records.recallProgress(vaults)
   const followed = vaults.map((vault, index) => ({ vault, progress: progress[index] ?? initialProgress(vault) }))
   const byChain = [...Map.groupBy(followed, ({ vault }) => vault.chainId)]
-  // Recorded events are read after the progress, so none that it counts is missing.
+  // Recorded events are read after the progress, so they include all that it counts.
   const listed = records
     .listEntries(account, vaults)
     .then((lists) => new Map(vaults.map((vault, index) => [vault, lists[index]])))
@@ -95,8 +94,8 @@ export async function readAccountVaults(
 }
 
 /**
- * Reads an account's entries in one vault up to a block: the recorded ones, and those since with one request. Throws
- * `upstream_*`, also if they are too many, or the vault's past is still being read.
+ * Reads an account's entries in one vault up to a block: the recorded ones, and the later ones with one request. Throws
+ * `upstream_*`, also for too many entries or a vault whose history is still being read.
  */
 export async function readAccountEntries(
   { getReader, records, now }: Dependencies,
@@ -111,17 +110,16 @@ export async function readAccountEntries(
   return [...before, ...(await readTailEntries(on, followed, unwrap(required(tails.get(vault))), to))]
 }
 
-/** An account's entries in a vault since its records end, up to a block, and its amounts at that block. */
 type VaultReading = {
   readonly entries: readonly LedgerEntry[]
   readonly live: Result<LiveAccount>
-  /** The time of that block. */
+  /** Time of that block. */
   readonly asOf: Date
 }
 
 type Reading = readonly [Followed, Result<VaultReading>]
 
-/** Adds the recorded entries; undefined for a vault that cannot be read and that the account never used. */
+/** Adds the recorded entries; undefined for an unreadable vault that the account never used. */
 function addRecorded(
   followed: Followed,
   recorded: readonly LedgerEntry[] | undefined,
@@ -138,7 +136,7 @@ function addRecorded(
   return entries.length > 0 ? { error: contradiction() } : undefined
 }
 
-/** The recorded entries before the tail. The tail has those that the job recorded after the progress was read. */
+/** Returns the recorded entries before the tail. The tail includes those recorded after the progress was read. */
 function entriesBefore(
   { progress: { through } }: Followed,
   recorded: readonly LedgerEntry[] | undefined,
@@ -150,7 +148,6 @@ function tooMuch(): LeftOut {
   return new LeftOut('The user has too many events in a vault to show at once')
 }
 
-/** An account's recorded entries by vault; undefined if they are too many. */
 type Recorded = ReadonlyMap<Vault, readonly LedgerEntry[] | undefined>
 
 async function readChain(
@@ -160,7 +157,7 @@ async function readChain(
 ): Promise<{ readonly readings: Reading[]; readonly evidence: Evidence[] }> {
   const plans = followed.map(({ vault }) => getProtocol(vault).account(vault, on.account))
   const { blocks, values, evidence } = await on.reader.readEach(plans, { withHash: true })
-  // Events are read up to a numbered block: "latest" may differ between calls, which would lose or double events.
+  // Events are read up to a numbered block: "latest" may differ between calls, so events could be missing or double.
   const to = blocks.map(({ number }) => number).reduce(max, 0n)
   const [tails, told] = await Promise.all([readTails(on, followed, to), evidence()])
   const readings = followed.map(async (one, index): Promise<Reading> => {
@@ -171,7 +168,6 @@ async function readChain(
   return { readings: await Promise.all(readings), evidence: [told] }
 }
 
-/** A vault's tail, and an account's live amounts in it at a block. */
 type WhatWasRead = {
   readonly tail: Result<Tail>
   readonly account: AccountReading | undefined
@@ -197,8 +193,8 @@ async function readVault(
 }
 
 /**
- * Finishes a read of an account at a block. Throws `upstream_bad_answer` if the vault does not return an amount, `upstream_*`,
- * and what `listEntries` throws.
+ * Completes a read of an account at a block. Throws `upstream_bad_answer` if the vault does not return an amount, `upstream_*`,
+ * and the errors of `listEntries`.
  */
 export async function readLiveAccount(
   { shares, price, deposits, redemptions }: AccountReading,

@@ -7,15 +7,15 @@ import { buildEntryId } from './ledger-entry.ts'
 const Item = z.object({ source: DepositSource })
 const StoredItem = Item.extend({ pk: z.string() })
 
-/** The source transactions of deposits from other chains, once they are final. */
+/** Creates the store of source transactions of deposits from other chains, recorded once final. */
 export function depositSourceStore(table: Table) {
   return {
-    /** Records a deposit's source, which never changes. */
+    /** Records a deposit's source. It never changes. */
     async record(deposit: DepositLocation, source: DepositSource): Promise<void> {
       await table.put(Item, itemKey(deposit), { source })
     },
 
-    /** Returns a function that gives a deposit's source, undefined if none is recorded. One request for each 100 deposits. */
+    /** Returns a function that finds a deposit's source; undefined if none is recorded. Sends one request per 100 deposits. */
     async list(deposits: readonly LedgerEntry[]): Promise<(deposit: DepositLocation) => DepositSource | undefined> {
       const items = await table.getMany(StoredItem, deposits.map(itemKey))
       const sources = new Map(items.map(({ pk, source }) => [pk, source]))

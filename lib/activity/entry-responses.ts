@@ -11,7 +11,6 @@ import type { Deposit } from './history.ts'
 import { buildEntryId, HistoryStatus } from './ledger-entry.ts'
 import type { Withdrawal } from './withdrawals.ts'
 
-/** Text for users of each status of a deposit. */
 const DEPOSIT_DESCRIPTIONS: Record<HistoryStatus, string> = {
   pending: 'Deposit request submitted, awaiting curator settlement.',
   claimable: 'The curator has settled the epoch; the shares are ready to claim.',
@@ -19,7 +18,6 @@ const DEPOSIT_DESCRIPTIONS: Record<HistoryStatus, string> = {
   cancelled: 'The deposit request was cancelled.',
 }
 
-/** Text for users of each status of a withdrawal. */
 const WITHDRAWAL_DESCRIPTIONS: Record<HistoryStatus, string> = {
   pending: 'Redemption request submitted, awaiting curator settlement.',
   claimable: 'The curator has settled the redemption; the assets are ready to claim.',
@@ -27,7 +25,6 @@ const WITHDRAWAL_DESCRIPTIONS: Record<HistoryStatus, string> = {
   cancelled: 'The redemption request was cancelled.',
 }
 
-/** The same of a withdrawal with a cooldown. */
 const COOLDOWN_DESCRIPTIONS: typeof WITHDRAWAL_DESCRIPTIONS = {
   ...WITHDRAWAL_DESCRIPTIONS,
   pending: 'Withdrawal begun; the assets can be claimed after the cooldown.',
@@ -36,7 +33,7 @@ const COOLDOWN_DESCRIPTIONS: typeof WITHDRAWAL_DESCRIPTIONS = {
 
 const EpochId = z.number().int().nullable()
 
-/** The vault and the account of a response. */
+/** Response fields of the vault and the account. */
 export const where = {
   vaultAddress: Address,
   vaultName: z.string().describe('Display name'),
@@ -44,7 +41,7 @@ export const where = {
   chainId: ChainId,
 }
 
-/** The asset, the share and its price and yield now. */
+/** Response fields of the asset and the share, with the current price and yield. */
 export const shareNow = {
   apy: z.string().describe('Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null)'),
   annualYield: Growth.nullable().describe('Growth a year, as of the vaults; null if unknown'),
@@ -56,7 +53,7 @@ export const shareNow = {
 
 const VaultNow = z.object(shareNow).describe('Current state of the vault')
 
-/** A deposit as callers see it. */
+/** Deposit in API responses. */
 export const DepositResponse = z
   .object({
     depositId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
@@ -81,13 +78,13 @@ export const DepositResponse = z
   })
   .meta({ id: 'Deposit', description: "A deposit and its part of the user's current amounts" })
 
-/** A deposit as events show it: without the fields that differ between clients. */
+/** Deposit in webhook events, without the fields that differ between clients. */
 export const DepositEntry = DepositResponse.omit({ vaultName: true, source: true }).meta({
   id: 'DepositEntry',
   description: 'A deposit as `GET …/deposits` shows it, without `vaultName` and `source`',
 })
 
-/** A withdrawal as callers see it. */
+/** Withdrawal in API responses. */
 export const WithdrawalResponse = z
   .object({
     withdrawalId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
@@ -120,16 +117,16 @@ export const WithdrawalResponse = z
   })
   .meta({ id: 'Withdrawal', description: 'A withdrawal and the state of its parts' })
 
-/** A withdrawal as events show it: without the field that differs between clients. */
+/** Withdrawal in webhook events, without the field that differs between clients. */
 export const WithdrawalEntry = WithdrawalResponse.omit({ vaultName: true }).meta({
   id: 'WithdrawalEntry',
   description: 'A withdrawal as `GET …/withdrawals` shows it, without `vaultName`',
 })
 
-/** An account's amounts in a vault, whichever client has it. */
+/** Account's amounts in a vault, without client data. */
 type OnChain = { readonly vault: VaultOnChain; readonly live: LiveAccount }
 
-/** The price of a vault's share now, with its yield over the last days; null if unknown. */
+/** Builds the response fields of a vault's share. `annualYield` is null if unknown. */
 export function buildShareNow({ vault, live }: OnChain, annualYield: Growth | null) {
   return {
     apy: yieldText({ annualYield }),
@@ -141,7 +138,7 @@ export function buildShareNow({ vault, live }: OnChain, annualYield: Growth | nu
   }
 }
 
-/** The response for a deposit. */
+/** Builds the API response for a deposit. */
 export function depositResponse(
   ofVault: AccountVault,
   deposit: Deposit,
@@ -152,7 +149,7 @@ export function depositResponse(
   return { ...depositEntry(ofVault, deposit, annualYield), vaultName, ...(source && { source }) }
 }
 
-/** A deposit as events show it. */
+/** Builds a deposit for webhook events. */
 export function depositEntry(
   ofVault: OnChain,
   deposit: Deposit,
@@ -175,7 +172,7 @@ export function depositEntry(
   }
 }
 
-/** The response for a withdrawal. */
+/** Builds the API response for a withdrawal. */
 export function withdrawalResponse(
   ofVault: AccountVault,
   withdrawal: Withdrawal,
@@ -184,7 +181,7 @@ export function withdrawalResponse(
   return { ...withdrawalEntry(ofVault, withdrawal, annualYield), vaultName: ofVault.vault.name }
 }
 
-/** A withdrawal as events show it. */
+/** Builds a withdrawal for webhook events. */
 export function withdrawalEntry(
   ofVault: OnChain,
   { entry, status, assets, claimTransactionHash, ...amounts }: Withdrawal,
@@ -209,7 +206,7 @@ export function withdrawalEntry(
   }
 }
 
-/** A request's id as a number; null for one that no number holds: the standard allows any of 256 bits. */
+/** Returns a request's id as a number; null above 2^53 - 1, because the standard allows ids of 256 bits. */
 function epochId(requestId: bigint): number | null {
   return requestId <= Number.MAX_SAFE_INTEGER ? Number(requestId) : null
 }

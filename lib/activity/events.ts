@@ -6,7 +6,6 @@ import type { VaultEvent } from '../protocols/books.ts'
 import { getProtocol, PROTOCOLS } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
-/** The events of all protocols and of shares, by their first topics. */
 const EVENTS = new Map(
   [erc20Abi, ...Object.values(PROTOCOLS).map(({ abi }) => abi)]
     .flat()
@@ -15,36 +14,36 @@ const EVENTS = new Map(
 )
 const EVENT_ABI = [...EVENTS.values()]
 
-/** Transfers of other tokens that a vault's books hear, under this name beside the vault's own events. */
+/** Event name of other tokens' transfers that a vault's books need. */
 const HEARD = 'HeardTransfer'
 const EVENT_NAMES = new Set([...EVENT_ABI.map(({ name }) => name), HEARD])
 
-/** True if the fold of this version knows events of this name. */
+/** Returns true if the fold of this version knows events of this name. */
 export function isKnownEvent(name: string): boolean {
   return EVENT_NAMES.has(name)
 }
 
-/** Vaults whose records end within this many blocks have their events read in the same requests. */
+/** Maximum distance, in blocks, between the ends of records of vaults whose events are read in the same requests. */
 export const BATCH_DISTANCE_BLOCKS = 10_000
 
-/** The first topics of those events. */
+/** First topics of all vault events. */
 export const VAULT_EVENT_TOPICS: readonly Hash[] = [...EVENTS.keys()]
 
-/** The first topic of transfers of shares, mints and burns included. */
+/** First topic of share transfers, including mints and burns. */
 export const TRANSFER_TOPIC: Hash = toEventSelector('Transfer(address,address,uint256)')
 
-/** The first topics of the events that can move a vault's price, without mints and burns. */
+/** Returns the first topics of the events that can change a vault's price, except mints and burns. */
 export function priceEventTopics(vault: VaultOnChain): Hash[] {
   const { repricing } = getProtocol(vault).books
   return [...EVENTS].flatMap(([topic, { name }]) => (repricing.has(name) ? [topic] : []))
 }
 
-/** The contracts whose events concern these vaults: the vaults and their share tokens. */
+/** Returns the contracts with events of these vaults: the vaults and their share tokens. */
 export function eventAddresses(vaults: readonly VaultOnChain[]): Address[] {
   return [...new Set(vaults.flatMap(({ address, shareToken }) => [address, shareToken]))]
 }
 
-/** The transfers of other tokens that the books of these vaults hear: at most one filter. */
+/** Builds the filter for other tokens' transfers that these vaults' books need; empty if they need none. */
 export function heardFilters(vaults: readonly VaultOnChain[], to: Hex | null = null): LogFilter[] {
   const heard = vaults.flatMap((vault) => heardBy(vault) ?? [])
   if (heard.length === 0) return []
@@ -59,8 +58,8 @@ function heardBy(vault: VaultOnChain) {
 
 /**
  * Decodes logs of one chain into events of these vaults, in order. Transfers come from a vault's share token or from a token
- * that its books hear, all other events from the vault. `timestampOf` returns a log's time in seconds since 1970. The logs are all logs of their transactions, or only
- * those that name `ofAccount`.
+ * that its books need, all other events from the vault. `timestampOf` returns a log's time in seconds since 1970. The logs are
+ * all logs of their transactions, or only those that name `ofAccount`.
  */
 export function parseVaultEvents(
   vaults: readonly VaultOnChain[],
@@ -77,7 +76,7 @@ export function parseVaultEvents(
     return heard ? [{ vault, heard }] : []
   })
   const events = logs.flatMap((log) => {
-    // An event with the same first topic and other indexed parameters does not decode.
+    // An event with the same first topic but other indexed parameters does not decode.
     const decoded = decodeLog(EVENT_ABI, log)
     if (!decoded) return []
     const { blockNumber, logIndex, transactionHash, blockHash } = log
@@ -99,8 +98,8 @@ export function parseVaultEvents(
 }
 
 /**
- * Puts the accounts of each event into the arguments that the standard gives them; some vaults swap them. The events are all
- * events of their transactions, or only those that name `ofAccount`.
+ * Puts the accounts of each event into the arguments of the ERC standard; some vaults swap them. The events are all events of their
+ * transactions, or only those that name `ofAccount`.
  */
 export function standardize(
   vaults: readonly VaultOnChain[],

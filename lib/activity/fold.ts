@@ -17,18 +17,18 @@ import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { type BlockPrice, type NewPrice, priceBefore } from '../vaults/prices.ts'
 import { isNothing } from './ledger-entry.ts'
 
-/** A vault's events; each that moves shares has the vault's ledger. With the ledger and the prices after all of them. */
+/** Vault's events, with the ledger at each that moves shares, and the ledger and prices after them. */
 type Valued = {
   readonly events: readonly VaultEvent[]
   readonly ledger: Ledger
-  /** The price after each block whose events set one, with the vault's total assets. */
+  /** Price after each block whose events set one, with the vault's total assets. */
   readonly prices: readonly NewPrice[]
 }
 
-/** A vault's events valued, and what they did to accounts. */
+/** Vault's valued events, and the entries of accounts that follow from them. */
 export type Posted = Valued & { readonly entries: readonly LedgerEntry[] }
 
-/** True if all amounts are from 0 to 2^256 - 1. Invented events of a vault may lead to any amount. */
+/** Returns true if all amounts are from 0 to 2^256 - 1. A vault can emit false events with any amounts. */
 export function isPossible({ ledger, events, entries, prices }: Posted): boolean {
   const ledgers = [ledger, ...events.flatMap((event) => event.ledger ?? [])]
   const amounts = entries.flatMap((entry) => [
@@ -41,7 +41,7 @@ export function isPossible({ ledger, events, entries, prices }: Posted): boolean
   )
 }
 
-/** Values a vault's events after a ledger, and folds them. The same events always give the same. */
+/** Values a vault's events after a ledger, and folds them into entries. Equal events give equal results. */
 export function postEvents(
   vault: VaultOnChain,
   { ledger, lastPrices = [] }: Priced,
@@ -51,10 +51,10 @@ export function postEvents(
   return { ...valued, entries: foldEvents(vault, valued.events) }
 }
 
-/** Values shares: the vault's ledger before the events, or, if no event has the price, the prices that the job read. */
+/** Ledger before the events. If no event has a price, `lastPrices`, which the job read, value the shares. */
 type Priced = { readonly ledger: Ledger; readonly lastPrices?: readonly BlockPrice[] | undefined }
 
-/** Adds the vault's ledger to each event that moves shares. `events` are all events of the vault after `before`, in order. */
+/** Adds the vault's ledger to each event that moves shares. `events`: all events of the vault after `before`, in order. */
 function valueEvents(
   vault: VaultOnChain,
   before: Ledger,
@@ -79,14 +79,13 @@ function valueEvents(
       const moved = moves.get(event)
       if (!moved) return event
       if (!ledgers) return { ...readLedger(vault, read, event.location.blockNumber), ...event }
-      // A fee is minted before the event with the assets: it is valued by the ledger after the whole transaction.
+      // A fee is minted before the event with its assets, so the ledger after the transaction values it.
       return { ...event, ledger: moved.from === zeroAddress ? after : (ledgers[index] ?? after) }
     })
   })
   return { events: valued, ledger, prices: [...prices.values()] }
 }
 
-/** The last price read before a block, as a ledger; empty before the first price. */
 function readLedger(
   { shareDecimals }: VaultOnChain,
   read: readonly BlockPrice[],
@@ -97,8 +96,8 @@ function readLedger(
 }
 
 /**
- * Folds a vault's valued events into entries, in order; entries that move nothing are left out. For the entries of one
- * account, the events that name it suffice.
+ * Folds a vault's valued events into entries, in order, without entries that move nothing. For one account's entries, the events
+ * that name it suffice.
  */
 export function foldEvents(vault: VaultOnChain, events: readonly VaultEvent[]): LedgerEntry[] {
   return transactionsOf(events)
@@ -106,7 +105,7 @@ export function foldEvents(vault: VaultOnChain, events: readonly VaultEvent[]): 
     .filter((entry) => !isNothing(entry))
 }
 
-/** The events of each transaction, in order. */
+/** Groups events by transaction, in order. */
 export function transactionsOf(events: readonly VaultEvent[]): readonly VaultEvent[][] {
   return [...Map.groupBy(events, ({ location }) => location.transactionHash).values()]
 }
@@ -131,8 +130,8 @@ function foldTransaction(vault: VaultOnChain, events: readonly VaultEvent[]): Le
 type OwnEntry = ReturnType<Books['entries']>[number][number]
 
 /**
- * The shares that a transaction's events move between owners, by event. A mint that no event explains is a fee: it comes from
- * the zero address.
+ * Finds the shares that a transaction's events move between owners, by event. A mint that no event explains is a fee, from the
+ * zero address.
  */
 export function findMoves(vault: VaultOnChain, events: readonly VaultEvent[]): ReadonlyMap<VaultEvent, ShareTransfer> {
   const { books } = getProtocol(vault)
@@ -151,8 +150,8 @@ export function findMoves(vault: VaultOnChain, events: readonly VaultEvent[]): R
 type TransferEvent = EventOf<typeof erc20Abi>
 
 /**
- * The transfers of a transaction that another of its events explains. One event explains one transfer, before or after it:
- * vaults differ in their order.
+ * Finds the transfers of a transaction that another of its events explains. One event explains one transfer, before or after
+ * it, because vaults differ in their order.
  */
 function explainedTransfers(vault: VaultOnChain, books: Books, events: readonly VaultEvent[]): ReadonlySet<VaultEvent> {
   const key = ({ from, to, shares }: ExplainedTransfer) => `${from ?? ''} ${to ?? ''} ${shares}`
@@ -163,7 +162,7 @@ function explainedTransfers(vault: VaultOnChain, books: Books, events: readonly 
   const explained = new Set<VaultEvent>()
   const isBetweenOwners = ({ args: { from, to } }: TransferEvent) =>
     books.isOwner(vault, from) && books.isOwner(vault, to)
-  // Transfers from or to the vault come first: its events explain those.
+  // Transfers from or to the vault come first, because its events explain those.
   const transfers = events
     .filter(isShareTransfer)
     .toSorted((one, other) => Number(isBetweenOwners(one)) - Number(isBetweenOwners(other)))
@@ -183,7 +182,7 @@ function explainedTransfers(vault: VaultOnChain, books: Books, events: readonly 
   return explained
 }
 
-/** The shares that a transfer moves to an owner, from another one or by a mint. */
+/** Returns the shares that a transfer moves to an owner, from another owner or by a mint. */
 function ownersChange(vault: VaultOnChain, { isOwner }: Books, { args }: TransferEvent): ShareTransfer | undefined {
   const { from, to, value: shares } = args
   const isToOther = to !== zeroAddress && from !== to && isOwner(vault, to)

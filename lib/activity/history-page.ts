@@ -12,16 +12,14 @@ type Dependencies = Parameters<typeof readAccountVaults>[0] & {
   readonly getYield: (vault: Vault, sharePrice: bigint, at: Date) => Promise<Yields>
 }
 
-/** The account, and the client whose vaults are searched. */
 type Owner = {
   readonly client: { readonly clientId: string; readonly vaults: readonly Vault[] }
   readonly account: Address
 }
 
-/** An item of a history. */
 type Item = { readonly entry: LedgerEntry; readonly status: HistoryStatus }
 
-/** A kind of history: how to build it from one vault; its name marks its cursors. */
+/** Kind of history: `build` lists its items of one vault, and `name` marks its cursors. */
 type History<I extends Item> = {
   readonly name: string
   readonly build: (ofVault: AccountVault) => readonly I[]

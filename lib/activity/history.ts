@@ -7,7 +7,7 @@ import { proRata, unspent } from './parts.ts'
 
 type DepositEntry = Extract<LedgerEntry, { kind: 'deposit' }>
 
-/** A deposit and its part of the account's current amounts, in the smallest units of asset and share. */
+/** Deposit and its part of the account's current amounts, in the smallest units of asset and share. */
 export type Deposit = {
   readonly entry: DepositEntry
   readonly status: HistoryStatus
@@ -17,9 +17,9 @@ export type Deposit = {
 }
 
 /**
- * Lists an account's deposits in one vault, in order, and divides the account's current amounts between them. Requests stand
- * in line: the first are claimed, the next claimable, the last pending; cancellations take from the end. Shares leave in the
- * order in which they came. The parts add up to the whole.
+ * Lists an account's deposits in one vault, in order, and divides the account's current amounts between them. The first requests
+ * are claimed, the next claimable, the last pending. Cancellations take from the last ones. Shares leave first in, first out.
+ * The parts add up to the whole.
  */
 export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount): Deposit[] {
   const line = depositLine(entries, live.cancelledDeposits)
@@ -55,12 +55,12 @@ export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount
   }))
 }
 
-/** The cancelled assets of each deposit. */
+/** Returns the cancelled assets of each deposit. */
 export function cancelledAssets(entries: readonly LedgerEntry[]): ReadonlyMap<LedgerEntry, bigint> {
   return new Map(depositLine(entries).map(({ entry, cancelled }) => [entry, cancelled]))
 }
 
-/** The line of deposit requests after these entries and granted cancellations: requested in assets, paid in shares. */
+/** Builds the line of deposit requests after these entries and granted cancellations: requested in assets, paid in shares. */
 export function depositLine(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
   return buildLine([
     ...entries.flatMap((entry): LineEvent<DepositEntry>[] => {

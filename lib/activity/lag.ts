@@ -2,15 +2,14 @@ import type { BlockHeader } from '../chain/logs.ts'
 import type { EvmChain } from '../chain/registry.ts'
 
 type Moments = {
-  /** The time of the last recorded block; seconds since 1970. */
+  /** Time of the last recorded block; seconds since 1970. */
   readonly recorded: bigint
-  /** The chain's last block; undefined if no node returns it. */
   readonly head: Pick<BlockHeader, 'timestamp'> | undefined
   /** Epoch milliseconds. */
   readonly now: number
 }
 
-/** Seconds the records lag: behind the head, or behind the clock minus finality if larger (all nodes stalled). */
+/** Returns the seconds the records lag: behind the head, or behind the clock minus finality if larger (all nodes stalled). */
 export function lagOf({ finality }: Pick<EvmChain, 'finality'>, { recorded, head, now }: Moments): number {
   const byClock = Math.floor(now / 1000) - finality.seconds - Number(recorded)
   return Math.max(0, Number((head?.timestamp ?? recorded) - recorded), byClock)

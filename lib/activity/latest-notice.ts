@@ -3,16 +3,16 @@ import { HashText } from '../chain/hex.ts'
 import { Address, Timestamp } from '../codecs.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 
-/** A non-final notice about a deposit or a withdrawal (`kind`), kept until its block is final. */
+/** Non-final notice about a deposit or a withdrawal (`kind`), kept until its block is final. */
 export const LatestNotice = z.object({
   key: z.string(),
   kind: RequestKind,
   blockNumber: z.number().int(),
   blockHash: HashText,
-  /** Null where no transaction tells it. */
+  /** Null if no transaction caused the notice. */
   transactionHash: HashText.nullable().optional(),
   timestamp: Timestamp,
-  /** The account, the id of its deposit or withdrawal, if known, and the version of the notice. */
+  /** Account of the notice, id of its deposit or withdrawal (null if unknown), and version. */
   account: Address.optional(),
   id: z.string().nullable().optional(),
   version: z.number().int().optional(),

@@ -6,8 +6,8 @@ export const HistoryStatus = z.enum(['pending', 'claimable', 'completed', 'cance
 export type HistoryStatus = z.output<typeof HistoryStatus>
 
 /**
- * True if the entry moves nothing: a request or claim of 0, which anyone can make for another account, or moved shares worth
- * less than one unit of the asset. A cancellation without an amount moves something.
+ * Returns true if the entry moves nothing: a request or claim of 0, or moved shares worth less than one unit of the asset. Anyone
+ * can make a request of 0 for another account. A cancellation without an amount moves something.
  */
 export function isNothing(entry: LedgerEntry): boolean {
   if (entry.kind === 'cancel') return entry.assets === 0n
@@ -15,12 +15,12 @@ export function isNothing(entry: LedgerEntry): boolean {
   return !('assets' in entry && entry.assets > 0n) && !('shares' in entry && entry.shares)
 }
 
-/** An entry's key in its vault, for cursors and notices: as text it sorts in the order in which things happened. */
+/** Builds an entry's key in its vault, for cursors and notices. Keys sort as text in the order of the events. */
 export function buildSortKey(entry: LedgerEntry): string {
   return `${buildLocationKey(entry)}#${entry.kind}`
 }
 
-/** The start of the keys of an event's entries. */
+/** Builds the start of the keys of an event's entries. */
 export function buildLocationKey({
   timestamp,
   chainId,
@@ -31,7 +31,7 @@ export function buildLocationKey({
   return [digits(seconds, 12), digits(chainId, 12), digits(blockNumber, 12), digits(logIndex, 6)].join('#')
 }
 
-/** The id of a deposit or withdrawal: the place of its event. */
+/** Builds the id of a deposit or withdrawal: `<chainId>-<transactionHash>-<logIndex>` of its event. */
 export function buildEntryId({ chainId, transactionHash, logIndex }: DepositLocation): string {
   return `${chainId}-${transactionHash}-${logIndex}`
 }

@@ -2,27 +2,26 @@ import type { Hash } from 'viem'
 import { min } from '../bigint.ts'
 import { proRata, unspent } from './parts.ts'
 
-/** An event in the line of an account's requests: amounts in the requested unit; `given` in the unit that a claim pays. */
+/** Event in the line of an account's requests. Amounts are in the requested unit, `given` in the unit that a claim pays. */
 export type LineEvent<Entry> =
   | { readonly request: Entry; readonly amount: bigint }
   | { readonly requestId: bigint; readonly cancelled: bigint }
   | { readonly claimed: bigint; readonly given: bigint; readonly transactionHash: Hash | null }
 
-/** A request and its state. */
+/** Request and its state. */
 export type LineRequest<Entry> = {
   readonly entry: Entry
-  /** The cancelled amount, and the rest. */
   cancelled: bigint
   standing: bigint
-  /** The claimed amount, what the claims gave for it, and the last claim's transaction; null before. */
+  /** Claimed amount, amount that the claims paid, and the last claim's transaction (null before). */
   claimed: bigint
   given: bigint
   claimTransactionHash: Hash | null
 }
 
 /**
- * Builds the line of an account's requests in one vault, oldest first. A cancellation takes from the last requests with its
- * id. A claim names no request: it takes from the oldest ones that were never cancelled, and gives to each pro rata.
+ * Builds the line of an account's requests in one vault, oldest first. A cancellation takes from the last requests with its id.
+ * A claim names no request: it takes from the oldest uncancelled amounts, and pays each request pro rata.
  */
 export function buildLine<Entry extends { readonly requestId: bigint }>(
   events: readonly LineEvent<Entry>[],
@@ -75,8 +74,8 @@ function takeBack(
 }
 
 /**
- * Divides the pending and claimable totals that a vault reports between the requests of a line: the last ones are pending, the
- * ones before them claimable. The vault's totals count, not the claims, which may be rounded.
+ * Divides a vault's pending and claimable totals between the requests of a line: the last ones are pending, the ones before them
+ * claimable. Uses the vault's totals, because claims may be rounded.
  */
 export function divideOpen(
   line: readonly LineRequest<unknown>[],

@@ -4,22 +4,20 @@ import type { Books, VaultEvent } from '../protocols/books.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 
 const MissedOfKind = z.object({
-  /** The last unsettled request. */
   requestedId: Amount,
-  /** The last request that the proposed valuation includes; absent before one does. */
+  /** Last request that the proposed valuation includes; absent before the first proposal. */
   proposedId: Amount.optional(),
-  /** `proposedId` at each settlement that passed this kind over, since the last one that did not. */
+  /** `proposedId` at each settlement that skipped this kind, since the last one that settled it. */
   missedIds: z.array(Amount),
 })
 
-/** The settlements that left requests unsettled, by kind; only of vaults with settlement events. */
+/** Settlements that left requests unsettled, by kind; only in vaults with settlement events. */
 export const MissedSettlements = z.partialRecord(RequestKind, MissedOfKind)
 export type MissedSettlements = z.output<typeof MissedSettlements>
 
-/** Settlements that are counted. */
 const MAX_MISSED = 100
 
-/** Counts the settlements of a vault's events, in order. */
+/** Adds a vault's events, in order, to its missed settlements. */
 export function addMissed(
   before: MissedSettlements,
   books: Pick<Books, 'settlement' | 'settlementStep'>,
@@ -31,7 +29,7 @@ export function addMissed(
     if (step?.does === 'request') {
       const { kind, id } = step
       const { proposedId, missedIds = [] } = after[kind] ?? {}
-      // A valuation ends an epoch that has requests: a later request with the same id says that all had been cancelled.
+      // A valuation ends an epoch with requests. So a later request with the same id shows that all others were cancelled.
       const isEnded = (other: bigint) => other < id
       after[kind] = {
         requestedId: id,
@@ -56,8 +54,8 @@ export function addMissed(
 }
 
 /**
- * Counts the settlements that included a pending request and did not settle it. Each ended an epoch, and ids of epochs are two
- * apart.
+ * Counts the settlements that included a pending request and did not settle it. Each ended an epoch, and epoch ids grow in steps
+ * of two.
  */
 export function countMissed(
   missed: MissedSettlements[RequestKind],

@@ -5,16 +5,15 @@ import type { RequestKind } from '../protocols/request-kind.ts'
 import { type VaultKey, vaultPartition } from '../vaults/vault.ts'
 import { OpenRequest, type RequestKey, Snapshot } from './open-requests.ts'
 
-/** The requests of a vault that begin to wait, and those that no longer wait. */
 type RequestChanges = {
   readonly vault: VaultKey
   readonly opened: readonly OpenRequest[]
   readonly closed: readonly OpenRequest[]
-  /** True if no event settles them: `reported` of a request that already waits is kept. */
+  /** True if no event settles them. Then `reported` of a request that already waits is kept. */
   readonly isAsked: boolean
 }
 
-/** The requests to list: at most `most` of one kind, with ids up to `lastId`, after this request. */
+/** Range to list: at most `most` requests of one kind, with ids up to `lastId`, after the request `after`. */
 type OpenRange = {
   readonly kind: RequestKind
   readonly lastId: bigint
@@ -25,12 +24,11 @@ type OpenRange = {
 const Stored = OpenRequest.extend({ pk: z.string(), sk: z.string() })
 
 /**
- * The requests of each vault that wait for their settlement. All requests of an account with one id are one item, because they
- * are settled together. A settlement or a cancellation deletes it.
+ * Creates the store of requests that wait for their settlement. An account's requests with one id are one item, because they
+ * settle together. A settlement or a cancellation deletes it.
  */
 export function openRequestsStore(table: Table) {
   return {
-    /** Adds requests that wait, and deletes those that no longer do. */
     async record(changes: readonly RequestChanges[]): Promise<void> {
       const asked = changes.filter(({ isAsked }) => isAsked)
       const known = await getKnown(asked.flatMap(({ vault, opened }) => opened.map((one) => itemKey(vault, one))))
@@ -45,36 +43,31 @@ export function openRequestsStore(table: Table) {
       await table.deleteMany(closed)
     },
 
-    /** Overwrites waiting requests. */
     put: (vault: VaultKey, requests: readonly OpenRequest[]): Promise<void> =>
       table.putMany(requests.map((request) => buildItem(OpenRequest, itemKey(vault, request), request))),
 
-    /** Deletes requests that no longer wait. */
     close: (vault: VaultKey, requests: readonly OpenRequest[]): Promise<void> =>
       table.deleteMany(requests.map((request) => itemKey(vault, request))),
 
     list,
 
-    /** Those of these requests that wait. */
+    /** Gets those of these requests that wait, in no order. */
     async get(vault: VaultKey, requests: readonly RequestKey[]): Promise<OpenRequest[]> {
       return [...(await getKnown(requests.map((request) => itemKey(vault, request)))).values()]
     },
 
-    /** Keeps a snapshot. */
     async putSnapshot(vault: VaultKey, snapshot: Snapshot): Promise<void> {
       await table.put(Snapshot, snapshotKey(vault, snapshot), snapshot)
     },
 
-    /** A vault's snapshots, the earliest first. */
     listSnapshots: (vault: VaultKey): Promise<Snapshot[]> =>
       table.list(Snapshot, { partition: vaultPartition(vault), prefix: SNAPSHOT }),
 
-    /** Deletes snapshots. */
     deleteSnapshots: (vault: VaultKey, snapshots: readonly Snapshot[]): Promise<void> =>
       table.deleteMany(snapshots.map((snapshot) => snapshotKey(vault, snapshot))),
   }
 
-  /** The requests of a vault that wait, in the order of their ids. */
+  /** Lists a vault's waiting requests in the order of their ids. */
   async function list(vault: VaultKey, { kind, lastId, after, most }: OpenRange): Promise<OpenRequest[]> {
     const from = after ? `${itemKey(vault, after).sk}\0` : `OPEN#${kind}#`
     const to = `OPEN#${kind}#${digits(lastId)}#~`
@@ -88,7 +81,6 @@ export function openRequestsStore(table: Table) {
     return requests.slice(0, most)
   }
 
-  /** Reads the waiting requests with these keys, by key. */
   async function getKnown(keys: readonly ItemKey[]): Promise<ReadonlyMap<string, OpenRequest>> {
     const items = await table.getMany(Stored, keys)
     return new Map(items.map(({ pk, sk, ...request }) => [`${pk} ${sk}`, request]))
@@ -106,7 +98,6 @@ function snapshotKey(vault: VaultKey, { number }: Snapshot) {
   return { pk: vaultPartition(vault), sk: `${SNAPSHOT}${number.toString().padStart(12, '0')}` }
 }
 
-/** An id as text that sorts: it has up to 256 bits. */
 function digits(requestId: bigint): string {
   return requestId.toString().padStart(78, '0')
 }

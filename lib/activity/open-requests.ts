@@ -6,39 +6,39 @@ import type { Books } from '../protocols/books.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 
-/** A vault's amounts for requests with one id, in the requested unit; `cancelled` is the amount that a cancellation returns. */
+/** Vault's amounts for requests with one id, in the requested unit. `cancelled`: amount that a cancellation returns. */
 const RequestAmounts = z.object({ pending: Amount, claimable: Amount, cancelled: Amount })
 
 const RequestKey = z.object({ kind: RequestKind, requestId: Amount, account: Address })
-/** The requests of an account in a vault with one id: they wait for the same settlement. */
+/** Key of an account's requests with one id in a vault: they wait for the same settlement. */
 export type RequestKey = z.output<typeof RequestKey>
 
-/** Requests that wait for their settlement; `timestamp` is that of the last of them. */
+/** Requests with one key that wait for their settlement; `timestamp` is the time of the last one. */
 export const OpenRequest = RequestKey.extend({
   timestamp: Timestamp,
-  /** The amount that snapshots reported as claimable; only in vaults without settlement events. */
+  /** Amount that snapshots reported as claimable; only in vaults without settlement events. */
   reported: Amount.optional(),
-  /** Their amounts in the last snapshot that was settled, unless more was requested since. */
+  /** Amounts in the last settled snapshot, unless more was requested since. */
   settled: RequestAmounts.optional(),
 })
 export type OpenRequest = z.output<typeof OpenRequest>
 
-/** A vault's waiting requests at a block. It is used once that block is final, if the chain still has its hash. */
+/** Vault's waiting requests at a block. Used once that block is final, if the chain still has its hash. */
 export const Snapshot = StoredBlock.extend({
   hash: HashText,
-  /** `given`: what a claim of `claimable` gives, if the vault returns it. */
+  /** `given`: amount that a claim of `claimable` pays, if the vault returns it. */
   requests: z.array(RequestKey.extend({ ...RequestAmounts.shape, given: Amount.optional() })),
 })
 export type Snapshot = z.output<typeof Snapshot>
 
-/** Names requests within their vault. */
+/** Returns a name of requests that is unique in their vault. */
 export function nameOf({ kind, requestId, account }: RequestKey): string {
   return `${kind} ${requestId} ${account}`
 }
 
 /**
- * Finds the requests that ledger entries open, and those that they cancel; the last entry of a request counts. In vaults with
- * settlement events a cancellation is of the whole request; in others the job reads the rest from the vault (`isAsked`).
+ * Finds the requests that ledger entries open, and those that they cancel; the last entry of a request counts. With settlement
+ * events, a cancellation closes the whole request. Without them, the job reads the rest from the vault (`isAsked`).
  */
 export function findOpenRequests(
   entries: readonly LedgerEntry[],
@@ -62,7 +62,6 @@ export function findOpenRequests(
   }
 }
 
-/** The kind of request that an entry opens or cancels; undefined if it does neither. */
 function kindOf(entry: LedgerEntry): RequestKind | undefined {
   switch (entry.kind) {
     case 'deposit':

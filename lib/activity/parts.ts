@@ -11,7 +11,7 @@ export function proRata(whole: bigint, weights: readonly bigint[]): bigint[] {
   })
 }
 
-/** The rest of each amount when `left` is the rest of all, and the first amounts are spent first. */
+/** Returns the rest of each amount if `left` remains of all and the first amounts are spent first. */
 export function unspent(amounts: readonly bigint[], left: bigint): bigint[] {
   let rest = left
   const parts = amounts.toReversed().map((amount) => {

@@ -4,27 +4,25 @@ import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { type LiveAccount, totalCancelled } from '../protocols/protocol.ts'
 import { buildDeposits, cancelledAssets, type Deposit } from './history.ts'
 
-/** An account's position in a vault; amounts in the smallest units of asset and share. */
+/** Account's position in a vault; amounts in the smallest units of asset and share. */
 export type Position = {
   readonly deposits: readonly Deposit[]
   readonly totalDepositedAssets: bigint
   readonly totalWithdrawnAssets: bigint
   readonly currentValue: bigint
-  /** May be below zero. */
   readonly earnedAssets: bigint
   readonly depositCount: number
-  /** Dates of the first and last deposit that was not cancelled; without one, the date of the first entry. */
+  /** Dates of the first and last uncancelled deposit; without one, the date of the first entry. */
   readonly startDate: Date
   readonly lastDepositDate: Date
   readonly statusBreakdown: { readonly pending: number; readonly claimable: number; readonly completed: number }
 }
 
-/** The entries that alone are no position. */
+/** Kinds of entries that move nothing in or out, so they make no position. */
 const BRING_NOTHING: ReadonlySet<LedgerEntry['kind']> = new Set(['cancel', 'redeem', 'cancelRedeem', 'paid'])
 
-/** Builds an account's position from its entries in one vault, in order; null if nothing came or went. */
+/** Builds an account's position from its entries in one vault, in order; null if none moved anything in or out. */
 export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount): Position | null {
-  // Cancellations and requests to redeem alone are no position: they bring nothing in or out.
   const first = entries.find(({ kind }) => !BRING_NOTHING.has(kind))
   if (!first) return null
   const cancelled = cancelledAssets(entries)
@@ -37,11 +35,11 @@ export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount
     if (kind === 'deposit') totalDepositedAssets += entry.assets - (cancelled.get(entry) ?? 0n)
     else if (kind === 'withdraw') totalWithdrawnAssets += entry.assets
     else if (kind === 'redeem') totalWithdrawnAssets += entry.assets ?? 0n
-    // Shares that moved before the first known price count at today's price: they have earned nothing that is known.
+    // Shares that moved before the first known price count at the current price, so they earn nothing.
     else if (kind === 'receive') totalDepositedAssets += entry.assets ?? live.worth(entry.shares)
     else if (kind === 'send') totalWithdrawnAssets += entry.assets ?? live.worth(entry.shares)
   }
-  // Assets of fixed requests are withdrawn once the vault no longer holds them.
+  // Assets in a cooldown, or claimable after it, are not withdrawn yet.
   if (live.cooldown) {
     totalWithdrawnAssets = max(0n, totalWithdrawnAssets - live.cooldown.pendingAssets - live.claimableRedeemAssets)
   }
@@ -61,7 +59,7 @@ export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount
   }
 }
 
-/** Returns true if all amounts and their sum fit the response: a vault may make up its events and balances. */
+/** Returns true if all amounts and their sum are from 0 to 2^256 - 1. A vault can report false events and balances. */
 export function isPlausible(entries: readonly LedgerEntry[], live: LiveAccount): boolean {
   const moved = sum(entries.map((entry) => ('assets' in entry ? (entry.assets ?? 0n) : 0n)))
   const { pendingAssets, claimableShares, shares, sharePrice } = live
@@ -74,7 +72,7 @@ export function isPlausible(entries: readonly LedgerEntry[], live: LiveAccount):
   )
 }
 
-/** Value of everything that the account has in the vault, in the asset's smallest unit. */
+/** Returns the value of the account's whole holding in the vault, in the asset's smallest unit. */
 function totalValue({ worth, ...live }: LiveAccount): bigint {
   const pendingShares = live.cooldown ? 0n : live.pendingRedeemShares
   const shares = live.shares + live.claimableShares + pendingShares + totalCancelled(live.cancelledRedemptions)

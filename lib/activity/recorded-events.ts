@@ -15,13 +15,13 @@ import { isKnownEvent, standardize } from './events.ts'
 import { foldEvents, transactionsOf } from './fold.ts'
 import { buildLocationKey } from './ledger-entry.ts'
 
-/** An event's arguments: a whole number as text, for it may be of 256 bits; an address in hexadecimal digits. */
+/** Codec of an event's arguments: whole numbers as decimal text, because they have up to 256 bits; addresses in hexadecimal. */
 const Arguments = z.codec(z.record(z.string(), z.unknown()), z.record(z.string(), z.unknown()), {
   decode: (stored) => mapValues(stored, (value) => (isDigits(value) ? BigInt(value) : value)),
   encode: (args) => mapValues(args, (value) => (typeof value === 'bigint' ? value.toString() : value)),
 })
 
-/** The events of one transaction in one vault, for an account to which it did something, decoded; `timestamp` in seconds since 1970. */
+/** Stored item: one transaction's decoded events in one vault, for an account with an entry; `timestamp` in seconds since 1970. */
 export const RecordedEvents = z.object({
   chainId: ChainId,
   vault: AddressText,
@@ -35,14 +35,13 @@ export const RecordedEvents = z.object({
       logIndex: z.number().int(),
       name: z.string(),
       args: Arguments,
-      /** The vault's ledger right after it, or the value of what it moves, where it moves shares between owners. */
+      /** Ledger after an event that moves shares between owners, or the shares with their value. */
       ledger: Ledger.optional(),
     }),
   ),
 })
 type RecordedEvents = z.output<typeof RecordedEvents>
 
-/** An item with only its key and vault parsed. */
 const StoredEvents = z.looseObject({
   sk: z.string(),
   chainId: z.number(),
@@ -51,19 +50,19 @@ const StoredEvents = z.looseObject({
 })
 type StoredEvents = z.output<typeof StoredEvents>
 
-/** The most events of a transaction that are stored whole for an account, and the most of one item: some 20 KB. */
+/** Maximum number of events of a transaction stored whole for an account, and maximum per item: about 20 KB. */
 const MAX_WHOLE = 20
 const ITEM_EVENTS = 100
 /**
- * The most events that one response reads: about two seconds of CPU. A vault takes at most a quarter of the rest, so that
- * thousands of transfers from strangers in some vaults leave enough for others.
+ * Maximum number of events that one response reads: about two seconds of CPU. A vault takes at most a quarter of the
+ * rest. So thousands of transfers by third parties in some vaults leave enough for others.
  */
 const MAX_EVENTS = 100_000
 const SHARE_OF_VAULT = 4
 
 /**
- * Builds the items of a vault's valued events, one per transaction for each account with an entry: the whole transaction, for one
- * event may explain another. Of a large transaction it has only the events that name the account.
+ * Builds the items of a vault's valued events, one per transaction and account with an entry. An item has the whole transaction,
+ * because one event may explain another. For a large transaction it has only the events that name the account.
  */
 export function recordedItems(vault: VaultOnChain, events: readonly VaultEvent[]): Item[] {
   return transactionsOf(events).flatMap((transaction) => {
@@ -81,7 +80,6 @@ export function recordedItems(vault: VaultOnChain, events: readonly VaultEvent[]
   })
 }
 
-/** The item of events of one vault and transaction; none without an event. */
 function buildRecorded(
   { chainId, address }: VaultKey,
   account: Address,
@@ -100,7 +98,7 @@ function buildRecorded(
   return [buildItem(RecordedEvents, key, { chainId, vault: address, ...at, isPartial, events: stored })]
 }
 
-/** True if an argument of the event is the account. */
+/** Returns true if an argument of the event is the account. */
 export function namesAccount({ args }: VaultEvent, account: Address): boolean {
   return Object.values(args).includes(account)
 }
@@ -123,8 +121,7 @@ export function foldRecorded(
 
 /**
  * Lists the recorded events of an account in each of these vaults, in order; undefined for a vault with too many. Reads pages in
- * the order of the keys. If a page ends in another vault, or in one that has used up its share, the next page starts after that
- * vault.
+ * key order. If a page ends in an unlisted vault, or in one that exceeds its share, it skips the rest of that vault.
  */
 export async function listRecorded(
   table: Table,
@@ -152,7 +149,7 @@ export async function listRecorded(
     const prefix = recordedPrefix(end.chainId, end.vault)
     const ofVault = found.get(prefix)
     if (ofVault && (counts.get(prefix) ?? 0) <= share) {
-      // No key comes between.
+      // The next possible key.
       from = `${end.sk}\0`
     } else {
       if (ofVault) found.set(prefix, undefined)
@@ -162,7 +159,7 @@ export async function listRecorded(
   return prefixes.map((prefix) => found.get(prefix)?.map(parseRecorded))
 }
 
-/** Throws UnknownFormError for an event that only a newer version knows: without it the fold would show other amounts. */
+/** Parses an item. Throws UnknownFormError for an event of a newer version: without it, amounts would be wrong. */
 function parseRecorded(item: StoredEvents): RecordedEvents {
   const recorded = parseItem(RecordedEvents, item)
   const unknown = recorded.events.find(({ name }) => !isKnownEvent(name))
@@ -175,7 +172,7 @@ function partitionOf(account: Address): string {
   return `ACCOUNT#${account}`
 }
 
-/** The start of the sort keys of an account's events in a vault, so that they can be skipped, or read by themselves. */
+/** Builds the start of the sort keys of an account's events in a vault, to read or skip them together. */
 function recordedPrefix(chainId: number, vault: Address): string {
   return `EVENT#${chainId}#${vault}#`
 }

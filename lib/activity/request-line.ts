@@ -5,10 +5,10 @@ import { depositLine } from './history.ts'
 import type { LineRequest } from './line.ts'
 import { redemptionLine } from './withdrawals.ts'
 
-/** An entry that begins a request. */
+/** Entry that begins a request. */
 export type RequestEntry = Extract<LedgerEntry, { kind: 'deposit' | 'redeem' }>
 
-/** The line of an account's requests of one kind after these entries and granted cancellations. */
+/** Builds the line of an account's requests of one kind after these entries and granted cancellations. */
 export function buildRequestLine(
   kind: RequestKind,
   entries: readonly LedgerEntry[],

@@ -11,21 +11,20 @@ import { findVault, type Vault } from '../vaults/vault.ts'
 import { readAccountEntries } from './account-vaults.ts'
 import { countMissed } from './missed-settlements.ts'
 
-/** Milliseconds until a settlement is worth asking for again: curators settle every few hours or days. */
+/** Milliseconds until the next poll for a settlement: curators settle every few hours or days. */
 const SETTLEMENT_POLL_MS = 30_000
 
 type Services = Parameters<typeof readAccountEntries>[0] & {
   readonly getReader: (chainId: number) => ChainReader
 }
 
-/** The client, the vault and the user of a status request. */
 type Question = {
   readonly client: { readonly vaults: readonly Vault[] }
   readonly path: { readonly vaultAddress: Address }
   readonly query: { readonly userAddress: Address; readonly chainId?: number | undefined }
 }
 
-/** Selects the requests of one kind from an account: their amounts, the last one's id, and the vault's epoch. */
+/** Kind of requests: reads them from an account, and returns their amounts, last id and the vault's epoch. */
 type Kind<R> = {
   readonly kind: RequestKind
   readonly of: (account: AccountReading) => FinishedRequests<R>
@@ -39,8 +38,9 @@ type Kind<R> = {
 }
 
 /**
- * Reads where an account's requests of a kind stand in an async vault: the requests, the shares in the wallet, the status while
- * one is open, and the reply's other fields. `listEntries` reads the account's entries once. Throws `<kind>_status_not_applicable` for a vault without requests, and `upstream_*`.
+ * Reads the state of an account's requests of a kind in an async vault. Returns the requests, the shares in the wallet, the
+ * status while one is open, and the other fields of the reply. `listEntries` reads the account's entries once. Throws
+ * `deposit_status_not_applicable` or `withdraw_status_not_applicable` for a vault without requests, and `upstream_*`.
  */
 export async function readRequestStatus<R extends object>(
   services: Services,

@@ -11,7 +11,7 @@ import { buildShareNow, shareNow, where } from './entry-responses.ts'
 import { HistoryStatus } from './ledger-entry.ts'
 import type { Position } from './position.ts'
 
-/** The fields of a status endpoint, whatever the kind of the requests. */
+/** Common fields of the deposit and the withdrawal status. */
 export const RequestStatus = z.object({
   vaultAddress: Address,
   userAddress: Address,
@@ -41,7 +41,7 @@ export const CancelledRedeemShares = Amount.describe(
   'Shares of cancelled redemption requests, which another cancellation returns',
 )
 
-/** A position as callers see it. */
+/** Position in API responses. */
 export const PositionResponse = z
   .object({
     ...where,
@@ -72,13 +72,13 @@ export const PositionResponse = z
   })
   .meta({ id: 'Position', description: "A user's deposits, withdrawals, holdings and earnings in a vault" })
 
-/** Reasons for vaults that are left out, by chain id. */
+/** Reasons for omitted vaults, by chain id. */
 export const ChainErrors = z
   .record(z.string(), z.string())
   .optional()
   .describe('Reason by chain id why the list omits vaults of that chain, all or some')
 
-/** Which of a history is asked for, and which page of it. */
+/** Filters and page of a history request. */
 export const HistoryQuery = z.object({
   limit: PageLimit.default(50).describe('Page size, 1 to 100'),
   cursor: PageCursor,
@@ -87,7 +87,7 @@ export const HistoryQuery = z.object({
   status: field(HistoryStatus, 'invalid_status').optional().describe('Only this status'),
 })
 
-/** What a page of a history says besides what is on it. */
+/** Fields of a history page other than its items. */
 export const HistoryPage = z.object({
   userAddress: Address,
   ...Page.shape,
@@ -95,7 +95,7 @@ export const HistoryPage = z.object({
   evidence: EvidenceList,
 })
 
-/** The response for a position. */
+/** Builds the API response for a position. */
 export function positionResponse(
   ofVault: AccountVault,
   { deposits: _, ...position }: Position,

@@ -19,42 +19,37 @@ import { MissedSettlements } from './missed-settlements.ts'
 import { OpenRequest } from './open-requests.ts'
 import { foldRecorded, listRecorded, recordedItems } from './recorded-events.ts'
 
-/** The job's cursor in a vault, with the values that it keeps for the next run. One item, so it is consistent. */
+/** Job's cursor in a vault, with values for the next run. It is one item, so it is consistent. */
 export const VaultProgress = KnownPrices.extend({
   /** Grows with each write; absent before the first. */
   version: z.number().int().optional(),
-  /** The last block whose events are recorded. */
+  /** Last block whose events are recorded. */
   through: z.number().int(),
-  /** That block's time in seconds since 1970; absent where it is not known. */
+  /** Time of that block in seconds since 1970; absent if unknown. */
   timestamp: Amount.optional(),
-  /** The vault's ledger after that block. */
   ledger: Ledger,
-  /** The last settled request of each kind, in vaults with settlement events; absent before the first. */
+  /** Last settled request of each kind, in vaults with settlement events; absent before the first. */
   settledIds: z.partialRecord(RequestKind, Amount).optional(),
-  /** Recent waits of requests of each kind for their settlement. */
   waits: WaitsByKind.optional(),
-  /** The settlements that left requests unsettled. */
   missed: MissedSettlements.optional(),
-  /** True if requests may wait that no event settles. */
+  /** True if requests without settlement events may wait. */
   hasAsked: z.boolean().optional(),
-  /** When the job last read the vault's price and state at the chain's head; seconds since 1970. */
+  /** Time of the job's last read of the vault's price and state at the head; seconds since 1970. */
   refreshedAt: Amount.optional(),
-  /** A digest of the state that is recorded. */
   state: z.string().optional(),
   /**
-   * Events up to this block are not reported: the latest block when the vault was added, or else the last final block when the
-   * job first saw the vault.
+   * Last block whose events are not reported: the latest one when the vault was added, or else the last final one when the job
+   * first saw the vault.
    */
   eventsAfter: z.number().int().optional(),
-  /** The block of the earliest unsettled snapshot. */
+  /** Block of the earliest unsettled snapshot. */
   snapshotAt: Amount.optional(),
-  /** The last request of the previous page, if one run cannot ask for all waiting requests. */
+  /** Last request of the previous page, if one run cannot read all waiting requests. */
   askedUpTo: z.partialRecord(RequestKind, OpenRequest).optional(),
-  /** Non-final notices that were published, or are about to be, in the order in which they were seen. */
+  /** Non-final notices that were published, or are about to be, in order of detection. */
   latest: z.array(LatestNotice).max(MAX_LATEST).optional(),
   /**
-   * True if the vault is paused, by final blocks; and a change of that which is not final: the first block at which the job saw
-   * it, and whether it was published.
+   * Pause state by final blocks, and a non-final change of it. `since`: first block at which the job saw the change.
    */
   paused: z
     .object({
@@ -65,24 +60,24 @@ export const VaultProgress = KnownPrices.extend({
 })
 export type VaultProgress = z.output<typeof VaultProgress>
 
-/** The progress of a vault of which nothing is recorded yet. */
+/** Returns the progress of a vault without records. */
 export function initialProgress({ firstBlock }: Pick<Vault, 'firstBlock'>): VaultProgress {
   return { through: firstBlock - 1, ledger: { assets: 0n, supply: 0n } }
 }
 
-/** A vault's events to record. */
+/** Vault's events to record. */
 export type VaultRecords = Pick<Posted, 'events'> & { readonly vault: VaultOnChain }
 
 const ProgressItem = VaultProgress.extend({ pk: z.string() })
 
 /**
- * The recorded events of vaults. Events are final, and the same event makes the same item under the same key. So writing one
- * again changes nothing, and batches need no condition.
+ * Creates the store of recorded events. Events are final, and equal events make equal items under equal keys. So a repeated write
+ * changes nothing, and batches need no condition.
  */
 export function recordsStore(table: Table) {
   /**
-   * Reads how far these vaults are recorded, in order; undefined for one that is not recorded yet. With `isConsistent: false` it
-   * may be some moments old, at half the price.
+   * Gets the progress of these vaults, in order; undefined for one without records. With `isConsistent: false` it may be some
+   * moments old, at half the price.
    */
   async function getProgress(
     vaults: readonly VaultKey[],
@@ -94,15 +89,14 @@ export function recordsStore(table: Table) {
   }
 
   return {
-    /** Records events of vaults. If it throws, some may not be recorded. */
+    /** Records events of vaults. If it throws, only some may be recorded. */
     async record(records: readonly VaultRecords[]): Promise<void> {
       const items = records.flatMap(({ vault, events }) => recordedItems(vault, events))
       await table.putMany(items)
     },
 
     /**
-     * Lists an account's entries in each of these vaults, in order, from its recorded events; undefined for a vault with too
-     * many.
+     * Lists an account's entries in each of these vaults, in order, from its recorded events; undefined for too many.
      */
     async listEntries(account: Address, vaults: readonly VaultOnChain[]): Promise<(LedgerEntry[] | undefined)[]> {
       const recorded = await listRecorded(table, account, vaults)
@@ -114,14 +108,14 @@ export function recordsStore(table: Table) {
 }
 export type RecordsStore = ReturnType<typeof recordsStore>
 
-/** The same as the job and operators use it: they also write how far vaults are recorded. */
+/** Creates the store for the job and operators, who also write the progress. */
 export function recordingStore(table: TransactingTable) {
   return {
     ...recordsStore(table),
 
     /**
-     * Writes the progress of vaults, each only if it is stored as it was read. Write their records first. Returns each progress
-     * as stored, undefined if another run wrote it meanwhile.
+     * Writes the progress of vaults, each only if it has not changed since the read. Write their records first. Returns each
+     * progress as stored; undefined if another run wrote it meanwhile.
      */
     async putProgress(
       progress: readonly (readonly [VaultKey, VaultProgress])[],
@@ -142,5 +136,5 @@ function progressKey(vault: VaultKey) {
   return { pk: vaultPartition(vault), sk: 'PROGRESS' }
 }
 
-/** Finds how far vaults are recorded, in order, from a container's memory; undefined for one that is not recorded yet. */
+/** Returns the progress of vaults, in order, from a container's memory; undefined for one without records. */
 export type RecallProgress = (vaults: readonly VaultKey[]) => Promise<(VaultProgress | undefined)[]>

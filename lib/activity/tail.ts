@@ -24,22 +24,21 @@ import { namesAccount } from './recorded-events.ts'
 import type { VaultProgress } from './store.ts'
 import { lastMoves, listMoves, readCallsAt, valueMoves } from './value-moves.ts'
 
-/** Where a vault's records end. */
 type RecordsEnd = Pick<VaultProgress, 'through' | 'timestamp' | 'ledger' | 'lastPrices'>
 
-/** A vault, and where its records end. */
+/** Vault, and the end of its records. */
 export type Followed = { readonly vault: Vault; readonly progress: RecordsEnd }
 
-/** The events of a vault since its records end, up to a block: all of them, or only those that name the account. */
+/** Vault's events after its records, up to a block: all of them, or only those that name the account. */
 export type Tail = { readonly events: readonly VaultEvent[]; readonly isWhole: boolean }
 
-/** The tails of vaults. */
+/** Tails by vault. */
 export type Tails = ReadonlyMap<Vault, Result<Tail>>
 
-/** The account whose events are read, and the chain where; `now` in epoch milliseconds. */
+/** Account and chain of a read; `now` in epoch milliseconds. */
 export type ChainAccount = { readonly reader: ChainReader; readonly account: Address; readonly now: () => number }
 
-/** Why a vault is left out though its chain can be read; the response says the reason. */
+/** Error for a vault that is left out though its chain can be read. The response has the reason. */
 export class LeftOut extends AppError {
   readonly reason: string
 
@@ -49,24 +48,24 @@ export class LeftOut extends AppError {
   }
 }
 
-/** Events since older records are left to the job: to read them takes longer than a request may. */
+/** Maximum age of the records, in milliseconds. Only the job reads longer tails, which take too long for a request. */
 const MAX_TAIL_MS = 2 * DAY_MS
-/** Maximum number of events of one call; smaller calls are tried for `TAIL_MS`. */
+/** Maximum number of events of one call. Smaller calls are tried for `TAIL_MS` milliseconds. */
 const MAX_EVENTS = 1_000
-/** More bytes than MAX_EVENTS events have, and few enough to be read in a moment. */
+/** Maximum bytes of a response: more than MAX_EVENTS events have, and quick to read. */
 const MAX_BYTES = 2 * 2 ** 20
 const TAIL_MS = 4_000
-/** The most moves of an account whose values are read, in all vaults of a chain. */
+/** Maximum number of an account's moves whose values are read, in all vaults of a chain. */
 const MAX_MOVES = 50
 /**
- * How often vaults are halved when an account's events in them cannot be read together: often enough to find one of 256. Each
- * vault at fault costs at most two requests a halving, all of them together two for each vault.
+ * Maximum number of halvings of vaults whose events cannot be read together: enough to find one of 256. Each vault at fault costs
+ * at most two requests per halving; all together cost at most two per vault.
  */
 const MAX_HALVINGS = 8
 
 /**
- * Reads the events of vaults since their records end, up to a block: all events of those whose records end together, with one
- * request. Where these are too many, and of vaults whose records lag, it reads only the events that name the account.
+ * Reads the events of vaults after their records, up to a block. Reads all events of the current vaults with one request. If
+ * these are too many, and for vaults whose records lag, it reads only the events that name the account.
  */
 export async function readTails(on: ChainAccount, followed: readonly Followed[], to: bigint): Promise<Tails> {
   const isOld = ({ progress: { timestamp } }: Followed) =>
@@ -83,7 +82,7 @@ export async function readTails(on: ChainAccount, followed: readonly Followed[],
   return await valueTails(on, followed, new Map([...old.map(({ vault }): Read => [vault, failure]), ...read.flat()]))
 }
 
-/** The tails, with the values of what the account moved where no event tells the price: of the last moves, in one request. */
+/** Values the account's last moves for which no event has a price, with one request. */
 async function valueTails(on: ChainAccount, followed: readonly Followed[], tails: Tails): Promise<Tails> {
   const moved = followed.flatMap(({ vault, progress: { through } }) => {
     const tail = tails.get(vault)
@@ -94,7 +93,7 @@ async function valueTails(on: ChainAccount, followed: readonly Followed[], tails
   if (moved.length === 0) return tails
   const moves = lastMoves(moved, MAX_MOVES)
   const calls = moves.map(({ call, event }) => ({ call, block: event.location.blockNumber }))
-  // The last price values moves whose value cannot be read.
+  // The last known price applies to moves whose value cannot be read.
   const read = await toResult(readCallsAt(on.reader, calls))
   const values = 'value' in read ? read.value.values : []
   return new Map(
@@ -105,7 +104,7 @@ async function valueTails(on: ChainAccount, followed: readonly Followed[], tails
   )
 }
 
-/** An account's entries in a vault after its records, up to a block. Throws if the vault's events contradict each other. */
+/** Reads an account's entries after a vault's records, up to a block. Throws `upstream_*`, also for contradictory events. */
 export async function readTailEntries(
   on: ChainAccount,
   followed: Followed,
@@ -115,7 +114,7 @@ export async function readTailEntries(
   const { vault, progress } = followed
   const { through } = progress
   const own = events.filter(({ location }) => location.blockNumber > BigInt(through) && location.blockNumber <= block)
-  // In whole tails the events of others set the price. Where no event does, the values were read.
+  // Other accounts' events set the price, and whole tails have them. For vaults without price events, the values were read.
   const isEnough = isWhole || !getProtocol(vault).books.ledgers
   const posted = isEnough ? postEvents(vault, progress, own) : await postOfAccount(on, followed, own)
   const entries = posted.entries.filter(({ account }) => account === on.account)
@@ -123,14 +122,14 @@ export async function readTailEntries(
   return entries
 }
 
-/** Posts an account's events in a vault. What moved is valued by the price of that time, which events of others set. */
+/** Posts an account's events in a vault. Other accounts' events, read here, set the price that values its moves. */
 async function postOfAccount(on: ChainAccount, followed: Followed, own: readonly VaultEvent[]): Promise<Posted> {
   const { vault, progress } = followed
   const moved = transactionsOf(own).flatMap((transaction) => [...findMoves(vault, transaction).keys()])
   const last = moved.at(-1)?.location.blockNumber
   if (last === undefined) return postEvents(vault, progress, own)
   const all = inOrder([...(await readPriceEvents(on, followed, last)), ...own])
-  // Up to the last price these are all events that move the supply, after it only the account's.
+  // Up to the last move, these are all events that change the price; after it, only the account's.
   const isBefore = ({ location }: VaultEvent) => location.blockNumber <= last
   const before = postEvents(vault, progress, all.filter(isBefore))
   const after = postEvents(
@@ -141,7 +140,7 @@ async function postOfAccount(on: ChainAccount, followed: Followed, own: readonly
   return { ...before, entries: [...before.entries, ...after.entries] }
 }
 
-/** The error for a vault whose events or balances no contract can have. */
+/** Creates the error for a vault with impossible events or balances. */
 export function contradiction(): AppError {
   return badAnswer("a vault's events or balances contradict each other")
 }
@@ -180,7 +179,7 @@ async function readOfAccount(
   const read = await toResult(readEvents(on, followed, [...filters, ...heardFilters(vaults, topic)], to, on.account))
   if ('value' in read) return divide(followed, read.value, false)
   const { error } = read
-  // Anybody can make an account's events in one vault too many: the other vaults must not wait long for that.
+  // An attacker can create too many events of an account in one vault; the other vaults must not wait long for it.
   const isLate = error.code === 'upstream_timeout'
   const isOutage = error.code === 'upstream_unavailable' && !(error instanceof LeftOut)
   const maxHalvings = isOutage ? 0 : isLate ? 1 : MAX_HALVINGS
@@ -193,13 +192,12 @@ async function readOfAccount(
   return (await Promise.all(halves.map((part) => readOfAccount(on, part, to, halvings + 1)))).flat()
 }
 
-/** The events of each vault. */
 function divide(followed: readonly Followed[], all: readonly VaultEvent[], isWhole: boolean): readonly Read[] {
   const events = Map.groupBy(all, ({ vault }) => vault)
   return followed.map(({ vault }) => [vault, { value: { events: events.get(vault.address) ?? [], isWhole } }])
 }
 
-/** Reads all events that move the vault's price, with one more request. */
+/** Reads all events that change the vault's price, with one more request. */
 function readPriceEvents(on: ChainAccount, followed: Followed, to: bigint): Promise<VaultEvent[]> {
   const { vault } = followed
   const zero = pad(zeroAddress, { size: 32 })
@@ -210,8 +208,8 @@ function readPriceEvents(on: ChainAccount, followed: Followed, to: bigint): Prom
 }
 
 /**
- * The events of filters in vaults since the records of one of them end, up to a block, in order, each once, with one request
- * where the node takes the range. Throws when they are too many.
+ * Reads the events of filters, from the earliest end of the vaults' records up to a block; in order, each once. Sends one request
+ * if the node accepts the range. Throws LeftOut for too many.
  */
 async function readEvents(
   on: ChainAccount,
@@ -227,7 +225,7 @@ async function readEvents(
   const outcomes = await on.reader.request(requests, { mostBytes: MAX_BYTES })
   const read = filters.map((filter, index) => readAllLogs(on, filter, [from, to], outcomes[index]))
   const logs = (await Promise.all(read)).flat()
-  // Only what the account did is shown with its time.
+  // Responses show only the account's events with their times.
   const topic = accountTopic(on.account)
   const own = new Set(logs.filter(({ topics }) => topics.some((one) => one === topic)))
   const timestampOf = await readTimestamps(on.reader.request, [...own])
@@ -235,7 +233,7 @@ async function readEvents(
   return inOrder(parseVaultEvents(vaults, logs, (log) => (own.has(log) ? timestampOf(log) : 0n), ofAccount))
 }
 
-/** All events of a filter, from a first call, or from smaller calls if that was refused. Throws if they are too many. */
+/** Reads all events of a filter, from a first call, or from smaller ones if it was refused. Throws LeftOut for too many. */
 async function readAllLogs(
   { reader, now }: ChainAccount,
   filter: LogFilter,
@@ -255,13 +253,11 @@ async function readAllLogs(
   return logs
 }
 
-/** The topic of an account, which stands in the first, second or third place after the event's name. */
 function accountTopic(account: Address): Hex {
-  // The address is hexadecimal, as its lower case is.
+  // The cast: the lower case of an address is hexadecimal too.
   return pad(account.toLowerCase() as Hex, { size: 32 })
 }
 
-/** The events in order, each once. */
 function inOrder(events: readonly VaultEvent[]): VaultEvent[] {
   const key = ({ vault, location }: VaultEvent) => `${vault} ${location.blockNumber} ${location.logIndex}`
   const byKey = new Map(events.map((event) => [key(event), event]))

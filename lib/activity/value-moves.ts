@@ -8,7 +8,7 @@ import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { toResult } from '../result.ts'
 import { findMoves, transactionsOf } from './fold.ts'
 
-/** Shares that an event moves between owners, and the call that returns their value. */
+/** Shares that an event moves between owners, and the call for their value. */
 type Move = {
   readonly event: VaultEvent
   readonly shares: bigint
@@ -16,7 +16,7 @@ type Move = {
   readonly call: Call<bigint>
 }
 
-/** The moves of a vault whose price no event tells. */
+/** Lists the moves of a vault without price events; empty for other vaults. */
 export function listMoves(vault: VaultOnChain, events: readonly VaultEvent[]): Move[] {
   const { shareValue } = getProtocol(vault)
   if (!shareValue) return []
@@ -27,7 +27,7 @@ export function listMoves(vault: VaultOnChain, events: readonly VaultEvent[]): M
   )
 }
 
-/** The events, with the values of moves as their ledgers; `values` are those of the moves, undefined where unknown. */
+/** Adds the values of moves to their events, as ledgers. `values`: in the order of the moves, undefined if unknown. */
 export function valueMoves(
   events: readonly VaultEvent[],
   moves: readonly Move[],
@@ -36,7 +36,7 @@ export function valueMoves(
   const ledgers = new Map(
     moves.flatMap(({ event, shares, wholeShare }, index): [VaultEvent, Ledger][] => {
       const assets = values[index]
-      // A vault may return 0 while its price is not set: only less than a whole share can be worth nothing.
+      // A vault may return 0 before its price is set. Only less than a whole share can be worth 0.
       const isUnset = assets === 0n && shares >= wholeShare
       return assets === undefined || isUnset ? [] : [[event, { assets, supply: shares }]]
     }),
@@ -48,20 +48,19 @@ export function valueMoves(
   })
 }
 
-/** The last of these moves by their blocks, so many at most. */
+/** Returns the last moves, in block order, at most `max`. */
 export function lastMoves(moves: readonly Move[], max: number): Move[] {
   return moves.toSorted((one, other) => byLocation(one.event.location, other.event.location)).slice(-max)
 }
 
-/** Failures of a whole request after which another try may succeed. */
 const AGAIN: ReadonlySet<string> = new Set(['upstream_timeout', 'upstream_unavailable'])
 
-/** Results of calls, undefined for those that failed; `isForgotten` if the node has no state of any of their blocks. */
+/** Results of calls, undefined for failed ones. `isForgotten`: the node has no state of any of their blocks. */
 type Read<T> = { readonly values: readonly (T | undefined)[]; readonly isForgotten: boolean }
 
 /**
- * Makes calls after blocks, in one request: most nodes keep the states of 128 blocks. Throws `upstream_timeout` and
- * `upstream_unavailable`, after which another try may succeed. Of two hosts both must have the states.
+ * Makes calls at the state after a block each, in one request. Most nodes keep the states of 128 blocks; with two hosts, both
+ * need the states. Throws `upstream_timeout` and `upstream_unavailable`, which may succeed on a retry.
  */
 export async function readCallsAt<T>(
   reader: ChainReader,
@@ -80,7 +79,7 @@ export async function readCallsAt<T>(
     const returned = outcome && 'result' in outcome && isHex(outcome.result) ? outcome.result : undefined
     return decodeAnswers([call], [returned])[0]
   })
-  // A call that reverted has had its state.
+  // A reverted call proves that the node has the state.
   const isForgotten = calls.every((_, index) => {
     const outcome = outcomeOf(index)
     return !outcome || ('error' in outcome && outcome.error.refusal === 'archive')

@@ -9,11 +9,11 @@ import { proRata } from './parts.ts'
 type RequestEntry = Extract<LedgerEntry, { kind: 'redeem' }>
 type PaymentEntry = Extract<LedgerEntry, { kind: 'withdraw' }>
 
-/** A withdrawal, by request or instant, and the state of its parts; in the smallest units of asset and share. */
+/** Withdrawal, by request or instant, and the state of its parts; in the smallest units of asset and share. */
 export type Withdrawal = {
   readonly entry: RequestEntry | PaymentEntry
   readonly status: HistoryStatus
-  /** Assets paid and claimable, or fixed; null while a settlement decides about a part. */
+  /** Assets paid and claimable, or fixed; null while a part waits for a settlement. */
   readonly assets: bigint | null
   readonly pendingShares: bigint
   readonly claimableShares: bigint
@@ -21,14 +21,13 @@ export type Withdrawal = {
   readonly paidShares: bigint
   readonly paidAssets: bigint
   readonly cancelledShares: bigint
-  /** The last transaction that paid a part; null before. */
   readonly claimTransactionHash: Hash | null
 }
 
 /**
- * Lists an account's withdrawals in one vault, in order, and divides the account's redemptions between them. Requests stand in
- * line: the first are paid, the next claimable, the last pending; cancellations take from the end. A request may be in several
- * states: `status` is the least advanced. Assets are divided pro rata. The parts add up to the whole.
+ * Lists an account's withdrawals in one vault, in order, and divides the account's redemptions between them. The first requests
+ * are paid, the next claimable, the last pending. Cancellations take from the last ones. `status` is the least advanced state of
+ * a request's parts. Assets are divided pro rata. The parts add up to the whole.
  */
 export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAccount): Withdrawal[] {
   const line = redemptionLine(entries, live.cancelledRedemptions)
@@ -64,7 +63,7 @@ export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAcco
   })
 }
 
-/** A withdrawal whose assets are fixed. The vault no longer holds what is not open: that is paid, to whomever. */
+/** Builds a withdrawal with fixed assets. Amounts that are neither pending nor claimable count as paid, to any account. */
 function fixedWithdrawal(
   entry: FixedRequest,
   open: { readonly pending: bigint; readonly claimable: bigint },
@@ -90,8 +89,8 @@ function fixedWithdrawal(
 }
 
 /**
- * The line of redemption requests after these entries and granted cancellations: requested in shares, paid in assets. Of
- * requests whose assets are fixed it is the other way round.
+ * Builds the line of redemption requests after these entries and granted cancellations: requested in shares, paid in assets. For
+ * requests with fixed assets, requested in assets, with `given` in shares.
  */
 export function redemptionLine(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
   const paid = matchPayments(entries)
@@ -131,6 +130,6 @@ function statusOf({ pendingShares, claimableShares, paidShares, cancelledShares 
   if (pendingShares > 0n) return 'pending'
   if (claimableShares > 0n) return 'claimable'
   if (paidShares > 0n) return 'completed'
-  // A rest that was neither paid nor cancelled may not be settled yet; the vault does not return it.
+  // A rest that was neither paid nor cancelled may be unsettled, though the vault reports none.
   return cancelledShares > 0n ? 'cancelled' : 'pending'
 }

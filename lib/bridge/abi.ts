@@ -1,6 +1,6 @@
 import { parseAbi, parseAbiParameters } from 'viem'
 
-/** The part of the bridge's pool that we call and whose events we read (Across SpokePool); V3FundsDeposited is in old logs. */
+/** ABI of the pool functions and events that we use (Across SpokePool). Old logs have V3FundsDeposited. */
 export const poolAbi = parseAbi([
   'function depositV3(address depositor, address recipient, address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, address exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
   'function getCurrentTime() view returns (uint256)',
@@ -24,7 +24,7 @@ export const poolAbi = parseAbi([
   'error DisabledRoute()',
 ])
 
-/** The bridge's handler on the destination, which runs the calls of a message (Across MulticallHandler). */
+/** ABI of the contract on the destination that runs the calls of a message (Across MulticallHandler). */
 export const handlerAbi = parseAbi([
   'struct Replacement { address token; uint256 offset; }',
   'struct Call { address target; bytes callData; uint256 value; }',
@@ -33,26 +33,26 @@ export const handlerAbi = parseAbi([
   'event DrainedTokens(address indexed recipient, address indexed token, uint256 indexed amount)',
 ])
 
-/** A message to the handler: the calls, and who gets the tokens when one of them fails. */
+/** Message to the handler: the calls, and the account that gets the tokens if one of them fails. */
 export const instructionsParameters = parseAbiParameters([
   'Instructions instructions',
   'struct Instructions { Call[] calls; address fallbackRecipient; }',
   'struct Call { address target; bytes callData; uint256 value; }',
 ])
 
-/** What identifies a fill: keccak256(abi.encode(relayData, destinationChainId)). */
+/** Parameters of the relay hash, which identifies a fill: keccak256(abi.encode(relayData, destinationChainId)). */
 export const relayDataParameters = parseAbiParameters([
   'RelayData relayData, uint256 destinationChainId',
   'struct RelayData { bytes32 depositor; bytes32 recipient; bytes32 exclusiveRelayer; bytes32 inputToken; bytes32 outputToken; uint256 inputAmount; uint256 outputAmount; uint256 originChainId; uint256 depositId; uint32 fillDeadline; uint32 exclusivityDeadline; bytes message; }',
 ])
 
-/** The terms of a deposit, by which it is found again. */
+/** Terms of a deposit. Their hash matches calldata to the deposit's event. */
 export const termsParameters = parseAbiParameters([
   'Terms terms',
   'struct Terms { bytes32 depositor; bytes32 recipient; bytes32 inputToken; bytes32 outputToken; uint256 inputAmount; uint256 outputAmount; uint256 destinationChainId; uint32 quoteTimestamp; uint32 fillDeadline; bytes message; }',
 ])
 
-/** The ERC-4337 entry point's event of a user operation that was included (the same in all versions). */
+/** Event of the ERC-4337 entry point for an included user operation, the same in all versions. */
 export const entryPointAbi = parseAbi([
   'event UserOperationEvent(bytes32 indexed userOpHash, address indexed sender, address indexed paymaster, uint256 nonce, bool success, uint256 actualGasCost, uint256 actualGasUsed)',
 ])

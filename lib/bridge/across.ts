@@ -7,10 +7,10 @@ import { parseAnswer, type Upstream } from '../http.ts'
 import { toResult } from '../result.ts'
 import { type BridgeRequest, type BridgeTerms, encodeMessage, getRecipient } from './calldata.ts'
 
-/** What the bridge offers for a request, amounts in the tokens' smallest units, times in seconds since 1970. */
+/** Offer of the bridge for a request. Amounts are in the tokens' smallest units, times in seconds since 1970. */
 export type Quote = BridgeTerms & {
   readonly expectedFillSeconds: number
-  /** The input amounts that the bridge takes now. Below the least the output may be negative, for the fee is the larger. */
+  /** Input amounts that the bridge takes now. Below `min` the fee may exceed the input, so the output may be negative. */
   readonly limits: { readonly min: bigint; readonly max: bigint }
 }
 
@@ -33,12 +33,12 @@ const SuggestedFees = z.object({
   limits: z.object({ minDeposit: Digits, maxDeposit: Digits }),
 })
 
-/** The refusals that are for the user to know. */
+/** Our error codes for refusals that concern the user. */
 const REFUSALS = {
   AMOUNT_TOO_LOW: 'amount_too_low_for_bridge',
   AMOUNT_TOO_HIGH: 'amount_too_high_for_bridge',
   ROUTE_NOT_ENABLED: 'cross_chain_not_available',
-  // Of the parameter `relayer`: we name none, and it is the bridge's own that has less than the fill takes.
+  // About `relayer`, which we never send: the bridge's own relayer has too little for the fill.
   INVALID_PARAM: 'amount_too_high_for_bridge',
 } as const
 const Refusal = z.union([
@@ -51,18 +51,18 @@ const DepositStatus = z.object({
   depositRefundTxnRef: TransactionHash.nullish().catch(undefined),
 })
 
-/** The transactions in which the fill and the refund of a deposit are, as the bridge's API says. */
+/** Transactions of a deposit's fill and refund, as the bridge's API reports them. */
 type Hint = { readonly fill?: Hash | undefined; readonly refund?: Hash | undefined }
 
-/** Fetches a hint; without one the API does not know the deposit, or cannot be asked. */
+/** Fetches a hint. An empty hint means that the API does not know the deposit or does not respond. */
 export type FetchHint = (deposit: { readonly originChainId: bigint; readonly depositId: bigint }) => Promise<Hint>
 
-/** Across, the bridge's API (https://docs.across.to). */
+/** Creates the client of the bridge's API, Across (https://docs.across.to). */
 export function createAcross(ask: Upstream) {
   return {
     /**
-     * What the bridge's API offers for the request's real message (GET /suggested-fees). Only amounts, times and the relayer
-     * that may fill first are taken from it, by `agreeTerms`. Throws `upstream_*`, or the AppError of the API's refusal.
+     * Fetches the offer for the request's real message (GET /suggested-fees). `agreeTerms` uses only its amounts, times and
+     * exclusive relayer. Throws `upstream_*`, or the AppError of the API's refusal.
      */
     async fetchQuote(request: BridgeRequest): Promise<Quote> {
       const { route, inputAmount, deposit } = request
@@ -77,9 +77,9 @@ export function createAcross(ask: Upstream) {
           amount: inputAmount.toString(),
           recipient: getRecipient(request),
           ...(deposit && { message: encodeMessage(request) }),
-          // The decimals of the two tokens are known here; the API must not refuse because they differ.
+          // We convert decimals ourselves: the API must not refuse tokens whose decimals differ.
           allowUnmatchedDecimals: 'true',
-          // Have too little answered with a quote that tells the least amount, and not with a refusal that does not.
+          // The API then quotes small amounts too. A quote has the minimum amount, a refusal does not.
           skipAmountLimit: 'true',
         },
       })
@@ -104,7 +104,7 @@ export function createAcross(ask: Upstream) {
       }
     },
 
-    /** Fetches where the bridge's indexer sees the fill and the refund of a deposit (GET /deposit/status). Never throws. */
+    /** Fetches the fill and the refund that the bridge's indexer knows of a deposit (GET /deposit/status). Never throws. */
     async fetchHint({ originChainId, depositId }: Parameters<FetchHint>[0]): Promise<Hint> {
       const query = { originChainId: `${originChainId}`, depositId: `${depositId}` }
       const asked = await toResult(ask({ path: '/deposit/status', query }))
@@ -116,16 +116,15 @@ export function createAcross(ask: Upstream) {
 }
 export type Across = ReturnType<typeof createAcross>
 
-/** Milliseconds for which a container remembers a quote from when it was asked for. */
 const REMEMBERED_MS = 5000
 const MAX_REMEMBERED = 1000
 
 type Remembered = { readonly quote: Promise<Quote>; readonly until: number }
 
 /**
- * Returns a function that makes the `fetchQuote` of one request to this service. `charge` pays for a fetch, or rejects with
- * `too_many_requests`. A request sees the same quote for equal questions, on every host. The container remembers quotes for five
- * seconds, free of charge, and no failure.
+ * Returns a function that makes the `fetchQuote` of one request to this service. `charge` counts a fetch, or rejects with
+ * `too_many_requests`. Equal bridge requests within one request get the same quote. The container remembers quotes for five
+ * seconds, which are not charged; it remembers no failure.
  */
 export function shareQuotes({
   fetchQuote,
@@ -135,7 +134,7 @@ export function shareQuotes({
   /** Epoch milliseconds. */
   readonly now: () => number
 }) {
-  /** The oldest first. */
+  /** Oldest first. */
   const remembered = new Map<string, Remembered>()
 
   function remember(question: string, quote: Promise<Quote>): void {
@@ -163,7 +162,7 @@ export function shareQuotes({
       const recall = () => {
         const known = remembered.get(question)
         if (!known || known.until <= now()) return pay()
-        // Another caller's limit is not this one's.
+        // The remembered fetch failed by another caller's limit, which does not apply to this caller.
         return known.quote.catch((error: unknown) => {
           if (codeOf(error) === 'too_many_requests') return pay()
           throw error

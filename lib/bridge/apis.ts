@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import * as z from 'zod'
 
-/** Where the bridge's API is and how it knows us; the integrator id is two bytes. */
+/** Address of the bridge's API and our credentials there; the integrator id is two bytes. */
 export const BridgeApi = z
   .object({
     url: z.url().default('https://app.across.to/api'),

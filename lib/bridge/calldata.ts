@@ -15,66 +15,68 @@ import { type DepositOperation, encodeOperation, verifyOperations } from '../pro
 import type { Vault } from '../vaults/vault.ts'
 import { handlerAbi, instructionsParameters, poolAbi } from './abi.ts'
 
-/** The bridge on one chain: its contracts there, and an asset's token with its decimals. */
+/** One end of a route: the bridge's contracts on a chain, and an asset's token there. */
 export type RouteEnd = {
   readonly chainId: number
   readonly pool: Address
   readonly handler: Address
   readonly token: Address
   readonly decimals: number
-  /** True if the token is the chain's coin, wrapped. */
+  /** True if the token is the chain's wrapped coin. */
   readonly wrapsCoin?: boolean | undefined
 }
 
-/** Where one asset goes from and to. */
+/** Source and destination of one asset. */
 export type Route = { readonly source: RouteEnd; readonly destination: RouteEnd }
 
-/** What is sent by and for `account`, and to what end; `inputAmount` in the source token's smallest unit. */
+/** Transfer that `account` sends to itself; `inputAmount` in the source token's smallest unit. */
 export type BridgeRequest = {
   readonly account: Address
   readonly route: Route
   readonly inputAmount: bigint
-  /** True if the account sends the chain's coin, which the pool wraps; its token otherwise. */
+  /** True if the account sends the chain's coin, which the pool wraps; false for its token. */
   readonly isInCoin?: boolean
-  /** The deposit into a vault on the destination, of whatever arrives there; the account itself gets it where there is none. */
+  /** Vault deposit of the whole delivered amount on the destination. Without it the account receives the tokens. */
   readonly deposit?: { readonly vault: Vault; readonly operation: DepositOperation }
 }
 
-/** What the bridge promises for a request. */
+/** Terms that the bridge promises for a request; times in seconds since 1970. */
 export type BridgeTerms = {
   readonly outputAmount: bigint
   readonly quoteTimestamp: number
   readonly fillDeadline: number
-  /** Who may fill alone at first: until a period after the deposit (up to a year), or until a time; with 0 nobody. */
+  /**
+   * Only relayer that may fill at first. `exclusivityParameter` is a period after the deposit (up to a year) or a time; 0 for
+   * no exclusivity.
+   */
   readonly exclusiveRelayer: Address
   readonly exclusivityParameter: number
 }
 
-// Offsets in calldata: behind the selector stands the first argument, behind that the second.
+// Byte offsets of arguments in calldata: 4 for the selector, 32 for each argument before.
 const FIRST_ARGUMENT = 4n
 const SECOND_ARGUMENT = 36n
 
-/** No message: the pool on the destination hands the tokens to the recipient and calls nobody. */
+/** Empty message: the destination's pool pays the recipient and calls no contract. */
 const NO_MESSAGE = '0x'
 
-/** Who is handed the tokens on the destination: the handler where there is a message for it, else the account. */
+/** Returns the recipient of the tokens on the destination: the handler for a vault deposit, else the account. */
 export function getRecipient({ account, route, deposit }: BridgeRequest): Address {
   return deposit ? route.destination.handler : account
 }
 
 /**
- * The message that deposits whatever is delivered into the vault for the user, none where nothing is deposited. Each
- * amount is a placeholder that the handler replaces by its balance, so the deposit is exact even when a slow fill delivers
- * another amount than was promised. The approval of 0 goes first because anybody can leave an allowance of the shared
- * handler behind, and some tokens refuse to change one; so does a deposit into a vault that has no code when it arrives. When a
- * call fails, the user gets the tokens.
+ * Encodes the message that deposits the delivered amount into the vault for the user; empty without a deposit. The handler
+ * replaces each amount by its balance. So the deposit is exact even if a slow fill delivers another amount. The first call
+ * resets the shared handler's allowance: anyone can leave one there, and so can a deposit into a vault without code. Some
+ * tokens refuse to change an allowance that is not 0. If a call fails, the user gets the tokens.
  */
 export function encodeMessage({ account, route, deposit: into }: BridgeRequest): Hex {
   if (!into) return NO_MESSAGE
   const { vault, operation } = into
   const { handler } = route.destination
   const approve = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [vault.address, 0n] })
-  // The request is the user's, but the handler holds and pays the tokens.
+  // The deposit is the user's, but the handler pays the tokens.
   const deposit = encodeOperation({ operation, request: { vault, account, amount: 0n, payer: handler } })
   const withBalance = (target: Address, callData: Hex, offset: bigint) => ({
     target: handler,
@@ -94,8 +96,9 @@ export function encodeMessage({ account, route, deposit: into }: BridgeRequest):
 }
 
 /**
- * The deposit into the bridge's pool: the user is the depositor, who gets a refund; the recipient is the handler, or the
- * user where the tokens themselves are wanted. The pool wraps the coin that comes with the call. `integratorId`, two bytes, is appended as the bridge asks its integrators to.
+ * Encodes the deposit into the bridge's pool. The user is the depositor, who gets any refund. The recipient is the handler
+ * for a vault deposit, else the user. The pool wraps the coin in `value`. Appends `integratorId` (two bytes) behind
+ * 0x1dc0de, as the bridge requests of integrators.
  */
 export function encodeBridgeDeposit(request: BridgeRequest, terms: BridgeTerms, integratorId?: Hex): Transaction {
   const { account, route, inputAmount } = request
@@ -122,20 +125,19 @@ export function encodeBridgeDeposit(request: BridgeRequest, terms: BridgeTerms, 
   return { to: source.pool, data: integratorId ? concat([data, '0x1dc0de', integratorId]) : data, value }
 }
 
-/** The coin that goes with the call. */
 function coinIn({ isInCoin = false, inputAmount }: BridgeRequest): bigint {
   return isInCoin ? inputAmount : 0n
 }
 
-/** The transaction with which a depositor claims a refund that the pool could not pay, to the depositor's own account. */
+/** Builds the transaction that claims a refund that the pool could not pay, to the depositor's own account. */
 export function buildRefundClaim(pool: Address, token: Address, depositor: Address): Transaction {
   const args = [pad(token), pad(depositor)] as const
   return { to: pool, data: encodeFunctionData({ abi: poolAbi, functionName: 'claimRelayerRefund', args }), value: 0n }
 }
 
 /**
- * Decodes the call of the pool and its message, and compares every field with what was asked for and promised. Throws on
- * any difference, which is our mistake.
+ * Decodes the pool call and its message, and compares every field with the request and the terms. Throws on any difference,
+ * which is a bug of ours.
  */
 export function verifyBridgeDeposit(
   request: BridgeRequest,
@@ -166,7 +168,7 @@ export function verifyBridgeDeposit(
     quotedAt === terms.quoteTimestamp &&
     deadline === terms.fillDeadline &&
     exclusivity === terms.exclusivityParameter
-  if (!isRight) throw new Error('The deposit into the bridge is not what was asked for.')
+  if (!isRight) throw new Error('The deposit into the bridge differs from the request.')
   if (deposit) verifyMessage(request, deposit, message)
   else if (message !== NO_MESSAGE) throw new Error('There is a message to nobody.')
 }
@@ -204,7 +206,7 @@ function verifyMessage(
     spending.offset === SECOND_ARGUMENT &&
     isApprovalOfZero(spending.data, vault.address) &&
     depositing?.offset === FIRST_ARGUMENT
-  if (!isRight) throw new Error('The message is not what was asked for.')
+  if (!isRight) throw new Error('The message differs from the request.')
   verifyOperations(
     [{ operation, request: { vault, account, amount: 0n, payer: handler } }],
     [{ to: depositing.target, data: depositing.data, value: 0n }],

@@ -1,18 +1,17 @@
 import { min, sum } from '../bigint.ts'
 
-/** An amount that the pool owes an account in a token from a time on. */
+/** Amount that the pool owes an account in a token from a time on. */
 export type Debt = { readonly deadline: Date; readonly amount: bigint }
 
-/** An amount that the pool paid. */
 type Payment = { readonly at: Date; readonly amount: bigint }
 
-/** Sums of debts that are compared at most. Beyond, nothing is certain. */
+/** Maximum number of sums of debts to compare. Above it, no payment is certain. */
 const MAX_SUMS = 2_000
 
 /**
- * The payment that certainly pays a debt, undefined if none does. Events do not name the debt that a payment is for. A debt is
- * paid if it is in every subset of debts whose sum fits the payments so far, or if these cover all debts. Payments are in the
- * order of their times. `dust` is the total of small debts and payments that are left out: sums may differ by it.
+ * Returns the payment that certainly pays a debt, undefined if none does. Events do not name the debt that a payment is for.
+ * A debt is paid if it is in every subset of debts whose sum fits the payments so far, or if these cover all debts.
+ * Payments come in time order. `dust` is the total of omitted small debts and payments: sums may differ by it.
  */
 export function findRepayment<P extends Payment>(
   debt: Debt,
@@ -25,7 +24,7 @@ export function findRepayment<P extends Payment>(
     const isDue = ({ deadline }: Debt) => deadline < payment.at
     const rivals = others.filter(isDue).map(({ amount }) => amount)
     const owed = sum(rivals) + (isDue(debt) ? debt.amount : 0n)
-    // More than what is owed by then is for something else.
+    // A surplus over the debts due by then pays something else.
     paid = min(paid + payment.amount, owed)
     if (!isDue(debt)) continue
     if (paid === owed && dust < debt.amount) return payment
@@ -38,7 +37,7 @@ export function findRepayment<P extends Payment>(
   return undefined
 }
 
-/** True if a subset of the amounts has a sum in the range, `first` included; undefined if there are too many sums to tell. */
+/** True if `first` plus a subset of the amounts has a sum in the range; undefined above MAX_SUMS sums. */
 function isReachable(
   amounts: readonly bigint[],
   first: bigint,

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
 import { TransactionHash } from '../codecs.ts'
 
-/** The transaction on another chain with which a deposit began. */
+/** Transaction on another chain that began a deposit. */
 export const DepositSource = z
   .object({ chainId: ChainId, transactionHash: TransactionHash })
   .meta({ id: 'DepositSource', description: 'Origin of a deposit from another chain' })

@@ -23,7 +23,7 @@ import { handlerAbi, instructionsParameters, poolAbi, relayDataParameters, terms
 import type { Terms } from './quote.ts'
 import type { BridgeDeposit, TransferEvent } from './transfer.ts'
 
-/** A fill of a deposit, as its log says, which may have other terms than the deposit. */
+/** Fill of a deposit by its log. Its terms may differ from the deposit's. */
 export type Fill = {
   readonly transactionHash: Hash
   readonly blockNumber: bigint
@@ -31,33 +31,33 @@ export type Fill = {
   /** Delivered amount, in the output token's smallest unit. */
   readonly outputAmount: bigint
   readonly recipient: Hex
-  /** keccak256 of the message that was run, zero for none. */
+  /** keccak256 of the message that ran; zero without one. */
   readonly messageHash: Hash
-  /** True if the depositor signed other terms than those of the deposit. */
+  /** True if the depositor signed new terms after the deposit. */
   readonly isSpedUp: boolean
 }
 
-/** The result of a fill, as the fields of its event that depend on it. */
+/** Fields of a transfer event that depend on the fill's result. */
 export type FillResult = Pick<TransferEvent, 'kind' | 'logIndex' | 'amount' | 'account' | 'vaultAddress' | 'shares'>
 
-/** The topics of the pool's events that are searched for. */
+/** Topics of the pool events to search for. */
 export const POOL_TOPICS = {
-  /** Its second and third topics are the origin chain and the deposit id. */
+  /** Its second topic is the origin chain, its third the deposit id. */
   filled: getTopic('FilledRelay'),
-  /** The same topics. */
+  /** Same topics as `filled`. */
   slowFillRequested: getTopic('RequestedSlowFill'),
   /** Their fourth topic is the depositor. */
   deposited: [getTopic('FundsDeposited'), getTopic('V3FundsDeposited')],
   refunded: [getTopic('ExecutedRelayerRefundRoot'), getTopic('ClaimedRelayerRefund')],
 } as const
 
-/** The type of a fill that the pool paid itself. */
+/** Fill type of a fill that the pool paid itself. */
 const SLOW_FILL = 2
 
-/** A deposit and its log. */
+/** Bridge deposit and its log. */
 export type LoggedDeposit = { readonly deposit: BridgeDeposit; readonly log: Log }
 
-/** The deposits among logs of the pool, in order: FundsDeposited, and V3FundsDeposited in older logs. */
+/** Parses the deposits among logs of the pool, in order: FundsDeposited, and V3FundsDeposited in older logs. */
 export function parseDeposits(logs: readonly Log[], pool: Address, originChainId: number): LoggedDeposit[] {
   return parseEvents(poolAbi, logs, pool).flatMap(({ event, log }) => {
     if (event.eventName !== 'FundsDeposited' && event.eventName !== 'V3FundsDeposited') return []
@@ -76,19 +76,19 @@ export function parseDeposits(logs: readonly Log[], pool: Address, originChainId
       exclusivityDeadline: args.exclusivityDeadline,
       message: args.message,
     }
-    // No chain that could be read has such a number.
+    // No chain that we read has an id above MAX_SAFE_INTEGER.
     const isNumber = args.destinationChainId <= BigInt(Number.MAX_SAFE_INTEGER)
     const destinationChainId = isNumber ? Number(args.destinationChainId) : 0
     return [{ deposit: { relayData, destinationChainId, quoteTimestamp: args.quoteTimestamp }, log }]
   })
 }
 
-/** The hash by which the destination's pool knows a deposit: keccak256(abi.encode(relayData, destinationChainId)). */
+/** Hashes a deposit as the destination's pool does: keccak256(abi.encode(relayData, destinationChainId)). */
 export function relayHash({ relayData, destinationChainId }: BridgeDeposit): Hash {
   return keccak256(encodeAbiParameters(relayDataParameters, [relayData, BigInt(destinationChainId)]))
 }
 
-/** The terms of a deposit, which are those of the calldata that made it. */
+/** Returns the terms of a deposit. They equal `parseTerms` of the calldata that made it. */
 export function termsOf({ relayData, destinationChainId, quoteTimestamp }: BridgeDeposit): Terms {
   const hash = keccak256(
     encodeAbiParameters(termsParameters, [
@@ -98,7 +98,7 @@ export function termsOf({ relayData, destinationChainId, quoteTimestamp }: Bridg
   return { depositor: toAddress(relayData.depositor), hash, quotedAt: quoteTimestamp }
 }
 
-/** The terms of a call of the pool that makes a deposit; undefined for other calls. */
+/** Parses the terms from calldata of a pool deposit; undefined for other calls. */
 export function parseTerms(data: Hex): Terms | undefined {
   const call = decodeCall(poolAbi, data)
   if (call?.functionName !== 'depositV3') return undefined
@@ -111,7 +111,7 @@ export function parseTerms(data: Hex): Terms | undefined {
   return { depositor: getAddress(depositor), hash, quotedAt: quoteTimestamp }
 }
 
-/** The fill of a deposit among logs of the destination's pool; undefined if there is none. */
+/** Finds the fill of a deposit among logs of the destination's pool; undefined if there is none. */
 export function findFill(logs: readonly Log[], pool: Address, { relayData }: BridgeDeposit): Fill | undefined {
   const { message, ...fields } = relayData
   for (const { event, log } of parseEvents(poolAbi, logs, pool)) {
@@ -119,7 +119,7 @@ export function findFill(logs: readonly Log[], pool: Address, { relayData }: Bri
     const { relayExecutionInfo: run, messageHash: promised, ...args } = event.args
     const isSame =
       promised === hashMessage(message) &&
-      // The names are those of `fields`, which the type of its entries does not say.
+      // The cast: Object.entries types the keys of `fields` as strings.
       Object.entries(fields).every(([name, value]) => value === args[name as keyof typeof fields])
     if (!isSame) continue
     const { transactionHash, blockNumber, logIndex } = log
@@ -132,9 +132,9 @@ export function findFill(logs: readonly Log[], pool: Address, { relayData }: Bri
 }
 
 /**
- * The result of the deposit's fill, from all logs of its transaction; undefined if they do not prove it. The logs between its own
- * FilledRelay and the pool's next one belong to it. The message of the fill comes first among them, so the first log that
- * decides is its own, whatever strangers let the handler do in the same transaction.
+ * Parses the result of a fill from all logs of its transaction; undefined if they do not prove one. The logs between its
+ * FilledRelay and the pool's next one belong to it. The fill's message runs first among them. So the first log that decides is
+ * the fill's own, even if third parties call the handler in the same transaction.
  */
 export function parseFillResult(
   logs: readonly Log[],
@@ -187,21 +187,20 @@ export function parseFillResult(
     const drained = parseDrained(own, handler, outputToken).at(-1)
     return result('delivered', drained?.recipient ?? sent.at(-1)?.to ?? null, fill.outputAmount)
   }
-  // Calls that deposit nothing and fail nothing, such as those of a vault without code, leave it all to the account.
+  // Calls that neither deposit nor fail, as to a vault without code, leave the whole amount to the account.
   const returned = findReturned(own, handler, named.account, outputToken)
   const isAll = returned !== undefined && returned >= fill.outputAmount
   return isAll ? result('action_failed', named.account, returned) : undefined
 }
 
-/** The deposit that a vault of any protocol took, by its event. */
 function parseTaken(log: Log, logs: readonly Log[]) {
   const operations = Object.values(OPERATIONS).flatMap(({ deposits }) => deposits)
   return operations.flatMap((operation) => operation.taken(log, logs) ?? [])[0]
 }
 
 /**
- * A deposit's message to the handler, ours or another tool's: the account that it names for a failure, and the deposit that it
- * makes, if any. Undefined for other messages.
+ * Parses a deposit's message to the handler, ours or another tool's: its fallback account, and its last vault deposit, if any.
+ * Returns undefined for other messages.
  */
 export function parseMessage({ relayData }: BridgeDeposit) {
   try {
@@ -212,7 +211,7 @@ export function parseMessage({ relayData }: BridgeDeposit) {
   }
 }
 
-/** The deposit that a call of a message makes, directly or with the handler's balance; at most one. */
+/** Parses the vault deposit of a call, made directly or with the handler's balance; at most one. */
 function parseDepositCall({ target, callData }: { target: Address; callData: Hex }) {
   const [vault, data] = decodeCall(handlerAbi, callData)?.args ?? [target, callData]
   const operations = Object.values(OPERATIONS).flatMap(({ deposits }) => deposits)
@@ -222,19 +221,19 @@ function parseDepositCall({ target, callData }: { target: Address; callData: Hex
   })
 }
 
-/** A payment of the pool to a depositor, by its log. `isOwed`: the pool could not pay it, so the depositor has to claim it. */
+/** Payment of the pool to a depositor, by its log. `isOwed`: the pool could not pay, so the depositor has to claim. */
 export type PoolPayment = { readonly log: Log; readonly amount: bigint; readonly isOwed: boolean }
 
 /**
- * The payments of the pool to the depositor of this deposit in its token, among all logs of a transaction. If a leaf defers
- * payments, the token's Transfer events show which it made.
+ * Parses the pool's payments to this deposit's depositor in its token, from all logs of a transaction. If a leaf defers
+ * payments, the token's Transfer events show which ones it made.
  */
 export function parsePayments(logs: readonly Log[], pool: Address, deposit: BridgeDeposit): PoolPayment[] {
   const { depositor, token } = getPayee(deposit)
   return parseEvents(poolAbi, logs, pool).flatMap(({ event, log }) => {
     if (event.eventName === 'ClaimedRelayerRefund') {
       const { l2TokenAddress, caller, amount } = event.args
-      // The refund is the caller's, wherever the caller has it sent.
+      // The refund belongs to the caller, who may send it to another address.
       const isPaid = isAddressEqual(toAddress(l2TokenAddress), token) && isAddressEqual(caller, depositor)
       return isPaid ? [{ log, amount, isOwed: false }] : []
     }
@@ -252,12 +251,12 @@ export function parsePayments(logs: readonly Log[], pool: Address, deposit: Brid
 }
 
 /**
- * The transactions of these logs of the pool that may pay the depositor of this deposit in its token since a time in seconds,
- * and how much at most.
+ * Finds the transactions among the pool's logs that may pay this deposit's depositor in its token, with their maximum
+ * amounts. Skips logs before `since`, in seconds since 1970.
  */
 export function findLeads(logs: readonly Log[], pool: Address, deposit: BridgeDeposit, since: bigint) {
   const recent = logs.filter(({ blockTimestamp }) => blockTimestamp === undefined || blockTimestamp >= since)
-  // Without the token's logs all that a leaf defers seems to be owed.
+  // Without the token's logs, `parsePayments` reports all payments of a deferring leaf as owed.
   const byTransaction = Map.groupBy(parsePayments(recent, pool, deposit), ({ log }) => log.transactionHash)
   return [...byTransaction].map(([txHash, payments]) => {
     const [{ log }] = payments as [PoolPayment, ...PoolPayment[]]
@@ -265,7 +264,7 @@ export function findLeads(logs: readonly Log[], pool: Address, deposit: BridgeDe
   })
 }
 
-/** The amounts that the pool sent to the depositor for a leaf: it pays before it emits the leaf's event, and after the last one's. */
+/** Parses the pool's transfers to the depositor for a leaf. They lie between the events of the leaf before it and its own. */
 function parseTransfers(logs: readonly Log[], leaf: Log, pool: Address, deposit: BridgeDeposit): bigint[] {
   const { depositor, token } = getPayee(deposit)
   const before = logs.filter(({ logIndex }) => logIndex < leaf.logIndex)
@@ -276,7 +275,7 @@ function parseTransfers(logs: readonly Log[], leaf: Log, pool: Address, deposit:
   })
 }
 
-/** The due amounts that were paid, each by a transfer of its own. */
+/** Returns the due amounts that have a transfer of the same amount; each transfer counts once. */
 function takePaid(due: readonly bigint[], transfers: readonly bigint[]): bigint[] {
   const left = [...transfers]
   return due.filter((amount) => {
@@ -286,22 +285,21 @@ function takePaid(due: readonly bigint[], transfers: readonly bigint[]): bigint[
   })
 }
 
-/** The account that is refunded, and the token. */
+/** Returns the account and the token of a refund. */
 export function getPayee({ relayData }: BridgeDeposit): { depositor: Address; token: Address } {
   return { depositor: toAddress(relayData.depositor), token: toAddress(relayData.inputToken) }
 }
 
-/** The 20-byte address in a 32-byte one. */
+/** Returns the 20-byte address in a 32-byte word. */
 export function toAddress(bytes32: Hex): Address {
   return getAddress(slice(bytes32, 12))
 }
 
-/** An address or a word as 32 bytes in lower case, as logs have it. */
+/** Pads an address or a word to 32 bytes in lower case, the form in logs. */
 export function toWord(account: Hex): Hex {
   return `0x${pad(account).slice(2).toLowerCase()}`
 }
 
-/** The amount of a token that the handler sent on to an account; undefined if it sent nothing. */
 function findReturned(logs: readonly Log[], handler: Address, to: Address, token: Address): bigint | undefined {
   return parseDrained(logs, handler, token).find(({ recipient }) => isAddressEqual(recipient, to))?.amount
 }
@@ -316,7 +314,7 @@ function hashMessage(message: Hex): Hash {
   return message === '0x' ? zeroHash : keccak256(message)
 }
 
-/** The events of this ABI that the contract emitted, among these logs. */
+/** Parses the logs that the contract emitted with events of this ABI. */
 export function parseEvents<const abi extends Abi>(abi: abi, logs: readonly Log[], contract: Address) {
   return logs.flatMap((log) => {
     const event = isAddressEqual(log.address, contract) ? decodeLog(abi, log) : undefined

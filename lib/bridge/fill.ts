@@ -26,14 +26,13 @@ import { stepBack } from './search.ts'
 import { outcomeOf } from './timeline.ts'
 import type { BridgeDeposit, LogSearch, Transfer, TransferEvent } from './transfer.ts'
 
-/** A fill is not in a block this much older than the deposit, whatever the clocks of two chains differ. */
+/** Maximum seconds by which a fill's block may precede the deposit's, allowing for clock skew between the chains. */
 const EARLY_SECONDS = HOUR_SECONDS
-/** Calls for a fill by its receipt: that, and the time of its block. */
 const CALLS_FOR_RECEIPT = 2
 
 const FILL_KINDS = ['sped_up', 'filled', 'delivered', 'undelivered', 'vault_deposited', 'action_failed'] as const
 
-/** Reads where a transfer stands whose deposit is in the pool. Throws `upstream_*`. */
+/** Reads the state of a transfer whose deposit is in the pool. Throws `upstream_*`. */
 export async function readBridged(poll: Poll, transfer: Transfer): Promise<Seen> {
   const { getReader, budget } = poll
   const { deposit, events, isFinal } = transfer
@@ -43,7 +42,7 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<Seen>
   const destination = getReader(deposit.destinationChainId)
   const known = events.find(({ kind }) => kind === 'filled')
   if (known) {
-    // The record stands until a poll has the calls to read the fill again.
+    // Without calls left to read the fill again, the record stands.
     if (!budget.reaches(CALLS_FOR_RECEIPT)) return conclude(transfer, outcomeOf(transfer) ?? 'unproven')
     const isAsked = isFinal && budget.reaches(CALLS_FOR_RECEIPT + 2)
     const requests = isAsked ? finalityRequests(destination.chain) : []
@@ -52,7 +51,7 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<Seen>
     const filled = await parseFilled(poll, transfer, receipt, known.txHash)
     if (filled) return concludeFill(poll, transfer, filled, finality)
   }
-  // With the block's hash, if the budget has a call for it beside those for a fill.
+  // The block's hash takes one more call, beyond those for the status and the fill.
   const withHash = budget.left() >= 2 + CALLS_FOR_RECEIPT
   budget.spend(withHash ? 2 : 1)
   const read = await readFillStatuses(destination, [relayHash(deposit)], { withHash })
@@ -62,7 +61,7 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<Seen>
   const keep = searched ? { ...unfilled, fillSearch: searched.search } : unfilled
   if (searched?.filled) return concludeFill(poll, keep, searched.filled)
   if (withHash) poll.evidence.set(deposit.destinationChainId, await read.evidence())
-  // The pool knows of a fill that its logs do not show yet, or no longer: a later poll finds it.
+  // The logs do not show the fill yet, or no longer: a later poll finds it.
   if (searched) return conclude(keep, 'locating')
   if (read.block.timestamp <= BigInt(deposit.relayData.fillDeadline)) {
     if (status !== SLOW_FILL_REQUESTED) return conclude(keep, 'bridging')
@@ -72,7 +71,6 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<Seen>
   return conclude({ ...keep, ...(isUnfilled && { isUnfilled }) }, 'expired')
 }
 
-/** A fill with the events that it proves, and the block of both. */
 type Filled = {
   readonly fill: Fill
   readonly blockHash: Hash
@@ -80,7 +78,6 @@ type Filled = {
   readonly events: readonly TransferEvent[]
 }
 
-/** The transfer's fill by the receipt of this transaction; undefined if it has none. Throws `upstream_*`. */
 async function parseFilled(
   poll: Pick<Poll, 'getReader' | 'budget'>,
   { deposit }: Transfer,
@@ -124,8 +121,8 @@ function concludeFill(
 type Searched = { readonly filled?: Filled | undefined; readonly search?: LogSearch | undefined }
 
 /**
- * The fill of a deposit that the pool calls filled: where the bridge's hint says, else among the newest blocks, else further
- * back to the deposit, at the next polls if need be. Its receipt proves it. Throws `upstream_*`.
+ * Searches the fill of a deposit that the pool reports as filled. Tries the bridge's hint, then the newest blocks, then older
+ * ones back to the deposit, over several polls if necessary. The receipt proves the fill. Throws `upstream_*`.
  */
 async function searchFill(
   poll: Poll,
@@ -148,7 +145,7 @@ async function searchFill(
   const filters = [fillFilter(destination, POOL_TOPICS.filled, deposit)]
   const since = toSeconds(events[0].at) - EARLY_SECONDS
   for (let hasRead = false; ; hasRead = true) {
-    // After the events come the receipt of the fill, and the time of its block.
+    // Two requests are reserved: the receipt of the fill, and the time of its block.
     const step = await stepBack(destination, budget, search, { filters, head, since, reserved: 2, hasRead })
     search = step.search
     const fill = findFill(step.logs.flat(), getBridge(destination).pool, deposit)
@@ -156,13 +153,13 @@ async function searchFill(
       const filled = await readReceipt(fill.transactionHash)
       return filled?.fill.blockNumber === fill.blockNumber ? { filled } : {}
     }
-    // The pool says that there is a fill, so the search begins anew.
+    // The pool reports a fill, so the next poll starts the search again.
     if (step.progress === 'complete') return {}
     if (step.progress === 'paused') return { search }
   }
 }
 
-/** The transfer with the request for a slow fill as an event, if it is in the blocks that one call reads. */
+/** Adds the event of the slow fill request, if it is in the blocks of one call. */
 async function withSlowFill(
   poll: Poll,
   destination: ChainReader,
@@ -193,13 +190,13 @@ function toTopic(value: bigint): Hex {
   return numberToHex(value, { size: 32 })
 }
 
-/** True if nobody filled the deposit before its deadline, and no reorganisation can change that. */
+/** Returns true if the deposit has no fill before its deadline, and no reorganisation can change that. */
 async function isUnfilledForEver(poll: Poll, destination: ChainReader, deposit: BridgeDeposit): Promise<boolean> {
   if (!poll.budget.reaches(3)) return false
   const { to, data } = call(getBridge(destination).pool, poolAbi, 'fillStatuses', [relayHash(deposit)])
   const status: RpcRequest = { method: 'eth_call', params: [{ to, data }, 'latest'] }
   const outcomes = await poll.budget.ask(destination, [status, ...finalityRequests(destination.chain)])
-  // A fill is in a block that is not after the deadline.
+  // The pool accepts no fill in a block after the deadline.
   const { isPast } = parseFinality(destination.chain, outcomes.slice(1))
   return isPast(BigInt(deposit.relayData.fillDeadline)) && parseResult(Quantity, outcomes[0]) !== FILLED
 }

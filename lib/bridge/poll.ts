@@ -21,28 +21,28 @@ import type { FetchHint } from './across.ts'
 import { OUTCOMES } from './timeline.ts'
 import type { Outcome, Transfer, TransferEvent } from './transfer.ts'
 
-/** Services, budget and evidence of one poll. */
+/** One poll of a transfer: services, budget and evidence. */
 export type Poll = {
   readonly getReader: (chainId: number) => ChainReader
   readonly fetchHint: FetchHint
   readonly budget: Budget
-  /** The blocks at which the chains were read so far, by chain id. */
+  /** Blocks at which the chains were read so far, by chain id. */
   readonly evidence: Map<number, Evidence>
-  /** True if what is read is recorded: only then a search without a result can be final. */
+  /** True if the poll records its results. Only then can a search without a result be final. */
   readonly isRecorded: boolean
 }
 
-/** Result of a poll: the transfer's new record, its outcome, and false while a reorganisation can change that. */
+/** Result of a poll: the transfer's new record and outcome. `isFinal` is false while a reorganisation can change them. */
 export type Seen = { readonly keep: Transfer; readonly outcome: Outcome; readonly isFinal: boolean }
 
 const MOST_REQUESTS = 6
-/** Calls that one poll may send to all chains together. */
+/** Maximum number of calls of one poll, to all chains together. */
 export const MOST_CALLS = 8
 
-/** The requests and calls that are left to one poll. */
+/** Requests and calls left to one poll. */
 export type Budget = ReturnType<typeof createBudget>
 
-/** The budget of one poll: at most 6 requests, one after the other or not, with at most 8 calls, or `most`, in all. */
+/** Creates the budget of one poll: at most 6 requests, with at most 8 calls (or `most`, if less) in total. */
 export function createBudget(most: number = MOST_CALLS, bounds = { requests: MOST_REQUESTS, calls: MOST_CALLS }) {
   const whole = Math.min(most, bounds.calls)
   let requestsLeft = bounds.requests
@@ -56,23 +56,22 @@ export function createBudget(most: number = MOST_CALLS, bounds = { requests: MOS
     return isEnough
   }
   const spend = (calls: number) => {
-    if (!reaches(calls)) throw new AppError('internal', { cause: new Error('a poll sends no more calls than these') })
+    if (!reaches(calls)) throw new AppError('internal', { cause: new Error('the budget of the poll is exceeded') })
     requestsLeft -= 1
     callsLeft -= calls
   }
 
   return {
-    /** Calls that the next request may have if so many requests of one call come after it; 0 for no request. */
+    /** Returns the calls available to the next request if `reserved` requests of one call follow it; 0 if none is. */
     left,
-    /** True if so many calls are left. */
+    /** Returns true if this many calls are left; else notes that the budget ran short. */
     reaches,
-    /** True if this budget did not suffice where a whole one would have. */
+    /** Returns true if this reduced budget ran short. A whole budget never does. */
     isShort: () => isShort && most < bounds.calls,
-    /** Counts a request with so many calls. Throws `internal` where there may be none. */
+    /** Counts a request with this many calls. Throws `internal` if the budget does not allow it. */
     spend,
-    /** Calls that were sent. */
     spent: () => whole - callsLeft,
-    /** The outcomes of these calls, in one request. Throws `upstream_*`. */
+    /** Sends these calls in one request and returns their outcomes. Throws `upstream_*`, and as `spend`. */
     async ask(reader: ChainReader, requests: readonly RpcRequest[]): Promise<RpcOutcome[]> {
       spend(requests.length)
       return reader.request(requests)
@@ -80,18 +79,18 @@ export function createBudget(most: number = MOST_CALLS, bounds = { requests: MOS
   }
 }
 
-/** Notes the head at which a chain is read, as the outcome of the call for it tells it. Throws `upstream_bad_answer`. */
+/** Notes a chain's head as evidence, from the outcome of the call for it. Throws `upstream_bad_answer`. */
 export function noteHead({ evidence }: Poll, { chain, nodes }: ChainReader, latest: RpcOutcome | undefined): void {
   const head = parseResult(HashedHeader, latest)
   evidence.set(chain.id, { chainId: chain.id, ...toBlockFields(head), blockHash: head.hash, nodes })
 }
 
-/** The result of a poll with this outcome. */
+/** Builds the result of a poll. It is final only if the outcome is terminal. */
 export function conclude(keep: Transfer, outcome: Outcome, isFinal = false): Seen {
   return { keep, outcome, isFinal: isFinal && OUTCOMES[outcome].terminal }
 }
 
-/** The transfer with these events in place of those of the same kinds. */
+/** Returns the transfer with its events of these kinds replaced. The deposit's event stays first. */
 export function withEvents(
   transfer: Transfer,
   kinds: readonly TransferEvent['kind'][],
@@ -101,19 +100,19 @@ export function withEvents(
   return { ...transfer, events: [deposited, ...others.filter(({ kind }) => !kinds.includes(kind)), ...events] }
 }
 
-/** The bridge's contracts on a chain; throws `internal` where it does not go. */
+/** Returns the bridge's contracts on a chain. Throws `internal` for a chain without the bridge. */
 export function getBridge({ chain }: ChainReader) {
   if (!chain.bridge) throw new AppError('internal', { cause: new Error(`There is no bridge on chain ${chain.id}.`) })
   return chain.bridge
 }
 
-/** The pool's statuses of a deposit for which a slow fill is requested, and of one that is filled. */
+/** Fill statuses of the pool: a slow fill is requested, and filled. */
 export const SLOW_FILL_REQUESTED = 1n
 export const FILLED = 2n
 
 /**
- * What the destination's pool says of deposits by their relay hashes, as one call of one block: 0 for one that is not
- * filled, undefined where it says nothing; with the block's hash it is two calls. Throws `upstream_*`.
+ * Reads the fill statuses of deposits from the destination's pool, by relay hash, in one call at one block. A status is 0 if
+ * unfilled, undefined if the pool returns none. The block's hash takes a second call. Throws `upstream_*`.
  */
 export function readFillStatuses(destination: ChainReader, relayHashes: readonly Hex[], { withHash = false } = {}) {
   const { pool: address } = getBridge(destination)
@@ -124,14 +123,14 @@ export function readFillStatuses(destination: ChainReader, relayHashes: readonly
   return destination.read(plans, { withHash })
 }
 
-/** The receipt of this transaction, null where the node has none; throws `upstream_bad_answer` when it is of another. */
+/** Parses the receipt of this transaction; null if the node has none. Throws `upstream_bad_answer` for another's receipt. */
 export function parseReceipt(outcome: RpcOutcome | undefined, hash: Hash): Receipt | null {
   const receipt = parseResult(Receipt.nullable(), outcome)
   if (receipt && receipt.transactionHash !== hash) throw badAnswer('a receipt of another transaction')
   return receipt
 }
 
-/** The time of a block: as its logs tell it, or by one call. Throws `upstream_*`. */
+/** Reads the time of a block from its logs, or with one call if they lack it. Throws `upstream_*`. */
 export async function readTime(
   { budget }: Pick<Poll, 'budget'>,
   reader: ChainReader,
@@ -144,8 +143,8 @@ export async function readTime(
 }
 
 /**
- * Blocks that are read for a final one: as many before the tag as the usual pace makes in these parts of the time that the registry
- * asks for, or these parts of those since the last known final block; and a few before the tag.
+ * Distances before the chain's tag at which to read blocks for a final one; each takes the smaller of its two values. `ofTime`
+ * times the registry's finality seconds, at the chain's usual pace; or the blocks since the known final block, divided by `ofRest`.
  */
 const PROBES = [
   { ofTime: 1.25, ofRest: 4n },
@@ -154,8 +153,8 @@ const PROBES = [
 const NEAR_BLOCKS = 4n
 
 /**
- * A final block, as new as one request shows: the block of the chain's tag if it is old enough, else one of three before it.
- * Returns the known one, or block 0, if none of them is old enough: a later poll finds it. Throws `upstream_*`.
+ * Finds the newest final block with at most one request: the block of the chain's tag, or one of three before it. Returns the
+ * known one, or block 0, if none of them is old enough: a later poll finds it. Throws `upstream_*`.
  */
 export async function findFinalBlock(
   { budget }: Pick<Poll, 'budget'>,
@@ -169,7 +168,7 @@ export async function findFinalBlock(
     min(BigInt(Math.ceil((ofTime * finality.seconds) / blockSeconds)), (tagged.number - known.number) / ofRest),
   )
   const numbers = [NEAR_BLOCKS, ...blocks].map((count) => max(0n, tagged.number - count))
-  // A call is left for what the block is for.
+  // Leaves one call for the read that needs the final block.
   numbers.splice(Math.max(0, budget.left() - 1))
   const outcomes = numbers.length > 0 ? await budget.ask(source, numbers.map(blockRequest)) : []
   const old = outcomes.map((outcome) => parseResult(BlockHeader, outcome)).filter(isFinal)

@@ -5,19 +5,19 @@ import { Quote, type Terms } from './quote.ts'
 
 const QuoteItem = z.object({ quote: Quote, expiresAt: EpochSeconds })
 
-/** The pool takes a quote for an hour; another one is for blocks that come late. */
+/** Seconds a quote is kept: the pool takes it for an hour, and blocks may come an hour late. */
 const QUOTE_SECONDS = 2 * 3_600
 
-/** The table of quotes that were handed out. */
+/** Creates the store of issued quotes. */
 export function quotesStore(table: Table) {
   return {
-    /** Records a quote that was handed out; it goes by itself when the pool no longer takes it. */
+    /** Records an issued quote. It expires once the pool no longer takes it. */
     async add(sourceChainId: number, quote: Quote): Promise<void> {
       const expiresAt = new Date((quote.terms.quotedAt + QUOTE_SECONDS) * 1000)
       await table.put(QuoteItem, quoteKey(sourceChainId, quote.terms), { quote, expiresAt })
     },
 
-    /** The recorded quotes with these terms, in no order. */
+    /** Gets the recorded quotes with these terms, in no order. */
     async getMany(sourceChainId: number, terms: readonly Terms[]): Promise<Quote[]> {
       if (terms.length === 0) return []
       const keys = terms.map((one) => quoteKey(sourceChainId, one))
@@ -25,7 +25,7 @@ export function quotesStore(table: Table) {
       return items.map(({ quote }) => quote)
     },
 
-    /** The quotes on a chain whose deposits the pool may still take, or has just taken; the newest first, at most `limit`. */
+    /** Lists the quotes of the last two hours on a chain, newest first, at most `limit`; `now` in epoch milliseconds. */
     async list(sourceChainId: number, now: number, limit: number): Promise<Quote[]> {
       const from = orderOf(Math.floor(now / 1000) - QUOTE_SECONDS)
       const range = { partition: quotePartition(sourceChainId), from }
@@ -48,7 +48,6 @@ function quoteKey(sourceChainId: number, { depositor, hash, quotedAt }: Terms) {
   return { pk: quotePartition(sourceChainId), sk: `${orderOf(quotedAt)}#${depositor}#${hash}` }
 }
 
-/** Seconds since 1970 as text that sorts by time. */
 function orderOf(seconds: number): string {
   return seconds.toString().padStart(12, '0')
 }

@@ -25,31 +25,30 @@ import {
 import { type Step, stepBack } from './search.ts'
 import type { Outcome, RefundSearch, Transfer, TransferEvent } from './transfer.ts'
 
-/** Deposits that expired so long before ours count as paid; refunds take hours. */
+/** Deposits that expired this long before ours count as refunded; refunds take hours. */
 const RIVAL_SECONDS = DAY_SECONDS
-/** The search for a refund ends so long after the deadline. */
 const SEARCH_SECONDS = 14n * DAY_SECONDS
 const REFUND_KINDS = ['refund_owed', 'refunded'] as const
-/** Smaller amounts than this part of ours are dust: their total is known, and not each of them. */
+/** Amounts below a thousandth of ours are dust: we keep only their total. */
 const DUST_PART = 1000n
-/** More of them are not kept; then no payment is certain. */
+/** Maximum number of rivals, payments and leads to keep. Above it, no payment is certain. */
 const MAX_KEPT = 100
 
 /**
- * Reads the refund of a transfer that nobody filled and nobody can fill any more. It reads the pool's payments to the depositor,
- * and the depositor's other deposits, back to a day before this one; only final blocks, so that nothing found goes away. The
- * bridge's hint, if any, is where the reading begins; receipts prove every payment. Throws `upstream_*`.
+ * Reads the refund of a transfer that was not filled and no longer can be. Reads the pool's payments to the depositor, and the
+ * depositor's other deposits, back to a day before this one. Reads only final blocks, so no result is ever reverted. Starts at
+ * the bridge's hint, if any; receipts prove every payment. Throws `upstream_*`.
  */
 export async function readRefund(poll: Poll, transfer: Transfer): Promise<Seen> {
   const { getReader, budget } = poll
-  // A search that ends without a refund is final: it starts only if the budget lasts to its end.
+  // A search without a result is final, so it starts only with a whole budget.
   if (!budget.reaches(MOST_CALLS)) return conclude(transfer, 'expired_searching')
   const source = getReader(Number(transfer.deposit.relayData.originChainId))
   const outcomes = await budget.ask(source, finalityRequests(source.chain))
   noteHead(poll, source, outcomes[1])
   const finality = parseFinality(source.chain, outcomes)
   const known = transfer.refundSearch
-  // Leads are read before more blocks are.
+  // Reads the pending leads before new blocks.
   const hasLeads = known !== undefined && known.leads.length > 0
   const final = (hasLeads && known.final) || (await findFinalBlock(poll, source, finality, known?.final))
 
@@ -92,17 +91,17 @@ export async function readRefund(poll: Poll, transfer: Transfer): Promise<Seen> 
       ? conclude(refunded, 'refund_owed')
       : conclude(withEvents(keep, REFUND_KINDS, []), 'expired')
   }
-  // The hint was wrong, or is not enough: the search goes on to the head.
+  // The hint was wrong or insufficient: the search continues to the head.
   if (search.until !== undefined) {
     return conclude({ ...keep, refundSearch: { ...search, until: undefined } }, 'expired_searching')
   }
   if (!isOver) return conclude(keep, 'expired')
-  // Anyone may deposit in the depositor's name, and so make debts that the payments do not cover.
+  // Anyone may deposit in the depositor's name, which creates debts that the payments do not cover.
   const isPaid = search.payments.some(({ at, isOwed }) => !isOwed && toSeconds(at) > deadline)
   return end(isPaid ? 'expired_undecided' : 'refund_not_found')
 }
 
-/** The search at its beginning: at the block of the payment that the bridge's hint names, else at the newest final block. */
+/** Begins the search: at the payment's block that the bridge's hint names, else at the newest final block. */
 async function begin(
   { budget, fetchHint }: Poll,
   source: ChainReader,
@@ -151,14 +150,13 @@ function isDust({ deposit }: Transfer, { amount }: { readonly amount: bigint }):
   return amount * DUST_PART < deposit.relayData.inputAmount
 }
 
-/** Adds the transactions that may hold a payment; for dust there is no need of the receipt. */
+/** Adds the transactions that may hold a payment; dust needs no receipt. */
 function addLeads(search: RefundSearch, transfer: Transfer, found: ReturnType<typeof findLeads>): RefundSearch {
   const leads = found.filter((lead) => !isDust(transfer, lead)).map(({ amount: _, ...lead }) => lead)
   const dust = found.filter((lead) => isDust(transfer, lead)).reduce((total, { amount }) => total + amount, search.dust)
   return { ...search, leads: [...search.leads, ...leads], dust }
 }
 
-/** Reads the receipts of leads, and the times of their blocks, as far as the budget goes. */
 async function readLeads(
   { budget }: Poll,
   source: ChainReader,
@@ -195,7 +193,7 @@ function byTime(left: Payment, right: Payment): number {
 
 type Payment = RefundSearch['payments'][number]
 
-/** The payment that certainly is this transfer's refund, or is owed as it; `unknown` if the budget does not suffice. */
+/** Finds the payment, made or owed, that certainly is this transfer's refund; `unknown` if the budget is too small. */
 async function findPayment(
   { getReader, budget }: Poll,
   { deposit }: Transfer,
@@ -203,7 +201,7 @@ async function findPayment(
 ): Promise<Payment | 'unknown' | undefined> {
   const filled = new Set<string>()
   for (const [chainId, group] of Map.groupBy(rivals, ({ destinationChainId }) => destinationChainId)) {
-    // On a chain that is not followed a rival counts as owed.
+    // A rival to a chain that we do not read counts as owed.
     if (!evmChain(chainId)?.bridge) continue
     if (!budget.reaches(1)) return 'unknown'
     budget.spend(1)
@@ -232,7 +230,7 @@ function buildEvent({ deposit }: Transfer, { txHash, logIndex, at, isOwed }: Pay
   }
 }
 
-/** False if the pool no longer owes the depositor so much: it is claimed, and that is not final yet. */
+/** Returns false if the pool no longer owes this amount: a block that is not final yet claims it. True without a call left. */
 async function isClaimable({ budget }: Poll, source: ChainReader, { deposit }: Transfer): Promise<boolean> {
   if (!budget.reaches(1)) return true
   budget.spend(1)

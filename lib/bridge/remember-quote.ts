@@ -10,8 +10,8 @@ type Reply = {
 }
 
 /**
- * Records the quote of a reply that ends on another chain, so that the job finds the transfer though nobody asks. Returns the
- * reply: a quote that cannot be recorded is as good, and its transfer is found once somebody asks.
+ * Records the quote of a reply with a transfer, so the job finds the transfer without a status request. Returns the reply even
+ * if recording fails: a status request then finds the transfer.
  */
 export async function rememberQuote<T extends Reply>(
   quotes: Pick<QuotesStore, 'add'>,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Amount, Timestamp } from '../codecs.ts'
 
-/** What the bridge offers for a transfer, as callers are told it. */
+/** Response field: the bridge's quote for a transfer. */
 export const BridgeQuote = z
   .object({
     inputAmount: Amount.describe("Amount sent, in the source token's smallest unit"),

@@ -5,7 +5,7 @@ import type { Vault } from '../vaults/vault.ts'
 import type { RouteEnd } from './calldata.ts'
 import { type BridgeToken, bridgeTokenAt, bridgeTokenBySymbol } from './tokens.ts'
 
-/** A token of another chain than the vault's, and with which errors it is refused. */
+/** Token on another chain than the vault's, and the errors for an unsupported chain or token. */
 export type OtherEnd = {
   readonly chainId: number
   readonly token: Address
@@ -13,8 +13,8 @@ export type OtherEnd = {
 }
 
 /**
- * The two ends of the bridge between a vault and another chain, where the token is the same asset as the vault's; any other
- * could strand the money. Throws `cross_chain_not_available`, or the other end's errors.
+ * Finds the route ends at a vault and on another chain. The token there must be the vault's asset: any other could strand the
+ * money. Throws `cross_chain_not_available`, or the other end's errors.
  */
 export function findEnds(vault: Vault, other: OtherEnd): { readonly vault: RouteEnd; readonly other: RouteEnd } {
   const there = getContracts(other.chainId)
@@ -27,7 +27,7 @@ export function findEnds(vault: Vault, other: OtherEnd): { readonly vault: Route
   return { vault: buildEnd(vault.chainId, here, asset), other: buildEnd(other.chainId, there, token) }
 }
 
-/** The bridge's contracts on a chain, none where it does not go. */
+/** Returns the addresses of the bridge's contracts on a chain; empty if it has none there. */
 export function bridgeContracts(chainId: number): Address[] {
   const bridge = getContracts(chainId)
   return bridge ? [bridge.pool, bridge.multicallHandler] : []

@@ -7,35 +7,32 @@ import { badAnswer } from '../errors.ts'
 import type { Budget } from './poll.ts'
 import type { LogSearch } from './transfer.ts'
 
-/** Blocks of one call for events, and the next smaller numbers if a node refuses without a number. Our filters are rare events. */
+/** Blocks per call for events, and the smaller numbers to try if a node refuses without a limit. Our events are rare. */
 const SPANS = [1_000_000n, 10_000n, 500n, 10n, 1n] as const
 
 type Options = {
   readonly filters: readonly LogFilter[]
-  /** The newest block to read. */
   readonly head: BlockHeader
-  /** Older blocks are not read; seconds since 1970. */
+  /** Seconds since 1970. */
   readonly since: bigint
-  /** Requests of one call that come after. */
   readonly reserved?: number
-  /** Ranges that one request asks for at most. */
   readonly maxRanges?: number
-  /** True if this poll has read events, so that a refusal without a reason, which may pass, only pauses the search. */
+  /** True if this poll has read events. A refusal without a reason may be temporary and then only pauses the search. */
   readonly hasRead: boolean
 }
 
-/** The events of each filter that a step read, and how far the search is. */
+/** Events that a step read, by filter, and the search's progress. */
 export type Step = {
   readonly logs: readonly Log[][]
   readonly search: LogSearch | undefined
-  /** `more`: call again. `paused`: the budget of this poll is spent. `complete`: all blocks are read. */
+  /** `more`: call again. `paused`: this poll's budget is spent. `complete`: all blocks are read. */
   readonly progress: 'more' | 'paused' | 'complete'
 }
 
 /**
- * Reads the next events of a search in one request: first the blocks that are new since the last poll, then back to the time
- * `since`. If there are too many new blocks for one request, the search begins anew at the head. Throws `upstream_*`, also if a
- * node refuses a single block.
+ * Reads the next events of a search: first the blocks new since the last poll, then older ones back to the time `since`.
+ * Refused ranges are tried again in smaller ones. If the new blocks do not fit one request, the search restarts at the head.
+ * Throws `upstream_*`, also if a node refuses a single block.
  */
 export async function stepBack(
   reader: ChainReader,
@@ -56,7 +53,7 @@ export async function stepBack(
     if (high < low) return { logs: filters.map(() => []), search, progress: 'complete' }
     const ranges = rangesOf(low, high, tried, Number(most))
     const requests = filters.flatMap((filter) => ranges.map((range) => logsRequest(filter, range)))
-    // Without a call left for it, the next step shows whether older blocks are needed.
+    // The header shows if older blocks are needed. Without a call left for it, the next step shows that.
     const hasHeader = !isNew && low > 0n && budget.left(reserved) > requests.length
     const headers = hasHeader ? [blockRequest(low)] : []
     if (!budget.reaches(requests.length, reserved)) {
@@ -84,14 +81,14 @@ export async function stepBack(
     const isOver = lowest === 0n || (header && parseResult(BlockHeader, header).timestamp < since)
     return {
       logs,
-      // Below 0 there is nothing left to read.
+      // Block 0 marks the end: nothing is left to read.
       search: { low: isOver ? 0n : lowest, high: begun?.high && !isNew ? begun.high : high, span: tried },
       progress: isOver ? 'complete' : 'more',
     }
   }
 }
 
-/** The number of blocks to ask for after a refusal of so many; undefined if fewer do not help. */
+/** Returns the next smaller number of blocks to request after a refusal; undefined if none helps. */
 function smallerSpan(tried: bigint, { refusal, blocks }: RpcError): bigint | undefined {
   if (refusal === 'archive' || refusal === 'unsupported') return undefined
   if (blocks !== undefined && BigInt(blocks) < tried) return blocks > 0 ? BigInt(blocks) : undefined

@@ -35,19 +35,19 @@ import type { Terms } from './quote.ts'
 import { stepBack } from './search.ts'
 import type { LogSearch, Outcome, Sent, Transfer } from './transfer.ts'
 
-/** A deposit as its transaction shows it: the beginning of a transfer's record. */
+/** Deposit read from its transaction: the beginning of a transfer's record. */
 export type Deposited = Pick<Transfer, 'deposit' | 'events' | 'blockNumber' | 'isFinal' | 'evidence'>
 
-/** Deposits that a hash leads to now, or an outcome without any; neither if the chain no longer has those that were seen. */
+/** Deposits that a hash leads to now, or an outcome without any. Neither if the chain no longer has the deposits seen before. */
 export type Sighting = {
   readonly deposits?: readonly Deposited[]
   readonly outcome?: Outcome
   readonly isFinal: boolean
-  /** The new record of the hash; undefined for a hash that nobody has seen. */
+  /** New record of the hash; undefined if it is unknown. */
   readonly sent: Sent | undefined
 }
 
-/** A hash on a chain, and the account and place of the deposit that the caller asks for. */
+/** Requested hash on a chain. `account` and `index` select one of its deposits. */
 export type Question = {
   readonly sourceChainId: number
   readonly hash: Hash
@@ -62,25 +62,25 @@ const ENTRY_POINTS: readonly Address[] = [
   '0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108',
   '0x433709009B8330FDa32311DF1C2AFA402eD8D009',
 ]
-/** Deposits of one transaction that are told apart; their places are 0 to 49. */
+/** Maximum number of deposits of one transaction; their indices are 0 to 49. */
 const MAX_DEPOSITS = 50
 const USER_OPERATION = toEventSelector(entryPointAbi[0])
-/** A user operation that is not found in blocks of so many seconds is found by the hash of its transaction. */
+/** Seconds of blocks to search for a user operation. An older one is found by its transaction hash. */
 const OPERATION_SECONDS = HOUR_SECONDS
-/** The pool takes no quote that is so old: its own bound is an hour. */
+/** Age in seconds above which no pool takes a quote; the pool's own limit is an hour. */
 const OLD_SECONDS = DAY_SECONDS
-/** A deposit's block is not this much before its quote, whatever the clocks differ. */
+/** Maximum seconds by which a deposit's block may precede its quote, allowing for clock skew. */
 const SKEW_SECONDS = HOUR_SECONDS
 
 /**
- * Reads what a hash leads to: a transaction, or a user operation, whichever transaction includes it. If it is gone, the
- * depositor's deposits since the quote show whether another transaction made the same deposit. Throws `upstream_*`.
+ * Reads the deposits of a hash: of a transaction, or of a user operation in any transaction. If the hash is gone, searches the
+ * depositor's deposits since the quote for the same deposit by another transaction. Throws `upstream_*`.
  */
 export async function readSource(poll: Poll, question: Question, recorded: Sent | undefined): Promise<Sighting> {
   const { sourceChainId, hash } = question
   const source = poll.getReader(sourceChainId)
   const carrier = recorded?.carrier ?? hash
-  // The first poll does not ask for finality: that leaves more calls for the fill.
+  // The first poll does not read finality, to leave more calls for the fill.
   const requests = recorded ? finalityRequests(source.chain) : [blockRequest('latest')]
   const isSeen = recorded?.deposits.some((deposit) => deposit.relayHash) === true
   const outcomes = await poll.budget.ask(source, [
@@ -104,7 +104,7 @@ export async function readSource(poll: Poll, question: Question, recorded: Sent 
   return readUserOperation(poll, question, parseResult(HashedHeader, outcomes.at(-1)))
 }
 
-/** The deposits of the account in the question, or all. */
+/** Returns the deposits of the account, or all without an account. */
 export function choose<T>(deposits: readonly T[], depositorOf: (one: T) => Address, account: Address | undefined): T[] {
   return deposits.filter((deposit) => !account || isAddressEqual(depositorOf(deposit), account))
 }
@@ -113,11 +113,9 @@ type Mined = {
   readonly receipt: Receipt
   readonly finality?: Finality | undefined
   readonly sent: Sent | undefined
-  /** Known when the hash is asked for first. */
   readonly sender?: Sent['sender']
 }
 
-/** Reads the deposits of a mined transaction. */
 async function readReceipt(
   poll: Poll,
   question: Question,
@@ -131,7 +129,7 @@ async function readReceipt(
   const [first] = chosen
   if (account && !first && receipt.status === 'success') {
     const operations = parseOperations(receipt, account)
-    // Others' transaction: the account may not be a part of it, or not yet.
+    // The transaction has other accounts' operations or deposits. This account's may be missing, or come later.
     const isOthers = operations.length > 0 || all.length > 0
     if (isOthers)
       return {
@@ -152,7 +150,7 @@ async function readReceipt(
   }
 }
 
-/** The deposit of a log, as a transfer's record begins with it. */
+/** Builds the beginning of a transfer's record from a logged deposit. */
 export function toDeposited(
   { chain }: ChainReader,
   { deposit, log }: LoggedDeposit,
@@ -167,7 +165,7 @@ export function toDeposited(
   }
 }
 
-/** The logs of a user operation: those between the event of the one before it in the bundle and its own. */
+/** Finds the logs of a user operation: those between the event of the previous one in the bundle and its own. */
 function findOwnLogs({ logs }: Receipt, userOpHash: Hash): readonly Log[] {
   const ends = logs.filter(({ address, topics }) => isEntryPoint(address) && topics[0] === USER_OPERATION)
   const index = ends.findIndex(({ topics }) => topics[1] === userOpHash)
@@ -187,7 +185,6 @@ function parseOperations({ logs }: Receipt, account: Address) {
   )
 }
 
-/** The outcome of a source transaction without deposits. */
 async function readFailed(
   poll: Poll,
   { sourceChainId }: Question,
@@ -203,7 +200,7 @@ async function readFailed(
   return { outcome: status === 'success' ? 'no_deposit_in_transaction' : 'source_reverted', isFinal, sent }
 }
 
-/** Looks for a user operation with this hash, in the blocks of one call. */
+/** Searches for a user operation with this hash, in the blocks of one call. */
 async function readUserOperation(poll: Poll, question: Question, head: BlockHeader): Promise<Sighting> {
   const source = poll.getReader(question.sourceChainId)
   const unknown: Sighting = { outcome: 'pending', isFinal: false, sent: undefined }
@@ -221,8 +218,8 @@ async function readUserOperation(poll: Poll, question: Question, head: BlockHead
 }
 
 /**
- * Reads what became of a hash that the nodes no longer know: whether another transaction of the depositor made the same deposit.
- * It is dropped once that is impossible by final blocks: its nonce is used, or the pool no longer takes the quote.
+ * Reads the fate of a hash that the nodes no longer know. Searches for another transaction with the same deposit. The hash is
+ * dropped once final blocks rule out the deposit: its nonce is used, or its quote is too old for the pool.
  */
 async function readGone(
   poll: Poll,
@@ -243,12 +240,12 @@ async function readGone(
     ({ deposit }) => termsOf(deposit).hash === terms.hash,
   )
   const own = same.find(({ deposit }) => relayHash(deposit) === terms.relayHash)
-  // A node's events are ahead of its receipts.
+  // The node already has the event but not yet the receipt.
   if (own && own.log.transactionHash === (sent.carrier ?? hash)) return unchanged
   const isRead = progress === 'complete' || search?.low === 0n
   const matching = own ?? (await findReplacement(poll, source, sent, same))
   const isDropped = !matching && isRead && (await isImpossible(poll, source, { sent, terms, finality }))
-  // Once the hash can no longer be mined, another transaction with the same terms stands for it.
+  // Once the hash can no longer be mined, another transaction with the same terms replaces it.
   const other = matching ?? (isDropped ? same[0] : undefined)
   if (other) {
     if (other.log.blockTimestamp === undefined && !poll.budget.reaches(1)) return unchanged
@@ -259,7 +256,7 @@ async function readGone(
     return {
       deposits: [toDeposited(source, other, { at, isFinal })],
       isFinal,
-      // Until it is final the hash itself may be mined.
+      // Until the other transaction is final, the hash itself may be mined.
       sent: isFinal ? withDeposit(sent, terms, seen) : sent,
     }
   }
@@ -267,13 +264,13 @@ async function readGone(
     const dropped = withDeposit(sent, terms, { ...terms, dropped: [...poll.evidence.values()] })
     return { outcome: 'source_dropped', isFinal: true, sent: dropped }
   }
-  // A node may not have the events of its newest blocks yet.
+  // A node may not have the events of its newest blocks yet, so these are read again.
   const kept = same.length === 0 ? upTo(search, finality.tagged) : undefined
   const { search: _, ...others } = terms
   return { isFinal: false, sent: withDeposit(sent, terms, { ...others, ...(kept && { search: kept }) }) }
 }
 
-/** The search without the blocks after this one; undefined if nothing is left. */
+/** Limits the search to blocks up to this one; undefined if none is left. */
 function upTo(search: LogSearch | undefined, last: BlockHeader | undefined): LogSearch | undefined {
   if (!search || !last || search.low > last.number) return undefined
   return { ...search, high: min(search.high, last.number) }
@@ -286,8 +283,8 @@ function withDeposit(sent: Sent, old: SentDeposit, deposit: SentDeposit): Sent {
 }
 
 /**
- * The deposit that a transaction made in place of one that is gone. Of an account that sends its own transactions it has the same
- * nonce; an operation of a smart account may be in any bundle.
+ * Finds the deposit of a transaction that replaces a missing one. If the depositor sends its own transactions, the replacement
+ * has the same nonce. An operation of a smart account may be in any bundle.
  */
 async function findReplacement(
   { budget }: Poll,
@@ -308,7 +305,7 @@ async function findReplacement(
   })
 }
 
-/** True if final blocks rule out that a deposit with these terms is still made: by the nonce, or by the age of the quote. */
+/** Returns true if final blocks rule out a deposit with these terms: by the nonce, or by the age of the quote. */
 async function isImpossible(
   poll: Poll,
   source: ChainReader,
@@ -318,12 +315,12 @@ async function isImpossible(
   const final = await findFinalBlock(poll, source, finality)
   if (final.number === 0n || !budget.reaches(1)) return false
   const age = final.timestamp - BigInt(terms.quotedAt)
-  // A bundler's nonce says nothing of the operations in its bundles.
+  // Only the depositor's own nonce counts: a bundler's does not show which operations its bundles had.
   if (sent.sender && isAddressEqual(sent.sender.address, terms.depositor)) {
     const { address, nonce } = sent.sender
     const params = [address, numberToHex(final.number)]
     const [count] = await budget.ask(source, [{ method: 'eth_getTransactionCount', params }])
-    // Not all nodes keep the state of a block that is some minutes old.
+    // Some nodes do not keep the state of a block some minutes old.
     const used = Quantity.safeParse(count && 'result' in count ? count.result : undefined).data
     return (used !== undefined && used > BigInt(nonce)) || age > OLD_SECONDS
   }
@@ -344,14 +341,14 @@ function transactionRequest(hash: Hash): RpcRequest {
   return { method: 'eth_getTransactionByHash', params: [hash] }
 }
 
-/** A transaction that waits to be mined; undefined if the node does not know it. */
+/** Parses a transaction, mined or not; undefined if the node does not know it. Throws `upstream_bad_answer` for another. */
 function parseTransaction(outcome: RpcOutcome | undefined, hash: Hash) {
   const parsed = parseResult(PoolTransaction.nullable(), outcome)
   if (parsed && parsed.hash !== hash) throw badAnswer('another transaction')
   return parsed ?? undefined
 }
 
-/** The record of a waiting transaction; only of a deposit into the pool, because others cost a stranger nothing. */
+/** Builds the record of a waiting transaction. Only pool deposits get one: an attacker could send any others for free. */
 function parseSent(source: ChainReader, transaction: z.output<typeof PoolTransaction>): Sent | undefined {
   const { to, input } = transaction
   const terms = to && isAddressEqual(to, getBridge(source).pool) ? parseTerms(input) : undefined

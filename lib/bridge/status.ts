@@ -16,7 +16,7 @@ import type { TransfersStore } from './store.ts'
 import { buildEmptyStatus, describeTransfer, getTarget, noteEnding, outcomeOf } from './timeline.ts'
 import type { RecordedTransfer, Sent, Transfer, TransferKey, TransferStatus } from './transfer.ts'
 
-/** The services that read transfers. */
+/** Services to read transfers. */
 export type TransferServices = {
   readonly getReader: (chainId: number) => ChainReader
   readonly fetchHint: FetchHint
@@ -28,26 +28,25 @@ export type TransferServices = {
 /** Returns when the job reads a transfer next, undefined for never. */
 type LookAt = (keep: Transfer, recorded: Transfer | undefined) => Date | undefined
 
-/** The transfers that a hash leads to, the one that was asked for first, and the blocks that they rest on. */
+/** Transfers of a hash, the requested one first, and the blocks that prove it. */
 type ReadByHash = {
   readonly statuses: readonly [TransferStatus, ...TransferStatus[]]
-  /** The vaults that they end in; undefined for other transfers. */
+  /** Vaults that the transfers end in; undefined for other transfers. */
   readonly targets: readonly (VaultKey | undefined)[]
   readonly evidence: readonly Evidence[]
 }
 
-/** The vault that a transfer is for or from: that of its quote, or the one that its message names; undefined for other transfers. */
+/** Returns the vault of a transfer, from its quote or its message; undefined for other transfers. */
 export function getVault(transfer: Pick<Transfer, 'deposit' | 'quote'>): VaultKey | undefined {
   return transfer.quote?.vault ?? getTarget(transfer)
 }
 
-/** A transfer as its source transaction and its record have it. */
 type Begun = { readonly key: TransferKey; readonly recorded: Transfer | undefined; readonly transfer: Transfer }
 
 /**
- * Reads the transfers that a hash leads to, from the chains, and records what is seen. A poll sends each host at most 8 calls in
- * 6 requests, and none once all is final; a search that takes more goes on at the next poll. Throws `upstream_*`, and
- * `nodes_disagree` or `second_node_silent` if the readers ask two hosts.
+ * Reads the transfers of a hash from the chains and records them. A poll sends each host at most 8 calls in 6 requests, and
+ * none once all is final. A longer search continues at the next poll. Throws `upstream_*`, and `nodes_disagree` or
+ * `second_node_silent` if the readers use two hosts.
  */
 export async function readByHash(
   services: TransferServices,
@@ -76,7 +75,7 @@ export async function readByHash(
   }
 
   const begun = await beginAll(services, sourceChainId, deposits, known)
-  // The one that was asked for is read first: the others get what it leaves of the budget.
+  // The requested transfer is read first; the others share the rest of the budget.
   const [asked, ...others] = [required(begun[index]), ...begun.toSpliced(index, 1)]
   const read = async ({ key, recorded, transfer }: Begun): Promise<Seen> => {
     const seen = await readNow(poll, transfer)
@@ -95,7 +94,7 @@ export async function readByHash(
     return { ...status, depositId: hash, replacedBy: source === hash || isOperation ? null : source }
   })
   return {
-    // There is one of the deposit that was asked for.
+    // The cast: the requested deposit has a status, so there is at least one.
     statuses: statuses as [TransferStatus, ...TransferStatus[]],
     targets: ends.map(({ keep }) => findTarget(keep)),
     evidence: listEvidence(poll, ends[0]?.keep.finalEvidence),
@@ -103,9 +102,8 @@ export async function readByHash(
 }
 
 /**
- * Reads a recorded transfer as the job does, and records what is seen. Undefined if a reorganisation has dropped its deposit for
- * good and another one has its terms: it is forgotten. Throws as `readByHash` does, and `internal` if `budget` is not whole and too
- * small.
+ * Reads a recorded transfer for the job and records the result. Forgets it and returns undefined if another deposit with its
+ * terms has replaced it. Throws as `readByHash` does, and `internal` if a reduced `budget` is too small.
  */
 export async function readTransfer(
   services: TransferServices,
@@ -115,7 +113,7 @@ export async function readTransfer(
 ): Promise<Seen | undefined> {
   const poll = { ...services, budget, evidence: new Map<number, Evidence>(), isRecorded: true }
   const read = await toResult(readRecorded(poll, { key, recorded }))
-  // The next poll is set also where this one failed, so that one transfer holds up no other.
+  // A failed poll also sets the next one, so that one transfer never blocks the others.
   const seen = 'value' in read ? read.value : asSeen(recorded)
   if (seen === 'replaced') {
     await services.transfers.forget(key)
@@ -126,7 +124,7 @@ export async function readTransfer(
   return kept
 }
 
-/** Reads the deposits of a hash: from records once all of them are final, else from the chain. */
+/** Reads the deposits of a hash: from records if none needs more calls, else from the chain. */
 async function readSighting(
   poll: Poll,
   question: Question,
@@ -140,12 +138,11 @@ async function readSighting(
   return readSource(poll, question, sent)
 }
 
-/** True if the deposit needs no more calls: it is final, or all of them are for its fill first. */
+/** Returns true if the deposit needs no calls now: it is final, or the search for its fill goes first. */
 function isSourceRead({ isFinal, fillSearch }: Transfer): boolean {
   return isFinal || fillSearch !== undefined
 }
 
-/** The blocks by which the deposit that was asked for can no longer be made. */
 function droppedBy(sent: Sent | undefined, { account, index }: Question): readonly Evidence[] | undefined {
   return choose(sent?.deposits ?? [], ({ depositor }) => depositor, sent?.account ?? account)[index]?.dropped
 }
@@ -157,7 +154,7 @@ function keysOf(sourceChainId: number, sent: Sent | undefined, account: Question
   )
 }
 
-/** The transfers of deposits, each with its record, or with the quote that was handed out for it. */
+/** Builds the transfers of deposits, each with its record, or else with its issued quote. */
 async function beginAll(
   { transfers, quotes }: TransferServices,
   sourceChainId: number,
@@ -189,13 +186,12 @@ async function beginAll(
   })
 }
 
-/** The vault that took the deposit, or that the depositor named for it. */
+/** Returns the vault that took the deposit, or else the one that its message names. */
 function findTarget(transfer: Transfer): VaultKey | undefined {
   const taken = transfer.events.find(({ kind }) => kind === 'vault_deposited')
   return taken?.vaultAddress ? { chainId: taken.chainId, address: taken.vaultAddress } : getTarget(transfer)
 }
 
-/** The recorded transfer with its deposit as the source chain has it now. */
 function withSource(recorded: Transfer, { events: [deposited], ...deposit }: Deposited): Transfer {
   const [, ...later] = recorded.events
   return recorded.isFinal ? recorded : { ...recorded, ...deposit, events: [deposited, ...later] }
@@ -217,7 +213,7 @@ async function readRecorded(poll: Poll, { key, recorded }: RecordedTransfer): Pr
   if (same || isFilled) return readNow(poll, same ? withSource(recorded, same) : recorded)
   if (deposits.length > 0) return 'replaced'
   if (outcome && outcome !== 'pending') return conclude(recorded, outcome, isFinal)
-  // A node that lags behind, or a reorganisation: what was seen is not unseen.
+  // The node lags, or a reorganisation is under way: the record stands.
   return readNow(poll, { ...recorded, goneSearch: sent?.deposits[0]?.search })
 }
 
@@ -228,7 +224,6 @@ async function readNow(poll: Poll, transfer: Transfer): Promise<Seen> {
   return poll.budget.reaches(1) ? readBridged(poll, transfer) : asSeen(transfer)
 }
 
-/** The transfer as its events have it, without a poll. */
 function asSeen(transfer: Transfer): Seen {
   return conclude(transfer, transfer.final ?? outcomeOf(transfer) ?? 'bridging', transfer.final !== undefined)
 }
@@ -240,7 +235,6 @@ type Recording = {
   readonly lookAt: LookAt
 }
 
-/** Records what was seen of a transfer, if it is new. */
 async function record(
   { transfers, sources }: TransferServices,
   { evidence }: Poll,
@@ -252,21 +246,20 @@ async function record(
   const noted = { ...seen.keep, ...final, latest: noteEnding(key, { ...seen.keep, ...final }, outcome) }
   const keep = compact({ ...noted, lookAt: lookAt(compact(noted), recorded) })
   const taken = keep.events.find(({ kind }) => kind === 'vault_deposited')
-  // Before the final outcome, after which nothing is read again.
+  // The source is recorded first: after the final outcome the transfer is not read again.
   if (isFinal && taken) {
     const { chainId, txHash: transactionHash, logIndex } = taken
     const source = { chainId: key.sourceChainId, transactionHash: keep.events[0].txHash }
     await sources.record({ chainId, transactionHash, logIndex }, source)
   }
   const isRecorded = isDeepStrictEqual(keep, recorded) || (await transfers.record(key, keep, recorded))
-  // Another question recorded more meanwhile, perhaps of a client in whose vaults it does not end.
+  // A concurrent request wrote the record, perhaps for a client without this vault, so without a next poll.
   if (!isRecorded && keep.lookAt && !recorded?.lookAt) await transfers.follow(key, keep.lookAt)
   return { ...seen, keep }
 }
 
-/** Without the fields that are undefined, as it is stored. */
 function compact(transfer: { readonly [Field in keyof Transfer]: Transfer[Field] | undefined }): Transfer {
-  // Only optional fields can be undefined.
+  // The cast: only optional fields can be undefined, and these are removed.
   return Object.fromEntries(Object.entries(transfer).filter(([, value]) => value !== undefined)) as Transfer
 }
 

@@ -7,14 +7,14 @@ import { type RecordedTransfer, Sent, Transfer, type TransferKey } from './trans
 
 const Item = z.object({
   transfer: Transfer,
-  /** Keys of the index, of transfers that the job follows only: when it reads the transfer next, in epoch milliseconds. */
+  /** Keys of the index of transfers that the job follows. `lookAt`: time of the next read, in epoch milliseconds. */
   followedOnChain: z.number().optional(),
   lookAt: z.number().optional(),
 })
 const KeyedItem = Item.extend({ pk: z.string(), sk: z.string() }).transform(
   ({ pk, sk, transfer }): RecordedTransfer => {
     const [, chainId, depositor = ''] = pk.split('#')
-    // The keys are those of `itemKey`.
+    // The cast: `itemKey` writes the relay hash as sort key.
     const key = { sourceChainId: Number(chainId), depositor: getAddress(depositor), relayHash: sk as Hash }
     return { key, recorded: transfer }
   },
@@ -23,35 +23,31 @@ const SentItem = z.object({ sent: Sent })
 
 const FOLLOWED = { name: 'followedTransfers', partitionKey: 'followedOnChain', sortKey: 'lookAt' } as const
 
-/** A hash on its chain. */
 type HashKey = { readonly sourceChainId: number; readonly hash: Hash }
 
-/** The table of transfers, and of the hashes by which they are found. */
+/** Creates the store of transfers, and of the hashes that lead to them. */
 export function transfersStore(table: Table) {
   return {
-    /** The recorded transfers of these keys, in their order; read consistently, so that no status goes back. */
+    /** Gets the recorded transfers of these keys, in their order. Reads consistently, so that no status goes back. */
     async getMany(keys: readonly TransferKey[]): Promise<RecordedTransfer[]> {
       if (keys.length === 0) return []
       const found = await table.getMany(KeyedItem, keys.map(itemKey))
       return keys.flatMap(({ relayHash }) => found.find(({ key }) => key.relayHash === relayHash) ?? [])
     },
 
-    /** The record of a hash, undefined if there is none. */
     getSent: async (key: HashKey): Promise<Sent | undefined> => (await table.get(SentItem, sentKey(key)))?.sent,
 
-    /** Records what was seen of a hash. */
     async recordSent(key: HashKey, sent: Sent): Promise<void> {
       await table.put(SentItem, sentKey(key), { sent })
     },
 
-    /** Deletes what was seen of a hash. */
     async forgetSent(key: HashKey): Promise<void> {
       await table.delete(sentKey(key))
     },
 
     /**
-     * The recorded transfers that started on this chain and are due by now (epoch milliseconds), those that have waited longest
-     * first; at most `limit`, read as one page.
+     * Lists the recorded transfers from this chain that are due by `now` (epoch milliseconds), longest due first. Reads one page
+     * of at most `limit`.
      */
     async listDue(sourceChainId: number, now: number, limit: number): Promise<RecordedTransfer[]> {
       const range = { index: FOLLOWED, partition: sourceChainId, to: now }
@@ -60,8 +56,8 @@ export function transfersStore(table: Table) {
     },
 
     /**
-     * Records a transfer; false when its final outcome is recorded already, its earlier record is not the one that was read, or it
-     * is followed since.
+     * Records a transfer. Returns false if its final outcome is recorded, its endings changed since the read, or the job
+     * began to follow it.
      */
     record(
       key: TransferKey,
@@ -77,7 +73,7 @@ export function transfersStore(table: Table) {
       return table.put(Item, itemKey(key), { transfer, ...followed }, when)
     },
 
-    /** Has the job follow a recorded transfer from then on; false for one that it follows already. */
+    /** Makes the job follow a recorded transfer from `lookAt` on; false if it already does. */
     follow(key: TransferKey, lookAt: Date): Promise<boolean> {
       return table.update(itemKey(key), {
         changes: [set('followedOnChain', key.sourceChainId), ...dueAt(lookAt)],
@@ -85,7 +81,7 @@ export function transfersStore(table: Table) {
       })
     },
 
-    /** Sets when a transfer is due next, undefined for never; false for one that is no longer followed, which stays. */
+    /** Sets when a transfer is due next; undefined ends following. Returns false, unchanged, if it is no longer followed. */
     postpone(key: TransferKey, lookAt: Date | undefined): Promise<boolean> {
       return table.update(itemKey(key), {
         changes: lookAt ? dueAt(lookAt) : [remove('followedOnChain'), remove('lookAt'), remove(['transfer', 'lookAt'])],
@@ -93,7 +89,7 @@ export function transfersStore(table: Table) {
       })
     },
 
-    /** Deletes the record of a transfer, its final outcome too. */
+    /** Deletes the record of a transfer, including its final outcome. */
     async forget(key: TransferKey): Promise<void> {
       await table.delete(itemKey(key))
     },

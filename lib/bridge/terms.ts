@@ -4,7 +4,7 @@ import { AppError, badAnswer, type ErrorDetail, mustBeAtMost } from '../errors.t
 import type { Quote } from './across.ts'
 import type { BridgeRequest, BridgeTerms } from './calldata.ts'
 
-/** The chains' own clocks, in seconds since 1970, and the windows that the pool accepts, in seconds. */
+/** Clocks of both chains, in seconds since 1970, and the time windows of the pool, in seconds. */
 export type Clocks = {
   readonly source: number
   readonly destination: number
@@ -12,34 +12,33 @@ export type Clocks = {
   readonly fillDeadlineBuffer: number
 }
 
-/** The user must have this long to sign and send, and relayers to fill. */
+/** Minimum seconds for the user to sign and send, and for relayers to fill. */
 const SHORTEST_VALIDITY_SECONDS = 30 * 60
-/** How far a quote's time may be ahead of the source chain's last block. */
+/** Maximum seconds of a quote's time ahead of the source chain's last block. */
 const CLOCK_SKEW_SECONDS = 60
-/** The largest fee that users get, in percent of the input. */
+/** Maximum accepted fee, in percent of the input. */
 const HIGHEST_FEE_PERCENT = 10n
 /**
- * Below so many times the API's least amount, a higher fee is that of a small amount; above, a mistake or an attack. The
- * least amount is that of which gas is a quarter, so at two and a half times it gas is a tenth; the rest leaves room for
- * the pool's own share.
+ * Multiple of the API's minimum below which an excessive fee means a small amount; above it, a mistake or an attack. At the
+ * minimum, gas is a quarter of the amount; at 2.5 times, a tenth. The rest leaves room for the pool's share.
  */
 const SMALL_AMOUNTS = 10n
 /**
- * So many times the fee of a small amount is told as the least amount that works: most of the fee is gas, which does not
- * grow with the amount, and the fee is still a tenth where a sixtieth of what is added goes to the pool.
+ * Suggested minimum, as a multiple of the fee quoted for a small amount. Gas dominates and does not grow with the amount. So
+ * the fee stays at a tenth even if the pool takes a sixtieth of the additional amount.
  */
 const FEES_OF_LEAST_AMOUNT = 12n
-/** What a relayer that may fill alone can cost the user at most is a fill that comes so many seconds later. */
+/** Maximum accepted exclusivity, in seconds: the worst case is a fill delayed by this. */
 const LONGEST_EXCLUSIVITY_SECONDS = 5 * 60
-/** The pool takes a number up to a year for a period that begins with the deposit, and one above for a time since 1970. */
+/** Maximum exclusivity parameter that the pool reads as a period after the deposit. It reads more as seconds since 1970. */
 const LONGEST_PERIOD_SECONDS = 31_536_000
 
 /**
- * The terms of a quote that users get: its own, with no time ahead of the source chain, which the pool would refuse,
- * and without an exclusivity that is too long. Throws unless the input is within its limits, the output above zero, not
- * above the input and at most a tenth below it, and the times within what the pool accepts now and for half an hour more.
- * `field` is that of the request which takes another amount, `dstChainId` where none does: of it an input that the bridge
- * does not take is told, with an amount that it does where there is one.
+ * Returns the terms of a quote for the user. Moves its time back to the source chain's, because the pool refuses later ones.
+ * Drops an exclusivity that is too long. Throws `amount_too_low_for_bridge` or `amount_too_high_for_bridge`, with an amount
+ * that works if there is one. Throws `upstream_bad_answer` for an output above the input, no output, or an excessive fee. Also
+ * throws it if the pool would refuse the times now or in the next half hour. `field` is the field of error details:
+ * `dstChainId` if the request has no amount.
  */
 export function agreeTerms(
   request: BridgeRequest,
@@ -89,44 +88,43 @@ function tooHigh(request: BridgeRequest, quote: Quote, field: string): AppError 
   return new AppError('amount_too_high_for_bridge', { details: [forField(detail)] })
 }
 
-/** The same detail, where no field of the request takes the amount. */
 function forField(detail: ErrorDetail): ErrorDetail {
   if (detail.field === 'amount') return detail
   return { ...detail, issue: `must be left out: the paid amount ${detail.issue}` }
 }
 
-/** The least amount that the bridge takes for a fee of a tenth or less, as far as a quote of less tells. */
+/** Estimates the minimum amount with a fee of at most a tenth, from a quote of less. */
 function leastAmount(request: BridgeRequest, quote: Quote): bigint {
   return max(FEES_OF_LEAST_AMOUNT * feeOf(request, quote), quote.limits.min)
 }
 
-/** Whether the bridge takes so much for a fee of a tenth or less, as far as a quote of more tells: most of its fee may not be gas. */
+/** Returns whether the fee of this amount is about a tenth or less, by a quote of more. Most of that quote's fee may not be gas. */
 function isEnough(amount: bigint, request: BridgeRequest, quote: Quote): boolean {
   const { min: least } = quote.limits
   return amount >= max(FEES_OF_LEAST_AMOUNT * min(feeOf(request, quote), least), least) && amount > 0n
 }
 
-/** The most of the input of which surely no more than this arrives; 0 where that may be too little for the bridge. */
+/** Returns the maximum input that delivers at most `room`; 0 if the bridge may find it too little. */
 export function mostWithin(room: bigint, request: BridgeRequest, quote: Quote): bigint {
   const { source, destination } = request.route
   const most = (room * 10n ** BigInt(source.decimals)) / 10n ** BigInt(destination.decimals)
   return isEnough(most, request, quote) ? most : 0n
 }
 
-/** The fee, rounded up. A quote without an output does not tell it: it is below the bridge's least amount. */
+/** Returns the fee, rounded up. Without an output the fee is unknown, and the bridge's minimum stands in for it. */
 function feeOf(request: BridgeRequest, quote: Quote): bigint {
   if (quote.outputAmount === 0n) return quote.limits.min
   const { input, output, unit } = comparable(request, quote)
   return (input - output + unit - 1n) / unit
 }
 
-/** Input and output in one unit, and how many of it are the smallest unit of the source token. */
+/** Converts input and output to one unit; `unit` of it are the smallest unit of the source token. */
 function comparable({ route: { source, destination }, inputAmount }: BridgeRequest, { outputAmount }: Quote) {
   const unit = 10n ** BigInt(destination.decimals)
   return { input: inputAmount * unit, output: outputAmount * 10n ** BigInt(source.decimals), unit }
 }
 
-/** The exclusivity of a quote; none where it is longer than a fill may wait, or names no relayer. */
+/** Returns the exclusivity of a quote; none if it is too long or names no relayer. */
 function boundExclusivity({ exclusiveRelayer, exclusivityParameter }: BridgeTerms, now: number) {
   const seconds = exclusivityParameter > LONGEST_PERIOD_SECONDS ? exclusivityParameter - now : exclusivityParameter
   const isSome = exclusivityParameter > 0 && !isAddressEqual(exclusiveRelayer, zeroAddress)
@@ -134,7 +132,7 @@ function boundExclusivity({ exclusiveRelayer, exclusivityParameter }: BridgeTerm
   return { exclusiveRelayer: zeroAddress, exclusivityParameter: 0 }
 }
 
-/** Until when the pool accepts the quote and relayers have time to fill it, in seconds since 1970. */
+/** Returns when a quote expires, in seconds since 1970: the pool accepts it and relayers have time to fill until then. */
 export function quoteExpiry(
   { quoteTimestamp, fillDeadline }: Pick<BridgeTerms, 'quoteTimestamp' | 'fillDeadline'>,
   { quoteTimeBuffer }: Clocks,

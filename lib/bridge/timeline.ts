@@ -8,10 +8,9 @@ import { parseMessage, toAddress } from './events.ts'
 import { type BridgeToken, bridgeTokenAt } from './tokens.ts'
 import type { Ending, Outcome, Transfer, TransferEvent, TransferKey, TransferStatus } from './transfer.ts'
 
-/** The part of a status that follows from the outcome. */
 type Row = Pick<TransferStatus, 'status' | 'statusDescription' | 'reason' | 'terminal' | 'nextPollAfterMs'>
 
-/** The status of each outcome. */
+/** Status fields by outcome. */
 export const OUTCOMES: Readonly<Record<Outcome, Row>> = {
   pending: open('pending', 'Transaction submitted, waiting to be mined.', 3_000),
   bridging: open('bridging', 'The bridge is processing the cross-chain transfer.', 3_000),
@@ -20,9 +19,7 @@ export const OUTCOMES: Readonly<Record<Outcome, Row>> = {
     'The bridge is processing the cross-chain transfer slowly; this can take hours.',
     60_000,
   ),
-  /** The pool says that it is filled, and the fill's event is not found yet. */
   locating: open('bridging', 'The funds have left the bridge. Looking up where they arrived.', 2_000),
-  /** The fill's logs do not show what became of the deposit. */
   unproven: open('bridging', 'The funds have left the bridge. The deposit into the vault is not visible yet.', 30_000),
   deposited: ended('completed', 'Funds delivered to the destination and deposited.'),
   deposited_elsewhere: ended(
@@ -54,9 +51,7 @@ export const OUTCOMES: Readonly<Record<Outcome, Row>> = {
     'The transaction was not included and no longer can be. The account made no deposit with its terms.',
   ),
   expired: expired('The transfer was not filled in time. The refund on the source chain comes within hours.', 600_000),
-  /** The search for the refund has not read all blocks. */
   expired_searching: expired('The transfer was not filled in time. Looking up its refund on the source chain.', 10_000),
-  /** The search is over, and payments may have been for this transfer or for others. */
   expired_undecided: failed(
     'expired',
     'The transfer was not filled in time. The bridge may have refunded it: payments on the source chain do not name their transfer.',
@@ -88,13 +83,13 @@ function expired(statusDescription: string, nextPollAfterMs: number): Row {
   return { status: 'failed', statusDescription, reason: 'expired', terminal: false, nextPollAfterMs }
 }
 
-/** The account and the vault that the depositor named for a deposit; undefined if the bridge only delivers the funds. */
+/** Returns the vault and the account that the message names for a deposit; undefined if the bridge only delivers the funds. */
 export function getTarget({ deposit }: Pick<Transfer, 'deposit'>) {
   const named = parseMessage(deposit)?.deposit
   return named && { chainId: deposit.destinationChainId, address: named.vault, account: named.account }
 }
 
-/** The outcome that the last event proves; undefined before the fill or the refund. */
+/** Returns the outcome that the last event proves; undefined before the fill or the refund. */
 export function outcomeOf({ deposit, events }: Pick<Transfer, 'deposit' | 'events'>): Outcome | undefined {
   const last = events.at(-1)
   const target = getTarget({ deposit })
@@ -127,7 +122,7 @@ function isSpedUp(events: readonly TransferEvent[]): boolean {
   return events.some(({ kind }) => kind === 'sped_up')
 }
 
-/** The status of a transfer with this outcome, by its evidence. `final` only if the outcome is terminal. */
+/** Describes a transfer with this outcome from its events. `final` is true only for a terminal outcome. */
 export function describeTransfer(
   transfer: Pick<Transfer, 'deposit' | 'events' | 'quote'>,
   outcome: Outcome,
@@ -178,13 +173,13 @@ export function describeTransfer(
   }
 }
 
-/** A vault may take less than what arrived, or also what others left at the bridge's contract. */
+/** Returns the smaller amount: a vault may take less than arrived, or more, from tokens left at the handler. */
 function leastOf(delivered: bigint | null | undefined, taken: bigint | null | undefined): bigint | null {
   if (delivered === null || delivered === undefined) return null
   return taken === null || taken === undefined ? delivered : min(delivered, taken)
 }
 
-/** The status of a hash for which no deposit is known. */
+/** Builds the status of a hash without a known deposit. */
 export function buildEmptyStatus(sourceChainId: number, hash: Hash, outcome: Outcome, isFinal = false): TransferStatus {
   return {
     depositId: hash,
@@ -233,12 +228,12 @@ function linkTo(chainId: number, hash: Hash): string {
   return `${evmChain(chainId)?.explorerUrl}/tx/${hash}`
 }
 
-/** Endings that are kept between two runs of the job, of which a reorganisation replaces one by another. */
+/** Maximum number of endings kept between two runs of the job; reorganisations replace one by another. */
 const MAX_ENDINGS = 5
 
 /**
- * Adds the ending that the events prove, if it differs from the last one and is not final. Returns the same if the transfer has
- * not ended. A transfer without a fill ends by final blocks only.
+ * Adds the ending that the events prove, if it is new and not final; else returns the endings unchanged. A transfer without a
+ * fill ends only by final blocks.
  */
 export function noteEnding(
   key: TransferKey,
@@ -252,27 +247,27 @@ export function noteEnding(
   if (final || !isEnding || !endingType(OUTCOMES[outcome])) return latest
   const keyOf = (one: Ending) => buildEndingKey(key, { deposit, ...one })
   if (last && keyOf(last) === keyOf(ending)) return latest
-  // A killed run may have published any of these, so all are kept. Beyond the limit, endings are reported once final.
+  // A killed run may have published any of these, so we keep all. Above the maximum, endings are reported once final.
   if (endings.length === MAX_ENDINGS) return latest
   return { endings: [...endings, ending], isPublished: false, version: version + 1 }
 }
 
-/** Keeps the last ending only, once it is reported to clients. */
+/** Keeps only the last ending, marked as published. */
 export function notePublished({ endings, version }: NonNullable<Transfer['latest']>): Transfer['latest'] {
   return { endings: endings.slice(-1), isPublished: true, version: version + 1 }
 }
 
-/** True if a transfer has an ending, final or not, that is not reported to clients. */
+/** Returns true if a transfer is final, or has an ending that is not published yet. */
 export function isNews({ final, latest }: Transfer): boolean {
   return final !== undefined || latest?.isPublished === false
 }
 
-/** The key of a transfer, for its final notice. */
+/** Builds the key of a transfer's final notice. */
 export function buildTransferKey({ sourceChainId, relayHash }: TransferKey): string {
   return ['transfer', sourceChainId, relayHash].join('#')
 }
 
-/** The key of an ending by what it says and by the block of its fill, which another one has after a reorganisation. */
+/** Builds the key of an ending from its type and its fill. After a reorganisation, a new fill gives a new key. */
 export function buildEndingKey(
   key: TransferKey,
   { deposit, outcome, events }: Pick<Transfer, 'deposit'> & Ending,
@@ -282,7 +277,7 @@ export function buildEndingKey(
   return [buildTransferKey(key), endingType(OUTCOMES[outcome]), ...fill].join('#')
 }
 
-/** The event type of an ending; undefined for a status that is none. */
+/** Returns the webhook event type of an ending; undefined for other statuses. */
 export function endingType({ status, reason }: Pick<TransferStatus, 'status' | 'reason'>) {
   if (status === 'completed') return 'transfer.completed'
   if (status !== 'failed') return undefined

@@ -2,13 +2,13 @@ import type { Address } from 'viem'
 import { BRIDGED_TOKENS } from '../chain/bridged-tokens.ts'
 import { COIN_ADDRESS, EVM_CHAINS } from '../chain/registry.ts'
 
-/** A token that the bridge takes, on one chain. */
+/** Token that the bridge takes on one chain. */
 export type BridgeToken = {
-  /** The symbol of the asset, which is the same on all chains. */
+  /** Symbol of the asset, the same on all chains. */
   readonly symbol: string
   readonly address: Address
   readonly decimals: number
-  /** True for the chain's coin as a token: the pool takes the coin in its place. */
+  /** True for the chain's wrapped coin: the pool also takes the coin itself. */
   readonly wrapsCoin: boolean
 }
 
@@ -22,17 +22,17 @@ const BRIDGED = new Map(
   ]),
 )
 
-/** The bridge's token at this address of this chain, undefined where it takes none. */
+/** Finds the bridge's token at this address; undefined if there is none. */
 export function bridgeTokenAt(chainId: number, address: Address): BridgeToken | undefined {
   return BRIDGED.get(chainId)?.find((token) => token.address === address)
 }
 
-/** The bridge's token of this asset on this chain, undefined where it has none. */
+/** Finds the bridge's token of this asset on this chain; undefined if there is none. */
 export function bridgeTokenBySymbol(chainId: number, symbol: string): BridgeToken | undefined {
   return BRIDGED.get(chainId)?.find((token) => token.symbol === symbol)
 }
 
-/** The token as which the bridge takes this one: the wrapped coin for the chain's coin, if it takes that; else the same. */
+/** Returns the wrapped coin for the chain's coin, if the bridge takes it; else the same token. */
 export function bridgedAs(chainId: number, token: Address): Address {
   if (token !== COIN_ADDRESS) return token
   return BRIDGED.get(chainId)?.find(({ wrapsCoin }) => wrapsCoin)?.address ?? token

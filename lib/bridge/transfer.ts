@@ -9,7 +9,6 @@ import { Quote, Terms } from './quote.ts'
 
 const HashText = z.string().refine((text): text is Hash => isHash(text))
 
-/** Kinds of events, in the order in which they come, with what each proves. */
 const EVENT_KINDS = {
   deposited: 'the bridge took the funds on the source chain',
   slow_fill_requested: 'the bridge itself is to pay, which takes hours',
@@ -23,10 +22,10 @@ const EVENT_KINDS = {
   refunded: 'the bridge paid the refund to `account`',
 }
 
-/** An event of a chain that proves a step of a transfer. */
+/** Event of a chain that proves a step of a transfer. */
 export const TransferEvent = z
   .object({
-    // The keys of an object are strings, of which its type says which.
+    // The cast: Object.keys types the keys as strings.
     kind: z.enum(Object.keys(EVENT_KINDS) as (keyof typeof EVENT_KINDS)[]).describe(
       Object.entries(EVENT_KINDS)
         .map(([kind, meaning]) => `${kind}: ${meaning}`)
@@ -47,7 +46,6 @@ export const TransferEvent = z
   .meta({ id: 'TransferEvent', description: 'Event of a chain that proves a step of a transfer' })
 export type TransferEvent = z.output<typeof TransferEvent>
 
-/** Why a transfer has failed, or is no longer followed. */
 const REASONS = {
   source_reverted: 'the source transaction reverted',
   no_deposit_in_transaction: 'no bridge deposit with this index in the transaction',
@@ -60,7 +58,7 @@ const REASONS = {
   undelivered: 'it arrived without an instruction, at a public contract from which anyone can take it',
   destination_not_followed: 'the status stays bridging because this service does not read the destination chain',
 }
-// The keys of an object are strings, of which its type says which.
+// The cast: Object.keys types the keys as strings.
 const Reason = z.enum(Object.keys(REASONS) as (keyof typeof REASONS)[])
 const ABOUT_REASONS = [
   'Reason why it failed or is no longer followed, else null',
@@ -94,7 +92,7 @@ const Refund = z
   })
   .meta({ id: 'TransferRefund', description: 'Refund of a transfer that was not filled in time' })
 
-/** Where a deposit from another chain stands, or a withdrawal to one. Unknown fields are null. */
+/** Status of a deposit from another chain, or of a withdrawal to one. Unknown fields are null. */
 export const TransferStatus = z
   .object({
     depositId: TransactionHash.describe('Requested hash; in events, the source transaction hash'),
@@ -161,11 +159,10 @@ export const TransferStatus = z
 export type TransferStatus = z.output<typeof TransferStatus>
 
 /**
- * A deposit into the bridge as the pool's event has it. Accounts and tokens are 32 bytes, amounts in smallest units, times in
- * seconds since 1970; `destinationChainId` is 0 if it is too large for a number.
+ * Deposit into the bridge, from the pool's event. Accounts and tokens are 32 bytes, amounts in smallest units, times in seconds
+ * since 1970. `destinationChainId` is 0 if it is too large for a number.
  */
 const BridgeDeposit = z.object({
-  /** Identifies its fill. */
   relayData: z.object({
     depositor: HexText,
     recipient: HexText,
@@ -185,25 +182,23 @@ const BridgeDeposit = z.object({
 })
 export type BridgeDeposit = z.output<typeof BridgeDeposit>
 
-/** The blocks of a chain whose events were read, both ends included. */
+/** Range of blocks whose events were read, both ends included. */
 const LogSearch = z.object({
   low: Amount,
   high: Amount,
-  /** Blocks of events that the node took in one call, once it took some. */
+  /** Blocks per call that the node accepted; undefined before the first. */
   span: Amount.optional(),
 })
 export type LogSearch = z.output<typeof LogSearch>
 
-/** The search for a refund, and what it has found so far. */
 const RefundSearch = z.object({
-  /** The newest block known to be final. */
   final: StoredBlock.optional(),
   blocks: LogSearch.optional(),
-  /** The block of the payment that the bridge's hint names: newer ones are not read until it proves wrong. */
+  /** Block of the payment in the bridge's hint. Newer blocks are read only if the hint proves wrong. */
   until: Amount.optional(),
-  /** Transactions that may hold a payment and whose receipts are not read yet. */
+  /** Transactions that may hold a payment, with receipts still to read. */
   leads: z.array(z.object({ txHash: HashText, blockNumber: Amount })),
-  /** Payments of the pool to the depositor in the token. `isOwed`: it could not pay, so the depositor has to claim. */
+  /** Payments of the pool to the depositor in the token. `isOwed`: the pool could not pay, so the depositor has to claim. */
   payments: z.array(
     z.object({ txHash: HashText, logIndex: z.number().int(), at: Timestamp, amount: Amount, isOwed: z.boolean() }),
   ),
@@ -216,7 +211,7 @@ const RefundSearch = z.object({
 })
 export type RefundSearch = z.output<typeof RefundSearch>
 
-/** The possible states of a transfer; `describe` has what each says. */
+/** Possible states of a transfer; `OUTCOMES` describes each. */
 export const Outcome = z.enum([
   'pending',
   'bridging',
@@ -243,65 +238,60 @@ export const Outcome = z.enum([
 ])
 export type Outcome = z.output<typeof Outcome>
 
-/** Evidence in order; the first is the deposit. */
+/** Events in order; the first is the deposit. */
 const Events = z.tuple([TransferEvent], TransferEvent)
 
-/** An ending of a transfer: its outcome, and the events that prove it. */
+/** Ending of a transfer: its outcome, and the events that prove it. */
 const Ending = z.object({ outcome: Outcome, events: Events })
 export type Ending = z.output<typeof Ending>
 
-/** A transfer as it is stored: what the chains say of it, and how far searches have come. */
+/** Stored transfer: its events on the chains, and the progress of its searches. */
 export const Transfer = z.object({
   deposit: BridgeDeposit,
   events: Events,
   /** Block of the deposit; read again until it is final. */
   blockNumber: Amount,
   isFinal: z.boolean(),
-  /** The block at which the deposit was found to be final. */
+  /** Block at which the deposit was found to be final. */
   evidence: Evidence.optional(),
-  /** The quote that was handed out for it. */
   quote: Quote.optional(),
-  /** The search for another transaction that made the deposit, once its own is gone. */
+  /** Search for another transaction with the deposit, once its own is gone. */
   goneSearch: LogSearch.optional(),
   fillSearch: LogSearch.optional(),
-  /** True once no fill before the deadline is final. */
+  /** True once it is final that there is no fill before the deadline. */
   isUnfilled: z.boolean().optional(),
   refundSearch: RefundSearch.optional(),
-  /** When the job reads it next; none if no client's vault is concerned, and once clients have the final event. */
+  /** Time of the job's next read; none without a client's vault, and once clients have the final event. */
   lookAt: Timestamp.optional(),
   /**
-   * Endings by blocks that are not final: the last, and before it those that it has replaced since clients had them. `version`
-   * changes with each of these.
+   * Endings by non-final blocks: the last one, after those that it replaced since they were published. `version` grows with each
+   * change.
    */
   latest: z.object({ endings: z.array(Ending), isPublished: z.boolean(), version: z.number().int() }).optional(),
-  /** The outcome that never changes, and the blocks that it rests on. */
+  /** Outcome that never changes, and the blocks that prove it. */
   final: Outcome.optional(),
   finalEvidence: EvidenceList.optional(),
 })
 export type Transfer = z.output<typeof Transfer>
 
-/** Identifies a transfer: the source chain, the depositor and the relay hash of its deposit. */
+/** Key of a transfer: source chain, depositor, and relay hash of the deposit. */
 export type TransferKey = { readonly sourceChainId: number; readonly depositor: EvmAddress; readonly relayHash: Hash }
 
-/** A transfer and its record. */
+/** Key and record of a transfer. */
 export type RecordedTransfer = { readonly key: TransferKey; readonly recorded: Transfer }
 
-/** The record of a hash, which is a way to find deposits. */
+/** Record of a hash that leads to deposits. */
 export const Sent = z.object({
-  /** The sender of the transaction, and its nonce. */
   sender: z.object({ address: Address, nonce: z.number().int().nonnegative() }).optional(),
-  /** The transaction that includes a user operation. */
+  /** Transaction that includes the user operation. */
   carrier: HashText.optional(),
-  /** The account of a user operation. */
   account: Address.optional(),
-  /** Deposits that it makes, or is to make. */
   deposits: z.array(
     Terms.extend({
-      /** Known once the deposit is seen. */
       relayHash: HashText.optional(),
-      /** The search for a deposit with these terms in other transactions. */
+      /** Search for a deposit with these terms in other transactions. */
       search: LogSearch.optional(),
-      /** The blocks by which it can no longer be made. */
+      /** Blocks that prove that the deposit can no longer be made. */
       dropped: EvidenceList.optional(),
     }),
   ),

@@ -4,27 +4,26 @@ import type { RecordsStore, VaultProgress } from '../activity/store.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
-/** Maximum number of an account's entries in a vault that are searched for its requests. */
+/** Maximum number of an account's entries in a vault to search for its requests. */
 const MAX_SEARCHED = 1_000
 
-/** One vault's entries of a slice, and the last block before it. */
 type EntriesOfSlice = {
   readonly vault: VaultOnChain
   readonly progress: Pick<VaultProgress, 'through'>
   readonly entries: readonly LedgerEntry[]
 }
 
-/** Finds an account's entries in a vault up to the end of a slice; undefined if they are too many. */
+/** Finds an account's entries up to the end of a slice; undefined if they are too many. */
 type FindEntries = (account: Address) => Promise<readonly LedgerEntry[] | undefined>
 
-/** All entries of accounts, and those that are requests, claims or cancellations; each account is read once. */
+/** Reads of accounts, each done once: all entries, or only requests, claims and cancellations. */
 export type AccountEntries = {
   readonly all: FindEntries
   readonly ofRequests: FindEntries
   readonly isRead: (account: Address) => boolean
 }
 
-/** Returns the functions that find entries of accounts in a vault up to the end of a slice. */
+/** Creates the reads of accounts in a vault, up to the end of a slice. */
 export function accountEntries(
   records: Pick<RecordsStore, 'listEntries'>,
   { vault, progress: { through }, entries }: EntriesOfSlice,

@@ -18,32 +18,31 @@ import type { AccountEntries } from './account-entries.ts'
 import type { Run, VaultRun } from './run.ts'
 
 /**
- * Accounts, each in one vault, whose entries are read for a slice, and the milliseconds after which no more are begun. An attacker
- * can make events of thousands.
+ * Maximum number of accounts to read for a slice, and milliseconds after which no further read starts. An attacker can create
+ * events of thousands of accounts.
  */
 const MAX_READ = 150
 const READ_MS = 5_000
 
 /**
- * Accounts of a run that are not read before: each is a table request. A run over 2,000 vaults makes at most 250, of which the
- * vaults need most.
+ * Returns the maximum number of accounts that a run reads from the table, one request each. A run over 2,000 vaults makes at most
+ * 250 table requests, and the vaults need most of them.
  */
 export function maxQueries(vaults: number): number {
   return Math.max(0, 150 - Math.ceil(vaults / 20))
 }
 
-/** A vault's notices, and the entries of its accounts. */
 type Group = {
   readonly vaultRun: VaultRun
   readonly notices: readonly Notice[]
   readonly accounts: AccountEntries
-  /** Keys of notices that were published before: nothing is read for them. */
+  /** Keys of already published notices, which need no read. */
   readonly known?: ReadonlySet<string>
-  /** The version, if it is above the block. */
+  /** Version of the notices, if above the block. */
   readonly version?: number
 }
 
-/** An account's deposits and withdrawals in a vault: the ids of all, and as events show them, by id, if they could be read. */
+/** Account's deposits and withdrawals in a vault: ids of all, and their event data by id, if readable. */
 type Shown = {
   readonly ids: ReadonlySet<string>
   readonly deposits?: ReadonlyMap<string, ReturnType<typeof depositEntry>>
@@ -51,9 +50,8 @@ type Shown = {
 }
 
 /**
- * Returns the function that gives notices their entries as the API shows them at a block, up to which events are known, with one
- * request for all accounts. Entries that cannot be read are null; it never throws. With `isRead: false` it reads nothing from the
- * chain.
+ * Returns a function that adds to notices their entries at a block, as in the API, with one request for all accounts. Events must
+ * be known up to that block. Unreadable entries are null; it never throws. With `isRead: false` it does not read the chain.
  */
 export function entriesAt(
   run: Pick<Run, 'reader' | 'getYield' | 'now' | 'until' | 'entryQueries'>,
@@ -91,7 +89,6 @@ export function entriesAt(
   }
 }
 
-/** The account whose entry a notice names; undefined for none. */
 function accountOf(notice: Notice): Address | undefined {
   if (!isOfEntry(notice) || getEntryId(notice) === null) return undefined
   return notice.data.userAddress ?? undefined
@@ -101,7 +98,7 @@ function nameOf({ address }: VaultOnChain, account: Address): string {
   return `${address} ${account}`
 }
 
-/** Gives a notice its entry. One that reverts another names no id unless its entry is known, or known to be gone. */
+/** Adds the entry to a notice. A reverting notice has an id only if its entry is known, or known to be gone. */
 function withEntry(notice: Notice, shown: Shown | undefined, lowest: number): Notice {
   if (!isOfEntry(notice)) return notice
   const id = getEntryId(notice)
@@ -132,7 +129,7 @@ function withEntry(notice: Notice, shown: Shown | undefined, lowest: number): No
 
 type Wanted = { readonly vault: VaultOnChain; readonly account: Address; readonly accounts: AccountEntries }
 
-/** Reads what is shown of accounts at a block; without one, the ids. Throws when the table cannot be reached. */
+/** Reads accounts' entries at a block; without a block, only the ids. Throws if the table is unreachable. */
 async function readShown(
   { reader, getYield, now, until }: Pick<Run, 'reader' | 'getYield' | 'now' | 'until'>,
   wanted: readonly Wanted[],
@@ -151,7 +148,7 @@ async function readShown(
     if (!entries) return
     const ids = new Set(entries.map(buildEntryId))
     shown.set(nameOf(vault, account), { ids })
-    // An account with too many requests takes too long to divide.
+    // Dividing the amounts between too many requests takes too long.
     if (!reading || !block || !(await accounts.ofRequests(account))) return
     const live = await toResult(readLiveAccount(reading, compared, block.number, async () => entries))
     if ('error' in live || !isPlausible(entries, live.value)) return

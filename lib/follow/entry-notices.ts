@@ -11,27 +11,25 @@ import type { RequestKind } from '../protocols/request-kind.ts'
 import type { EstimatedSettlement } from '../vaults/settlement-waits.ts'
 import type { Notice } from '../webhooks/event.ts'
 
-/** An account's entries in a vault, in order; undefined if they are too many to search. */
+/** Account's entries in a vault, in order; undefined if they are too many to search. */
 type Entries = readonly LedgerEntry[] | undefined
 
-/** Amounts of an event for one deposit or withdrawal; without an id, for those that have no notice of their own. */
+/** Amounts of an event for one deposit or withdrawal; with a null id, for all those without a separate notice. */
 type Part = { readonly id: string | null; readonly assets: bigint | null; readonly shares: bigint | null }
 
-/** An event's type and its parts, at least one. */
 type Described = {
   readonly type: Exclude<Extract<Notice['type'], `${RequestKind}.${string}`>, `${string}.${'claimable' | 'reverted'}`>
   readonly parts: readonly Part[]
 }
 
-/** A claim or a cancellation has notices for this many requests, and one for the rest. */
+/** Maximum number of requests with separate notices of a claim or cancellation. The rest share one notice. */
 const MAX_PARTS = 20
-/** The entry of a notice before it is read. */
 const UNREAD = { entry: null, version: 0 }
 
 /**
- * Builds the notices of a ledger entry from the account's earlier entries, one for each deposit or withdrawal; none for an entry
- * that is not reported. The requests of a claim or a cancellation follow from the account's line; without a line it names none.
- * The first notice has the entry's key, whatever is known; the keys of non-final notices have the hash of their block.
+ * Builds the notices of a ledger entry from the account's earlier entries, one for each deposit or withdrawal; none for an
+ * unreported entry. The account's line shows the requests of a claim or a cancellation; without it, they have no ids. The first
+ * key never depends on the line. Keys of non-final notices end with the hash of their block.
  */
 export function buildEntryNotices(
   entry: LedgerEntry,
@@ -97,7 +95,7 @@ function describe(entry: LedgerEntry, before: Entries): Described | undefined {
     }
     case 'paid': {
       const requests = before && matchPayments([...before, entry]).get(entry)
-      // It is of another account's requests.
+      // The payment belongs to another account's requests.
       if (before && !requests) return undefined
       const parts = requests?.map((request) => {
         return { id: buildEntryId(request), assets: request.assets, shares: request.shares }
@@ -109,7 +107,7 @@ function describe(entry: LedgerEntry, before: Entries): Described | undefined {
   }
 }
 
-/** True if the notice of an entry needs the earlier entries. */
+/** Returns true if the notice of an entry needs the earlier entries. */
 export function needsLine(entry: LedgerEntry): boolean {
   const { kind } = entry
   return ['claim', 'cancel', 'cancelRedeem', 'paid'].includes(kind) || (kind === 'withdraw' && entry.isClaim)
@@ -117,13 +115,13 @@ export function needsLine(entry: LedgerEntry): boolean {
 
 /** Time and place of a settlement: the fields that its notices share. */
 export type SettledAt = Pick<LedgerEntry, 'chainId' | 'vault' | 'blockNumber' | 'timestamp'> & {
-  /** Start of the keys of the notices. */
+  /** Start of the notice keys. */
   readonly key: string
   readonly transactionHash: Hash | null
 }
 
 /**
- * The claimable part of a request: the id of its entry, the amount, and what the claim gives, if known. The key of its notice
+ * Claimable part of a request: the id of its entry, the amount, and the amount that the claim pays, if known. Its notice's key
  * ends with `key`.
  */
 export type ClaimablePart = {
@@ -147,8 +145,8 @@ export function listStanding(
 }
 
 /**
- * Builds the notices for the claimable parts of an account's requests with this id, one for each part. If the parts are unknown,
- * it builds one without an amount.
+ * Builds the notices for the claimable parts of an account's requests with this id, one for each part. For unknown parts, builds
+ * one without an amount.
  */
 export function buildClaimableNotices(
   { kind, requestId, account, timestamp: requestedAt }: OpenRequest,
@@ -167,7 +165,7 @@ export function buildClaimableNotices(
   return parts.map(({ id, key, amount, given = null }) => build(key, id, amount, given))
 }
 
-/** Lists what an entry did to each request of its line; undefined without the earlier entries. */
+/** Lists an entry's amounts for each request of its line; undefined without the earlier entries. */
 function listParts<Entry extends RequestEntry>(
   line: (entries: readonly LedgerEntry[]) => readonly LineRequest<Entry>[],
   before: Entries,
@@ -186,7 +184,7 @@ function listParts<Entry extends RequestEntry>(
     .filter(({ assets, shares }) => assets || shares)
 }
 
-/** The first parts, and one for the rest; one without an id for the `whole` where no part is known. */
+/** Returns the first parts, and one for the rest. If no part is known, returns one with the `whole` and a null id. */
 function limitParts(parts: readonly Part[] | undefined, whole: Omit<Part, 'id'>): readonly Part[] {
   if (!parts?.length) return [{ id: null, ...whole }]
   if (parts.length <= MAX_PARTS) return parts
@@ -203,7 +201,7 @@ function minus(amount: bigint | null, before: bigint | null | undefined): bigint
   return amount === null ? null : amount - (before ?? 0n)
 }
 
-/** The key of a notice; while its block is not final it ends with the block's hash. */
+/** Builds the key of a notice. A non-final one ends with its block's hash. */
 function buildKey(location: string, what: string, unfinalBlock: Hash | undefined): string {
   const key = `${location}#${what}`
   return unfinalBlock ? `${key}#${unfinalBlock}` : key

@@ -12,11 +12,9 @@ import { buildClaimableNotices, type SettledAt } from './entry-notices.ts'
 import { findTaken, findUnreported, isEnded, settleRequest } from './settle-requests.ts'
 
 type Slice = {
-  /** The last block before the slice. */
   readonly through: number
-  /** An account's entries up to the end of the slice; undefined if they are too many. */
+  /** Lists an account's entries up to the end of the slice; undefined if they are too many. */
   readonly entriesOf: (account: Address) => Promise<readonly LedgerEntry[] | undefined>
-  /** Steps that the slice has left. */
   readonly steps: { left: number }
 }
 
@@ -38,8 +36,7 @@ export function followRequests(
 
   return {
     /**
-     * Returns the notices of a snapshot, and the seconds that its settled requests waited. Skips requests once no steps are
-     * left.
+     * Builds the notices of a snapshot, with the seconds that its settled requests waited. Skips requests once no steps are left.
      */
     async settle(
       snapshot: Snapshot,
@@ -68,13 +65,13 @@ export function followRequests(
         const found = settled || amounts.claimable > 0n ? buildClaimableNotices(request, settled?.parts, at) : []
         notices[index] = found
         const seconds = Number(snapshot.timestamp - toSeconds(request.timestamp))
-        // More may have been requested since.
+        // The request may have grown since, so its timestamp may be later than the snapshot.
         if (found.length > 0 && seconds > 0) waited[request.kind].push(seconds)
       })
       return { notices: notices.flat(), waited }
     },
 
-    /** Returns the notices for the part of a claim that no snapshot reported as claimable. */
+    /** Builds the notices for the part of a claim that no snapshot reported as claimable. */
     async findUnreported(entry: LedgerEntry, before: readonly LedgerEntry[]): Promise<Notice[]> {
       const taken = new Map(findTakenBy(entry, before).map((of) => [nameOf(of.request), of]))
       if (taken.size === 0) return []
@@ -86,7 +83,7 @@ export function followRequests(
       })
     },
 
-    /** The requests that are changed by it, and those that have ended. */
+    /** Lists the changed requests, and those that have ended. */
     list: () => ({
       changed: [...changed].flatMap(([name, request]) => (ended.has(name) ? [] : [request])),
       ended: [...ended.values()],
@@ -94,14 +91,14 @@ export function followRequests(
   }
 }
 
-/** The requests that an entry claims, from the account's earlier entries; none if it is no claim. */
+/** Finds the requests that an entry claims, from the account's earlier entries; empty for other entries. */
 function findTakenBy(entry: LedgerEntry, before: readonly LedgerEntry[]) {
   if (entry.kind === 'paid') return findTaken('withdrawal', entry, before)
   if (entry.kind === 'claim') return findTaken('deposit', entry, before)
   return entry.kind === 'withdraw' && entry.isClaim ? findTaken('withdrawal', entry, before) : []
 }
 
-/** The time of notices without a settlement event. Their keys go on with the request and its amount. */
+/** Builds the time and place of notices without a settlement event. Their keys continue with the request and its amount. */
 function toSettledAt(at: Omit<SettledAt, 'key'>): SettledAt {
   return { ...at, key: `${at.chainId}#${at.vault}` }
 }

@@ -5,8 +5,8 @@ import type { VaultKey } from '../vaults/vault.ts'
 import { getEntryId, isOfEntry, type Notice } from '../webhooks/event.ts'
 
 /**
- * Builds the form to keep of a notice about a deposit or a withdrawal in one of these blocks, published with this version;
- * undefined for others.
+ * Builds the stored form of a notice about a deposit or a withdrawal in one of these blocks, with its version. Returns undefined
+ * for other notices.
  */
 export function rememberNotice(notice: Notice, hashes: Hashes, version: number): LatestNotice | undefined {
   if (!isOfEntry(notice) || 'eventId' in notice.data) return undefined
@@ -19,10 +19,10 @@ export function rememberNotice(notice: Notice, hashes: Hashes, version: number):
   return { key, kind, blockNumber, blockHash, transactionHash, timestamp, account, id, version }
 }
 
-/** The hashes of blocks that are not final, by their numbers. */
+/** Hashes of non-final blocks, by block number. */
 export type Hashes = ReadonlyMap<number, Hash>
 
-/** Builds the notice that reverts a non-final one, of at least that one's version. */
+/** Builds the notice that reverts a non-final one, with its version. */
 export function buildRevertedNotice(
   { chainId, address }: VaultKey,
   { key, kind, timestamp, account, id = null, version = 0 }: LatestNotice,

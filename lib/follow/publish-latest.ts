@@ -14,19 +14,19 @@ import { newEvents, postNew, type Run, save, startVaultRun, type VaultRun } from
 import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { findNotices, hashesOf } from './slice-notices.ts'
 
-/** A run stops reading after leaving out this many vaults with too many events; each costs it about one call. */
+/** Maximum number of noisy vaults to leave out before a run stops reading; each costs about one call. */
 const MAX_LEFT_OUT = 20
 
 /**
- * Reports events after the last final block to clients that want them, reverted ones first. Stores each notice before it is
- * published, so that it can be reverted; publishing it again changes nothing.
+ * Reports events after the last final block to clients that want them, reverted ones first. Stores each notice before publishing
+ * it, so that it can be reverted; publishing it again changes nothing.
  */
 export async function publishLatest(run: Run, head: BlockHeader): Promise<void> {
   const { vaultRuns, final, records, openRequests, reader } = run
   if (head.number <= final.number) return
-  // A failure here must not keep final events from being recorded.
+  // A failure here must not prevent the record of final events.
   const wantsLatest = await run.getWantsLatest().catch((error: unknown) => {
-    logger.warn('what is not final cannot be told', { chainId: reader.chain.id, reason: String(error) })
+    logger.warn('clients of non-final events not read', { chainId: reader.chain.id, reason: String(error) })
   })
   const wanted = vaultRuns.filter(
     ({ vault, progress, isRefused }) => wantsLatest?.(vault.address) && progress.through >= final.number && !isRefused,
@@ -49,7 +49,7 @@ export async function publishLatest(run: Run, head: BlockHeader): Promise<void> 
     const { latest = [] } = progress
     const reverted = latest.filter(({ key }) => gone.has(key)).map((one) => buildRevertedNotice(vault, one))
     const known = new Set(latest.map(({ key }) => key))
-    // A reorganisation can make the chain shorter: its entries replace those that were published before.
+    // A reorganisation can shorten the chain. The version must not fall, so that new entries replace published ones.
     const version = Math.max(Number(head.number), ...latest.map((one) => one.version ?? 0))
     const unknown = notices.filter(({ key }) => !known.has(key))
     const added = unknown
@@ -76,7 +76,7 @@ export async function publishLatest(run: Run, head: BlockHeader): Promise<void> 
   await save(run, reverted)
 }
 
-/** A vault's notices after the last final block, and the hashes of their blocks. */
+/** Vault's notices after the last final block, and the hashes of their blocks. */
 type Latest = {
   readonly vaultRun: VaultRun
   readonly notices: readonly Notice[]
@@ -85,8 +85,8 @@ type Latest = {
 }
 
 /**
- * Finds the keys of published notices whose blocks the chain no longer has. Asks only for blocks whose notices are missing now.
- * A block that the node does not know yet is not gone, unless the transaction is in another block now.
+ * Finds the keys of published notices whose blocks the chain no longer has. Reads only the blocks of notices that are missing now.
+ * A block unknown to the node is gone only if the transaction is now in another block.
  */
 async function findGone({ reader }: Run, found: readonly Latest[]): Promise<ReadonlySet<string>> {
   const missing = found.flatMap(({ vaultRun, notices }) => {
@@ -107,17 +107,16 @@ async function findGone({ reader }: Run, found: readonly Latest[]): Promise<Read
   return new Set(missing.filter(isGone).map(({ key }) => key))
 }
 
-/** A vault's events after the last final block. */
 type ReadLatest = { readonly vaultRun: VaultRun; readonly events: readonly VaultEvent[] }
 
 /**
- * Reads these vaults' events after the last final block, in ranges that the nodes take, until the run ends. If they exceed a
- * slice before the head, the vault with the most events is left out, and the others go on.
+ * Reads these vaults' events after the last final block, in ranges that the nodes accept, until the run ends. If they exceed a
+ * slice before the head, it continues without the vault with the most events.
  */
 async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHeader): Promise<ReadLatest[]> {
   let events: VaultEvent[] = []
   const leftOut = new Set<Address>()
-  // They are read further than they are recorded, so each is followed by itself.
+  // These reads go beyond the records, so each has a separate progress.
   const ahead = wanted.map((vaultRun) => {
     const progress = { ...vaultRun.progress, through: Number(run.final.number) }
     return { vaultRun, reading: startVaultRun(vaultRun.vault, progress, undefined) }
@@ -153,7 +152,7 @@ async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHead
   }
   if (leftOut.size > 0) {
     const { chain } = run.reader
-    logger.warn('too much happened in vaults to be told before it is final', {
+    logger.warn('vaults with too many non-final events not reported', {
       chainId: chain.id,
       vaults: [...leftOut],
     })
@@ -167,7 +166,7 @@ async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHead
     }))
 }
 
-/** The vault with the most events; there must be at least one event. */
+/** Returns the vault with the most events. Throws without events. */
 function findNoisiest(events: readonly VaultEvent[]): Address {
   const counts = [...Map.groupBy(events, ({ vault }) => vault)].map(([vault, { length }]) => ({ vault, length }))
   return counts.reduce((most, one) => (one.length > most.length ? one : most)).vault

@@ -2,12 +2,12 @@ import { logger } from '../logger.ts'
 import type { Notice } from '../webhooks/event.ts'
 import type { Run, VaultRun } from './run.ts'
 
-/** Notices that are published together or not at all, as those of one vault are. */
+/** Notices that are published together or not at all, such as those of one vault. */
 type Group = { readonly notices: readonly Notice[] }
 
 /**
- * Publishes groups of notices together. If the table refuses one, halves them until the group at fault is by itself. Returns the
- * published groups, and `isCutOff` if the table or the queue could not be reached; nothing is tried after that.
+ * Publishes groups of notices together. If the table refuses them, halves them to isolate the group at fault. Returns the
+ * published groups. `isCutOff` is true if the table or the queue is unreachable; it then stops.
  */
 export async function publishGroups<Of extends Group>(
   publish: (notices: readonly Notice[]) => Promise<unknown>,
@@ -32,14 +32,14 @@ export async function publishGroups<Of extends Group>(
   }
 }
 
-/** True if the notices or an item of their client caused the failure, such as an item that is too large, so that a retry fails too. */
+/** Returns true if a retry would fail too: the notices or a client's item caused the failure, such as an item that is too large. */
 function isRefusal(error: unknown): boolean {
   return error instanceof Error && ['ZodError', 'UnknownFormError', 'ValidationException'].includes(error.name)
 }
 
 /**
- * Publishes the notices of these vaults and returns those that were published. Marks the others as unpublished, except vaults
- * that another run has taken. Publishes nothing more of an unpublished vault in this run, which keeps its notices in order.
+ * Publishes the notices of these vaults and returns the published groups. Marks the other vaults as unpublished, except those
+ * that another run has taken. To keep the order, publishes no more notices of an unpublished vault in this run.
  */
 export async function publishOf<Of extends Group & { readonly vaultRun: VaultRun }>(
   run: Run,

@@ -10,20 +10,19 @@ import type { Slice } from './slice.ts'
 import { type Found, findNotices, hashesOf } from './slice-notices.ts'
 import { readDueSnapshots } from './snapshot-requests.ts'
 
-/** A vault with its posted events of a slice. */
 type MovedRun = { readonly vaultRun: VaultRun } & ReturnType<typeof postNew>
 
-/** A vault's notices are published once there are this many. */
+/** Number of a vault's notices to publish together. */
 const NOTICES_AT_ONCE = 500
-/** Events that could not be published are recorded anyway once they are this old, so that records never stop. */
+/** Age, in seconds, at which unpublished events are recorded anyway, so that records never stop. */
 const UNTOLD_SECONDS = DAY
 
-/** The fields of a vault's progress that a settlement changes. */
+/** Fields of a vault's progress that a settlement changes. */
 type Settled = Pick<VaultProgress, 'settledIds' | 'waits' | 'snapshotAt'>
 
 /**
- * Publishes the notices of a slice, each vault's in order. Returns the settled progress of each vault with a settlement. If
- * notices cannot be published, their vaults are left for the next run.
+ * Publishes the notices of a slice, each vault's in order. Returns the changed progress of each vault with a settlement. Leaves
+ * vaults with recent unpublished notices for the next run.
  */
 export async function publishSlices(
   run: Run,
@@ -74,12 +73,11 @@ export async function publishSlices(
   return settled
 }
 
-/** Non-final notices of blocks up to this one. */
 function listDue({ latest = [] }: VaultProgress, through: bigint) {
   return latest.filter(({ blockNumber }) => blockNumber <= through)
 }
 
-/** Non-final notices of blocks after this one. */
+/** Lists the non-final notices of blocks after this one. */
 export function listLatest({ latest = [] }: VaultProgress, through: bigint) {
   return latest.filter(({ blockNumber }) => blockNumber > through)
 }

@@ -6,18 +6,17 @@ import { DAY_SECONDS, HOUR_SECONDS } from '../time.ts'
 import { type BlockPrice, byBlock, priceBefore, startOf } from '../vaults/prices.ts'
 import type { Run, VaultRun } from './run.ts'
 
-/** The most prices and the most values of moves that a slice reads: the newest ones. */
+/** Maximum number of prices, and of values of moves, that a slice reads: the newest ones. */
 const MAX_PRICES = 100
-/** Of days longer ago than this, one price a day is read. */
+/** Age of trades, in seconds, above which one price per day is read instead of one per hour. */
 const HOURLY_SECONDS = 30n * DAY_SECONDS
 
-/** A vault of a slice with its new events. */
 type Traded = { readonly vaultRun: VaultRun; readonly events: readonly VaultEvent[] }
 
 /**
- * Reads prices that no event has, in one request: after the last trade of each hour, unless a price within an hour before is
- * known, and the values of moved shares. Returns the vaults with their valued events and these prices. Skips what the node
- * does not return: most nodes keep the states of 128 blocks.
+ * Reads prices that no event has, and values of moved shares, in one request. Reads the price after the last trade of each hour,
+ * unless one within an hour before is known. Returns the vaults with their valued events and these prices. Skips values that
+ * the node does not return: most nodes keep the states of 128 blocks.
  */
 export async function readPrices(
   run: Run,
@@ -41,7 +40,7 @@ export async function readPrices(
   const missing = read.filter((value) => value === undefined).length
   if (missing > 0) {
     logger.info('prices of the past not read', { chainId: reader.chain.id, wanted: wanted.length, missing })
-    // The nodes keep no old states: this run asks for recent ones only.
+    // The nodes keep no old states: this run reads only recent ones from here on.
     if (isForgotten) run.pricesSince = final.timestamp - HOUR_SECONDS
   }
   const prices = trades.flatMap(({ vaultRun, timestamp, blockNumber }, index) => {
@@ -57,8 +56,8 @@ export async function readPrices(
 }
 
 /**
- * Lists the last trade of each hour, or of each day if it is long ago, in a vault whose events have no price. Skips trades within
- * an hour after a known price.
+ * Lists the last trade of each hour, or of each day if older than HOURLY_SECONDS, in a vault without price events. Skips
+ * trades within an hour after a known price.
  */
 function listTrades({ vaultRun, events }: Traded, now: bigint) {
   const { vault, progress } = vaultRun
@@ -67,7 +66,6 @@ function listTrades({ vaultRun, events }: Traded, now: bigint) {
   if (!call) return []
   const trades = events.filter(({ eventName }) => books.repricing.has(eventName))
   const intervalOf = (at: bigint) => startOf(now - at > HOURLY_SECONDS ? 'day' : 'hour', at)
-  // Later trades of an interval replace earlier ones.
   const last = new Map(trades.map(({ location }) => [intervalOf(location.timestamp), location]))
   const isKnown = ({ blockNumber, timestamp }: VaultEvent['location']) => {
     const before = priceBefore(progress.lastPrices ?? [], blockNumber + 1n)

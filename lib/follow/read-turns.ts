@@ -5,37 +5,36 @@ import { AppError } from '../errors.ts'
 import { toResult } from '../result.ts'
 import { type Run, refuse, type VaultRun } from './run.ts'
 
-/** Vaults in one call for events. Geth takes 1,000 addresses, and a share token may have its own. */
+/** Maximum number of vaults in one call for events. Geth takes 1,000 addresses, and a share token may have a separate one. */
 const PACK = 500
-/** Packs of caught-up vaults that are read in parallel. */
+/** Maximum number of batches of caught-up vaults to read in parallel. */
 const PACKS_AT_ONCE = 4
-/** Factors by which a vault's range shrinks after a failed read, and grows after a successful one. */
+/** Factors by which a vault's range shrinks after a failed read and grows after a successful one. */
 const SHRINK = 1_000
 const GROW = 10
-/** After so many failures a run asks no more. */
 const MAX_FAILURES = 100
-/** A range that took too long is read again in ten parts, of at most 10,000 blocks. */
+/** Divisor of a range that took too long; its parts have at most 10,000 blocks. */
 const SLOW_PARTS = 10
 const MAX_SLOW = 100_000
-/** Parts into which a failed pack is divided, read in parallel, to find the vault at fault. */
+/** Number of parts of a failed batch, read in parallel to find the vault at fault. */
 const DIVIDED = 8
 
-/** Vaults whose events are read together, and the blocks, both included. */
+/** Vaults whose events are read together, and their range of blocks, both ends included. */
 export type Part = { readonly pack: readonly VaultRun[]; readonly from: number; readonly to: number }
 
-/** True if a run may read more events: it has time left, and few failures. */
+/** Returns true if a run has time left and few failures. */
 export function mayReadOn({ now, until, failures }: Run): boolean {
   return now() < until && failures.length < MAX_FAILURES
 }
 
-/** True if a vault has blocks left to read, up to this one. */
+/** Returns true if a vault has blocks left to read, up to this one. */
 export function isOpen({ progress, isRefused }: VaultRun, { number }: BlockHeader): boolean {
   return progress.through < number && !isRefused
 }
 
 /**
  * Plans the next reads, all in parallel: the vaults that have caught up; the vaults that lag most, up to the next vault, which
- * then joins them; and one noisy vault by itself.
+ * then joins them; and one noisy vault, separately.
  */
 export function planTurn(
   { vaultRuns, final, apart }: Pick<Run, 'vaultRuns' | 'final' | 'apart'>,
@@ -64,9 +63,9 @@ export function planTurn(
 }
 
 /**
- * Reads a slice of a part; `take` returns its last block. After a timeout, the next turn asks for fewer blocks. After another
- * failure it divides the vaults, then shortens the range of the vault at fault. A vault that still fails is left for the next
- * run. Starts nothing once the run is out of time or has too many failures.
+ * Reads a slice of a part; `take` returns its last block. After a timeout, the next read has fewer blocks. After another failure
+ * it divides the vaults, then shortens the range of the vault at fault. Leaves a vault that still fails for the next run. Does
+ * nothing once the run is out of time or has too many failures.
  */
 export async function advance(run: Run, part: Part, take: (part: Part) => Promise<number>): Promise<void> {
   const { pack, from, to } = part
@@ -76,14 +75,14 @@ export async function advance(run: Run, part: Part, take: (part: Part) => Promis
     const through = slice.value
     run.done.slices += 1
     for (const vaultRun of pack) {
-      // Where events are dense, the next slice asks for about as many blocks as this one had.
+      // Dense events: the next slice reads as many blocks as this one had.
       if (!vaultRun.isSlow) vaultRun.span = through < to ? through - from + 1 : vaultRun.span * GROW
     }
     return
   }
   const { error } = slice
   run.failures.push(error)
-  // One of two hosts may be silent because the call was too large.
+  // A silent second host may have refused a call that was too large.
   const { code } = error.code === 'second_node_silent' && error.cause instanceof AppError ? error.cause : error
   if (code === 'upstream_unavailable' || (pack.length === 1 && to === from)) {
     refuse(run, pack, String(error.cause))
@@ -91,7 +90,7 @@ export async function advance(run: Run, part: Part, take: (part: Part) => Promis
     const span = Math.ceil(Math.min(to - from, MAX_SLOW) / SLOW_PARTS)
     for (const vaultRun of pack) Object.assign(vaultRun, { isSlow: true, span })
   } else if (pack.length > 1) {
-    // The range was not too long for all vaults, but for one of them.
+    // One vault is at fault, so the range of the others was not too long.
     for (const vaultRun of pack) vaultRun.isSlow = false
     const parts = inBatches(pack, Math.ceil(pack.length / DIVIDED))
     await Promise.all(parts.map((some) => advance(run, { ...part, pack: some }, take)))

@@ -12,10 +12,9 @@ import { listUnsaved, newEvents, postNew, type Run, refuse, save } from './run.t
 import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { closeSettled } from './slice-notices.ts'
 
-/** Longest time between two writes of progress. */
 const SAVE_EVERY_MS = 10_000
 
-/** Records events up to the last final block, turn by turn. Throws the first failure if nothing could be read. */
+/** Records events up to the last final block, slice by slice. Throws the first failure if nothing could be read. */
 export async function recordEvents(run: Run): Promise<void> {
   const { vaultRuns, final, apart, failures, now, done } = run
   let savedAt = now()
@@ -26,7 +25,6 @@ export async function recordEvents(run: Run): Promise<void> {
     if (turn.length === 0) break
     await Promise.all(turn.map((part) => advance(run, part, (one) => recordSlice(run, one))))
     if (alone) {
-      // The next one's turn.
       apart.delete(alone)
       apart.add(alone)
     }
@@ -39,8 +37,8 @@ export async function recordEvents(run: Run): Promise<void> {
 }
 
 /**
- * Reads the next slice of a part, records it, and returns its last block. From then on, a vault with more than half of a full
- * slice is read by itself.
+ * Reads the next slice of a part, records it, and returns its last block. A vault with more than half of a full slice is read
+ * separately from then on.
  */
 async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> {
   const { records, prices, openRequests, done, apart } = run
@@ -56,7 +54,7 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
   })
   const moved = posted.filter(isPossible)
   const impossible = posted.filter((one) => !isPossible(one)).map(({ vaultRun }) => vaultRun)
-  // A vault whose events contradict each other has no books; those of the others go on.
+  // A vault with contradictory events is left out; the others continue.
   if (impossible.length > 0) refuse(run, impossible, 'events that contradict each other')
   const pricesOf = (one: (typeof moved)[number]) => [...one.prices, ...one.read]
   await prices.record(
@@ -105,7 +103,6 @@ async function recordSlice(run: Run, { pack, from, to }: Part): Promise<number> 
   return through
 }
 
-/** True if entries open requests that no event settles. */
 function opensAsked(vault: VaultOnChain, entries: readonly LedgerEntry[]): boolean {
   const { books } = getProtocol(vault)
   return !books.settlement && findOpenRequests(entries, books).opened.length > 0

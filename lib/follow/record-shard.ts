@@ -18,25 +18,23 @@ type Dependencies = Pick<RunDependencies, 'records' | 'prices' | 'openRequests' 
   Parameters<typeof findLatestClients>[0] & {
     readonly getReader: (chainId: number) => ChainReader
     readonly findClients: FindClients
-    /** Resolves after so many milliseconds. */
     readonly sleep: (milliseconds: number) => Promise<unknown>
   }
 
-/** The vaults that a run records. */
 type OfRun = { readonly chainId: number; readonly vaults: readonly VaultOnChain[] }
 
-/** The part of a function's time that is reserved for a run's last writes. */
+/** Milliseconds of a function's time reserved for a run's last writes. */
 export const LAST_WRITES_MS = 8_000
 
-/** Time between two reads of the chain if a client wants non-final events: four reads a minute. */
+/** Milliseconds between two reads of the chain if a client wants non-final events: four reads a minute. */
 const LOOK_EVERY_MS = 13_000
-/** A run with less time than this reads the chain once. */
+/** Minimum milliseconds of a run that reads the chain more than once. */
 const MIN_LOOKS_MS = 35_000
 
 /**
- * Records a chain's vaults or a shard of them, compares them with their pins, and reports to clients, until `until` (epoch
+ * Records a chain's vaults or a shard of them, compares them with their pins, and reports to clients. Ends at `until` (epoch
  * milliseconds). If a client wants non-final events, it does so four times a minute. Two runs over the same vaults are harmless:
- * the second leaves what the first has written. Throws what `refreshVaults` throws.
+ * neither overwrites progress that the other has written. Throws as `refreshVaults` and `watchPins` do.
  */
 export async function recordShard(dependencies: Dependencies, of: OfRun, until: number): Promise<RunReport> {
   const { now, sleep } = dependencies
@@ -51,8 +49,8 @@ export async function recordShard(dependencies: Dependencies, of: OfRun, until: 
       const { entries: newEntries, prices: newPrices, states: newStates } = report
       report = { ...report, entries: entries + newEntries, prices: prices + newPrices, states: states + newStates }
     } catch (error) {
-      // The first look was a whole run.
-      logger.warn('a later look failed', { chainId: of.chainId, reason: String(error) })
+      // The first read was a complete run, so its report stands.
+      logger.warn('repeated read of the chain failed', { chainId: of.chainId, reason: String(error) })
       break
     }
   }
@@ -76,7 +74,7 @@ async function recordOnce(
     wantsLatest = read.size > 0
     return (vault: Address) => read.has(vault)
   }
-  // A failure is thrown after what happened is recorded.
+  // A failure of the pins is thrown only after the events are recorded.
   const watching = watchPins({ reader, pinStore, publish: publishOfVaults, now }, vaults)
   watching.catch(() => {})
   const report = await refreshVaults(
@@ -93,7 +91,7 @@ function vaultOf({ data: { chainId, vaultAddress } }: Notice): VaultKey {
   return { chainId, address: vaultAddress }
 }
 
-/** Vaults of clients that want non-final events: these are read up to the head. */
+/** Finds the vaults of clients that want non-final events: these are read up to the head. */
 async function findRead(
   { findClients, webhooks }: Pick<Dependencies, 'findClients' | 'webhooks'>,
   vaults: readonly VaultOnChain[],

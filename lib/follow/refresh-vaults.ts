@@ -14,16 +14,16 @@ import { type Dependencies, listUnsaved, numberOfRun, type Run, save, startVault
 import { takeSnapshots } from './snapshot-requests.ts'
 
 /**
- * Records events of a chain's vaults up to its last final block, and their states, until nothing is left or the time is up.
- * Returns the report. It works in slices: it writes a slice's prices and events,
- * publishes them, then writes the progress. So the next run continues wherever this one ends. A vault whose events the nodes
- * refuse, or that another run has recorded meanwhile, is left for the next run. Throws `upstream_*` if nothing could be read.
+ * Records events of a chain's vaults up to its last final block, and their states. Ends when done or out of time. Returns the
+ * report. It works in slices: it writes a slice's prices and events, publishes them, then writes the progress. So the next run
+ * continues where this one ends. Leaves for the next run a vault whose events the nodes refuse, or that another run has
+ * recorded. Throws `upstream_*` if nothing could be read.
  */
 export async function refreshVaults(dependencies: Dependencies, vaults: readonly VaultOnChain[], until: number) {
   const { reader, records } = dependencies
   const chainId = reader.chain.id
   const finding = readFinalBlock(reader)
-  // Two hosts are compared at a block that both know: their latest blocks differ.
+  // Two hosts are compared at a block that both know, because their latest blocks differ.
   const reading =
     reader.nodes > 1
       ? finding.then(({ head }) => readAtHead(reader, head, (at) => readOverviews(reader, vaults, at)))
@@ -31,7 +31,7 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
   const [recorded, { head, final }, overviews] = await Promise.all([
     records.getProgress(vaults),
     finding,
-    // No vault's response may keep the events of other vaults from being recorded.
+    // A failed read of states must not prevent the record of events.
     reading.catch((error: unknown) => {
       logger.warn('states not read', { chainId, reason: String(error) })
       return undefined
@@ -42,7 +42,7 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
     return startVaultRun(vault, saved ?? initialProgress(vault), saved)
   })
   const number = numberOfRun(dependencies.now())
-  // Events before the job first saw a vault are not reported; later ones are, whenever they are read.
+  // Reports only events after the job's first run with a vault, even if read later.
   for (const vaultRun of vaultRuns) {
     vaultRun.progress = { eventsAfter: Number(final.number), ...vaultRun.progress }
   }
@@ -67,7 +67,7 @@ export async function refreshVaults(dependencies: Dependencies, vaults: readonly
   )
   await recordEvents(run)
   if (overviews && overviews.block.number > final.number) await recordOverviews(run, overviews)
-  // A pause was seen at the head, after all events.
+  // Pauses were read at the head, so their notices come after those of all events.
   const latest = await toResult(publishLatest(run, head))
   if (overviews) await publishPauses(run, overviews)
   await save(run, listUnsaved(run))

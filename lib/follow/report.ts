@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** The report of a run over vaults of a chain. */
+/** Report of a run over vaults of a chain. */
 export const RunReport = z.object({
   vaults: z.number().int(),
   through: z

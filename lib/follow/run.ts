@@ -15,7 +15,7 @@ import type { RecordedState } from '../vaults/recorded-state.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
 
-/** The services of a run. */
+/** Services of a run. */
 export type Dependencies = {
   readonly reader: ChainReader
   readonly records: Pick<RecordingStore, 'getProgress' | 'putProgress' | 'record' | 'listEntries'>
@@ -24,61 +24,59 @@ export type Dependencies = {
   readonly states: { readonly record: (states: readonly (readonly [VaultKey, RecordedState])[]) => Promise<void> }
   /** Publishes notices to clients. If it throws, the same notices may be published again. */
   readonly publish: (notices: readonly Notice[]) => Promise<void>
-  /** Finds a vault's yields up to a price at a moment. */
+  /** Computes a vault's yields up to a price at a time. */
   readonly getYield: (vault: VaultKey, sharePrice: bigint, at: Date) => Promise<Yields>
-  /** Finds the vaults whose clients want non-final events. */
+  /** Returns a function that is true for vaults whose clients want non-final events. */
   readonly getWantsLatest: () => Promise<(vault: Address) => boolean>
   /** Epoch milliseconds. */
   readonly now: () => number
 }
 
-/** A vault in a run. */
+/** Vault in a run. */
 export type VaultRun = {
   readonly vault: VaultOnChain
-  /** How far it is recorded, and how far the table has it. */
+  /** Progress in this run, and the stored one. */
   progress: VaultProgress
   saved: VaultProgress | undefined
-  /** True if another run has written its progress: this run writes and reports nothing more of it. */
+  /** True if another run has written its progress: this run no longer writes or reports it. */
   isTaken: boolean
-  /** True if its events cannot be read or recorded in this run. */
   isRefused: boolean
-  /** Maximum number of blocks in one read. */
   span: number
-  /** True if more blocks took too long: `span` no longer grows in this run. */
+  /** True if a read took too long: `span` no longer grows in this run. */
   isSlow: boolean
 }
 
-/** A run over vaults of a chain: what it works with, and what it has done so far. */
+/** Run over vaults of a chain: its services and state. */
 export type Run = Dependencies & {
-  /** The moment, in epoch milliseconds, after which nothing more is begun. */
+  /** Epoch milliseconds after which the run starts no further read. */
   readonly until: number
-  /** Number of the run, from the clock; it selects the vaults whose turn it is. */
+  /** Number of the run, from the clock. It selects vaults in turn. */
   readonly number: number
   readonly vaultRuns: readonly VaultRun[]
-  /** The last final block: the run records up to it. */
+  /** Last final block: the run records up to it. */
   readonly final: BlockHeader
-  /** The vaults of which new states and silent progress are written in this run. */
+  /** Vaults whose new states and silent progress this run writes. */
   readonly inTurn: ReadonlySet<VaultRun>
-  /** The vaults that are read by themselves, in the order of their turns. */
+  /** Noisy vaults, which are read separately, in this order. */
   readonly apart: Set<VaultRun>
   readonly failures: AppError[]
-  /** Older prices are not read in this run; seconds since 1970. */
+  /** Seconds since 1970 before which this run reads no prices. */
   pricesSince: bigint
-  /** Vaults with notices that could not be published. Recent events of them are not recorded either. */
+  /** Vaults with unpublished notices. Their recent events are not recorded either. */
   readonly unpublished: Set<VaultRun>
-  /** True if the table of webhooks or the queue of deliveries cannot be reached: nothing more is published. */
+  /** True if the webhooks table or the delivery queue is unreachable: the run publishes no more. */
   isCutOff: boolean
-  /** Table requests that the run may still make for the entries of events. */
+  /** Table requests left to the run for the entries of events. */
   readonly entryQueries: { left: number }
   readonly done: { slices: number; entries: number; prices: number; states: number }
 }
 
-/** The progress of a silent vault is written once the stored one is this old. */
+/** Age, in seconds, of stored progress without events at which it is written again; an hour for vaults not in turn. */
 const SILENT_SECONDS = 600n
-/** A run writes new states and silent progress of this many vaults; more vaults take turns. */
+/** Maximum number of vaults whose new states and silent progress a run writes; more vaults take turns. */
 const MAX_IN_TURN = 250
 
-/** Starts a vault in a run, before anything is read. */
+/** Builds the state of a vault at the start of a run. */
 export function startVaultRun(
   vault: VaultOnChain,
   progress: VaultProgress,
@@ -88,20 +86,20 @@ export function startVaultRun(
 }
 
 /**
- * The number of the run that begins now: minutes since 1970. It skips one each hour, so that runs every other minute also come to
- * every vault.
+ * Returns the number of the run that starts now: minutes since 1970, plus one each hour. So runs every other minute also reach all
+ * vaults.
  */
 export function numberOfRun(now: number): number {
   return Math.floor(now / MINUTE_MS) + Math.floor(now / HOUR_MS)
 }
 
-/** The vaults whose states and silent progress this run writes: all if they are few, else each in turn. */
+/** Selects the vaults whose states and silent progress this run writes: all if they are few, else in turn. */
 export function vaultRunsInTurn(vaultRuns: readonly VaultRun[], number: number): ReadonlySet<VaultRun> {
   const turns = Math.max(1, Math.ceil(vaultRuns.length / MAX_IN_TURN))
   return new Set(vaultRuns.filter((_, index) => index % turns === number % turns))
 }
 
-/** Values and folds a vault's new events, also by these newly read prices. */
+/** Values and folds a vault's new events, with its last prices and those just read. */
 export function postNew(
   { vault, progress }: VaultRun,
   events: readonly VaultEvent[],
@@ -111,12 +109,12 @@ export function postNew(
   return postEvents(vault, { ledger, lastPrices: [...lastPrices, ...read] }, events)
 }
 
-/** Those of a vault's events that are not recorded yet. */
+/** Returns a vault's events after its progress. */
 export function newEvents({ progress }: VaultRun, all: readonly VaultEvent[] = []): readonly VaultEvent[] {
   return all.filter(({ location }) => location.blockNumber > BigInt(progress.through))
 }
 
-/** Writes how far these vaults are recorded. Leaves those that another run has written since to that run. */
+/** Writes the progress of these vaults. Leaves those that another run has written since to that run. */
 export async function save(run: Run, vaultRuns: readonly VaultRun[]): Promise<void> {
   const own = vaultRuns.filter(({ isTaken }) => !isTaken)
   if (own.length === 0) return
@@ -130,7 +128,7 @@ export async function save(run: Run, vaultRuns: readonly VaultRun[]): Promise<vo
   if (taken.length > 0) refuse(run, taken, 'another run has recorded them')
 }
 
-/** The vaults whose progress has changed without an event, and is due to be written. */
+/** Lists the vaults whose unsaved progress is due to be written. */
 export function listUnsaved({ vaultRuns, final, inTurn }: Run): VaultRun[] {
   return vaultRuns.filter((vaultRun) => {
     const { progress, saved, isTaken } = vaultRun
@@ -138,13 +136,13 @@ export function listUnsaved({ vaultRuns, final, inTurn }: Run): VaultRun[] {
     if (progress.paused !== saved?.paused) return true
     if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
     if (progress.state !== saved.state || progress.refreshedAt !== saved.refreshedAt) return true
-    // A past takes long to read, so its progress is written sooner.
+    // Reading a history takes long, so its progress is written sooner.
     const isSilent = !inTurn.has(vaultRun) && progress.through >= Number(final.number)
     return progress.timestamp - saved.timestamp >= (isSilent ? HOUR_SECONDS : SILENT_SECONDS)
   })
 }
 
-/** Leaves vaults for the next run. */
+/** Leaves vaults for the next run and logs the reason. */
 export function refuse({ reader }: Run, vaultRuns: readonly VaultRun[], reason: string): void {
   for (const vaultRun of vaultRuns) vaultRun.isRefused = true
   logger.warn('events of vaults cannot be read or recorded now', {

@@ -12,11 +12,11 @@ import type { ClaimablePart } from './entry-notices.ts'
 
 /**
  * Rules for settlements without an event. For an account's requests with one id, two totals only grow: the amount that snapshots
- * reported as claimable, and the claimed amount. The larger one counts as reported. A settled snapshot reports what is settled
- * beyond it; so does a claim that takes more.
+ * reported as claimable, and the claimed amount. The larger one counts as reported. A settled snapshot or a claim reports the
+ * amount beyond it.
  */
 
-/** True if a snapshot can report or end a request: the amounts are new, and some are claimable or none are pending. */
+/** Returns true if a snapshot can report or end a request: its amounts are new, with some claimable or none pending. */
 export function isNews(
   { settled }: Pick<OpenRequest, 'settled'>,
   { pending, claimable, cancelled }: OpenAmounts,
@@ -26,9 +26,9 @@ export function isNews(
 }
 
 /**
- * Settles a request by a final snapshot and the account's entries up to its block; returns the claimable parts to report, and the
- * updated request. `known` are all followed entries, if there are more. The settled amount is what stands minus what is pending.
- * It reports at most `claimable`, because some vaults round or refuse.
+ * Settles a request by a final snapshot and the account's entries up to its block. Returns the claimable parts to report, and the
+ * updated request. `known`: all followed entries, if there are more. The settled amount is the standing minus the pending
+ * amount. It reports at most `claimable`, because some vaults round or refuse.
  */
 export function settleRequest(
   request: OpenRequest,
@@ -41,7 +41,7 @@ export function settleRequest(
   const settled = sum(line.map(({ standing }) => standing)) - pending
   const before = max(reported, claimedOf(lineOf(request, known)))
   const amount = max(0n, min(claimable, settled - before))
-  // A vault that makes up its amounts has reported all that there can be.
+  // A vault can report false amounts, so the total is capped.
   const total = min(MAX_UINT256, before + amount)
   return {
     parts: divide(line, {
@@ -54,13 +54,12 @@ export function settleRequest(
   }
 }
 
-/** The amount that a claim gives (`given`) for a requested amount (`of`). */
+/** Amount that a claim pays (`given`) for a requested amount (`of`). */
 type Rate = { readonly of: bigint; readonly given: bigint }
 
-/** An entry that claims what is settled. */
 type ClaimEntry = Extract<LedgerEntry, { kind: 'claim' | 'withdraw' | 'paid' }>
 
-/** A claim's part of the requests with one id: the claimed total after it (`until`) and before it. */
+/** Claim's part of the requests with one id: the claimed total after it (`until`) and `before` it. */
 type Taken = {
   readonly request: RequestKey
   readonly line: Line
@@ -85,20 +84,20 @@ export function findTaken(kind: RequestKind, claim: ClaimEntry, before: readonly
     .filter(({ until, before }) => until > before)
 }
 
-/** What a claim gave; undefined where the requests themselves say it. */
+/** Returns a claim's rate; undefined for payments of fixed requests, which have their own amounts. */
 function rateOf(kind: RequestKind, claim: ClaimEntry): Rate | undefined {
   if (claim.kind === 'paid') return undefined
   return kind === 'deposit' ? { of: claim.assets, given: claim.shares } : { of: claim.shares, given: claim.assets }
 }
 
-/** The part of a claim that was not reported as claimable. */
+/** Finds the part of a claim that was not reported as claimable. */
 export function findUnreported({ line, until, before, rate }: Taken, { reported = 0n }: OpenRequest): ClaimablePart[] {
   return divide(line, { until, amount: until - max(reported, before), total: until, rate })
 }
 
 /**
- * True if the requests with this id are all claimed or cancelled, or the vault no longer holds their fixed assets. `snapshot` is
- * what it held after a block.
+ * Returns true if all requests with this id are claimed or cancelled, or the vault no longer holds their fixed assets.
+ * `amounts`: the vault's amounts after block `number`.
  */
 export function isEnded(
   request: RequestKey,
@@ -127,8 +126,8 @@ function claimedOf(line: Line): bigint {
 }
 
 /**
- * Divides an amount between the requests of a line: it is the last part before `until`. `total` is the amount reported so far,
- * which makes each part's key unique.
+ * Divides an amount, the last part before `until`, between the requests of a line. `total` is the amount reported so far, which
+ * makes each part's key unique.
  */
 function divide(
   line: Line,

@@ -1,27 +1,26 @@
 import type { Address } from 'viem'
 import * as z from 'zod'
 
-/** Maximum average number of vaults in a shard, which one run records. */
+/** Maximum average number of vaults in a shard. One run records one shard. */
 export const MAX_IN_SHARD = 1_000
-/** The bits of an address. */
 const BITS = 160
 
-/** The vaults of a chain whose addresses begin with these bits; all vaults if it is empty. */
+/** Leading bits of the addresses of a shard's vaults; empty for all vaults of the chain. */
 export const Shard = z.string().regex(/^[01]{0,160}$/)
 export type Shard = z.output<typeof Shard>
 
-/** Enqueues shards, each for a run of its own. Throws if one may not be enqueued. `askedAt` is in epoch milliseconds. */
+/** Enqueues shards, each for a separate run; `askedAt` in epoch milliseconds. If it throws, some may not be enqueued. */
 export type EnqueueShards = (
   messages: readonly { readonly chainId: number; readonly shard: Shard; readonly askedAt: number }[],
 ) => Promise<void>
 
-/** The shards of a chain with so many vaults: a power of two, in the order of the addresses. */
+/** Lists the shards of a chain with this many vaults: a power of two, in address order. */
 export function listShards(vaults: number, max = MAX_IN_SHARD): Shard[] {
   const bits = Math.ceil(Math.log2(Math.max(1, vaults / max)))
   return Array.from({ length: 2 ** bits }, (_, index) => (bits === 0 ? '' : index.toString(2).padStart(bits, '0')))
 }
 
-/** Starts the list at another shard in each run, so that no shard is always last. */
+/** Rotates the list by the run's number, so that no shard is always last. */
 export function rotate(shards: readonly Shard[], numberOfRun: number): Shard[] {
   // Steps of the golden ratio spread the starts evenly.
   const first = Math.floor(((numberOfRun * GOLDEN) % 1) * shards.length)
@@ -29,7 +28,7 @@ export function rotate(shards: readonly Shard[], numberOfRun: number): Shard[] {
 }
 const GOLDEN = (Math.sqrt(5) - 1) / 2
 
-/** The lowest and the highest address of a shard. */
+/** Returns the lowest and the highest address of a shard. */
 export function addressesOf(shard: Shard): { readonly from: Address; readonly to: Address } {
   return { from: toAddress(shard.padEnd(BITS, '0')), to: toAddress(shard.padEnd(BITS, '1')) }
 }

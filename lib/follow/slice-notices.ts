@@ -18,14 +18,13 @@ import { buildClaimableNotices, buildEntryNotices, listStanding, needsLine, type
 import { followRequests } from './follow-requests.ts'
 import type { Hashes } from './latest-notices.ts'
 
-/** One vault's part of a slice: its events after its progress, in order. */
+/** Vault's part of a slice: its events after its progress, in order. */
 export type SliceOfVault = {
   readonly vault: VaultOnChain
-  /** Progress before the slice. */
   readonly progress: Pick<VaultProgress, 'through' | 'settledIds' | 'waits' | 'eventsAfter'>
   readonly events: readonly VaultEvent[]
   readonly entries: readonly LedgerEntry[]
-  /** Snapshots of its requests that the slice makes final, the earliest first. */
+  /** Snapshots of its requests that become final with the slice, earliest first. */
   readonly snapshots?: readonly Snapshot[]
 }
 
@@ -34,25 +33,24 @@ type Sources = {
   readonly accounts: AccountEntries
 }
 
-/** A slice's changes: the vault's progress, if it settled something, and waiting requests. */
+/** Changes by a slice: the vault's progress (undefined without a settlement) and its waiting requests. */
 export type Found = {
   readonly progress: Pick<VaultProgress, 'settledIds' | 'waits'> | undefined
   readonly changed: readonly OpenRequest[]
   readonly ended: readonly OpenRequest[]
 }
 
-/** Open requests in one page. */
 const OPEN_AT_ONCE = 100
-/** A settlement's notices name this many requests; the rest have only the account. */
+/** Maximum number of requests that a settlement's notices name; the rest have only the account. */
 const MAX_NAMED = 5_000
 /**
- * Finding the requests of a claim or a cancellation takes n² steps for n earlier entries. A slice has this many steps, about a
- * second, because an attacker can make thousands of entries in a vault. Notices beyond it have no ids.
+ * Maximum number of steps of a slice, about a second. Finding the requests of a claim or a cancellation takes n² steps for n
+ * earlier entries. An attacker can create thousands. Notices beyond it have no ids.
  */
 const MAX_STEPS = 20_000_000
 
 /**
- * Yields a slice's notices in order, in parts; none for events up to `eventsAfter`. `hashes` are those of non-final blocks.
+ * Yields a slice's notices in order, in parts; none for events up to `eventsAfter`. `hashes`: those of non-final blocks.
  */
 export async function* findNotices(
   { openRequests, accounts }: Sources,
@@ -82,7 +80,7 @@ export async function* findNotices(
     rest = after
 
     const { kind, lastId, requested, given } = settlement
-    // A part that rounds to zero cannot be claimed.
+    // A part that rounds to 0 cannot be claimed.
     const isWorth = ({ amount }: { readonly amount: bigint }) => requested === 0n || amount * given >= requested
     const settledId = settledIds[kind] ?? -1n
     const seconds: number[] = []
@@ -122,14 +120,14 @@ export async function* findNotices(
   return { progress: isSettled ? { settledIds, waits } : undefined, changed, ended }
 }
 
-/** The block hashes of these events, by block number. */
+/** Returns the block hashes of these events, by block number. */
 export function hashesOf(events: readonly VaultEvent[]): Hashes {
   return new Map(
     events.flatMap(({ location: { blockNumber, blockHash } }) => (blockHash ? [[Number(blockNumber), blockHash]] : [])),
   )
 }
 
-/** Deletes the requests that the saved progress settles, also those that a killed run left. */
+/** Deletes the requests that the saved progress settles, including those left by a killed run. */
 export async function closeSettled(
   openRequests: Pick<OpenRequestsStore, 'list' | 'close'>,
   vault: VaultKey,
@@ -146,7 +144,7 @@ export async function closeSettled(
   }
 }
 
-/** Yields the open requests of a settlement in pages: the recorded ones, then those of the slice. */
+/** Yields the open requests of a settlement: the recorded ones in pages, then those of the slice. */
 async function* listSettled(
   openRequests: Pick<OpenRequestsStore, 'list'>,
   { vault, entries }: SliceOfVault,
@@ -169,13 +167,11 @@ type EntriesOfSlice = {
   readonly waits: NonNullable<VaultProgress['waits']>
   readonly entriesOf: AccountEntries['ofRequests']
   readonly hashes: Hashes | undefined
-  /** What is left of `MAX_STEPS`. */
   readonly steps: { left: number }
-  /** The waiting requests, if the slice is final and the vault has no settlement events. */
+  /** Waiting requests, if the slice is final and the vault has no settlement events. */
   readonly requests: ReturnType<typeof followRequests> | undefined
 }
 
-/** Builds the notices of entries, in order. */
 async function listEntryNotices(
   entries: readonly LedgerEntry[],
   { waits, entriesOf, hashes, steps, requests }: EntriesOfSlice,
@@ -193,7 +189,6 @@ async function listEntryNotices(
   return notices.flat()
 }
 
-/** Builds the time and place of an event's notices. */
 function toSettledAt({ address }: VaultOnChain, { location }: VaultEvent): SettledAt {
   const { chainId, transactionHash, blockNumber, logIndex, timestamp } = location
   const block = toBlockFields({ number: blockNumber, timestamp })

@@ -4,25 +4,24 @@ import type { ChainReader } from '../chain/reader.ts'
 import type { VaultEvent } from '../protocols/books.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
-/** Events of some vaults in order, up to a block, and that block's time in seconds since 1970. */
+/** Events of vaults in order, up to a block, and that block's time in seconds since 1970. */
 export type Slice = { readonly events: readonly VaultEvent[]; readonly through: bigint; readonly timestamp: bigint }
 
-/** A slice ends with the block that reaches this many events, which bounds memory, or after `SLICE_MS`. */
+/** Number of events at which a slice ends, to bound memory. It also ends after `SLICE_MS` milliseconds. */
 export const SLICE_EVENTS = 5_000
 const SLICE_MS = 5_000
 
 type Range = {
   readonly vaults: readonly VaultOnChain[]
-  /** The first and the last block, both included. */
   readonly from: bigint
   readonly to: bigint
-  /** A block whose time need not be asked for. */
+  /** Block with a known time. */
   readonly final: BlockHeader
-  /** The moment, in epoch milliseconds, after which nothing more is asked for. */
+  /** Epoch milliseconds after which the read starts no further request. */
   readonly until: number
 }
 
-/** Reads the next slice of these vaults' events, of at least one block. Throws `upstream_*`. */
+/** Reads the next slice of these vaults' events: at least one block. Throws `upstream_*`. */
 export async function readSlice(
   { reader, now }: { readonly reader: ChainReader; readonly now: () => number },
   { vaults, from, to, final, until }: Range,
@@ -31,7 +30,7 @@ export async function readSlice(
   const isEnough = (events: number) => events >= SLICE_EVENTS || now() >= end
   let through = to
   const logs = new Map<string, Log>()
-  // Each next filter is read no further than the one before.
+  // Each filter is read up to the block that the one before reached.
   for (const filter of [{ address: eventAddresses(vaults), topics: [VAULT_EVENT_TOPICS] }, ...heardFilters(vaults)]) {
     const read = await reader.logsUntil(filter, from, through, isEnough)
     through = read.through

@@ -10,22 +10,21 @@ import { RequestKind } from '../protocols/request-kind.ts'
 import { type Run, save, type VaultRun } from './run.ts'
 import { isNews } from './settle-requests.ts'
 
-/** Vaults that a run asks about their requests. */
 const MAX_ASKED = 20
 /**
- * Requests of a kind that one run reads, in all vaults and in one vault. Anyone can make very many requests in a vault; reading
- * them all then takes more runs.
+ * Maximum number of requests of a kind that one run reads, in all vaults and in one vault. An attacker can create very many in a
+ * vault; reading them all then takes more runs.
  */
 const MAX_REQUESTS = 2_000
 const MAX_REQUESTS_OF_VAULT = 500
-/** Requests in one snapshot, so that it fits into an item. */
+/** Maximum number of requests in one snapshot, so that it fits into an item. */
 const MAX_IN_SNAPSHOT = 400
-/** Snapshots of a vault that wait for their blocks to become final. */
+/** Maximum number of snapshots of a vault with non-final blocks. */
 const MAX_SNAPSHOTS = 20
 
 /**
- * Reads the waiting requests of vaults without settlement events, 20 vaults a run. Stores changed amounts as snapshots until their
- * blocks are final.
+ * Reads the waiting requests of vaults without settlement events, 20 vaults per run. Stores changed amounts as snapshots until
+ * their blocks are final. Logs failures instead of throwing.
  */
 export async function takeSnapshots(run: Run): Promise<void> {
   const { vaultRuns, reader, openRequests, final, number } = run
@@ -52,7 +51,7 @@ export async function takeSnapshots(run: Run): Promise<void> {
       })
       const { isMore, ...page } = nextPage(progress, requests, most)
       const snapshotAt = progress.snapshotAt ?? snapshots[0]?.number
-      // Saved first, so that no stored snapshot is missed.
+      // The progress is saved first, so that a later run finds every stored snapshot.
       if (isMore || !page.hasAsked || snapshotAt !== progress.snapshotAt) {
         vaultRun.progress = { ...progress, ...page, snapshotAt }
         await save(run, [vaultRun])
@@ -60,19 +59,18 @@ export async function takeSnapshots(run: Run): Promise<void> {
       for (const snapshot of snapshots) await openRequests.putSnapshot(vault, snapshot)
     }
   } catch (error) {
-    logger.warn('requests not asked for', { chainId: reader.chain.id, reason: String(error) })
+    logger.warn('waiting requests not read', { chainId: reader.chain.id, reason: String(error) })
   }
 }
 
-/** A vault's snapshots up to a block, and those of them whose blocks the chain still has. */
+/** Vault's snapshots up to a block (`due`), and those whose blocks the chain still has (`confirmed`). */
 export type DueSnapshots = {
   readonly due: readonly Snapshot[]
   readonly confirmed: readonly Snapshot[]
-  /** The block of the first one after it. */
   readonly next: bigint | undefined
 }
 
-/** The snapshots up to a final block of the vaults that have any. Throws `upstream_*`. */
+/** Reads the snapshots up to a final block, of vaults with any. Throws `upstream_*`. */
 export async function readDueSnapshots(
   { reader, openRequests }: Pick<Run, 'reader' | 'openRequests'>,
   vaultRuns: readonly VaultRun[],
@@ -92,21 +90,20 @@ export async function readDueSnapshots(
     marked.map((vaultRun, index) => {
       const snapshots = found[index] ?? []
       const due = snapshots.filter(isDue)
-      if (due.some(({ number }) => !hashes.has(number))) throw badAnswer('the node does not tell a final block')
+      if (due.some(({ number }) => !hashes.has(number))) throw badAnswer('the node does not return a final block')
       const confirmed = due.filter(({ number, hash }) => hashes.get(number) === hash)
       return [vaultRun, { due, confirmed, next: snapshots[due.length]?.number }]
     }),
   )
 }
 
-/** A vault's amounts for its waiting requests; undefined for a request that could not be read. */
 type Asked = {
   readonly vaultRun: VaultRun
   readonly requests: readonly OpenRequest[]
   readonly said: readonly { readonly amounts: OpenAmounts | undefined; readonly block: BlockHeader }[]
 }
 
-/** Asks vaults about waiting requests, `most` of each kind, in one round trip. Throws `upstream_*`. */
+/** Reads vaults' waiting requests, at most `most` of each kind per vault, in one round trip. Throws `upstream_*`. */
 async function askRequests(
   { reader, openRequests }: Pick<Run, 'reader' | 'openRequests'>,
   vaultRuns: readonly VaultRun[],
@@ -132,7 +129,7 @@ async function askRequests(
   })
 }
 
-/** Builds snapshots of changed amounts, by block. Ignores blocks that are already recorded: that node lags. */
+/** Builds snapshots of changed amounts, by block. Ignores already recorded blocks, from a node that lags. */
 async function findNews(
   { openRequests }: Pick<Run, 'openRequests'>,
   { vaultRun: { vault, progress }, requests, said }: Asked,
@@ -146,7 +143,7 @@ async function findNews(
   if (news.length === 0) return []
   const kept = progress.snapshotAt === undefined ? [] : await openRequests.listSnapshots(vault)
   if (kept.length >= MAX_SNAPSHOTS) return []
-  // They are settled in the order of their blocks.
+  // Snapshots are settled in the order of their blocks.
   const last = kept.at(-1)?.number ?? 0n
   const keptNames = new Set(kept.flatMap((snapshot) => snapshot.requests.map(nameOf)))
   const unknown = news.filter(({ request, block }) => block.number > last && !keptNames.has(nameOf(request)))
@@ -158,12 +155,12 @@ async function findNews(
   })
 }
 
-/** Whether a vault's amounts can be: it may make up any. */
+/** Returns true if all amounts are possible. A vault can report false ones. */
 function isPossible({ pending, claimable, cancelled, given = 0n }: OpenAmounts): boolean {
   return [pending, claimable, cancelled, given].every((amount) => amount <= MAX_UINT256)
 }
 
-/** The page that the next run reads after these requests; `hasAsked` if any wait. */
+/** Returns the page that the next run reads after these requests; `hasAsked` if any wait. */
 function nextPage(
   { askedUpTo: before = {} }: VaultProgress,
   requests: readonly OpenRequest[],

@@ -4,8 +4,8 @@ import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
 
 /**
- * The notices of how a transfer of a vault has ended: of its final outcome, or of one that is not final, and before it of those
- * that are no longer so. None if nobody follows it to its end.
+ * Builds the notices of a transfer's ending, final or not, after those that revert replaced endings. Returns none without an
+ * ending.
  */
 export function buildTransferNotices(vault: VaultKey, { key, recorded }: RecordedTransfer): Notice[] {
   const { deposit, events, final, latest, finalEvidence = [] } = recorded

@@ -3,23 +3,22 @@ import { type BlockHeader, toBlockFields } from '../chain/logs.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
 
-/** The notice of a vault that is not what was pinned at a moment, as was seen at a block. */
+/** Builds the notice of a vault that no longer matches its pin of `pinnedAt`; `seenAt` is the block of the comparison. */
 export function buildChangedNotice(vault: VaultKey, pinnedAt: Date, seenAt: BlockHeader): Notice {
   const key = `${keyAt(vault, seenAt)}#changed#${vault.address}#${pinnedAt.getTime()}`
   return { type: 'vault.changed', key, final: true, ...whatIsSeen(vault, seenAt) }
 }
 
-/** A vault's pause, or its end. */
 type PauseType = 'vault.paused' | 'vault.resumed'
 
-/** The notice of a vault that is paused or resumed since a block; `isFinal` once that is final. */
+/** Builds the notice of a vault that was paused or resumed at the block `since`; `isFinal` once that block is final. */
 export function buildPauseNotice(vault: VaultKey, type: PauseType, since: BlockHeader, isFinal: boolean) {
   const what = type === 'vault.paused' ? 'paused' : 'resumed'
   const key = `${keyAt(vault, since)}#${what}#${vault.address}${isFinal ? '' : '#latest'}`
   return { type, key, final: isFinal, ...whatIsSeen(vault, since) } satisfies Notice
 }
 
-/** The notice that a pause, or its end, did not become final. */
+/** Builds the notice that reverts a pause, or its end, that did not become final. */
 export function buildPauseRevertedNotice(vault: VaultKey, type: PauseType, since: BlockHeader): Notice {
   const { key, timestamp, data } = buildPauseNotice(vault, type, since, false)
   const { chainId, vaultAddress } = data

@@ -13,13 +13,11 @@ import { buildChangedNotice } from './vault-notices.ts'
 type Dependencies = {
   readonly reader: ChainReader
   readonly pinStore: Pins
-  /** Publishes notices to clients. */
   readonly publish: (notices: readonly Notice[]) => Promise<void>
   /** Epoch milliseconds. */
   readonly now: () => number
 }
 
-/** The pins of vaults. */
 type Pins = {
   readonly get: (vaults: readonly VaultKey[]) => Promise<(Pin | undefined)[]>
   readonly movePrice: (vault: VaultKey, pin: Pin, price: bigint) => Promise<void>
@@ -27,24 +25,22 @@ type Pins = {
   readonly markPublished: (vault: VaultKey, pin: Pin) => Promise<void>
 }
 
-/** A pinned price is only moved if it differs by more than 0.1 %. */
+/** Minimum relative difference at which a pinned price is moved: 0.1 %. */
 const STEP = 0.001
 
-/** A vault, its pin, and what it is now. */
 type Watched = {
   readonly vault: VaultOnChain
   readonly pin: Pin
   readonly seen: Seen | undefined
-  /** The comparison of pinned beacons and delegations. */
+  /** Result of comparing pinned beacons and delegations. */
   readonly beyond: Verdict | undefined
-  /** The block at which it is so. */
   readonly block: BlockHeader
 }
 
 /**
- * Compares vaults with their pins, in one HTTP request and one for beacons and delegations. Marks changed vaults, which stops their deposits, and reports each once.
- * Moves the pinned prices of the others, the largest difference first. Returns the number of changed vaults, and of those whose
- * notice could not be published; the next run publishes it. Throws `upstream_*`.
+ * Compares vaults with their pins, in one HTTP request and one for beacons and delegations. Marks changed vaults, which stops
+ * their deposits, and reports each once. Moves the pinned prices of the others, largest difference first. Returns the number of
+ * changed vaults, and of those with an unpublished notice, which the next run publishes. Throws `upstream_*`.
  */
 export async function watchPins(
   { reader, pinStore, publish, now }: Dependencies,

@@ -13,15 +13,14 @@ const CAMPAIGNS: Namespace<Record<string, Campaign[]>> = {
   rememberedSeconds: MINUTE,
 }
 
-/** The live campaigns of a chain by the address of the vault or share token that they pay for; put by refresh-rewards. */
+/** Returns the cache key of a chain's live campaigns, by address of the vault or share token. The job refresh-rewards writes them. */
 export function campaignsKey(chainId: number): CacheKey<Record<string, Campaign[]>> {
   return { namespace: CAMPAIGNS, key: chainId.toString() }
 }
 
-/** Milliseconds after which the list omits campaigns. */
 const DEADLINE_MS = 1_000
 
-/** A token that campaigns pay those who hold a vault's shares; `apr` as in `Campaign`. */
+/** Token that campaigns pay to holders of a vault's shares; `apr` as in `Campaign`. */
 type VaultReward = Omit<Campaign, 'endsAt'> & { readonly endsAt: Date }
 
 /** Returns the rewards of a vault whose campaigns have not ended; null if they are unknown. */
@@ -32,8 +31,8 @@ type RewardsOf = (vault: {
 }) => VaultReward[] | null
 
 /**
- * Returns the function that reads what campaigns on these chains pay. It never fails: what cannot be read within a second is
- * unknown.
+ * Returns a function that reads the campaigns of chains from the cache. It never throws: campaigns that it cannot read within a
+ * second are unknown.
  */
 export function campaignsReader({
   cache,

@@ -19,20 +19,19 @@ import {
 import type { ReportedReward } from './merkl.ts'
 import type { LeftOutReason } from './responses.ts'
 
-/** Tokens of one claim. Each is simulated by itself, with its part of a block's gas. */
+/** Maximum number of tokens of one claim. Each is also simulated separately, with its part of a block's gas. */
 const MAX_TOKENS = 10
-/** Gas units of one token's payment, if there is no dry run. */
+/** Gas units assumed per token if there is no dry run. */
 const UPPER_ESTIMATE = 150_000n
 
 type LeftOut = { readonly token: Address; readonly reason: LeftOutReason; readonly claimableAt: Date | null }
 
-/** A reward as it stands on the chain. */
 type Candidate = { readonly reward: ReportedReward; readonly standing: Standing }
 
 /**
- * Prepares one claim of what the chain pays an account now, of these rewards. `tokens` are those that it is to claim. Sends one
- * request to the chain if the source knows what was claimed, and all that is tried works; else a few more. Throws
- * `no_claimable_rewards`, with a detail for each reward that is left out, or `upstream_*`.
+ * Prepares one claim of the rewards that the chain pays an account now, only of `tokens` if given. Sends one request to the chain
+ * if the source's claimed amounts are current and the dry run succeeds; else a few more. Throws `no_claimable_rewards`, with a
+ * detail for each omitted reward, or `upstream_*`.
  */
 export async function prepareRewardsClaim(
   reader: ChainReader,
@@ -78,7 +77,7 @@ export async function prepareRewardsClaim(
     const [outcome] = isKnown ? outcomes : await reader.request([dryRunRequest(account, claims)])
     tried = parseSimulation(outcome, claims.length + 1, distributorAbi) ?? []
     const [together, ...each] = tried
-    // If the claim of all succeeds, the single ones after it pay nothing.
+    // After a successful joint claim, the single claims pay nothing.
     const callOf = (index: number) => (together?.status === 'success' ? together : each[index])
     const failures = batch.map(({ reward, standing }, index) => findFailure(account, reward, standing, callOf(index)))
     for (const [index, reason] of failures.entries()) {
@@ -86,7 +85,7 @@ export async function prepareRewardsClaim(
       if (token && reason) leftOut.push({ token, reason, claimableAt: null })
     }
     paid = batch.filter((_, index) => !failures[index])
-    // What is left of the batch, or what works only by itself, is tried once more.
+    // The paying rewards are tried again as one claim, if the joint claim failed or had others.
     if (paid.length > 0 && (paid.length < batch.length || together?.status === 'reverted')) {
       const [again] = await reader.request([
         boundedSimulationRequest(account, [
@@ -119,7 +118,7 @@ function refusal(leftOut: readonly LeftOut[]): AppError {
   return new AppError('no_claimable_rewards', details.length > 0 ? { details } : {})
 }
 
-/** The reason why a token did not pay in its dry run; undefined if it did, or if nothing could be tried. */
+/** Returns why a token did not pay in its dry run; undefined if it did, or without a dry run. */
 function findFailure(
   account: Address,
   { token }: ReportedReward,
@@ -136,7 +135,6 @@ function findFailure(
   return isTransferred === false ? 'does_not_transfer' : undefined
 }
 
-/** The call that tries a claim of all of these, then one of each. */
 function dryRunRequest(account: Address, claims: readonly RewardClaim[]): RpcRequest {
   const each = [claims, ...claims.map((one) => [one])]
   return boundedSimulationRequest(

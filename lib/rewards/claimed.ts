@@ -4,7 +4,7 @@ import { logger } from '../logger.ts'
 import { DAY, MINUTE } from '../time.ts'
 import { ReportedRewards } from './merkl.ts'
 
-// The chain decides what is payable, so an old report cannot overpay.
+// The chain decides the payable amount, so an old report cannot overpay.
 const REWARDS: Namespace<ReportedRewards> = {
   name: 'rewards',
   schema: ReportedRewards,
@@ -12,7 +12,7 @@ const REWARDS: Namespace<ReportedRewards> = {
   keepSeconds: DAY,
 }
 
-/** The rewards of an account on all chains. */
+/** Returns the cache key of an account's rewards on all chains. */
 export function rewardsKey(account: Address): CacheKey<ReportedRewards> {
   return { namespace: REWARDS, key: account }
 }
@@ -20,8 +20,8 @@ export function rewardsKey(account: Address): CacheKey<ReportedRewards> {
 type Claimed = { readonly token: Address; readonly claimed: bigint }
 
 /**
- * Returns what campaigns of a vault have paid an account, from the last report; null if the source has not been asked for a day.
- * The source is not asked.
+ * Reads the amounts that campaigns of a vault have paid an account, by token, from the cached report. Returns null without a
+ * report of the last day. Never calls the source and never throws.
  */
 export async function readClaimed(
   cache: Pick<SharedCache, 'get'>,

@@ -18,7 +18,7 @@ import type { ReportedReward } from './merkl.ts'
 /** Merkl's Distributor, the same on every chain; a proxy (https://github.com/AngleProtocol/merkl-contracts). */
 export const DISTRIBUTOR: Address = '0x3Ef3D8bA38EBe18DB133cEc108f4D14CE00Dd9Ae'
 
-/** The functions, events and errors of the Distributor that the service uses. */
+/** ABI of the Distributor functions, events and errors that the service uses. */
 export const distributorAbi = parseAbi([
   'function claim(address[] users, address[] tokens, uint256[] amounts, bytes32[][] proofs)',
   'function getMerkleRoot() view returns (bytes32)',
@@ -35,10 +35,10 @@ export const distributorAbi = parseAbi([
   'error ReentrantCall()',
 ])
 
-/** The claim of one token: all that was ever earned, in its smallest unit, and the proof of it. */
+/** Claim of one token: the total ever earned, in its smallest unit, and its proof. */
 export type RewardClaim = Pick<ReportedReward, 'token' | 'amount' | 'proof'>
 
-/** The root of the tree that this leaf and its proof lead to. Pairs are hashed in ascending order, each as 32 bytes. */
+/** Computes the Merkle root of a claim's leaf and proof. Pairs are hashed in ascending order, each hash as 32 bytes. */
 export function foldProof(account: Address, { token, amount, proof }: RewardClaim): Hash {
   const types = [{ type: 'address' }, { type: 'address' }, { type: 'uint256' }] as const
   const leaf = keccak256(encodeAbiParameters(types, [account, token, amount]))
@@ -49,7 +49,7 @@ export function foldProof(account: Address, { token, amount, proof }: RewardClai
   }, leaf)
 }
 
-/** The transaction that claims these tokens for an account, and pays them to it. */
+/** Encodes the transaction that claims these tokens for an account. */
 export function encodeClaim(account: Address, claims: readonly RewardClaim[]): Transaction {
   const args = [
     claims.map(() => account),
@@ -60,7 +60,7 @@ export function encodeClaim(account: Address, claims: readonly RewardClaim[]): T
   return { to: DISTRIBUTOR, data: encodeFunctionData({ abi: distributorAbi, functionName: 'claim', args }), value: 0n }
 }
 
-/** Throws unless the transaction claims exactly these tokens, for the account only. */
+/** Throws unless the transaction claims exactly these tokens, only for the account. */
 export function verifyClaim(account: Address, claims: readonly RewardClaim[], { to, data, value }: Transaction): void {
   const decoded = decodeCall(distributorAbi, data)
   const [users, tokens, amounts, proofs] = decoded?.functionName === 'claim' ? decoded.args : []
@@ -73,21 +73,21 @@ export function verifyClaim(account: Address, claims: readonly RewardClaim[], { 
   )
   const lengths = [users, tokens, amounts, proofs].map((list) => list?.length)
   if (to !== DISTRIBUTOR || value !== 0n || !isRight || lengths.some((length) => length !== claims.length)) {
-    throw new Error('The claim is not what was asked for.')
+    throw new Error('The claim differs from the request.')
   }
 }
 
-/** The Distributor at one block: its roots, and of each token what it has paid and to whom it pays. */
+/** Distributor at one block: its roots, and the paid amount and the recipient of each token. */
 export type Distributions = {
-  /** Root to which proofs lead now; zero before the first tree. */
+  /** Current root of valid proofs; zero before the first tree. */
   readonly root: Hash
-  /** Root of the newest tree, and when it takes effect, in epoch seconds; undefined while it is disputed. */
+  /** Root of the newest tree, and the epoch second at which it takes effect; undefined while it is disputed. */
   readonly next: { readonly root: Hash; readonly at: bigint } | undefined
-  /** By token: all that was paid, in its smallest unit, and the account that the next payment goes to. */
+  /** Total paid, in the smallest unit, and recipient of the next payment, by token. */
   readonly tokens: ReadonlyMap<Address, { readonly claimed: bigint; readonly recipient: Address }>
 }
 
-/** The plan that reads the Distributor for an account's tokens. */
+/** Builds the plan that reads the Distributor for an account's tokens. */
 export function distributionsPlan(account: Address, tokens: readonly Address[]): ReadPlan<Distributions> {
   const trees = [
     call(DISTRIBUTOR, distributorAbi, 'getMerkleRoot', []),
@@ -104,7 +104,7 @@ export function distributionsPlan(account: Address, tokens: readonly Address[]):
     slots: [],
     calls: [...trees, recipientOf(zeroAddress), ...ofTokens.flat()],
     parse: ({ answers }) => {
-      // Each answer has the type of the call at its place.
+      // The cast: each response has the type of the call at its index.
       const [root, tree, at, disputer, ofAll, ...rest] = answers as [
         Hash | undefined,
         readonly [Hash, Hash] | undefined,
@@ -115,7 +115,7 @@ export function distributionsPlan(account: Address, tokens: readonly Address[]):
       ]
       const isDisputed = required(disputer) !== zeroAddress
       const paid = tokens.map((token, index) => {
-        // Two answers for each token, in the order of the calls.
+        // The cast: each token has two responses, in the order of the calls.
         const [claimed, recipient] = rest.slice(index * 2) as [readonly [bigint] | undefined, Address | undefined]
         const chosen = [required(recipient), required(ofAll)].find((one) => one !== zeroAddress)
         return [token, { claimed: required(claimed)[0], recipient: chosen ?? account }] as const
@@ -129,20 +129,20 @@ export function distributionsPlan(account: Address, tokens: readonly Address[]):
   }
 }
 
-/** A reward as the chain has it. Amounts are in the token's smallest unit. */
+/** State of a reward on the chain. Amounts are in the token's smallest unit. */
 export type Standing = {
-  /** Proven by the chain's root; what a claim pays now. */
+  /** Amount that a claim pays now, proven by the chain's root. */
   readonly amount: bigint
-  /** Earned and not claimable yet, as the source reports it. */
+  /** Earned but not claimable yet, by the source's report. */
   readonly pending: bigint
-  /** All that was ever paid. */
+  /** Total ever paid. */
   readonly claimed: bigint
-  /** Epoch seconds from which the newest tree pays; undefined if it does not have this reward, or its time is unknown. */
+  /** Epoch second at which the newest tree pays; undefined if it lacks this reward or has no known time. */
   readonly claimableAt: bigint | undefined
   readonly recipient: Address
 }
 
-/** Compares a reported reward with the chain at one block. */
+/** Computes the state of a reported reward on the chain at one block. */
 export function toStanding(
   account: Address,
   reported: ReportedReward,

@@ -8,20 +8,19 @@ import { Digits, ShortText } from '../portfolio/token-index.ts'
 import { toResult } from '../result.ts'
 import { LAST_SECOND } from '../time.ts'
 
-/** Where Merkl is. It needs no key; one raises the limit of 10 requests a second (https://developers.merkl.xyz/integrate-merkl/auth). */
+/** Address and optional key of Merkl. A key raises the limit of 10 requests a second (https://developers.merkl.xyz/integrate-merkl/auth). */
 export const MerklApi = z
   .object({ url: z.url().default('https://api.merkl.xyz'), apiKey: z.string().min(1).optional() })
   .transform(({ url, apiKey }) => ({ url, headers: apiKey ? { 'x-api-key': apiKey } : {} }))
 
-/** The largest amount that the Distributor records. */
+/** Maximum amount that the Distributor records. */
 export const MAX_UINT208 = 2n ** 208n - 1n
-/** Maximum hashes of a proof: a tree of 40 levels has more leaves than there are accounts. */
+/** Maximum number of hashes of a proof: a tree of 40 levels has more leaves than there are accounts. */
 const MAX_PROOF = 40
-/** Maximum rewards of an account: with their proofs they fit into one item of the cache. */
+/** Maximum number of rewards of an account: with their proofs they fit into one cache item. */
 const MAX_REWARDS = 60
-/** Vaults of whose campaigns a reward says what they have paid. */
+/** Maximum number of vaults by which a reward splits its claimed amount. */
 const MAX_VAULTS = 20
-/** Pages of campaigns of one chain, 100 on each. */
 const MAX_PAGES = 20
 const PAGE_SIZE = 100
 const CHAIN_IDS = EVM_CHAINS.map(({ id }) => id)
@@ -30,8 +29,8 @@ const Amount208 = Amount.refine((amount) => amount <= MAX_UINT208)
 const ProofHash = z.custom<Hex>((value) => typeof value === 'string' && isHash(value))
 
 /**
- * A reward of an account as the source reports it: nothing of it is proven. Amounts are in the token's smallest unit; `amount` and
- * `claimed` are all that was ever earned and paid, `pending` is earned and in no tree.
+ * Reward of an account by the source's report, unproven. Amounts are in the token's smallest unit. `amount` and `claimed` are the
+ * totals ever earned and paid. `pending` is earned but in no tree yet.
  */
 export const ReportedReward = z.object({
   chainId: z.int(),
@@ -46,16 +45,16 @@ export const ReportedReward = z.object({
 })
 export type ReportedReward = z.output<typeof ReportedReward>
 
-/** Rewards of an account on all chains. `unread` are the chains of rewards that could not be read. */
+/** Rewards of an account on all chains. `unread`: chains with rewards that could not be read. */
 export const ReportedRewards = z.object({ rewards: z.array(ReportedReward), unread: z.array(z.int()) })
 export type ReportedRewards = z.output<typeof ReportedRewards>
 
-/** Seconds since 1970 that a date has. */
+/** Seconds since 1970 within the range of a Date. */
 const EpochSecond = z.int().positive().max(Number(LAST_SECOND))
 
-/** A token that campaigns of a vault pay. `apr` is in percent a year, null if the source has not measured it. */
+/** Token that campaigns of a vault pay. `apr` is in percent a year; null if the source has not measured it. */
 export const Campaign = z.object({
-  /** Chain of the token, which need not be that of the vault. */
+  /** Chain of the token, which may differ from the vault's. */
   chainId: z.int(),
   token: Address,
   symbol: z.string(),
@@ -64,7 +63,6 @@ export const Campaign = z.object({
 })
 export type Campaign = z.output<typeof Campaign>
 
-/** Addresses in any case. */
 const AnyAddress = z.preprocess((value) => (typeof value === 'string' ? value.toLowerCase() : value), Address)
 
 const RewardRow = z.object({
@@ -82,7 +80,7 @@ const CampaignToken = z.object({
   address: AnyAddress,
   chainId: z.int(),
   symbol: ShortText,
-  /** Others than tokens are points, and tokens that do not exist yet. */
+  /** Other types are points, and tokens that do not exist yet. */
   type: z.string().catch('TOKEN'),
 })
 const Percent = z.number().min(0).max(1_000_000)
@@ -99,14 +97,13 @@ const Opportunity = z.object({
 })
 type Opportunity = z.output<typeof Opportunity>
 
-/** A reward that is not parsed yet. */
 type Row = { readonly chainId: number; readonly row: unknown }
 
-/** Fetches rewards and campaigns. */
+/** Client of Merkl's API: fetches rewards and campaigns. */
 export type Merkl = ReturnType<typeof createMerkl>
 
 /**
- * Merkl's API (https://developers.merkl.xyz/integrate-merkl/user-rewards), which `ask` asks. Both functions throw AppError
+ * Creates the client of Merkl's API (https://developers.merkl.xyz/integrate-merkl/user-rewards). Both functions throw AppError
  * `upstream_*`.
  */
 export function createMerkl(ask: Upstream) {
@@ -120,7 +117,7 @@ export function createMerkl(ask: Upstream) {
     )
   }
 
-  /** The rows of an account on all chains. If Merkl refuses them together, as it does if it does not know one, each is asked for. */
+  /** Fetches an account's rows on all chains together. If Merkl refuses, perhaps for one unknown chain, fetches each separately. */
   async function fetchAllRows(account: string): Promise<{ rows: Row[]; unread: number[] }> {
     const together = await toResult(fetchRows(account, CHAIN_IDS))
     if ('value' in together) return { rows: together.value, unread: [] }
@@ -134,7 +131,7 @@ export function createMerkl(ask: Upstream) {
   }
 
   return {
-    /** Fetches the rewards of an account on all chains, those with something left first. */
+    /** Fetches the rewards of an account on all chains, those with an unclaimed amount first. */
     async fetchRewards(account: string): Promise<ReportedRewards> {
       const { rows, unread } = await fetchAllRows(account)
       const rewards = new Map<string, ReportedReward>()
@@ -149,7 +146,7 @@ export function createMerkl(ask: Upstream) {
       return { rewards: openFirst.slice(0, MAX_REWARDS), unread: [...unreadChains] }
     },
 
-    /** Fetches the live campaigns of a chain, by the address of the vault that they are for. */
+    /** Fetches the live campaigns of a chain, by vault address. */
     async fetchCampaigns(chainId: number): Promise<Map<string, Campaign[]>> {
       const found: Opportunity[] = []
       for (let page = 0; page < MAX_PAGES; page += 1) {
@@ -159,7 +156,7 @@ export function createMerkl(ask: Upstream) {
         found.push(...parseRows(Opportunity, rows))
         if (rows.length < PAGE_SIZE) break
       }
-      // A borrower's campaign pays nothing to those who deposit.
+      // A campaign for borrowers pays depositors nothing.
       const paying = found.filter(({ action }) => action !== 'BORROW')
       return new Map(
         [...Map.groupBy(paying, ({ identifier }) => identifier)].map(([vault, ofVault]) => [vault, joined(ofVault)]),
@@ -174,7 +171,6 @@ function accepted<T extends { readonly status: number }>(answer: T): T {
   throw new AppError('upstream_unavailable', { cause: new Error(`Merkl: HTTP status ${answer.status}`) })
 }
 
-/** Keeps a reward, of two in one token the larger. */
 function keepLarger(rewards: Map<string, ReportedReward>, reward: ReportedReward): void {
   const key = `${reward.chainId}#${reward.token}`
   const known = rewards.get(key)
@@ -188,7 +184,7 @@ function isOpen({ amount, claimed, pending }: ReportedReward): boolean {
 function toReward(chainId: number, { token, proofs, breakdowns, ...row }: z.output<typeof RewardRow>): ReportedReward {
   const vaults: Record<string, bigint> = {}
   for (const { reason, claimed } of parseRows(Breakdown, breakdowns)) {
-    // A reason names the places that led to the reward, such as `…~MorphoVault_ERC20_0x…`; the account's own is the last.
+    // A reason names the sources of the reward, such as `…~MorphoVault_ERC20_0x…`. The last one is the account's own vault.
     const vault = AnyAddress.safeParse(reason.match(/0x[0-9a-f]{40}(?![0-9a-f])/gi)?.at(-1)).data
     const isKept = vault && (vault in vaults || Object.keys(vaults).length < MAX_VAULTS)
     if (isKept && claimed > 0n) vaults[vault] = (vaults[vault] ?? 0n) + claimed
@@ -196,7 +192,7 @@ function toReward(chainId: number, { token, proofs, breakdowns, ...row }: z.outp
   return { ...row, chainId, token: token.address, symbol: token.symbol, proof: proofs, vaults }
 }
 
-/** Merges the opportunities of a vault by token. The rate of an opportunity is split by what each token pays a day. */
+/** Merges the opportunities of a vault by token. Splits an opportunity's rate by the daily value of each token. */
 function joined(opportunities: readonly Opportunity[]): Campaign[] {
   const campaigns = new Map<string, Campaign>()
   // An opportunity can be on two pages.
@@ -217,6 +213,6 @@ function joined(opportunities: readonly Opportunity[]): Campaign[] {
       })
     }
   }
-  // The share of a rate has no more digits than the rate.
+  // A part of a rate keeps no more digits than the rate.
   return [...campaigns.values()].map(({ apr, ...campaign }) => ({ ...campaign, apr: apr && Number(apr.toFixed(4)) }))
 }

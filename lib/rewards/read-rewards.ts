@@ -12,10 +12,9 @@ import type { RewardResponse } from './responses.ts'
 
 type Reward = z.output<typeof RewardResponse>
 
-/** Metadata of a token by its own contract; undefined if unusable. */
 type Metadata = { readonly symbol: string | undefined; readonly decimals: number | undefined }
 
-/** The reports of an account. `isSpam` is true for a token that looks like spam with this symbol. */
+/** Reported rewards of an account. `isSpam` is true for a token that looks like spam with this symbol. */
 type OfAccount = {
   readonly account: Address
   readonly rewards: readonly ReportedReward[]
@@ -23,9 +22,9 @@ type OfAccount = {
 }
 
 /**
- * Reads what stands of these accounts' rewards on the chain in one request, each token in a call of its own if one burns all gas.
- * Returns the rewards of each account, undefined if they cannot be read. Leaves out rewards of which nothing is left, and tokens
- * whose own symbol looks like spam. Throws `upstream_*`.
+ * Reads the state of these accounts' rewards on the chain in one request; with separate calls per token if one burns all gas.
+ * Returns the rewards of each account; undefined if unreadable. Omits rewards without a remaining amount, and tokens whose
+ * on-chain symbol looks like spam. Throws `upstream_*`.
  */
 export async function readRewards(
   reader: ChainReader,

@@ -7,12 +7,12 @@ import { spamRule } from '../portfolio/spam.ts'
 import { rewardsKey } from './claimed.ts'
 import type { Merkl, ReportedReward } from './merkl.ts'
 
-/** The source's report for one chain, without spam. `isWhole` is false if some rows could not be read. */
+/** Source's report for one chain, without spam. `isWhole` is false if some rows could not be read. */
 export type Reported = {
   readonly chainId: number
   readonly rewards: readonly ReportedReward[]
   readonly isWhole: boolean
-  /** True if the source failed, and this is its last report. */
+  /** True if the source failed and this is its last report. */
   readonly isStale: boolean
   /** True for a token that looks like spam with this symbol. */
   readonly isSpam: (token: string, symbol: string) => boolean
@@ -22,8 +22,8 @@ type Dependencies = { readonly cache: Pick<SharedCache, 'getOrFetch' | 'recall'>
 type Question = { readonly account: Address; readonly chainIds: readonly number[]; readonly payment: Payment }
 
 /**
- * Returns what the source reports of an account on each of these chains: one request in five minutes for all chains, whoever
- * asks. Throws AppError `upstream_*` or `too_many_requests` if nothing is cached.
+ * Returns the source's report of an account on each of these chains. Fetches all chains together, at most once in five minutes for
+ * all clients. Throws AppError `upstream_*` or `too_many_requests` if there is no cached report.
  */
 export async function getReported(
   { cache, merkl }: Dependencies,

@@ -5,7 +5,7 @@ import type { Table } from '../aws/table.ts'
 import { Address as AddressText, EpochSeconds } from '../codecs.ts'
 import { DAY_MS } from '../time.ts'
 
-/** An account on a chain whose rewards a client's user asked for; times in epoch milliseconds. */
+/** Account on a chain whose rewards a client's user requested; times in epoch milliseconds. */
 export const Watched = z.object({
   chainId: z.number(),
   account: AddressText,
@@ -18,21 +18,21 @@ export const Watched = z.object({
 })
 export type Watched = z.output<typeof Watched>
 
-/** Names an account that a client watches. */
+/** Key of an account that a client watches. */
 export type WatchedKey = Pick<Watched, 'chainId' | 'account' | 'clientId'>
 
-/** The last block of which claims are reported. */
+/** Last block whose claims are reported. */
 export const ClaimsCursor = z.object({ through: z.number() })
 
 const INDEX = { name: 'followedTransfers', partitionKey: 'followedOnChain', sortKey: 'lookAt' } as const
 
-/** Milliseconds for which an account stays watched after the last request. DynamoDB deletes it some hours later. */
+/** Milliseconds for which an account stays watched after the last recorded request. DynamoDB deletes it some hours later. */
 const WATCHED_MS = 7 * DAY_MS
 
-/** The accounts that clients watch, and how far each chain's claims are reported. Methods throw when the table cannot be reached. */
+/** Creates the store of watched accounts, and of each chain's last block with reported claims. Methods throw if the table fails. */
 export function watchedStore(table: Table) {
   return {
-    /** Watches accounts from now on (epoch milliseconds). Writes those that the client did not ask for in the last 24 hours. */
+    /** Watches accounts from `now` (epoch milliseconds). Writes only those that the client did not watch in the last 24 hours. */
     async watch(keys: readonly WatchedKey[], now: number): Promise<void> {
       const known = await table.getMany(Watched, keys.map(itemKey), { isConsistent: false })
       const isRecent = ({ chainId, account }: WatchedKey) =>
@@ -42,33 +42,31 @@ export function watchedStore(table: Table) {
       )
     },
 
-    /** The watched accounts of a chain in the order of their next checks, at most `limit`; read as one page that may lag. */
+    /** Lists the watched accounts of a chain in the order of their next checks: one page of at most `limit`, which may lag. */
     async listNext(chainId: number, limit: number): Promise<Watched[]> {
       const range = { index: INDEX, partition: -chainId }
       return (await table.getPage(Watched, range, { limit, isConsistent: false })).items
     },
 
-    /** The ids of the clients that watch an account. */
     async listClients(chainId: number, account: Address): Promise<string[]> {
       const partition = itemKey({ chainId, account, clientId: '' }).pk
       return (await table.list(Watched, { partition }, { isConsistent: false })).map(({ clientId }) => clientId)
     },
 
-    /** Sets when an account is checked next, in epoch milliseconds, unless it is no longer watched. */
+    /** Sets the next check of an account, in epoch milliseconds, unless it is no longer watched. */
     async postpone(key: WatchedKey, lookAt: number): Promise<void> {
       await table.update(itemKey(key), { changes: [set('lookAt', lookAt)], when: exists('lookAt') })
     },
 
-    /** The last block of which a chain's claims are reported; undefined if no account is watched. */
+    /** Gets the last block whose claims are reported; undefined if no account is watched. */
     getThrough: async (chainId: number): Promise<number | undefined> =>
       (await table.get(ClaimsCursor, cursorKey(chainId)))?.through,
 
-    /** Sets that block. */
     async recordThrough(chainId: number, through: number): Promise<void> {
       await table.put(ClaimsCursor, cursorKey(chainId), { through })
     },
 
-    /** Forgets that block: the next claims to report are those after a later one. */
+    /** Deletes that block. Reporting restarts after a later block. */
     async forgetThrough(chainId: number): Promise<void> {
       await table.delete(cursorKey(chainId))
     },

@@ -561,7 +561,7 @@ describe('A client that wants to know what is not final', () => {
     ])
     expect(lines).toContainEqual(
       expect.objectContaining({
-        message: 'too much happened in vaults to be told before it is final',
+        message: 'vaults with too many non-final events not reported',
         vaults: [address],
       }),
     )
