@@ -13,7 +13,7 @@ import { findChain, groupByHost, type RpcUrls } from './readers.ts'
 import type { EvmChain } from './registry.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
-/** The readers of chains that return only what two hosts agree on, read by read: for what becomes final. Throw what `agree` throws. */
+/** Returns readers of chains whose every read is confirmed by two hosts, for data that becomes final. They throw what `agree` throws. */
 export function agreedReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): GetReader {
   const agree = agreement(rpcUrls, environment)
   return (chainId) => {
@@ -22,7 +22,7 @@ export function agreedReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): G
   }
 }
 
-/** The reader of a chain with so many hosts that returns only what two of them agree on. */
+/** Returns the reader of a chain with this number of hosts. It returns only results that two of them agree on. */
 export function agreedReader(agree: Agree, chain: EvmChain, hosts: number): ChainReader {
   const of = <T>(read: (reader: ChainReader) => Promise<T>, combine?: Combine<T>) =>
     agree([chain.id], (getReader) => read(getReader(chain.id)), combine)
@@ -37,7 +37,7 @@ export function agreedReader(agree: Agree, chain: EvmChain, hosts: number): Chai
   }
 }
 
-/** The fields of `ChainReader` reads that are compared. */
+/** Compared fields of `ChainReader` reads. */
 type Snapshot = {
   readonly outcomes: RpcOutcome[]
   readonly block: BlockHeader
@@ -46,7 +46,7 @@ type Snapshot = {
   readonly values?: readonly unknown[]
 }
 
-/** Combines reads of equal values, and of equal blocks if these were asked for, as the older one has them. */
+/** Combines reads of equal values into the older one. With `at`, blocks must be equal too. */
 function sameValues<T extends Snapshot>(chain: EvmChain, { at, extraCalls = [] }: ReadOptions = {}): Combine<T> {
   const combine = sameOutcomes(chain, extraCalls)
   return (older, newer, heads) => {
@@ -59,14 +59,14 @@ function sameValues<T extends Snapshot>(chain: EvmChain, { at, extraCalls = [] }
   }
 }
 
-/** True if two blocks are one, or a minute apart at most. */
+/** True if two blocks are the same, or at most a minute apart. */
 function areOfOneMinute(one: BlockHeader, other: BlockHeader): boolean {
   if (one.number === other.number) return one.timestamp === other.timestamp
   const seconds = one.number < other.number ? other.timestamp - one.timestamp : one.timestamp - other.timestamp
   return seconds >= 0n && seconds <= 60n
 }
 
-/** Combines the events that both read, as far as both have come. */
+/** Combines the events up to the last block that both hosts read. */
 const sameLogs: Combine<{ readonly logs: Log[]; readonly through: bigint }> = (older, newer) => {
   const through = min(older.through, newer.through)
   const [logs = [], others = []] = [older, newer].map((read) =>
@@ -78,7 +78,7 @@ const sameLogs: Combine<{ readonly logs: Log[]; readonly through: bigint }> = (o
   return lowerText(logs, [TIME]) === lowerText(others, [TIME]) ? { logs: untimed, through } : undefined
 }
 
-/** Combines the outcomes of requests, as the older host has them. */
+/** Combines the outcomes of requests into those of the older host. */
 function sameOutcomes(chain: EvmChain, requests: readonly RpcRequest[]): Combine<RpcOutcome[]> {
   return (older, newer, heads) => {
     const agreed = requests.flatMap((request, index) => {
@@ -94,9 +94,9 @@ const RECEIPT = 'eth_getTransactionReceipt'
 const TRANSACTION = 'eth_getTransactionByHash'
 const TIME = 'blockTimestamp'
 
-/** What decides of a result, by method; the others return hexadecimal digits. */
+/** Compared part of a result, by method; other methods return hexadecimal digits. */
 const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
-  // Some nodes leave out the zeros.
+  // Some nodes omit leading zeros.
   eth_getStorageAt: Quantity,
   eth_getTransactionCount: Quantity,
   eth_getBalance: Quantity,
@@ -109,7 +109,7 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
     .nullable(),
 }
 
-/** The outcome of a request that both hosts return; undefined if they differ. */
+/** Returns the outcome of a request that both hosts return; undefined if they differ. */
 function combineOutcomes(
   chain: EvmChain,
   { method, params }: RpcRequest,
@@ -127,7 +127,7 @@ function combineOutcomes(
   if (one.data === null || other.data === null) {
     // A pending transaction may not have reached every node.
     if (method === TRANSACTION) return { result: null }
-    // The schema of receipts has parsed it.
+    // The cast is right: the schema of receipts has parsed it.
     const [mined, head] = one.data === null ? [other.data, olderHead] : [one.data, newerHead]
     return method === RECEIPT && isAhead(chain, mined as Receipt, head) ? { result: null } : undefined
   }
@@ -136,12 +136,12 @@ function combineOutcomes(
   return { result: JSON.parse(JSON.stringify(older.result, (key, value) => (key === TIME ? undefined : value))) }
 }
 
-/** True if a node at this head need not know the block of a receipt yet. */
+/** True if a node at this head may not know the block of a receipt yet. */
 function isAhead(chain: EvmChain, { blockNumber }: Receipt, head: HashedHeader | undefined): boolean {
   return head !== undefined && blockNumber > head.number - blocksApart(chain)
 }
 
-/** A value as text, in lower case, without these keys; a map by its entries. */
+/** Returns a value as lower-case text without these keys; a map as its entries. */
 function lowerText(value: unknown, without: readonly string[] = []): string {
   const kept = (key: string, one: unknown) => {
     if (without.includes(key)) return undefined
@@ -150,13 +150,13 @@ function lowerText(value: unknown, without: readonly string[] = []): string {
   return stringify(value, kept).toLowerCase()
 }
 
-/** The reader for plans whose values have functions: hosts are compared by the results of the calls. */
+/** Returns a reader for plans whose values contain functions. It compares hosts by the results of the calls. */
 export function readingResults(reader: ChainReader): ChainReader {
   type Results = Parameters<ReadPlan<unknown>['parse']>[0]
   const toResults = <T>(plan: ReadPlan<T>): ReadPlan<Results> => ({
     ...plan,
     parse: (results) => {
-      // If they cannot be parsed, this host has failed.
+      // A host whose results cannot be parsed has failed.
       plan.parse(results)
       return results
     },
