@@ -138,7 +138,7 @@ export async function sendOnce(
   }
 }
 
-const OVER = new Error('another try has answered')
+const OVER = new Error('another try has succeeded')
 
 /** One try for a response; it ends with its signal. Throws FailedTry. */
 type Try<T> = (signal: AbortSignal) => Promise<T>
@@ -162,7 +162,7 @@ export async function firstAnswer<T>(
   const isOver = new AbortController()
 
   async function run([first, ...others]: readonly Try<T>[]): Promise<T> {
-    if (!first) throw new FailedTry('upstream_unavailable', 'nobody is left to ask')
+    if (!first) throw new FailedTry('upstream_unavailable', 'no try is left')
     const left = Math.max(1, Math.floor(deadline - now()))
     const answer = first(AbortSignal.any([isOver.signal, AbortSignal.timeout(left)]))
     if (others.length === 0) return answer
@@ -249,7 +249,7 @@ export function parseAnswer<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const parsed = status < 300 ? schema.safeParse(body) : undefined
   if (parsed?.success) return parsed.data
-  throw badAnswer(parsed ? 'an answer of another shape' : `HTTP status ${status}`)
+  throw badAnswer(parsed ? 'a response of another shape' : `HTTP status ${status}`)
 }
 
 /** Returns the rows that match the schema. */

@@ -85,6 +85,6 @@ export async function hideMessage(queueUrl: string, receipt: string, seconds: nu
 /** Returns the URL of the queue with this name. Throws if there is none. */
 export async function findQueueUrl(name: string, client = sqs()): Promise<string> {
   const { QueueUrl } = await client.send(new GetQueueUrlCommand({ QueueName: name }))
-  if (QueueUrl === undefined) throw new Error(`SQS does not tell where the queue ${name} is.`)
+  if (QueueUrl === undefined) throw new Error(`SQS returns no URL for the queue ${name}.`)
   return QueueUrl
 }

@@ -65,7 +65,7 @@ function parseSecret<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const parsed = schema.safeParse(parseJson(SecretString ?? ''))
   // Neither cause nor issues: a JSON error quotes the text, and an issue can quote keys and values.
-  if (!parsed.success) throw new Error(`The secret ${secretId} does not have the form that is expected of it.`)
+  if (!parsed.success) throw new Error(`The secret ${secretId} does not have the expected form.`)
   return parsed.data
 }
 

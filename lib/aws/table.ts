@@ -233,7 +233,7 @@ async function untilDone<T>(
     await sleep(pause)
     undone = await send(undone)
   }
-  if (undone.length > 0) throw new TableError('The table leaves a part of a batch undone.')
+  if (undone.length > 0) throw new TableError('The table left part of a batch undone.')
 }
 
 /** Returns the last element of each key. */

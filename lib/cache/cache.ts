@@ -101,7 +101,7 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
   ): Promise<Aged<T>> {
     try {
       const value = await fetch()
-      if (value === null && cached && cached.value !== null) throw badAnswer('nothing, where there was something')
+      if (value === null && cached && cached.value !== null) throw badAnswer('null in place of a cached value')
       return await put(cacheKey, value)
     } catch (error) {
       const retryAfter = error instanceof AppError ? error.headers['retry-after'] : undefined
@@ -183,7 +183,7 @@ function parseAnswer<T>({ namespace }: CacheKey<T>, stored: Entry['answer']): An
 /** Returns the error for a caller that did not fetch; `upstream_unavailable` has Retry-After. */
 function failedBefore({ code, until }: NonNullable<Entry['failure']>, now: number): AppError {
   return new AppError(code, {
-    cause: new Error('it has just failed'),
+    cause: new Error('a refresh has just failed'),
     ...(code === 'upstream_unavailable' && { headers: { 'retry-after': Math.ceil((until - now) / 1000).toString() } }),
   })
 }

@@ -292,7 +292,7 @@ function readersOf(seats: readonly (Seat | undefined)[]): GetReader {
   const readers = new Map(seats.flatMap((seat) => (seat ? [[seat.chain.id, readerOf(seat)] as const] : [])))
   return (chainId) => {
     const reader = readers.get(chainId)
-    if (!reader) throw new Error(`Chain ${chainId} is not one of those that were named.`)
+    if (!reader) throw new Error(`Chain ${chainId} is not one of the chains of this work.`)
     return reader
   }
 }

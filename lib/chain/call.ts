@@ -55,14 +55,14 @@ export function call<
 
 /** Returns the value; throws `upstream_bad_answer` if there is none, because unknown is not zero. */
 export function required<T>(answer: T | undefined | null): T {
-  if (answer === undefined || answer === null) throw badAnswer('the contract does not tell')
+  if (answer === undefined || answer === null) throw badAnswer('the contract does not return this value')
   return answer
 }
 
 /** Returns the same object. Throws `upstream_bad_answer` if a number in it is not a possible uint256: a contract made it up. */
 export function possible<T extends object>(amounts: T): T {
   for (const amount of Object.values(amounts)) {
-    if (typeof amount === 'bigint' && (amount < 0n || amount > MAX_UINT256)) throw badAnswer('an amount is impossible')
+    if (typeof amount === 'bigint' && (amount < 0n || amount > MAX_UINT256)) throw badAnswer('an amount is not a uint256')
   }
   return amounts
 }

@@ -232,7 +232,7 @@ export async function readTimestamps(rpc: Rpc, logs: readonly Log[]): Promise<(l
   const times = new Map(untold.map((number, index) => [number, parseResult(BlockHeader, outcomes[index]).timestamp]))
   return ({ blockNumber, blockTimestamp }) => {
     const time = blockTimestamp ?? times.get(blockNumber)
-    if (time === undefined) throw new Error(`the time of block ${blockNumber} was not asked for`)
+    if (time === undefined) throw new Error(`the time of block ${blockNumber} was not requested`)
     return time
   }
 }

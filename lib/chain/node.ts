@@ -196,11 +196,11 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
 
   function outcomesOf(requests: readonly RpcRequest[], items: readonly z.output<typeof Item>[]): NodeOutcome[] {
     const byId = new Map(items.map((item) => [item.id, item]))
-    if (byId.size < items.length) throw new FailedTry('upstream_bad_answer', 'two answers to one call')
+    if (byId.size < items.length) throw new FailedTry('upstream_bad_answer', 'two responses to one call')
     return requests.map((request, id) => {
       const { error, result } = byId.get(id) ?? {}
       if (error) return refuse(request, error)
-      if (result === undefined) throw new FailedTry('upstream_bad_answer', 'a call has no answer')
+      if (result === undefined) throw new FailedTry('upstream_bad_answer', 'a call has no response')
       if (result === null && isNeverNull(request)) return { error: { code: 0, refusal: 'unserved' } }
       proveAll(request)
       const header = isLatest(request) ? Newest.safeParse(result).data : undefined

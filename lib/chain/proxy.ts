@@ -84,7 +84,7 @@ async function follow(reader: ChainReader, from: readonly Pointer[]): Promise<Po
   const behind = beacons.map(({ of, address: beacon }, index) => {
     const address = parseImplementation(returned[index])
     if (!address) {
-      throw new Error(`The beacon ${beacon} of ${of} does not tell its implementation: a change could not be seen.`)
+      throw new Error(`The beacon ${beacon} of ${of} does not return its implementation: a change would go unnoticed.`)
     }
     return { role: "beacon's implementation" as const, of, address }
   })

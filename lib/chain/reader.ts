@@ -146,7 +146,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
   async function read<T>(plans: readonly ReadPlan<T>[], options: ReadOptions = {}): Promise<Snapshot<T>> {
     const { attempts, ...others } = await readCalls(plans, options)
     const parts = attempts.map(({ part }) => {
-      if (!part) throw badAnswer('the node would not run a call, or not to its end')
+      if (!part) throw badAnswer('the node did not run a call to its end')
       return part
     })
     return joinParts(parts, others)
@@ -223,7 +223,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
   async function readInParts<T>(plans: readonly ReadPlan<T>[], at: bigint | undefined): Promise<Part<T | undefined>[]> {
     const smaller = plans.length > 1 ? inBatches(plans, Math.ceil(plans.length / PARTS)) : []
     const [empty, ...parts] = (await send([[], ...smaller], at)).parts
-    if (!empty) throw badAnswer('the node runs no call at all')
+    if (!empty) throw badAnswer('the node runs no call')
     const broken = [{ block: empty.block, values: [undefined] }]
     if (smaller.length === 0) return broken
     const readable = await Promise.all(
@@ -269,7 +269,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     const read =
       storage && 'result' in storage ? decodeGroups(blockCalls, stored.map(storageCallOf), storage) : undefined
     if (read && read.block.number !== block.number) {
-      if (at !== undefined) throw badAnswer('two calls at one block are of different blocks')
+      if (at !== undefined) throw badAnswer('two calls at one block return different blocks')
       return (await send([plans], lower(read.block, block).number)).parts[0]
     }
     const words = plans.map((plan) => parseStorage(plan.slots, read?.returned[stored.indexOf(plan)]?.[0]))
@@ -374,8 +374,8 @@ function decodeGroups(
   const all = decodeOutcome(outcome)
   const [timestamp, evmNumber, ownNumber] = decodeAnswers(blockCalls, all.splice(0, blockCalls.length))
   const number = ownNumber ?? evmNumber
-  if (number === undefined || timestamp === undefined) throw badAnswer('the block does not tell its number and time')
-  if (number > LAST_NUMBER || timestamp > LAST_SECOND) throw badAnswer('no chain has such a block')
+  if (number === undefined || timestamp === undefined) throw badAnswer('the block has no number or no time')
+  if (number > LAST_NUMBER || timestamp > LAST_SECOND) throw badAnswer('the block has an impossible number or time')
   return { block: { number, timestamp }, returned: groups.map(({ length }) => all.splice(0, length)) }
 }
 

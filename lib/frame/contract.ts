@@ -38,7 +38,7 @@ export type EndpointContract = {
   readonly aliases?: readonly `/${string}`[]
   /** Two to four words that also name the operation: `Prepare deposit` is `prepareDeposit`. */
   readonly title: string
-  /** One sentence: what the caller gets. */
+  /** One sentence about the response. */
   readonly summary: string
   readonly tag: keyof typeof TAGS
   /** Required caller. `client`: x-join-key must name a client. `user`: Authorization must also carry a session of one of its users. */
