@@ -5,7 +5,6 @@ import { field } from './field.ts'
 /** Maximum amount. */
 export const MAX_UINT256 = 2n ** 256n - 1n
 
-/** Maximum addresses kept with their checksums. */
 const MOST_CHECKSUMS = 20_000
 const checksums = new Map<string, EvmAddress>()
 

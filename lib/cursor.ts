@@ -15,13 +15,10 @@ export function decodeCursor(cursor: string, list: string): string {
   return sortKey
 }
 
-/** An entry of a list with its sort key. */
 type Placed = { readonly sortKey: string }
 
-/** Order of a list by the sort key's text. */
 type Order = 'ascending' | 'descending'
 
-/** Page of a list. `list` identifies the list, and `after` is the sort key before the page. */
 type PageOf = {
   readonly list: string
   readonly order: Order

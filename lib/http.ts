@@ -73,7 +73,6 @@ const SLOW_SHARE = 0.55
 export const LONGEST_RETRY_AFTER_SECONDS = 600
 /** Pause after a 429 without Retry-After, in seconds: limits are usually per minute. */
 const PAUSE_SECONDS = 30
-/** Default maximum bytes of a response. */
 const MOST_BYTES = 32 * 2 ** 20
 
 type FailedTryOptions = { readonly isTransient?: boolean; readonly retryAfterSeconds?: number | undefined }
@@ -140,7 +139,6 @@ export async function sendOnce(
 
 const OVER = new Error('another try has succeeded')
 
-/** One try for a response; it ends with its signal. Throws FailedTry. */
 type Try<T> = (signal: AbortSignal) => Promise<T>
 
 /**
@@ -153,7 +151,6 @@ export async function firstAnswer<T>(
   tries: readonly Try<T>[],
   options: {
     readonly deadline: number
-    /** Returns the milliseconds after which the try of this index is slow. */
     readonly slowMs?: (index: number) => number
     readonly shouldContinue?: (failure: FailedTry) => boolean
   },
@@ -188,7 +185,6 @@ export async function firstAnswer<T>(
   }
 }
 
-/** True if the promise is still pending after these milliseconds. */
 async function isSlow(promise: Promise<unknown>, milliseconds: number, signal: AbortSignal): Promise<boolean> {
   const closed = Promise.allSettled([promise]).then(() => false)
   return Promise.race([closed, sleep(milliseconds, true, { signal, ref: false })])
@@ -260,7 +256,6 @@ export function parseRows<Schema extends z.ZodType>(schema: Schema, rows: readon
   })
 }
 
-/** Reads the JSON of a response; undefined for an error response without any. */
 async function readJson(response: Fetched, mostBytes: number): Promise<unknown> {
   const json = parseJson(await readText(response, mostBytes))
   if (json === undefined && response.status < 400) throw new FailedTry('upstream_bad_answer', 'not JSON')
@@ -280,8 +275,8 @@ async function readText({ body }: Fetched, mostBytes: number): Promise<string> {
 }
 
 /**
- * Returns whole seconds; undefined if the header has none. A date counts from the Date of the same response, so no two
- * clocks are compared (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3).
+ * Returns seconds. A date counts from the Date of the same response, so no two clocks are compared
+ * (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3).
  */
 function retryAfter(headers: Fetched['headers']): number | undefined {
   const text = headers.get('retry-after') ?? ''
@@ -291,10 +286,7 @@ function retryAfter(headers: Fetched['headers']): number | undefined {
   return Number.isNaN(seconds) ? undefined : Math.max(1, Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS))
 }
 
-/**
- * Returns the epoch milliseconds of a date in one of HTTP's three forms; NaN for other texts. The oldest form does not
- * state that it is UTC.
- */
+/** Parses any of HTTP's three date forms. The oldest does not state that it is UTC. */
 function parseDate(text: string): number {
   if (!/^[MTWFS][a-z]{2,8},? /.test(text)) return Number.NaN
   return Date.parse(text.endsWith(' GMT') ? text : `${text} GMT`)

@@ -136,7 +136,6 @@ export const relistVaults = (env: Env<'clients'>) =>
     Date.now,
   )
 
-/** Milliseconds for which a container remembers the progress of vaults' records. */
 const PROGRESS_MS = 30_000
 
 /** Recorded events of vaults, and their progress. */

@@ -5,7 +5,7 @@ export type Path = string | readonly [string, ...string[]]
 export type Condition =
   | { readonly test: 'exists' | 'missing'; readonly path: Path }
   | { readonly test: Comparison; readonly path: Path; readonly value: unknown }
-  /** Compares the number of elements of a set, map or list, or the length of a text. */
+  /** Compares the size of a set, map or list, or the length of a text. */
   | { readonly test: 'size'; readonly path: Path; readonly is: Comparison; readonly value: number }
   | { readonly test: 'beginsWith'; readonly path: Path; readonly value: string }
   | { readonly test: 'all' | 'any'; readonly conditions: readonly Condition[] }

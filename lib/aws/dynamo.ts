@@ -141,7 +141,7 @@ export function stored(attributes: object): Attributes {
   return marshall({ ...attributes }, { removeUndefinedValues: true })
 }
 
-/** Converts an item from DynamoDB's format. The cast is right: every item has its key. */
+/** The cast is right: every item has its key. */
 function loaded(attributes: Attributes | undefined): Item {
   return unmarshall(attributes ?? {}) as Item
 }
@@ -200,7 +200,7 @@ export function updateInput({
   }
 }
 
-/** Returns false if the condition of a write did not hold; throws on any other failure. */
+/** Returns false if the condition of a write did not hold. */
 async function conditionHeld(write: Promise<unknown>): Promise<boolean> {
   try {
     await write

@@ -37,7 +37,7 @@ export function placeholders() {
     }
   }
 
-  /** Writes a condition within another one. DynamoDB refuses redundant parentheses. */
+  /** Adds only necessary parentheses, because DynamoDB refuses redundant ones. */
   function operand(of: Condition): string {
     return (of.test === 'all' || of.test === 'any') && of.conditions.length > 1 ? `(${condition(of)})` : condition(of)
   }
@@ -73,7 +73,6 @@ export function placeholders() {
     update,
     keyCondition,
     nameOf,
-    /** Returns the names and values of all expressions built so far, by their placeholders. */
     attributes: () => ({
       names: Object.fromEntries([...names].map(([name, placeholder]) => [placeholder, name])),
       values,

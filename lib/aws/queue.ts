@@ -21,9 +21,7 @@ export function sqsClient(config: SQSClientConfig = {}): SQSClient {
   return new SQSClient({ ...CLIENT_DEFAULTS, ...config })
 }
 
-/** Maximum messages of one SQS batch. */
 const BATCH = 10
-/** Tries for the refused part of a batch. */
 const TRIES = 3
 
 /** A received message, its id, the number of its receives, and the receipt of this one. */

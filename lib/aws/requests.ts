@@ -9,7 +9,6 @@ export type Item = ItemKey & Readonly<Record<string, unknown>>
 /** Attributes after which a page begins: those of the key and, in an index, of the index's key. */
 export type PageKey = Readonly<Record<string, unknown>>
 
-/** A global secondary index, by its name and key attributes. */
 type Index = { readonly name: string; readonly partitionKey: string; readonly sortKey: string }
 
 /** Items of one partition, in the order of their sort keys: all, or those from one to another, both included. */
@@ -29,7 +28,6 @@ export type PageOptions = {
   /** Maximum items read before the filter; DynamoDB reads at most 1 MB. */
   readonly limit?: number | undefined
   readonly isDescending?: boolean | undefined
-  /** True to return only the keys of items. */
   readonly isKeysOnly?: boolean | undefined
   /** Excludes items after they are read. */
   readonly filter?: Condition | undefined
@@ -49,7 +47,6 @@ export type Write =
     }
   | { readonly check: ItemKey; readonly when: Condition }
 
-/** Outcome of a transaction: made, refused by the conditions at these indexes, or worth another try. */
 type TransactionOutcome =
   | { readonly isMade: true }
   | { readonly refusedAt: readonly number[] }

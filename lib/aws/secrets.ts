@@ -19,10 +19,8 @@ function secretsManager(): SecretsManagerClient {
 /** Maximum time until a changed secret reaches every container. */
 const LIFETIME_MS = 5 * 60_000
 
-/** Secrets that this container has read. */
 const latest = new Map<string, () => Promise<GetSecretValueCommandOutput>>()
 
-/** Returns the latest value of the secret with this ARN or name, read again every five minutes. Throws if it was never read. */
 function readLatest(secretId: string): Promise<GetSecretValueCommandOutput> {
   const read = latest.get(secretId) ?? refreshed(() => readSecret(secretId, secretsManager()), LIFETIME_MS, Date.now)
   latest.set(secretId, read)

@@ -16,15 +16,12 @@ export type RangeOptions = Partial<Omit<PageOptions, 'after'>>
 /** An update of one item, made if a condition holds. */
 export type Update = { readonly changes: readonly Change[]; readonly when: Condition }
 
-/** DynamoDB's limits for one batch. */
 const READ_BATCH = 100
 const WRITE_BATCH = 25
 /** Milliseconds before the undone part of a batch is sent again: while a caller waits, and in jobs. */
 const SHORT_PAUSES_MS = [25, 50, 100, 200]
 const LONG_PAUSES_MS = [...SHORT_PAUSES_MS, 400, 800, 1_600]
-/** Maximum fields that an error names. */
 const MAX_NAMED = 5
-/** Items deleted between two checks of the clock. */
 const DELETED_AT_ONCE = 500
 
 const Key = z.object({ pk: z.string(), sk: z.string() })
@@ -74,7 +71,6 @@ export function createTable(dynamo: Dynamo, table: string) {
   const deleteMany = (keys: readonly ItemKey[]): Promise<void> =>
     writeMany(keys.map(({ pk, sk }) => ({ delete: { pk, sk } })))
 
-  /** Writes an item over the one with its key; false if the condition did not hold. */
   function put<S extends ItemCodec>(schema: S, key: ItemKey, value: z.output<S>, when?: Condition): Promise<boolean> {
     const item = buildItem(schema, key, value)
     if (!when) return dynamo.putItem({ table, item })
@@ -85,7 +81,6 @@ export function createTable(dynamo: Dynamo, table: string) {
   return {
     name: table,
 
-    /** Returns the item with this key; undefined if there is none. */
     async get<S extends z.ZodType>(
       schema: S,
       key: ItemKey,
@@ -121,7 +116,6 @@ export function createTable(dynamo: Dynamo, table: string) {
 
     getPage,
 
-    /** Yields the items of a range, page by page to its end. */
     async *pages<S extends z.ZodType>(
       schema: S,
       range: KeyRange,
@@ -130,7 +124,6 @@ export function createTable(dynamo: Dynamo, table: string) {
       for await (const items of queryPages(range, options)) yield parseItem(z.array(schema), items)
     },
 
-    /** Lists the items of a range, read to its end. */
     async list<S extends z.ZodType>(schema: S, range: KeyRange, options: RangeOptions = {}): Promise<z.output<S>[]> {
       const found: Item[] = []
       for await (const items of queryPages(range, options)) found.push(...items)
@@ -205,7 +198,6 @@ export function createTable(dynamo: Dynamo, table: string) {
 /** A table for stores. */
 export type Table = ReturnType<typeof createTable>
 
-/** A codec between a value and its stored attributes. */
 type ItemCodec = z.ZodType<unknown, object>
 
 /** Parses an item of a table. Throws UnknownFormError for another form: the request ends with 503, and the log names the field. */
@@ -221,7 +213,7 @@ export function buildItem<S extends ItemCodec>(schema: S, key: ItemKey, value: z
   return { ...z.encode(schema, value), ...key }
 }
 
-/** Sends a batch, and its undone part again after each of these pauses. Throws TableError if a part is still undone. */
+/** Sends a batch, and its undone part again after each pause. Throws TableError if a part is still undone. */
 async function untilDone<T>(
   batch: readonly T[],
   send: (undone: readonly T[]) => Promise<readonly T[]>,

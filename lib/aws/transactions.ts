@@ -103,7 +103,7 @@ function asTransactItem(TableName: string, write: Write) {
   return { ConditionCheck: { TableName, Key: stored(write.check), ConditionExpression, ...attributesOf(expressions) } }
 }
 
-/** Cancellation reasons that a retry may clear. Source: TransactionCanceledException in DynamoDB's API reference. */
+/** Cancellation reasons that a retry may clear (TransactionCanceledException in DynamoDB's API reference). */
 const PASSING_REASONS: readonly (string | undefined)[] = [
   'TransactionConflict',
   'ThrottlingError',

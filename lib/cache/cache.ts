@@ -24,7 +24,6 @@ export type Aged<T> = { readonly value: T; readonly asOf: Date; readonly isStale
 /** Key of one answer. */
 export type CacheKey<T> = { readonly namespace: Namespace<T>; readonly key: string }
 
-/** Cached answers of named keys; undefined if there is none. */
 type Cached<Keys extends Record<string, CacheKey<unknown>>> = {
   readonly [Name in keyof Keys]: Keys[Name] extends CacheKey<infer T> ? Aged<T> | undefined : never
 }
@@ -52,7 +51,6 @@ type Dependencies = {
  * an upstream is down, the stale answer is returned. A failure is never cached as an answer.
  */
 export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
-  /** Builds the entry of an answer fetched now. */
   function entryOf<T>(cacheKey: CacheKey<T>, value: T) {
     const { schema, freshSeconds, keepSeconds } = cacheKey.namespace
     const freshMs = 1000 * (value === null ? Math.min(freshSeconds, NULL_FRESH_SECONDS) : freshSeconds)
@@ -67,7 +65,6 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
     return { value, asOf: answer.asOf, isStale: false }
   }
 
-  /** Returns an answer with its age; undefined if there is none, or it is too old to keep. */
   function aged<T>({ namespace }: CacheKey<T>, answer: Answer<T> | undefined): Aged<T> | undefined {
     if (!answer || answer.asOf.getTime() + namespace.keepSeconds * 1000 < now()) return undefined
     return { value: answer.value, asOf: answer.asOf, isStale: answer.freshUntil <= now() }
@@ -91,8 +88,8 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
   }
 
   /**
-   * Fetches and caches an answer. Throws what `fetch` throws, after storing the failure for the containers that wait.
-   * Null in place of a cached value is a failure, because data does not vanish within a moment.
+   * Stores a failure for the containers that wait. Null in place of a cached value is a failure, because data does not
+   * vanish within a moment.
    */
   async function refresh<T>(
     cacheKey: CacheKey<T>,
@@ -173,14 +170,13 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
 }
 export type SharedCache = ReturnType<typeof sharedCache>
 
-/** Parses the stored answer by its schema. An entry in another form counts as none (decision 0064). */
+/** Ignores an entry in another form (decision 0064). */
 function parseAnswer<T>({ namespace }: CacheKey<T>, stored: Entry['answer']): Answer<T> | undefined {
   if (!stored) return undefined
   const { success, data } = namespace.schema.safeParse(stored.json)
   return success ? { value: data, asOf: stored.asOf, freshUntil: stored.freshUntil } : undefined
 }
 
-/** Returns the error for a caller that did not fetch; `upstream_unavailable` has Retry-After. */
 function failedBefore({ code, until }: NonNullable<Entry['failure']>, now: number): AppError {
   return new AppError(code, {
     cause: new Error('a refresh has just failed'),

@@ -62,7 +62,6 @@ export function cacheMemory({ read, now }: Dependencies) {
       return new Map((await Promise.all(recalled)).flatMap(([name, answer]) => (answer ? [[name, answer]] : [])))
     },
 
-    /** Replaces a remembered answer. */
     replace(key: CacheKey<unknown>, answer: Answer<unknown>): void {
       const remembered = memory.get(nameOf(key))
       if (remembered) memory.set(nameOf(key), { ...remembered, answer: Promise.resolve(answer) })

@@ -23,28 +23,22 @@ const Compressed = z.codec(z.instanceof(Uint8Array), z.unknown(), {
 
 /** Entry of a key. Times are in epoch milliseconds. */
 const Entry = z.object({
-  /** Last good answer and its time. */
   answer: z.object({ json: Compressed, asOf: Timestamp, freshUntil: z.number() }).optional(),
-  /** End of the lease of the container that refreshes it. */
   refreshingUntil: z.number().optional(),
-  /** Reason of the last failed refresh, and the end of the pause after it. */
   failure: z.object({ code: FailureCode, until: z.number() }).optional(),
 })
 /** Stored entry of one key. */
 export type Entry = z.output<typeof Entry>
-/** Entry with its expiry in seconds since 1970. */
 const Expiring = Entry.extend({ expiresAt: z.number() })
 const Item = Entry.extend({ pk: z.string() })
 
 const SORT_KEY = 'ANSWER'
-/** Seconds for which an entry without an answer is kept. */
 const UNANSWERED_SECONDS = HOUR
 
 /** Opens the store of upstreams' answers, shared by all containers. */
 export function cacheStore(table: Table) {
   const keyOf = (key: string) => ({ pk: key, sk: SORT_KEY })
   return {
-    /** Returns the entry of a key; an empty one if there is none. */
     get: async (key: string): Promise<Entry> => (await table.get(Entry, keyOf(key), { isConsistent: false })) ?? {},
 
     /** Returns the entries of these keys, at most 100 in one read, without missing ones. */
@@ -83,7 +77,6 @@ export function cacheStore(table: Table) {
         ),
       }),
 
-    /** Releases the lease of a refresh that was not tried. */
     releaseLease: (key: string): Promise<void> => table.write(keyOf(key), [remove('refreshingUntil')]),
 
     /** Releases the lease after a failed refresh, and stores the failure until `failure.until`. */

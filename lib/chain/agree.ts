@@ -105,10 +105,9 @@ export function agreementOf(
   }
 }
 
-/** Hosts of one chain, in the order in which they are called. */
 type HostList = {
   readonly count: number
-  /** Returns the next host that is not taken, or undefined if none is left. The only host of a chain serves every attempt. */
+  /** Returns the next host that is not taken. The only host of a chain serves every attempt. */
   readonly take: (taken: ReadonlySet<Rpc>) => Seat | undefined
   /** Moves a host to the end of the order: it failed, is slow, or is behind. */
   readonly putLast: (last: Rpc) => void
@@ -129,7 +128,7 @@ function hostList({ chain, rpcs }: Hosts): HostList {
   return list
 }
 
-/** A host that serves an attempt. `place`: its index among the chain's hosts, for logs, because URLs are secrets. */
+/** A host that serves an attempt. `place`: its index for logs, because URLs are secrets. */
 type Seat = {
   readonly list: HostList
   readonly chain: EvmChain
@@ -137,27 +136,21 @@ type Seat = {
   readonly place: number
 }
 
-/** Headers by chain id, and by tag. */
 type Heads = Map<number, Map<unknown, HashedHeader>>
 
-/** Work that ran on one host of each chain. */
 type Attempt<T> = {
   readonly seats: readonly Seat[]
   readonly result: Result<T>
-  /** Host failure that ended it; undefined if the work returned, or threw an error of its own. */
+  /** Host failure; undefined if the work returned, or threw an error of its own. */
   readonly failure: AppError | undefined
-  /** Hosts that did not serve. */
   readonly atFault: ReadonlySet<Rpc>
-  /** Headers that the hosts returned for tags. */
   readonly heads: Heads
-  /** False if a host could not simulate. */
   readonly canSimulate: boolean
-  /** Duration in milliseconds. */
   readonly took: number
 }
 type Pair<T> = readonly [older: Attempt<T>, newer: Attempt<T>]
 
-/** Pinned blocks: those that replace tags, the times of the newest heads, and the hosts that simulate if others cannot. */
+/** Blocks that replace tags, times of the newest heads, and hosts that simulate if others cannot. */
 type Pinned = {
   readonly heads: Heads
   readonly isEarlier: boolean
@@ -165,7 +158,6 @@ type Pinned = {
   readonly simulators: readonly Seat[]
 }
 
-/** Work and its options. `isOver`: its value is no longer wanted. */
 type Run<T> = {
   readonly work: Work<T>
   readonly now: () => number
@@ -219,7 +211,6 @@ async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attem
 
 const SLOW = 'slow'
 
-/** Runs work on these hosts, at their heads or at pinned ones. */
 async function attempt<T>(
   seats: readonly Seat[],
   { work, now, pinned, isOver = () => false }: Run<T>,
@@ -267,7 +258,6 @@ async function attempt<T>(
   return { seats, result, failure, atFault, heads, canSimulate, took: now() - begun }
 }
 
-/** Returns the outcomes of requests in order; simulations run on the second host. */
 async function askBoth(
   requests: readonly RpcRequest[],
   [rpc, simulator]: readonly [Rpc, Rpc],
@@ -301,7 +291,7 @@ function readerOf({ chain, rpc, list }: Seat): ChainReader {
   return chainReader(chain, rpc, { nodes: Math.min(2, list.count) })
 }
 
-/** Records the lowest header of each tag. Throws `upstream_bad_answer` if there is no latest header. */
+/** Records the lowest header of each tag. */
 function noteHeads(
   noted: Map<unknown, HashedHeader>,
   requests: readonly RpcRequest[],
@@ -327,7 +317,6 @@ function isLatestHeader({ method, params }: RpcRequest): boolean {
   return method === HEADER && params[0] === 'latest'
 }
 
-/** True if a host does not serve this call, or no longer. */
 function isRefused(outcome: RpcOutcome): boolean {
   return ['archive', 'unserved'].includes(`${refusalOf(outcome)}`)
 }
@@ -336,14 +325,13 @@ function refusalOf(outcome: RpcOutcome | undefined) {
   return outcome && 'error' in outcome ? outcome.error.refusal : undefined
 }
 
-/** Returns the blocks that replace tags on a chain. All nodes behind a URL know the earlier ones. */
+/** Returns the blocks that replace tags. All nodes behind a URL know the earlier ones. */
 function blocksOf(chain: EvmChain, { heads, isEarlier }: Pinned): ReadonlyMap<unknown, HashedHeader> {
   const back = isEarlier ? blocksApart(chain) : 0n
   const ofChain = heads.get(chain.id) ?? new Map<unknown, HashedHeader>()
   return new Map([...ofChain].map(([tag, head]) => [tag, { ...head, number: max(0n, head.number - back) }]))
 }
 
-/** Returns the request with block numbers in place of tags. */
 function pin({ method, params }: RpcRequest, blocks: ReadonlyMap<unknown, HashedHeader>): RpcRequest {
   const block = blocks.get(params.find((param) => blocks.has(param)))
   if (!block) return { method, params }
@@ -359,8 +347,8 @@ function pin({ method, params }: RpcRequest, blocks: ReadonlyMap<unknown, Hashed
 const SimulationParameters = z.looseObject({ blockStateCalls: z.array(z.looseObject({})) })
 
 /**
- * Returns the first two served attempts at nearly the same head, the older first. `newest`: times of the newest heads
- * by chain, in seconds, for attempts at pinned blocks, which may be a minute older.
+ * Returns the first two served attempts at nearly the same head, the older first. With `newest`, for pinned blocks,
+ * they may be a minute older.
  */
 function findPair<T>(attempts: readonly Attempt<T>[], newest?: ReadonlyMap<number, bigint>): Pair<T> | undefined {
   const served = attempts.filter(({ failure }) => !failure)
@@ -399,7 +387,6 @@ export function maxLag({ blockSeconds }: EvmChain): bigint {
   return BigInt(Math.ceil(Math.max(MAX_LAG_BLOCKS * blockSeconds, MAX_LAG_SECONDS)))
 }
 
-/** Returns the time of each chain's newest head, in seconds since 1970. */
 function newestOf(attempts: readonly Attempt<unknown>[]): ReadonlyMap<number, bigint> {
   const newest = new Map<number, bigint>()
   for (const { heads } of attempts) {
@@ -420,7 +407,6 @@ function firstHead({ seats: [seat], heads }: Attempt<unknown>): HashedHeader | u
   return seat && heads.get(seat.chain.id)?.get('latest')
 }
 
-/** Returns the result that a pair agrees on; undefined if it disagrees. */
 function settle<T>(pair: Pair<T>, combine: Combine<T>): Result<T> | undefined {
   const [older, newer] = pair
   if (!older.seats.every(({ chain }) => areOfOneChain(chain, pair))) return undefined
@@ -436,10 +422,7 @@ function settle<T>(pair: Pair<T>, combine: Combine<T>): Result<T> | undefined {
   return refused.canSimulate && !other.canSimulate ? refused.result : undefined
 }
 
-/**
- * True if two heads can be of one chain: the same block, parent and child, or a few blocks apart. In the last case no
- * host confirms the older hash: that would take another round trip.
- */
+/** True if two heads can be of one chain. If they are several blocks apart, the older hash stays unconfirmed, to save a round trip. */
 function areOfOneChain(chain: EvmChain, pair: Pair<unknown>): boolean {
   const [one, other] = pair.map(({ heads }) => heads.get(chain.id)?.get('latest'))
   if (!one || !other) return true
@@ -466,7 +449,7 @@ function lowerHeader(known: HashedHeader | undefined, header: HashedHeader): Has
   return known && known.number <= header.number ? known : header
 }
 
-/** True if two attempts failed alike and no other host can help: the contract is at fault, or the chain has one host. */
+/** True if two attempts failed alike and no other host can help. */
 function failAlike([one, other]: readonly Attempt<unknown>[]): boolean {
   if (!one?.failure || !other?.failure || textOfError(one.failure) !== textOfError(other.failure)) return false
   return [one, other].every(({ seats, atFault }) =>
@@ -502,7 +485,6 @@ function disagreement(pair: Pair<unknown>): AppError {
   return new AppError('nodes_disagree')
 }
 
-/** Returns the error if fewer than two hosts serve: the first failure if all failed, else `second_node_silent`. */
 function silence(attempts: readonly Attempt<unknown>[]): AppError {
   const failures = attempts.flatMap(({ failure }) => failure ?? [])
   const [cause] = failures
@@ -514,7 +496,7 @@ function silence(attempts: readonly Attempt<unknown>[]): AppError {
   return new AppError('second_node_silent', { cause })
 }
 
-/** Returns the hosts' indexes for each chain with several hosts. Logs must not contain URLs, which are secrets. */
+/** Returns the hosts' indexes for logs, because URLs are secrets. */
 function placesOf(seats: readonly Seat[]): { readonly chainId: number; readonly hosts: readonly number[] }[] {
   const ofChains = Map.groupBy(
     seats.filter(({ list }) => list.count > 1),
@@ -526,7 +508,7 @@ function placesOf(seats: readonly Seat[]): { readonly chainId: number; readonly 
   })
 }
 
-/** Returns a short hash that represents a value in logs. A host's value can be too deep for JSON. */
+/** Returns a short hash for logs. A host's value can be too deep for JSON. */
 function digest(value: unknown): string {
   try {
     const text = JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? one.toString() : one))

@@ -37,7 +37,6 @@ export function agreedReader(agree: Agree, chain: EvmChain, hosts: number): Chai
   }
 }
 
-/** Compared fields of `ChainReader` reads. */
 type Snapshot = {
   readonly outcomes: RpcOutcome[]
   readonly block: BlockHeader
@@ -46,7 +45,7 @@ type Snapshot = {
   readonly values?: readonly unknown[]
 }
 
-/** Combines reads of equal values into the older one. With `at`, blocks must be equal too. */
+/** Requires equal blocks too if `at` was given. */
 function sameValues<T extends Snapshot>(chain: EvmChain, { at, extraCalls = [] }: ReadOptions = {}): Combine<T> {
   const combine = sameOutcomes(chain, extraCalls)
   return (older, newer, heads) => {
@@ -59,14 +58,12 @@ function sameValues<T extends Snapshot>(chain: EvmChain, { at, extraCalls = [] }
   }
 }
 
-/** True if two blocks are the same, or at most a minute apart. */
 function areOfOneMinute(one: BlockHeader, other: BlockHeader): boolean {
   if (one.number === other.number) return one.timestamp === other.timestamp
   const seconds = one.number < other.number ? other.timestamp - one.timestamp : one.timestamp - other.timestamp
   return seconds >= 0n && seconds <= 60n
 }
 
-/** Combines the events up to the last block that both hosts read. */
 const sameLogs: Combine<{ readonly logs: Log[]; readonly through: bigint }> = (older, newer) => {
   const through = min(older.through, newer.through)
   const [logs = [], others = []] = [older, newer].map((read) =>
@@ -78,7 +75,6 @@ const sameLogs: Combine<{ readonly logs: Log[]; readonly through: bigint }> = (o
   return lowerText(logs, [TIME]) === lowerText(others, [TIME]) ? { logs: untimed, through } : undefined
 }
 
-/** Combines the outcomes of requests into those of the older host. */
 function sameOutcomes(chain: EvmChain, requests: readonly RpcRequest[]): Combine<RpcOutcome[]> {
   return (older, newer, heads) => {
     const agreed = requests.flatMap((request, index) => {
@@ -94,7 +90,7 @@ const RECEIPT = 'eth_getTransactionReceipt'
 const TRANSACTION = 'eth_getTransactionByHash'
 const TIME = 'blockTimestamp'
 
-/** Compared part of a result, by method; other methods return hexadecimal digits. */
+/** Compared part of a result; methods not listed return hexadecimal digits. */
 const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   // Some nodes omit leading zeros.
   eth_getStorageAt: Quantity,
@@ -109,7 +105,6 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
     .nullable(),
 }
 
-/** Returns the outcome of a request that both hosts return; undefined if they differ. */
 function combineOutcomes(
   chain: EvmChain,
   { method, params }: RpcRequest,
@@ -131,17 +126,16 @@ function combineOutcomes(
     const [mined, head] = one.data === null ? [other.data, olderHead] : [one.data, newerHead]
     return method === RECEIPT && isAhead(chain, mined as Receipt, head) ? { result: null } : undefined
   }
-  // Not all nodes return block times with events. Without them, `readTimestamps` reads the headers.
+  // Nodes may omit the block times of these events, as above.
   if (lowerText(one.data, [TIME]) !== lowerText(other.data, [TIME])) return undefined
   return { result: JSON.parse(JSON.stringify(older.result, (key, value) => (key === TIME ? undefined : value))) }
 }
 
-/** True if a node at this head may not know the block of a receipt yet. */
+/** True if a node at this head may not know the receipt's block yet. */
 function isAhead(chain: EvmChain, { blockNumber }: Receipt, head: HashedHeader | undefined): boolean {
   return head !== undefined && blockNumber > head.number - blocksApart(chain)
 }
 
-/** Returns a value as lower-case text without these keys; a map as its entries. */
 function lowerText(value: unknown, without: readonly string[] = []): string {
   const kept = (key: string, one: unknown) => {
     if (without.includes(key)) return undefined

@@ -1,20 +1,16 @@
 import { type Address, concat, type Hex, keccak256, numberToHex, pad } from 'viem'
 import type { MadeUpStorage } from './simulation.ts'
 
-/**
- * Slots of the mapping of balances: 0 to 20 for plain contracts, the others for OpenZeppelin's upgradeable ones with 50
- * words for each base.
- */
+/** Slots of the mapping of balances: plain contracts (0 to 20), and OpenZeppelin's upgradeable ones with 50 words for each base. */
 const MAPPINGS = [...Array(21).keys(), 51, 101, 151, 201].map(BigInt)
 /** ERC-7201 location `openzeppelin.storage.ERC20`; its first word is the mapping of balances. */
 const OPENZEPPELIN_ERC20 = 0x52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00n
-/** Seed with which Solady's ERC20 hashes the account. */
 const SOLADY_SEED: Hex = '0x000000000000000087a211a2'
 
 /** Amount in the first probed slot. Small: some tokens keep a flag in the highest bit of a balance (USDC). */
 const FIRST_AMOUNT = 1_000_000_007n
 
-/** Returns slots in which a token may keep an account's balance: those of Solidity, Vyper, OpenZeppelin and Solady. */
+/** Returns the possible slots of Solidity, Vyper, OpenZeppelin and Solady. */
 function balanceSlots(account: Address): Hex[] {
   const key = pad(account)
   const word = (value: bigint) => numberToHex(value, { size: 32 })
@@ -28,7 +24,6 @@ function balanceSlots(account: Address): Hex[] {
 /** A probe for the slot of an account's balance: storage overrides, and the slot for the balance that a token then reports. */
 export type BalanceProbe = {
   readonly storage: MadeUpStorage
-  /** Undefined if none of the probed slots holds the balance. */
   readonly slotOf: (balance: bigint | undefined) => Hex | undefined
 }
 

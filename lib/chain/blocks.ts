@@ -25,7 +25,7 @@ export const BlockSearch = z.object({
 })
 export type BlockSearch = z.output<typeof BlockSearch>
 
-/** Default distance before the time at which a block is near enough, so that a search takes few reads. */
+/** Default distance before the time at which a block is near enough. */
 const NEAR_SECONDS = 60n
 /** Minimum pace. Below it, blocks share a timestamp and reveal no pace. */
 const LEAST_PACE = 0.05

@@ -19,7 +19,6 @@ import { numberAt } from './multicall.ts'
 export type Call<T> = {
   readonly to: Address
   readonly data: Hex
-  /** Throws on return data of another shape. */
   readonly decode: (data: Hex) => T
 }
 
@@ -62,7 +61,8 @@ export function required<T>(answer: T | undefined | null): T {
 /** Returns the same object. Throws `upstream_bad_answer` if a number in it is not a possible uint256: a contract made it up. */
 export function possible<T extends object>(amounts: T): T {
   for (const amount of Object.values(amounts)) {
-    if (typeof amount === 'bigint' && (amount < 0n || amount > MAX_UINT256)) throw badAnswer('an amount is not a uint256')
+    if (typeof amount === 'bigint' && (amount < 0n || amount > MAX_UINT256))
+      throw badAnswer('an amount is not a uint256')
   }
   return amounts
 }
@@ -83,14 +83,13 @@ export function decodeAnswers<T>(
   })
 }
 
-/** Coder of a function: its selector, its arguments as hexadecimal digits, and its return values. */
 type Coder = {
   readonly selector: Hex
   readonly encode: (args: readonly unknown[]) => string
   readonly decode: (data: Hex) => unknown
 }
 
-/** Coders of each ABI's functions, cached because a selector is a hash and thousands of calls use a few functions. */
+/** Coders of functions, cached because selectors are hashes. */
 const coders = new WeakMap<Abi, Map<string, Coder>>()
 
 function coderOf(abi: Abi, name: string, parameters: number): Coder {
@@ -122,7 +121,7 @@ function createCoder(abi: Abi, name: string, parameters: number): Coder {
   }
 }
 
-/** Encoders of the types that most calls use. A general ABI coder takes most of a large read's time. */
+/** Encoders of common types. A general ABI coder takes most of a large read's time. */
 const WORD_ENCODERS: Readonly<Record<string, ((value: unknown) => string) | undefined>> = {
   address: (value) => {
     if (typeof value !== 'string' || !/^0x[0-9a-f]{40}$/i.test(value)) throw new Error('not an address')
@@ -156,10 +155,10 @@ const DECODERS: Readonly<Record<string, ((data: Hex) => unknown) | undefined>> =
   },
 }
 const utf8 = new TextDecoder()
-/** Maximum bytes of a text. No contract's name is longer, and texts of contracts are stored and shown. */
+/** Maximum bytes of a text, because texts of contracts are stored and shown. */
 const MOST_TEXT_BYTES = 1_000
 
-/** Returns the digits of the first word; more may follow, as Solidity's own decoder allows. */
+/** More words may follow, as Solidity's own decoder allows. */
 function firstWord(data: Hex): string {
   if (data.length < 66) throw new Error('less than a word')
   return data.slice(2, 66)

@@ -5,7 +5,7 @@ type NamedError = { readonly name: string; readonly inputs: readonly AbiParamete
 /** Errors that Solidity itself reverts with (https://docs.soliditylang.org/en/latest/control-structures.html). */
 const SOLIDITY_ERRORS = parseAbi(['error Error(string)', 'error Panic(uint256)'])
 
-/** Errors of each ABI by selector, cached because each selector is a hash. */
+/** Errors of each ABI by selector, cached because selectors are hashes. */
 const errors = new WeakMap<Abi, ReadonlyMap<Hex, NamedError>>()
 
 function findError(abi: Abi, selector: Hex): NamedError | undefined {

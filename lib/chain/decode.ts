@@ -11,10 +11,10 @@ import {
 } from 'viem'
 import type { Log } from './logs.ts'
 
-/** Functions and events of each ABI by selector or topic, cached because each of these is a hash. */
+/** Functions and events of each ABI, cached because selectors and topics are hashes. */
 const items = new WeakMap<Abi, ReadonlyMap<Hex, Abi[number]>>()
 
-/** Returns the ABI of the one item with this hash. Given the whole ABI, viem hashes all items in each call. */
+/** Returns an ABI of one item, because viem hashes all items of an ABI in each call. */
 function onlyItem<const abi extends Abi>(abi: abi, hash: Hex): abi {
   const ofAbi = items.get(abi) ?? new Map(abi.flatMap(hashed))
   items.set(abi, ofAbi)

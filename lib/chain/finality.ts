@@ -17,7 +17,6 @@ export type Finality = {
   readonly isPast: (time: bigint) => boolean
 }
 
-/** Maximum blocks read in the search for one that is old enough. */
 const MOST_LOOKS = 16
 
 /** Returns the two calls for a chain's finality, to be sent with others. */

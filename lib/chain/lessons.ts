@@ -12,7 +12,6 @@ export type Lessons = ReturnType<typeof createLessons>
 export function createLessons(now: () => number) {
   const lessons = new Map<string, Lesson>()
 
-  /** Returns the maximum to request of this kind; infinite if unknown. */
   function limitOf(kind: string): number {
     const known = lessons.get(kind)
     if (!known) return Number.POSITIVE_INFINITY

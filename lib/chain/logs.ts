@@ -91,7 +91,7 @@ export function parseResult<Schema extends z.ZodType>(
 
 /** Maximum blocks of one call for events, until a node accepts fewer. */
 const MOST_BLOCKS = 10_000n
-/** Concurrent calls for events in the first round, and while few events come. */
+/** Concurrent calls while few events come. */
 const MOST_CALLS = 16
 /** Maximum bytes of a response before it is split: in memory its events are several times as large. */
 const MOST_BYTES = 8 * 2 ** 20
@@ -100,7 +100,6 @@ const EVENTS_OF_ROUND = 5_000
 /** Events in one round above which the next round is one call. */
 const MANY_EVENTS = 2_000
 
-/** Events up to a block, both ends of the range included. */
 type LogsThrough = { readonly logs: Log[]; readonly through: bigint }
 
 /**
@@ -134,10 +133,7 @@ export async function readLogsUntil(
 
 type Round = { readonly from: bigint; readonly to: bigint; readonly size: bigint; readonly calls: number }
 
-/**
- * Reads the next ranges concurrently, as far as the node returns them. Returns the range size that the node accepts,
- * and whether it had too many events.
- */
+/** Reads the next ranges concurrently. `size`: range size that the node accepts. `isCut`: it had too many events. */
 async function readRound(
   rpc: Rpc,
   filter: LogFilter,
@@ -166,8 +162,8 @@ async function readRound(
 }
 
 /**
- * Reads the events of a block from all its receipts, if a node does not return so many. Nodes stop at 10,000 events. A
- * block of 60 million gas has up to 20,000 transfers of shares, 600 bytes each, below the limit of 32 MiB.
+ * Reads a block with too many events from its receipts. Nodes stop at 10,000 events. A block of 60 million gas has up
+ * to 20,000 transfers of shares, 600 bytes each, below the limit of 32 MiB.
  */
 async function readFullBlock(rpc: Rpc, filter: LogFilter, block: bigint): Promise<Log[]> {
   const [outcome] = await rpc([{ method: 'eth_getBlockReceipts', params: [numberToHex(block)] }])
@@ -177,7 +173,6 @@ async function readFullBlock(rpc: Rpc, filter: LogFilter, block: bigint): Promis
   return logs.filter(matches(filter)).toSorted(byLocation)
 }
 
-/** Returns a test for logs that match the filter, as nodes understand it. */
 function matches({ address, topics }: LogFilter): (log: Log) => boolean {
   const addresses = new Set([address].flat().map((one) => one.toLowerCase()))
   const wanted = topics.map((one) => one && [one].flat().map((topic) => topic.toLowerCase()))
@@ -189,7 +184,6 @@ function matches({ address, topics }: LogFilter): (log: Log) => boolean {
     })
 }
 
-/** Returns the range size to try after a refusal; undefined if a smaller one would not help. */
 function sizeAfter({ refusal, blocks }: RpcError, refusedSize: bigint): bigint | undefined {
   if (refusedSize <= 1n || refusal === 'archive' || refusal === 'unsupported') return undefined
   // Some nodes refuse without a reason.

@@ -23,7 +23,7 @@ export type AggregateCall = { readonly to: Address; readonly data: Hex }
 /** Selector of `aggregate3((address target, bool allowFailure, bytes callData)[]) returns ((bool success, bytes returnData)[])`. */
 const AGGREGATE3 = '0x82ad56cb'
 
-/** Hexadecimal digits of a word of 32 bytes, and the maximum digits of a byte count in it. */
+/** Hexadecimal digits of a word, and the maximum digits of a byte count in it. */
 const WORD = 64
 const LOW_DIGITS = 14
 const HIGH_ZEROS = '0'.repeat(WORD - LOW_DIGITS)

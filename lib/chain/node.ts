@@ -15,15 +15,13 @@ type NodeRefusal = Omit<RpcError, 'refusal'> & { readonly refusal?: RpcError['re
 /** One URL of a chain, with the limits learnt about it. */
 export type Node = ReturnType<typeof createNode>
 
-/** Abort signal and size limit of a node's response. */
 type SendOptions = RpcOptions & { readonly signal: AbortSignal }
 
-/** Maximum calls and characters of one request, until a node refuses. */
+/** Maximums of one request, until a node refuses. */
 const MAX_CALLS = 500
 const MAX_CHARACTERS = 1_000_000
-/** Characters above which a refused request counts as too long rather than as too many calls. */
+/** Characters above which a refused request counts as too long. */
 const LARGE = 200_000
-/** Maximum concurrent requests to a node. */
 const SIDE_BY_SIDE = 8
 /** Usual limits of block ranges. The next smaller one is tried if a refusal contains no number. */
 const BLOCK_RANGES = [10_000, 5_000, 2_000, 1_000, 500, 100, 50, 10, 5, 2, 1]
@@ -49,24 +47,20 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
   const lessons = createLessons(now)
   let pausedUntil = 0
   let usualMs: number | undefined
-  /** Newest block that the node returned or was called for. */
   let newest = 0
   let isChecked = chainId === undefined
 
-  /** Returns the age of a call's oldest block, in blocks. */
   function ageOf(request: RpcRequest): number | undefined {
     const block = blockOf(request)
     return block === undefined ? undefined : Math.max(0, newest - block)
   }
 
-  /** Returns the refusal of a call if a lesson predicts it. */
   function refusalOf(request: RpcRequest): NodeRefusal | undefined {
     if (!lessons.allows(featureOf(request), 1)) return { code: -32_601, refusal: 'unsupported' }
     const blocks = lessons.limitOf(BLOCKS)
     return (widthOf(request) ?? 0) > blocks ? { code: -32_602, refusal: 'range', blocks } : undefined
   }
 
-  /** True if no lesson says that the node has pruned the data of a call. */
   function keeps(request: RpcRequest): boolean {
     return lessons.allows(ageKind(request), ageOf(request) ?? 0)
   }
@@ -85,7 +79,6 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     return refused.map((error) => (error ? { error } : (outcomes.shift() as NodeOutcome)))
   }
 
-  /** Sends the calls in as few requests as the node accepts, several concurrently. */
   async function sendCut(requests: readonly RpcRequest[], options: SendOptions): Promise<NodeOutcome[]> {
     const outcomes: NodeOutcome[] = []
     for (const some of inBatches(cut(requests, lessons), SIDE_BY_SIDE)) {
@@ -116,9 +109,9 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
   }
 
   /**
-   * Returns the outcomes of a batch whose response is too large. If it ends in the events of one range, that call is
-   * refused with the number of blocks before. Later ranges are refused unread, and the other calls are sent again.
-   * Otherwise both halves are sent.
+   * Handles a response that is too large. If it ends in the events of one range, that call is refused with the number
+   * of blocks before. Later ranges are refused unread, and the other calls are sent again. Otherwise both halves are
+   * sent.
    */
   async function cutBatch({ requests }: Batch, { beginning }: AnswerTooLarge, options: SendOptions) {
     const last = lastBlockIn(beginning)
@@ -139,7 +132,6 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     })
   }
 
-  /** Returns the outcomes of a batch that is refused as a whole. */
   async function refusedBatch(batch: Batch, error: NodeError, answer: HttpAnswer, options: SendOptions) {
     const { requests, body } = batch
     const { status } = answer
@@ -180,7 +172,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     return (await Promise.all(halves.map((some) => sendCut(some, options)))).flat()
   }
 
-  /** Sends the second half, usually of newer blocks, then those of the first half that the node may still have. */
+  /** Sends the second half first, usually of newer blocks. Then sends those of the first half that the node may still have. */
   async function sendNewerHalf(
     requests: readonly RpcRequest[],
     code: number,
@@ -209,14 +201,13 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     })
   }
 
-  /** Deletes lessons that this served call disproves. */
   function proveAll(request: RpcRequest): void {
     lessons.prove(featureOf(request), 1)
     lessons.prove(BLOCKS, widthOf(request) ?? 0)
     lessons.prove(ageKind(request), ageOf(request) ?? 0)
   }
 
-  /** Returns the outcome of a call that fails with this error. `status`: its own HTTP status, if any. Learns refusals that will repeat. */
+  /** Converts an error of a call, and learns refusals that will repeat. */
   function refuse(request: RpcRequest, error: NodeError, status = 200): NodeOutcome {
     const { code } = error
     const meaning = meaningOf(error, status, request)
@@ -252,7 +243,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     throw ofAnotherChain()
   }
 
-  /** Returns a failure of the node as a whole. It contains the class and code of the error, but not the node's text. */
+  /** Returns a failure of the node as a whole, without the node's text. */
   function outage(
     { status, retryAfterSeconds }: HttpAnswer,
     code: FailedTry['code'],
@@ -286,7 +277,6 @@ function ofAnotherChain(): FailedTry {
 
 const CHAIN_ID: RpcRequest = { method: 'eth_chainId', params: [] }
 
-/** Returns the kind of lesson about the age of the data that this call reads. */
 function ageKind({ method }: RpcRequest): string {
   return `age for ${method}`
 }
@@ -307,11 +297,11 @@ function smallerRange(width: number | undefined): number | undefined {
 type Batch = {
   readonly requests: readonly RpcRequest[]
   readonly body: string
-  /** True for one call outside an array, for nodes that accept no batch, not even of one. */
+  /** True for one call outside an array, for nodes that accept no batch. */
   readonly isPlain: boolean
 }
 
-/** Writes the calls as JSON, numbered from 0 in each batch. Each call is written once, regardless of its batch. */
+/** Writes each call once, numbered from 0 in its batch. */
 function cut(requests: readonly RpcRequest[], lessons: Lessons): Batch[] {
   const calls = Math.min(MAX_CALLS, lessons.limitOf(CALLS))
   const characters = Math.min(MAX_CHARACTERS, lessons.limitOf(CHARACTERS))
@@ -335,7 +325,7 @@ function cut(requests: readonly RpcRequest[], lessons: Lessons): Batch[] {
   }))
 }
 
-/** Writes a call as JSON. Calldata needs no escaping and is inserted as it is; escaping took a sixth of a large read's CPU. */
+/** Writes a call as JSON. Calldata is inserted as it is, because escaping took a sixth of a large read's CPU. */
 function toJson(request: RpcRequest): string {
   const [call, ...others] = request.params
   if (request.method !== 'eth_call' || !isCallWithData(call)) return JSON.stringify(request)
@@ -348,10 +338,7 @@ function isCallWithData(call: unknown): call is { readonly data: string } {
   return !call.data.includes('"') && !call.data.includes('\\')
 }
 
-/**
- * Returns the error of a request that is refused as a whole: one object, one for each call, or without its envelope.
- * Undefined if the node is down, or is none.
- */
+/** Returns the error of a request that is refused as a whole; undefined if the node is down, or is none. */
 function refusalIn({ status, body }: HttpAnswer): NodeError | undefined {
   const first: unknown = Array.isArray(body) ? body[0] : body
   const error = WholeError.safeParse(first).data?.error ?? NodeError.safeParse(first).data
@@ -359,7 +346,6 @@ function refusalIn({ status, body }: HttpAnswer): NodeError | undefined {
   return error ?? (code === undefined ? undefined : { code, message: '' })
 }
 
-/** Returns the block of the last event in the beginning of a response. */
 function lastBlockIn(beginning: string): number | undefined {
   const [, block] = /^"(0x[0-9a-f]{1,12})"/.exec(beginning.slice(beginning.lastIndexOf(KEY) + KEY.length)) ?? []
   return block === undefined ? undefined : Number(block)
@@ -371,7 +357,6 @@ function isInRange(block: number | undefined, request: RpcRequest): boolean {
   return before !== undefined && before >= 0 && before < (widthOf(request) ?? 0)
 }
 
-/** Returns the number of blocks before this one in a call for events. */
 function blocksBefore(block: number | undefined, request: RpcRequest): number | undefined {
   const range = rangeOf(request)
   return range && block !== undefined ? block - range[0] : undefined

@@ -6,7 +6,6 @@ import type { Rpc, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
 /** Name of every node in errors: a URL may contain a key. */
 const NAME = 'node'
 
-/** One question: its options, its deadline, and the nodes' failures for the log. */
 type Question = RpcOptions & { readonly deadline: number; readonly said: Set<string> }
 
 /**
@@ -125,10 +124,10 @@ function textOf(outcome: NodeOutcome | undefined): string {
 /** Refusals that teach nothing about the next call of their kind. */
 const NOT_LEARNT: readonly unknown[] = ['results', 'busy', 'unserved']
 
-/** Refusals, the most useful first. Smaller ranges may be served; a node that is down may have what another one lacks. */
+/** Refusals, the most useful first. Smaller ranges may succeed; a broken node may have what another one lacks. */
 const RANKS: readonly unknown[] = [undefined, 'range', 'results', 'busy', 'unserved', 'unsupported', 'archive']
 
-/** Returns the more useful of two outcomes; of two ranges the longer one. */
+/** Returns the more useful outcome; of two ranges the longer one. */
 function best(one: NodeOutcome, other: NodeOutcome | undefined): NodeOutcome {
   if (!other) return one
   const [rank, otherRank] = [one, other].map((outcome) => RANKS.indexOf(refusalOf(outcome))) as [number, number]
@@ -136,7 +135,6 @@ function best(one: NodeOutcome, other: NodeOutcome | undefined): NodeOutcome {
   return (one.error.blocks ?? 0) > (other.error.blocks ?? 0) ? one : other
 }
 
-/** Returns the outcome if there is one. Throws FailedTry if the nodes are too busy. */
 function served(outcome: NodeOutcome | undefined): RpcOutcome {
   if (outcome && 'result' in outcome) return outcome
   const { refusal, ...error } = outcome?.error ?? { code: 0, refusal: 'busy' }

@@ -34,7 +34,6 @@ export type Pointer = {
   readonly address: Address
 }
 
-/** A contract and its pointers at some time. */
 type Pointing = { readonly address: Address; readonly pointers: readonly Pointer[] }
 
 /** Result of a comparison; `unknown` if the chain returns no result, which is not `same`. */
@@ -65,7 +64,6 @@ export async function readPointers(reader: ChainReader, address: Address): Promi
   return found
 }
 
-/** Reads the pointers in the code at these addresses, and in the storage of those that have their own. */
 async function follow(reader: ChainReader, from: readonly Pointer[]): Promise<Pointer[]> {
   const owners = from.filter(ownsStorage).map(({ address }) => address)
   const [codes, stored] = await Promise.all([
@@ -148,7 +146,6 @@ function checksOf({
   })
 }
 
-/** True if an outcome begins with this result; undefined if the call failed. */
 function hasResult(outcome: RpcOutcome | undefined, expected: Hex): boolean | undefined {
   if (!outcome || !('result' in outcome) || !isHex(outcome.result)) return undefined
   return outcome.result.toLowerCase().startsWith(expected.toLowerCase())
@@ -158,10 +155,8 @@ function beaconsOf({ pointers }: Pointing): Pointer[] {
   return pointers.filter(({ role }) => role === 'ERC-1967 beacon')
 }
 
-/** A contract that a storage slot names. */
 type Named = { readonly role: SlotRole; readonly address: Address }
 
-/** True if the storage at an address names exactly these pointers; undefined stands for the contract itself. */
 function areNamed(named: readonly Named[], pointers: readonly Pointer[], of: Address | undefined): boolean {
   return SLOT_ROLES.every(
     (role) =>
@@ -174,7 +169,6 @@ function storagePlan(address: Address): ReadPlan<Named[]> {
   return { address, slots: Object.values(SLOTS), calls: [], parse: ({ words }) => namedBy(words) }
 }
 
-/** Returns the contracts that the storage words name, in the order of the slots. */
 function namedBy(words: readonly bigint[]): Named[] {
   return SLOT_ROLES.flatMap((role, index) => {
     const address = BigInt.asUintN(160, words[index] ?? 0n)
@@ -182,7 +176,7 @@ function namedBy(words: readonly bigint[]): Named[] {
   })
 }
 
-/** Returns the call with the contract as sender: a beacon may return another implementation to each caller. */
+/** Sends the call as the contract: a beacon may return another implementation to each caller. */
 function implementationRequest(from: Address, beacon: Address): RpcRequest {
   const { to, data } = call(beacon, beaconAbi, 'implementation', [])
   return { method: 'eth_call', params: [{ from, to, data }, 'latest'] }

@@ -83,7 +83,6 @@ export function joinReadPlans<L, R>(left: ReadPlan<L>, right: ReadPlan<R>): Read
   }
 }
 
-/** Values of plans, each of one block, with the outcomes of the extra calls. */
 type Snapshot<T> = {
   /** Earliest block of any value. */
   readonly block: BlockHeader
@@ -119,23 +118,21 @@ const ARBITRUM_BLOCK_CALLS = [...BLOCK_CALLS, call(ARB_SYS, arbSysAbi, 'arbBlock
 
 const LAST_NUMBER = BigInt(Number.MAX_SAFE_INTEGER)
 
-/** Maximum contracts of one eth_call. */
 const MOST_CONTRACTS = 100
 /**
- * Maximum hexadecimal digits of one eth_call; this bounds its gas too. 100 positions take 0.9 million digits and 17
- * million gas. The strictest nodes stop at two million digits and 50 million gas.
+ * Maximum digits of one eth_call, which bounds its gas too. 100 positions take 0.9 million digits and 17 million gas;
+ * the strictest nodes stop at two million digits and 50 million gas.
  */
 const MOST_DIGITS = 1_200_000
-/** Parts into which a failed group is cut. Every node accepts a batch of two calls for each part, and one for the block. */
+/** Parts of a failed group. Every node accepts a batch of two calls for each part, and one for the block. */
 const PARTS = 4
 
-/** Maximum requests for a block's header. */
 const HEADER_TRIES = 3
 
 /** Returns a reader of one chain. `nodes`: number of hosts that agree on its results. */
 export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly nodes?: number } = {}) {
   const blockCalls = chain.id === ARBITRUM ? ARBITRUM_BLOCK_CALLS : BLOCK_CALLS
-  /** Last plans read at the latest block, and the requests of each group, kept because lists are read repeatedly. */
+  /** Last plans at the latest block and their requests, kept because lists are read repeatedly. */
   let last: { readonly plans: readonly unknown[]; readonly requests: readonly RpcRequest[][] } | undefined
 
   /**
@@ -177,7 +174,6 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     return snapshot
   }
 
-  /** Reads plans with as few calls as possible, in one HTTP request. */
   async function readCalls<T>(plans: readonly ReadPlan<T>[], { extraCalls = [], at, withHash = false }: ReadOptions) {
     const groups = cutIntoCalls(plans)
     const isLast = last?.plans.length === plans.length && plans.every((plan, index) => plan === last?.plans[index])
@@ -204,14 +200,13 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     }
   }
 
-  /** Returns the block for responses, with its hash from a header of that block or the next one. */
   async function readEvidence(block: BlockHeader, header: RpcOutcome | undefined): Promise<Evidence> {
     const told = HashedHeader.safeParse(header && 'result' in header ? header.result : undefined).data
     const blockHash = (told && hashTold(told, block)) ?? (await readHash(block))
     return { chainId: chain.id, ...toBlockFields(block), blockHash, nodes }
   }
 
-  /** Reads a block's hash. Tries again if a node behind the same URL does not know the block yet. */
+  /** Tries again if a node behind the same URL does not know the block yet. */
   async function readHash({ number }: Pick<BlockHeader, 'number'>, tries = HEADER_TRIES): Promise<Hash> {
     const [outcome] = await rpc([blockRequest(number)])
     const isTold = outcome && 'result' in outcome && outcome.result !== null
@@ -219,7 +214,6 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     return parseResult(HashedHeader, outcome).hash
   }
 
-  /** Reads plans in ever smaller parts, because one of them made their call fail. */
   async function readInParts<T>(plans: readonly ReadPlan<T>[], at: bigint | undefined): Promise<Part<T | undefined>[]> {
     const smaller = plans.length > 1 ? inBatches(plans, Math.ceil(plans.length / PARTS)) : []
     const [empty, ...parts] = (await send([[], ...smaller], at)).parts
@@ -236,10 +230,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     return readable.flat()
   }
 
-  /**
-   * Reads each group with one or two calls, all in one HTTP request with the extra calls. A part is undefined if the
-   * node did not run its call to the end.
-   */
+  /** Reads each group with one or two calls, all in one HTTP request. A part is undefined if the node did not finish its call. */
   async function send<T>(
     groups: readonly (readonly ReadPlan<T>[])[],
     at: bigint | undefined,
@@ -253,7 +244,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     return { parts, outcomes }
   }
 
-  /** Parses a group's calls and reads what is missing. Reads again at one block if the two calls came from different blocks. */
+  /** Reads again at one block if the two calls came from different blocks. */
   async function finish<T>(
     plans: readonly ReadPlan<T>[],
     at: bigint | undefined,
@@ -280,7 +271,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     return { block, values }
   }
 
-  /** Reads the storage words one by one, for nodes that refuse state overrides. */
+  /** Reads words one by one, for nodes that refuse state overrides. */
   async function readWords(plans: readonly ReadPlan<unknown>[], at: bigint): Promise<bigint[][]> {
     const requests = plans.flatMap(({ address, slots }) =>
       slots.map((slot) => ({ method: 'eth_getStorageAt', params: [address, slot, numberToHex(at)] })),
@@ -296,7 +287,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     read,
     readEach,
     readOne,
-    /** Returns the outcomes of other calls, in one HTTP request. Throws AppError `upstream_*`. */
+    /** Sends other calls in one HTTP request. Throws AppError `upstream_*`. */
     request: rpc,
     /** Reads the events of the filter from a block on, until there are enough; see `readLogsUntil`. */
     logsUntil: (filter: LogFilter, from: bigint, to: bigint, enough: (events: number) => boolean) =>
@@ -304,10 +295,8 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
   }
 }
 
-/** Result of one call: the values of its plans, all of one block. */
 type Part<T> = { readonly block: BlockHeader; readonly values: readonly T[] }
 
-/** Returns the requests for a group at a block: one for its calls, and one for its storage if there is any. */
 function requestsFor(
   blockCalls: readonly AggregateCall[],
   plans: readonly ReadPlan<unknown>[],
@@ -335,7 +324,7 @@ function storageCallOf({ address, slots }: ReadPlan<unknown>): [AggregateCall] {
   return [encodeStorageCall(address, slots)]
 }
 
-/** Cuts the plans into groups that fit into one call each. Without plans there is one empty group, which reads the block. */
+/** Cuts plans into groups of one call each. Without plans, one empty group reads the block. */
 function cutIntoCalls<T>(plans: readonly ReadPlan<T>[]): ReadPlan<T>[][] {
   let group: ReadPlan<T>[] = []
   const groups = [group]
@@ -353,19 +342,16 @@ function cutIntoCalls<T>(plans: readonly ReadPlan<T>[]): ReadPlan<T>[][] {
   return groups
 }
 
-/** Returns the digits that a plan adds to the calls of its group. */
 function digitsOf(plan: ReadPlan<unknown>): number {
   const storage = hasStorage(plan) ? encodedLength(storageCallOf(plan)[0]) + OVERRIDE_DIGITS : 0
   return plan.calls.reduce((sum, call) => sum + encodedLength(call), storage)
 }
 
-/** Returns a block's hash from its own header or the next block's; undefined for any other header. */
 function hashTold({ number, hash, parentHash }: HashedHeader, block: BlockHeader): Hash | undefined {
   if (number === block.number) return hash
   return number === block.number + 1n ? parentHash : undefined
 }
 
-/** Decodes the block of an aggregate, and the return data of each group. Throws `upstream_bad_answer`. */
 function decodeGroups(
   blockCalls: readonly Call<bigint>[],
   groups: readonly (readonly AggregateCall[])[],

@@ -39,8 +39,8 @@ export function groupByHost(urls: readonly string[]): [string, ...string[]][] {
 const SECOND_LEVEL = /\.(ac|co|com|edu|gov|net|org)\.[a-z]{2}$/
 
 /**
- * Returns the operator of the node at a URL: the registered name. Its subdomains and paths are all one host. An IP
- * address, or a name without a dot, is the operator's own machine; each of its ports is a host.
+ * Returns the registered name: its subdomains and paths are all one host. An IP address, or a name without a dot, is
+ * the operator's own machine; each of its ports is a host.
  */
 function hostOf(url: string): string {
   const { hostname, host } = new URL(url)

@@ -30,8 +30,8 @@ export type Meaning = 'call' | 'batch' | 'range' | 'results' | 'archive' | 'unsu
 const REVERTED = 3
 const REVERT = /execution reverted|\breverted\b/i
 /**
- * Failures of the EVM, and of a transaction before it runs. They are worded as in geth, reth, Erigon, Nethermind, Besu,
- * Nitro and anvil. Reth and Nethermind write the names of halts without spaces.
+ * Failures of the EVM, and of a transaction before it runs, from geth, reth, Erigon, Nethermind, Besu, Nitro and anvil.
+ * Reth and Nethermind write the names of halts without spaces.
  */
 const EVM =
   /EVM error|VM execution|out ?of ?(gas|memory|bounds)|opcode|stack ?(underflow|overflow|limit)|invalid ?jump|bad ?instruction|illegal state change|static ?call ?violation|access ?violation|precompile ?failure|invalid code: must|write protection|data out ?of|(code|contract) ?size|initcode|address collision|uint64 overflow|call ?(depth|toodeep)|nonce|intrinsic gas|floor data gas|gas required exceeds|gas limit too high|block gas limit|(insufficient|lack of) (funds|balance) for|insufficient (sender|maxfee)|upfront cost|fee per gas|sender (is )?not an eoa|deployed code/i
@@ -40,7 +40,7 @@ const PARAMETERS = /invalid argument|too many arguments|cannot unmarshal/i
 const isSimulationError = (code: number) => code <= -38_010 && code >= -38_026
 const RATE_LIMITED =
   /no backend|over capacity|request limit reached|rate.?limit|too many requests|request count exceeded|compute units|requests per|throttl/i
-// Rate limits of several providers, and of proxyd: no healthy backend, over capacity, an invalid response from a backend.
+// Rate limits of several providers, and proxyd's: no healthy backend, over capacity, an invalid backend response.
 const BUSY_CODES = [429, -32_016, -32_029, -32_090, -32_011, -32_012, -32_013]
 /** Errors of a node that is behind; they mention ranges and parameters. */
 const BEHIND =
@@ -103,9 +103,7 @@ const LEAST = 2
 /** Rate limits, which are no limits of blocks or calls. */
 const RATE =
   /\d[\d,]*k? ?((req|call|credit|compute unit|cu)\w* ?)?(\/|\bper\b|\bin\b|\ba\b) ?(\d+ ?)?(m?s|sec|min|hour|day|month)|\d+ ?([rq]ps|m?s|sec|min|hour)/gi
-/** Subject of a limit: the blocks of a range or the calls of a batch. */
 type Limited = 'blocks' | 'calls'
-/** A number, and the word for the thing it counts. */
 const NUMBER = /(\d[\d,]*)(k\b)?[ -]?((?<blocks>block|range)|(?<calls>call|request))?/gi
 
 /**
@@ -115,7 +113,6 @@ const NUMBER = /(\d[\d,]*)(k\b)?[ -]?((?<blocks>block|range)|(?<calls>call|reque
 export function parseLimit(message: string, askedFor: number, limited: Limited): number | undefined {
   const words = message.replaceAll(/0x[0-9a-f]+/gi, '').replaceAll(RATE, '')
   const numbers = [...words.matchAll(NUMBER)]
-  // Numbers with the limited word come first, then those without any.
   return [numbers.filter(({ groups }) => groups?.[limited]), numbers.filter(([, , , counted]) => !counted)]
     .map((matches) =>
       Math.min(

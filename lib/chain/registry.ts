@@ -14,7 +14,6 @@ type NativeCoin = {
 
 type ChainBase = {
   readonly id: number
-  /** The chain's key in portfolio responses. */
   readonly key: string
   readonly name: string
   readonly nativeCoin: NativeCoin
@@ -24,15 +23,15 @@ type ChainBase = {
   /** Block explorer, without a slash at the end. */
   readonly explorerUrl: string
   /**
-   * Public endpoints for tests, called in this order unless configuration names others. They have strict limits,
-   * promise nothing and change without notice. An endpoint that returns no events comes last.
+   * Public endpoints for trials, in the order of preference. They have strict limits and change without notice. One
+   * that returns no events comes last.
    */
   readonly rpcUrls: readonly [string, ...string[]]
 }
 
 /**
  * Rule for a final block: the chain's tag has reached it, and it is this many seconds older than the head. Rollup
- * blocks are `safe` once they are written to Ethereum. For nodes without tags only the age counts.
+ * blocks are `safe` once they are written to Ethereum. Without tags only the age counts.
  */
 type Finality = { readonly tag: 'safe' | 'finalized'; readonly seconds: number }
 

@@ -34,13 +34,11 @@ export const UPPER_ESTIMATE = {
   bridge: 250_000n,
 }
 
-/** A number of at most 64 bits; gas and status never exceed it. */
 const Number64 = Quantity.pipe(z.bigint().lt(2n ** 64n))
 
 const SimulatedLog = Log.pick({ address: true, topics: true, data: true })
 type SimulatedLog = z.output<typeof SimulatedLog>
 
-/** A node's response: blocks with a result for each transaction. */
 const SimulatedBlocks = z.array(
   z.object({
     calls: z.array(
@@ -66,7 +64,7 @@ export function simulationRequest(from: Address, transactions: readonly Transact
   return simulation([{ calls: callsOf(from, transactions) }], 'latest')
 }
 
-/** Maximum gas of all calls in a simulated block, below the block limit of every chain. The calls share it equally. */
+/** Maximum gas of a simulated block, below every chain's limit. The calls share it equally. */
 const BLOCK_GAS = 28_000_000n
 
 /** Returns the same call with a gas limit for each transaction, so none uses up the gas of later ones. */

@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
 import type { AggregateCall } from './multicall.ts'
 
-/** Program that replaces a contract's code in a state override. It returns the storage words of the slots in its calldata, in order. */
+/** Program that replaces a contract's code: it returns the storage words of the slots in its calldata. */
 const STORAGE_PROGRAM: Hex = '0x5f5b8035548152602001803611600157365ff3'
 
 /** Hexadecimal digits of the override of one contract. */

@@ -13,12 +13,10 @@ import { sha256 } from '../sha256.ts'
 import type { EndpointContract } from './contract.ts'
 import type { Env } from './resources.ts'
 
-/** Caller of a request, by its key and session. */
 type Identified = {
   readonly client?: Client
   readonly limits?: KeyLimits
   readonly session?: Session
-  /** Returns a payment by the caller. */
   readonly payFor?: PayFor
 }
 
@@ -30,7 +28,6 @@ export type Identification = Identified & {
   readonly findSession?: () => Promise<Required<Pick<Identified, 'session' | 'payFor'>>>
 }
 
-/** A request whose caller is unknown. */
 type Received = {
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly requestContext: { readonly http: { readonly sourceIp: string } }

@@ -9,10 +9,8 @@ import { once } from '../once.ts'
 import { type Built, container, type Providers, readEnv, readSecretVersions } from './container.ts'
 import type { QueueContract } from './contract.ts'
 
-/** Milliseconds until Lambda stops the function. */
 type Time = { readonly remainingMs: () => number }
 
-/** Work on a batch of messages. It returns reports, and the messages to receive again. */
 type BatchWork<Message, Report> = (
   batch: readonly Received<Message>[],
   time: Time,

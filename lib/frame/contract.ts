@@ -38,7 +38,6 @@ export type EndpointContract = {
   readonly aliases?: readonly `/${string}`[]
   /** Two to four words that also name the operation: `Prepare deposit` is `prepareDeposit`. */
   readonly title: string
-  /** One sentence about the response. */
   readonly summary: string
   readonly tag: keyof typeof TAGS
   /** Required caller. `client`: x-join-key must name a client. `user`: Authorization must also carry a session of one of its users. */
@@ -49,14 +48,13 @@ export type EndpointContract = {
   readonly uses: Uses
   /** Request fields, each with its own error (lib/field.ts). Fields that identify the caller are not listed. */
   readonly request: {
-    /** Headers by their names in lower case. */
+    /** Headers by lower-case names. */
     readonly headers?: z.ZodObject
     readonly path?: z.ZodObject
     readonly query?: z.ZodObject
     /** A strict object: an unknown field is refused. */
     readonly body?: z.ZodObject
   }
-  /** Schema of the response; `z.undefined()` for none. */
   readonly response: z.ZodType
   /** Status of a success, if it is not 200. */
   readonly status?: 201 | 204
@@ -74,7 +72,6 @@ export type EndpointContract = {
 export type JobContract = {
   readonly summary: string
   readonly uses: Uses
-  /** Input of one run. */
   readonly event: z.ZodType
   /** Report of a run; alarms watch `lagSeconds`, `changedVaults` and `untoldVaults`. */
   readonly report: z.ZodType
@@ -90,11 +87,8 @@ export type JobContract = {
 export type QueueContract = {
   readonly summary: string
   readonly uses: Uses
-  /** Queue that it receives from. */
   readonly queue: QueueResource
-  /** One message, sent as JSON. */
   readonly message: z.ZodType
-  /** Report of the work on one message. */
   readonly report: z.ZodType
   /** Seconds after which the function is stopped; an unfinished message is received again after six times as long. */
   readonly timeoutSeconds: number
@@ -141,7 +135,6 @@ export function isSafe({
   return method === 'GET' || [...clients, ...deposits, ...users, ...webhooks].every(isRead)
 }
 
-/** Resources that identify a caller: a query for the client, an item for the session, and a lease of the key's units. */
 const CALLER_USES = {
   anyone: {},
   client: { clients: ['Query'], cache: ['UpdateItem'] },
@@ -172,17 +165,14 @@ export type Request<C extends EndpointContract> = {
   readonly [Part in keyof C['request']]: C['request'][Part] extends z.ZodType ? z.output<C['request'][Part]> : never
 } & { readonly requestContext: { readonly http: Http } } & Caller<C>
 
-/** Requested route, and the caller's IP address. */
 type Http = { readonly method: string; readonly path: string; readonly sourceIp: string }
 
-/** Caller: the client and its key's limits, and the user's session, if the contract requires them. */
 type Caller<C extends EndpointContract> = {
   readonly anyone: unknown
   readonly client: Keyed
   readonly user: Keyed & { readonly session: Session }
 }[C['caller']]
 
-/** Client of a key, the key's limits, and the payment for the request's calls to other services. */
 type Keyed = {
   readonly client: Client
   readonly limits: KeyLimits

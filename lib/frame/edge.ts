@@ -55,7 +55,7 @@ function isKnown({ keys }: Edge, key: string): boolean {
 
 /**
  * Returns the address of CloudFront's viewer. CloudFront appends it to the caller's header, and the gateway may append
- * CloudFront's own. Returns CloudFront's address if there is no valid one.
+ * CloudFront's own.
  */
 function viewerOf(forwardedFor = '', cloudFront: string): string {
   const addresses = forwardedFor.split(',').map((address) => address.trim())

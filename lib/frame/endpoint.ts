@@ -23,18 +23,14 @@ import {
 } from './middlewares.ts'
 import type { Env } from './resources.ts'
 
-/** Work of an endpoint: a function of its services. */
 type Work<C extends EndpointContract, P> = (services: Built<P>) => Respond<C>
 
 type Respond<C extends EndpointContract> = (request: Request<C>) => Promise<Reply<C>>
 
-/** Context of a request whose services are being built. */
 type Ready<C extends EndpointContract> = Context & { readonly building: Promise<Respond<C>> }
 
-/** Contract of the service's own documents, open to anyone. */
 type OpenContract = EndpointContract & { readonly caller: 'anyone'; readonly tag: 'System' }
 
-/** Caller identification, signer and configuration version, by the environment of a function. */
 type Frame<C extends EndpointContract> = {
   readonly identify: (env: EnvOf<C>) => Identify
   readonly findSigner: (env: EnvOf<C>) => FindSigner

@@ -6,7 +6,6 @@ import { once } from '../once.ts'
 import { type Built, container, type Providers, readEnv, readSecretVersions } from './container.ts'
 import type { JobContract } from './contract.ts'
 
-/** One run of a job. `remainingMs`: milliseconds until Lambda stops it. */
 type Run<C extends JobContract> = (
   event: z.output<C['event']>,
   time: { readonly remainingMs: () => number },

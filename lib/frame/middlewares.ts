@@ -132,7 +132,6 @@ export function rateLimitHeaders(): HttpMiddleware {
   return { after: finish, onError: finish }
 }
 
-/** Returns the charge that `callerIdentification` added; undefined without a known key. */
 function admissionIn(event: APIGatewayProxyEventV2 & Pick<Identification, 'admission'>): Identification['admission'] {
   return event.admission
 }
@@ -174,10 +173,7 @@ export function replyEncoding(contract: EndpointContract, now: () => number): Ht
   }
 }
 
-/**
- * Returns the age, and the cache headers. Caches subtract it from max-age (RFC 9111, 4.2), so it is added there. A
- * stale response is requested again each time.
- */
+/** Caches subtract the age from max-age (RFC 9111, 4.2), so it is added there. A stale response is requested again each time. */
 function ageHeaders(
   cacheControl: EndpointContract['cacheControl'],
   { asOf, isStale }: Omit<Aged<unknown>, 'value'>,
@@ -192,7 +188,7 @@ function ageHeaders(
   }
 }
 
-/** Returns a cause's message. Our own code creates these causes, without secrets in their messages. */
+/** Our own code creates these causes, without secrets in their messages. */
 function reason(cause: unknown): string | undefined {
   return cause instanceof Error ? cause.message : undefined
 }

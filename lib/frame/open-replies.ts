@@ -5,7 +5,6 @@ import { jsonReply } from './replies.ts'
 
 /** Minimum characters of a body that is compressed. */
 const LEAST_CHARACTERS = 1024
-/** Compression by coding, the preferred one first. */
 const CODINGS = {
   br: (text: string) => brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
   gzip: (text: string) => gzipSync(text),
@@ -15,7 +14,6 @@ const NAMES = ['br', 'gzip'] as const satisfies readonly Coding[]
 
 type Asked = Readonly<Record<string, string | undefined>>
 
-/** A body with its tag, and its compressed forms in base64, each created on first use. */
 type Body = { readonly text: string; tag?: string; readonly compressed: Map<Coding, string> }
 
 /**

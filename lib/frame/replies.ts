@@ -1,7 +1,6 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
 import { type AppError, ERRORS, type ErrorCode, type ErrorDefinition, type ErrorDetail } from '../errors.ts'
 
-/** Body of every failed request. */
 type ErrorBody = {
   success: false
   statusCode: number

@@ -5,7 +5,6 @@ import { type FieldErrors, fieldErrors, withoutNulls } from '../field.ts'
 import { parseJson } from '../json.ts'
 import type { EndpointContract } from './contract.ts'
 
-/** Parts of an event from which a request is parsed. */
 type Received = Partial<
   Pick<APIGatewayProxyEventV2, 'headers' | 'pathParameters' | 'queryStringParameters' | 'body' | 'isBase64Encoded'>
 >
@@ -43,7 +42,6 @@ function parse(schema: z.ZodObject, received: unknown) {
   return schema.safeParse(received, { error: describe })
 }
 
-/** Returns a path or query without empty required parameters, which count as missing. */
 function withoutEmpty({ shape }: z.ZodObject, received: Readonly<Record<string, string | undefined>>) {
   const required = new Set(Object.keys(shape).filter((name) => !shape[name]?.safeParse(undefined).success))
   return Object.fromEntries(Object.entries(received).filter(([name, text]) => text !== '' || !required.has(name)))
@@ -78,7 +76,6 @@ function invalidRequest({ request }: EndpointContract, issues: readonly z.core.$
   return new AppError('unknown_field', { details })
 }
 
-/** Returns the errors of the innermost field on a problem's path that has any. */
 function errorsAt(schema: z.ZodType, [name, ...rest]: readonly PropertyKey[]): FieldErrors | undefined {
   const object = schema instanceof z.ZodOptional ? schema.unwrap() : schema
   const inner = object instanceof z.ZodObject && name !== undefined ? object.shape[String(name)] : undefined
@@ -100,7 +97,7 @@ function kindOf(issue: z.core.$ZodIssue): keyof FieldErrors {
   return tooLong === true ? 'tooLong' : 'invalid'
 }
 
-/** Describes a problem, unless the schema has its own text: the parser's texts name its types. */
+/** Replaces the parser's texts, which name its types. */
 function describe(issue: z.core.$ZodRawIssue): string {
   if (issue.input === undefined) return MISSING
   switch (issue.code) {
@@ -123,7 +120,6 @@ function describe(issue: z.core.$ZodRawIssue): string {
   }
 }
 
-/** Describes a bad union by its discriminator: missing, or with an unknown value. */
 function describeChoice(
   input: unknown,
   { discriminator, options }: { readonly discriminator?: string | undefined; readonly options?: unknown },

@@ -32,7 +32,6 @@ export function buildVariables(values: { readonly [Name in Resource]?: string })
   return Object.fromEntries(told.map(([resource, value]) => [RESOURCES[resource], value]))
 }
 
-/** Name of a table that a function can use. */
 type TableResource = 'clients' | 'deposits' | 'users' | 'webhooks' | 'cache'
 
 /** Name of a queue that a function can send to. */

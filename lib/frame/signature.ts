@@ -3,15 +3,12 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda'
 import { AppError } from '../errors.ts'
 import type { Signer } from '../signing/keys.ts'
 
-/** Seconds for which a signature is valid. */
 const VALIDITY_SECONDS = 300
 /** Path that the gateway forwards unchanged: it decodes any other, and cuts it at a decoded `?`. */
 const UNCHANGED_PATH = /^[A-Za-z0-9/._~-]*$/
 
-/** Parts of a request that the signature of its response covers. */
 type Asked = Pick<APIGatewayProxyEventV2, 'rawPath' | 'rawQueryString' | 'requestContext' | 'headers'>
 
-/** A response with a body. */
 type Answer = { readonly status: number; readonly contentType: string; readonly body: string }
 
 /** Returns the `Content-Digest` of these bytes (RFC 9530). */

@@ -15,18 +15,14 @@ export type Spending = {
   readonly seconds: number
   /** Units left, as this container knows; undefined if the table could not be reached. */
   readonly remaining?: number
-  /** Returns the units to this container. */
   readonly giveBack: () => void
 }
 
-/** A window of a subject as this container knows it. */
 type Window = {
   readonly limit: Limit
   /** Epoch milliseconds. */
   readonly end: number
-  /** Units that this container has spent. */
   spent: number
-  /** Units left of its lease. */
   leased: number
   /** Maximum units of a lease; halved once fewer units were left. */
   most: number
@@ -39,11 +35,9 @@ type Dependencies = {
   readonly take: LeasesStore['take']
   /** Epoch milliseconds. */
   readonly now: () => number
-  /** Maximum windows that a container remembers; the table has the rest. */
   readonly maxWindows?: number
 }
 
-/** Milliseconds in which units are not counted after the table could not be reached. */
 const UNCOUNTED_MS = 5000
 const MAX_WINDOWS = 10_000
 const nothing = () => {}

@@ -1,7 +1,6 @@
 import { AppError } from '../errors.ts'
 import type { Leases, Limit, Spending } from './leases.ts'
 
-/** Requests of a key in each window of `seconds`. */
 type Rate = { readonly requests: number; readonly seconds: number }
 
 /** Prices in units. One unit is about $0.00004, the cost of a request that calls no source. Sources with small plans cost more. */
@@ -45,7 +44,6 @@ export type Payment = {
 /** Payment of jobs, which have no caller to charge. */
 export const FREE: Payment = { pay: async () => {}, findRefusal: () => undefined }
 
-/** Part of a key's units that a session or a network may spend. */
 const PART = 1 / 10
 /** First requests of a session or a network that each container lets through uncounted, so most users cost no table request. */
 const UNCOUNTED = 1
@@ -60,7 +58,6 @@ const SHARES: Readonly<Record<Share, { part: number; seconds?: number; fewest: n
   withdrawalQuotes: { part: 1 / 2, seconds: 600, fewest: 3 * UNITS.quote },
 }
 
-/** Returns the units of a share that this payer may spend in a window. */
 function limitOf({ who }: Payer, share: Share, rate: Rate): Limit {
   const { part, seconds = rate.seconds, fewest } = SHARES[share]
   const ofKey = (rate.requests * part * seconds) / rate.seconds
