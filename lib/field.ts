@@ -22,8 +22,8 @@ export function field<Schema extends z.ZodType>(schema: Schema, errors: ErrorCod
 }
 
 /**
- * Returns a condition for a check across fields. It holds if none of these fields has a problem, so problems of other
- * fields are reported too. It never holds for a value that is not an object.
+ * Returns a condition for a check across fields: the value is an object and none of these fields has a problem.
+ * Problems of other fields are then reported too.
  */
 export const whereFit =
   (...fields: readonly string[]) =>

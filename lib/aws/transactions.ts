@@ -79,9 +79,8 @@ export function createTransactingTable(dynamo: TransactingDynamo, table: string)
     },
 
     /**
-     * Makes all of these writes or none; returns the indexes of the writes whose conditions did not hold, none if all
-     * are made. Every try has the same token, so nothing is made twice. Throws any other failure, after which all or
-     * none may be made.
+     * Makes all or none of these writes, never twice; returns the indexes of the writes whose conditions did not hold.
+     * Throws any other failure, after which all or none may be made.
      */
     transact: makeAll,
   }

@@ -60,8 +60,8 @@ export function cacheStore(table: Table) {
       ),
 
     /**
-     * Takes the lease to refresh a key until `until`. Returns false while another container holds it, or a failure is
-     * remembered. Also returns false if the answer is no longer the `seen` one.
+     * Takes the lease to refresh a key until `until`. Returns false if another container holds it, a failure is
+     * remembered, or the answer is not the `seen` one.
      */
     takeLease: (key: string, { seen, now, until }: { seen: Entry['answer']; now: number; until: number }) =>
       table.update(keyOf(key), {

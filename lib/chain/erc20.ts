@@ -30,8 +30,8 @@ export function encodeApprovals({ token, spender, amount }: Spending, needed: Ap
 }
 
 /**
- * Returns the approvals to try for a spending at this allowance, in order. The first that succeeds in a simulation is
- * used. Some tokens refuse to change an allowance that is not 0.
+ * Returns the approvals to try at this allowance, in order. Some tokens refuse to change an allowance that is not 0.
+ * The first that succeeds in a simulation is used.
  */
 export function approvalsNeeded(amount: bigint, allowance: bigint): readonly [ApprovalsNeeded, ...ApprovalsNeeded[]] {
   if (allowance >= amount) return ['none']

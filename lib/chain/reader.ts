@@ -157,9 +157,9 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
   }
 
   /**
-   * Like `read`, for contracts of which some may be broken. A broken contract fails its call by using all the gas. Only
-   * the contracts of that call are then read again in smaller parts. The broken one ends up alone, with an undefined
-   * value. Throws AppError `upstream_*` if the node returns nothing usable, or no contract can be read.
+   * Like `read`, for contracts of which some may be broken and use all the gas of their call. Contracts of a failed
+   * call are read again in smaller parts, until only the broken one has no value. Throws AppError `upstream_*` if
+   * nothing can be read.
    */
   async function readEach<T>(
     plans: readonly ReadPlan<T>[],

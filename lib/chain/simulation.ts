@@ -73,9 +73,9 @@ export function boundedSimulationRequest(from: Address, transactions: readonly T
 }
 
 /**
- * Returns the call that runs the transactions of each next block in order on overridden storage. It starts after block
- * `at`, by default the latest. The last block has the time `until`, in seconds since 1970, if given. No call can use up
- * the gas of those after it.
+ * Returns the call that runs each block's transactions in order on overridden storage, after block `at` (by default the
+ * latest). The last block has the time `until`, in seconds since 1970, if given. No call can use up the gas of later
+ * ones.
  */
 export function madeUpSimulationRequest(
   from: Address,

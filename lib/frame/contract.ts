@@ -112,9 +112,8 @@ export function methodsOf<Method extends EndpointContract['method']>({ method }:
 }
 
 /**
- * True if a contract's responses are signed: those with a body about a user, a chain or a transaction. Public responses
- * are not signed: market data, and the service's own documents. The search of market data counts as public though its
- * POST is not cached.
+ * True if a contract's responses are signed: those with a body about a user, a chain or a transaction. Market data and
+ * the service's own documents are public and unsigned.
  */
 export function isSigned({ cacheControl, tag, response }: EndpointContract): boolean {
   const isOfAll = cacheControl.startsWith('public') || tag === 'Markets' || tag === 'System'

@@ -96,8 +96,8 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
       return reply as APIGatewayProxyStructuredResultV2
     })
 
-  // The first middleware in is the last one out: the logger must still hold its keys when the others write. The deadline applies to the
-  // handler, which therefore contains all the rest.
+  // The first middleware in is the last one out: the logger must keep its keys while the others write. The deadline applies to the handler,
+  // so it contains all the rest.
   return middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2>({
     timeoutEarlyInMillis: 500,
     timeoutEarlyResponse: () => {

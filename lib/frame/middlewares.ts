@@ -90,8 +90,8 @@ export function errorReplies(): HttpMiddleware {
 }
 
 /**
- * Adds the caller to the event: `client` with its key's `limits`, and `session` for a user. Throws if the caller is
- * unknown, and `insufficient_scope`. Work that is not safe waits for the key's charge; other work runs meanwhile.
+ * Adds the caller to the event: `client`, its key's `limits`, and a user's `session`. Throws if the caller is unknown,
+ * and `insufficient_scope`. Unsafe work waits for the key's charge; other work runs meanwhile.
  */
 export function callerIdentification(contract: EndpointContract, identify: () => Promise<Identify>): HttpMiddleware {
   const scope = scopeOf(contract)

@@ -17,8 +17,8 @@ type Asked = Readonly<Record<string, string | undefined>>
 type Body = { readonly text: string; tag?: string; readonly compressed: Map<Coding, string> }
 
 /**
- * Returns a builder of unsigned JSON replies. It compresses them if the caller accepts that, and omits the body if the
- * caller has it. The work is done once per value, and kept while the value object exists.
+ * Returns a builder of unsigned JSON replies. It compresses them if the caller accepts that, and omits a body that the
+ * caller has. It keeps the result while the value object exists.
  */
 export function openReplies(encode: (value: unknown) => unknown) {
   const bodies = new WeakMap<object, Body>()

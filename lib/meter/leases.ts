@@ -44,9 +44,9 @@ const nothing = () => {}
 
 /**
  * Counts the units that subjects spend, in windows that begin at the same time in all containers. A container leases
- * units from the table and spends them without it. It leases as many as it has spent, between a thousandth and a
- * hundredth of the limit. Counted units of all containers never exceed the limit; at most the rest of each lease is
- * lost. While the table cannot be reached, units are spent uncounted.
+ * units and spends them without the table. It leases as many as it has spent, between a thousandth and a hundredth of
+ * the limit. Counted units never exceed the limit; at most the rest of each lease is lost. While the table cannot be
+ * reached, units are uncounted.
  */
 export function leases({ take, now, maxWindows = MAX_WINDOWS }: Dependencies) {
   const windows = new Map<string, Window>()
