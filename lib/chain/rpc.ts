@@ -31,6 +31,6 @@ export type Rpc = (requests: readonly RpcRequest[], options?: RpcOptions) => Pro
 
 /**
  * Options of calls. `mostBytes`: maximum response size, 32 MiB by default; a larger one is refused with `results`.
- * `isOfPast`: the calls read past states. Without it, two hosts reject a block older than a minute.
+ * `isOfPast`: marks calls that read past states; no code uses it.
  */
 export type RpcOptions = { readonly mostBytes?: number; readonly isOfPast?: true }
