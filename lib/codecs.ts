@@ -2,16 +2,15 @@ import { type Address as EvmAddress, getAddress, type Hash, isHash, zeroAddress 
 import * as z from 'zod'
 import { field } from './field.ts'
 
-/** The largest amount that there can be. */
+/** Maximum amount. */
 export const MAX_UINT256 = 2n ** 256n - 1n
 
-/** How many addresses are remembered with their checksums. */
 const MOST_CHECKSUMS = 20_000
 const checksums = new Map<string, EvmAddress>()
 
 /**
- * The address with its EIP-55 checksum. Remembered, because the checksum is a hash and a list of vaults has hundreds of
- * addresses, the same ones in every request. Throws for anything but 0x and 40 hexadecimal digits.
+ * Returns the address with its EIP-55 checksum. Keeps it, because the checksum is a hash and lists of vaults repeat
+ * hundreds of addresses. Throws for anything but 0x and 40 hexadecimal digits.
  */
 export function checksumAddress(address: string): EvmAddress {
   const known = checksums.get(address)
@@ -23,8 +22,8 @@ export function checksumAddress(address: string): EvmAddress {
 }
 
 /**
- * An EVM address: all lower case, all upper case or with its EIP-55 checksum on the way in, checksummed everywhere after.
- * A mixed-case address with a wrong checksum is refused: it is a typo, and money goes there.
+ * An EVM address: in lower case, upper case or with its EIP-55 checksum as input, checksummed everywhere else. A wrong
+ * checksum is refused, because a typo would send money to another address.
  */
 export const Address = z
   .codec(
@@ -46,16 +45,16 @@ export const Address = z
   )
   .meta({ id: 'Address' })
 
-/** The address of a person's account: any Address but zero, from which nothing comes back. */
+/** Address of a person's account, except the zero address, which never returns funds. */
 export const UserAddress = field(
   Address.refine((address) => address !== zeroAddress, 'must not be the zero address'),
   'missing_or_invalid_user_address',
 ).describe("The user's wallet")
 
-/** The address of a vault that a request names. */
+/** Vault address in a request. */
 export const VaultAddress = field(Address, 'missing_or_invalid_vault_address').describe('Vault contract')
 
-/** An unsigned 256-bit integer, such as a token amount in its smallest unit: a decimal string on the wire and at rest, a bigint in memory. */
+/** An unsigned 256-bit integer, such as a token amount in its smallest unit. A decimal string in JSON and storage, a bigint in memory. */
 export const Amount = z
   .codec(
     z.string().meta({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'Whole number below 2^256' }),
@@ -71,10 +70,10 @@ export const Amount = z
   )
   .meta({ id: 'Amount' })
 
-/** What one whole share of a vault is worth. */
+/** Value of one whole share of a vault. */
 export const SharePrice = Amount.describe("Value of one whole share, in the asset's smallest unit")
 
-/** A whole number of either sign: decimal digits, with a minus before those below zero. */
+/** A whole number of either sign, as decimal digits with a minus below zero. */
 export const SignedAmount = z.codec(z.string().meta({ pattern: '^(0|-?[1-9][0-9]{0,77})$' }), z.bigint(), {
   decode: (text, context) => {
     if (/^(0|-?[1-9]\d{0,77})$/.test(text)) return BigInt(text)
@@ -90,7 +89,7 @@ export const PositiveAmount = field(
   'missing_or_invalid_amount',
 )
 
-/** The hash of a transaction, in lower case. */
+/** Hash of a transaction, in lower case. */
 export const TransactionHash = z
   .codec(
     z.string().meta({ pattern: '^0x[0-9a-fA-F]{64}$', description: 'Transaction hash' }),
@@ -107,7 +106,7 @@ export const TransactionHash = z
   )
   .meta({ id: 'TransactionHash' })
 
-/** A whole number from `min`, not below 0, to `max` that arrives as text, as query parameters do. */
+/** Returns a schema for a whole number from `min` (at least 0) to `max` as text, for query parameters. */
 export function numberText(min: number, max: number) {
   return z.codec(
     z.string().meta({ pattern: '^(0|[1-9][0-9]{0,14})$', description: `${min} to ${max}` }),
@@ -124,7 +123,7 @@ export function numberText(min: number, max: number) {
   )
 }
 
-/** A moment: an ISO 8601 string in UTC with milliseconds on the wire and at rest, a Date in memory. */
+/** A time: an ISO 8601 string in UTC with milliseconds in JSON and storage, a Date in memory. */
 export const Timestamp = z
   .codec(z.iso.datetime({ precision: 3 }), z.date(), {
     decode: (text) => new Date(text),
@@ -132,10 +131,10 @@ export const Timestamp = z
   })
   .meta({ id: 'Timestamp', description: 'ISO 8601, UTC, with milliseconds' })
 
-/** Text that is base64url, or base64, with or without padding: on the way in some clients write bytes so. */
+/** Pattern of base64url or base64, with or without padding, as some clients send bytes. */
 export const BASE64 = /^[A-Za-z0-9_+/-]+={0,2}$/
 
-/** Bytes, at most this many: base64url on the wire and at rest, on the way in also what `BASE64` takes. */
+/** Returns a schema for at most this many bytes: base64url in JSON and storage. As input it accepts `BASE64` too. */
 export function base64url(maxBytes: number) {
   const maxLength = Math.ceil(maxBytes / 3) * 4
   return z.codec(
@@ -155,7 +154,7 @@ export function base64url(maxBytes: number) {
   )
 }
 
-/** A moment in whole seconds, as DynamoDB's time to live wants it: seconds since 1970 at rest, a Date in memory. */
+/** A time in whole seconds since 1970 in storage, as DynamoDB's time to live requires; a Date in memory. */
 export const EpochSeconds = z.codec(z.number().int().nonnegative(), z.date(), {
   decode: (seconds) => new Date(seconds * 1000),
   encode: (date) => Math.floor(date.getTime() / 1000),

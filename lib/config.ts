@@ -5,7 +5,7 @@ import { CoinGeckoApi, DefiLlamaApi, LiFiApi } from './markets/apis.ts'
 import { AlchemyApi, GoldRushApi, SolanaNftsApi, TokenIndexes } from './portfolio/apis.ts'
 import { MerklApi } from './rewards/merkl.ts'
 
-/** The content of a stage's secret: what configures the stage and must not be seen. */
+/** Content of a stage's secret: its confidential configuration. */
 export const Config = z.object({
   rpcUrls: RpcUrls.default({}),
   bridge: BridgeApi.prefault({}),

@@ -1,15 +1,15 @@
-/** What a caller is told of one kind of failure. */
+/** Public definition of one kind of failure. */
 export type ErrorDefinition = {
   readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 500 | 502 | 503 | 504
-  /** The stable text that callers match on. */
+  /** Stable text that callers match on. */
   readonly error: string
-  /** What the caller can do about it. */
+  /** Instruction for the caller. */
   readonly message: string
-  /** How long to wait before the next try; sent as Retry-After. */
+  /** Seconds before the next try, sent as Retry-After. */
   readonly retryAfterSeconds?: number
 }
 
-/** Every failure we mean: its HTTP status, its stable text and what the caller can do. */
+/** Every expected failure: its HTTP status, its stable text and an instruction for the caller. */
 export const ERRORS = {
   // The request itself
   invalid_json: {
@@ -36,7 +36,7 @@ export const ERRORS = {
   },
   payload_too_large: { status: 413, error: 'Payload too large', message: 'Send at most 16 KiB.' },
 
-  // Who calls
+  // Callers
   missing_api_key: { status: 401, error: 'Missing API key', message: 'Send your API key in the x-join-key header.' },
   invalid_api_key: {
     status: 401,
@@ -78,14 +78,14 @@ export const ERRORS = {
     status: 429,
     error: 'Rate limit exceeded',
     message: 'Wait for the seconds in Retry-After. Your API key has used all requests of this window.',
-    // The usual window; the reply says what is left of it.
+    // The usual window; the reply has the seconds left of it.
     retryAfterSeconds: 60,
   },
   too_many_requests: {
     status: 429,
     error: 'Too many requests',
     message: 'Wait for the seconds in Retry-After.',
-    // The window of the limits; the reply says what is left of it.
+    // The window of the limits; the reply has the seconds left of it.
     retryAfterSeconds: 600,
   },
 
@@ -497,7 +497,7 @@ export const ERRORS = {
     message: 'Send the index of the transfer in the transaction, a whole number from 0 to 49.',
   },
 
-  // What users have
+  // Positions and transactions of users
   position_not_found: {
     status: 404,
     error: 'Position not found',
@@ -573,7 +573,7 @@ export const ERRORS = {
     message: 'Send part of the name or symbol of a coin.',
   },
 
-  // Trouble elsewhere
+  // Failures of other services
   upstream_bad_answer: {
     status: 502,
     error: 'Upstream unavailable',
@@ -603,7 +603,7 @@ export const ERRORS = {
     retryAfterSeconds: 5,
   },
 
-  // Trouble here
+  // Failures of this service
   service_unavailable: {
     status: 503,
     error: 'Service unavailable',
@@ -618,12 +618,12 @@ export const ERRORS = {
   },
 } as const satisfies Record<string, ErrorDefinition>
 
-/** The stable, snake_case word of a failure. */
+/** Stable code of a failure in snake_case. */
 export type ErrorCode = keyof typeof ERRORS
 
 /**
- * One problem of an input, as it is on the wire: which field, and what is wrong with it. `atLeast` and `atMost` are amounts
- * that work, in the smallest unit of what the field counts; of a field that takes none, in that of the vault's asset.
+ * A problem of an input in JSON: the field and its issue. `atLeast` and `atMost` are amounts that work, in the smallest
+ * unit of the field's token. For a field without an amount, they are in that of the vault's asset.
  */
 export type ErrorDetail = {
   readonly field: string
@@ -632,7 +632,7 @@ export type ErrorDetail = {
   readonly atMost?: string
 }
 
-/** The detail of a field whose amount is too large: the most that works. */
+/** Returns the detail of a field whose amount is too large, with the maximum that works. */
 export function mustBeAtMost(field: string, most: bigint): ErrorDetail {
   return { field, issue: `must be at most ${most}`, atMost: `${most}` }
 }
@@ -643,11 +643,11 @@ type AppErrorOptions = {
   readonly cause?: unknown
 }
 
-/** A failure that we mean: it reaches the caller as its code's status and text. `cause` is for the log alone. */
+/** An expected failure, sent to the caller as its code's status and text. `cause` is only for the log. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly details: readonly ErrorDetail[] | undefined
-  /** Headers that the reply needs besides, such as Allow. */
+  /** Additional headers of the reply, such as Allow. */
   readonly headers: Readonly<Record<string, string>>
 
   constructor(code: ErrorCode, { details, headers = {}, cause }: AppErrorOptions = {}) {
@@ -659,21 +659,18 @@ export class AppError extends Error {
   }
 }
 
-/** The error for an answer of an upstream that cannot be right; why is for the log alone. */
+/** Returns the error for an upstream's impossible response; `why` is only for the log. */
 export function badAnswer(why: string, cause?: unknown): AppError {
   return new AppError('upstream_bad_answer', { cause: new Error(why, { cause }) })
 }
 
-/**
- * The code of whatever was thrown. A table or secret that cannot be reached is trouble that passes; anything else that we do
- * not mean is our mistake.
- */
+/** Returns the code of any error. An unreachable table or secret is temporary; anything else unexpected is our bug. */
 export function codeOf(error: unknown): ErrorCode {
   if (error instanceof AppError) return error.code
   return error instanceof Error && '$metadata' in error ? 'service_unavailable' : 'internal'
 }
 
-/** What may go wrong with an upstream. */
+/** Errors of upstreams. */
 export const UPSTREAM_ERRORS = [
   'upstream_bad_answer',
   'upstream_unavailable',
@@ -681,8 +678,8 @@ export const UPSTREAM_ERRORS = [
 ] as const satisfies readonly ErrorCode[]
 export type UpstreamError = (typeof UPSTREAM_ERRORS)[number]
 
-/** Two hosts agree on nothing, though one may still serve. */
+/** Errors if two hosts do not agree, though one may still serve. */
 export const NO_AGREEMENT = ['nodes_disagree', 'second_node_silent'] as const satisfies readonly ErrorCode[]
 
-/** Errors where two hosts must agree. */
+/** Errors of work on which two hosts must agree. */
 export const AGREEMENT_ERRORS = [...NO_AGREEMENT, ...UPSTREAM_ERRORS] as const satisfies readonly ErrorCode[]

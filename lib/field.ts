@@ -2,8 +2,8 @@ import * as z from 'zod'
 import type { ErrorCode } from './errors.ts'
 
 /**
- * What a bad value of a request's field is answered with: `missing` where it lacks, `unsupported` where it is of the right
- * form and none of ours, `tooLong` where it is too long, as its schema reports, else `invalid`.
+ * Errors for bad values of a request's field. `missing`: there is no value. `unsupported`: the form is right, but not
+ * supported. `tooLong`: the schema reports it as too long. `invalid`: all other problems.
  */
 export type FieldErrors = {
   readonly invalid: ErrorCode
@@ -14,7 +14,7 @@ export type FieldErrors = {
 
 const FIELD_ERRORS = z.registry<FieldErrors>()
 
-/** A copy of the schema that tells with which error a request is refused whose field does not fit it. */
+/** Returns a copy of the schema with the errors for values that it refuses. */
 export function field<Schema extends z.ZodType>(schema: Schema, errors: ErrorCode | FieldErrors): Schema {
   const own = schema.clone()
   FIELD_ERRORS.add(own, typeof errors === 'string' ? { invalid: errors } : errors)
@@ -22,18 +22,18 @@ export function field<Schema extends z.ZodType>(schema: Schema, errors: ErrorCod
 }
 
 /**
- * Runs a check of several fields on an object in which none of them has a problem of its own: its problem is reported together with
- * those of other fields. Never runs on a value that is no object.
+ * Returns a condition for a check across fields: the value is an object and none of these fields has a problem.
+ * Problems of other fields are then reported too.
  */
 export const whereFit =
   (...fields: readonly string[]) =>
   ({ value, issues }: z.core.ParsePayload): boolean =>
     typeof value === 'object' && value !== null && !issues.some(({ path }) => fields.includes(String(path?.[0])))
 
-/** A problem that other fields make of this one. */
+/** Returns the problem that other fields cause in this one. */
 export const problemBeside = (field: string, message: string) => ({ path: [field], message, when: whereFit(field) })
 
-/** The checks that a request has both of these fields or neither. */
+/** Returns the checks that a request has both of these fields or neither. */
 export function bothOrNeither<Name extends string>(one: Name, other: Name) {
   const requires = (name: Name, beside: Name) =>
     z.refine<Partial<Record<Name, unknown>>>(
@@ -43,16 +43,16 @@ export function bothOrNeither<Name extends string>(one: Name, other: Name) {
   return [requires(one, other), requires(other, one)] as const
 }
 
-/** The errors of a field's schema, or of the one inside it where it is optional or has a default; undefined for none. */
+/** Returns the errors of a field's schema, or of the schema inside an optional or default; undefined if there are none. */
 export function fieldErrors(schema: z.ZodType): FieldErrors | undefined {
   const errors = FIELD_ERRORS.get(schema)
   if (errors) return errors
   const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodDefault
-  // What these wrap is a schema of the same library.
+  // The cast is right: these wrap a schema of the same library.
   return isWrapped ? fieldErrors(schema.unwrap() as z.ZodType) : undefined
 }
 
-/** An object of a request without those of its fields, and of the objects in it, that are null: nothing was given for them. */
+/** Returns an object without null fields, also in nested objects: null counts as missing. */
 export function withoutNulls(value: object): object {
   const fields = Object.entries(value).filter(([, field]) => field !== null)
   const isObject = (field: unknown): field is object => typeof field === 'object' && !Array.isArray(field)

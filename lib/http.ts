@@ -4,84 +4,80 @@ import { AppError, badAnswer, type UpstreamError } from './errors.ts'
 import { parseJson } from './json.ts'
 import type { Fetch, Fetched } from './outbound.ts'
 
-/** What the outbound HTTP client needs of the world. */
+/** Environment of the outbound HTTP client. */
 export type HttpEnvironment = {
   readonly fetch: Fetch
   /** Uniform in [0, 1). */
   readonly random: () => number
-  /** Milliseconds since any fixed moment. */
+  /** Milliseconds since any fixed time. */
   readonly now: () => number
 }
 
-/** A request: with a `body`, which is JSON text, it is a POST. */
+/** A request; a POST if it has a `body`, which is JSON text. */
 export type HttpRequest = {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** The bytes of the largest answer that is read; 32 MiB unless told. */
+  /** Maximum bytes of a response; 32 MiB by default. */
   readonly mostBytes?: number | undefined
 }
 
-/** What a server said: its status, its JSON (undefined where a refusal has none), and its Retry-After in seconds. */
+/** A server's response: its status, its JSON (undefined if an error has none), and its Retry-After in seconds. */
 export type HttpAnswer = {
   readonly status: number
   readonly body: unknown
   readonly retryAfterSeconds: number | undefined
 }
 
-/** For how long a service wants to be asked nothing, as all that ask it know. */
+/** Pause that a service requested, shared by all its callers. */
 export type Pause = {
-  /** 0 when it may be asked. */
+  /** Seconds until the service may be called; 0 for now. */
   readonly secondsLeft: () => Promise<number>
   readonly begin: (seconds: number) => Promise<void>
 }
 
-/**
- * A service that we need: the name that logs give it, its base URL, the headers of every request, how long one may take
- * (3 s), and its pause.
- */
+/** A service that we call: its name in logs, its base URL, the headers and deadline of every request (3 s), and its pause. */
 export type UpstreamOptions = {
   readonly name: string
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly deadlineMs?: number
   readonly pause?: Pause
-  /** True if its limits are by the second: a 429 without Retry-After is retried once, and begins no pause. */
+  /** True if its limits are per second: a 429 without Retry-After is retried once, and begins no pause. */
   readonly isLimitedBySecond?: boolean
 }
 
-/** A request below a service's base URL; with a `body` it is a POST. */
+/** A request below a service's base URL; a POST if it has a `body`. */
 export type UpstreamRequest = {
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
 }
 
-/** What a service said; its status is below 500 and not 429, and it wants no pause. */
+/** A service's response; its status is below 500 and not 429, and it requests no pause. */
 export type UpstreamAnswer = Pick<HttpAnswer, 'status' | 'body'>
 
 /**
- * Asks a service. Throws AppError `upstream_timeout`, `upstream_unavailable` (with Retry-After where the service wants a
- * pause, and without a request while it lasts) or `upstream_bad_answer` for a success that is no JSON. What another
- * refusal means is for the caller to say.
+ * Calls a service. Throws AppError `upstream_timeout`, `upstream_unavailable`, or `upstream_bad_answer` for a success
+ * that is not JSON. During a pause it throws `upstream_unavailable` with Retry-After, without a request. The caller
+ * interprets other error responses.
  */
 export type Upstream = (request: UpstreamRequest) => Promise<UpstreamAnswer>
 
-/** Milliseconds that a request may take in all, its retries included, unless told. */
+/** Default milliseconds for a request and its retries. */
 export const DEADLINE_MS = 3_000
 const MAX_JITTER_MS = 100
-/** The share of the time left after which a server is slow, and another one is asked besides. */
+/** Share of the time left after which a server is slow, and another one is called too. */
 const SLOW_SHARE = 0.55
-/** The longest pause that a service is given, however long the one is that it wants. */
+/** Maximum pause of a service, in seconds; a longer one is cut to this. */
 export const LONGEST_RETRY_AFTER_SECONDS = 600
-/** The pause after a 429 without Retry-After: limits are by the minute. */
+/** Pause after a 429 without Retry-After, in seconds: limits are usually per minute. */
 const PAUSE_SECONDS = 30
-/** The largest answer that is read, unless told. */
 const MOST_BYTES = 32 * 2 ** 20
 
 type FailedTryOptions = { readonly isTransient?: boolean; readonly retryAfterSeconds?: number | undefined }
 
-/** Why a try has no answer of use. `isTransient`: whether the same server may answer the next time. */
+/** Failure of one try. `isTransient`: true if the same server may succeed the next time. */
 export class FailedTry extends Error {
   readonly code: UpstreamError
   readonly isTransient: boolean
@@ -95,7 +91,7 @@ export class FailedTry extends Error {
   }
 }
 
-/** The answer is larger than what is read; `beginning` is the text that was not too much. */
+/** Failure because of too large a response; `beginning` is the text within the limit. */
 export class AnswerTooLarge extends FailedTry {
   readonly beginning: string
 
@@ -106,8 +102,9 @@ export class AnswerTooLarge extends FailedTry {
 }
 
 /**
- * One request and its answer, whatever the status. Throws FailedTry where there is none: no connection, too late, a
- * redirect, which is never followed, a success that is no JSON. Throws AnswerTooLarge for one of too many bytes.
+ * Sends one request and returns its response with any status. Throws FailedTry without a connection, after the
+ * deadline, and for a redirect (never followed) or a success that is not JSON. Throws AnswerTooLarge for too many
+ * bytes.
  */
 export async function sendOnce(
   { fetch }: Pick<HttpEnvironment, 'fetch'>,
@@ -140,22 +137,20 @@ export async function sendOnce(
   }
 }
 
-const OVER = new Error('another try has answered')
+const OVER = new Error('another try has succeeded')
 
-/** One way to get an answer; ends when its signal says so. Throws FailedTry. */
 type Try<T> = (signal: AbortSignal) => Promise<T>
 
 /**
- * The answer of the first of these tries that has one, within a deadline in all. The next try starts, after a jittered
- * pause, when one has failed and `shouldContinue` says that another may succeed. With `slowMs` it also starts beside one that
- * takes longer than that, or more than half of the time left. Throws the FailedTry of the last one.
+ * Returns the first success of these tries, within one deadline for all. The next try starts after a failure and a
+ * jittered pause, if `shouldContinue` allows it. With `slowMs` it also starts beside one that takes longer, or more
+ * than half of the time left. Throws the FailedTry of the last one.
  */
 export async function firstAnswer<T>(
   { random, now }: HttpEnvironment,
   tries: readonly Try<T>[],
   options: {
     readonly deadline: number
-    /** Milliseconds after which the try of this index is slow. */
     readonly slowMs?: (index: number) => number
     readonly shouldContinue?: (failure: FailedTry) => boolean
   },
@@ -164,7 +159,7 @@ export async function firstAnswer<T>(
   const isOver = new AbortController()
 
   async function run([first, ...others]: readonly Try<T>[]): Promise<T> {
-    if (!first) throw new FailedTry('upstream_unavailable', 'nobody is left to ask')
+    if (!first) throw new FailedTry('upstream_unavailable', 'no try is left')
     const left = Math.max(1, Math.floor(deadline - now()))
     const answer = first(AbortSignal.any([isOver.signal, AbortSignal.timeout(left)]))
     if (others.length === 0) return answer
@@ -185,18 +180,17 @@ export async function firstAnswer<T>(
   try {
     return await run(tries)
   } finally {
-    // Without a reason it would make an error of its own, with a stack, for each request.
+    // Without a reason it would create an error with a stack for each request.
     isOver.abort(OVER)
   }
 }
 
-/** Whether the promise is still open after these milliseconds. */
 async function isSlow(promise: Promise<unknown>, milliseconds: number, signal: AbortSignal): Promise<boolean> {
   const closed = Promise.allSettled([promise]).then(() => false)
   return Promise.race([closed, sleep(milliseconds, true, { signal, ref: false })])
 }
 
-/** The error for our callers; its cause names the server as logs do, and nothing of where it is. */
+/** Returns the error for our callers. Its cause contains the server's name in logs, but not its URL. */
 export function toAppError({ code, message, retryAfterSeconds }: FailedTry, name: string): AppError {
   return new AppError(code, {
     cause: new Error(`${name}: ${message}`),
@@ -205,8 +199,8 @@ export function toAppError({ code, message, retryAfterSeconds }: FailedTry, name
 }
 
 /**
- * An Upstream: each request has its deadline in all, and one retry, after a jittered pause, unless the service limits us: a
- * 429, or a refusal with Retry-After, begins its pause (see `isLimitedBySecond`).
+ * Creates an Upstream. Each request has one deadline, and one retry after a jittered pause. A 429, or an error with
+ * Retry-After, begins the service's pause instead (see `isLimitedBySecond`).
  */
 export function createUpstream(options: UpstreamOptions, environment: HttpEnvironment): Upstream {
   const { name, url, headers = {}, deadlineMs = DEADLINE_MS, pause, isLimitedBySecond = false } = options
@@ -244,17 +238,17 @@ export function createUpstream(options: UpstreamOptions, environment: HttpEnviro
   }
 }
 
-/** The body of a success in the form that the schema says; throws `upstream_bad_answer` for anything else. */
+/** Parses the body of a success by the schema; throws `upstream_bad_answer` for anything else. */
 export function parseAnswer<Schema extends z.ZodType>(
   schema: Schema,
   { status, body }: UpstreamAnswer,
 ): z.output<Schema> {
   const parsed = status < 300 ? schema.safeParse(body) : undefined
   if (parsed?.success) return parsed.data
-  throw badAnswer(parsed ? 'an answer of another shape' : `HTTP status ${status}`)
+  throw badAnswer(parsed ? 'a response of another shape' : `HTTP status ${status}`)
 }
 
-/** The rows of this form, without those of another. */
+/** Returns the rows that match the schema. */
 export function parseRows<Schema extends z.ZodType>(schema: Schema, rows: readonly unknown[]): z.output<Schema>[] {
   return rows.flatMap((row) => {
     const parsed = schema.safeParse(row)
@@ -262,7 +256,6 @@ export function parseRows<Schema extends z.ZodType>(schema: Schema, rows: readon
   })
 }
 
-/** The JSON of a response; of a refusal that has none, undefined. */
 async function readJson(response: Fetched, mostBytes: number): Promise<unknown> {
   const json = parseJson(await readText(response, mostBytes))
   if (json === undefined && response.status < 400) throw new FailedTry('upstream_bad_answer', 'not JSON')
@@ -282,8 +275,8 @@ async function readText({ body }: Fetched, mostBytes: number): Promise<string> {
 }
 
 /**
- * Whole seconds; undefined where the header tells none. A date counts from the Date of the same answer, so that no two clocks
- * are compared (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3).
+ * Returns seconds. A date counts from the Date of the same response, so no two clocks are compared
+ * (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3).
  */
 function retryAfter(headers: Fetched['headers']): number | undefined {
   const text = headers.get('retry-after') ?? ''
@@ -293,7 +286,7 @@ function retryAfter(headers: Fetched['headers']): number | undefined {
   return Number.isNaN(seconds) ? undefined : Math.max(1, Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS))
 }
 
-/** Epoch milliseconds of a date in one of HTTP's three forms, of which the oldest does not say that it is UTC; NaN for other texts. */
+/** Parses any of HTTP's three date forms. The oldest does not state that it is UTC. */
 function parseDate(text: string): number {
   if (!/^[MTWFS][a-z]{2,8},? /.test(text)) return Number.NaN
   return Date.parse(text.endsWith(' GMT') ? text : `${text} GMT`)

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * Keys from which secrets follow, as a stage's secret `{"key": …, "before"?: …}` has them: the one of new secrets, and the one
- * before while those that follow from it are still good.
+ * Keys from which secrets derive, stored as `{"key": …, "before"?: …}`. New secrets use the first key. The previous one
+ * remains while its secrets are valid.
  */
 export const KeysByAge = z
   .object({ key: z.string().min(32), before: z.string().min(32).optional() })

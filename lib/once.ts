@@ -1,11 +1,11 @@
-/** Returns a function that runs `build` on its first call and gives the same promise ever after; a failed build is forgotten, so the next call tries again. */
+/** Returns a function that runs `build` on its first call and then returns the same promise. After a failure the next call tries again. */
 export function once<T>(build: () => T | Promise<T>): () => Promise<T> {
   const only = {}
   const built = oncePer(async (_: typeof only) => build())
   return () => built(only)
 }
 
-/** The same for each object that it is called with. */
+/** Like `once`, for each object that it is called with. */
 export function oncePer<Key extends object, T>(build: (key: Key) => Promise<T>): (key: Key) => Promise<T> {
   const built = new WeakMap<Key, Promise<T>>()
   return (key) => {
@@ -23,8 +23,8 @@ export function oncePer<Key extends object, T>(build: (key: Key) => Promise<T>):
 }
 
 /**
- * Returns a function that reads on its first call, and anew when what it read is this old; where that fails, what was read
- * before is good for as long again. `now` is in the unit of `lifetime`.
+ * Returns a function that reads on its first call, and again once the value is this old. If that fails, the previous
+ * value counts for the same time again. `now` has the unit of `lifetime`.
  */
 export function refreshed<T>(read: () => Promise<T>, lifetime: number, now: () => number): () => Promise<T> {
   let last: { readonly value: Promise<T>; readonly until: number } | undefined

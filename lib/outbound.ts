@@ -3,7 +3,7 @@ import { request as requestHttps } from 'node:https'
 import { pipeline, type Readable } from 'node:stream'
 import { constants, createBrotliDecompress, createGunzip } from 'node:zlib'
 
-/** The part of `fetch` that outbound requests use: one request, no redirect followed, any status. */
+/** Subset of `fetch` for outbound requests: one request, no redirect followed, any status. */
 export type Fetch = (
   url: string,
   init: {
@@ -15,24 +15,24 @@ export type Fetch = (
   },
 ) => Promise<Fetched>
 
-/** The part of a `Response` that outbound requests use. */
+/** Subset of `Response` for outbound requests. */
 export type Fetched = {
   readonly status: number
   readonly headers: { get(name: string): string | null }
-  /** The decoded body. `cancel` ends it unread. */
+  /** Decoded body; `cancel` ends it unread. */
   readonly body: (AsyncIterable<Uint8Array> & { cancel(): Promise<void> }) | null
 }
 
-/** Sources know `fetch` by this name: some refuse requests without one. */
+/** Headers of `fetch`: some services refuse requests without a user agent. */
 const HEADERS = { 'user-agent': 'node', 'accept-encoding': 'br, gzip' }
 
 /**
- * Does what `fetch` does, without undici, which takes 32 ms of a cold start. Connections are kept, as Node's own agents do.
- * Rejects without a connection and when the signal aborts, also while the body is read.
+ * Does the same as `fetch` without undici, which takes 32 ms of a cold start. Keeps connections, as Node's own agents
+ * do. Rejects without a connection and when the signal aborts, also during the body.
  */
 export const fetchDirectly: Fetch = (url, { method = 'GET', headers, body, signal }) =>
   new Promise((resolve, reject) => {
-    // Not imported: that would load undici. Only this machine is asked by HTTP.
+    // An import would load undici. Only this machine is called over HTTP.
     const request = url.startsWith('http:') ? process.getBuiltinModule('node:http').request : requestHttps
     request(url, { method, headers: { ...HEADERS, ...headers }, signal })
       .once('error', reject)
@@ -46,7 +46,7 @@ export const fetchDirectly: Fetch = (url, { method = 'GET', headers, body, signa
       .end(body)
   })
 
-/** The body as its sender wrote it. One that ends too early ends there, as `fetch` has it. Other encodings stay as they are. */
+/** Decodes the body. Like `fetch`, it accepts a truncated one. Other encodings stay as they are. */
 function decode(response: IncomingMessage): Readable {
   const { Z_SYNC_FLUSH, BROTLI_OPERATION_FLUSH } = constants
   const encoding = response.headers['content-encoding']

@@ -2,15 +2,15 @@ import * as z from 'zod'
 import { numberText } from './codecs.ts'
 import { field } from './field.ts'
 
-/** How many entries a page has at most. */
+/** Maximum entries of a page. */
 export const PageLimit = field(numberText(1, 100), 'invalid_limit')
 
-/** Which page is asked for; the first without one. */
+/** Cursor of the requested page; the first page without one. */
 export const PageCursor = field(z.string().max(400), 'invalid_cursor')
   .optional()
   .describe('The nextCursor of the previous page')
 
-/** What a page of a list says besides what is on it. */
+/** Totals and cursor of a page. */
 export const Page = z.object({
   totalRecords: z.number().int().describe('Number of matching entries on all pages'),
   hasMore: z.boolean().describe('True if there is another page'),

@@ -1,9 +1,9 @@
 import { AppError } from './errors.ts'
 
-/** What came of asking: a value, or the failure that we mean. */
+/** Result of a call: a value, or an expected failure. */
 export type Result<T> = { readonly value: T } | { readonly error: AppError }
 
-/** What comes of asking an upstream; throws only what is a mistake of ours. */
+/** Returns the result of a call; throws unexpected errors. */
 export async function toResult<T>(asking: Promise<T>): Promise<Result<T>> {
   try {
     return { value: await asking }
@@ -13,7 +13,7 @@ export async function toResult<T>(asking: Promise<T>): Promise<Result<T>> {
   }
 }
 
-/** The value of an outcome; throws its failure. */
+/** Returns the value of a result; throws its failure. */
 export function unwrap<T>(result: Result<T>): T {
   if ('error' in result) throw result.error
   return result.value

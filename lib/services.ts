@@ -65,10 +65,10 @@ import { readLatestWebhookKeys } from './webhooks/secret.ts'
 import { createSender } from './webhooks/send.ts'
 import { webhooksStore } from './webhooks/store.ts'
 
-// What a function works with, each built once in a container of what the function uses. A bundle has those alone that
-// its handler names.
+// Services of functions, each built once in a container from the function's environment. A bundle contains only those that its handler
+// names.
 
-/** These services, by their names, as a function's work is given them. */
+/** Services by name, as a function's work receives them. */
 export type Services<Name extends keyof typeof import('./services.ts')> = Built<
   Pick<typeof import('./services.ts'), Name>
 >
@@ -81,39 +81,39 @@ const upstream = (env: Env<'cache'>, options: UpstreamOptions) =>
 /** Epoch milliseconds. */
 export const now = () => Date.now
 
-/** Resolves after so many milliseconds. */
+/** Resolves after this many milliseconds. */
 export const sleep = () => (milliseconds: number) => setTimeout(milliseconds)
 
-/** Bytes that nobody can predict. */
+/** Unpredictable bytes. */
 export const randomBytes = () => crypto.randomBytes
 
-/** What runs. */
+/** Version that runs. */
 export const version = (env: Env<'version'>) => env.version
 
 /**
- * The stage's configuration, read once for these services: the frame builds them anew once it was changed. Throws when the
- * secret cannot be read or has another form.
+ * The stage's configuration, read once for these services; the frame rebuilds them after a change. Throws if the secret
+ * cannot be read or has another form.
  */
 export const config = /* @__PURE__ */ oncePer((env: Env<'config'>) => readLatestSecretJson(env.config, Config))
 
-/** The service's own keys, from which the secrets of one-time codes and the ids of dummy keys follow, the newest first. */
+/** The service's own keys, the newest first. The secrets of one-time codes and the ids of dummy keys derive from them. */
 export const identityKeys = (env: Env<'identity'>) => readLatestSecretJson(env.identity, KeysByAge)
 
-/** Reads the keys that sign answers, the one that signs first. */
+/** Reads the keys that sign responses, the signing one first. */
 export const signingKeys = (env: Env<'signing'>) => signingKeysIn(env.signing)
 
-/** The keys from which the secrets of webhooks follow, the newest first. */
+/** Keys from which webhook secrets derive, the newest first. */
 export const webhookKeys = (env: Env<'webhookKey'>) => readLatestWebhookKeys(env.webhookKey)
 
-/** Where events are sent. */
+/** Addresses that may receive events. */
 export const webhookReach = (env: Env<'webhookReach'>) => WebhookReach.parse(env.webhookReach)
 
-/** For whom credentials are. */
+/** WebAuthn's relying party. */
 export const relyingParty = (env: Env<'relyingParty'>) => RelyingParty.parse(JSON.parse(env.relyingParty))
 
 export const users = (env: Env<'users'>) => usersStore(openTable(env.users))
 
-/** Counts tries, and throws `too_many_requests`. */
+/** Counts attempts, and throws `too_many_requests`. */
 export const limitTries = (env: Env<'users' | 'rateLimits'>) =>
   limiter({
     users: users(env),
@@ -122,10 +122,10 @@ export const limitTries = (env: Env<'users' | 'rateLimits'>) =>
     now: Date.now,
   })
 
-/** The vaults that any client has, and which clients. */
+/** Vaults of all clients, with the clients of each. */
 export const listedVaults = (env: Env<'clients'>) => listedVaultsStore(openTable(env.clients))
 
-/** Lists the clients' vaults that the list lacks, once an hour and container: so also right after each deploy. */
+/** Adds client vaults that the list lacks, once an hour in each container, so also after each deploy. */
 export const relistVaults = (env: Env<'clients'>) =>
   refreshed(
     async () => {
@@ -136,58 +136,57 @@ export const relistVaults = (env: Env<'clients'>) =>
     Date.now,
   )
 
-/** Milliseconds for which a container remembers how far vaults are recorded. */
 const PROGRESS_MS = 30_000
 
-/** What happened in vaults, and how far that is recorded. */
+/** Recorded events of vaults, and their progress. */
 export const records = (env: Env<'deposits'>) => {
   const store = recordsStore(openTable(env.deposits))
   const read = (vaults: readonly VaultKey[]) => store.getProgress(vaults, { isConsistent: false })
-  // Reads add the events since then anyway.
+  // Reads add newer events anyway.
   return { ...store, recallProgress: vaultMemory(read, PROGRESS_MS, Date.now).list }
 }
 
-/** The same as the job uses it, which writes how far vaults are recorded. */
+/** Records for the job, which also writes progress. */
 export const recording = (env: Env<'deposits'>) => recordingStore(openTransactingTable(env.deposits))
 
-/** The requests that wait for their settlement. */
+/** Requests that wait for their settlement. */
 export const openRequests = (env: Env<'deposits'>) => openRequestsStore(openTable(env.deposits))
 
-/** The last known state of each vault. */
+/** Last known state of each vault. */
 export const states = (env: Env<'deposits'>) => stateStore(openTable(env.deposits))
 
-/** What of each vault is pinned, as the container knows it. */
+/** Pins of vaults, kept in the container. */
 export const pins = (env: Env<'deposits'>) => cachedPins({ pinStore: pinStore(env), now: Date.now })
 
-/** The same, as the table has it. */
+/** Pins of vaults, read from the table. */
 export const pinStore = (env: Env<'deposits'>) => createPinStore(openTable(env.deposits))
 
-/** The transactions on other chains with which deposits began. */
+/** Transactions on other chains with which deposits began. */
 export const sources = (env: Env<'deposits'>) => depositSourceStore(openTable(env.deposits))
 
-/** The quotes that were handed out. */
+/** Quotes that users received. */
 export const quotes = (env: Env<'deposits'>) => quotesStore(openTable(env.deposits))
 
 /** Transfers from other chains. */
 export const transfers = (env: Env<'deposits'>) => transfersStore(openTable(env.deposits))
 
-/** The share prices of vaults. */
+/** Share prices of vaults. */
 export const prices = (env: Env<'deposits'>) => priceStore(openTable(env.deposits))
 
 /** Finds a vault's yields. */
 export const getYield = (env: Env<'deposits'>) =>
   yieldLookup({ records: records(env), prices: prices(env), now: Date.now })
 
-/** Gives the reader of a chain. */
+/** Returns the reader of a chain. */
 export const getReader = async (env: Env<'config'>) => chainReaders((await config(env)).rpcUrls, OUTSIDE)
 
-/** Gives the reader of a chain that returns only what two hosts agree on: for what becomes final. */
+/** Returns the reader of a chain that returns only results of two agreeing hosts, for data that becomes final. */
 export const getAgreedReader = async (env: Env<'config'>) => agreedReaders((await config(env)).rpcUrls, OUTSIDE)
 
-/** Runs work on two hosts of a chain and returns what both agree on: for what users sign. */
+/** Runs work on two hosts of a chain and returns the value that both agree on, for data that users sign. */
 export const agree = async (env: Env<'config'>) => agreement((await config(env)).rpcUrls, OUTSIDE)
 
-/** Across, whose quotes a request pays for, and our id there. */
+/** Across, whose quotes a request pays for, and our integrator id. */
 export const bridge = async (env: Env<'config' | 'cache'>) => {
   const { integratorId, ...api } = (await config(env)).bridge
   const { fetchQuote } = createAcross(upstream(env, { ...api, name: 'Across' }))
@@ -198,43 +197,43 @@ export const bridge = async (env: Env<'config' | 'cache'>) => {
   })
 }
 
-/** Milliseconds for a hint: without one the chain is searched. */
+/** Milliseconds for a hint; without one the chain is searched. */
 const HINT_DEADLINE_MS = 1_000
 
-/** Fetches where the bridge's indexer sees a fill or a refund. */
+/** Fetches the place of a fill or refund from the bridge's indexer. */
 export const fetchHint = async (env: Env<'config' | 'cache'>) => {
   const { url, headers } = (await config(env)).bridge
   return createAcross(upstream(env, { url, headers, name: 'Across status', deadlineMs: HINT_DEADLINE_MS })).fetchHint
 }
 
-/** The webhooks of clients. */
+/** Webhooks of clients. */
 export const webhooks = (env: Env<'webhooks'>) => webhooksStore(openTable(env.webhooks))
 
-/** The events of each client, in order. */
+/** Events of each client, in order. */
 export const eventLog = (env: Env<'webhooks'>) => eventLogStore(openTable(env.webhooks))
 
-/** The same as the job uses it, which appends. */
+/** Event log for the job, which appends. */
 export const appendingLog = (env: Env<'webhooks'>) => appendingLogStore(openTransactingTable(env.webhooks))
 
-/** Has shards of a chain's vaults recorded, each by a run of its own. */
+/** Enqueues shards of a chain's vaults for the job, each for a run of its own. */
 export const enqueueShards =
   (env: Env<'shardQueue'>): EnqueueShards =>
   (messages) =>
     sendMessages(env.shardQueue, messages)
 
-/** Queues events and probes for webhooks. A busy webhook keeps no other waiting. */
+/** Enqueues events and probes for webhooks. A busy webhook does not delay others. */
 export const enqueueDeliveries =
   (env: Env<'deliveryQueue'>): Enqueue =>
   (messages, options) =>
     sendMessages(env.deliveryQueue, messages, { ...options, groupOf: groupOfMessage })
 
-/** Has a received message of that queue handed out again later. */
+/** Postpones a received message of that queue. */
 export const postponeDelivery =
   (env: Env<'deliveryQueue'>): Postpone =>
   (receipt, seconds) =>
     hideMessage(env.deliveryQueue, receipt, seconds)
 
-/** How deliveries to webhooks go. */
+/** Attempts of deliveries to webhooks. */
 export const attempts = (env: Env<'webhooks'>) => attemptsStore(openTable(env.webhooks))
 
 /** Sends deliveries. */
@@ -243,26 +242,26 @@ export const sendDelivery = (env: Env<'webhookReach'>) => createSender({ reach: 
 /** Uniform in [0, 1). */
 export const random = () => Math.random
 
-/** Words of which no two are the same. */
+/** Unique ids. */
 export const randomUUID = () => crypto.randomUUID
 
-/** The answers of upstreams, which all functions share. */
+/** Cached answers of upstreams, shared by all functions. */
 export const cache = (env: Env<'cache'>) => sharedCache({ table: cacheStore(openTable(env.cache)), now: Date.now })
 
-/** Reads what tokens are worth in US dollars. */
+/** Reads the values of tokens in US dollars. */
 export const getTokenValues = (env: Env<'cache'>) => tokenValues({ cache: cache(env) })
 
-/** Reads what campaigns of vaults pay. */
+/** Reads the rewards of vaults' campaigns. */
 export const getCampaigns = (env: Env<'cache'>) => campaignsReader({ cache: cache(env), now: Date.now })
 
-/** CoinGecko; a request takes 3 s at most unless told. */
+/** CoinGecko; a request takes at most 3 s by default. */
 export const coinGecko = async (env: Env<'config' | 'cache'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>
   createCoinGecko(upstream(env, { ...(await config(env)).coinGecko, name: 'CoinGecko', ...limits }))
 
-/** Tells which coins CoinGecko has. */
+/** Returns whether CoinGecko lists a coin. */
 export const isListedCoin = (env: Env<'cache'>) => listedCoins({ cache: cache(env) })
 
-/** The sources of prices, the preferred one first; a request takes 3 s at most unless told. */
+/** Sources of prices, the preferred one first; a request takes at most 3 s by default. */
 export const priceSources = async (
   env: Env<'config' | 'cache'>,
   limits: Pick<UpstreamOptions, 'deadlineMs'> = {},
@@ -271,15 +270,15 @@ export const priceSources = async (
   createDefiLlama(upstream(env, { ...(await config(env)).defiLlama, name: 'DefiLlama', ...limits })),
 ]
 
-/** LI.FI; a request takes 3 s at most unless told. */
+/** LI.FI; a request takes at most 3 s by default. */
 export const liFi = async (env: Env<'config' | 'cache'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>
   createLiFi(upstream(env, { ...(await config(env)).liFi, name: 'LI.FI', ...limits }))
 
-/** Solana's nodes as the configuration names them, else the registry's public ones. */
+/** Solana's nodes from the configuration, else the registry's public ones. */
 export const solana = async (env: Env<'config'>) =>
   createRpc((await config(env)).rpcUrls[SOLANA.id] ?? SOLANA.rpcUrls, OUTSIDE)
 
-/** The indexes of wallets as one; undefined where the configuration has no key for any. */
+/** Token indexes of wallets as one; undefined if the configuration has no key for any. */
 export const tokenIndex = async (env: Env<'config' | 'cache'>) => {
   const { alchemy, goldRush, tokenIndexes } = await config(env)
   const created: Readonly<Record<(typeof tokenIndexes)[number], TokenIndex | undefined>> = {
@@ -307,10 +306,10 @@ export const tokenIndex = async (env: Env<'config' | 'cache'>) => {
 export const merkl = async (env: Env<'config' | 'cache'>) =>
   createMerkl(upstream(env, { ...(await config(env)).merkl, name: 'Merkl', isLimitedBySecond: true }))
 
-/** The accounts whose rewards clients watch. */
+/** Accounts whose rewards clients watch. */
 export const watchedAccounts = (env: Env<'deposits'>) => watchedStore(openTable(env.deposits))
 
-/** The source of Solana's NFTs; undefined where the configuration names none. */
+/** Source of Solana's NFTs; undefined unless the configuration names one. */
 export const solanaNfts = async (env: Env<'config' | 'cache'>) => {
   const api = (await config(env)).solanaNfts
   return api && createSolanaNfts(upstream(env, { name: 'DAS', url: api.url }))

@@ -3,8 +3,8 @@ import { setTimeout } from 'node:timers/promises'
 const AT_A_TIME = 8
 
 /**
- * Does a task for each, eight at a time, in order. Once one fails none is begun any more; throws the first failure when those
- * that were under way have ended.
+ * Runs a task for each item, eight concurrently, in order. Starts none after a failure; throws the first failure once
+ * running tasks have ended.
  */
 export async function sideBySide<T>(tasks: Iterable<T>, run: (task: T) => Promise<void>): Promise<void> {
   const waiting = [...tasks].values()
@@ -23,7 +23,7 @@ export async function sideBySide<T>(tasks: Iterable<T>, run: (task: T) => Promis
   if (failures.length > 0) throw failures[0]
 }
 
-/** Returns what `reading` resolves to. Throws if that takes longer than so many milliseconds. */
+/** Returns the value of `reading`. Throws if that takes longer than this many milliseconds. */
 export async function within<T>(milliseconds: number, reading: Promise<T>): Promise<T> {
   const late = setTimeout(milliseconds, undefined, { ref: false }).then(() => {
     throw new Error('it takes too long')

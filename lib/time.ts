@@ -17,15 +17,15 @@ export const HOUR_MS = 1000 * HOUR
 /** A day, in milliseconds. */
 export const DAY_MS = 1000 * DAY
 
-/** The last second that ISO 8601 can say, at the end of the year 9999, in seconds since 1970. */
+/** Last second of the year 9999, the last in ISO 8601, in seconds since 1970. */
 export const LAST_SECOND = 253_402_300_799n
 
-/** The moment that is so many seconds after 1970 began. */
+/** Returns the time this many seconds after 1970 began. */
 export function toDate(seconds: bigint): Date {
   return new Date(Number(seconds) * 1000)
 }
 
-/** A moment in seconds since 1970. */
+/** Returns a time in seconds since 1970. */
 export function toSeconds(date: Date): bigint {
   return BigInt(Math.floor(date.getTime() / 1000))
 }

@@ -1,4 +1,4 @@
-/** How every AWS client waits: at most one second to connect and two to answer, and one retry. */
+/** Limits of every AWS client: one second to connect, two to respond, and one retry. */
 export const CLIENT_DEFAULTS = {
   maxAttempts: 2,
   // Without throwOnRequestTimeout the SDK only logs a warning and goes on waiting.

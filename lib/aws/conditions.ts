@@ -1,28 +1,28 @@
-/** An attribute's name, or the path to a nested one. */
+/** Name of an attribute, or the path to a nested one. */
 export type Path = string | readonly [string, ...string[]]
 
-/** A condition on an item. A missing attribute fulfils `missing` and `<>` only. */
+/** A condition on an item. A missing attribute fulfils only `missing` and `<>`. */
 export type Condition =
   | { readonly test: 'exists' | 'missing'; readonly path: Path }
   | { readonly test: Comparison; readonly path: Path; readonly value: unknown }
-  /** Compares the number of elements of a set, map or list, or the length of a text. */
+  /** Compares the size of a set, map or list, or the length of a text. */
   | { readonly test: 'size'; readonly path: Path; readonly is: Comparison; readonly value: number }
   | { readonly test: 'beginsWith'; readonly path: Path; readonly value: string }
   | { readonly test: 'all' | 'any'; readonly conditions: readonly Condition[] }
 
-/** Compares an attribute with a value; of different types, only `<>` holds. */
+/** Comparison of an attribute with a value. If their types differ, only `<>` holds. */
 export type Comparison = '=' | '<>' | '<' | '<=' | '>' | '>='
 
-/** The attribute exists. */
+/** Requires that the attribute exists. */
 export const exists = (path: Path): Condition => ({ test: 'exists', path })
 
-/** The attribute does not exist. */
+/** Requires that the attribute does not exist. */
 export const missing = (path: Path): Condition => ({ test: 'missing', path })
 
-/** The attribute compares so with the value. */
+/** Compares the attribute with the value. */
 export const is = (path: Path, test: Comparison, value: unknown): Condition => ({ test, path, value })
 
-/** The size of the attribute compares so with the number. */
+/** Compares the size of the attribute with the number. */
 export const sizeIs = (path: Path, comparison: Comparison, value: number): Condition => ({
   test: 'size',
   path,
@@ -30,16 +30,16 @@ export const sizeIs = (path: Path, comparison: Comparison, value: number): Condi
   value,
 })
 
-/** The text begins so. */
+/** Requires that the text begins with the value. */
 export const beginsWith = (path: Path, value: string): Condition => ({ test: 'beginsWith', path, value })
 
-/** Every one of these holds. */
+/** Requires all of these conditions. */
 export const all = (...conditions: readonly Condition[]): Condition => ({ test: 'all', conditions })
 
-/** At least one of these holds. */
+/** Requires at least one of these conditions. */
 export const any = (...conditions: readonly Condition[]): Condition => ({ test: 'any', conditions })
 
-/** A change of one attribute. All changes of an update see the item as it was before. */
+/** A change of one attribute. All changes of an update see the item before it. */
 export type Change =
   | { readonly do: 'set' | 'setOnce'; readonly path: Path; readonly value: unknown }
   | { readonly do: 'remove'; readonly path: Path }

@@ -22,27 +22,27 @@ import { createTable, type Table } from './table.ts'
 let client: DynamoDBClient | undefined
 let shared: Dynamo | undefined
 
-/** The process's client, made at first use; region, credentials and endpoint come from the environment. */
+/** Returns the process's client, created on first use. Region, credentials and endpoint come from the environment. */
 export function sharedClient(): DynamoDBClient {
   client ??= dynamoClient()
   return client
 }
 
-/** The process's DynamoDB. */
+/** Returns the process's DynamoDB. */
 export function dynamo(): Dynamo {
   shared ??= connect(sharedClient())
   return shared
 }
 
-/** The table with this name in the process's DynamoDB. */
+/** Opens the table with this name in the process's DynamoDB. */
 export function openTable(name: string): Table {
   return createTable(dynamo(), name)
 }
 
-/** A new client of DynamoDB with our time-outs. */
+/** Creates a client of DynamoDB with our time-outs. */
 export function dynamoClient(config: DynamoDBClientConfig = {}): DynamoDBClient {
   const client = new DynamoDBClient({ ...CLIENT_DEFAULTS, ...config })
-  // This step is within the retries of a request, so it sees the outcome of each try.
+  // This step runs within the retries of a request, so it sees the outcome of each try.
   client.middlewareStack.add(
     (next) => {
       let isRefused = true
@@ -60,7 +60,7 @@ export function dynamoClient(config: DynamoDBClientConfig = {}): DynamoDBClient 
   return client
 }
 
-/** DynamoDB by way of this client. */
+/** Returns DynamoDB over this client. */
 export function connect(client: DynamoDBClient): Dynamo {
   return {
     async getItem({ table, key, isConsistent }) {
@@ -136,17 +136,17 @@ export function connect(client: DynamoDBClient): Dynamo {
 
 type Attributes = Record<string, AttributeValue>
 
-/** The attributes of an item or a key on their way to DynamoDB. */
+/** Converts the attributes of an item or a key to DynamoDB's format. */
 export function stored(attributes: object): Attributes {
   return marshall({ ...attributes }, { removeUndefinedValues: true })
 }
 
-/** An item as DynamoDB has it, which holds none without its key. */
+/** The cast is right: every item has its key. */
 function loaded(attributes: Attributes | undefined): Item {
   return unmarshall(attributes ?? {}) as Item
 }
 
-/** A page as DynamoDB returns it. */
+/** Converts DynamoDB's page. */
 export function asPage({
   Items,
   LastEvaluatedKey: last,
@@ -154,7 +154,7 @@ export function asPage({
   return { items: (Items ?? []).map(loaded), next: last && unmarshall(last) }
 }
 
-/** The input of a query or scan that its options make. */
+/** Builds the input of a query or scan from its options. */
 export function pageInput(
   { isConsistent, after, limit, isKeysOnly, filter }: PageOptions,
   expressions: ReturnType<typeof placeholders>,
@@ -169,7 +169,7 @@ export function pageInput(
   }
 }
 
-/** Expression names and values as request parameters. */
+/** Returns expression names and values as request parameters. */
 export function attributesOf(expressions: ReturnType<typeof placeholders>) {
   const { names, values } = expressions.attributes()
   return {
@@ -178,14 +178,14 @@ export function attributesOf(expressions: ReturnType<typeof placeholders>) {
   }
 }
 
-/** The input of a write that its condition makes. */
+/** Builds the input of a write from its condition. */
 export function conditionInput(when: Condition | undefined) {
   if (!when) return {}
   const expressions = placeholders()
   return { ConditionExpression: expressions.condition(when), ...attributesOf(expressions) }
 }
 
-/** The input of an update. */
+/** Builds the input of an update. */
 export function updateInput({
   update,
   changes,
@@ -200,7 +200,7 @@ export function updateInput({
   }
 }
 
-/** Whether a conditional write was made: false when its condition did not hold; throws on any other failure. */
+/** Returns false if the condition of a write did not hold. */
 async function conditionHeld(write: Promise<unknown>): Promise<boolean> {
   try {
     await write
@@ -218,7 +218,7 @@ const THROTTLED: ReadonlySet<string> = new Set([
   'RequestLimitExceeded',
 ])
 
-/** Whether DynamoDB did nothing with a try because there was no throughput left for it. */
+/** True if DynamoDB did nothing because no throughput was left. */
 export function isThrottling(error: unknown): boolean {
   return error instanceof Error && THROTTLED.has(error.name)
 }

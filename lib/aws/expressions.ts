@@ -1,7 +1,7 @@
 import type { Change, Condition, Path } from './conditions.ts'
 import type { KeyRange } from './requests.ts'
 
-/** What takes the place of names and values in the expressions of one request. */
+/** Creates placeholders for names and values, and the expressions of one request that use them. */
 export function placeholders() {
   const names = new Map<string, string>()
   const values: Record<string, unknown> = {}
@@ -37,7 +37,7 @@ export function placeholders() {
     }
   }
 
-  /** A condition within another one. DynamoDB refuses parentheses that it does not need. */
+  /** Adds only necessary parentheses, because DynamoDB refuses redundant ones. */
   function operand(of: Condition): string {
     return (of.test === 'all' || of.test === 'any') && of.conditions.length > 1 ? `(${condition(of)})` : condition(of)
   }
@@ -73,7 +73,6 @@ export function placeholders() {
     update,
     keyCondition,
     nameOf,
-    /** The names and values of all expressions built so far, by their placeholders. */
     attributes: () => ({
       names: Object.fromEntries([...names].map(([name, placeholder]) => [placeholder, name])),
       values,

@@ -6,7 +6,7 @@ import type { OperatorDynamo, Page, PageKey } from './requests.ts'
 import { parseItem, type RangeOptions } from './table.ts'
 import { connectTransacting, createTransactingTable } from './transactions.ts'
 
-/** DynamoDB by way of this client, for operators. */
+/** Returns DynamoDB over this client, for operators. */
 export function connectOperator(client: DynamoDBClient): OperatorDynamo {
   return {
     ...connectTransacting(client),
@@ -17,12 +17,12 @@ export function connectOperator(client: DynamoDBClient): OperatorDynamo {
   }
 }
 
-/** A table that is read whole, as operators do, and the job that lists vaults. */
+/** Creates a table that can be read whole, for operators and the job that lists vaults. */
 export function createOperatorTable(dynamo: OperatorDynamo, table: string) {
   return {
     ...createTransactingTable(dynamo, table),
 
-    /** All items of the table, page by page, not consistently unless told. */
+    /** Yields all items of the table, page by page. Reads are not consistent by default. */
     async *scan<S extends z.ZodType>(schema: S, options: RangeOptions = {}): AsyncGenerator<z.output<S>[]> {
       let after: PageKey | undefined
       do {
@@ -33,10 +33,10 @@ export function createOperatorTable(dynamo: OperatorDynamo, table: string) {
     },
   }
 }
-/** A table, as operators use it. */
+/** A table for operators. */
 export type OperatorTable = ReturnType<typeof createOperatorTable>
 
-/** The table with this name in the process's DynamoDB, to be read whole. */
+/** Opens the table with this name in the process's DynamoDB, to be read whole. */
 export function openOperatorTable(name: string): OperatorTable {
   return createOperatorTable(connectOperator(sharedClient()), name)
 }

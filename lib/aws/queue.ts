@@ -16,17 +16,15 @@ function sqs(): SQSClient {
   return shared
 }
 
-/** A new SQS client with our time-outs. */
+/** Creates an SQS client with our time-outs. */
 export function sqsClient(config: SQSClientConfig = {}): SQSClient {
   return new SQSClient({ ...CLIENT_DEFAULTS, ...config })
 }
 
-/** Maximum number of messages that SQS takes in one batch. */
 const BATCH = 10
-/** Number of times that the refused part of a batch is sent. */
 const TRIES = 3
 
-/** A received message: its id, how often it was received, and the receipt of this time. */
+/** A received message, its id, the number of its receives, and the receipt of this one. */
 export type Received<Message> = {
   readonly message: Message
   readonly messageId: string
@@ -34,12 +32,12 @@ export type Received<Message> = {
   readonly receipt: string
 }
 
-/** How messages are sent. */
+/** Options for sent messages. */
 export type SendOptions<Message> = {
   /** Whole seconds before they can be received, at most 900. */
   readonly delaySeconds?: number | undefined
   /**
-   * The tenant of a message: a standard queue hands out others' messages first while one tenant keeps the consumers busy.
+   * Tenant of a message. While one tenant keeps the consumers busy, a standard queue delivers others' messages first.
    * Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
    */
   readonly groupOf?: (message: Message) => string
@@ -47,8 +45,8 @@ export type SendOptions<Message> = {
 }
 
 /**
- * Sends each message, as JSON, to the queue with this URL: one request for ten, eight at a time. Each is handed out at least
- * once, in any order. Throws when one could not be sent; others may have been.
+ * Sends each message as JSON to the queue with this URL. Sends one request for ten, eight concurrently. SQS delivers
+ * each message at least once, in any order. Throws if one was not sent; others may have been.
  */
 export function sendMessages<Message extends object>(
   queueUrl: string,
@@ -73,8 +71,8 @@ export function sendMessages<Message extends object>(
 }
 
 /**
- * Hides a received message for whole seconds from now on, at most 12 hours after its receipt; then SQS hands it out again.
- * Throws when SQS cannot be reached, or the message is no longer hidden.
+ * Hides a received message for whole seconds from now, at most 12 hours after its receipt. SQS then delivers it again.
+ * Throws if SQS cannot be reached, or the message is no longer hidden.
  */
 export async function hideMessage(queueUrl: string, receipt: string, seconds: number, client = sqs()): Promise<void> {
   await client.send(
@@ -82,9 +80,9 @@ export async function hideMessage(queueUrl: string, receipt: string, seconds: nu
   )
 }
 
-/** The URL of the queue with this name. Throws when there is none. */
+/** Returns the URL of the queue with this name. Throws if there is none. */
 export async function findQueueUrl(name: string, client = sqs()): Promise<string> {
   const { QueueUrl } = await client.send(new GetQueueUrlCommand({ QueueName: name }))
-  if (QueueUrl === undefined) throw new Error(`SQS does not tell where the queue ${name} is.`)
+  if (QueueUrl === undefined) throw new Error(`SQS returns no URL for the queue ${name}.`)
   return QueueUrl
 }

@@ -16,25 +16,23 @@ function secretsManager(): SecretsManagerClient {
   return shared
 }
 
-/** What is changed in a secret reaches every container within this time. */
+/** Maximum time until a changed secret reaches every container. */
 const LIFETIME_MS = 5 * 60_000
 
-/** The secrets that this container has read: those of its functions' environment. */
 const latest = new Map<string, () => Promise<GetSecretValueCommandOutput>>()
 
-/** The latest value of the secret with this ARN or name; read anew every five minutes. Throws when it was never read. */
 function readLatest(secretId: string): Promise<GetSecretValueCommandOutput> {
   const read = latest.get(secretId) ?? refreshed(() => readSecret(secretId, secretsManager()), LIFETIME_MS, Date.now)
   latest.set(secretId, read)
   return read()
 }
 
-/** What differs once a secret was changed, known after five minutes at the latest. Throws when it was never read. */
+/** Returns the version of a secret. It changes within five minutes after the secret does. Throws if the secret was never read. */
 export async function readSecretVersion(secretId: string): Promise<string | undefined> {
   return (await readLatest(secretId)).VersionId
 }
 
-/** The same as `readSecretJson`, of what `readSecretVersion` tells the version of. */
+/** Like `readSecretJson`, but returns the kept value whose version `readSecretVersion` returns. */
 export async function readLatestSecretJson<Schema extends z.ZodType>(
   secretId: string,
   schema: Schema,
@@ -43,8 +41,8 @@ export async function readLatestSecretJson<Schema extends z.ZodType>(
 }
 
 /**
- * The JSON secret with this ARN or name, parsed by the schema.
- * Throws when it cannot be read or does not fit the schema; no error carries any part of the secret.
+ * Reads the JSON secret with this ARN or name. Throws if it cannot be read or does not match the schema; no error
+ * contains any part of the secret.
  */
 export async function readSecretJson<Schema extends z.ZodType>(
   secretId: string,
@@ -65,11 +63,11 @@ function parseSecret<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const parsed = schema.safeParse(parseJson(SecretString ?? ''))
   // Neither cause nor issues: a JSON error quotes the text, and an issue can quote keys and values.
-  if (!parsed.success) throw new Error(`The secret ${secretId} does not have the form that is expected of it.`)
+  if (!parsed.success) throw new Error(`The secret ${secretId} does not have the expected form.`)
   return parsed.data
 }
 
-/** Puts JSON into the secret with this ARN or name. Throws when it cannot be written. */
+/** Writes JSON to the secret with this ARN or name. Throws if it cannot be written. */
 export async function writeSecretJson(secretId: string, value: unknown, client = secretsManager()): Promise<void> {
   await client.send(new PutSecretValueCommand({ SecretId: secretId, SecretString: JSON.stringify(value) }))
 }

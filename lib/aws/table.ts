@@ -7,37 +7,33 @@ import { any, type Change, type Condition, is, missing, set } from './conditions
 import type { BatchWrite, Dynamo, Item, ItemKey, KeyRange, Page, PageKey, PageOptions } from './requests.ts'
 import { TableError, UnknownFormError } from './requests.ts'
 
-/** How items are read: consistently unless told. A read that may lag by a second costs half. */
+/** Options of a read, consistent by default. A read that may lag by a second costs half. */
 type ReadOptions = { readonly isConsistent?: boolean }
 
-/** How the items of a range are read. */
+/** Options for the items of a range. */
 export type RangeOptions = Partial<Omit<PageOptions, 'after'>>
 
-/** An update of one item where a condition holds. */
+/** An update of one item, made if a condition holds. */
 export type Update = { readonly changes: readonly Change[]; readonly when: Condition }
 
-/** DynamoDB's limits for one batch. */
 const READ_BATCH = 100
 const WRITE_BATCH = 25
 /** Milliseconds before the undone part of a batch is sent again: while a caller waits, and in jobs. */
 const SHORT_PAUSES_MS = [25, 50, 100, 200]
 const LONG_PAUSES_MS = [...SHORT_PAUSES_MS, 400, 800, 1_600]
-/** Fields that an error names. */
 const MAX_NAMED = 5
-/** Items deleted between two looks at the clock. */
 const DELETED_AT_ONCE = 500
 
 const Key = z.object({ pk: z.string(), sk: z.string() })
 
 /**
- * A table of DynamoDB with the keys `pk` and `sk`. Values go through codecs in both directions. Every method throws when the table
- * cannot be reached, and when an item does not parse.
+ * Creates a table of DynamoDB with the keys `pk` and `sk`. Codecs convert values in both directions. Every method
+ * throws if the table cannot be reached, or an item does not parse.
  *
- * Every conditional write may be made though its answer was lost, and is then sent again. So each says in `writeId` that
- * it was made, and a condition also holds for the item that the same write has made.
+ * The SDK repeats a conditional write whose response was lost, even if it was made. So each write records its
+ * `writeId`, and its condition also holds for the item that it wrote itself.
  */
 export function createTable(dynamo: Dynamo, table: string) {
-  /** The pages of a range to its end, unparsed. */
   async function* queryPages(range: KeyRange, options: RangeOptions = {}): AsyncGenerator<readonly Item[]> {
     let after: PageKey | undefined
     do {
@@ -62,7 +58,7 @@ export function createTable(dynamo: Dynamo, table: string) {
     })
   }
 
-  /** The first page: at most `limit` items or 1 MB, and the key of the next page. */
+  /** Returns the first page: at most `limit` items or 1 MB, and the key of the next page. */
   const getPage = async <S extends z.ZodType>(
     schema: S,
     range: KeyRange,
@@ -75,7 +71,6 @@ export function createTable(dynamo: Dynamo, table: string) {
   const deleteMany = (keys: readonly ItemKey[]): Promise<void> =>
     writeMany(keys.map(({ pk, sk }) => ({ delete: { pk, sk } })))
 
-  /** Writes an item over the one with its key; false where the condition did not hold. */
   function put<S extends ItemCodec>(schema: S, key: ItemKey, value: z.output<S>, when?: Condition): Promise<boolean> {
     const item = buildItem(schema, key, value)
     if (!when) return dynamo.putItem({ table, item })
@@ -86,7 +81,6 @@ export function createTable(dynamo: Dynamo, table: string) {
   return {
     name: table,
 
-    /** The item with this key; undefined where there is none. */
     async get<S extends z.ZodType>(
       schema: S,
       key: ItemKey,
@@ -97,8 +91,8 @@ export function createTable(dynamo: Dynamo, table: string) {
     },
 
     /**
-     * The items that exist of these keys, in no order: one request for 100, eight at a time. Throws where a part is left undone
-     * after 0.4 s.
+     * Returns the existing items of these keys, in no order. Sends one request for 100, eight concurrently. Throws if a
+     * part is still undone after 0.4 s.
      */
     async getMany<S extends z.ZodType>(
       schema: S,
@@ -122,7 +116,6 @@ export function createTable(dynamo: Dynamo, table: string) {
 
     getPage,
 
-    /** The items of a range, page by page to its end. */
     async *pages<S extends z.ZodType>(
       schema: S,
       range: KeyRange,
@@ -131,7 +124,6 @@ export function createTable(dynamo: Dynamo, table: string) {
       for await (const items of queryPages(range, options)) yield parseItem(z.array(schema), items)
     },
 
-    /** The items of a range, read to its end. */
     async list<S extends z.ZodType>(schema: S, range: KeyRange, options: RangeOptions = {}): Promise<z.output<S>[]> {
       const found: Item[] = []
       for await (const items of queryPages(range, options)) found.push(...items)
@@ -140,13 +132,14 @@ export function createTable(dynamo: Dynamo, table: string) {
 
     put,
 
-    /** Adds an item; false where there is one with its key. */
+    /** Adds an item; false if one with its key exists. */
     add: <S extends ItemCodec>(schema: S, key: ItemKey, value: z.output<S>): Promise<boolean> =>
       put(schema, key, value, missing('pk')),
 
     /**
-     * Writes items over those with their keys: one request for 25, eight at a time, tried again for 3.2 s, or for 0.4 s while a
-     * caller waits. Of items with the same key the last is written. When it throws, some are written and some are not.
+     * Writes items over those with their keys. Sends one request for 25, eight concurrently. Tries again for 3.2 s, or
+     * 0.4 s while a caller waits. The last of several items with one key is written. A failure may leave some items
+     * written.
      */
     putMany: (items: readonly Item[], { doesCallerWait = false } = {}): Promise<void> =>
       writeMany(
@@ -154,23 +147,23 @@ export function createTable(dynamo: Dynamo, table: string) {
         doesCallerWait ? SHORT_PAUSES_MS : LONG_PAUSES_MS,
       ),
 
-    /** Changes an item; false where the condition did not hold. */
+    /** Changes an item; false if the condition did not hold. */
     update: async (key: ItemKey, change: Update): Promise<boolean> => (await changeItem(key, change)) !== null,
 
-    /** Changes an item and returns it as it is then; undefined where the condition did not hold. */
+    /** Changes an item and returns it after the change; undefined if the condition did not hold. */
     async change<S extends z.ZodType>(schema: S, key: ItemKey, change: Update): Promise<z.output<S> | undefined> {
       const item = await changeItem(key, change)
       return item === null ? undefined : parseItem(schema, item)
     },
 
-    /** Changes an item whatever it is, or adds it. Only for changes that may be made twice. */
+    /** Changes an item unconditionally, or adds it. Only for changes that may be made twice. */
     async write(key: ItemKey, changes: readonly Change[]): Promise<void> {
       await dynamo.updateItem({ table, key, changes })
     },
 
     /**
-     * Adds a number to an attribute that counts until `until`, unless it would exceed `max`; returns the sum, or undefined. A lost
-     * answer may count twice, or undefined may be returned for a number that was added.
+     * Adds to a counter that expires at `until`, unless it would exceed `max`; returns the sum, or undefined. A lost
+     * response may count twice, or return undefined for a number that was added.
      */
     async count(
       key: ItemKey,
@@ -186,13 +179,13 @@ export function createTable(dynamo: Dynamo, table: string) {
       return item === null ? undefined : z.object({ counted: z.number() }).parse(item).counted
     },
 
-    /** Deletes an item; false where the condition did not hold. */
+    /** Deletes an item; false if the condition did not hold. */
     delete: (key: ItemKey, when?: Condition): Promise<boolean> => dynamo.deleteItem({ table, key, when }),
 
-    /** Deletes the items that exist of these keys: one request for 25, eight at a time. When it throws, some are deleted. */
+    /** Deletes the existing items of these keys. Sends one request for 25, eight concurrently. A failure may leave some deleted. */
     deleteMany,
 
-    /** Deletes the items of a range that pass the filter. Ends early once `isOver`; false where more is left. */
+    /** Deletes the items of a range that pass the filter. Stops early once `isOver`; false if more are left. */
     async deleteRange(range: KeyRange, isOver: () => boolean, filter?: Condition): Promise<boolean> {
       for await (const page of queryPages(range, { isKeysOnly: true, limit: DELETED_AT_ONCE, filter })) {
         await deleteMany(z.array(Key).parse(page))
@@ -202,15 +195,12 @@ export function createTable(dynamo: Dynamo, table: string) {
     },
   }
 }
-/** A table, as stores use it. */
+/** A table for stores. */
 export type Table = ReturnType<typeof createTable>
 
-/** A codec between a value and the attributes that it is stored as. */
 type ItemCodec = z.ZodType<unknown, object>
 
-/**
- * Parses what a table has. Throws UnknownFormError for another form: the request ends with 503, and the log names the field.
- */
+/** Parses an item of a table. Throws UnknownFormError for another form: the request ends with 503, and the log names the field. */
 export function parseItem<S extends z.ZodType>(schema: S, item: unknown): z.output<S> {
   const { success, data, error } = schema.safeParse(item)
   if (success) return data
@@ -218,12 +208,12 @@ export function parseItem<S extends z.ZodType>(schema: S, item: unknown): z.outp
   throw new UnknownFormError(`This version does not know the form of an item: ${fields.join('; ')}`)
 }
 
-/** The item that a value is stored as: its attributes, and its key. */
+/** Builds the item that stores a value: its attributes and its key. */
 export function buildItem<S extends ItemCodec>(schema: S, key: ItemKey, value: z.output<S>): Item {
   return { ...z.encode(schema, value), ...key }
 }
 
-/** Sends a batch, and its undone part again after each of these pauses. Throws TableError when a part is undone after the last one. */
+/** Sends a batch, and its undone part again after each pause. Throws TableError if a part is still undone. */
 async function untilDone<T>(
   batch: readonly T[],
   send: (undone: readonly T[]) => Promise<readonly T[]>,
@@ -235,10 +225,10 @@ async function untilDone<T>(
     await sleep(pause)
     undone = await send(undone)
   }
-  if (undone.length > 0) throw new TableError('The table leaves a part of a batch undone.')
+  if (undone.length > 0) throw new TableError('The table left part of a batch undone.')
 }
 
-/** The elements, of those with the same key the last. */
+/** Returns the last element of each key. */
 function distinct<T>(elements: readonly T[], keyOf: (element: T) => string): T[] {
   return [...new Map(elements.map((element) => [keyOf(element), element])).values()]
 }

@@ -16,12 +16,12 @@ import { placeholders } from './expressions.ts'
 import type { Item, TransactingDynamo, Write } from './requests.ts'
 import { createTable } from './table.ts'
 
-/** Milliseconds before a transaction is tried again: longer together than the 5 s in which DynamoDB ends one that was cut off. */
+/** Milliseconds before a transaction is tried again. Their sum exceeds the 5 s in which DynamoDB ends an interrupted one. */
 const TRANSACTION_PAUSES_MS = [50, 100, 200, 400, 800, 1_600, 3_200]
-/** Items of one transaction where each has a condition of its own: few, as all of them are tried again where one is refused. */
+/** Maximum items of one transaction with a condition each. One refused item causes a retry of all others. */
 const PUTS = 25
 
-/** DynamoDB by way of this client, with transactions. */
+/** Returns DynamoDB over this client, with transactions. */
 export function connectTransacting(client: DynamoDBClient): TransactingDynamo {
   return {
     ...connect(client),
@@ -44,9 +44,8 @@ export function connectTransacting(client: DynamoDBClient): TransactingDynamo {
   }
 }
 
-/** A table with transactions. */
+/** Creates a table with transactions. */
 export function createTransactingTable(dynamo: TransactingDynamo, table: string) {
-  /** Makes all of these writes or none; returns the indexes of the writes whose conditions did not hold. */
   async function makeAll(writes: readonly Write[]): Promise<readonly number[]> {
     const token = randomUUID()
     for (const pause of [...TRANSACTION_PAUSES_MS, undefined]) {
@@ -63,8 +62,8 @@ export function createTransactingTable(dynamo: TransactingDynamo, table: string)
     ...createTable(dynamo, table),
 
     /**
-     * Writes items, each where its condition holds; returns those whose condition did not. Takes one request for 25, eight at a
-     * time, and costs two write units a KB. When it throws, some are written and some are not.
+     * Writes each item whose condition holds; returns the others. Takes one request for 25, eight concurrently, and
+     * costs two write units a KB. A failure may leave some items written.
      */
     async putEach<Put extends { readonly put: Item; readonly when: Condition }>(puts: readonly Put[]): Promise<Put[]> {
       const refused: Put[] = []
@@ -80,16 +79,16 @@ export function createTransactingTable(dynamo: TransactingDynamo, table: string)
     },
 
     /**
-     * Makes all of these writes or none; returns the indexes of the writes whose conditions did not hold, none if all are made.
-     * Nothing is made twice: each try has the same token. Throws any other failure, after which all or none may have been made.
+     * Makes all or none of these writes, never twice; returns the indexes of the writes whose conditions did not hold.
+     * Throws any other failure, after which all or none may be made.
      */
     transact: makeAll,
   }
 }
-/** A table with transactions, as stores use it. */
+/** A table with transactions, for stores. */
 export type TransactingTable = ReturnType<typeof createTransactingTable>
 
-/** The table with this name in the process's DynamoDB, with transactions. */
+/** Opens the table with this name in the process's DynamoDB, with transactions. */
 export function openTransactingTable(name: string): TransactingTable {
   return createTransactingTable(connectTransacting(sharedClient()), name)
 }
@@ -103,7 +102,7 @@ function asTransactItem(TableName: string, write: Write) {
   return { ConditionCheck: { TableName, Key: stored(write.check), ConditionExpression, ...attributesOf(expressions) } }
 }
 
-/** Cancellation reasons that a retry may clear. Source: TransactionCanceledException in DynamoDB's API reference. */
+/** Cancellation reasons that a retry may clear (TransactionCanceledException in DynamoDB's API reference). */
 const PASSING_REASONS: readonly (string | undefined)[] = [
   'TransactionConflict',
   'ThrottlingError',
@@ -117,5 +116,5 @@ function isUncertain(error: unknown): boolean {
   return Sent.safeParse(error).success
 }
 
-/** The SDK counts its tries of what it sent, and of nothing else. */
+/** Error of a request that the SDK has sent: only these have a number of attempts. */
 const Sent = z.object({ $metadata: z.object({ attempts: z.number() }) })

@@ -1,6 +1,6 @@
 import type { Aged, Namespace } from './cache.ts'
 
-/** A value that is made of answers: as old as the oldest of them, and stale when one of them is stale or missing. */
+/** Returns a value combined from several answers. It is as old as the oldest, and stale if one of them is stale or missing. */
 export function combine<T>(value: T, parts: readonly (Aged<unknown> | undefined)[], now: number): Aged<T> {
   return {
     value,
@@ -9,7 +9,7 @@ export function combine<T>(value: T, parts: readonly (Aged<unknown> | undefined)
   }
 }
 
-/** Whether an answer has been past its time for so long that it is not just being refreshed: its source is down. */
+/** True if an answer is older than twice its fresh time: its source is down, and it is not just being refreshed. */
 export function isOverdue(
   { asOf, isStale }: Aged<unknown>,
   { freshSeconds }: Namespace<unknown>,

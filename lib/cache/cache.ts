@@ -7,53 +7,50 @@ import { toResult } from '../result.ts'
 import { type Answer, type Answers, cacheMemory, nameOf } from './memory.ts'
 import { type CacheStore, type Entry, FailureCode } from './store.ts'
 
-/** Answers of one form: the first part of their keys, their schema, and for how many seconds they are fresh and kept. */
+/** Namespace of cached answers: the first part of their keys, their schema, and the seconds they are fresh and kept. */
 export type Namespace<T> = {
   readonly name: string
-  /** From JSON; what it encodes is stored. */
+  /** Parses stored JSON; its encoded form is stored. */
   readonly schema: z.ZodType<T>
   readonly freshSeconds: number
   readonly keepSeconds: number
-  /** For how long a container gives an answer without another look at the table: only where no request chooses the key. */
+  /** Seconds for which a container returns an answer without reading the table. Only for keys that no request chooses. */
   readonly rememberedSeconds?: number
 }
 
-/** An answer and its time; stale when it is no longer fresh. */
+/** An answer and its time; stale once it is no longer fresh. */
 export type Aged<T> = { readonly value: T; readonly asOf: Date; readonly isStale: boolean }
 
-/** Names one answer. */
+/** Key of one answer. */
 export type CacheKey<T> = { readonly namespace: Namespace<T>; readonly key: string }
 
-/** The cached answers of named keys; undefined where there is none. */
 type Cached<Keys extends Record<string, CacheKey<unknown>>> = {
   readonly [Name in keyof Keys]: Keys[Name] extends CacheKey<infer T> ? Aged<T> | undefined : never
 }
 
-/** The longest lease of a refresh, and the longest wait for another container's first answer. */
+/** Maximum lease of a refresh, and maximum wait for another container's first answer. */
 const LEASE_MS = 10_000
 const LONGEST_WAIT_MS = 8_000
-/** An answer of null, which says that there is nothing, is fresh no longer than this. */
+/** Maximum fresh seconds of null, which means that there is nothing. */
 const NULL_FRESH_SECONDS = 300
 /** Backoff while another container refreshes. */
 const FIRST_PAUSE_MS = 25
 const LONGEST_PAUSE_MS = 200
-/** How long an upstream that failed is not asked again, unless its Retry-After says. */
+/** Pause after an upstream's failure, unless its Retry-After sets one. */
 const PAUSE_AFTER_FAILURE_SECONDS = 5
 
 type Dependencies = {
   readonly table: CacheStore
   /** Epoch milliseconds. */
   readonly now: () => number
-  /** Resolves after so many milliseconds. */
   readonly sleep?: (milliseconds: number) => Promise<unknown>
 }
 
 /**
- * The answers of upstreams, shared by all containers: one container at a time refreshes an answer, a stale one is given
- * while an upstream is down, and a failure is never cached as an answer.
+ * Creates the cache of upstreams' answers, shared by all containers. One container at a time refreshes an answer. While
+ * an upstream is down, the stale answer is returned. A failure is never cached as an answer.
  */
 export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
-  /** The entry of an answer that was fetched now. */
   function entryOf<T>(cacheKey: CacheKey<T>, value: T) {
     const { schema, freshSeconds, keepSeconds } = cacheKey.namespace
     const freshMs = 1000 * (value === null ? Math.min(freshSeconds, NULL_FRESH_SECONDS) : freshSeconds)
@@ -68,7 +65,6 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
     return { value, asOf: answer.asOf, isStale: false }
   }
 
-  /** An answer as it is now; undefined where there is none that can still be given. */
   function aged<T>({ namespace }: CacheKey<T>, answer: Answer<T> | undefined): Aged<T> | undefined {
     if (!answer || answer.asOf.getTime() + namespace.keepSeconds * 1000 < now()) return undefined
     return { value: answer.value, asOf: answer.asOf, isStale: answer.freshUntil <= now() }
@@ -85,15 +81,15 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
   const memory = cacheMemory({ read, now })
 
   function named<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys, answers: Answers): Cached<Keys> {
-    // Entries that are put together lose their names, and with them the type of each answer.
+    // The cast is right: each answer has the name of its key.
     return Object.fromEntries(
       Object.entries(keys).map(([name, cacheKey]) => [name, aged(cacheKey, answers.get(nameOf(cacheKey)))]),
     ) as Cached<Keys>
   }
 
   /**
-   * Fetches and caches an answer. Throws what `fetch` throws, after storing the failure for the containers that wait. Null,
-   * where something is cached, is a failure: what was there a moment ago does not end at once.
+   * Stores a failure for the containers that wait. Null in place of a cached value is a failure, because data does not
+   * vanish within a moment.
    */
   async function refresh<T>(
     cacheKey: CacheKey<T>,
@@ -102,7 +98,7 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
   ): Promise<Aged<T>> {
     try {
       const value = await fetch()
-      if (value === null && cached && cached.value !== null) throw badAnswer('nothing, where there was something')
+      if (value === null && cached && cached.value !== null) throw badAnswer('null in place of a cached value')
       return await put(cacheKey, value)
     } catch (error) {
       const retryAfter = error instanceof AppError ? error.headers['retry-after'] : undefined
@@ -117,27 +113,27 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
     /** Caches this answer in place of any other, and returns it. */
     put,
 
-    /** Caches these answers, 25 in a request; not for namespaces with `rememberedSeconds`. When it throws, some are cached. */
+    /** Caches these answers, 25 in a request; not for namespaces with `rememberedSeconds`. A failure may leave some cached. */
     putMany: <T>(answers: readonly (readonly [CacheKey<T>, T])[]): Promise<void> =>
       table.putMany(answers.map(([cacheKey, value]) => entryOf(cacheKey, value))),
 
-    /** The cached answers of these keys, at most 100, in one read; nothing is fetched. */
+    /** Returns the cached answers of these keys, at most 100, in one read; fetches nothing. */
     async get<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys): Promise<Cached<Keys>> {
       return named(keys, await read(Object.values(keys)))
     },
 
     /**
-     * Like `get`, but namespaces with `rememberedSeconds` come from this container's memory, with their true age: concurrent
-     * callers share a read, and a table that fails leaves what was remembered.
+     * Like `get`, but serves namespaces with `rememberedSeconds` from this container's memory, with their true age.
+     * Concurrent callers share a read. While the table fails, remembered answers are returned.
      */
     async recall<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys): Promise<Cached<Keys>> {
       return named(keys, await memory.recall(Object.values(keys)))
     },
 
     /**
-     * Returns the cached response while fresh, else fetches, else returns the stale one. Of concurrent
-     * callers one fetches and pays. Throws the AppError of the failure, or of the payment, if nothing is cached; whatever else
-     * `fetch` throws is thrown on.
+     * Returns the cached answer while fresh, else fetches, else returns the stale one. Only one of several concurrent
+     * callers fetches and pays. With nothing cached it throws the AppError of the failure or of the payment. Any other
+     * error of `fetch` is thrown on.
      */
     async getOrFetch<T>(cacheKey: CacheKey<T>, payment: Payment, fetch: () => Promise<T>): Promise<Aged<T>> {
       const name = nameOf(cacheKey)
@@ -174,17 +170,16 @@ export function sharedCache({ table, now, sleep = setTimeout }: Dependencies) {
 }
 export type SharedCache = ReturnType<typeof sharedCache>
 
-/** The stored answer, parsed by its schema. An entry in another form counts as none (decision 0064). */
+/** Ignores an entry in another form (decision 0064). */
 function parseAnswer<T>({ namespace }: CacheKey<T>, stored: Entry['answer']): Answer<T> | undefined {
   if (!stored) return undefined
   const { success, data } = namespace.schema.safeParse(stored.json)
   return success ? { value: data, asOf: stored.asOf, freshUntil: stored.freshUntil } : undefined
 }
 
-/** The error for a caller that did not fetch; `upstream_unavailable` tells when to come back. */
 function failedBefore({ code, until }: NonNullable<Entry['failure']>, now: number): AppError {
   return new AppError(code, {
-    cause: new Error('it has just failed'),
+    cause: new Error('a refresh has just failed'),
     ...(code === 'upstream_unavailable' && { headers: { 'retry-after': Math.ceil((until - now) / 1000).toString() } }),
   })
 }

@@ -1,13 +1,13 @@
 import { logger } from '../logger.ts'
 import type { CacheKey } from './cache.ts'
 
-/** An answer as an entry has it: `freshUntil` in epoch milliseconds. */
+/** An answer as stored; `freshUntil` in epoch milliseconds. */
 export type Answer<T> = { readonly value: T; readonly asOf: Date; readonly freshUntil: number }
 
-/** The answers that there are of keys, by their names. */
+/** Available answers by the names of their keys. */
 export type Answers = ReadonlyMap<string, Answer<unknown>>
 
-/** The answer of a key, or the reading of it that is on its way, and until when it is not read again. */
+/** A key's answer, or its pending read, and the end of the time in which it is not read again. */
 type Remembered = { readonly answer: Promise<Answer<unknown> | undefined>; readonly until: number }
 
 type Dependencies = {
@@ -17,8 +17,8 @@ type Dependencies = {
 }
 
 /**
- * What a container remembers of the answers that it reads: those of namespaces with `rememberedSeconds`, whose keys no
- * request chooses, so that they are few. That there is none is not remembered.
+ * Creates a container's memory of answers in namespaces with `rememberedSeconds`. No request chooses their keys, so
+ * they are few. A missing answer is not remembered.
  */
 export function cacheMemory({ read, now }: Dependencies) {
   const memory = new Map<string, Remembered>()
@@ -44,8 +44,8 @@ export function cacheMemory({ read, now }: Dependencies) {
 
   return {
     /**
-     * The answers of these keys: expired ones in one read that concurrent callers share. Where that fails, what was
-     * remembered is good for as long again; throws where nothing was.
+     * Returns the answers of these keys; reads expired ones in one read that concurrent callers share. If that fails,
+     * remembered answers count for the same time again. Throws if nothing was remembered.
      */
     async recall(keys: readonly CacheKey<unknown>[]): Promise<Answers> {
       const due = keys.filter((key) => (memory.get(nameOf(key))?.until ?? 0) <= now())
@@ -62,7 +62,6 @@ export function cacheMemory({ read, now }: Dependencies) {
       return new Map((await Promise.all(recalled)).flatMap(([name, answer]) => (answer ? [[name, answer]] : [])))
     },
 
-    /** Puts an answer in the place of a remembered one. */
     replace(key: CacheKey<unknown>, answer: Answer<unknown>): void {
       const remembered = memory.get(nameOf(key))
       if (remembered) memory.set(nameOf(key), { ...remembered, answer: Promise.resolve(answer) })
@@ -70,7 +69,7 @@ export function cacheMemory({ read, now }: Dependencies) {
   }
 }
 
-/** What the entry of a key is called in the table. */
+/** Returns the name of a key's entry in the table. */
 export function nameOf({ namespace, key }: CacheKey<unknown>): string {
   return `${namespace.name}#${key}`
 }

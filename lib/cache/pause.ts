@@ -2,14 +2,14 @@ import * as z from 'zod'
 import { LONGEST_RETRY_AFTER_SECONDS, type Pause } from '../http.ts'
 import type { Namespace, SharedCache } from './cache.ts'
 
-/** When the pauses of services end, in epoch milliseconds. */
+/** Ends of the pauses of services, in epoch milliseconds. */
 const PAUSES: Namespace<number> = {
   name: 'pause',
   schema: z.number(),
   freshSeconds: LONGEST_RETRY_AFTER_SECONDS,
   keepSeconds: LONGEST_RETRY_AFTER_SECONDS,
 }
-/** How often a container looks whether another one was asked for a pause. */
+/** Interval at which a container checks for pauses that others received. */
 const LOOK_EVERY_MS = 1_000
 
 type Dependencies = {
@@ -18,7 +18,7 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** The Pause of the service with this name, which all containers share; each looks it up once a second at most. */
+/** Returns the Pause of the service with this name, shared by all containers. Each reads it at most once a second. */
 export function sharedPause({ cache, now }: Dependencies, service: string): Pause {
   const pause = { namespace: PAUSES, key: service }
   const readEnd = async () => (await cache.get({ pause })).pause?.value ?? 0

@@ -6,10 +6,10 @@ import { Timestamp } from '../codecs.ts'
 import { UPSTREAM_ERRORS } from '../errors.ts'
 import { HOUR } from '../time.ts'
 
-/** The error code of a failed refresh: whether the upstream failed, or the table. */
+/** Error code of a failed refresh: the upstream failed, or the table. */
 export const FailureCode = z.enum([...UPSTREAM_ERRORS, 'service_unavailable'])
 
-/** Any JSON, compressed: DynamoDB takes 400 KB an item. Undefined, which no schema takes, for another compression (0064). */
+/** Compressed JSON, because DynamoDB limits items to 400 KB. Another compression becomes undefined, which no schema accepts (0064). */
 const Compressed = z.codec(z.instanceof(Uint8Array), z.unknown(), {
   decode: (bytes) => {
     try {
@@ -21,44 +21,38 @@ const Compressed = z.codec(z.instanceof(Uint8Array), z.unknown(), {
   encode: (json) => gzipSync(JSON.stringify(json)),
 })
 
-/** Moments in epoch milliseconds. */
+/** Entry of a key. Times are in epoch milliseconds. */
 const Entry = z.object({
-  /** The last good answer, and the moment of it. */
   answer: z.object({ json: Compressed, asOf: Timestamp, freshUntil: z.number() }).optional(),
-  /** Until when a container holds the lease to refresh it. */
   refreshingUntil: z.number().optional(),
-  /** Why the last refresh failed, and until when none is tried. */
   failure: z.object({ code: FailureCode, until: z.number() }).optional(),
 })
-/** What is stored of one key. */
+/** Stored entry of one key. */
 export type Entry = z.output<typeof Entry>
-/** Seconds since 1970. */
 const Expiring = Entry.extend({ expiresAt: z.number() })
 const Item = Entry.extend({ pk: z.string() })
 
 const SORT_KEY = 'ANSWER'
-/** Seconds for which an entry without an answer is kept. */
 const UNANSWERED_SECONDS = HOUR
 
-/** The table of upstreams' answers, shared by all containers. */
+/** Opens the store of upstreams' answers, shared by all containers. */
 export function cacheStore(table: Table) {
   const keyOf = (key: string) => ({ pk: key, sk: SORT_KEY })
   return {
-    /** The entry of a key; an empty one where there is none. */
     get: async (key: string): Promise<Entry> => (await table.get(Entry, keyOf(key), { isConsistent: false })) ?? {},
 
-    /** The entries of these keys, at most 100 in one read; keys without an entry are left out. */
+    /** Returns the entries of these keys, at most 100 in one read, without missing ones. */
     async getMany(keys: readonly string[]): Promise<Map<string, Entry>> {
       const items = await table.getMany(Item, keys.map(keyOf), { isConsistent: false })
       return new Map(items.map((item) => [item.pk, item]))
     },
 
-    /** Replaces a key's entry by this answer; DynamoDB may delete it at `expiresAt`, in seconds since 1970. */
+    /** Replaces a key's entry with this answer. DynamoDB may delete it at `expiresAt`, in seconds since 1970. */
     async put(key: string, answer: NonNullable<Entry['answer']>, expiresAt: number): Promise<void> {
       await table.put(Expiring, keyOf(key), { answer, expiresAt })
     },
 
-    /** Like `put` for several keys, 25 in a request. When it throws, some are replaced. */
+    /** Like `put` for several keys, 25 in a request. A failure may leave some replaced. */
     putMany: (entries: readonly { key: string; answer: NonNullable<Entry['answer']>; expiresAt: number }[]) =>
       table.putMany(
         entries.map(({ key, ...entry }) => buildItem(Expiring, keyOf(key), entry)),
@@ -66,8 +60,8 @@ export function cacheStore(table: Table) {
       ),
 
     /**
-     * Takes the lease to refresh a key `until` then; false while another holds it, while a failure is remembered, or when
-     * the answer is no longer the one that was `seen`.
+     * Takes the lease to refresh a key until `until`. Returns false if another container holds it, a failure is
+     * remembered, or the answer is not the `seen` one.
      */
     takeLease: (key: string, { seen, now, until }: { seen: Entry['answer']; now: number; until: number }) =>
       table.update(keyOf(key), {
@@ -83,10 +77,9 @@ export function cacheStore(table: Table) {
         ),
       }),
 
-    /** Releases the lease of a refresh that was not tried. */
     releaseLease: (key: string): Promise<void> => table.write(keyOf(key), [remove('refreshingUntil')]),
 
-    /** Releases the lease after a failed refresh; the failure is remembered until `failure.until`. */
+    /** Releases the lease after a failed refresh, and stores the failure until `failure.until`. */
     putFailure: (key: string, failure: NonNullable<Entry['failure']>): Promise<void> =>
       table.write(keyOf(key), [set('failure', failure), remove('refreshingUntil')]),
   }

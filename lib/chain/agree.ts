@@ -15,34 +15,35 @@ import { findChain, groupByHost, type RpcUrls } from './readers.ts'
 import type { EvmChain } from './registry.ts'
 import type { Rpc, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
 
-/** Gives the reader of a chain. */
+/** Returns the reader of a chain. */
 export type GetReader = (chainId: number) => ChainReader
 
 /** Work that reads chains. It runs on several hosts, at the same time or later, so it must write nothing. */
 type Work<T> = (getReader: GetReader) => Promise<T>
 
 /**
- * Returns the value that two hosts agree on, from the value at the older head and the one at the newer head; undefined if they disagree.
- * `heads`: the heads in the same order, where the work read at a head.
+ * Combines the values at the older and the newer head into the one that both hosts agree on; undefined if they
+ * disagree. `heads`: the heads in the same order, present if the work read at a head.
  */
 export type Combine<T> = (older: T, newer: T, heads: readonly (HashedHeader | undefined)[]) => T | undefined
 
 /**
- * Runs work on two hosts of each of these chains and returns what both agree on: equal values unless `combine` says otherwise.
- * On a difference, both run once more at the older head. Runs it once if every chain has one host. Throws what the work throws
- * at both, `nodes_disagree`, and `second_node_silent` if fewer than two hosts serve.
+ * Runs work on two hosts of each of these chains and returns the value that both agree on. Values must be equal unless
+ * `combine` says otherwise. On a difference, both run once more at the older head. Runs the work once if every chain
+ * has one host. Throws what the work throws at both, `nodes_disagree`, or `second_node_silent` if fewer than two hosts
+ * serve.
  */
 export type Agree = <T>(chainIds: readonly number[], work: Work<T>, combine?: Combine<T>) => Promise<T>
 
-/** A chain with its hosts, the first to ask first. */
+/** A chain with its hosts, in the order of preference. */
 export type Hosts = { readonly chain: EvmChain; readonly rpcs: readonly Rpc[] }
 
-/** Heads of healthy hosts differ by five seconds, or by two blocks; one more is what their responses take. */
+/** Maximum lag between heads of healthy hosts: five seconds plus one for their responses, or two blocks. */
 const MAX_LAG_SECONDS = 6
 const MAX_LAG_BLOCKS = 2
-/** Maximum age of the block for the second run. A host that calls an older block its head lies, and does not lag. */
+/** Maximum age of the block for the second run. A host that reports an older head lies rather than lags. */
 const MAX_PINNED_SECONDS = 60n
-/** Minimum wait before a third host is asked too. */
+/** Minimum wait before a third host is called too. */
 const MIN_HEDGE_MS = 50
 
 const SIMULATION = 'eth_simulateV1'
@@ -51,7 +52,7 @@ const TAGS: readonly unknown[] = ['latest', 'safe', 'finalized']
 /** Methods that name no block, yet return more at a newer head. */
 const AT_HEAD = ['eth_getTransactionReceipt']
 
-/** The agreement of the hosts at these URLs, or at the registry's public ones. */
+/** Returns the agreement of the hosts at these URLs. Chains without URLs use the registry's public ones. */
 export function agreement(rpcUrls: RpcUrls, environment: HttpEnvironment): Agree {
   return agreementOf((chainId) => {
     const chain = findChain(chainId)
@@ -60,7 +61,7 @@ export function agreement(rpcUrls: RpcUrls, environment: HttpEnvironment): Agree
   }, environment)
 }
 
-/** The agreement of these hosts; each chain's are looked up once. `now` in milliseconds. */
+/** Returns the agreement of these hosts; looks up the hosts of each chain once. `now` in milliseconds. */
 export function agreementOf(
   findHosts: (chainId: number) => Hosts,
   { now }: Pick<HttpEnvironment, 'now'> = { now: () => performance.now() },
@@ -88,7 +89,7 @@ export function agreementOf(
     const heads = oldestHeads(pair)
     const simulator = pair[0].canSimulate === pair[1].canSimulate ? undefined : pair.find((one) => one.canSimulate)
     let last: readonly Attempt<unknown>[] = pair
-    // Behind one URL there may be nodes that do not know a block yet that others know.
+    // Some nodes behind a URL may not know a block yet that others know.
     for (const isEarlier of heads.size > 0 ? [false, true] : []) {
       const pinned = { heads, isEarlier, newest: newestOf(pair), simulators: simulator?.seats ?? [] }
       const again = await gather(lists, { work, now, pinned })
@@ -104,12 +105,11 @@ export function agreementOf(
   }
 }
 
-/** The hosts of one chain, in the order in which they are asked. */
 type HostList = {
   readonly count: number
-  /** The next host that is not taken; the only host of a chain serves every attempt. Undefined if none is left. */
+  /** Returns the next host that is not taken. The only host of a chain serves every attempt. */
   readonly take: (taken: ReadonlySet<Rpc>) => Seat | undefined
-  /** Asks this host after the others from now on: it failed, is slow, or is behind. */
+  /** Moves a host to the end of the order: it failed, is slow, or is behind. */
   readonly putLast: (last: Rpc) => void
 }
 
@@ -128,7 +128,7 @@ function hostList({ chain, rpcs }: Hosts): HostList {
   return list
 }
 
-/** A host that serves an attempt. `place`: its index among the chain's hosts, for logs, because URLs are secrets. */
+/** A host that serves an attempt. `place`: its index for logs, because URLs are secrets. */
 type Seat = {
   readonly list: HostList
   readonly chain: EvmChain
@@ -136,27 +136,21 @@ type Seat = {
   readonly place: number
 }
 
-/** Headers by chain id, and by tag. */
 type Heads = Map<number, Map<unknown, HashedHeader>>
 
-/** Work that ran on one host of each chain. */
 type Attempt<T> = {
   readonly seats: readonly Seat[]
   readonly result: Result<T>
-  /** The host failure that ended it; undefined if the work returned, or threw an error of its own. */
+  /** Host failure; undefined if the work returned, or threw an error of its own. */
   readonly failure: AppError | undefined
-  /** The hosts that did not serve. */
   readonly atFault: ReadonlySet<Rpc>
-  /** The headers that the hosts returned for tags. */
   readonly heads: Heads
-  /** False if a host made no dry run. */
   readonly canSimulate: boolean
-  /** Duration in milliseconds. */
   readonly took: number
 }
 type Pair<T> = readonly [older: Attempt<T>, newer: Attempt<T>]
 
-/** The blocks that stand for tags, the times of the newest heads, and the hosts that make the dry runs if others cannot. */
+/** Blocks that replace tags, times of the newest heads, and hosts that simulate if others cannot. */
 type Pinned = {
   readonly heads: Heads
   readonly isEarlier: boolean
@@ -164,7 +158,6 @@ type Pinned = {
   readonly simulators: readonly Seat[]
 }
 
-/** Work, and how it is run. `isOver`: its value is no longer wanted. */
 type Run<T> = {
   readonly work: Work<T>
   readonly now: () => number
@@ -173,8 +166,8 @@ type Run<T> = {
 }
 
 /**
- * Runs work on hosts until two of them have served and know about the same head, or none is left. A failed or late host is replaced
- * by the next one. A slow one has the next one beside it, once it takes twice as long as the first.
+ * Runs work on hosts until two of them have served at nearly the same head, or none is left. Replaces a failed or late
+ * host with the next one. Starts the next host beside a slow one that takes twice as long as the first.
  */
 async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attempt<T>[]> {
   const newest = run.pinned?.newest
@@ -182,7 +175,7 @@ async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attem
   const done: Attempt<T>[] = []
   const taken = new Set<Rpc>()
   const running = new Map<Promise<unknown>, readonly Seat[]>()
-  // Each failed attempt has a host at fault that is not asked again.
+  // Each failed attempt has a host at fault that is not called again.
   let left = lists.reduce((sum, { count }) => sum + count, 0)
 
   const start = (): boolean => {
@@ -212,14 +205,12 @@ async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attem
     if ((await Promise.race([...running.keys(), ...(wait ? [wait] : [])])) === SLOW) isHedged = start() || true
   }
   isOver = true
-  // Slow hosts are asked after the others from now on.
   for (const { list, rpc } of [...running.values()].flat()) list.putLast(rpc)
   return done
 }
 
 const SLOW = 'slow'
 
-/** Runs work on these hosts, at their heads or at pinned ones. */
 async function attempt<T>(
   seats: readonly Seat[],
   { work, now, pinned, isOver = () => false }: Run<T>,
@@ -242,7 +233,7 @@ async function attempt<T>(
       const isDryRun = (index: number) => requests[index]?.method === SIMULATION
       const outcomes = await askBoth(asked, [rpc, simulator], options)
       noteHeads(noted, isAtHead ? [...requests, blockRequest('latest')] : requests, outcomes)
-      // A host that makes no dry run still serves all else.
+      // A host that cannot simulate still serves all else.
       const isUntried = (outcome: RpcOutcome, index: number) => isDryRun(index) && 'error' in outcome
       if (outcomes.some((outcome, index) => isRefused(outcome) && !isDryRun(index))) {
         throw new AppError('upstream_unavailable', { cause: new Error('node: refused') })
@@ -267,7 +258,6 @@ async function attempt<T>(
   return { seats, result, failure, atFault, heads, canSimulate, took: now() - begun }
 }
 
-/** The outcomes of requests in order: dry runs from the second host. */
 async function askBoth(
   requests: readonly RpcRequest[],
   [rpc, simulator]: readonly [Rpc, Rpc],
@@ -282,7 +272,7 @@ async function askBoth(
       options,
     ),
   ])
-  // Each request has an outcome.
+  // The cast is right: each request has an outcome.
   return requests.map((request) => (isDryRun(request) ? dryRuns : others).shift() as RpcOutcome)
 }
 
@@ -292,7 +282,7 @@ function readersOf(seats: readonly (Seat | undefined)[]): GetReader {
   const readers = new Map(seats.flatMap((seat) => (seat ? [[seat.chain.id, readerOf(seat)] as const] : [])))
   return (chainId) => {
     const reader = readers.get(chainId)
-    if (!reader) throw new Error(`Chain ${chainId} is not one of those that were named.`)
+    if (!reader) throw new Error(`Chain ${chainId} is not one of the chains of this work.`)
     return reader
   }
 }
@@ -301,7 +291,7 @@ function readerOf({ chain, rpc, list }: Seat): ChainReader {
   return chainReader(chain, rpc, { nodes: Math.min(2, list.count) })
 }
 
-/** Notes the headers of tags, the lowest of each. Throws `upstream_bad_answer` if there is no latest header. */
+/** Records the lowest header of each tag. */
 function noteHeads(
   noted: Map<unknown, HashedHeader>,
   requests: readonly RpcRequest[],
@@ -319,7 +309,6 @@ function noteHeads(
   }
 }
 
-/** True if the outcome of a request depends on how far its host has come. */
 function dependsOnHead({ method, params }: RpcRequest): boolean {
   return AT_HEAD.includes(method) || params.some((param) => TAGS.includes(param))
 }
@@ -328,7 +317,6 @@ function isLatestHeader({ method, params }: RpcRequest): boolean {
   return method === HEADER && params[0] === 'latest'
 }
 
-/** True if a host does not serve this call, or no longer. */
 function isRefused(outcome: RpcOutcome): boolean {
   return ['archive', 'unserved'].includes(`${refusalOf(outcome)}`)
 }
@@ -337,14 +325,13 @@ function refusalOf(outcome: RpcOutcome | undefined) {
   return outcome && 'error' in outcome ? outcome.error.refusal : undefined
 }
 
-/** The blocks that stand for tags on a chain; earlier ones are known to all nodes behind a URL. */
+/** Returns the blocks that replace tags. All nodes behind a URL know the earlier ones. */
 function blocksOf(chain: EvmChain, { heads, isEarlier }: Pinned): ReadonlyMap<unknown, HashedHeader> {
   const back = isEarlier ? blocksApart(chain) : 0n
   const ofChain = heads.get(chain.id) ?? new Map<unknown, HashedHeader>()
   return new Map([...ofChain].map(([tag, head]) => [tag, { ...head, number: max(0n, head.number - back) }]))
 }
 
-/** The same request with block numbers in place of tags. */
 function pin({ method, params }: RpcRequest, blocks: ReadonlyMap<unknown, HashedHeader>): RpcRequest {
   const block = blocks.get(params.find((param) => blocks.has(param)))
   if (!block) return { method, params }
@@ -360,8 +347,8 @@ function pin({ method, params }: RpcRequest, blocks: ReadonlyMap<unknown, Hashed
 const SimulationParameters = z.looseObject({ blockStateCalls: z.array(z.looseObject({})) })
 
 /**
- * The first two served attempts at about the same head, the older first. `newest`: head times by chain in seconds, for attempts at
- * pinned blocks; these may be a minute older.
+ * Returns the first two served attempts at nearly the same head, the older first. With `newest`, for pinned blocks,
+ * they may be a minute older.
  */
 function findPair<T>(attempts: readonly Attempt<T>[], newest?: ReadonlyMap<number, bigint>): Pair<T> | undefined {
   const served = attempts.filter(({ failure }) => !failure)
@@ -395,12 +382,11 @@ function contradicts({ heads: seen }: Attempt<unknown>, heads: Heads): boolean {
   })
 }
 
-/** Seconds by which heads of healthy hosts differ at most: six, or two blocks. */
+/** Returns the maximum lag between heads of healthy hosts in seconds: six, or two blocks. */
 export function maxLag({ blockSeconds }: EvmChain): bigint {
   return BigInt(Math.ceil(Math.max(MAX_LAG_BLOCKS * blockSeconds, MAX_LAG_SECONDS)))
 }
 
-/** The time of the newest head of each chain, in seconds since 1970. */
 function newestOf(attempts: readonly Attempt<unknown>[]): ReadonlyMap<number, bigint> {
   const newest = new Map<number, bigint>()
   for (const { heads } of attempts) {
@@ -421,7 +407,6 @@ function firstHead({ seats: [seat], heads }: Attempt<unknown>): HashedHeader | u
   return seat && heads.get(seat.chain.id)?.get('latest')
 }
 
-/** What a pair agrees on; undefined if it disagrees. */
 function settle<T>(pair: Pair<T>, combine: Combine<T>): Result<T> | undefined {
   const [older, newer] = pair
   if (!older.seats.every(({ chain }) => areOfOneChain(chain, pair))) return undefined
@@ -437,10 +422,7 @@ function settle<T>(pair: Pair<T>, combine: Combine<T>): Result<T> | undefined {
   return refused.canSimulate && !other.canSimulate ? refused.result : undefined
 }
 
-/**
- * True if two heads can be of one chain: the same block, parent and child, or a few blocks apart. In the last case nobody confirms
- * the older hash: that would take another round trip.
- */
+/** True if two heads can be of one chain. If they are several blocks apart, the older hash stays unconfirmed, to save a round trip. */
 function areOfOneChain(chain: EvmChain, pair: Pair<unknown>): boolean {
   const [one, other] = pair.map(({ heads }) => heads.get(chain.id)?.get('latest'))
   if (!one || !other) return true
@@ -451,7 +433,6 @@ function areOfOneChain(chain: EvmChain, pair: Pair<unknown>): boolean {
   return newer.number - older.number <= BigInt(Math.ceil(Number(maxLag(chain)) / chain.blockSeconds))
 }
 
-/** The lower of both headers for each chain and tag. */
 function oldestHeads(pair: Pair<unknown>): Heads {
   const oldest: Heads = new Map()
   for (const { heads } of pair) {
@@ -468,7 +449,7 @@ function lowerHeader(known: HashedHeader | undefined, header: HashedHeader): Has
   return known && known.number <= header.number ? known : header
 }
 
-/** True if two attempts failed alike and no other host could help: the contract is at fault, or the chain's only host. */
+/** True if two attempts failed alike and no other host can help. */
 function failAlike([one, other]: readonly Attempt<unknown>[]): boolean {
   if (!one?.failure || !other?.failure || textOfError(one.failure) !== textOfError(other.failure)) return false
   return [one, other].every(({ seats, atFault }) =>
@@ -480,7 +461,7 @@ function equal<T>(older: T, newer: T): T | undefined {
   return textOf(older) === textOf(newer) ? older : undefined
 }
 
-/** A value as text, for a comparison; a map by its entries. Throws an Error on functions, which cannot be compared. */
+/** Returns a value as text for comparisons; a map as its entries. Throws an Error on functions, which cannot be compared. */
 export function textOf(value: unknown): string {
   return stringify(value, (key, one: unknown) => {
     if (typeof one === 'function') throw new Error(`${key} is a function: two of them cannot be compared.`)
@@ -504,7 +485,6 @@ function disagreement(pair: Pair<unknown>): AppError {
   return new AppError('nodes_disagree')
 }
 
-/** The error if fewer than two hosts serve: the first failure if all failed, else `second_node_silent`. */
 function silence(attempts: readonly Attempt<unknown>[]): AppError {
   const failures = attempts.flatMap(({ failure }) => failure ?? [])
   const [cause] = failures
@@ -516,7 +496,7 @@ function silence(attempts: readonly Attempt<unknown>[]): AppError {
   return new AppError('second_node_silent', { cause })
 }
 
-/** The places of hosts among those of each chain that has several, for logs: their URLs are secrets. */
+/** Returns the hosts' indexes for logs, because URLs are secrets. */
 function placesOf(seats: readonly Seat[]): { readonly chainId: number; readonly hosts: readonly number[] }[] {
   const ofChains = Map.groupBy(
     seats.filter(({ list }) => list.count > 1),
@@ -528,7 +508,7 @@ function placesOf(seats: readonly Seat[]): { readonly chainId: number; readonly 
   })
 }
 
-/** Stands for a value in logs. What a host says can be too deep for JSON. */
+/** Returns a short hash for logs. A host's value can be too deep for JSON. */
 function digest(value: unknown): string {
   try {
     const text = JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? one.toString() : one))

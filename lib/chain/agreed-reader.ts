@@ -13,7 +13,7 @@ import { findChain, groupByHost, type RpcUrls } from './readers.ts'
 import type { EvmChain } from './registry.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
-/** The readers of chains that return only what two hosts agree on, read by read: for what becomes final. Throw what `agree` throws. */
+/** Returns readers of chains whose every read is confirmed by two hosts, for data that becomes final. They throw what `agree` throws. */
 export function agreedReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): GetReader {
   const agree = agreement(rpcUrls, environment)
   return (chainId) => {
@@ -22,7 +22,7 @@ export function agreedReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): G
   }
 }
 
-/** The reader of a chain with so many hosts that returns only what two of them agree on. */
+/** Returns the reader of a chain with this number of hosts. It returns only results that two of them agree on. */
 export function agreedReader(agree: Agree, chain: EvmChain, hosts: number): ChainReader {
   const of = <T>(read: (reader: ChainReader) => Promise<T>, combine?: Combine<T>) =>
     agree([chain.id], (getReader) => read(getReader(chain.id)), combine)
@@ -37,7 +37,6 @@ export function agreedReader(agree: Agree, chain: EvmChain, hosts: number): Chai
   }
 }
 
-/** The fields of `ChainReader` reads that are compared. */
 type Snapshot = {
   readonly outcomes: RpcOutcome[]
   readonly block: BlockHeader
@@ -46,7 +45,7 @@ type Snapshot = {
   readonly values?: readonly unknown[]
 }
 
-/** Combines reads of equal values, and of equal blocks if these were asked for, as the older one has them. */
+/** Requires equal blocks too if `at` was given. */
 function sameValues<T extends Snapshot>(chain: EvmChain, { at, extraCalls = [] }: ReadOptions = {}): Combine<T> {
   const combine = sameOutcomes(chain, extraCalls)
   return (older, newer, heads) => {
@@ -59,14 +58,12 @@ function sameValues<T extends Snapshot>(chain: EvmChain, { at, extraCalls = [] }
   }
 }
 
-/** True if two blocks are one, or a minute apart at most. */
 function areOfOneMinute(one: BlockHeader, other: BlockHeader): boolean {
   if (one.number === other.number) return one.timestamp === other.timestamp
   const seconds = one.number < other.number ? other.timestamp - one.timestamp : one.timestamp - other.timestamp
   return seconds >= 0n && seconds <= 60n
 }
 
-/** Combines the events that both read, as far as both have come. */
 const sameLogs: Combine<{ readonly logs: Log[]; readonly through: bigint }> = (older, newer) => {
   const through = min(older.through, newer.through)
   const [logs = [], others = []] = [older, newer].map((read) =>
@@ -78,7 +75,6 @@ const sameLogs: Combine<{ readonly logs: Log[]; readonly through: bigint }> = (o
   return lowerText(logs, [TIME]) === lowerText(others, [TIME]) ? { logs: untimed, through } : undefined
 }
 
-/** Combines the outcomes of requests, as the older host has them. */
 function sameOutcomes(chain: EvmChain, requests: readonly RpcRequest[]): Combine<RpcOutcome[]> {
   return (older, newer, heads) => {
     const agreed = requests.flatMap((request, index) => {
@@ -94,9 +90,9 @@ const RECEIPT = 'eth_getTransactionReceipt'
 const TRANSACTION = 'eth_getTransactionByHash'
 const TIME = 'blockTimestamp'
 
-/** What decides of a result, by method; the others return hexadecimal digits. */
+/** Compared part of a result; methods not listed return hexadecimal digits. */
 const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
-  // Some nodes leave out the zeros.
+  // Some nodes omit leading zeros.
   eth_getStorageAt: Quantity,
   eth_getTransactionCount: Quantity,
   eth_getBalance: Quantity,
@@ -109,7 +105,6 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
     .nullable(),
 }
 
-/** The outcome of a request that both hosts return; undefined if they differ. */
 function combineOutcomes(
   chain: EvmChain,
   { method, params }: RpcRequest,
@@ -127,21 +122,20 @@ function combineOutcomes(
   if (one.data === null || other.data === null) {
     // A pending transaction may not have reached every node.
     if (method === TRANSACTION) return { result: null }
-    // The schema of receipts has parsed it.
+    // The cast is right: the schema of receipts has parsed it.
     const [mined, head] = one.data === null ? [other.data, olderHead] : [one.data, newerHead]
     return method === RECEIPT && isAhead(chain, mined as Receipt, head) ? { result: null } : undefined
   }
-  // Not all nodes return block times with events. Without them, `readTimestamps` reads the headers.
+  // Nodes may omit the block times of these events, as above.
   if (lowerText(one.data, [TIME]) !== lowerText(other.data, [TIME])) return undefined
   return { result: JSON.parse(JSON.stringify(older.result, (key, value) => (key === TIME ? undefined : value))) }
 }
 
-/** True if a node at this head need not know the block of a receipt yet. */
+/** True if a node at this head may not know the receipt's block yet. */
 function isAhead(chain: EvmChain, { blockNumber }: Receipt, head: HashedHeader | undefined): boolean {
   return head !== undefined && blockNumber > head.number - blocksApart(chain)
 }
 
-/** A value as text, in lower case, without these keys; a map by its entries. */
 function lowerText(value: unknown, without: readonly string[] = []): string {
   const kept = (key: string, one: unknown) => {
     if (without.includes(key)) return undefined
@@ -150,13 +144,13 @@ function lowerText(value: unknown, without: readonly string[] = []): string {
   return stringify(value, kept).toLowerCase()
 }
 
-/** The reader for plans whose values have functions: hosts are compared by the results of the calls. */
+/** Returns a reader for plans whose values contain functions. It compares hosts by the results of the calls. */
 export function readingResults(reader: ChainReader): ChainReader {
   type Results = Parameters<ReadPlan<unknown>['parse']>[0]
   const toResults = <T>(plan: ReadPlan<T>): ReadPlan<Results> => ({
     ...plan,
     parse: (results) => {
-      // If they cannot be parsed, this host has failed.
+      // A host whose results cannot be parsed has failed.
       plan.parse(results)
       return results
     },

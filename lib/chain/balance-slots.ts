@@ -1,17 +1,16 @@
 import { type Address, concat, type Hex, keccak256, numberToHex, pad } from 'viem'
 import type { MadeUpStorage } from './simulation.ts'
 
-/** Numbers of the mapping of balances: of plain contracts, and of OpenZeppelin's upgradeable ones behind 50 words for each base. */
+/** Slots of the mapping of balances: plain contracts (0 to 20), and OpenZeppelin's upgradeable ones with 50 words for each base. */
 const MAPPINGS = [...Array(21).keys(), 51, 101, 151, 201].map(BigInt)
-/** ERC-7201 location `openzeppelin.storage.ERC20`, whose first word is the mapping of balances. */
+/** ERC-7201 location `openzeppelin.storage.ERC20`; its first word is the mapping of balances. */
 const OPENZEPPELIN_ERC20 = 0x52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00n
-/** Solady's ERC20 hashes the account with this seed. */
 const SOLADY_SEED: Hex = '0x000000000000000087a211a2'
 
-/** The amount in the first probed slot. Small: some tokens keep a flag in the highest bit of a balance (USDC). */
+/** Amount in the first probed slot. Small: some tokens keep a flag in the highest bit of a balance (USDC). */
 const FIRST_AMOUNT = 1_000_000_007n
 
-/** Storage slots in which a token may keep an account's balance: those of Solidity, Vyper, OpenZeppelin and Solady. */
+/** Returns the possible slots of Solidity, Vyper, OpenZeppelin and Solady. */
 function balanceSlots(account: Address): Hex[] {
   const key = pad(account)
   const word = (value: bigint) => numberToHex(value, { size: 32 })
@@ -22,14 +21,13 @@ function balanceSlots(account: Address): Hex[] {
   ]
 }
 
-/** A way to find where tokens keep an account's balance: storage that shows it, and the slot by the balance that a token then reports. */
+/** A probe for the slot of an account's balance: storage overrides, and the slot for the balance that a token then reports. */
 export type BalanceProbe = {
   readonly storage: MadeUpStorage
-  /** Undefined if none of the probed slots holds the balance. */
   readonly slotOf: (balance: bigint | undefined) => Hex | undefined
 }
 
-/** The probe of these tokens: each slot that may hold the account's balance has another amount. */
+/** Builds the probe of these tokens: each slot that may hold the account's balance has another amount. */
 export function balanceProbe(tokens: readonly Address[], account: Address): BalanceProbe {
   const slots = balanceSlots(account)
   const stateDiff = Object.fromEntries(slots.map((slot, index) => [slot, amountWord(FIRST_AMOUNT + BigInt(index))]))
@@ -39,7 +37,7 @@ export function balanceProbe(tokens: readonly Address[], account: Address): Bala
   }
 }
 
-/** A balance as a storage word. */
+/** Returns a balance as a storage word. */
 export function amountWord(amount: bigint): Hex {
   return numberToHex(amount, { size: 32 })
 }

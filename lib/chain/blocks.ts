@@ -4,49 +4,49 @@ import { Amount } from '../codecs.ts'
 import type { BlockHeader } from './logs.ts'
 import type { EvmChain } from './registry.ts'
 
-/** A block's number and its time in seconds since 1970, as they are stored. */
+/** A block's number and its time in seconds since 1970, as stored. */
 export const StoredBlock = z.object({ number: Amount, timestamp: Amount })
 
 /**
- * How far a search for a block by its time has come: the block is after `low` and not after `high`. It is data, so that
- * a search can go on in another container.
+ * State of a search for a block by its time. The block is after `low` and not after `high`. It is plain data, so
+ * another container can continue the search.
  */
 export const BlockSearch = z.object({
-  /** The newest block known to be before the time; none while only younger ones were seen. */
+  /** Newest block known to be before the time; absent while only younger ones were seen. */
   low: StoredBlock.optional(),
-  /** The oldest block known not to be before the time. */
+  /** Oldest block known not to be before the time. */
   high: StoredBlock,
-  /** Seconds between blocks, as measured last; it chooses where to look and decides nothing. */
+  /** Last measured seconds between blocks. It chooses the next block to read and decides nothing. */
   pace: z.number().positive(),
-  /** How many blocks before `high` the next look is at least, while there is no `low`. */
+  /** Minimum blocks between `high` and the next read, while there is no `low`. */
   step: Amount,
-  /** Whether the last poll left more than half of the blocks in between. */
+  /** True if the last read left more than half of the blocks. */
   isSlow: z.boolean(),
 })
 export type BlockSearch = z.output<typeof BlockSearch>
 
-/** A block this little before the time is near enough unless told, so that a search takes few looks. */
+/** Default distance before the time at which a block is near enough. */
 const NEAR_SECONDS = 60n
-/** Below this, blocks share a timestamp and tell no pace. */
+/** Minimum pace. Below it, blocks share a timestamp and reveal no pace. */
 const LEAST_PACE = 0.05
 
-/** By how many seconds, and at least how many blocks, nodes behind one URL are apart. */
+/** Lag between nodes behind one URL: seconds, and minimum blocks. */
 const APART = { seconds: 2, blocks: 3 }
 
-/** How many blocks before one that some nodes know all nodes behind their URL know one. */
+/** Returns the lag in blocks between nodes behind one URL. All of them know blocks older than that. */
 export function blocksApart({ blockSeconds }: EvmChain): bigint {
   return BigInt(Math.max(APART.blocks, Math.ceil(APART.seconds / blockSeconds)))
 }
 
-/** A search for the block of a time that `head` is not before. `pace`: the seconds between blocks where to look first. */
+/** Starts a search for the block of a time that is not after `head`. `pace`: expected seconds between blocks. */
 export function startBlockSearch(head: BlockHeader, pace: number): BlockSearch {
   return { high: { ...head }, pace, step: 1n, isSlow: false }
 }
 
 /**
- * The number of the block to look at next, undefined when the search is over. Each look leaves fewer blocks, at least
- * every second one at most half of them, whatever the blocks say of their times: a search over n blocks takes at most
- * about 3 log2(n) looks, and two or three where the pace is steady.
+ * Returns the number of the next block to read; undefined when the search is over. Each read leaves fewer blocks, and
+ * at least every second one halves them, whatever their times. A search over n blocks takes at most about 3 log2(n)
+ * reads, and two or three if the pace is steady.
  */
 export function nextLook(
   { low, high, pace, step, isSlow }: BlockSearch,
@@ -68,7 +68,7 @@ export function nextLook(
   return max(low.number + 1n, min(high.number - 1n, guess))
 }
 
-/** The search after a look at this block, which `nextLook` named. */
+/** Returns the search after a read of the block that `nextLook` named. */
 export function narrowBlockSearch(search: BlockSearch, time: bigint, block: BlockHeader): BlockSearch {
   const { low, high } = search
   const isBefore = block.timestamp < time
@@ -86,7 +86,7 @@ export function narrowBlockSearch(search: BlockSearch, time: bigint, block: Bloc
   }
 }
 
-/** The block from which on all of that time and later are, for a search that is over: near before it, or the first of all. */
+/** Returns the result of a finished search: a block shortly before the time, or block 0. No earlier block is of that time or later. */
 export function foundBlock({ low }: BlockSearch): bigint {
   return low?.number ?? 0n
 }

@@ -15,22 +15,21 @@ import { checksumAddress, MAX_UINT256 } from '../codecs.ts'
 import { badAnswer } from '../errors.ts'
 import { numberAt } from './multicall.ts'
 
-/** A read-only call of a contract, and how to read what it returns. */
+/** A read-only call of a contract, and the decoder of its return data. */
 export type Call<T> = {
   readonly to: Address
   readonly data: Hex
-  /** Throws on return data of another shape. */
   readonly decode: (data: Hex) => T
 }
 
-/** The answers to named calls: undefined where the contract has no such function, reverted, or returned something else. */
+/** Return values of named calls. A value is undefined if the contract has no such function, reverted, or returned another type. */
 export type Answers<Calls extends Record<string, Call<unknown>>> = {
   readonly [Name in keyof Calls]: Calls[Name] extends Call<infer T> ? T | undefined : never
 }
 
 /**
- * The call `functionName(...args)` of the contract at `to`. Throws when the ABI has no such function with so many
- * parameters, or more than one.
+ * Builds the call `functionName(...args)` of the contract at `to`. Throws unless the ABI has exactly one such function
+ * with this number of parameters.
  */
 export function call<
   const abi extends Abi,
@@ -42,35 +41,33 @@ export function call<
   functionName: name,
   args: args,
 ): Call<ContractFunctionReturnType<abi, 'pure' | 'view', name, args>> {
-  // The arguments of whatever function it is.
+  // The cast is right: arguments of any function are a list.
   const values = args as readonly unknown[]
   const { selector, encode, decode } = coderOf(abi, functionName, values.length)
   return {
     to,
     data: values.length === 0 ? selector : `${selector}${encode(values)}`,
-    // The coder is that of this function of this ABI, which its type does not say.
+    // The cast is right: the coder belongs to this function of this ABI.
     decode: decode as (data: Hex) => ContractFunctionReturnType<abi, 'pure' | 'view', name, args>,
   }
 }
 
-/** The answer, where there is one; throws `upstream_bad_answer` where there is none: unknown is not zero. */
+/** Returns the value; throws `upstream_bad_answer` if there is none, because unknown is not zero. */
 export function required<T>(answer: T | undefined | null): T {
-  if (answer === undefined || answer === null) throw badAnswer('the contract does not tell')
+  if (answer === undefined || answer === null) throw badAnswer('the contract does not return this value')
   return answer
 }
 
-/**
- * The same, of which each number is an amount that a contract can hold; throws `upstream_bad_answer` otherwise: what leads to
- * any other is made up.
- */
+/** Returns the same object. Throws `upstream_bad_answer` if a number in it is not a possible uint256: a contract made it up. */
 export function possible<T extends object>(amounts: T): T {
   for (const amount of Object.values(amounts)) {
-    if (typeof amount === 'bigint' && (amount < 0n || amount > MAX_UINT256)) throw badAnswer('an amount is impossible')
+    if (typeof amount === 'bigint' && (amount < 0n || amount > MAX_UINT256))
+      throw badAnswer('an amount is not a uint256')
   }
   return amounts
 }
 
-/** The answers of calls; undefined where there is none, or another than the call has. */
+/** Decodes the return data of calls. A value is undefined if there is no data, or data of another type. */
 export function decodeAnswers<T>(
   calls: readonly Call<T>[],
   returned: readonly (Hex | undefined)[] = [],
@@ -80,20 +77,19 @@ export function decodeAnswers<T>(
     try {
       return data === undefined ? undefined : decode(data)
     } catch {
-      // Not the shape that we asked for: to us that contract has no such function.
+      // Data of another shape means that the contract does not have this function.
       return undefined
     }
   })
 }
 
-/** How a function is called: its selector, its arguments as hexadecimal digits, and what it returns. */
 type Coder = {
   readonly selector: Hex
   readonly encode: (args: readonly unknown[]) => string
   readonly decode: (data: Hex) => unknown
 }
 
-/** The coders of each ABI's functions: a selector is a hash, and thousands of calls are made of a few functions. */
+/** Coders of functions, cached because selectors are hashes. */
 const coders = new WeakMap<Abi, Map<string, Coder>>()
 
 function coderOf(abi: Abi, name: string, parameters: number): Coder {
@@ -125,7 +121,7 @@ function createCoder(abi: Abi, name: string, parameters: number): Coder {
   }
 }
 
-/** The types that most calls are made of, by hand: a general coder takes most of a large read's time. */
+/** Encoders of common types. A general ABI coder takes most of a large read's time. */
 const WORD_ENCODERS: Readonly<Record<string, ((value: unknown) => string) | undefined>> = {
   address: (value) => {
     if (typeof value !== 'string' || !/^0x[0-9a-f]{40}$/i.test(value)) throw new Error('not an address')
@@ -159,17 +155,17 @@ const DECODERS: Readonly<Record<string, ((data: Hex) => unknown) | undefined>> =
   },
 }
 const utf8 = new TextDecoder()
-/** No contract's name is longer, and what a contract says is stored beside what others say, and shown. */
+/** Maximum bytes of a text, because texts of contracts are stored and shown. */
 const MOST_TEXT_BYTES = 1_000
 
-/** The digits of the first word; more may follow, as Solidity's own decoder allows. */
+/** More words may follow, as Solidity's own decoder allows. */
 function firstWord(data: Hex): string {
   if (data.length < 66) throw new Error('less than a word')
   return data.slice(2, 66)
 }
 
 function decodeByAbi(outputs: readonly AbiParameter[], data: Hex): unknown {
-  // Each value takes a word or more. The general coder's own error takes longer than all values of a vault.
+  // Each value takes a word or more. Creating viem's error takes longer than decoding all values of a vault.
   if (data.length < 2 + outputs.length * 64) throw new Error('less than its values')
   const values = decodeAbiParameters(outputs, data)
   return outputs.length > 1 ? values : values[0]

@@ -3,23 +3,23 @@ import { checksumAddress } from '../codecs.ts'
 import { badAnswer } from '../errors.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
-/** The call for the code at an address now. */
+/** Returns the call for the current code at an address. */
 export function codeRequest(address: Address): RpcRequest {
   return { method: 'eth_getCode', params: [address, 'latest'] }
 }
 
-/** The code that an outcome of `codeRequest` has. Throws `upstream_bad_answer`. */
+/** Returns the code in an outcome of `codeRequest`. Throws `upstream_bad_answer`. */
 export function parseCode(outcome: RpcOutcome | undefined): Hex {
   if (outcome && 'result' in outcome && isHex(outcome.result)) return outcome.result
   throw badAnswer('no code')
 }
 
-/** The code of an account that delegates to this contract (EIP-7702). */
+/** Returns the code of an account that delegates to this contract (EIP-7702). */
 export function delegationTo(contract: Address): Hex {
   return concat(['0xef0100', contract])
 }
 
-/** The contract to which an account with this code delegates (EIP-7702); undefined if it does not delegate. */
+/** Returns the contract to which an account with this code delegates (EIP-7702); undefined if it does not delegate. */
 export function delegateIn(code: Hex): Address | undefined {
   const [, delegate] = /^0xef0100([0-9a-f]{40})$/i.exec(code) ?? []
   return delegate === undefined ? undefined : checksumAddress(`0x${delegate}`)

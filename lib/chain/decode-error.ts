@@ -2,10 +2,10 @@ import { type Abi, type AbiParameter, decodeAbiParameters, type Hex, parseAbi, s
 
 type NamedError = { readonly name: string; readonly inputs: readonly AbiParameter[] }
 
-/** The errors that Solidity itself reverts with (https://docs.soliditylang.org/en/latest/control-structures.html). */
+/** Errors that Solidity itself reverts with (https://docs.soliditylang.org/en/latest/control-structures.html). */
 const SOLIDITY_ERRORS = parseAbi(['error Error(string)', 'error Panic(uint256)'])
 
-/** The errors of each ABI by their selectors, each of which is a hash. */
+/** Errors of each ABI by selector, cached because selectors are hashes. */
 const errors = new WeakMap<Abi, ReadonlyMap<Hex, NamedError>>()
 
 function findError(abi: Abi, selector: Hex): NamedError | undefined {
@@ -16,11 +16,11 @@ function findError(abi: Abi, selector: Hex): NamedError | undefined {
 
 function hashed(item: Abi[number]): [Hex, NamedError][] {
   if (item.type !== 'error') return []
-  // An error's selector is that of a function of its name and inputs.
+  // An error's selector is that of a function with its name and inputs.
   return [[toFunctionSelector({ ...item, type: 'function', outputs: [], stateMutability: 'view' }), item]]
 }
 
-/** Returns the name and arguments of the error of this ABI, or of Solidity, in revert data; undefined where it is none. */
+/** Decodes the error of this ABI, or of Solidity, in revert data; undefined if there is none. */
 export function decodeError(abi: Abi, data: Hex): { name: string; args: readonly unknown[] } | undefined {
   try {
     const selector = slice(data, 0, 4)

@@ -11,15 +11,15 @@ import {
 } from 'viem'
 import type { Log } from './logs.ts'
 
-/** The functions and events of each ABI by what their calldata and their logs begin with: each is a hash. */
+/** Functions and events of each ABI, cached because selectors and topics are hashes. */
 const items = new WeakMap<Abi, ReadonlyMap<Hex, Abi[number]>>()
 
-/** The ABI of the one item that has this hash; viem alone would hash all items, each time. */
+/** Returns an ABI of one item, because viem hashes all items of an ABI in each call. */
 function onlyItem<const abi extends Abi>(abi: abi, hash: Hex): abi {
   const ofAbi = items.get(abi) ?? new Map(abi.flatMap(hashed))
   items.set(abi, ofAbi)
   const item = ofAbi.get(hash)
-  // What it decodes is typed by all items, of which it is one.
+  // The cast is right: the item is one of the ABI, whose type covers all of them.
   return (item ? [item] : []) as unknown as abi
 }
 
@@ -28,7 +28,7 @@ function hashed(item: Abi[number]): [Hex, Abi[number]][] {
   return item.type === 'event' ? [[toEventSelector(item), item]] : []
 }
 
-/** The event of this ABI that a log is; undefined where it is none. */
+/** Decodes a log as an event of this ABI; undefined if it is none. */
 export function decodeLog<const abi extends Abi>(
   abi: abi,
   { topics, data }: Pick<Log, 'topics' | 'data'>,
@@ -42,7 +42,7 @@ export function decodeLog<const abi extends Abi>(
   }
 }
 
-/** The call of this ABI that calldata is; undefined where it is none. */
+/** Decodes calldata as a call of this ABI; undefined if it is none. */
 export function decodeCall<const abi extends Abi>(abi: abi, data: Hex): DecodeFunctionDataReturnType<abi> | undefined {
   try {
     return decodeFunctionData({ abi: onlyItem(abi, slice(data, 0, 4)), data })

@@ -1,7 +1,7 @@
 import { type Address, decodeFunctionData, encodeFunctionData, isAddressEqual, parseAbi } from 'viem'
 import type { Transaction } from './transaction.ts'
 
-/** ERC-20. */
+/** ABI of ERC-20. */
 export const erc20Abi = parseAbi([
   'function approve(address spender, uint256 amount) returns (bool)',
   'function allowance(address owner, address spender) view returns (uint256)',
@@ -13,13 +13,13 @@ export const erc20Abi = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ])
 
-/** How much of a token a spender is to take, in its smallest unit. */
+/** Amount of a token that a spender may take, in its smallest unit. */
 export type Spending = { readonly token: Address; readonly spender: Address; readonly amount: bigint }
 
-/** Which approvals a spending needs: none, one of exactly the amount, or one of 0 before it. */
+/** Approvals that a spending needs: none, one of exactly the amount, or one of 0 before it. */
 export type ApprovalsNeeded = 'none' | 'exact' | 'reset'
 
-/** The approvals of exactly the amount. */
+/** Encodes the approvals of exactly the amount. */
 export function encodeApprovals({ token, spender, amount }: Spending, needed: ApprovalsNeeded): Transaction[] {
   const approve = (allowance: bigint) => ({
     to: token,
@@ -30,8 +30,8 @@ export function encodeApprovals({ token, spender, amount }: Spending, needed: Ap
 }
 
 /**
- * The approvals to try for a spending at this allowance, in order; the first that works in a dry run is used. Some tokens refuse to
- * change an allowance that is not 0.
+ * Returns the approvals to try at this allowance, in order. Some tokens refuse to change an allowance that is not 0.
+ * The first that succeeds in a simulation is used.
  */
 export function approvalsNeeded(amount: bigint, allowance: bigint): readonly [ApprovalsNeeded, ...ApprovalsNeeded[]] {
   if (allowance >= amount) return ['none']

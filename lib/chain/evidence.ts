@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { Timestamp, TransactionHash } from '../codecs.ts'
 import { ChainId } from './registry.ts'
 
-/** Which block of a chain an answer rests on, and how many hosts told it. */
+/** Block of a chain that a response is based on, and the number of hosts that confirm it. */
 export const Evidence = z
   .object({
     chainId: ChainId,
@@ -19,7 +19,7 @@ export const Evidence = z
   .meta({ id: 'Evidence', description: 'Block that the response is based on, and the number of hosts that confirm it' })
 export type Evidence = z.output<typeof Evidence>
 
-/** For answers: one for each chain that was read. */
+/** Evidence in responses: one entry for each chain that was read. */
 export const EvidenceList = z
   .array(Evidence)
   .describe('Per chain read: the block that the response is based on, and the number of hosts')

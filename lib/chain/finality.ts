@@ -6,30 +6,29 @@ import type { ChainReader } from './reader.ts'
 import type { EvmChain } from './registry.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
-/** Which of a chain's blocks can no longer change, as one node sees it. */
+/** Final blocks of a chain, as one node sees them. */
 export type Finality = {
   readonly head: BlockHeader
-  /** The block that the chain's own tag has reached; undefined where the node does not know the tag. */
+  /** Block that the chain's own tag has reached; undefined if the node does not know the tag. */
   readonly tagged: BlockHeader | undefined
-  /** Whether the chain's tag has reached the block and it is as old as the registry asks for. */
+  /** True if the tag has reached the block and it has the age that the registry requires. */
   readonly isFinal: (block: BlockHeader) => boolean
-  /** Whether all blocks up to this time, in seconds since 1970, are final. */
+  /** True if all blocks up to this time, in seconds since 1970, are final. */
   readonly isPast: (time: bigint) => boolean
 }
 
-/** How many blocks are looked at at most for one that is old enough. */
 const MOST_LOOKS = 16
 
-/** The two calls that tell a chain's finality, to be sent with others. */
+/** Returns the two calls for a chain's finality, to be sent with others. */
 export function finalityRequests({ finality }: EvmChain): [RpcRequest, RpcRequest] {
   return [blockRequest(finality.tag), blockRequest('latest')]
 }
 
-/** The finality that the outcomes of `finalityRequests` tell. Throws `upstream_bad_answer` where there is no head. */
+/** Parses the outcomes of `finalityRequests`. Throws `upstream_bad_answer` if there is no head. */
 export function parseFinality({ finality }: EvmChain, [tag, latest]: readonly (RpcOutcome | undefined)[]): Finality {
   const head = parseResult(BlockHeader, latest)
   const told = BlockHeader.safeParse(tag && 'result' in tag ? tag.result : undefined).data
-  // Above the head it is another node's.
+  // A tag above the head comes from another node behind the same URL.
   const tagged = told && (told.number > head.number ? head : told)
   const last = tagged ?? head
   const isOld = (time: bigint) => head.timestamp - time >= BigInt(finality.seconds)
@@ -42,8 +41,8 @@ export function parseFinality({ finality }: EvmChain, [tag, latest]: readonly (R
 }
 
 /**
- * The chain's head and its newest final block, found to a sixteenth of the time that the registry asks for: one round
- * trip where the chain's tag is old enough, at most 16 more where it is not. Throws `upstream_*`.
+ * Reads the chain's head and its newest final block, precise to a sixteenth of the registry's age. Takes one round trip
+ * if the chain's tag is old enough, else up to 16 more. Throws `upstream_*`.
  */
 export async function readFinalBlock({
   chain,
@@ -64,7 +63,10 @@ export async function readFinalBlock({
   return { head, final: search.low ?? { number: 0n, timestamp: 0n } }
 }
 
-/** What is read at a head, or earlier where nodes behind one URL do not all know it yet. Throws what `read` throws. */
+/**
+ * Reads at a head. Reads an earlier block if that fails, because not every node behind a URL knows the head yet. Throws
+ * what `read` throws.
+ */
 export async function readAtHead<T>(
   { chain }: Pick<ChainReader, 'chain'>,
   { number }: BlockHeader,

@@ -1,18 +1,17 @@
-/** The first pause after a refusal; each further one doubles it. */
+/** First pause after a refusal; each further one doubles it. */
 const FIRST_PAUSE_MS = 5_000
 const MAX_PAUSE_MS = 600_000
 
-/** `limit`: the most that was taken, 0 for nothing. `until`: then the host is tried with twice as much. */
+/** Limit of one kind. `limit`: the most that was accepted, 0 for nothing. `until`: end of the pause, after which twice as much is tried. */
 type Lesson = { readonly limit: number; readonly until: number; readonly pauseMs: number }
 
-/** What the refusals of one host teach, by kind of question. */
+/** Limits learnt from the refusals of one host, by kind of question. */
 export type Lessons = ReturnType<typeof createLessons>
 
-/** The record of one host, empty. `now` in milliseconds. */
+/** Creates the empty record of one host. `now` in milliseconds. */
 export function createLessons(now: () => number) {
   const lessons = new Map<string, Lesson>()
 
-  /** The most to ask of this kind; infinite if nothing is known. */
   function limitOf(kind: string): number {
     const known = lessons.get(kind)
     if (!known) return Number.POSITIVE_INFINITY
@@ -21,9 +20,9 @@ export function createLessons(now: () => number) {
 
   return {
     limitOf,
-    /** True if no lesson says that the host refuses so much. */
+    /** True if no lesson says that the host refuses this size. */
     allows: (kind: string, size: number) => size <= limitOf(kind),
-    /** Notes that the host refuses more than this. A refusal after the pause doubles the next pause. */
+    /** Records that the host refuses more than this. A refusal after the pause doubles the next pause. */
     learn(kind: string, limit: number): void {
       const known = lessons.get(kind)
       const isFirst = known === undefined || now() < known.until
@@ -31,7 +30,7 @@ export function createLessons(now: () => number) {
       const least = known && isFirst ? Math.min(known.limit, limit) : limit
       lessons.set(kind, { limit: least, until: now() + pauseMs, pauseMs })
     },
-    /** Notes that the host takes so much, and deletes a lesson to the contrary. */
+    /** Records that the host accepts this size, and deletes a lesson to the contrary. */
     prove(kind: string, size: number): void {
       if (size > (lessons.get(kind)?.limit ?? Number.POSITIVE_INFINITY)) lessons.delete(kind)
     },

@@ -16,16 +16,16 @@ export const Log = z.object({
   logIndex: Quantity.transform(Number),
   blockNumber: Quantity,
   transactionHash: HashText,
-  /** Of its block: all nodes tell it. */
+  /** Hash of its block, which all nodes return. */
   blockHash: HashText.optional(),
-  /** Seconds since 1970, from nodes that tell it with the event; what some write in its place (0x0, a number) is untold. */
+  /** Seconds since 1970, from nodes that return it with the event. Placeholders of some nodes (0x0, a number) become undefined. */
   blockTimestamp: BlockTime.refine((time) => time > 0n)
     .optional()
     .catch(undefined),
 })
 export type Log = z.output<typeof Log>
 
-/** What became of a transaction. */
+/** Receipt of a transaction. */
 export const Receipt = z.object({
   status: Quantity.transform((status) => (status === 1n ? ('success' as const) : ('reverted' as const))),
   blockNumber: Quantity,
@@ -39,47 +39,47 @@ export type Receipt = z.output<typeof Receipt>
 export const BlockHeader = z.object({ number: Quantity, timestamp: BlockTime })
 export type BlockHeader = z.output<typeof BlockHeader>
 
-/** The same with its hash and that of the block before it. */
+/** A header with its own hash and its parent's. */
 export const HashedHeader = BlockHeader.extend({ hash: HashText, parentHash: HashText })
 export type HashedHeader = z.output<typeof HashedHeader>
 
-/** The fields by which items and replies name a block. */
+/** Returns the fields that name a block in items and responses. */
 export function toBlockFields({ number, timestamp }: BlockHeader): { blockNumber: number; timestamp: Date } {
   return { blockNumber: Number(number), timestamp: toDate(timestamp) }
 }
 
-/** The lower of two blocks of one chain. */
+/** Returns the lower of two blocks of one chain. */
 export function lower(left: BlockHeader, right: BlockHeader): BlockHeader {
   return left.number < right.number ? left : right
 }
 
 const BlockReceipts = z.array(Receipt.pick({ logs: true }))
 
-/** Which comes first on its chain. */
+/** Compares two events by their order on the chain. */
 export function byLocation(left: LogLocation, right: LogLocation): number {
   return Number(left.blockNumber - right.blockNumber) || left.logIndex - right.logIndex
 }
 
-/** Where an event stands in the order of its chain. */
+/** Position of an event in the order of its chain. */
 export type LogLocation = Pick<Log, 'blockNumber' | 'logIndex'>
 
-/** Which events: of these contracts, by topics (null for any, a list for any of it). */
+/** Filter of events by contracts and by topics (null matches any, a list matches any of it). */
 export type LogFilter = {
   readonly address: Address | readonly Address[]
   readonly topics: readonly (Hex | readonly Hex[] | null)[]
 }
 
-/** The call for a transaction's receipt; the node answers null for one that it does not know. */
+/** Returns the call for a transaction's receipt. The node returns null for an unknown transaction. */
 export function receiptRequest(hash: Hash): RpcRequest {
   return { method: 'eth_getTransactionReceipt', params: [hash] }
 }
 
-/** The call for a block's header. */
+/** Returns the call for a block's header. */
 export function blockRequest(block: bigint | 'latest' | 'safe' | 'finalized'): RpcRequest {
   return { method: 'eth_getBlockByNumber', params: [typeof block === 'bigint' ? numberToHex(block) : block, false] }
 }
 
-/** The result of a call in the form that the schema says; throws `upstream_bad_answer` for anything else. */
+/** Parses the result of a call by the schema. Throws `upstream_bad_answer` for anything else. */
 export function parseResult<Schema extends z.ZodType>(
   schema: Schema,
   outcome: RpcOutcome | undefined,
@@ -89,25 +89,23 @@ export function parseResult<Schema extends z.ZodType>(
   return parsed.data
 }
 
-/** How many blocks one call asks events of, until a node takes fewer. */
+/** Maximum blocks of one call for events, until a node accepts fewer. */
 const MOST_BLOCKS = 10_000n
-/** How many calls for events go out at once: at first, and while few events come. */
+/** Concurrent calls while few events come. */
 const MOST_CALLS = 16
-/** An answer of more bytes is taken in parts: in memory its events are several times as large. */
+/** Maximum bytes of a response before it is split: in memory its events are several times as large. */
 const MOST_BYTES = 8 * 2 ** 20
-/** A round asks for about so many events at most, by how dense they were in the round before. */
+/** Approximate maximum events of a round, by their density in the round before. */
 const EVENTS_OF_ROUND = 5_000
-/** From so many events in one round on, the next one is one call. */
+/** Events in one round above which the next round is one call. */
 const MANY_EVENTS = 2_000
 
-/** Events up to a block, both ends of the range included. */
 type LogsThrough = { readonly logs: Log[]; readonly through: bigint }
 
 /**
- * The events of the filter from a block on, in order, and how far they were read: to the end of the range, or to the
- * end of a block after which `enough` says, of the number of events so far, that there are enough. Ranges shrink to what
- * the nodes take, to a block each if need be, and a block of which they do not give so many events is read by its
- * receipts. Throws `upstream_*`.
+ * Reads the events of the filter in order. Returns them with the last block read. It stops at the end of the range, or
+ * after a block once `enough` accepts the number of events so far. Ranges shrink to the nodes' limits, down to one
+ * block. A block with too many events is read by its receipts. Throws `upstream_*`.
  */
 export async function readLogsUntil(
   rpc: Rpc,
@@ -125,7 +123,7 @@ export async function readLogsUntil(
     for (const log of round.logs) logs.push(log)
     const read = round.through - next + 1n
     next = round.through + 1n
-    // Longer ranges may be taken again, as far as events are not dense.
+    // Ranges may grow again unless events are dense.
     const sparse = (read * BigInt(EVENTS_OF_ROUND)) / BigInt(Math.max(1, round.logs.length))
     size = max(1n, [round.size * 2n, sparse, MOST_BLOCKS].reduce(min))
     calls = round.isCut || round.logs.length > MANY_EVENTS ? 1 : MOST_CALLS
@@ -135,10 +133,7 @@ export async function readLogsUntil(
 
 type Round = { readonly from: bigint; readonly to: bigint; readonly size: bigint; readonly calls: number }
 
-/**
- * The events of the next ranges, side by side, as far as the node gives them, the size of range that it takes, and whether it had
- * too many events.
- */
+/** Reads the next ranges concurrently. `size`: range size that the node accepts. `isCut`: it had too many events. */
 async function readRound(
   rpc: Rpc,
   filter: LogFilter,
@@ -149,7 +144,7 @@ async function readRound(
   const outcomes = await rpc(requests, { mostBytes: MOST_BYTES })
   const logs: Log[] = []
   for (const [index, outcome] of outcomes.entries()) {
-    // One outcome for each range.
+    // The cast is right: there is one outcome for each range.
     const [start, end] = ranges[index] as Range
     if (!('error' in outcome)) {
       for (const log of parseResult(z.array(Log), outcome)) logs.push(log)
@@ -160,15 +155,15 @@ async function readRound(
     if (smaller === undefined && !isCut) throw refused(start, end)
     if (index > 0) return { logs, through: start - 1n, size: smaller ?? 1n, isCut }
     if (smaller === undefined) return { logs: await readFullBlock(rpc, filter, start), through: start, size: 1n, isCut }
-    // Where events are dense, the ranges after this one would be read and thrown away again.
+    // Ranges after dense events would be read in vain.
     return readRound(rpc, filter, { from, to, size: smaller, calls: isCut ? 1 : calls })
   }
   return { logs, through: ranges.at(-1)?.[1] ?? to, size, isCut: false }
 }
 
 /**
- * The events of a block of which a node gives not so many, from the receipts of all its transactions. Nodes end at 10,000
- * events, and 60 million gas are 20,000 transfers of shares, with 600 bytes each in an answer of which 32 MiB are read.
+ * Reads a block with too many events from its receipts. Nodes stop at 10,000 events. A block of 60 million gas has up
+ * to 20,000 transfers of shares, 600 bytes each, below the limit of 32 MiB.
  */
 async function readFullBlock(rpc: Rpc, filter: LogFilter, block: bigint): Promise<Log[]> {
   const [outcome] = await rpc([{ method: 'eth_getBlockReceipts', params: [numberToHex(block)] }])
@@ -178,7 +173,6 @@ async function readFullBlock(rpc: Rpc, filter: LogFilter, block: bigint): Promis
   return logs.filter(matches(filter)).toSorted(byLocation)
 }
 
-/** Whether a log is one that the filter asks for, as nodes understand it. */
 function matches({ address, topics }: LogFilter): (log: Log) => boolean {
   const addresses = new Set([address].flat().map((one) => one.toLowerCase()))
   const wanted = topics.map((one) => one && [one].flat().map((topic) => topic.toLowerCase()))
@@ -190,10 +184,9 @@ function matches({ address, topics }: LogFilter): (log: Log) => boolean {
     })
 }
 
-/** The size of range to try after a refused one; undefined where a smaller one would not help. */
 function sizeAfter({ refusal, blocks }: RpcError, refusedSize: bigint): bigint | undefined {
   if (refusedSize <= 1n || refusal === 'archive' || refusal === 'unsupported') return undefined
-  // Some nodes refuse without a word of why.
+  // Some nodes refuse without a reason.
   const half = refusedSize / (refusal === undefined || refusal === 'unserved' ? 10n : 2n) || 1n
   if (blocks === undefined || BigInt(blocks) >= refusedSize) return half
   return max(1n, BigInt(blocks))
@@ -202,7 +195,7 @@ function sizeAfter({ refusal, blocks }: RpcError, refusedSize: bigint): bigint |
 /** Blocks from one to another, both ends included. */
 export type Range = readonly [from: bigint, to: bigint]
 
-/** Ranges of so many blocks from `from` on, at most so many, and to `to` at the most. */
+/** Cuts the blocks from `from` to `to` into ranges of `size` blocks, at most `most` ranges. */
 export function rangesOf(from: bigint, to: bigint, size: bigint, most: number): Range[] {
   const ranges: Range[] = []
   for (let start = from; start <= to && ranges.length < most; start += size) {
@@ -211,7 +204,7 @@ export function rangesOf(from: bigint, to: bigint, size: bigint, most: number): 
   return ranges
 }
 
-/** The call for the events of the filter in these blocks. */
+/** Returns the call for the events of the filter in these blocks. */
 export function logsRequest(filter: LogFilter, [from, to]: Range): RpcRequest {
   return {
     method: 'eth_getLogs',
@@ -224,8 +217,8 @@ function refused(from: bigint, to: bigint): AppError {
 }
 
 /**
- * Tells the time of each of these logs' blocks, in seconds since 1970, and throws for others: one request where the node
- * does not tell them with the logs. Throws `upstream_*`.
+ * Returns a function for the block time of each of these logs, in seconds since 1970; it throws for other logs. Takes
+ * one request if the node omits times in logs. Throws `upstream_*`.
  */
 export async function readTimestamps(rpc: Rpc, logs: readonly Log[]): Promise<(log: Log) => bigint> {
   const untold = [...new Set(logs.filter((log) => log.blockTimestamp === undefined).map((log) => log.blockNumber))]
@@ -233,12 +226,12 @@ export async function readTimestamps(rpc: Rpc, logs: readonly Log[]): Promise<(l
   const times = new Map(untold.map((number, index) => [number, parseResult(BlockHeader, outcomes[index]).timestamp]))
   return ({ blockNumber, blockTimestamp }) => {
     const time = blockTimestamp ?? times.get(blockNumber)
-    if (time === undefined) throw new Error(`the time of block ${blockNumber} was not asked for`)
+    if (time === undefined) throw new Error(`the time of block ${blockNumber} was not requested`)
     return time
   }
 }
 
-/** The hashes of blocks by number, in one round trip or none; without blocks that the node does not know. Throws `upstream_*`. */
+/** Reads the hashes of blocks by number, without blocks that the node does not know. Takes at most one round trip. Throws `upstream_*`. */
 export async function readHashes(
   { request }: { readonly request: Rpc },
   numbers: readonly bigint[],

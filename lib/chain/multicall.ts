@@ -1,16 +1,16 @@
 import { type Address, type Hex, parseAbi } from 'viem'
 import { badAnswer } from '../errors.ts'
 
-/** Multicall3's address, the same on every chain of ours. */
+/** Multicall3's address, the same on every supported chain. */
 export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /**
- * On Arbitrum the EVM's block number is the parent chain's; this precompile knows the chain's own. Other chains have
- * something else at its address.
+ * Address of Arbitrum's precompile that returns the chain's own block number; `block.number` is the parent chain's.
+ * Other chains have something else there.
  */
 export const ARB_SYS: Address = '0x0000000000000000000000000000000000000064'
 
-/** The calls of Multicall3 about the chain itself (https://github.com/mds1/multicall3). */
+/** Calls of Multicall3 about the chain itself (https://github.com/mds1/multicall3). */
 export const multicall3Abi = parseAbi([
   'function getBlockNumber() view returns (uint256 blockNumber)',
   'function getCurrentBlockTimestamp() view returns (uint256 timestamp)',
@@ -20,21 +20,21 @@ export const multicall3Abi = parseAbi([
 /** One call of an aggregate. */
 export type AggregateCall = { readonly to: Address; readonly data: Hex }
 
-/** The selector of `aggregate3((address target, bool allowFailure, bytes callData)[]) returns ((bool success, bytes returnData)[])`. */
+/** Selector of `aggregate3((address target, bool allowFailure, bytes callData)[]) returns ((bool success, bytes returnData)[])`. */
 const AGGREGATE3 = '0x82ad56cb'
 
-/** Hexadecimal digits of a word of 32 bytes, and how many of them a number of bytes has at most. */
+/** Hexadecimal digits of a word, and the maximum digits of a byte count in it. */
 const WORD = 64
 const LOW_DIGITS = 14
 const HIGH_ZEROS = '0'.repeat(WORD - LOW_DIGITS)
 const ZEROS = '0'.repeat(WORD)
 const PADDING_OF_ADDRESS = '0'.repeat(24)
-/** What stands between a call's address and its bytes: that it may fail, and that they come after three words. */
+/** Words between a call's address and its bytes: `allowFailure` is true, and the bytes start after three words. */
 const ALLOWED_TO_FAIL = word(1) + word(3 * 32)
 
 /**
- * The calldata of `aggregate3`: all calls in one, each of which may fail by itself. Written out by hand because a general
- * ABI coder spends most of a request's time on it; the tests hold it against one.
+ * Encodes the calldata of `aggregate3`: all calls in one, each of which may fail by itself. Written by hand because a
+ * general ABI coder takes most of a request's time; tests compare the two.
  */
 export function encodeAggregate(calls: readonly AggregateCall[]): Hex {
   const offsets = [`${AGGREGATE3}${word(32)}${word(calls.length)}`]
@@ -48,18 +48,18 @@ export function encodeAggregate(calls: readonly AggregateCall[]): Hex {
     if (padding > 0) tuples.push(ZEROS.slice(0, padding * 2))
     offset += 4 * 32 + length + padding
   }
-  // Joined at once: a text put together of parts is copied once more when it is sent.
+  // Joined in one step: a text concatenated from parts is copied once more when it is sent.
   return offsets.concat(tuples).join('') as Hex
 }
 
-/** How many digits of an aggregate's calldata one call takes. */
+/** Returns the number of hexadecimal digits that one call takes in an aggregate's calldata. */
 export function encodedLength({ data }: AggregateCall): number {
   return 5 * WORD + Math.ceil((data.length - 2) / WORD) * WORD
 }
 
 /**
- * What each call of an `aggregate3` returned, in order; undefined where it reverted. Throws `upstream_bad_answer` on anything
- * that is not its return data. What it costs is bounded by the length of the data: each result has a word of its own in it.
+ * Decodes the return data of each call of an `aggregate3`, in order; undefined if it reverted. Throws
+ * `upstream_bad_answer` on anything else. The length of the data bounds the work: each result has its own word in it.
  */
 export function decodeAggregate(data: Hex): (Hex | undefined)[] {
   try {
@@ -86,7 +86,7 @@ function decodeResults(data: Hex): (Hex | undefined)[] {
   })
 }
 
-/** The number in the word at this digit of the data; throws where that is no number of bytes, or beyond the data. */
+/** Returns the number in the word at this digit of the data. Throws if it is not a safe integer, or beyond the data. */
 export function numberAt(data: Hex, position: number): number {
   const end = position + WORD
   if (end > data.length) throw new Error('a word beyond the data')

@@ -12,26 +12,24 @@ import type { RpcError, RpcOptions, RpcRequest } from './rpc.ts'
 export type NodeOutcome = { readonly result: unknown } | { readonly error: NodeRefusal }
 type NodeRefusal = Omit<RpcError, 'refusal'> & { readonly refusal?: RpcError['refusal'] | 'busy' }
 
-/** One URL of a chain, with what was learnt of it. */
+/** One URL of a chain, with the limits learnt about it. */
 export type Node = ReturnType<typeof createNode>
 
-/** Until when a node may answer, and how much. */
 type SendOptions = RpcOptions & { readonly signal: AbortSignal }
 
-/** What nodes take in one request, until they refuse. */
+/** Maximums of one request, until a node refuses. */
 const MAX_CALLS = 500
 const MAX_CHARACTERS = 1_000_000
-/** A refused request of more characters than this is refused for them rather than for the number of its calls. */
+/** Characters above which a refused request counts as too long. */
 const LARGE = 200_000
-/** How many requests a node is sent side by side. */
 const SIDE_BY_SIDE = 8
-/** Ranges of blocks that plans are limited to: the next smaller one is tried when a refusal tells no number. */
+/** Usual limits of block ranges. The next smaller one is tried if a refusal contains no number. */
 const BLOCK_RANGES = [10_000, 5_000, 2_000, 1_000, 500, 100, 50, 10, 5, 2, 1]
 const MAX_RETRY_AFTER_MS = 60_000
 const TOO_LARGE = 413
-/** A node is slow after twice its usual time, but not before this. */
+/** Minimum time after which a node is slow. */
 const MIN_SLOW_MS = 250
-/** The weight of the last answer in the usual time. */
+/** Weight of the last response in the usual time. */
 const WEIGHT = 1 / 8
 
 const Item = z.object({ id: z.number().int(), result: z.unknown().optional(), error: NodeError.nullish() })
@@ -44,29 +42,25 @@ const CHARACTERS = 'characters'
 const BLOCKS = 'blocks'
 const CHAIN = 'chain'
 
-/** The node at a URL. With a `chainId` that is checked with its first calls: a node of another chain never serves. */
+/** Creates the node at a URL. With a `chainId`, its first calls check the chain; a node of another chain never serves. */
 export function createNode(url: string, { now, ...environment }: HttpEnvironment, chainId: number | undefined) {
   const lessons = createLessons(now)
   let pausedUntil = 0
   let usualMs: number | undefined
-  /** The newest block that the node returned or was asked for. */
   let newest = 0
   let isChecked = chainId === undefined
 
-  /** How old a call's oldest block is, in blocks. */
   function ageOf(request: RpcRequest): number | undefined {
     const block = blockOf(request)
     return block === undefined ? undefined : Math.max(0, newest - block)
   }
 
-  /** The refusal of a call that is sure beforehand. */
   function refusalOf(request: RpcRequest): NodeRefusal | undefined {
     if (!lessons.allows(featureOf(request), 1)) return { code: -32_601, refusal: 'unsupported' }
     const blocks = lessons.limitOf(BLOCKS)
     return (widthOf(request) ?? 0) > blocks ? { code: -32_602, refusal: 'range', blocks } : undefined
   }
 
-  /** True if the node is not known to have forgotten what a call reads. */
   function keeps(request: RpcRequest): boolean {
     return lessons.allows(ageKind(request), ageOf(request) ?? 0)
   }
@@ -81,11 +75,10 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     const outcomes = await sendCut(isFirst ? [CHAIN_ID, ...asked] : asked, options)
     if (asked.length > 0) usualMs = (usualMs ?? now() - begun) * (1 - WEIGHT) + (now() - begun) * WEIGHT
     if (isFirst) checkChain(outcomes.shift())
-    // Each call that was sent has an outcome.
+    // The cast is right: each call that was sent has an outcome.
     return refused.map((error) => (error ? { error } : (outcomes.shift() as NodeOutcome)))
   }
 
-  /** As many requests as the node takes the calls in, a few at a time. */
   async function sendCut(requests: readonly RpcRequest[], options: SendOptions): Promise<NodeOutcome[]> {
     const outcomes: NodeOutcome[] = []
     for (const some of inBatches(cut(requests, lessons), SIDE_BY_SIDE)) {
@@ -103,7 +96,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     if (answer instanceof AnswerTooLarge) return cutBatch(batch, answer, options)
     const { status, body } = answer
     const items = z.array(Item).safeParse(batch.isPlain ? [body] : body).data
-    // One error can stand for the whole batch, as geth puts it.
+    // One error can stand for the whole batch, as in geth.
     const isWhole = items?.length === 1 && batch.requests.length > 1 && items[0]?.error
     if (items && status < 300 && !isWhole) {
       lessons.prove(CALLS, batch.isPlain ? 0 : batch.requests.length)
@@ -116,9 +109,9 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
   }
 
   /**
-   * The outcomes of a batch whose answer is too large. If it ends in the events of one range of blocks, that call is refused
-   * with the number of blocks before. Later ranges are refused unread, and the other calls are sent again. Otherwise both
-   * halves are sent.
+   * Handles a response that is too large. If it ends in the events of one range, that call is refused with the number
+   * of blocks before. Later ranges are refused unread, and the other calls are sent again. Otherwise both halves are
+   * sent.
    */
   async function cutBatch({ requests }: Batch, { beginning }: AnswerTooLarge, options: SendOptions) {
     const last = lastBlockIn(beginning)
@@ -131,7 +124,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     const again = requests.filter((request, index) => !isRefused(request, index))
     const outcomes = await sendCut(again, options)
     return requests.map((request, index): NodeOutcome => {
-      // Each call that was sent again has an outcome.
+      // The cast is right: each call that was sent again has an outcome.
       if (!isRefused(request, index)) return outcomes.shift() as NodeOutcome
       const blocks = index === place ? blocksBefore(last, request) : undefined
       const refusal = asksForEvents(request) && areEvents ? 'results' : 'unserved'
@@ -139,7 +132,6 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     })
   }
 
-  /** The outcomes of a batch that is refused as a whole. */
   async function refusedBatch(batch: Batch, error: NodeError, answer: HttpAnswer, options: SendOptions) {
     const { requests, body } = batch
     const { status } = answer
@@ -150,7 +142,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
         return sendCut(requests, options)
       }
       const outcomes = await sendHalves(requests, options)
-      // A call that fails alone too may be the cause, and not the batch's size.
+      // A call that also fails by itself may be the cause, rather than the batch's size.
       const isSize = error.message || outcomes.every((outcome) => 'result' in outcome || !outcome.error.refusal)
       if (body.length > LARGE) lessons.learn(CHARACTERS, Math.floor(body.length / 2))
       else if (isSize) lessons.learn(CALLS, Math.ceil(requests.length / 2))
@@ -170,7 +162,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     }
     const innocent = requests.filter((_, index) => !isReason[index])
     const outcomes = await Promise.all([sendCut(reasons, options), sendCut(innocent, options)])
-    // Each call is in one of both.
+    // The cast is right: each call is in one of both.
     return isReason.map((isOne) => outcomes[isOne ? 0 : 1].shift() as NodeOutcome)
   }
 
@@ -180,7 +172,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     return (await Promise.all(halves.map((some) => sendCut(some, options)))).flat()
   }
 
-  /** Sends the second half, of newer blocks as a rule, and then what the node may still have of the first. */
+  /** Sends the second half first, usually of newer blocks. Then sends those of the first half that the node may still have. */
   async function sendNewerHalf(
     requests: readonly RpcRequest[],
     code: number,
@@ -196,11 +188,11 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
 
   function outcomesOf(requests: readonly RpcRequest[], items: readonly z.output<typeof Item>[]): NodeOutcome[] {
     const byId = new Map(items.map((item) => [item.id, item]))
-    if (byId.size < items.length) throw new FailedTry('upstream_bad_answer', 'two answers to one call')
+    if (byId.size < items.length) throw new FailedTry('upstream_bad_answer', 'two responses to one call')
     return requests.map((request, id) => {
       const { error, result } = byId.get(id) ?? {}
       if (error) return refuse(request, error)
-      if (result === undefined) throw new FailedTry('upstream_bad_answer', 'a call has no answer')
+      if (result === undefined) throw new FailedTry('upstream_bad_answer', 'a call has no response')
       if (result === null && isNeverNull(request)) return { error: { code: 0, refusal: 'unserved' } }
       proveAll(request)
       const header = isLatest(request) ? Newest.safeParse(result).data : undefined
@@ -209,14 +201,13 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     })
   }
 
-  /** Forgets what this served call disproves. */
   function proveAll(request: RpcRequest): void {
     lessons.prove(featureOf(request), 1)
     lessons.prove(BLOCKS, widthOf(request) ?? 0)
     lessons.prove(ageKind(request), ageOf(request) ?? 0)
   }
 
-  /** The outcome of a call that fails with this error, of an HTTP status of its own if any. Learns what will be the same again. */
+  /** Converts an error of a call, and learns refusals that will repeat. */
   function refuse(request: RpcRequest, error: NodeError, status = 200): NodeOutcome {
     const { code } = error
     const meaning = meaningOf(error, status, request)
@@ -226,7 +217,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
       case 'range': {
         const width = widthOf(request)
         const blocks = parseLimit(error.message, width ?? Number.POSITIVE_INFINITY, 'blocks') ?? smallerRange(width)
-        // A node that refuses one block is out of order.
+        // A node that refuses a range of one block is broken.
         if (width === 1) return { error: { code, refusal: 'unserved' } }
         if (blocks !== undefined) lessons.learn(BLOCKS, blocks)
         const limit = lessons.limitOf(BLOCKS)
@@ -252,7 +243,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     throw ofAnotherChain()
   }
 
-  /** A failure of the node as a whole. It names the class and the code of its error, and none of its words. */
+  /** Returns a failure of the node as a whole, without the node's text. */
   function outage(
     { status, retryAfterSeconds }: HttpAnswer,
     code: FailedTry['code'],
@@ -269,13 +260,13 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
   }
 
   return {
-    /** True if nothing that was learnt says that it refuses this call. */
+    /** True if no lesson says that it refuses this call. */
     takes: (request: RpcRequest) => lessons.allows(CHAIN, 1) && !refusalOf(request) && keeps(request),
-    /** For how many milliseconds more it limits our rate (Retry-After); 0 for none. */
+    /** Milliseconds until its rate limit ends (Retry-After); 0 for none. */
     pause: () => Math.max(0, pausedUntil - now()),
-    /** Milliseconds after which it is slow: twice its usual time. Infinite while that is unknown. */
+    /** Milliseconds after which it is slow: twice its usual time, or infinite while that is unknown. */
     slowMs: () => (usualMs === undefined ? Number.POSITIVE_INFINITY : Math.max(MIN_SLOW_MS, 2 * usualMs)),
-    /** The outcomes of the calls, in order. Throws FailedTry when the node as a whole does not serve. */
+    /** Returns the outcomes of the calls, in order. Throws FailedTry if the node as a whole does not serve. */
     send,
   }
 }
@@ -286,7 +277,6 @@ function ofAnotherChain(): FailedTry {
 
 const CHAIN_ID: RpcRequest = { method: 'eth_chainId', params: [] }
 
-/** The kind of lesson about the age of what this call reads. */
 function ageKind({ method }: RpcRequest): string {
   return `age for ${method}`
 }
@@ -295,7 +285,7 @@ function isLatest({ method, params }: RpcRequest): boolean {
   return method === 'eth_getBlockByNumber' && params[0] === 'latest'
 }
 
-/** True for calls of Ethereum that look up nothing which may be unknown. */
+/** True for `eth_` calls whose result is never null on a healthy node. */
 function isNeverNull(request: RpcRequest): boolean {
   return isLatest(request) || /^eth_(?!get(Block|Transaction))/.test(request.method)
 }
@@ -307,11 +297,11 @@ function smallerRange(width: number | undefined): number | undefined {
 type Batch = {
   readonly requests: readonly RpcRequest[]
   readonly body: string
-  /** Whether it is one call that stands alone, for nodes that take no batch, not even of one. */
+  /** True for one call outside an array, for nodes that accept no batch. */
   readonly isPlain: boolean
 }
 
-/** The calls as JSON, numbered from 0 in each batch: each is written out once, whichever batch it falls into. */
+/** Writes each call once, numbered from 0 in its batch. */
 function cut(requests: readonly RpcRequest[], lessons: Lessons): Batch[] {
   const calls = Math.min(MAX_CALLS, lessons.limitOf(CALLS))
   const characters = Math.min(MAX_CHARACTERS, lessons.limitOf(CHARACTERS))
@@ -335,10 +325,7 @@ function cut(requests: readonly RpcRequest[], lessons: Lessons): Batch[] {
   }))
 }
 
-/**
- * A call as JSON. Calldata has nothing to escape and is put in as it is: to have it looked through took a sixth of a
- * large read's CPU.
- */
+/** Writes a call as JSON. Calldata is inserted as it is, because escaping took a sixth of a large read's CPU. */
 function toJson(request: RpcRequest): string {
   const [call, ...others] = request.params
   if (request.method !== 'eth_call' || !isCallWithData(call)) return JSON.stringify(request)
@@ -351,10 +338,7 @@ function isCallWithData(call: unknown): call is { readonly data: string } {
   return !call.data.includes('"') && !call.data.includes('\\')
 }
 
-/**
- * The error of a request that is refused as a whole: in one object, for each of its calls, or without its envelope.
- * Undefined where the node is down, or is none.
- */
+/** Returns the error of a request that is refused as a whole; undefined if the node is down, or is none. */
 function refusalIn({ status, body }: HttpAnswer): NodeError | undefined {
   const first: unknown = Array.isArray(body) ? body[0] : body
   const error = WholeError.safeParse(first).data?.error ?? NodeError.safeParse(first).data
@@ -362,7 +346,6 @@ function refusalIn({ status, body }: HttpAnswer): NodeError | undefined {
   return error ?? (code === undefined ? undefined : { code, message: '' })
 }
 
-/** The block of the last event in the beginning of an answer. */
 function lastBlockIn(beginning: string): number | undefined {
   const [, block] = /^"(0x[0-9a-f]{1,12})"/.exec(beginning.slice(beginning.lastIndexOf(KEY) + KEY.length)) ?? []
   return block === undefined ? undefined : Number(block)
@@ -374,7 +357,6 @@ function isInRange(block: number | undefined, request: RpcRequest): boolean {
   return before !== undefined && before >= 0 && before < (widthOf(request) ?? 0)
 }
 
-/** The number of blocks of a call for events that are before this one. */
 function blocksBefore(block: number | undefined, request: RpcRequest): number | undefined {
   const range = rangeOf(request)
   return range && block !== undefined ? block - range[0] : undefined

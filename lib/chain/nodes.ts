@@ -3,16 +3,15 @@ import { logger } from '../logger.ts'
 import { createNode, type Node, type NodeOutcome } from './node.ts'
 import type { Rpc, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
 
-/** The name of every node in errors: a URL may hold a key. */
+/** Name of every node in errors: a URL may contain a key. */
 const NAME = 'node'
 
-/** One question: its options, its deadline, and the nodes' failures for the log. */
 type Question = RpcOptions & { readonly deadline: number; readonly said: Set<string> }
 
 /**
- * An Rpc over these URLs of one chain. All that is asked together has 3 s in all. A node that fails is replaced by the next
- * one. A slow one has the next one beside it. What a node refuses, or is known to refuse, the others are asked for. With a
- * `chainId` nodes of another chain are left out.
+ * Creates an Rpc over these URLs of one chain. All calls of one request share a limit of 3 s. A failed node is replaced
+ * by the next one; a slow one gets the next one beside it. Calls that a node refuses, or is known to refuse, go to the
+ * others. With a `chainId`, nodes of another chain are excluded.
  */
 export function createRpc(
   urls: readonly [string, ...string[]],
@@ -20,14 +19,14 @@ export function createRpc(
   { chainId }: { readonly chainId?: number } = {},
 ): Rpc {
   const places = urls.map((url) => createNode(url, environment, chainId))
-  // A node that failed is not the first choice of the next batch.
+  // The next batch starts with a node that did not fail.
   let nodes = places
   const prefer = (node: Node | undefined) => {
     const index = node ? nodes.indexOf(node) : 0
     nodes = [...nodes.slice(index), ...nodes.slice(0, index)]
   }
 
-  /** The outcomes from the first of these nodes that serves; the others are asked for what it refuses. */
+  /** Returns the outcomes of the first node that serves, and calls the others for what it refuses. */
   async function ask(
     requests: readonly RpcRequest[],
     order: readonly Node[],
@@ -44,7 +43,7 @@ export function createRpc(
       }
     }
     const isOnly = order.length === 1
-    // The only node is asked again.
+    // The only node gets a second try.
     const tries = isOnly ? [...order, ...order] : order
     const hedge = { slowMs: (index: number) => order[index]?.slowMs() ?? 0, shouldContinue: () => true }
     const { node, outcomes } = await firstAnswer(environment, tries.map(tryNode), {
@@ -69,7 +68,7 @@ export function createRpc(
       if (error instanceof FailedTry) return []
       throw error
     })
-    // If all nodes refuse a call, the call is at fault.
+    // A call that all nodes refuse is itself at fault.
     const isAtFault = open.some((index, i) => {
       const [refusal, answer] = [refusalOf(outcomes[index]), answers[i]]
       return NOT_LEARNT.includes(refusal) && answer !== undefined && !refusalOf(answer)
@@ -81,7 +80,7 @@ export function createRpc(
   return async (requests, options = {}) => {
     if (requests.length === 0) return []
     const question = { ...options, deadline: environment.now() + DEADLINE_MS, said: new Set<string>() }
-    // Those that limit our rate (Retry-After) come last.
+    // Nodes that limit our rate (Retry-After) come last.
     const order = nodes.toSorted((left, right) => left.pause() - right.pause())
     const pause = order[0]?.pause() ?? 0
     if (pause > 0) {
@@ -89,7 +88,7 @@ export function createRpc(
       throw toAppError(new FailedTry('upstream_unavailable', 'rate limited (Retry-After)', { retryAfterSeconds }), NAME)
     }
 
-    // Each call goes to the first node that is not known to refuse it, all at once.
+    // Each call goes to the first node that is not known to refuse it, all concurrently.
     const indexed = requests.map((request, index) => ({ request, index }))
     const groups = Map.groupBy(indexed, ({ request }) => order.findIndex((node) => node.takes(request)))
     const outcomes: RpcOutcome[] = []
@@ -97,7 +96,7 @@ export function createRpc(
       await Promise.all(
         [...groups].map(async ([from, group]) => {
           const asked = group.map(({ request }) => request)
-          // If every node is known to refuse it, the first one returns that refusal.
+          // The first node returns the refusal of a call that all are known to refuse.
           const start = Math.max(0, from)
           const answers = await ask(asked, [...order.slice(start), ...order.slice(0, start)], question)
           for (const [i, { index }] of group.entries()) outcomes[index] = served(answers[i])
@@ -122,13 +121,13 @@ function textOf(outcome: NodeOutcome | undefined): string {
   return outcome && 'error' in outcome ? `${outcome.error.refusal} ${outcome.error.code}` : ''
 }
 
-/** Refusals that say nothing of the next call of their kind. */
+/** Refusals that teach nothing about the next call of their kind. */
 const NOT_LEARNT: readonly unknown[] = ['results', 'busy', 'unserved']
 
-/** Refusals, the most useful first: smaller ranges may be served; a node that is down may have what another one lacks. */
+/** Refusals, the most useful first. Smaller ranges may succeed; a broken node may have what another one lacks. */
 const RANKS: readonly unknown[] = [undefined, 'range', 'results', 'busy', 'unserved', 'unsupported', 'archive']
 
-/** The more useful of two outcomes, of two ranges the longer one. */
+/** Returns the more useful outcome; of two ranges the longer one. */
 function best(one: NodeOutcome, other: NodeOutcome | undefined): NodeOutcome {
   if (!other) return one
   const [rank, otherRank] = [one, other].map((outcome) => RANKS.indexOf(refusalOf(outcome))) as [number, number]
@@ -136,7 +135,6 @@ function best(one: NodeOutcome, other: NodeOutcome | undefined): NodeOutcome {
   return (one.error.blocks ?? 0) > (other.error.blocks ?? 0) ? one : other
 }
 
-/** The outcome where there is one. Throws FailedTry if the nodes are too busy. */
 function served(outcome: NodeOutcome | undefined): RpcOutcome {
   if (outcome && 'result' in outcome) return outcome
   const { refusal, ...error } = outcome?.error ?? { code: 0, refusal: 'busy' }

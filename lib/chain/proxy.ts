@@ -6,8 +6,8 @@ import { type ChainReader, mapReadPlan, type ReadPlan } from './reader.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
 /**
- * The storage slots in which proxies keep the address of their code. All code to which a proxy delegates has the proxy's storage,
- * so one proxy behind another has its slots here too.
+ * Storage slots in which proxies keep the address of their code. Code to which a proxy delegates uses the proxy's
+ * storage. So a proxy behind another has its slots here too.
  */
 const SLOTS = {
   'ERC-1967 implementation': slotBefore('eip1967.proxy.implementation'),
@@ -16,41 +16,40 @@ const SLOTS = {
   'ERC-1967 beacon': slotBefore('eip1967.proxy.beacon'),
 }
 type SlotRole = keyof typeof SLOTS
-// An object has no other keys than its own.
+// The cast is right: the object has exactly these keys.
 const SLOT_ROLES = Object.keys(SLOTS) as SlotRole[]
 
 /**
- * How a contract leads to code: its own; the target in a clone's code (ERC-1167 and the like); the target of an account that
- * delegates (EIP-7702); what its storage names; and what its beacon returns.
+ * Ways in which a contract leads to code. These are its own code, the target in a clone's code (ERC-1167 and similar),
+ * the delegate of an account (EIP-7702), its storage, and its beacon.
  */
 const OTHER_ROLES = ['contract', 'clone of', 'EIP-7702 delegate', "beacon's implementation"] as const
 export const POINTER_ROLES = [...OTHER_ROLES, ...SLOT_ROLES]
 
-/** An address whose code runs when a contract is called. Contract code never changes (EIP-6780), so the address stands for it. */
+/** An address whose code runs when a contract is called. Contract code never changes (EIP-6780), so the address identifies it. */
 export type Pointer = {
   readonly role: (typeof POINTER_ROLES)[number]
-  /** The address whose code, storage or beacon leads there; absent if it is the contract itself. */
+  /** Address whose code, storage or beacon leads there; absent for the contract itself. */
   readonly of?: Address | undefined
   readonly address: Address
 }
 
-/** A contract and its pointers at some time. */
 type Pointing = { readonly address: Address; readonly pointers: readonly Pointer[] }
 
-/** The result of a comparison; `unknown` if the chain does not tell, which is not `same`. */
+/** Result of a comparison; `unknown` if the chain returns no result, which is not `same`. */
 export type Verdict = 'same' | 'changed' | 'unknown'
 
 const beaconAbi = parseAbi(['function implementation() view returns (address)'])
 
-/** A clone delegates all calls to an address in its code. */
+/** Pattern of a clone's code, which contains the address that receives all calls. */
 const CLONE = /73([0-9a-f]{40})5af4/gi
 
-/** A contract has at most this many pointers. */
 const MAX_POINTERS = 20
 
 /**
- * The pointers of a contract, itself first. A proxy of an unknown kind has no others. Throws an Error that tells an operator why
- * they cannot be compared later: an address has no code, a beacon returns no implementation, or there are too many; and `upstream_*`.
+ * Reads the pointers of a contract, itself first. A proxy of an unknown kind has no others. Throws an Error for an
+ * operator if later comparisons are impossible: an address without code, a beacon without implementation, or too many
+ * pointers. Also throws `upstream_*`.
  */
 export async function readPointers(reader: ChainReader, address: Address): Promise<Pointer[]> {
   const found: Pointer[] = []
@@ -65,7 +64,6 @@ export async function readPointers(reader: ChainReader, address: Address): Promi
   return found
 }
 
-/** The pointers in the code at these addresses, and in the storage of those that have their own. */
 async function follow(reader: ChainReader, from: readonly Pointer[]): Promise<Pointer[]> {
   const owners = from.filter(ownsStorage).map(({ address }) => address)
   const [codes, stored] = await Promise.all([
@@ -74,7 +72,7 @@ async function follow(reader: ChainReader, from: readonly Pointer[]): Promise<Po
   ])
   const inCode = from.flatMap(({ role, address: of }, index) => {
     const code = parseCode(codes[index])
-    // What looks like a clone's target may be a number.
+    // Bytes that resemble a clone's target may be a number.
     if (code === '0x' && role !== 'clone of') throw new Error(`There is no code at ${of}.`)
     return pointersIn(code).map((pointer) => ({ of, ...pointer }))
   })
@@ -84,14 +82,13 @@ async function follow(reader: ChainReader, from: readonly Pointer[]): Promise<Po
   const behind = beacons.map(({ of, address: beacon }, index) => {
     const address = parseImplementation(returned[index])
     if (!address) {
-      throw new Error(`The beacon ${beacon} of ${of} does not tell its implementation: a change could not be seen.`)
+      throw new Error(`The beacon ${beacon} of ${of} does not return its implementation: a change would go unnoticed.`)
     }
     return { role: "beacon's implementation" as const, of, address }
   })
   return [...inCode, ...named, ...behind]
 }
 
-/** Code that runs by delegation has the storage of the contract that delegates. */
 function ownsStorage({ role }: Pointer): boolean {
   return role === 'contract' || role === 'ERC-1967 beacon'
 }
@@ -107,15 +104,14 @@ function pointersIn(code: Hex): Pointer[] {
   return [...new Set(targets)].map((target) => ({ role: 'clone of', address: checksumAddress(`0x${target}`) }))
 }
 
-/** The plan that reads if a contract's storage names these pointers and no others. */
+/** Returns the plan that reads whether a contract's storage names exactly these pointers. */
 export function ownPointersPlan({ address, pointers }: Pointing): ReadPlan<boolean> {
   return mapReadPlan(storagePlan(address), (named) => areNamed(named, pointers, undefined))
 }
 
 /**
- * Compares the pointers that no plan of the contract reads: what its beacons name and return to it, and the targets of accounts
- * that delegate. Returns a verdict for each contract. Takes one HTTP request, or none without beacons and accounts.
- * Throws `upstream_*`.
+ * Compares the pointers that no plan of the contract reads: those of its beacons, and delegates of accounts. Returns a
+ * verdict for each contract. Takes one HTTP request, or none without beacons and accounts. Throws `upstream_*`.
  */
 export async function compareOtherPointers(reader: ChainReader, contracts: readonly Pointing[]): Promise<Verdict[]> {
   const checks = contracts.map(checksOf)
@@ -137,7 +133,7 @@ export async function compareOtherPointers(reader: ChainReader, contracts: reado
   })
 }
 
-/** The calls that tell where accounts and beacons lead, with the result while they lead to the contract's pointers. */
+/** Returns the calls for delegates and implementations, with the result expected while the pointers are unchanged. */
 function checksOf({
   address: contract,
   pointers,
@@ -150,7 +146,6 @@ function checksOf({
   })
 }
 
-/** True if an outcome begins with this result; undefined if the call failed. */
 function hasResult(outcome: RpcOutcome | undefined, expected: Hex): boolean | undefined {
   if (!outcome || !('result' in outcome) || !isHex(outcome.result)) return undefined
   return outcome.result.toLowerCase().startsWith(expected.toLowerCase())
@@ -160,10 +155,8 @@ function beaconsOf({ pointers }: Pointing): Pointer[] {
   return pointers.filter(({ role }) => role === 'ERC-1967 beacon')
 }
 
-/** A contract that a storage slot names. */
 type Named = { readonly role: SlotRole; readonly address: Address }
 
-/** True if the storage at an address, undefined for the contract itself, names these pointers and no others. */
 function areNamed(named: readonly Named[], pointers: readonly Pointer[], of: Address | undefined): boolean {
   return SLOT_ROLES.every(
     (role) =>
@@ -176,7 +169,6 @@ function storagePlan(address: Address): ReadPlan<Named[]> {
   return { address, slots: Object.values(SLOTS), calls: [], parse: ({ words }) => namedBy(words) }
 }
 
-/** The contracts that the words of all slots name, in the order of the slots. */
 function namedBy(words: readonly bigint[]): Named[] {
   return SLOT_ROLES.flatMap((role, index) => {
     const address = BigInt.asUintN(160, words[index] ?? 0n)
@@ -184,7 +176,7 @@ function namedBy(words: readonly bigint[]): Named[] {
   })
 }
 
-/** The call as the contract makes it: a beacon may return another implementation to each caller. */
+/** Sends the call as the contract: a beacon may return another implementation to each caller. */
 function implementationRequest(from: Address, beacon: Address): RpcRequest {
   const { to, data } = call(beacon, beaconAbi, 'implementation', [])
   return { method: 'eth_call', params: [{ from, to, data }, 'latest'] }
@@ -196,7 +188,7 @@ function parseImplementation(outcome: RpcOutcome | undefined): Address | undefin
   return address
 }
 
-/** The slot of a name by ERC-1967. */
+/** Returns the ERC-1967 slot of a name. */
 function slotBefore(name: string): Hex {
   return numberToHex(BigInt(keccak256(toHex(name))) - 1n, { size: 32 })
 }

@@ -27,20 +27,20 @@ import type { EvmChain } from './registry.ts'
 import type { Rpc, RpcOutcome, RpcRequest } from './rpc.ts'
 import { encodeStorageCall, OVERRIDE_DIGITS, parseStorage, storageOverrides } from './storage.ts'
 
-/** What to read of one contract: named storage slots of its own (32 bytes each), and named calls of it or of others. */
+/** Reads of one contract: named storage slots of its own (32 bytes each), and named calls of it or of others. */
 export type Reads = {
   readonly address: Address
   readonly slots: Readonly<Record<string, Hex>>
   readonly calls: Readonly<Record<string, Call<unknown>>>
 }
 
-/** What was read of one contract. */
+/** Results of the reads of one contract. */
 export type Reading<R extends Reads> = {
   readonly words: { readonly [Name in keyof R['slots']]: bigint }
   readonly answers: Answers<R['calls']>
 }
 
-/** What to read of one contract, and what its storage words and its calls' answers, in this order, mean. */
+/** A contract's slots and calls, and a parser of their storage words and return values in the same order. */
 export type ReadPlan<T> = {
   readonly address: Address
   readonly slots: readonly Hex[]
@@ -48,7 +48,7 @@ export type ReadPlan<T> = {
   readonly parse: (read: { readonly words: readonly bigint[]; readonly answers: readonly unknown[] }) => T
 }
 
-/** The plan that reads this; `parse` gives its value. */
+/** Builds the plan for these reads; `parse` returns its value. */
 export function readPlan<const R extends Reads, T>(
   { address, slots, calls }: R,
   parse: (reading: Reading<R>) => T,
@@ -59,17 +59,17 @@ export function readPlan<const R extends Reads, T>(
     address,
     slots: Object.values(slots),
     calls: Object.values(calls),
-    // Entries that are put together lose their names: these are those of the slots and calls.
+    // The cast is right: the entries have the names of the slots and calls.
     parse: ({ words, answers }) => parse({ words: named(slots, words), answers: named(calls, answers) } as Reading<R>),
   }
 }
 
-/** The same plan with another value, made of its own. */
+/** Returns the same plan with its value mapped. */
 export function mapReadPlan<T, U>(plan: ReadPlan<T>, map: (value: T) => U): ReadPlan<U> {
   return { ...plan, parse: (read) => map(plan.parse(read)) }
 }
 
-/** Two plans of one contract as one. */
+/** Joins two plans of one contract into one. */
 export function joinReadPlans<L, R>(left: ReadPlan<L>, right: ReadPlan<R>): ReadPlan<readonly [L, R]> {
   const [slots, calls] = [left.slots.length, left.calls.length]
   return {
@@ -83,21 +83,20 @@ export function joinReadPlans<L, R>(left: ReadPlan<L>, right: ReadPlan<R>): Read
   }
 }
 
-/** The values of plans, each of one block, with the outcomes of the extra calls. */
 type Snapshot<T> = {
-  /** The earliest block that a value is of. */
+  /** Earliest block of any value. */
   readonly block: BlockHeader
-  /** The block of each value: one for all where `at` was given or one call read all. */
+  /** Block of each value. All are the same if `at` was given or one call read everything. */
   readonly blocks: readonly BlockHeader[]
   readonly values: readonly T[]
   readonly outcomes: RpcOutcome[]
-  /** That block as answers have it: one more request where its hash was not asked for, or blocks came too fast. Throws `upstream_*`. */
+  /** Returns `block` for responses. Takes one more request without `withHash`, or if blocks came too fast. Throws `upstream_*`. */
   readonly evidence: () => Promise<Evidence>
 }
 
 /**
- * How to read: at which block instead of the latest, which calls to send in the same HTTP request, and whether to ask for
- * the block's hash in it.
+ * Options of a read. `at`: a block instead of the latest. `extraCalls`: calls sent in the same HTTP request.
+ * `withHash`: requests the block's hash too.
  */
 export type ReadOptions = {
   readonly at?: bigint | undefined
@@ -105,7 +104,7 @@ export type ReadOptions = {
   readonly withHash?: boolean
 }
 
-/** Reads contracts of one chain, each read in one HTTP request. */
+/** Reader of contracts of one chain. Each read takes one HTTP request. */
 export type ChainReader = ReturnType<typeof chainReader>
 
 const ARBITRUM = 42161
@@ -117,37 +116,34 @@ const BLOCK_CALLS = [
 ]
 const ARBITRUM_BLOCK_CALLS = [...BLOCK_CALLS, call(ARB_SYS, arbSysAbi, 'arbBlockNumber', [])]
 
-/** The last number that a JavaScript number holds. */
 const LAST_NUMBER = BigInt(Number.MAX_SAFE_INTEGER)
 
-/** How many contracts one eth_call reads at most. */
 const MOST_CONTRACTS = 100
 /**
- * How many hexadecimal digits it has at most, which bounds its gas too: 100 positions are 0.9 million digits and
- * 17 million gas, where the tightest nodes end at two million and 50 million.
+ * Maximum digits of one eth_call, which bounds its gas too. 100 positions take 0.9 million digits and 17 million gas;
+ * the strictest nodes stop at two million digits and 50 million gas.
  */
 const MOST_DIGITS = 1_200_000
-/** Into how many parts a failed group is cut: two calls each, and one for the block, are what any node takes in a batch. */
+/** Parts of a failed group. Every node accepts a batch of two calls for each part, and one for the block. */
 const PARTS = 4
 
-/** How often a block's header is asked for at most. */
 const HEADER_TRIES = 3
 
-/** A reader of one chain. `nodes`: how many hosts agree on what it returns. */
+/** Returns a reader of one chain. `nodes`: number of hosts that agree on its results. */
 export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly nodes?: number } = {}) {
   const blockCalls = chain.id === ARBITRUM ? ARBITRUM_BLOCK_CALLS : BLOCK_CALLS
-  /** The last plans that were read at the latest block, and the requests of each group: lists are read again and again. */
+  /** Last plans at the latest block and their requests, kept because lists are read repeatedly. */
   let last: { readonly plans: readonly unknown[]; readonly requests: readonly RpcRequest[][] } | undefined
 
   /**
-   * Reads contracts, each at one block, the latest by default, and sends `extraCalls` in the same HTTP request. One eth_call for
-   * every 100 contracts, and one more for their storage, if any is read. A second request only if these two are of different
-   * blocks, or the node refuses state overrides. Throws AppError `upstream_*`.
+   * Reads contracts, each at one block, by default the latest, and sends `extraCalls` in the same HTTP request. Takes
+   * one eth_call for every 100 contracts, and one more if any storage is read. A second request is sent only if these
+   * two come from different blocks, or the node refuses state overrides. Throws AppError `upstream_*`.
    */
   async function read<T>(plans: readonly ReadPlan<T>[], options: ReadOptions = {}): Promise<Snapshot<T>> {
     const { attempts, ...others } = await readCalls(plans, options)
     const parts = attempts.map(({ part }) => {
-      if (!part) throw badAnswer('the node would not run a call, or not to its end')
+      if (!part) throw badAnswer('the node did not run a call to its end')
       return part
     })
     return joinParts(parts, others)
@@ -156,14 +152,14 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
   /** Reads one contract; like `read`. */
   async function readOne<T>(plan: ReadPlan<T>, options?: ReadOptions) {
     const { values, ...others } = await read([plan], options)
-    // One plan has one value.
+    // The cast is right: one plan has one value.
     return { ...others, value: values[0] as T }
   }
 
   /**
-   * Like `read`, of contracts of which some may be broken: where one makes its call fail, by burning all the gas, the
-   * contracts of that call alone are read again in smaller parts, until the broken one is by itself and has no value.
-   * Throws AppError `upstream_*` when the node answers nothing of use, or none of the contracts can be read.
+   * Like `read`, for contracts of which some may be broken and use all the gas of their call. Contracts of a failed
+   * call are read again in smaller parts, until only the broken one has no value. Throws AppError `upstream_*` if
+   * nothing can be read.
    */
   async function readEach<T>(
     plans: readonly ReadPlan<T>[],
@@ -178,7 +174,6 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     return snapshot
   }
 
-  /** Reads plans with as few calls as take them, in one HTTP request. */
   async function readCalls<T>(plans: readonly ReadPlan<T>[], { extraCalls = [], at, withHash = false }: ReadOptions) {
     const groups = cutIntoCalls(plans)
     const isLast = last?.plans.length === plans.length && plans.every((plan, index) => plan === last?.plans[index])
@@ -205,14 +200,13 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     }
   }
 
-  /** The block as answers have it, with the hash that a header at or after it tells. */
   async function readEvidence(block: BlockHeader, header: RpcOutcome | undefined): Promise<Evidence> {
     const told = HashedHeader.safeParse(header && 'result' in header ? header.result : undefined).data
     const blockHash = (told && hashTold(told, block)) ?? (await readHash(block))
     return { chainId: chain.id, ...toBlockFields(block), blockHash, nodes }
   }
 
-  /** The hash of a block that was read; asked for again where a node behind the same URL does not know the block yet. */
+  /** Tries again if a node behind the same URL does not know the block yet. */
   async function readHash({ number }: Pick<BlockHeader, 'number'>, tries = HEADER_TRIES): Promise<Hash> {
     const [outcome] = await rpc([blockRequest(number)])
     const isTold = outcome && 'result' in outcome && outcome.result !== null
@@ -220,11 +214,10 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     return parseResult(HashedHeader, outcome).hash
   }
 
-  /** Reads plans of which one made their call fail in ever smaller parts. */
   async function readInParts<T>(plans: readonly ReadPlan<T>[], at: bigint | undefined): Promise<Part<T | undefined>[]> {
     const smaller = plans.length > 1 ? inBatches(plans, Math.ceil(plans.length / PARTS)) : []
     const [empty, ...parts] = (await send([[], ...smaller], at)).parts
-    if (!empty) throw badAnswer('the node runs no call at all')
+    if (!empty) throw badAnswer('the node runs no call')
     const broken = [{ block: empty.block, values: [undefined] }]
     if (smaller.length === 0) return broken
     const readable = await Promise.all(
@@ -237,10 +230,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     return readable.flat()
   }
 
-  /**
-   * Reads each group with one call, or two, all in one HTTP request with the extra calls: what each reads, undefined where the
-   * node would not run its call, or not to its end.
-   */
+  /** Reads each group with one or two calls, all in one HTTP request. A part is undefined if the node did not finish its call. */
   async function send<T>(
     groups: readonly (readonly ReadPlan<T>[])[],
     at: bigint | undefined,
@@ -254,7 +244,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     return { parts, outcomes }
   }
 
-  /** What a group's calls read, with what is still missing: all at one block if the two calls were of different blocks. */
+  /** Reads again at one block if the two calls came from different blocks. */
   async function finish<T>(
     plans: readonly ReadPlan<T>[],
     at: bigint | undefined,
@@ -270,7 +260,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     const read =
       storage && 'result' in storage ? decodeGroups(blockCalls, stored.map(storageCallOf), storage) : undefined
     if (read && read.block.number !== block.number) {
-      if (at !== undefined) throw badAnswer('two calls at one block are of different blocks')
+      if (at !== undefined) throw badAnswer('two calls at one block return different blocks')
       return (await send([plans], lower(read.block, block).number)).parts[0]
     }
     const words = plans.map((plan) => parseStorage(plan.slots, read?.returned[stored.indexOf(plan)]?.[0]))
@@ -281,7 +271,7 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
     return { block, values }
   }
 
-  /** The storage words one by one, for nodes that refuse state overrides. */
+  /** Reads words one by one, for nodes that refuse state overrides. */
   async function readWords(plans: readonly ReadPlan<unknown>[], at: bigint): Promise<bigint[][]> {
     const requests = plans.flatMap(({ address, slots }) =>
       slots.map((slot) => ({ method: 'eth_getStorageAt', params: [address, slot, numberToHex(at)] })),
@@ -292,23 +282,21 @@ export function chainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly
 
   return {
     chain,
-    /** How many hosts tell everything that it reads. */
+    /** Number of hosts that confirm everything it reads. */
     nodes,
     read,
     readEach,
     readOne,
-    /** The outcomes of other calls, in one HTTP request. Throws AppError `upstream_*`. */
+    /** Sends other calls in one HTTP request. Throws AppError `upstream_*`. */
     request: rpc,
-    /** The events of the filter from a block on, until there are enough of them; see `readLogsUntil`. */
+    /** Reads the events of the filter from a block on, until there are enough; see `readLogsUntil`. */
     logsUntil: (filter: LogFilter, from: bigint, to: bigint, enough: (events: number) => boolean) =>
       readLogsUntil(rpc, filter, from, to, enough),
   }
 }
 
-/** What one call reads: the values of its plans, all of one block. */
 type Part<T> = { readonly block: BlockHeader; readonly values: readonly T[] }
 
-/** The requests that read a group at a block: of its calls, and of its storage if there is any. */
 function requestsFor(
   blockCalls: readonly AggregateCall[],
   plans: readonly ReadPlan<unknown>[],
@@ -336,7 +324,7 @@ function storageCallOf({ address, slots }: ReadPlan<unknown>): [AggregateCall] {
   return [encodeStorageCall(address, slots)]
 }
 
-/** The plans in groups that one call takes each; one empty group where there are none, which tells the block. */
+/** Cuts plans into groups of one call each. Without plans, one empty group reads the block. */
 function cutIntoCalls<T>(plans: readonly ReadPlan<T>[]): ReadPlan<T>[][] {
   let group: ReadPlan<T>[] = []
   const groups = [group]
@@ -354,19 +342,16 @@ function cutIntoCalls<T>(plans: readonly ReadPlan<T>[]): ReadPlan<T>[][] {
   return groups
 }
 
-/** How many digits a plan adds to the calls of its group. */
 function digitsOf(plan: ReadPlan<unknown>): number {
   const storage = hasStorage(plan) ? encodedLength(storageCallOf(plan)[0]) + OVERRIDE_DIGITS : 0
   return plan.calls.reduce((sum, call) => sum + encodedLength(call), storage)
 }
 
-/** The hash of a block by its own header or that of the next block; undefined where the header is of another one. */
 function hashTold({ number, hash, parentHash }: HashedHeader, block: BlockHeader): Hash | undefined {
   if (number === block.number) return hash
   return number === block.number + 1n ? parentHash : undefined
 }
 
-/** The block of an aggregate of calls, and what each group of them returned. Throws `upstream_bad_answer`. */
 function decodeGroups(
   blockCalls: readonly Call<bigint>[],
   groups: readonly (readonly AggregateCall[])[],
@@ -375,8 +360,8 @@ function decodeGroups(
   const all = decodeOutcome(outcome)
   const [timestamp, evmNumber, ownNumber] = decodeAnswers(blockCalls, all.splice(0, blockCalls.length))
   const number = ownNumber ?? evmNumber
-  if (number === undefined || timestamp === undefined) throw badAnswer('the block does not tell its number and time')
-  if (number > LAST_NUMBER || timestamp > LAST_SECOND) throw badAnswer('no chain has such a block')
+  if (number === undefined || timestamp === undefined) throw badAnswer('the block has no number or no time')
+  if (number > LAST_NUMBER || timestamp > LAST_SECOND) throw badAnswer('the block has an impossible number or time')
   return { block: { number, timestamp }, returned: groups.map(({ length }) => all.splice(0, length)) }
 }
 
@@ -389,7 +374,7 @@ function resultHex(outcome: RpcOutcome | undefined): Hex {
   throw badAnswer('a call has no result')
 }
 
-/** A storage word; some nodes leave its zeros out. */
+/** Parses a storage word; some nodes omit leading zeros. */
 function resultWord(outcome: RpcOutcome | undefined): bigint {
   const data = resultHex(outcome)
   if (data === '0x' || size(data) > 32) throw badAnswer('a storage word has the wrong size')

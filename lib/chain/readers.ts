@@ -5,11 +5,11 @@ import { createRpc } from './nodes.ts'
 import { type ChainReader, chainReader } from './reader.ts'
 import { type EvmChain, evmChain } from './registry.ts'
 
-/** RPC URLs by chain id; a chain that is not named here is read at the registry's public URLs. URLs may hold keys: they are secrets. */
+/** RPC URLs by chain id. Chains without an entry use the registry's public URLs. URLs may contain keys: they are secrets. */
 export const RpcUrls = z.record(z.string(), z.tuple([z.url()], z.url()))
 export type RpcUrls = z.output<typeof RpcUrls>
 
-/** The readers of all chains, each made on first use and kept. Asking for a chain that the registry lacks throws `internal`. */
+/** Returns the readers of all chains; each is created on first use and kept. A chain that the registry lacks throws `internal`. */
 export function chainReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): (chainId: number) => ChainReader {
   const readers = new Map<number, ChainReader>()
   return (chainId: number) => {
@@ -22,16 +22,16 @@ export function chainReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): (c
   }
 }
 
-/** The chain of the registry with this id. Throws `internal` if there is none. */
+/** Returns the chain of the registry with this id. Throws `internal` if there is none. */
 export function findChain(chainId: number): EvmChain {
   const chain = evmChain(chainId)
   if (!chain) throw new AppError('internal', { cause: new Error(`Chain ${chainId} is not in the registry.`) })
   return chain
 }
 
-/** The URLs in groups of one host each, in the order of their first ones. */
+/** Groups the URLs by host, in the order of each host's first URL. */
 export function groupByHost(urls: readonly string[]): [string, ...string[]][] {
-  // A group has the URL that opened it.
+  // The cast is right: a group contains at least the URL that opened it.
   return [...Map.groupBy(urls, hostOf).values()] as [string, ...string[]][]
 }
 
@@ -39,8 +39,8 @@ export function groupByHost(urls: readonly string[]): [string, ...string[]][] {
 const SECOND_LEVEL = /\.(ac|co|com|edu|gov|net|org)\.[a-z]{2}$/
 
 /**
- * Who runs the node at a URL: the registered name, whose subdomains and paths are all one host. An address, or a name
- * without a dot, is the operator's own machine, and each of its ports a node.
+ * Returns the registered name: its subdomains and paths are all one host. An IP address, or a name without a dot, is
+ * the operator's own machine; each of its ports is a host.
  */
 function hostOf(url: string): string {
   const { hostname, host } = new URL(url)

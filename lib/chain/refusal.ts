@@ -5,7 +5,7 @@ import type { RpcRequest } from './rpc.ts'
 /** Characters of a message that are read: its meaning is at the beginning. */
 const MAX_MESSAGE = 500
 
-/** An error of JSON-RPC, as nodes put it; the message is cut. */
+/** An error of JSON-RPC, as nodes return it; the message is cut. */
 export const NodeError = z.object({
   code: z.number(),
   message: z
@@ -16,22 +16,22 @@ export const NodeError = z.object({
 export type NodeError = z.output<typeof NodeError>
 
 /**
- * What a node means by an error, in whatever words and with whatever HTTP status:
+ * Meaning of a node's error, independent of its wording and HTTP status:
  *
- * * `call`: this call fails, on any node. The list of these failures is closed: they are the EVM's, and of parameters.
+ * * `call`: this call fails on any node. The list of these failures is closed: the EVM's, and invalid parameters.
  * * `batch`: the batch has too many calls, or too many bytes.
- * * `range`: events of so many blocks are too many blocks. `results`: they are too many events.
- * * `archive`: it does not keep what is that old.
- * * `unsupported`: it has no such method, or no state overrides.
- * * `busy`: it is asked too much, or has no healthy backend. `unserved`: any other fault of the node.
+ * * `range`: the call for events has too many blocks. `results`: it has too many events.
+ * * `archive`: the node does not keep data of that age.
+ * * `unsupported`: the node lacks the method, or state overrides.
+ * * `busy`: the node gets too many requests, or has no healthy backend. `unserved`: any other fault of the node.
  */
 export type Meaning = 'call' | 'batch' | 'range' | 'results' | 'archive' | 'unsupported' | 'busy' | 'unserved'
 
 const REVERTED = 3
 const REVERT = /execution reverted|\breverted\b/i
 /**
- * Failures of the EVM, and of a transaction before it runs, in the words of geth, reth, Erigon, Nethermind, Besu, Nitro and
- * anvil. Reth and Nethermind write the names of halts without spaces.
+ * Failures of the EVM, and of a transaction before it runs, from geth, reth, Erigon, Nethermind, Besu, Nitro and anvil.
+ * Reth and Nethermind write the names of halts without spaces.
  */
 const EVM =
   /EVM error|VM execution|out ?of ?(gas|memory|bounds)|opcode|stack ?(underflow|overflow|limit)|invalid ?jump|bad ?instruction|illegal state change|static ?call ?violation|access ?violation|precompile ?failure|invalid code: must|write protection|data out ?of|(code|contract) ?size|initcode|address collision|uint64 overflow|call ?(depth|toodeep)|nonce|intrinsic gas|floor data gas|gas required exceeds|gas limit too high|block gas limit|(insufficient|lack of) (funds|balance) for|insufficient (sender|maxfee)|upfront cost|fee per gas|sender (is )?not an eoa|deployed code/i
@@ -40,14 +40,14 @@ const PARAMETERS = /invalid argument|too many arguments|cannot unmarshal/i
 const isSimulationError = (code: number) => code <= -38_010 && code >= -38_026
 const RATE_LIMITED =
   /no backend|over capacity|request limit reached|rate.?limit|too many requests|request count exceeded|compute units|requests per|throttl/i
-// Rate limits of several providers, and proxyd's own: no healthy backend, over capacity, a backend's answer that is none.
+// Rate limits of several providers, and proxyd's: no healthy backend, over capacity, an invalid backend response.
 const BUSY_CODES = [429, -32_016, -32_029, -32_090, -32_011, -32_012, -32_013]
-/** A node that is behind speaks of ranges and parameters. */
+/** Errors of a node that is behind; they mention ranges and parameters. */
 const BEHIND =
   /header (range )?not found|unknown block|block not found|beyond current head|block is out of range|invalid block range/i
 const METHOD_NOT_FOUND = -32_601
 const LIMIT_EXCEEDED = -32_005
-/** The code of EIP-4444. */
+/** Code of EIP-4444. */
 const PRUNED = 4_444
 const BATCH = /\bbatch/i
 const RESULTS =
@@ -58,18 +58,18 @@ const ARCHIVE =
 const UNSUPPORTED =
   /unsupported method|method .*(not found|not supported|not available|does not exist|not allowed|disabled|not whitelisted)/i
 const TOO_LARGE = 413
-/** HTTP statuses that speak of what was asked; the other ones above 299 speak of the node. */
+/** HTTP statuses about the request; all others above 299 are about the node. */
 const CALL_REFUSALS = [400, TOO_LARGE, 422]
 
-/** The code of a refusal without a message: its HTTP status, if that is about the request. */
+/** Returns the code of a refusal without a message: its HTTP status, if that is about the request. */
 export function codeOfStatus(status: number): number | undefined {
   return CALL_REFUSALS.includes(status) ? status : undefined
 }
 
-/** What a node means by an error for this call; for a batch of several, `undefined`. */
+/** Returns the meaning of a node's error for this call. `request` is undefined for a batch of several calls. */
 export function meaningOf({ code, message }: NodeError, status: number, request: RpcRequest | undefined): Meaning {
   const isAboutTheCall = status < 300 || CALL_REFUSALS.includes(status)
-  // A contract's own words say nothing of the node.
+  // A contract's own words say nothing about the node.
   if (code === REVERTED || REVERT.test(message) || EVM.test(message)) return isAboutTheCall ? 'call' : 'unserved'
   const isTooLarge = status === TOO_LARGE
   if (!request) return BATCH.test(message) || (isTooLarge && message === '') ? 'batch' : 'unserved'
@@ -77,10 +77,10 @@ export function meaningOf({ code, message }: NodeError, status: number, request:
   if ((code === PRUNED || ARCHIVE.test(message)) && blockOf(request) !== undefined) return 'archive'
   if (isForEvents && RESULTS.test(message)) return 'results'
   if (BEHIND.test(message)) return 'unserved'
-  // Proxies give ranges the codes of busy nodes, too.
+  // Proxies use codes of busy nodes for ranges, too.
   if (isForEvents && RANGE.test(message) && !RATE_LIMITED.test(message)) return 'range'
   if (BUSY_CODES.includes(code) || RATE_LIMITED.test(message)) return 'busy'
-  // Of events that is their number, or their blocks; of all else how often one asks.
+  // The code limits the number or blocks of events, and the rate of other calls.
   if (code === LIMIT_EXCEEDED) return isForEvents ? 'range' : 'busy'
   // Nodes refuse state overrides in many words.
   if (
@@ -98,24 +98,21 @@ export function meaningOf({ code, message }: NodeError, status: number, request:
   return isAboutTheCall && (isSimulationError(code) || PARAMETERS.test(message)) ? 'call' : 'unserved'
 }
 
-/** The lowest limit of blocks or calls; a lower number in a message means something else. */
+/** Minimum limit of blocks or calls; a lower number in a message means something else. */
 const LEAST = 2
-/** How often one may ask is no limit of blocks or calls. */
+/** Rate limits, which are no limits of blocks or calls. */
 const RATE =
   /\d[\d,]*k? ?((req|call|credit|compute unit|cu)\w* ?)?(\/|\bper\b|\bin\b|\ba\b) ?(\d+ ?)?(m?s|sec|min|hour|day|month)|\d+ ?([rq]ps|m?s|sec|min|hour)/gi
-/** A limit counts the blocks of a range or the calls of a batch. */
 type Limited = 'blocks' | 'calls'
-/** A number, and the word for what it counts. */
 const NUMBER = /(\d[\d,]*)(k\b)?[ -]?((?<blocks>block|range)|(?<calls>call|request))?/gi
 
 /**
- * The limit of blocks or calls in a refusal's words, below what was asked for. "maximum 10 calls in 1 batch" gives 10 calls, and
- * "(9999 > 5000)" the smaller number. Undefined where they name none.
+ * Parses the limit of blocks or calls in a refusal's words, below the requested number. Undefined if there is none.
+ * For example, "maximum 10 calls in 1 batch" gives 10 calls, and "(9999 > 5000)" the smaller number.
  */
 export function parseLimit(message: string, askedFor: number, limited: Limited): number | undefined {
   const words = message.replaceAll(/0x[0-9a-f]+/gi, '').replaceAll(RATE, '')
   const numbers = [...words.matchAll(NUMBER)]
-  // Numbers of what is limited come first, then those that count nothing.
   return [numbers.filter(({ groups }) => groups?.[limited]), numbers.filter(([, , , counted]) => !counted)]
     .map((matches) =>
       Math.min(

@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import * as z from 'zod'
 import { field } from '../field.ts'
 
-/** The address that stands for an EVM chain's own coin, in requests and responses. */
+/** Address that represents an EVM chain's own coin in requests and responses. */
 export const COIN_ADDRESS: Address = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 
 type NativeCoin = {
@@ -14,50 +14,49 @@ type NativeCoin = {
 
 type ChainBase = {
   readonly id: number
-  /** The chain's key in portfolio answers. */
   readonly key: string
   readonly name: string
   readonly nativeCoin: NativeCoin
   readonly coinGeckoPlatform: string
-  /** What DefiLlama writes before a contract's address. */
+  /** DefiLlama's prefix of contract addresses. */
   readonly defiLlamaPrefix: string
   /** Block explorer, without a slash at the end. */
   readonly explorerUrl: string
   /**
-   * Public endpoints for trying out, asked in this order where configuration names none: they refuse much, promise
-   * nothing and change without notice. One that gives no events comes last.
+   * Public endpoints for trials, in the order of preference. They have strict limits and change without notice. One
+   * that returns no events comes last.
    */
   readonly rpcUrls: readonly [string, ...string[]]
 }
 
 /**
- * When we take a block as final: once the chain's own tag has reached it (rollups are `safe` when they are written to
- * Ethereum) and it is this many seconds older than the head. Nodes without tags are judged by the age alone.
+ * Rule for a final block: the chain's tag has reached it, and it is this many seconds older than the head. Rollup
+ * blocks are `safe` once they are written to Ethereum. Without tags only the age counts.
  */
 type Finality = { readonly tag: 'safe' | 'finalized'; readonly seconds: number }
 
-/** A chain whose vaults and balances we read over Ethereum JSON-RPC. */
+/** A chain whose vaults and balances are read over Ethereum JSON-RPC. */
 export type EvmChain = ChainBase & {
   readonly kind: 'evm'
   /** Alchemy's name of the chain, the first part of its hosts. */
   readonly alchemyNetwork: string
-  /** Typical seconds between blocks: where a search by time begins, and what people are told; nothing rests on it. */
+  /** Typical seconds between blocks, for the start of searches by time and for display. Nothing relies on it. */
   readonly blockSeconds: number
   readonly finality: Finality
-  /** The bridge's contracts on this chain, null where the bridge does not go. */
+  /** The bridge's contracts on this chain; null if the bridge does not support it. */
   readonly bridge: { readonly pool: Address; readonly multicallHandler: Address; readonly fromBlock: bigint } | null
 }
 
 type SolanaChain = ChainBase & { readonly kind: 'solana' }
 
 const ETHER: NativeCoin = { symbol: 'ETH', name: 'Ether', decimals: 18, coinGeckoId: 'ethereum' }
-/** The bridge's handler, which is at the same address on every chain. */
+/** The bridge's handler, at the same address on every chain. */
 const multicallHandler: Address = '0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E'
 
 /** Solana. */
 export const SOLANA = {
   kind: 'solana',
-  // Solana has no numeric chain id of its own; wallets use LI.FI's.
+  // Solana has no numeric chain id; wallets use LI.FI's.
   id: 1151111081099710,
   key: 'solana-mainnet',
   name: 'Solana',
@@ -68,7 +67,7 @@ export const SOLANA = {
   rpcUrls: ['https://api.mainnet-beta.solana.com', 'https://solana-rpc.publicnode.com'],
 } as const satisfies SolanaChain
 
-/** The chains of the interface. */
+/** Chains of the API. */
 export const CHAINS = [
   {
     kind: 'evm',
@@ -181,28 +180,28 @@ export const CHAINS = [
 /** A chain of the registry. */
 export type Chain = (typeof CHAINS)[number]
 
-/** The key of a chain, as portfolio answers name it. */
+/** Key of a chain in portfolio responses. */
 export const ChainKey = z
   .enum(CHAINS.map(({ key }) => key))
   .meta({ id: 'ChainKey', description: 'Chain key in the portfolio responses' })
 export type ChainKey = z.output<typeof ChainKey>
 
-/** The EVM chains: where vaults can live. */
+/** EVM chains, the only ones with vaults. */
 export const EVM_CHAINS: readonly EvmChain[] = CHAINS.filter((chain) => chain.kind === 'evm')
 
-/** The EVM chain with this id, undefined when it is none of ours. */
+/** Returns the EVM chain with this id; undefined if the registry lacks it. */
 export function evmChain(id: number): EvmChain | undefined {
   return EVM_CHAINS.find((chain) => chain.id === id)
 }
 
-/** The problem of a number that is none of the ids asked for; a field may have an error of its own for it. */
+/** Issue for a number that is not an allowed id; a field may map it to its own error. */
 const unsupported = (message: string) => ({ message, params: { unsupported: true } })
 /** A number as JSON writes it. */
 const NUMBER_TEXT = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/
 
 const CHAIN_IDS = EVM_CHAINS.map(({ id }) => id)
 
-/** The id of an EVM chain of the registry. */
+/** Id of an EVM chain of the registry. */
 export const ChainId = field(
   z
     .number()
@@ -211,7 +210,7 @@ export const ChainId = field(
   'missing_or_invalid_chain_id',
 ).meta({ id: 'ChainId', description: 'Chain id', enum: CHAIN_IDS })
 
-/** A ChainId that arrives as text, as query parameters do. */
+/** A ChainId as text, for query parameters. */
 export const ChainIdText = field(
   z.codec(z.string().meta({ enum: CHAIN_IDS.map(String) }), ChainId, {
     // 0 is no chain's id.
@@ -222,22 +221,22 @@ export const ChainIdText = field(
 )
 
 const WHERE_TWO = 'Chain of the vault; required if two chains have a vault with this address'
-/** The chain of the vault with an address, where the client has two. */
+/** Chain of the vault with an address, needed if the client has two. */
 export const VaultChainId = ChainId.optional().describe(WHERE_TWO)
-/** The same as text, as query parameters are. */
+/** The same as text, for query parameters. */
 export const VaultChainIdText = ChainIdText.optional().describe(WHERE_TWO)
 
 const OtherChainId = z
   .number()
   .refine((id) => evmChain(id) !== undefined, unsupported('must be the id of a supported chain'))
 
-/** The id of the EVM chain that a deposit comes from: any other number is `unsupported`, what is no number is invalid. */
+/** Id of the EVM chain that a deposit comes from. Any other number is `unsupported`; a non-number is invalid. */
 export const SourceChainId = field(OtherChainId, {
   invalid: 'missing_or_invalid_src_chain_id',
   unsupported: 'unsupported_source_chain',
 })
 
-/** The id of the EVM chain that a withdrawal goes to: any other number is `unsupported`, what is no number is invalid. */
+/** Id of the EVM chain that a withdrawal goes to. Any other number is `unsupported`; a non-number is invalid. */
 export const DestinationChainId = field(OtherChainId, {
   invalid: 'missing_or_invalid_dst_chain_id',
   unsupported: 'unsupported_destination_chain',
@@ -247,10 +246,10 @@ const BridgedChainId = z
   .number('must be a number')
   .refine((id) => evmChain(id)?.bridge, unsupported('must be the id of a chain from which deposits can come'))
 
-/** The id of a chain from which the bridge goes, as text: any other number is `unsupported`, what is no number is invalid. */
+/** Id, as text, of a chain that the bridge supports. Any other number is `unsupported`; a non-number is invalid. */
 export const BridgedChainIdText = field(
   z.codec(z.string().meta({ pattern: NUMBER_TEXT.source }), BridgedChainId, {
-    // A number that is too large for one is no chain's id, as 0 is not.
+    // A number too large for JavaScript becomes 0, which is no chain's id.
     decode: (text) => {
       if (!NUMBER_TEXT.test(text)) return Number.NaN
       return Number.isFinite(Number(text)) ? Number(text) : 0

@@ -1,35 +1,36 @@
 /** One JSON-RPC call. */
 export type RpcRequest = { readonly method: string; readonly params: readonly unknown[] }
 
-/** What a node said to one call: a result, or an error of that call alone (a revert, an unsupported method). */
+/** A node's outcome of one call: a result, or an error of only that call (a revert, an unsupported method). */
 export type RpcOutcome = { readonly result: unknown } | { readonly error: RpcError }
 
-/** A node's error for one call. The node's own text is not kept: it may name a URL. */
+/** A node's error for one call. It omits the node's own text, which may contain a URL. */
 export type RpcError = {
   readonly code: number
   /**
-   * Why a node that serves refuses the call: `range` for events of too many blocks, `results` for too many events,
-   * `archive` for what is too old for it, `unsupported` for a method, or state overrides, that it does not have, and
-   * `unserved` for a fault of the node in any other words.
+   * Reason why a healthy node refuses the call.
+   * * `range`: events of too many blocks. `results`: too many events.
+   * * `archive`: the data is too old for the node.
+   * * `unsupported`: the node lacks the method, or state overrides.
+   * * `unserved`: a fault of the node in any other words.
    */
   readonly refusal?: 'range' | 'results' | 'archive' | 'unsupported' | 'unserved'
   /**
-   * With `range`: of how many blocks the node is thought to give events in one call. With `results`: of how many blocks from the
-   * first on they were read before there were too many.
+   * With `range`: the number of blocks for which the node probably returns events in one call. With `results`: the
+   * number of leading blocks read before there were too many events.
    */
   readonly blocks?: number
 }
 
 /**
- * Sends calls to the nodes of one chain and gives their outcomes in order: one HTTP request where a node takes so many
- * calls in one, else as few as it takes, side by side.
- * Throws AppError `upstream_timeout`, `upstream_unavailable` (with Retry-After where the node tells it) or
- * `upstream_bad_answer` when no node serves.
+ * Sends calls to the nodes of one chain and returns their outcomes in order. Sends one HTTP request if a node accepts
+ * that many calls, else as few as possible, concurrently. Throws AppError `upstream_timeout`, `upstream_unavailable`
+ * (with the node's Retry-After, if any) or `upstream_bad_answer` if no node serves.
  */
 export type Rpc = (requests: readonly RpcRequest[], options?: RpcOptions) => Promise<RpcOutcome[]>
 
 /**
- * `mostBytes`: a call whose answer is larger is refused for its `results`; 32 MiB unless told. `isOfPast`: the calls read states
- * of the past, where two hosts else take a block that is older than a minute for a wrong one.
+ * Options of calls. `mostBytes`: maximum response size, 32 MiB by default; a larger one is refused with `results`.
+ * `isOfPast`: marks calls that read past states; no code uses it.
  */
 export type RpcOptions = { readonly mostBytes?: number; readonly isOfPast?: true }

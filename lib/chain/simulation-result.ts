@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** How a dry run of transactions went on the chain's latest state. */
+/** Result of a simulation of transactions on the chain's latest state. */
 export const SimulationResult = z
   .discriminatedUnion('status', [
     z.object({ status: z.literal('success') }),

@@ -9,8 +9,8 @@ import type { SimulationResult } from './simulation-result.ts'
 import type { Transaction } from './transaction.ts'
 
 /**
- * What one simulated transaction did. `gasUsed` is in gas units; `reason` names the revert where it is one that we know;
- * `logs` are undefined where the node leaves them out.
+ * Result of one simulated transaction. `gasUsed` is in gas units. `reason` names the revert if the error is known.
+ * `logs` are undefined if the node omits them.
  */
 export type SimulatedCall =
   | {
@@ -21,10 +21,10 @@ export type SimulatedCall =
     }
   | { readonly status: 'reverted'; readonly gasUsed: bigint; readonly reason: string }
 
-/** Estimates are this share above what the simulation used, in percent: the state moves on before the transactions are mined. */
+/** Margin above the simulated gas, in percent: the state changes before the transactions are mined. */
 const MARGIN_PERCENT = 15n
 
-/** Upper estimates in gas units for when nothing could be simulated. */
+/** Upper estimates in gas units, used if the simulation fails. */
 export const UPPER_ESTIMATE = {
   approve: 70_000n,
   deposit: 500_000n,
@@ -34,13 +34,11 @@ export const UPPER_ESTIMATE = {
   bridge: 250_000n,
 }
 
-/** A number of at most 64 bits: more is no gas and no status. */
 const Number64 = Quantity.pipe(z.bigint().lt(2n ** 64n))
 
 const SimulatedLog = Log.pick({ address: true, topics: true, data: true })
 type SimulatedLog = z.output<typeof SimulatedLog>
 
-/** What a node answers: blocks with a result for each transaction. */
 const SimulatedBlocks = z.array(
   z.object({
     calls: z.array(
@@ -55,28 +53,29 @@ const SimulatedBlocks = z.array(
   }),
 )
 
-/** Storage words that a simulation puts in place of the chain's, by contract and slot. */
+/** Storage words that replace the chain's in a simulation, by contract and slot. */
 export type MadeUpStorage = Readonly<Record<Address, { readonly stateDiff: Readonly<Record<Hex, Hex>> }>>
 
 /**
- * The call that runs these transactions of one account in order, each on the state that the ones before it leave,
- * without a signature or a balance for gas (eth_simulateV1, https://github.com/ethereum/execution-apis).
+ * Returns the call that runs these transactions of one account in order, each on the state after the previous one. It
+ * needs no signature and no balance for gas (eth_simulateV1, https://github.com/ethereum/execution-apis).
  */
 export function simulationRequest(from: Address, transactions: readonly Transaction[]): RpcRequest {
   return simulation([{ calls: callsOf(from, transactions) }], 'latest')
 }
 
-/** Maximum gas of all calls of a simulated block, less than the block of any chain. Each call has its part. */
+/** Maximum gas of a simulated block, below every chain's limit. The calls share it equally. */
 const BLOCK_GAS = 28_000_000n
 
-/** The same call, in which no transaction can use up the gas of those after it. */
+/** Returns the same call with a gas limit for each transaction, so none uses up the gas of later ones. */
 export function boundedSimulationRequest(from: Address, transactions: readonly Transaction[]): RpcRequest {
   return simulation([{ calls: boundedCallsOf(from, transactions) }], 'latest')
 }
 
 /**
- * The call that runs the transactions of each next block in order, after block `at`, the latest by default, on made-up storage.
- * The last block has the time `until`, in seconds since 1970, if given. No call can use up the gas of those after it.
+ * Returns the call that runs each block's transactions in order on overridden storage, after block `at` (by default the
+ * latest). The last block has the time `until`, in seconds since 1970, if given. No call can use up the gas of later
+ * ones.
  */
 export function madeUpSimulationRequest(
   from: Address,
@@ -108,12 +107,12 @@ function boundedCallsOf(from: Address, transactions: readonly Transaction[]) {
   return callsOf(from, transactions).map((call) => ({ ...call, gas }))
 }
 
-/** What each transaction did, or null where the node cannot simulate. `abi` names the errors that it may revert with. */
+/** Parses the result of each transaction; null if the node cannot simulate. `abi` names the errors that a revert may have. */
 export function parseSimulation(outcome: RpcOutcome | undefined, length: number, abi: Abi): SimulatedCall[] | null {
   return parseSimulatedBlocks(outcome, [length], abi)?.[0] ?? null
 }
 
-/** Parses a simulation of blocks with so many transactions each; like `parseSimulation`. */
+/** Parses a simulation of blocks with these numbers of transactions; like `parseSimulation`. */
 export function parseSimulatedBlocks(
   outcome: RpcOutcome | undefined,
   lengths: readonly number[],
@@ -131,7 +130,7 @@ export function parseSimulatedBlocks(
   )
 }
 
-/** Gas and result of the simulated transactions; the upper estimate where they reverted or were not simulated. */
+/** Returns the gas and result of the simulated transactions. Gas is the upper estimate if one reverted or none was simulated. */
 export function summarise(
   calls: readonly SimulatedCall[] | undefined,
   upperEstimate: bigint,

@@ -9,7 +9,7 @@ const CallData = z
   .refine((text): text is Hex => isHex(text))
   .describe('Encoded calldata')
 
-/** A transaction for the caller to sign: `value` is in the native coin's smallest unit. */
+/** A transaction for the caller to sign; `value` is in the native coin's smallest unit. */
 export const ChainTransaction = z
   .object({
     chainId: ChainId.describe('Chain to send it on'),
@@ -19,10 +19,10 @@ export const ChainTransaction = z
   })
   .meta({ id: 'Transaction', description: 'A transaction to sign' })
 
-/** A transaction on a chain that is known: `value` is in the native coin's smallest unit. */
+/** A transaction on a known chain; `value` is in the native coin's smallest unit. */
 export type Transaction = Omit<z.output<typeof ChainTransaction>, 'chainId'>
 
-/** A number as wallets take it: hexadecimal digits without leading zeros on the wire, a bigint in memory. */
+/** A number as wallets expect it: hexadecimal digits without leading zeros in JSON, a bigint in memory. */
 const HexNumber = z.codec(z.string().meta({ pattern: '^0x(0|[1-9a-f][0-9a-f]*)$' }), z.bigint().nonnegative(), {
   decode: (text, context) => {
     if (/^0x(0|[1-9a-f][0-9a-f]*)$/.test(text)) return BigInt(text)
@@ -32,7 +32,7 @@ const HexNumber = z.codec(z.string().meta({ pattern: '^0x(0|[1-9a-f][0-9a-f]*)$'
   encode: (value) => numberToHex(value),
 })
 
-/** Transactions as the one parameter of `wallet_sendCalls` (https://eips.ethereum.org/EIPS/eip-5792). */
+/** Transactions as the single parameter of `wallet_sendCalls` (https://eips.ethereum.org/EIPS/eip-5792). */
 export const WalletCalls = z
   .object({
     version: z.literal('2.0.0'),

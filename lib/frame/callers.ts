@@ -13,36 +13,33 @@ import { sha256 } from '../sha256.ts'
 import type { EndpointContract } from './contract.ts'
 import type { Env } from './resources.ts'
 
-/** The caller of a request, by its key and session. */
 type Identified = {
   readonly client?: Client
   readonly limits?: KeyLimits
   readonly session?: Session
-  /** Returns a payment by the caller. */
   readonly payFor?: PayFor
 }
 
-/** A caller by its key, while its session is looked up. */
+/** A caller by its key, before its session is found. */
 export type Identification = Identified & {
-  /** The pending charge of the request; rejects with `rate_limit_exceeded` or `too_many_requests`. */
+  /** Pending charge of the request; rejects with `rate_limit_exceeded` or `too_many_requests`. */
   readonly admission?: Promise<RateLimitHeaders>
-  /** Finds the session of the user, where the contract asks for one. */
+  /** Finds the user's session; absent unless the contract requires one. */
   readonly findSession?: () => Promise<Required<Pick<Identified, 'session' | 'payFor'>>>
 }
 
-/** A request before it is known who makes it. */
 type Received = {
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly requestContext: { readonly http: { readonly sourceIp: string } }
 }
 
-/** Finds out who makes a request, or throws. */
+/** Identifies the caller of a request, or throws. */
 export type Identify = (request: Received) => Promise<Identification>
 
 /**
- * Returns a function that finds the client that x-join-key names, charges the request and, where the contract asks for a
- * user, finds the session that Authorization carries; nothing where anyone may call. It throws `missing_api_key` or
- * `invalid_api_key`, before it charges; `findSession` throws `missing_session` or `invalid_session`.
+ * Returns a function that finds the client of x-join-key and charges the request. If the contract requires a user, it
+ * also finds the session in Authorization. It returns nothing if anyone may call. It throws `missing_api_key` or
+ * `invalid_api_key` before it charges; `findSession` throws `missing_session` or `invalid_session`.
  */
 export function identifyCaller(
   { caller, share: own }: EndpointContract,
@@ -50,7 +47,7 @@ export function identifyCaller(
 ): Identify {
   if (caller === 'anyone') return async () => ({})
 
-  // A contract whose callers are known has these tables (`listUses`).
+  // The cast is right: `listUses` adds these tables to every contract with known callers.
   const { clients, users, cache } = env as Env<'clients' | 'users' | 'cache'>
   const findKey = identifyClient({ get: clientsStore(openTable(clients)).get, now: Date.now })
   const { charge, findRefusal } = meter(leases({ take: leasesStore(openTable(cache)).take, now: Date.now }))
@@ -74,7 +71,7 @@ export function identifyCaller(
       }
     const charging = charge({ payers, rate, share, units: 1 })
     const admission = charging.then(({ headers }) => headers)
-    // The frame awaits it, later.
+    // The frame awaits it later.
     admission.catch(() => {})
     const withSession = async (session: Session) => {
       const user: Payer = { who: 'session', id: `${id}#${session.id}` }

@@ -9,10 +9,8 @@ import { once } from '../once.ts'
 import { type Built, container, type Providers, readEnv, readSecretVersions } from './container.ts'
 import type { QueueContract } from './contract.ts'
 
-/** Milliseconds until the function is killed. */
 type Time = { readonly remainingMs: () => number }
 
-/** The work of a batch of messages: their reports, and those messages that are to be handed out again. */
 type BatchWork<Message, Report> = (
   batch: readonly Received<Message>[],
   time: Time,
@@ -21,9 +19,9 @@ type BatchWork<Message, Report> = (
 type Work<C extends QueueContract> = BatchWork<z.output<C['message']>, z.output<C['report']>>
 
 /**
- * Turns a contract and its work into a Lambda handler for the messages of an SQS queue. Logs each report. SQS hands out again
- * the messages that the work names, those of a batch that throws, and those that are not what the contract says; a message that
- * does so too often ends in the dead-letter queue. Bodies are not logged.
+ * Builds a Lambda handler for the messages of an SQS queue from a contract and its work. Logs each report, but no
+ * bodies. SQS redelivers the messages in `again`, those of a batch that throws, and those that do not match the
+ * contract. A message that fails too often ends in the dead-letter queue.
  */
 export function consumer<const C extends QueueContract, P extends Providers<C>>(
   contract: C,
@@ -56,7 +54,7 @@ export function consumer<const C extends QueueContract, P extends Providers<C>>(
     })
 }
 
-/** The work of a batch whose messages have nothing to do with each other. Logs the reason of each that fails. */
+/** Returns the work on a batch of independent messages. Logs the reason of each failure. */
 export function each<Message, Report>(
   work: (message: Message, time: Time) => Promise<Report>,
 ): BatchWork<Message, Report> {
@@ -83,7 +81,7 @@ function parse<C extends QueueContract>(
 ): Received<z.output<C['message']>> | undefined {
   const receives = Number(attributes.ApproximateReceiveCount)
   try {
-    // The contract's own schema parses it.
+    // The cast is right: the contract's own schema parses it.
     const message = contract.message.parse(parseJson(body)) as z.output<C['message']>
     return { message, messageId, receives, receipt: receiptHandle }
   } catch (error) {

@@ -3,30 +3,30 @@ import { logger } from '../logger.ts'
 import { type Contract, type EnvOf, listUses } from './contract.ts'
 import { RESOURCES, type Resource } from './resources.ts'
 
-/** How each thing that a contract's work is given is built from what the contract uses. */
+/** Functions that build the services of a contract's work from its environment. */
 export type Providers<C extends Contract> = Readonly<Record<string, (env: EnvOf<C>) => unknown>>
 
-/** What these providers build. */
+/** Services that these providers build. */
 export type Built<P> = {
   readonly [Name in keyof P]: P[Name] extends (env: never) => infer Service ? Awaited<Service> : never
 }
 
-/** What a contract's function finds in its environment: all that it uses, by name. Throws when a variable is missing. */
+/** Reads the environment of a contract's function: all that it uses, by name. Throws if a variable is missing. */
 export function readEnv<C extends Contract>(contract: C, variables: NodeJS.ProcessEnv): EnvOf<C> {
-  // A contract's uses have no other names.
+  // The cast is right: a contract's uses have no other names.
   const names = Object.keys(listUses(contract)) as Resource[]
   const read = names.map((name) => {
     const value = variables[RESOURCES[name]]
     if (!value) throw new Error(`The environment lacks ${RESOURCES[name]}.`)
     return [name, value]
   })
-  // As many as the contract names, each with its text.
+  // The cast is right: every name of the contract has its text.
   return Object.fromEntries(read) as EnvOf<C>
 }
 
 /**
- * A contract's work with its services, which are built at the first call, and again once the version of what configures
- * them differs. One that cannot be built is tried again at the next call; those built before do the work until then.
+ * Returns a contract's work with its services. Builds them on the first call, and again if the version of their
+ * configuration differs. A failed build is repeated at the next call; until then the previous services do the work.
  */
 export function container<C extends Contract, P extends Providers<C>, Run>(
   env: () => Promise<EnvOf<C>>,
@@ -39,7 +39,7 @@ export function container<C extends Contract, P extends Providers<C>, Run>(
     const services = await Promise.all(
       Object.entries(providers).map(async ([name, provide]) => [name, await provide(of)] as const),
     )
-    // Entries that are put together lose their names.
+    // The cast is right: each service has the name of its provider.
     return work(Object.fromEntries(services) as Built<P>)
   }
   return async () => {
@@ -47,7 +47,7 @@ export function container<C extends Contract, P extends Providers<C>, Run>(
     const version = await readVersion(of)
     if (last?.version === version && last) return last.run
     const before = last
-    // Services are built once for each object that tells the environment.
+    // Services are built once for each environment object.
     const run = build({ ...of }).catch((error: unknown) => {
       last = before
       if (!before) throw error
@@ -59,7 +59,7 @@ export function container<C extends Contract, P extends Providers<C>, Run>(
   }
 }
 
-/** What differs once a secret was changed with which a function's services are built, known after five minutes at the latest. */
+/** Returns the versions of the secrets used by a function's services. They change within five minutes after a secret does. */
 export async function readSecretVersions(env: { readonly [Name in Resource]?: string }): Promise<string> {
   const secrets = [env.config, env.identity, env.webhookKey].filter((secretId) => secretId !== undefined)
   return (await Promise.all(secrets.map(readSecretVersion))).join()

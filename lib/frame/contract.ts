@@ -18,7 +18,7 @@ export const TAGS = {
   System: 'The service itself',
 } as const
 
-/** What opens each area to a key; what the service says of itself needs nothing. */
+/** Scope that a key needs for each area. The service's own documents need none. */
 const SCOPES: Readonly<Record<keyof typeof TAGS, Scope | undefined>> = {
   Vaults: 'vaults',
   Activity: 'vaults',
@@ -29,112 +29,103 @@ const SCOPES: Readonly<Record<keyof typeof TAGS, Scope | undefined>> = {
   System: undefined,
 }
 
-/** What an HTTP function promises, as data: read by the function, the stack, the local gateway, the tests and the API reference. */
+/** Contract of an HTTP function, as data. The function, the stack, the local gateway, the tests and the API reference read it. */
 export type EndpointContract = {
   readonly method: 'GET' | 'POST' | 'DELETE' | 'ANY'
-  /** The route, with API Gateway's `{parameter}` places; `$default` takes what no other route takes. */
+  /** Route with API Gateway's `{parameter}` places; `$default` receives requests without a route. */
   readonly path: `/${string}` | '$default'
   /** More paths of the same function, for requests that lack a parameter of `path`; they are not documented. */
   readonly aliases?: readonly `/${string}`[]
-  /** Two to four words, which name the operation too: `Prepare deposit` is `prepareDeposit`. */
+  /** Two to four words that also name the operation: `Prepare deposit` is `prepareDeposit`. */
   readonly title: string
-  /** One sentence: what the caller gets. */
   readonly summary: string
   readonly tag: keyof typeof TAGS
-  /** `client`: the x-join-key header must name a client; `user`: besides, Authorization must carry a session of one of its users. */
+  /** Required caller. `client`: x-join-key must name a client. `user`: Authorization must also carry a session of one of its users. */
   readonly caller: 'anyone' | 'client' | 'user'
-  /** The share that its requests spend, where it is not that of all requests. */
+  /** Share that its requests spend; that of all requests by default. */
   readonly share?: Extract<Share, 'withdrawals'>
-  /** What the function uses besides what it takes to know its caller. */
+  /** Resources that the function uses, without those that identify its caller. */
   readonly uses: Uses
-  /** Every field of these has an error of its own (lib/field.ts); who calls is not asked for here. */
+  /** Request fields, each with its own error (lib/field.ts). Fields that identify the caller are not listed. */
   readonly request: {
-    /** By their names in lower case. */
+    /** Headers by lower-case names. */
     readonly headers?: z.ZodObject
     readonly path?: z.ZodObject
     readonly query?: z.ZodObject
     /** A strict object: an unknown field is refused. */
     readonly body?: z.ZodObject
   }
-  /** `z.undefined()` for an answer without a body. */
   readonly response: z.ZodType
-  /** The status of a success, where it is not 200. */
+  /** Status of a success, if it is not 200. */
   readonly status?: 201 | 204
-  /** What this function itself can answer beyond the errors that every function of its kind has. */
+  /** Errors of this function, without those of every function of its kind. */
   readonly errors: readonly ErrorCode[]
-  /** For how long callers may keep the answer from when they get it, however old it is then. */
+  /** Time for which callers may keep the response after they receive it, however old it is then. */
   readonly cacheControl: 'no-store' | `${'public' | 'private'}, max-age=${number}`
-  /** Whether the answer can be older than the request: its age is told as Age, and x-stale when it is past its time. */
+  /** True if the response can be older than the request. It then has Age, and x-stale if it is stale. */
   readonly aged?: true
-  /** What users notice when this function fails: the text of its alarm. */
+  /** Effect on users when this function fails: the text of its alarm. */
   readonly impact: string
 }
 
-/** What a scheduled function promises, as data. */
+/** Contract of a scheduled function, as data. */
 export type JobContract = {
   readonly summary: string
   readonly uses: Uses
-  /** The input of one run. */
   readonly event: z.ZodType
   /** Report of a run; alarms watch `lagSeconds`, `changedVaults` and `untoldVaults`. */
   readonly report: z.ZodType
   readonly everyMinutes: number
-  /** One run is scheduled for each of these inputs. */
+  /** Inputs; one run is scheduled for each. */
   readonly runs: readonly Readonly<Record<string, string | number>>[]
-  /** Whether what it records is told by two hosts, of which an alarm says when they differ. */
+  /** True if two hosts must confirm its records; an alarm reports differences. */
   readonly needsAgreement?: boolean
   readonly impact: string
 }
 
-/** What a function promises that takes the messages of a queue, as data. */
+/** Contract of a function that receives the messages of a queue, as data. */
 export type QueueContract = {
   readonly summary: string
   readonly uses: Uses
-  /** The queue that it takes from. */
   readonly queue: QueueResource
-  /** One message, which is sent as JSON. */
   readonly message: z.ZodType
-  /** What the work of one message reports. */
   readonly report: z.ZodType
-  /** After so long the function is ended; a message that it has not done is taken again after six times as long. */
+  /** Seconds after which the function is stopped; an unfinished message is received again after six times as long. */
   readonly timeoutSeconds: number
-  /** How many batches of messages are worked on at a time, at most. */
+  /** Maximum concurrent batches. */
   readonly mostAtATime: number
-  /** The most messages of a batch, which are worked on side by side; ten unless given. */
+  /** Maximum messages of a batch, which are processed concurrently; ten by default. */
   readonly batchSize?: number
-  /** Whether what it records is told by two hosts, of which an alarm says when they differ. */
+  /** True if two hosts must confirm its records; an alarm reports differences. */
   readonly needsAgreement?: boolean
   /**
-   * Whether it sends messages to the queue that it takes from. Lambda drops a message that is the 16th such one in a row,
-   * unless it is told that the loop is meant; what ends it stands beside this.
+   * True if it sends messages to its own queue. Lambda drops the 16th such message in a row unless the loop is allowed.
+   * The contract must state what ends the loop.
    */
   readonly wakesItself?: true
   readonly impact: string
 }
 
-/** The methods that a contract's route takes: HEAD, where there is GET, answers the same without a body. */
+/** Returns the methods of a contract's route. HEAD accompanies GET and returns the same without a body. */
 export function methodsOf<Method extends EndpointContract['method']>({ method }: { readonly method: Method }) {
   return method === 'GET' ? [method, 'HEAD' as const] : [method]
 }
 
 /**
- * Whether a contract's responses are signed: all with a body about a user, a chain or a transaction. Public responses are not:
- * market data, whose search nobody keeps as it is a POST, and the service's own documents.
+ * True if a contract's responses are signed: those with a body about a user, a chain or a transaction. Market data and
+ * the service's own documents are public and unsigned.
  */
 export function isSigned({ cacheControl, tag, response }: EndpointContract): boolean {
   const isOfAll = cacheControl.startsWith('public') || tag === 'Markets' || tag === 'System'
   return !isOfAll && response.def.type !== 'undefined'
 }
 
-/** The scope that a key needs for this endpoint; undefined where it needs none, or no key is asked for. */
+/** Returns the scope that a key needs for this endpoint; undefined if it needs none, or no key. */
 export function scopeOf({ tag, caller }: Pick<EndpointContract, 'tag' | 'caller'>): Scope | undefined {
   return caller === 'anyone' ? undefined : SCOPES[tag]
 }
 
-/**
- * Whether nothing is lost when the work of a request was done for nothing: it reads, or it prepares an answer and writes no
- * more than what can be had again.
- */
+/** True if the work of a request may be done in vain: a GET, or work that writes only to the cache. */
 export function isSafe({
   method,
   uses: { clients = [], deposits = [], users = [], webhooks = [] },
@@ -143,7 +134,6 @@ export function isSafe({
   return method === 'GET' || [...clients, ...deposits, ...users, ...webhooks].every(isRead)
 }
 
-/** What it takes to know a caller: a query for the client, an item for the session, and a lease of the key's requests. */
 const CALLER_USES = {
   anyone: {},
   client: { clients: ['Query'], cache: ['UpdateItem'] },
@@ -151,14 +141,14 @@ const CALLER_USES = {
 } as const satisfies Record<EndpointContract['caller'], CallerUses>
 type CallerUses = Pick<Uses, 'clients' | 'users' | 'cache'>
 
-/** What a function promises. */
+/** Contract of a function. */
 export type Contract = EndpointContract | JobContract | QueueContract
 type UsesOfCaller<C> = C extends EndpointContract ? (typeof CALLER_USES)[C['caller']] : unknown
 
-/** What a contract's function finds in its environment: all that it uses, by name. */
+/** Environment of a contract's function: all that it uses, by name. */
 export type EnvOf<C extends Contract> = Env<Extract<keyof C['uses'] | keyof UsesOfCaller<C>, Resource>>
 
-/** All that a function uses: what its contract says, and for an endpoint what it takes to know its caller and to sign. */
+/** Lists all that a function uses: the contract's resources, and for an endpoint those to identify its caller and sign. */
 export function listUses(contract: Contract): Uses {
   const ofCaller: CallerUses = 'caller' in contract ? CALLER_USES[contract.caller] : {}
   const signing = 'caller' in contract && isSigned(contract) && { signing: true as const }
@@ -169,29 +159,26 @@ export function listUses(contract: Contract): Uses {
   return { ...contract.uses, ...both('clients'), ...both('users'), ...both('cache'), ...signing }
 }
 
-/** The parsed request that a contract's work is given, with the route that was asked for and its caller. */
+/** Parsed request for a contract's work, with its route and caller. */
 export type Request<C extends EndpointContract> = {
   readonly [Part in keyof C['request']]: C['request'][Part] extends z.ZodType ? z.output<C['request'][Part]> : never
 } & { readonly requestContext: { readonly http: Http } } & Caller<C>
 
-/** The route that was asked for, and the IP address that asks. */
 type Http = { readonly method: string; readonly path: string; readonly sourceIp: string }
 
-/** Who calls: the client with what its key may do, and the session of its user, where the contract asks for them. */
 type Caller<C extends EndpointContract> = {
   readonly anyone: unknown
   readonly client: Keyed
   readonly user: Keyed & { readonly session: Session }
 }[C['caller']]
 
-/** The client of a key, what the key may do, and how a request pays for what it asks others. */
 type Keyed = {
   readonly client: Client
   readonly limits: KeyLimits
   readonly payFor: PayFor
 }
 
-/** The reply that a contract's work owes, before it is encoded; one that can be old with its age. */
+/** Reply of a contract's work before it is encoded, with its age if it can be old. */
 export type Reply<C extends EndpointContract> = C extends { aged: true }
   ? Aged<z.output<C['response']>>
   : z.output<C['response']>

@@ -5,32 +5,32 @@ import * as z from 'zod'
 import { AppError } from '../errors.ts'
 import { equalHashes, sha256 } from '../sha256.ts'
 
-/** The variable that tells endpoints of the edge, where a stage has one: `Edge` as JSON. */
+/** Environment variable that describes the edge of a stage that has one: `Edge` as JSON. */
 export const EDGE_VARIABLE = 'EDGE'
 
-/** In which header CloudFront sends its key to the API. It takes the place of one that a caller sent. */
+/** Header in which CloudFront sends its key to the API. It replaces one that a caller sent. */
 export const EDGE_HEADER = 'x-vaultline-edge'
 
-/** A SHA-256 as 64 hex digits: all that is known here of a key. */
+/** SHA-256 of a key as 64 hex digits; functions do not know the key itself. */
 export const EdgeKeyHash = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 of 64 hex digits')
 
-/** How functions know what comes through CloudFront: by one of these keys, two while they change. */
+/** Keys that identify requests through CloudFront; two during a rotation. */
 export const Edge = z.strictObject({
   keys: z.array(EdgeKeyHash).min(1).max(2),
-  /** Whether nothing else is answered. */
+  /** True if all other requests are refused. */
   isOnlyWay: z.boolean(),
 })
 export type Edge = z.output<typeof Edge>
 
-/** What these variables tell of the edge; undefined where the stage has none. Throws when it has another form. */
+/** Reads the edge from these variables; undefined if the stage has none. Throws if it has another form. */
 export function readEdge(variables: NodeJS.ProcessEnv): Edge | undefined {
   const text = variables[EDGE_VARIABLE]
   return text === undefined ? undefined : Edge.parse(JSON.parse(text))
 }
 
 /**
- * Sets `sourceIp` to the viewer's address where a request has a known edge key; others keep theirs, or get `not_found` where
- * the edge is the only way. Removes the key.
+ * Sets `sourceIp` to the viewer's address if a request has a known edge key. Other requests keep theirs, or get
+ * `not_found` if the edge is the only way. Removes the key.
  */
 export function edgeVerification(
   findEdge: () => Promise<Edge | undefined>,
@@ -49,13 +49,13 @@ export function edgeVerification(
 }
 
 function isKnown({ keys }: Edge, key: string): boolean {
-  // Each is compared, in a time that does not tell which one it is.
+  // All keys are compared, so the time does not reveal which one matches.
   return keys.filter((known) => equalHashes(known, sha256(key))).length > 0
 }
 
 /**
- * Who asked CloudFront: it adds that address to the end of what a caller made up, and the gateway may add CloudFront's behind
- * it. CloudFront's own where nothing tells.
+ * Returns the address of CloudFront's viewer. CloudFront appends it to the caller's header, and the gateway may append
+ * CloudFront's own.
  */
 function viewerOf(forwardedFor = '', cloudFront: string): string {
   const addresses = forwardedFor.split(',').map((address) => address.trim())

@@ -23,18 +23,14 @@ import {
 } from './middlewares.ts'
 import type { Env } from './resources.ts'
 
-/** What an endpoint does with a request, by what it is given to work with. */
 type Work<C extends EndpointContract, P> = (services: Built<P>) => Respond<C>
 
 type Respond<C extends EndpointContract> = (request: Request<C>) => Promise<Reply<C>>
 
-/** The context of a request whose container is being made ready. */
 type Ready<C extends EndpointContract> = Context & { readonly building: Promise<Respond<C>> }
 
-/** The contract of something that the service says of itself, to anyone. */
 type OpenContract = EndpointContract & { readonly caller: 'anyone'; readonly tag: 'System' }
 
-/** Who calls and what signs, by what a function finds in its environment. */
 type Frame<C extends EndpointContract> = {
   readonly identify: (env: EnvOf<C>) => Identify
   readonly findSigner: (env: EnvOf<C>) => FindSigner
@@ -42,9 +38,9 @@ type Frame<C extends EndpointContract> = {
 }
 
 /**
- * Turns an endpoint's contract and its work into a Lambda handler for API Gateway's HTTP API (payload version 2). The
- * services are built once per container, beside the first look-up of a caller, so that they may open nothing and ask no
- * chain.
+ * Builds a Lambda handler for API Gateway's HTTP API (payload version 2) from an endpoint's contract and its work.
+ * Builds the services once per container, in parallel with the first look-up of a caller. They must not open
+ * connections or call a chain.
  */
 export function endpoint<const C extends EndpointContract, P extends Providers<C>>(
   contract: C,
@@ -53,13 +49,13 @@ export function endpoint<const C extends EndpointContract, P extends Providers<C
 ) {
   return createHandler(contract, services, work, {
     identify: (env) => identifyCaller(contract, env),
-    // A contract whose answers are signed has the secret (`listUses`).
+    // The cast is right: `listUses` adds the secret to every contract with signed responses.
     findSigner: (env) => (isSigned(contract) ? signerIn((env as Env<'signing'>).signing) : findNoSigner),
     readVersion: readSecretVersions,
   })
 }
 
-/** The same for what the service says of itself; its bundle knows neither clients nor sessions, and signs nothing. */
+/** Builds the handler of the service's own documents. Its bundle contains no clients or sessions, and it signs nothing. */
 export function openEndpoint<const C extends OpenContract, P extends Providers<C>>(
   contract: C,
   services: P,
@@ -84,7 +80,7 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
   const run = container(env, services, work, frame.readVersion)
   const signer = once(async () => frame.findSigner(await env()))
   const answer = middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, Ready<C>>()
-    // Before what puts the contract's headers in the place of the request's.
+    // This runs before the contract's headers replace those of the request.
     .use(replyEncoding(contract, Date.now))
     .use(
       callerIdentification(
@@ -95,13 +91,13 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
     .use(requestValidation(contract))
     .handler(async (event, { building }) => {
       const respond = await building
-      // What the middlewares made of the event, and make of the reply, is what the contract says.
+      // The casts are right: middlewares convert the event before, and the reply after.
       const reply: unknown = await respond(event as unknown as Request<C>)
       return reply as APIGatewayProxyStructuredResultV2
     })
 
-  // The first middleware in is the last one out: the logger must still hold its keys when the others write. The deadline
-  // is that of the handler, which is therefore all of the rest.
+  // The first middleware in is the last one out: the logger must keep its keys while the others write. The deadline applies to the handler,
+  // so it contains all the rest.
   return middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2>({
     timeoutEarlyInMillis: 500,
     timeoutEarlyResponse: () => {
@@ -118,7 +114,7 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
     .use(errorReplies())
     .use(admittedReplies())
     .handler(async (event, context) => {
-      // Built in parallel with the caller's look-up; a failure is told only to an identified caller.
+      // Built in parallel with the caller's look-up; only an identified caller gets a failure.
       const building = run()
       building.catch(() => {})
       return await answer(event, Object.assign(context, { building }))

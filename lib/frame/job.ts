@@ -6,16 +6,14 @@ import { once } from '../once.ts'
 import { type Built, container, type Providers, readEnv, readSecretVersions } from './container.ts'
 import type { JobContract } from './contract.ts'
 
-/** One run of a job; it is told how many milliseconds it has until it is killed. */
 type Run<C extends JobContract> = (
   event: z.output<C['event']>,
   time: { readonly remainingMs: () => number },
 ) => Promise<z.output<C['report']>>
 
 /**
- * Turns a job's contract and its work into a Lambda handler for scheduled runs.
- * The run's report is logged and returned; a failure is logged and thrown on, so that the scheduler retries and
- * the alarm sees it.
+ * Builds a Lambda handler for scheduled runs from a job's contract and its work. Logs and returns the run's report.
+ * Logs and rethrows a failure, so that the scheduler retries and the alarm sees it.
  */
 export function job<const C extends JobContract, P extends Providers<C>>(
   contract: C,
@@ -35,7 +33,7 @@ export function job<const C extends JobContract, P extends Providers<C>>(
     .handler(async (event, context) => {
       const run = await start()
       const parsed = contract.event.parse(event)
-      // What a contract's own schema parsed.
+      // The cast is right: the contract's own schema parsed it.
       const done = await run(parsed as z.output<C['event']>, {
         remainingMs: () => context.getRemainingTimeInMillis(),
       })

@@ -11,12 +11,12 @@ import { errorReply, jsonReply } from './replies.ts'
 import { parseRequest } from './request.ts'
 import { requireSignablePath, signatureHeaders, verifyContentDigest } from './signature.ts'
 
-/** The headers of requests as they came: `requestValidation` puts those of the contract in their place. */
+/** Headers of requests as received: `requestValidation` replaces them with those of the contract. */
 const headersAsSent = new WeakMap<object, APIGatewayProxyEventV2['headers']>()
 
 type HttpMiddleware = MiddlewareObj<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, Context>
 
-/** Gives every reply its `x-request-id` and logs one line per request: route, status, duration in milliseconds. */
+/** Adds `x-request-id` to every reply and logs one line per request: route, status, duration in milliseconds. */
 export function requestLog(now: () => number): HttpMiddleware {
   const started = new WeakMap<object, number>()
   const finish: HttpMiddleware['after'] = ({ event, response }) => {
@@ -38,17 +38,17 @@ export function requestLog(now: () => number): HttpMiddleware {
   }
 }
 
-/** Finds what signs; undefined where nothing does. */
+/** Finds the signer; undefined if there is none. */
 export type FindSigner = () => Promise<Signer | undefined>
 
 /**
- * Signs the successes that have a body, over the bytes that leave: nothing that changes them may come after this. What signs
- * is looked up while the work goes on. `now` is in epoch milliseconds.
+ * Signs successes that have a body, over the final bytes: nothing may change them after this. Looks up the signer while
+ * the work runs. `now` is in epoch milliseconds.
  */
 export function signedReplies(findSigner: FindSigner, now: () => number): HttpMiddleware {
   return {
     before: () => {
-      // A failure is told when there is something to sign.
+      // A failure surfaces only once there is something to sign.
       findSigner().catch(() => {})
     },
     after: async ({ event, response }) => {
@@ -62,7 +62,7 @@ export function signedReplies(findSigner: FindSigner, now: () => number): HttpMi
   }
 }
 
-/** Takes the body off the replies to HEAD. */
+/** Removes the body from replies to HEAD. */
 export function headReplies(): HttpMiddleware {
   const finish: HttpMiddleware['after'] = ({ event, response }) => {
     if (!response || event.requestContext.http.method !== 'HEAD') return
@@ -72,7 +72,10 @@ export function headReplies(): HttpMiddleware {
   return { after: finish, onError: finish }
 }
 
-/** Turns what was thrown into the reply: an AppError into its own status and text, anything else into an `internal` that says nothing of the inside. */
+/**
+ * Converts an error into the reply: an AppError into its own status and text, anything else into `internal` or
+ * `service_unavailable`. The reply contains no internal details.
+ */
 export function errorReplies(): HttpMiddleware {
   return {
     onError: (request) => {
@@ -87,8 +90,8 @@ export function errorReplies(): HttpMiddleware {
 }
 
 /**
- * Adds to the event who calls: `client` with its key's `limits`, and `session` where a user does. Throws when that cannot be
- * known, and `insufficient_scope`. Work that is not safe waits until its key may make the request; all else goes on meanwhile.
+ * Adds the caller to the event: `client`, its key's `limits`, and a user's `session`. Throws if the caller is unknown,
+ * and `insufficient_scope`. Unsafe work waits for the key's charge; other work runs meanwhile.
  */
 export function callerIdentification(contract: EndpointContract, identify: () => Promise<Identify>): HttpMiddleware {
   const scope = scopeOf(contract)
@@ -97,7 +100,7 @@ export function callerIdentification(contract: EndpointContract, identify: () =>
       const { findSession, ...caller } = await (await identify())(event)
       Object.assign(event, caller)
       if (scope && !caller.limits?.scopes.includes(scope)) throw new AppError('insufficient_scope')
-      // A refusal that this container knows of is there already: nothing is done for it.
+      // A refusal that this container already knows has settled by now, so the work never starts.
       await Promise.race([caller.admission, undefined])
       const [ofUser] = await Promise.all([findSession?.(), isSafe(contract) ? undefined : caller.admission])
       Object.assign(event, ofUser)
@@ -105,7 +108,7 @@ export function callerIdentification(contract: EndpointContract, identify: () =>
   }
 }
 
-/** Has nothing leave that the key may not ask for now, an error neither: throws `rate_limit_exceeded` in its place. */
+/** Holds back every reply, errors too, until the key's charge succeeds; throws its refusal instead. */
 export function admittedReplies(): HttpMiddleware {
   return {
     after: async ({ event }) => {
@@ -119,24 +122,23 @@ export function admittedReplies(): HttpMiddleware {
   }
 }
 
-/** Tells on every reply to a key where it stands: no signature is about that. */
+/** Adds the key's remaining units to every reply. Signatures do not cover these headers. */
 export function rateLimitHeaders(): HttpMiddleware {
   const finish: HttpMiddleware['after'] = async ({ event, response }) => {
-    // A refusal has them already.
+    // A refusal already has them.
     const standing = await admissionIn(event)?.catch(() => undefined)
     if (response && standing) response.headers = { ...response.headers, ...standing }
   }
   return { after: finish, onError: finish }
 }
 
-/** What `callerIdentification` has put there; nothing where no key is known. */
 function admissionIn(event: APIGatewayProxyEventV2 & Pick<Identification, 'admission'>): Identification['admission'] {
   return event.admission
 }
 
 /**
- * Puts the parsed `headers`, `path`, `query` and `body` of the contract in the event's place. Throws on what does not fit,
- * and on what an answer could not be signed for.
+ * Replaces the event's `headers`, `path`, `query` and `body` with those parsed by the contract. Throws if they do not
+ * match, or a response to them could not be signed.
  */
 export function requestValidation(contract: EndpointContract): HttpMiddleware {
   return {
@@ -150,7 +152,7 @@ export function requestValidation(contract: EndpointContract): HttpMiddleware {
   }
 }
 
-/** Turns the work's reply into the HTTP response that the contract says, one that can be old with its age. */
+/** Encodes the work's reply as the contract's HTTP response, with its age if it can be old. */
 export function replyEncoding(contract: EndpointContract, now: () => number): HttpMiddleware {
   const { response: schema, status = 200, cacheControl, aged } = contract
   const encode = (value: unknown) => schema.encode(value)
@@ -158,10 +160,10 @@ export function replyEncoding(contract: EndpointContract, now: () => number): Ht
   return {
     after: (request) => {
       const reply: unknown = request.response
-      // The contract says whether its work's replies have an age.
+      // The cast is right: the contract says whether replies have an age.
       const { value, ...age } = aged ? (reply as Aged<unknown>) : { value: reply }
       const told = 'asOf' in age ? ageHeaders(cacheControl, age, now()) : { 'cache-control': cacheControl }
-      // What a browser may keep for one page is without the headers that let another one read it.
+      // A browser may keep the response for one page; the copy lacks the headers that let another page read it.
       const vary = cacheControl !== 'no-store' && { vary: 'origin' }
       const headers = { ...told, ...vary }
       request.response = openReply
@@ -171,10 +173,7 @@ export function replyEncoding(contract: EndpointContract, now: () => number): Ht
   }
 }
 
-/**
- * The age, and what caches may do with it: they take it off max-age (RFC 9111, 4.2), so that it is added there; an answer
- * past its time is asked for anew each time.
- */
+/** Caches subtract the age from max-age (RFC 9111, 4.2), so it is added there. A stale response is requested again each time. */
 function ageHeaders(
   cacheControl: EndpointContract['cacheControl'],
   { asOf, isStale }: Omit<Aged<unknown>, 'value'>,
@@ -189,7 +188,7 @@ function ageHeaders(
   }
 }
 
-/** A cause's name and message; only causes that we made ourselves carry a message known to be free of secrets. */
+/** Our own code creates these causes, without secrets in their messages. */
 function reason(cause: unknown): string | undefined {
   return cause instanceof Error ? cause.message : undefined
 }

@@ -3,26 +3,22 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
 import { jsonReply } from './replies.ts'
 
-/** A smaller body is not worth it. */
+/** Minimum characters of a body that is compressed. */
 const LEAST_CHARACTERS = 1024
-/** How we compress, by what callers call it, the preferred one first. */
 const CODINGS = {
   br: (text: string) => brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
   gzip: (text: string) => gzipSync(text),
 }
 type Coding = keyof typeof CODINGS
-/** In their order, which is that of CODINGS. */
 const NAMES = ['br', 'gzip'] as const satisfies readonly Coding[]
 
-/** A header of a request, by its name in lower case. */
 type Asked = Readonly<Record<string, string | undefined>>
 
-/** A body with its tag, and what it is compressed to, in base64: each made when it is first asked for. */
 type Body = { readonly text: string; tag?: string; readonly compressed: Map<Coding, string> }
 
 /**
- * Makes the replies of answers that nobody signs, encoded as JSON: compressed where a caller takes that, and without a body
- * where it has the same answer. The work for an answer is done once, for as long as somebody holds the object that it is.
+ * Returns a builder of unsigned JSON replies. It compresses them if the caller accepts that, and omits a body that the
+ * caller has. It keeps the result while the value object exists.
  */
 export function openReplies(encode: (value: unknown) => unknown) {
   const bodies = new WeakMap<object, Body>()
@@ -68,19 +64,19 @@ function compressed({ text, compressed: made }: Body, coding: Coding): string {
   return base64
 }
 
-/** Weak, for the bytes that leave differ by their coding (RFC 9110, 8.8.3). */
+/** Returns a weak tag, because the bytes differ by coding (RFC 9110, 8.8.3). */
 function tagOf(body: Body): string {
   body.tag ??= `W/"${createHash('sha256').update(body.text).digest('base64url').slice(0, 22)}"`
   return body.tag
 }
 
-/** Whether If-None-Match names an answer (RFC 9110, 13.1.2). */
+/** True if If-None-Match contains the tag (RFC 9110, 13.1.2). */
 function isNamed(tag: string, named = ''): boolean {
   const opaque = (text: string) => text.trim().replace(/^W\//, '')
   return named.split(',').some((one) => one.trim() === '*' || opaque(one) === opaque(tag))
 }
 
-/** The coding that a caller would rather have than none (RFC 9110, 12.5.3): of those that it weighs the same the first of ours. */
+/** Returns the coding that a caller prefers to none (RFC 9110, 12.5.3); of equal weights, our first one. */
 function preferredCoding(accepted = ''): Coding | undefined {
   const weights = new Map(accepted.split(',').map(weighted))
   const weightOf = (coding: Coding) => weights.get(coding) ?? weights.get('*') ?? 0
@@ -88,7 +84,7 @@ function preferredCoding(accepted = ''): Coding | undefined {
   return best && weightOf(best) > 0 && weightOf(best) >= (weights.get('identity') ?? 0) ? best : undefined
 }
 
-/** A coding and its weight, 1 where none is told; one that is no number is none. */
+/** Parses a coding and its weight: 1 by default, and 0 if it is not a number. */
 function weighted(part: string): [coding: string, weight: number] {
   const [coding = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
   const weight = parameters.find((text) => text.startsWith('q='))?.slice(2) ?? '1'

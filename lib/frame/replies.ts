@@ -1,7 +1,6 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
 import { type AppError, ERRORS, type ErrorCode, type ErrorDefinition, type ErrorDetail } from '../errors.ts'
 
-/** The body that every failed request gets. */
 type ErrorBody = {
   success: false
   statusCode: number
@@ -12,7 +11,7 @@ type ErrorBody = {
   details?: readonly ErrorDetail[]
 }
 
-/** An HTTP reply with a JSON body, or with none where it is undefined. */
+/** Builds an HTTP reply with a JSON body, or without one if `body` is undefined. */
 export function jsonReply(
   statusCode: number,
   body: unknown,
@@ -22,7 +21,7 @@ export function jsonReply(
   return { statusCode, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }
 }
 
-/** The HTTP reply of a failure, in the one body that all errors share. */
+/** Builds the HTTP reply of a failure, with the body that all errors share. */
 export function errorReply(error: AppError, requestId: string): APIGatewayProxyStructuredResultV2 {
   const { status, error: text, message, retryAfterSeconds }: ErrorDefinition = ERRORS[error.code]
   const body: ErrorBody = {

@@ -5,12 +5,11 @@ import { type FieldErrors, fieldErrors, withoutNulls } from '../field.ts'
 import { parseJson } from '../json.ts'
 import type { EndpointContract } from './contract.ts'
 
-/** What of an event a request is parsed from. */
 type Received = Partial<
   Pick<APIGatewayProxyEventV2, 'headers' | 'pathParameters' | 'queryStringParameters' | 'body' | 'isBase64Encoded'>
 >
 
-/** What a function takes of a body. */
+/** Maximum bytes of a request body. */
 export const MAX_BODY_BYTES = 16 * 1024
 const MISSING = 'is required'
 const WRONG_FORM = 'has a wrong form'
@@ -22,9 +21,9 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The event's headers, path, query and body as the contract declares them. A required parameter that is empty is
- * missing; an optional field of a body that is null is left out.
- * Throws `payload_too_large`, `invalid_json`, or the error of the first bad field with all problems in its details.
+ * Parses the event's headers, path, query and body by the contract. An empty required parameter counts as missing. An
+ * optional null field of a body is omitted. Throws `payload_too_large`, `invalid_json`, or the error of the first bad
+ * field with all problems in its details.
  */
 export function parseRequest(contract: EndpointContract, event: Received): Record<string, unknown> {
   const { headers, path, query, body } = contract.request
@@ -43,7 +42,6 @@ function parse(schema: z.ZodObject, received: unknown) {
   return schema.safeParse(received, { error: describe })
 }
 
-/** Path or query without those required parameters that are empty: nothing was given for them. */
 function withoutEmpty({ shape }: z.ZodObject, received: Readonly<Record<string, string | undefined>>) {
   const required = new Set(Object.keys(shape).filter((name) => !shape[name]?.safeParse(undefined).success))
   return Object.fromEntries(Object.entries(received).filter(([name, text]) => text !== '' || !required.has(name)))
@@ -53,7 +51,7 @@ function parseBody(schema: z.ZodObject, received: object) {
   const asReceived = parse(schema, received)
   if (asReceived.success) return asReceived
   const parsed = parse(schema, withoutNulls(received))
-  // An unknown field is refused also when it is null.
+  // An unknown field is refused even if it is null.
   const unknown = asReceived.error.issues.filter(isOfUnknownFields)
   const others = parsed.error?.issues.filter((issue) => !isOfUnknownFields(issue)) ?? []
   const issues = [...others, ...unknown]
@@ -78,7 +76,6 @@ function invalidRequest({ request }: EndpointContract, issues: readonly z.core.$
   return new AppError('unknown_field', { details })
 }
 
-/** The errors of the innermost field on the way to a problem that has any. */
 function errorsAt(schema: z.ZodType, [name, ...rest]: readonly PropertyKey[]): FieldErrors | undefined {
   const object = schema instanceof z.ZodOptional ? schema.unwrap() : schema
   const inner = object instanceof z.ZodObject && name !== undefined ? object.shape[String(name)] : undefined
@@ -100,7 +97,7 @@ function kindOf(issue: z.core.$ZodIssue): keyof FieldErrors {
   return tooLong === true ? 'tooLong' : 'invalid'
 }
 
-/** What is wrong, where the schema does not say it itself: the parser's own texts speak of its types. */
+/** Replaces the parser's texts, which name its types. */
 function describe(issue: z.core.$ZodRawIssue): string {
   if (issue.input === undefined) return MISSING
   switch (issue.code) {
@@ -123,7 +120,6 @@ function describe(issue: z.core.$ZodRawIssue): string {
   }
 }
 
-/** Of an object that has one of several forms: the field that says which one is missing, or names none of them. */
 function describeChoice(
   input: unknown,
   { discriminator, options }: { readonly discriminator?: string | undefined; readonly options?: unknown },

@@ -3,23 +3,20 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda'
 import { AppError } from '../errors.ts'
 import type { Signer } from '../signing/keys.ts'
 
-/** How long a signature is good for, in seconds. */
 const VALIDITY_SECONDS = 300
-/** A path that a caller writes as the gateway hands it on: anything else it decodes, and cuts at a decoded `?`. */
+/** Path that the gateway forwards unchanged: it decodes any other, and cuts it at a decoded `?`. */
 const UNCHANGED_PATH = /^[A-Za-z0-9/._~-]*$/
 
-/** What of a request its answer's signature is about. */
 type Asked = Pick<APIGatewayProxyEventV2, 'rawPath' | 'rawQueryString' | 'requestContext' | 'headers'>
 
-/** An answer that has a body. */
 type Answer = { readonly status: number; readonly contentType: string; readonly body: string }
 
-/** The `Content-Digest` of these bytes (RFC 9530). */
+/** Returns the `Content-Digest` of these bytes (RFC 9530). */
 export function contentDigest(bytes: Uint8Array): string {
   return `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`
 }
 
-/** Throws `invalid_content_digest` where a request carries a digest that is not that of its body. */
+/** Throws `invalid_content_digest` if a request's digest is not that of its body. */
 export function verifyContentDigest({
   headers,
   body = '',
@@ -31,12 +28,12 @@ export function verifyContentDigest({
   if (told !== actual) throw new AppError('invalid_content_digest')
 }
 
-/** Throws `invalid_path` where the path that was asked for may not be the one that the gateway hands on. */
+/** Throws `invalid_path` if the gateway may have changed the requested path. */
 export function requireSignablePath({ rawPath }: Pick<Asked, 'rawPath'>): void {
   if (!UNCHANGED_PATH.test(rawPath)) throw new AppError('invalid_path')
 }
 
-/** The headers that sign an answer to a request (RFC 9421), in the one form that docs/guides/verify-answers.md gives. */
+/** Returns the headers that sign a response (RFC 9421), in the form of docs/guides/verify-answers.md. */
 export function signatureHeaders(
   { rawPath, rawQueryString, requestContext: { http }, headers }: Asked,
   { status, contentType, body }: Answer,

@@ -3,12 +3,12 @@ import type { Table } from '../aws/table.ts'
 /** Milliseconds that a request waits for its lease. */
 const DEADLINE_MS = 1000
 
-/** Units leased by containers, one item per subject and window, in the cache table. */
+/** Opens the store of units leased by containers, one item per subject and window, in the cache table. */
 export function leasesStore(table: Table) {
   return {
     /**
-     * Leases `size` of the window's units. Returns how many all containers have leased then, or null where fewer are left of the
-     * limit. A lost answer may lease twice. Throws after a second.
+     * Leases `size` of the window's units. Returns the units that all containers have leased, or null if fewer are
+     * left. A lost response may lease twice. Throws after a second.
      */
     async take(
       window: string,

@@ -1,36 +1,32 @@
 import { logger } from '../logger.ts'
 import type { LeasesStore } from './leases-store.ts'
 
-/** Units that a subject may spend in each window of so many seconds. */
+/** Units that a subject may spend in each window of `seconds`. */
 export type Limit = {
   readonly units: number
   readonly seconds: number
-  /** The first units of a window that each container lets through uncounted; none unless given. */
+  /** First units of a window that each container spends uncounted; none by default. */
   readonly uncounted?: number
 }
 
-/** The outcome of spending units, with the whole seconds that are left of the window. */
+/** Outcome of spending units, with the whole seconds left in the window. */
 export type Spending = {
   readonly isRefused: boolean
   readonly seconds: number
-  /** Units left, as far as this container knows; undefined where the table could not be reached. */
+  /** Units left, as this container knows; undefined if the table could not be reached. */
   readonly remaining?: number
-  /** Gives the units back to this container. */
   readonly giveBack: () => void
 }
 
-/** A window of a subject as this container knows it. */
 type Window = {
   readonly limit: Limit
   /** Epoch milliseconds. */
   readonly end: number
-  /** Units that this container has spent. */
   spent: number
-  /** Units left of its lease. */
   leased: number
-  /** The most units of a lease: fewer once so many were not left. */
+  /** Maximum units of a lease; halved once fewer units were left. */
   most: number
-  /** The most units that no container had leased when the table was last asked. */
+  /** Maximum units not leased by any container at the last request to the table. */
   untaken: number
   taking?: Promise<void>
 }
@@ -39,20 +35,18 @@ type Dependencies = {
   readonly take: LeasesStore['take']
   /** Epoch milliseconds. */
   readonly now: () => number
-  /** The most windows that a container remembers; the table has the rest. */
   readonly maxWindows?: number
 }
 
-/** Milliseconds in which units are not counted after the table could not be reached. */
 const UNCOUNTED_MS = 5000
 const MAX_WINDOWS = 10_000
 const nothing = () => {}
 
 /**
- * Counts the units that subjects spend, in windows that begin at the same moment everywhere. A container leases units from the
- * table: as many as it has spent, at least a thousandth of the limit and at most a hundredth. It spends them without the table.
- * All containers together never spend more than the limit, and lose at most the rest of each lease. Units are spent uncounted
- * while the table cannot be reached.
+ * Counts the units that subjects spend, in windows that begin at the same time in all containers. A container leases
+ * units and spends them without the table. It leases as many as it has spent, between a thousandth and a hundredth of
+ * the limit. Counted units never exceed the limit; at most the rest of each lease is lost. While the table cannot be
+ * reached, units are uncounted.
  */
 export function leases({ take, now, maxWindows = MAX_WINDOWS }: Dependencies) {
   const windows = new Map<string, Window>()
@@ -75,7 +69,7 @@ export function leases({ take, now, maxWindows = MAX_WINDOWS }: Dependencies) {
     return window
   }
 
-  /** Forgets ended windows if there are too many, and the oldest one if all go on. */
+  /** Deletes ended windows if there are too many, and the oldest one if none has ended. */
   function makeRoom(): void {
     if (windows.size < maxWindows) return
     for (const [subject, { end }] of windows) if (end <= now()) windows.delete(subject)
@@ -88,7 +82,7 @@ export function leases({ take, now, maxWindows = MAX_WINDOWS }: Dependencies) {
     const first = Math.max(1, Math.floor(limit.units / 1000))
     const size = Math.max(needed, Math.min(Math.max(first, window.spent), window.most))
     try {
-      // Kept for one window more: clocks differ.
+      // The item is kept for one more window, because clocks differ.
       const until = new Date(end + limit.seconds * 1000)
       const taken = await take(`${subject}#${end}`, { size, limit: limit.units, until })
       if (taken !== null) {
@@ -106,13 +100,13 @@ export function leases({ take, now, maxWindows = MAX_WINDOWS }: Dependencies) {
   const isRefused = ({ leased, untaken }: Window, units: number) => leased < units && units - leased > untaken
 
   return {
-    /** Seconds until the window ends, if this container knows that too few units are left; else undefined. */
+    /** Returns the seconds until the window ends, if this container knows that too few units are left; else undefined. */
     findRefusal(subject: string, limit: Limit, units: number): number | undefined {
       const window = knownWindow(subject, limit)
       return window && isRefused(window, units) ? secondsLeft(window) : undefined
     },
 
-    /** Spends units of the subject: all of them, or none. */
+    /** Spends all of these units of the subject, or none. */
     async spend(subject: string, limit: Limit, units: number): Promise<Spending> {
       for (;;) {
         const window = knownWindow(subject, limit) ?? openWindow(subject, limit)

@@ -1,10 +1,9 @@
 import { AppError } from '../errors.ts'
 import type { Leases, Limit, Spending } from './leases.ts'
 
-/** Requests of a key in each window of so many seconds. */
 type Rate = { readonly requests: number; readonly seconds: number }
 
-/** Prices in units. One unit is about $0.00004, a request that calls no source. Sources with small plans cost more. */
+/** Prices in units. One unit is about $0.00004, the cost of a request that calls no source. Sources with small plans cost more. */
 export const UNITS = {
   goldrush: { tokens: 20, nfts: 20 },
   /** A page of tokens costs $0.00001, one of NFTs $0.0002. */
@@ -12,15 +11,15 @@ export const UNITS = {
   das: 5,
   coingecko: 200,
   defillama: 200,
-  /** Free, but 10 requests a second for all keys together. */
+  /** Free, but limited to 10 requests a second for all keys together. */
   merkl: 50,
   quote: 30,
 } as const
 
-/** Units are spent from shares, none of which can use up another. */
+/** Share of a payer's units. No share can use up another. */
 export type Share = 'requests' | 'withdrawals' | 'sources' | 'quotes' | 'withdrawalQuotes'
 
-/** A payer of a request: its key, and before it the smaller ones, which may spend a tenth of what the key may. */
+/** Payer of a request: its key, or a smaller payer, which may spend a tenth of the key's units. */
 export type Payer = { readonly who: 'session' | 'network' | 'key'; readonly id: string }
 
 /** A charge to each of the payers, the smallest first; `rate` is the key's. */
@@ -31,36 +30,34 @@ export type Charge = {
   readonly units: number
 }
 
-/** Returns the payment of so many units by the caller of a request, of its share for sources or for quotes. */
+/** Returns the payment of these units by a request's caller, from its share for sources or for quotes. */
 export type PayFor = (units: number, of?: 'sources' | 'quotes') => Payment
 
-/** Units that are charged before a question to others is asked. */
+/** Units that are charged before a request to another service. */
 export type Payment = {
-  /** Charges the units. Throws `too_many_requests` if one of the payers has too few left. */
+  /** Charges the units. Throws `too_many_requests` if a payer has too few left. */
   readonly pay: () => Promise<void>
-  /** The same error, if this container knows without a table request that `pay` would throw it. */
+  /** Returns the error of `pay` if this container knows it without a table request. */
   readonly findRefusal: () => AppError | undefined
 }
 
-/** The payment of jobs, which no caller pays for. */
+/** Payment of jobs, which have no caller to charge. */
 export const FREE: Payment = { pay: async () => {}, findRefusal: () => undefined }
 
-/** A session and a network may spend this part of what their key may. */
 const PART = 1 / 10
-/** A container lets the first request of a session or a network through uncounted: most users cost no table request. */
+/** First requests of a session or a network that each container lets through uncounted, so most users cost no table request. */
 const UNCOUNTED = 1
 
-/** Each share: its part of the rate, its window in seconds unless it is the key's own, and the fewest units of any payer. */
+/** Each share: its part of the rate, its window in seconds (by default the key's), and the minimum units of any payer. */
 const SHARES: Readonly<Record<Share, { part: number; seconds?: number; fewest: number }>> = {
   requests: { part: 1, fewest: 1 },
   withdrawals: { part: 1 / 2, fewest: 10 },
-  // One user with seven wallets on seven chains, or five charts.
+  // The minimum lets one user read seven wallets on seven chains, or five charts.
   sources: { part: 1, seconds: 600, fewest: 1_000 },
   quotes: { part: 1, seconds: 600, fewest: 3 * UNITS.quote },
   withdrawalQuotes: { part: 1 / 2, seconds: 600, fewest: 3 * UNITS.quote },
 }
 
-/** The units of a share that this payer may spend in a window. */
 function limitOf({ who }: Payer, share: Share, rate: Rate): Limit {
   const { part, seconds = rate.seconds, fewest } = SHARES[share]
   const ofKey = (rate.requests * part * seconds) / rate.seconds
@@ -69,7 +66,7 @@ function limitOf({ who }: Payer, share: Share, rate: Rate): Limit {
   return { units, seconds, uncounted: isCounted ? 0 : UNCOUNTED }
 }
 
-/** Charges payers in units, which all containers count together. */
+/** Creates the meter that charges payers in units, counted across all containers. */
 export function meter({ spend, findRefusal }: Leases) {
   const windowsOf = ({ payers, rate, share }: Charge) =>
     payers.map((payer) => ({
@@ -87,16 +84,16 @@ export function meter({ spend, findRefusal }: Leases) {
   }
 
   return {
-    /** The error of a charge that this container knows to be refused. */
+    /** Returns the error of a charge if this container knows that it is refused. */
     findRefusal: findKnown,
 
     /**
-     * Charges all payers, or none. Returns the headers about the last one, the key, and what gives the units back. Throws
-     * `rate_limit_exceeded` if the key has too few units left for a request, and `too_many_requests` with the payer that has
-     * too few for all else.
+     * Charges all payers, or none. Returns the headers about the last one, the key, and a function that refunds the
+     * units. Throws `rate_limit_exceeded` if the key has too few units left for a request. Throws `too_many_requests`,
+     * with the payer in its details, in all other cases.
      */
     async charge(charge: Charge): Promise<{ headers: RateLimitHeaders; giveBack: () => void }> {
-      // Known refusals come before any table request, so that a flood from new networks writes nothing once the key's units are spent.
+      // Known refusals come before any table request. A flood from new networks then writes nothing once the key's units are spent.
       const known = findKnown(charge)
       if (known) throw known
       const spent: Spending[] = []
@@ -118,7 +115,7 @@ export function meter({ spend, findRefusal }: Leases) {
   }
 }
 
-/** The headers that report where a key stands (draft-ietf-httpapi-ratelimit-headers-11). */
+/** Headers that report a key's remaining units (draft-ietf-httpapi-ratelimit-headers-11). */
 export type RateLimitHeaders = Readonly<Record<string, string>>
 
 function headersFor(

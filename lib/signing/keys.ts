@@ -6,36 +6,36 @@ import type { PublicKey } from './public-key.ts'
 /** An Ed25519 key in base64url (RFC 8037): `x` is its public part, `d` its private one. */
 const SigningKey = z.object({ x: z.string().length(43), d: z.string().length(43), createdAt: Timestamp })
 
-/** A key that signs answers, with its private part. */
+/** A key that signs responses, with its private part. */
 export type SigningKey = z.output<typeof SigningKey>
 
-/** The content of a stage's secret of signing keys: the first one signs, the other one is published alone. */
+/** Content of a stage's secret of signing keys. The first one signs; the other one is only published. */
 export const SigningKeys = z.object({ keys: z.array(SigningKey).max(2) })
 
-/** What signs: a private key, and the name under which its public part is published. */
+/** A private key, and the name under which its public part is published. */
 export type Signer = { readonly keyId: string; readonly key: KeyObject }
 
-/** A new key of its own. */
+/** Creates a random key. */
 export function createSigningKey(createdAt: Date): SigningKey {
   const { x = '', d = '' } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
-  // On a command line a name that begins with a dash is an option.
+  // A command line takes a name that begins with a dash for an option.
   return keyIdOf({ x }).startsWith('-') ? createSigningKey(createdAt) : { x, d, createdAt }
 }
 
-/** The name of a key: the RFC 7638 thumbprint of its public part. */
+/** Returns the name of a key: the RFC 7638 thumbprint of its public part. */
 export function keyIdOf({ x }: Pick<SigningKey, 'x'>): string {
-  // The members that RFC 8037 requires, in the order that RFC 7638 does.
+  // RFC 8037 names the required members, RFC 7638 their order.
   return createHash('sha256')
     .update(JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }))
     .digest('base64url')
 }
 
-/** The public part of a key. */
+/** Returns the public part of a key. */
 export function publicKeyOf({ x }: Pick<SigningKey, 'x'>): PublicKey {
   return { kty: 'OKP', crv: 'Ed25519', x, kid: keyIdOf({ x }), use: 'sig', alg: 'EdDSA' }
 }
 
-/** What signs with this key. */
+/** Returns the signer with this key. */
 export function signerOf({ x, d }: Pick<SigningKey, 'x' | 'd'>): Signer {
   const key = createPrivateKey({ key: { kty: 'OKP', crv: 'Ed25519', x, d }, format: 'jwk' })
   return { keyId: keyIdOf({ x }), key }

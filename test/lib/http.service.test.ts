@@ -275,5 +275,5 @@ describe('an answer', () => {
     expect(parse).toThrow(expect.objectContaining({ code: 'upstream_bad_answer' }))
     expect(parse).toThrow(expect.objectContaining({ cause: new Error(expected(code)) }))
   })
-  const expected = (code: number) => (code < 300 ? 'an answer of another shape' : `HTTP status ${code}`)
+  const expected = (code: number) => (code < 300 ? 'a response of another shape' : `HTTP status ${code}`)
 })

@@ -230,12 +230,12 @@ test('A pin of the older form, with hashes of code, still counts', async ({ serv
   await stop()
 })
 
-test('A vault whose beacon does not tell its implementation cannot be pinned, and the operator learns why', async ({
+test('A vault whose beacon does not return its implementation cannot be pinned, and the operator learns why', async ({
   service,
 }) => {
   const vault = await openYieldVault(service)
   await store(vault, slotOf('eip1967.proxy.beacon'), vault.token)
-  expect(await confirm(service, vault)).toContain('does not tell its implementation')
+  expect(await confirm(service, vault)).toContain('does not return its implementation')
   expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
 })
 

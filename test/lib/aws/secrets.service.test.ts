@@ -46,7 +46,7 @@ describe('A secret', () => {
   ])('that %s is refused with an error that says nothing of its content', async (_, SecretString) => {
     reply = { status: 200, body: { SecretString } }
     const error: unknown = await readSecretJson('vaultline/dev/config', Config).catch((thrown: unknown) => thrown)
-    expect(error).toEqual(new Error('The secret vaultline/dev/config does not have the form that is expected of it.'))
+    expect(error).toEqual(new Error('The secret vaultline/dev/config does not have the expected form.'))
     expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain('hunter2')
   })
 
