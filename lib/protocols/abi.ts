@@ -1,6 +1,6 @@
 import { parseAbi } from 'viem'
 
-/** What vaults of all protocols are: ERC-4626 and ERC-7575, with OpenZeppelin's pause, and what Morpho's are known by. */
+/** ABI shared by vaults of all protocols: ERC-4626, ERC-7575, OpenZeppelin's pause, and the function that identifies Morpho's vaults. */
 export const vaultAbi = parseAbi([
   'function asset() view returns (address)',
   'function share() view returns (address)',

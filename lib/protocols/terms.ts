@@ -1,10 +1,8 @@
 import * as z from 'zod'
 import { Amount, Timestamp } from '../codecs.ts'
 
-/** How the assets of a deposit become shares. */
 const Entry = z.enum(['instant', 'request'])
 
-/** How shares become assets in the user's wallet. */
 const Exit = z.enum(['instant', 'request', 'cooldown', 'none'])
 
 const Percent = z.string().nullable()
@@ -22,7 +20,7 @@ const VaultFees = z.object({
 })
 type VaultFees = z.output<typeof VaultFees>
 
-/** What becomes of money in a vault: how it gets in and out, what that costs, and how much of it the vault takes and pays now. */
+/** Terms of a vault: how money enters and leaves, the fees, and how much the vault takes and pays now. */
 export const VaultTerms = z
   .object({
     entry: Entry.describe('How a deposit becomes shares now: at once, or by a request that a settlement fulfils'),
@@ -64,7 +62,7 @@ export const VaultTerms = z
   .meta({ id: 'VaultTerms', description: 'How money enters and leaves a vault, and at what cost' })
 export type VaultTerms = z.output<typeof VaultTerms>
 
-/** What is read of a vault's terms. Undefined is what could not be read; null is no limit, or what its contract lacks. */
+/** Terms that are read from a vault. Undefined means unread; null means no limit, or that the contract lacks it. */
 export type ReadTerms = Pick<VaultTerms, 'entry' | 'exit'> & {
   readonly fees: { readonly [Name in keyof VaultFees]?: string | null | undefined }
   readonly room: bigint | null | undefined
@@ -73,17 +71,17 @@ export type ReadTerms = Pick<VaultTerms, 'entry' | 'exit'> & {
   readonly cooldownSeconds?: number | null | undefined
 }
 
-/** What a round trip showed when an operator added the vault: how money enters and leaves, and the measured fees in percent. */
+/** Results of a round trip, simulated when an operator added the vault: entry, exit, and the measured fees in percent. */
 export const RoundTrip = z.object({ entry: Entry, exit: Exit, entryFee: Percent, exitFee: Percent })
 export type RoundTrip = z.output<typeof RoundTrip>
 
-/** What one vault's terms are made of, besides what is read. */
+/** Known parts of a vault's terms that are not read from the chain. */
 type Known = {
   readonly roundTrip: RoundTrip | undefined
   readonly settlement: VaultTerms['settlement']
 }
 
-/** A vault's terms: its own fees count, else those that the round trip measured. */
+/** Builds a vault's terms. Fees that the vault reports take precedence over those that the round trip measured. */
 export function buildTerms(read: ReadTerms, { roundTrip, settlement }: Known): VaultTerms {
   const { entry, exit, fees, room, liquidity, valuation, cooldownSeconds } = read
   const named = {
@@ -111,7 +109,7 @@ export function buildTerms(read: ReadTerms, { roundTrip, settlement }: Known): V
   }
 }
 
-/** A rate in basis points as percent, two decimals. */
+/** Formats a rate in basis points as percent with two decimals. */
 export function percentOf(rate: bigint): string {
   return `${rate / 100n}.${(rate % 100n).toString().padStart(2, '0')}`
 }
