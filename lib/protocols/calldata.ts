@@ -98,7 +98,7 @@ export function encodeOperation({ operation, request }: Intent): Transaction {
  * Error on any difference. A difference is a bug, so the caller gets an internal error.
  */
 export function verifyOperations(intents: readonly Intent[], transactions: readonly Transaction[]): void {
-  if (transactions.length !== intents.length) throw new Error('The number of transactions differs from the number of operations requested.')
+  if (transactions.length !== intents.length) throw new Error('There are more or fewer transactions than operations.')
   for (const [index, intent] of intents.entries()) {
     if (!isRight(intent, transactions[index])) throw new Error('The transaction differs from the operation requested.')
   }

@@ -16,8 +16,8 @@ import { requestIds } from './account.ts'
 import { canCancel, type Erc7540Vault } from './vault.ts'
 
 /**
- * How a vault gives what is settled: all of it by an amount of assets, or by one of shares. Which of the two gives more is
- * for the dry run to say, for vaults round the other down. A claim names no request.
+ * Reads how a vault pays settled requests: all by an amount of assets, or all by an amount of shares. Vaults round one
+ * of the two down, so the dry run shows which gives more. A claim names no request.
  */
 export function erc7540ClaimTerms(
   { address }: Erc7540Vault,
@@ -46,19 +46,19 @@ export function erc7540ClaimTerms(
   })
 }
 
-/** Where a request stands; amounts of assets for deposits, of shares for redemptions. */
+/** State of a request; amounts of assets for deposits, of shares for redemptions. */
 type RequestState = {
   readonly requestId: bigint
   readonly pending: bigint
   readonly isCancelling: boolean
-  /** What a cancellation gives back, to be taken. */
+  /** Amount that a cancellation gives back, left to claim. */
   readonly cancelled: bigint
 }
 
 /**
- * How a vault takes a request back (ERC-7887): it is asked to, and what it gives back is taken once it has agreed. Of
- * requests with ids of their own one at a time, the account's own first: one that can be taken, else the last one that is
- * pending.
+ * Reads how a vault cancels a request (ERC-7887): a first call requests it, a second one claims the amount once the
+ * vault has agreed. Requests with ids of their own are cancelled one at a time, those that the account paid for first.
+ * A claimable one precedes the last pending one.
  */
 export function erc7540CancelTerms(
   vault: Erc7540Vault,
@@ -95,7 +95,7 @@ function chooseCancellation(vault: Erc7540Vault, kind: RequestKind, requests: re
   return { name, requestId: pending.requestId, cancelled: amountOf(pending.pending), isAsync: true }
 }
 
-/** Where one request stands. What it gives throws `upstream_bad_answer` where the vault does not tell. */
+/** Reads the state of one request. The function it returns throws `upstream_bad_answer` if the vault does not report it. */
 function requestState(
   vault: Erc7540Vault,
   account: Address,
@@ -118,7 +118,7 @@ function requestState(
   }))
 }
 
-/** What is open of an account's requests with one id; undefined where the vault does not tell. */
+/** Reads the open amounts of an account's requests with one id; undefined if the vault does not report them. */
 export function erc7540OpenRequest(
   vault: Erc7540Vault,
   { kind, requestId, account }: { readonly kind: RequestKind; readonly requestId: bigint; readonly account: Address },
@@ -129,7 +129,7 @@ export function erc7540OpenRequest(
     pending: call(address, erc7540Abi, names.pending, [requestId, account]),
     claimable: call(address, erc7540Abi, names.claimable, [requestId, account]),
     cancelled: call(address, erc7540Abi, names.cancelled, [requestId, account]),
-    // Of all of the account's requests.
+    // Totals over all of the account's requests.
     most: call(address, erc7540Abi, kind === 'deposit' ? 'maxDeposit' : 'maxRedeem', [account]),
     mostGiven: call(address, erc7540Abi, kind === 'deposit' ? 'maxMint' : 'maxWithdraw', [account]),
   }
