@@ -5,16 +5,16 @@ import type { Overview } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
-/** Overviews, each with its block, and the earliest of these. */
+/** Overviews, each with its block; `block` is the earliest of these. */
 type Overviews = {
   readonly block: BlockHeader
   readonly blocks: readonly BlockHeader[]
   readonly overviews: readonly (Overview | undefined)[]
-  /** The earliest block as answers have it. Throws `upstream_*`. */
+  /** Returns the earliest block as responses contain it. Throws `upstream_*`. */
   readonly evidence: () => Promise<Evidence>
 }
 
-/** The plans of vaults: a reader knows by them that it has read the same before. */
+/** Read plans by vault; a reader recognizes repeated reads by the plan object. */
 const plans = new WeakMap<VaultOnChain, ReadPlan<Overview>>()
 
 function planOf(vault: VaultOnChain): ReadPlan<Overview> {
@@ -24,8 +24,8 @@ function planOf(vault: VaultOnChain): ReadPlan<Overview> {
 }
 
 /**
- * The overviews of vaults of one chain in one round trip, one RPC call for every 100 of them, each with the block that it
- * is of (the latest unless told) and the earliest of these; undefined for a vault that cannot be read, which costs more.
+ * Reads the overviews of one chain's vaults in one round trip, with one RPC call per 100 vaults. Each overview has the
+ * block it was read at: `at`, or the latest. A vault that cannot be read is undefined and costs further requests.
  * Throws `upstream_*`.
  */
 export async function readOverviews(

@@ -34,23 +34,23 @@ type Dependencies = {
   readonly now: () => number
 }
 
-/** How long requests of a vault waited for its last settlements. */
+/** Waits of a vault's requests for its last settlements. */
 type Waits = { readonly waits?: WaitsByKind | undefined }
 
-/** What the records tell of a vault: its yields, and the waits of its requests. */
+/** Recorded data of a vault: its yields, and the waits of its requests. */
 export type Recorded = Yields & Waits
 
 type Earlier = EarlierPrices & Waits
-/** What is looked up of a vault, as of a day. */
+/** Pending or cached lookup of a vault's earlier prices, as of a day. */
 type Lookup = { until: number; readonly vault: VaultKey; readonly day: bigint } & PromiseWithResolvers<Earlier>
 
-// The keys are those of YIELD_DAYS, which its type says.
+// The cast holds: the keys are those of YIELD_DAYS, as its type states.
 const RANGES = Object.keys(YIELD_DAYS) as YieldRange[]
 
 /**
- * Returns the function that gives a vault's yields up to a price at a moment, now unless given, and its waits. Yields compare with the first
- * price of the day that is as many days before, else with the last price before. Vaults that are asked for at the same time
- * are looked up together; earlier prices are cached for 15 minutes, their absence for a second.
+ * Returns the function that gives a vault's yields up to a price at a moment (default: now), and its waits. A yield
+ * compares with the first price of its earlier day, else with the last price before. Lookups of the same moment share
+ * one read. Earlier prices are cached for 15 minutes, their absence for a second.
  */
 export function yieldLookup({ records, prices, now }: Dependencies) {
   const cached = new Map<string, Lookup>()
@@ -59,9 +59,9 @@ export function yieldLookup({ records, prices, now }: Dependencies) {
   async function lookUpWaiting(): Promise<void> {
     const batch = waiting
     waiting = []
-    // This alone bounds the cache.
+    // Only this bounds the cache.
     for (const [key, { until }] of cached) if (until <= now()) cached.delete(key)
-    // If the table cannot be read, the response has no yield and does not fail.
+    // A response without yields is better than none if the table cannot be read.
     const found = await readEarlier({ records, prices }, batch).catch(() => undefined)
     for (const [index, lookup] of batch.entries()) {
       const earlier = found?.[index] ?? {}
@@ -89,8 +89,8 @@ export function yieldLookup({ records, prices, now }: Dependencies) {
 }
 
 /**
- * Reads the earlier prices that exist. A vault that is not recorded up to the latest of them gets none: later prices may still be
- * recorded.
+ * Reads the earlier prices that exist. A vault whose records end before the latest of them gets none, since later
+ * prices may still be recorded.
  */
 async function readEarlier(
   { records, prices }: Pick<Dependencies, 'records' | 'prices'>,
@@ -120,8 +120,8 @@ async function readEarlier(
 }
 
 /**
- * The yields over seven days of points of a vault's history, in order, by its prices of days: each compares as the list does, with the
- * first price of the day seven days before, else with the last one before.
+ * Returns the seven-day yields of a vault's price points, in order. Each compares, like the list, with the first price
+ * of the day seven days before, else with the last one before.
  */
 export function yieldsOfHistory(points: readonly PricePoint[], days: readonly PricePoint[]): (Growth | null)[] {
   let earlier = -1
